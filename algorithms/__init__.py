@@ -1,0 +1,41 @@
+"""Federated algorithms, written once for every array library.
+
+The theory is checked on these classes, and the same classes train networks.
+"""
+
+from typing import Any
+
+from algorithms.cfl_mgd import CFLMGD
+from algorithms.fedavg import FedAvg
+from algorithms.ifca import IFCA
+from algorithms.local import Local
+from algorithms.metrics import adjusted_rand_index, purity
+from algorithms.protocol import Algorithm, State, Task, sum_gradients
+from algorithms.randomness import Randomness, generator
+from algorithms.runner import run
+from algorithms.trace import Trace
+from algorithms.validation import InvalidArgument
+
+ALGORITHMS: dict[str, type[Algorithm[Any]]] = {
+    algorithm.name: algorithm for algorithm in (CFLMGD, IFCA, FedAvg, Local)
+}
+"""Command-line names of the algorithms."""
+
+__all__ = [
+    "ALGORITHMS",
+    "CFLMGD",
+    "IFCA",
+    "Algorithm",
+    "FedAvg",
+    "InvalidArgument",
+    "Local",
+    "Randomness",
+    "State",
+    "Task",
+    "Trace",
+    "adjusted_rand_index",
+    "generator",
+    "purity",
+    "run",
+    "sum_gradients",
+]

@@ -1,0 +1,101 @@
+"""The server's and the clients' elementary steps, from which the algorithms are composed."""
+
+from __future__ import annotations
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from algorithms.arrays import Array, argmin_smallest_index, one_hot, sums_by_cluster
+from algorithms.protocol import Task
+
+
+def choose_clusters(task: Task, models: Array, clients: Array, generator: np.random.Generator) -> Array:
+    """Assign each participant to the model of smallest loss: CFL-MGD (8); ties to the first.
+
+    Parameters
+    ----------
+    task
+        Answers the losses.
+    models
+        Server models (..., P, d).
+    clients
+        Participants (..., k).
+    generator
+        Source of the samples that the losses are evaluated on.
+
+    Returns
+    -------
+    Array
+        Integers (..., k).
+    """
+    return argmin_smallest_index(task.losses(models, clients, generator))
+
+
+def cluster_sizes(assignments: Array, clusters: int, *, dtype: object) -> Array:
+    """Count the participants of each cluster, as floating numbers (..., P)."""
+    xp = array_namespace(assignments)
+    return xp.sum(one_hot(assignments, clusters, dtype=dtype), axis=-2)
+
+
+def average_by_cluster(values: Array, assignments: Array, fallback: Array) -> Array:
+    """Average over each cluster's participants; an empty cluster keeps its fallback.
+
+    CFL-MGD (6) divides 0 by 0 for an empty cluster; the fallback settles that.
+
+    Parameters
+    ----------
+    values
+        One row a participant, (..., k, d).
+    assignments
+        Integers (..., k).
+    fallback
+        One row a cluster, (..., P, d).
+    """
+    xp = array_namespace(values)
+    membership = one_hot(assignments, fallback.shape[-2], dtype=values.dtype)
+    sizes = xp.sum(membership, axis=-2)[..., None]
+    occupied = sizes > 0
+    averages = sums_by_cluster(values, membership) / xp.where(occupied, sizes, xp.ones_like(sizes))
+    return xp.where(occupied, averages, fallback)
+
+
+def local_momentum_descent(
+    task: Task,
+    points: Array,
+    buffers: Array,
+    clients: Array,
+    generator: np.random.Generator,
+    *,
+    step_size: float,
+    momentum: float,
+    local_steps: int,
+    update_order: str = "momentum-first",
+) -> tuple[Array, Array]:
+    """Run H steps of momentum gradient descent on every participant: CFL-MGD (4).
+
+    Parameters
+    ----------
+    task
+        Answers the gradients.
+    points, buffers
+        Each participant's model and momentum buffer, (..., k, d).
+    clients
+        Participants (..., k).
+    generator
+        Source of the samples of the gradients.
+    step_size, momentum, local_steps
+        The paper's eta, beta and H.
+    update_order
+        ``"momentum-first"`` updates u and then chi, as (4); ``"as-printed"`` moves chi by the
+        buffer of the step before, as line 20 of Algorithm 1 lists it.
+
+    Returns
+    -------
+    tuple
+        Models and buffers after H steps, both (..., k, d).
+    """
+    for _ in range(local_steps):
+        updated = momentum * buffers + task.gradients(points, clients, generator)
+        direction = updated if update_order == "momentum-first" else buffers
+        points, buffers = points - step_size * direction, updated
+    return points, buffers

@@ -1,0 +1,133 @@
+"""The few array operations that every algorithm shares, on any array-API library."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from array_api_compat import array_namespace, device, is_torch_array
+
+Array: TypeAlias = Any
+"""An array of any library that array-api-compat knows: numpy, torch, array-api-strict, ..."""
+
+
+def like(values: np.ndarray, reference: Array) -> Array:
+    """Copy a numpy array into the library and onto the device of ``reference``."""
+    namespace = array_namespace(reference)
+    return namespace.asarray(values, device=device(reference))
+
+
+def to_numpy(array: Array) -> np.ndarray:
+    """Copy an array of any library into numpy, on the host."""
+    if isinstance(array, np.ndarray):
+        return array
+    if is_torch_array(array):
+        return np.asarray(array.detach().cpu())
+    return np.array(np.from_dlpack(array))
+
+
+def argmin_smallest_index(losses: Array) -> Array:
+    """Index of the smallest entry along the last axis; ties go to the smallest index.
+
+    Libraries differ on ties in ``argmin``, and a diverged run has losses that are not numbers,
+    so both are settled here: a loss that is NaN counts as infinite.
+
+    Parameters
+    ----------
+    losses
+        Array (..., P).
+
+    Returns
+    -------
+    Array
+        Integers (...), each in 0 .. P - 1.
+    """
+    xp = array_namespace(losses)
+    comparable = xp.where(xp.isnan(losses), xp.asarray(xp.inf, dtype=losses.dtype), losses)
+    smallest = xp.min(comparable, axis=-1, keepdims=True)
+    count = losses.shape[-1]
+    indices = xp.arange(count, device=device(losses))
+    return xp.min(xp.where(comparable == smallest, indices, count), axis=-1)
+
+
+def one_hot(assignments: Array, clusters: int, *, dtype: Any) -> Array:
+    """Indicator r_ip of cluster membership, one row a client.
+
+    Parameters
+    ----------
+    assignments
+        Integers (..., k), each in 0 .. P - 1.
+    clusters
+        P.
+    dtype
+        Floating type of the result.
+
+    Returns
+    -------
+    Array
+        (..., k, P), 1 where the client is in the cluster and 0 elsewhere.
+    """
+    xp = array_namespace(assignments)
+    indices = xp.arange(clusters, dtype=assignments.dtype, device=device(assignments))
+    return xp.astype(assignments[..., None] == indices, dtype)
+
+
+def rows(values: Array, indices: Array) -> Array:
+    """Pick row ``indices[..., i]`` of ``values`` for every i.
+
+    Parameters
+    ----------
+    values
+        Array (..., n, d).
+    indices
+        Integers (..., k), leading axes broadcastable against those of ``values``.
+
+    Returns
+    -------
+    Array
+        (..., k, d).
+    """
+    xp = array_namespace(values, indices)
+    lead = np.broadcast_shapes(tuple(values.shape[:-2]), tuple(indices.shape[:-1]))
+    width = values.shape[-1]
+    table = xp.broadcast_to(values, (*lead, *values.shape[-2:]))
+    wide = xp.broadcast_to(indices[..., None], (*lead, indices.shape[-1], width))
+    return xp.take_along_axis(table, wide, axis=-2)
+
+
+def replace_rows(values: Array, indices: Array, updates: Array) -> Array:
+    """Copy of ``values`` whose rows ``indices`` are ``updates``; indices must not repeat.
+
+    Parameters
+    ----------
+    values
+        Array (..., n, d).
+    indices
+        Integers (..., k) without repetition along the last axis.
+    updates
+        Array (..., k, d).
+    """
+    xp = array_namespace(values, updates)
+    chosen = one_hot(indices, values.shape[-2], dtype=values.dtype)
+    spread = xp.matmul(xp.matrix_transpose(chosen), updates)
+    kept = xp.sum(chosen, axis=-2)[..., None] == 0
+    return xp.where(kept, values, spread)
+
+
+def sums_by_cluster(values: Array, membership: Array) -> Array:
+    """Sum of the rows of each cluster.
+
+    Parameters
+    ----------
+    values
+        Array (..., k, d), one row a client.
+    membership
+        The one-hot array (..., k, P).
+
+    Returns
+    -------
+    Array
+        (..., P, d).
+    """
+    xp = array_namespace(values, membership)
+    return xp.matmul(xp.matrix_transpose(membership), values)

@@ -1,0 +1,78 @@
+"""FedAvg: one model for all (McMahan et al., 2017)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from array_api_compat import array_namespace
+
+from algorithms.aggregation import average_by_cluster, local_momentum_descent
+from algorithms.arrays import Array, rows
+from algorithms.ifca import check_descent
+from algorithms.participation import check_participation, draw_participants
+from algorithms.protocol import Algorithm, State, Task
+from algorithms.randomness import Randomness
+
+
+@dataclass(frozen=True, kw_only=True)
+class FedAvg(Algorithm[State]):
+    """Participants descend from the one server model, and the server averages their models.
+
+    Parameters
+    ----------
+    step_size
+        Step size (eta), positive.
+    local_steps
+        Gradient steps of a client in a round.
+    participation
+        Fraction of clients in a round, in (0, 1].
+
+    Raises
+    ------
+    InvalidArgument
+        If a parameter is outside its range.
+
+    Notes
+    -----
+    McMahan et al. (2017), Algorithm 1, with equal weights. The model array has P = 1.
+    """
+
+    name: ClassVar[str] = "fedavg"
+    target: ClassVar[str] = "pooled"
+
+    step_size: float
+    local_steps: int = 1
+    participation: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Validate the parameters."""
+        check_descent(self.step_size, None, "model", self.local_steps)
+        check_participation(self.participation)
+
+    def model_count(self, task: Task) -> int:
+        """Give 1."""
+        return 1
+
+    def initialise(self, models: Array, task: Task) -> State:
+        """Start from the given model (..., 1, d)."""
+        return State(models, None, None)
+
+    def step(self, state: State, task: Task, randomness: Randomness) -> State:
+        """Carry out one round."""
+        xp = array_namespace(state.models)
+        models = state.models
+        clients = draw_participants(self.participation, task.clients, models, randomness.participation)
+        assignments = xp.zeros_like(clients)
+        points = rows(models, assignments)
+        points, _ = local_momentum_descent(
+            task,
+            points,
+            0 * points,
+            clients,
+            randomness.gradient,
+            step_size=self.step_size,
+            momentum=0.0,
+            local_steps=self.local_steps,
+        )
+        return State(average_by_cluster(points, assignments, fallback=models), clients, assignments)

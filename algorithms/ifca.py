@@ -1,0 +1,113 @@
+"""IFCA, the iterative federated clustering algorithm (Ghosh et al., 2020)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from algorithms.aggregation import average_by_cluster, choose_clusters, local_momentum_descent
+from algorithms.arrays import Array, rows
+from algorithms.participation import check_participation, draw_participants
+from algorithms.protocol import Algorithm, State, Task, resolve_clusters
+from algorithms.randomness import Randomness
+from algorithms.validation import InvalidArgument, check_choice, check_count, check_number
+
+
+@dataclass(frozen=True, kw_only=True)
+class IFCA(Algorithm[State]):
+    """Each round, clients join the model of smallest loss, and each model descends on its own.
+
+    Parameters
+    ----------
+    step_size
+        Step size (gamma in IFCA, eta in CFL-MGD), positive.
+    clusters
+        Number of models; as many as the task has clusters where None.
+    averaging
+        ``"gradient"``: the model moves by step_size / m times the sum of its clients'
+        gradients. ``"model"``: clients descend on their own and the server averages the
+        members' models.
+    local_steps
+        Gradient steps of a client in a round (tau in IFCA, H in CFL-MGD); 1 under gradient
+        averaging.
+    participation
+        Fraction of clients in a round, in (0, 1]. The sum of the participants' gradients is
+        divided by the number of all clients (m), as published.
+
+    Raises
+    ------
+    InvalidArgument
+        If a parameter is outside its range, or ``local_steps > 1`` with gradient averaging.
+
+    Notes
+    -----
+    Ghosh et al. (2020), Algorithm 1. Equal to CFL-MGD with momentum 0.
+    """
+
+    name: ClassVar[str] = "ifca"
+
+    step_size: float
+    clusters: int | None = None
+    averaging: str = "gradient"
+    local_steps: int = 1
+    participation: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Validate the parameters."""
+        check_descent(self.step_size, self.clusters, self.averaging, self.local_steps)
+        check_participation(self.participation)
+
+    def model_count(self, task: Task) -> int:
+        """Give the number of models."""
+        return resolve_clusters(self.clusters, task)
+
+    def initialise(self, models: Array, task: Task) -> State:
+        """Start from the given models (..., P, d)."""
+        return State(models, None, None)
+
+    def step(self, state: State, task: Task, randomness: Randomness) -> State:
+        """Carry out one round."""
+        models = state.models
+        clients = draw_participants(self.participation, task.clients, models, randomness.participation)
+        assignments = choose_clusters(task, models, clients, randomness.assignment)
+        if self.averaging == "gradient":
+            sums = task.gradient_sums(models, clients, assignments, randomness.gradient)
+            models = models - self.step_size * (sums / task.clients)
+        else:
+            points = rows(models, assignments)
+            points, _ = local_momentum_descent(
+                task,
+                points,
+                0 * points,
+                clients,
+                randomness.gradient,
+                step_size=self.step_size,
+                momentum=0.0,
+                local_steps=self.local_steps,
+            )
+            models = average_by_cluster(points, assignments, fallback=models)
+        return State(models, clients, assignments)
+
+
+def check_descent(step_size: float, clusters: int | None, averaging: str, local_steps: int) -> None:
+    """Check what IFCA and CFL-MGD have in common.
+
+    Raises
+    ------
+    InvalidArgument
+        If a parameter is outside its range, or ``local_steps > 1`` with gradient averaging.
+    """
+    check_number("step_size", step_size, above=0, remedy="1 / task.smoothness is a safe choice")
+    if clusters is not None:
+        check_count("clusters", clusters, at_least=1, remedy="leave it out to use the task's number")
+    check_choice(
+        "averaging", averaging, ("gradient", "model"), remedy="option I is 'gradient', II is 'model'"
+    )
+    check_count("local_steps", local_steps, at_least=1, remedy="1 is one gradient step a round")
+    if averaging == "gradient" and local_steps > 1:
+        raise InvalidArgument(
+            "local_steps",
+            local_steps,
+            "must be 1 with averaging = 'gradient', where a client sends one gradient",
+            "choose averaging = 'model' for local steps",
+        )

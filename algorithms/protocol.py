@@ -1,0 +1,163 @@
+"""What an algorithm may ask of a task, and what a runner may ask of an algorithm.
+
+Arrays are those of any array-API library. Models are flattened to vectors: ``(..., P, d)`` for
+the server's and ``(..., k, d)`` for those of the k participating clients, with any number of
+leading replicate axes. ``clients`` is an integer array ``(..., k)`` of participants' indices;
+its leading axes broadcast against the models', so that full participation needs only ``(m,)``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+
+from algorithms.arrays import Array, one_hot, rows, sums_by_cluster
+from algorithms.randomness import Randomness
+from algorithms.validation import InvalidArgument
+
+
+@runtime_checkable
+class Task(Protocol):
+    """A federated problem: m clients in P true clusters, models of d parameters."""
+
+    @property
+    def clients(self) -> int:
+        """Number of clients (paper: m)."""
+
+    @property
+    def clusters(self) -> int:
+        """Number of true clusters (paper: P)."""
+
+    @property
+    def dimension(self) -> int:
+        """Number of parameters of a model (d)."""
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The true cluster of each client, integers (m,)."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What it takes to make the task again, as plain JSON values."""
+
+    def initial_models(self, count: int, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
+        """Draw starting points, (*shape, count, d)."""
+
+    def losses(self, models: Array, clients: Array, generator: np.random.Generator) -> Array:
+        """Evaluate every model on each participant's sample.
+
+        ``models`` is (..., P, d) and ``clients`` is (..., k); the result is (..., k, P).
+        """
+
+    def gradients(self, points: Array, clients: Array, generator: np.random.Generator) -> Array:
+        """Gradient of each participant's loss at a point of its own.
+
+        ``points`` is (..., k, d) and ``clients`` is (..., k); the result is (..., k, d).
+        """
+
+    def gradient_sums(
+        self, models: Array, clients: Array, assignments: Array, generator: np.random.Generator
+    ) -> Array:
+        """Sum over each cluster's participants of their gradients at the cluster's model.
+
+        ``models`` is (..., P, d), ``clients`` and ``assignments`` are (..., k); the result is
+        (..., P, d). All that a server learns under gradient averaging is this sum, and a task
+        may know its law without drawing the summands.
+        """
+
+    def reference_optima(self, target: str) -> np.ndarray | None:
+        """Give the minimisers that an algorithm aims at, or None where they are not known.
+
+        ``target`` is ``"clusters"`` for (P, d), ``"pooled"`` for (1, d) or ``"clients"`` for
+        (m, d).
+        """
+
+
+def sum_gradients(
+    task: Task, models: Array, clients: Array, assignments: Array, generator: np.random.Generator
+) -> Array:
+    """Answer ``Task.gradient_sums`` by asking for each participant's gradient and adding.
+
+    Shapes as in ``Task.gradient_sums``.
+    """
+    gradients = task.gradients(rows(models, assignments), clients, generator)
+    membership = one_hot(assignments, models.shape[-2], dtype=models.dtype)
+    return sums_by_cluster(gradients, membership)
+
+
+@dataclass(frozen=True)
+class State:
+    """What every algorithm's state holds; each adds its own.
+
+    Attributes
+    ----------
+    models
+        Server models, (..., P, d).
+    clients
+        Who took part in the round that led here, integers (..., k); None before the first.
+    assignments
+        The cluster each of them chose, integers (..., k); None before the first round.
+    """
+
+    models: Array
+    clients: Array | None
+    assignments: Array | None
+
+
+StateT = TypeVar("StateT", bound=State)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Algorithm(ABC, Generic[StateT]):
+    """Parameters of a federated algorithm, with pure ``initialise`` and ``step``.
+
+    Subclasses are frozen dataclasses whose fields are keyword-only, are stored untouched and
+    are validated on construction.
+    """
+
+    name: ClassVar[str]
+    """Name on the command line."""
+
+    target: ClassVar[str] = "clusters"
+    """Which minimisers the models aim at: ``"clusters"``, ``"pooled"`` or ``"clients"``."""
+
+    @abstractmethod
+    def model_count(self, task: Task) -> int:
+        """Give the number of models that the server keeps on this task (P)."""
+
+    @abstractmethod
+    def initialise(self, models: Array, task: Task) -> StateT:
+        """Make the state before the first round from starting points (..., P, d)."""
+
+    @abstractmethod
+    def step(self, state: StateT, task: Task, randomness: Randomness) -> StateT:
+        """Carry out one communication round; the given state is left as it was."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Name and parameters, as plain JSON values."""
+        parameters = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {"algorithm": self.name, **parameters}
+
+
+def resolve_clusters(clusters: int | None, task: Task) -> int:
+    """Give the number of models to keep: as asked, or as many as the task has clusters.
+
+    Raises
+    ------
+    InvalidArgument
+        If there would be more clusters than clients.
+    """
+    count = task.clusters if clusters is None else clusters
+    if count > task.clients:
+        raise InvalidArgument(
+            "clusters",
+            count,
+            f"must be at most the number of clients ({task.clients})",
+            "ask for fewer clusters or add clients",
+        )
+    return count

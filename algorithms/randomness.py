@@ -1,0 +1,54 @@
+"""Generators derived from named axes, so that a result depends on names and a seed alone."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+
+
+def generator(seed: int, *axes: str | int) -> np.random.Generator:
+    """Make the generator that belongs to a seed and a tuple of named axes.
+
+    The same seed and axes give the same bits on every machine; any other axis gives an
+    independent stream.
+
+    Parameters
+    ----------
+    seed
+        A non-negative integer.
+    axes
+        Names such as the task, the algorithm, the purpose or the repetition.
+    """
+    key = [seed, *(axis if isinstance(axis, int) else zlib.crc32(axis.encode()) for axis in axes)]
+    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(key)))
+
+
+@dataclass(frozen=True)
+class Randomness:
+    """The independent streams of one run, one for each purpose.
+
+    Two algorithms that are run with equal streams see the same participants and, as long as
+    they ask for the same things, the same data.
+
+    Attributes
+    ----------
+    initialisation, participation, assignment, gradient
+        One generator each.
+    """
+
+    initialisation: np.random.Generator
+    participation: np.random.Generator
+    assignment: np.random.Generator
+    gradient: np.random.Generator
+
+    @classmethod
+    def from_seed(cls, seed: int, *axes: str | int) -> Randomness:
+        """Derive the four streams from a seed and further named axes."""
+        return cls(
+            *(
+                generator(seed, *axes, purpose)
+                for purpose in ("initialisation", "participation", "assignment", "gradient")
+            )
+        )

@@ -1,0 +1,76 @@
+"""Losses and gradients of Gaussian linear regression by drawing every row: the reference.
+
+Cost and memory grow with the number of samples; ``exact_law`` draws from the same law without.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from synthetic.covariance import Covariances
+
+
+def draw_data(
+    labels: np.ndarray,
+    covariances: Covariances,
+    noise: float,
+    samples: int,
+    generator: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw the features and the noise of each client's batch.
+
+    Parameters
+    ----------
+    labels
+        True cluster of each client, (..., k).
+
+    Returns
+    -------
+    tuple
+        Features (..., k, n, d) and noise terms s eps (..., k, n).
+    """
+    dimension = covariances.matrices.shape[-1]
+    normals = generator.standard_normal((*labels.shape, samples, dimension))
+    features = covariances.root_times_by_label(normals, labels[..., None])
+    return features, noise * generator.standard_normal((*labels.shape, samples))
+
+
+def losses(models: np.ndarray, optima: np.ndarray, features: np.ndarray, errors: np.ndarray) -> np.ndarray:
+    """Half mean squared residual of every model on each client's batch.
+
+    Parameters
+    ----------
+    models
+        (..., P, d).
+    optima
+        The clients' true parameters (..., k, d).
+    features, errors
+        As ``draw_data`` returns them.
+
+    Returns
+    -------
+    numpy.ndarray
+        (..., k, P).
+    """
+    displacements = optima[..., :, None, :] - models[..., None, :, :]
+    residuals = features @ np.swapaxes(displacements, -1, -2) + errors[..., None]
+    return np.asarray(0.5 * np.mean(residuals**2, axis=-2))
+
+
+def gradients(points: np.ndarray, optima: np.ndarray, features: np.ndarray, errors: np.ndarray) -> np.ndarray:
+    """Gradient of half the mean squared residual at a point for each client.
+
+    Parameters
+    ----------
+    points, optima
+        The clients' points and true parameters (..., k, d).
+    features, errors
+        As ``draw_data`` returns them.
+
+    Returns
+    -------
+    numpy.ndarray
+        (..., k, d).
+    """
+    residuals = (features @ (points - optima)[..., None])[..., 0] - errors
+    return np.asarray(np.einsum("...nd,...n->...d", features, residuals) / features.shape[-2])

@@ -1,0 +1,243 @@
+"""Losses and gradients of Gaussian linear regression, exactly in law, without drawing the data.
+
+A client of cluster q holds n rows (x, y) with x ~ N(0, Sigma) and y = x . theta_q + s eps. The
+residuals of the models chi_1 .. chi_P on one row are jointly Gaussian with covariance
+
+    K = s^2 11' + D Sigma D',          row p of D is theta_q - chi_p,
+
+so that the matrix of their inner products over the n rows is Wishart(n, K): the losses are its
+diagonal over 2n. Given a model with displacement delta = chi - theta_q and residual variance
+tau^2 = s^2 + delta' Sigma delta, the gradient of a fresh batch is
+
+    g = (1/n) Sigma^(1/2) [ tau sqrt(c) z + w (c - sqrt(c) w.z / (tau + s)) ],   w = Sigma^(1/2) delta
+
+with c ~ chi^2_n and z ~ N(0, I): O(d) work, whatever n. The sum over k clients at one model has
+the same law with k n degrees of freedom, so that a cluster of any size costs one draw.
+Derivation: residuals r_j are N(0, tau^2); given them x_j has mean Sigma delta r_j / tau^2 and
+covariance Sigma - Sigma delta delta' Sigma / tau^2, whose root is Sigma^(1/2) times a rank-one
+change of the identity.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from synthetic.covariance import Covariances
+
+
+def residual_covariance(
+    models: np.ndarray, optima: np.ndarray, covariances: Covariances, noise: float
+) -> np.ndarray:
+    """Covariance K of the residuals of all models on one row of each cluster's data.
+
+    Parameters
+    ----------
+    models
+        (..., P, d).
+    optima
+        True parameters (Q, d).
+    covariances
+        Of the features, Q of them.
+    noise
+        Standard deviation s of the noise.
+
+    Returns
+    -------
+    numpy.ndarray
+        (..., Q, P, P).
+    """
+    roots = [covariances.root_times(models - optimum, cluster) for cluster, optimum in enumerate(optima)]
+    stacked = np.stack(roots, axis=-3)
+    return np.asarray(stacked @ np.swapaxes(stacked, -1, -2) + noise**2)
+
+
+def semidefinite_cholesky(matrix: np.ndarray) -> np.ndarray:
+    """Lower triangular R with R R' = matrix, for matrices that may be singular.
+
+    A pivot at rounding level is taken as zero, and with it its column, which positive
+    semidefiniteness forces to zero.
+
+    Parameters
+    ----------
+    matrix
+        Symmetric positive semidefinite, (..., P, P).
+    """
+    size = matrix.shape[-1]
+    root = np.zeros_like(matrix)
+    diagonal = np.einsum("...ii->...i", matrix)
+    for j in range(size):
+        column = matrix[..., j:, j] - (root[..., j:, :j] @ root[..., j, :j, None])[..., 0]
+        pivot = column[..., 0]
+        positive = pivot > 8 * size * np.finfo(float).eps * diagonal[..., j]
+        scale = np.sqrt(np.where(positive, pivot, 1.0))
+        root[..., j:, j] = np.where(positive[..., None], column / scale[..., None], 0.0)
+    return root
+
+
+def draw_triangle(
+    shape: tuple[int, ...], size: int, samples: int, generator: np.random.Generator
+) -> list[list[np.ndarray]]:
+    """Draw Bartlett's lower trapezoidal factor A of a Wishart matrix, A A' ~ Wishart(n, I).
+
+    Column j holds a chi variable with n - j degrees of freedom on the diagonal and standard
+    normals below; with fewer samples than models there are only n columns.
+
+    Parameters
+    ----------
+    shape
+        Of each entry.
+    size
+        Number of models (P).
+    samples
+        Rows of data (n).
+
+    Returns
+    -------
+    list
+        ``entries[j][i - j]`` is A_ij, an array of the given shape, for i >= j.
+    """
+    return [
+        [
+            np.sqrt(2 * generator.standard_gamma((samples - j) / 2, shape)),
+            *(generator.standard_normal(shape) for _ in range(j + 1, size)),
+        ]
+        for j in range(min(size, samples))
+    ]
+
+
+def draw_losses(
+    covariance: np.ndarray, labels: np.ndarray, samples: int, generator: np.random.Generator
+) -> np.ndarray:
+    """Draw the losses of all models on a fresh batch of each client.
+
+    Parameters
+    ----------
+    covariance
+        Residual covariances (..., Q, P, P), one a true cluster.
+    labels
+        True cluster of each client, (..., k).
+    samples
+        Rows in a batch (n).
+
+    Returns
+    -------
+    numpy.ndarray
+        Half mean squared residuals, (..., k, P).
+    """
+    size = covariance.shape[-1]
+    root = semidefinite_cholesky(covariance)
+    shape = (*covariance.shape[:-3], labels.shape[-1])
+    triangle = draw_triangle(shape, size, samples, generator)
+    losses = np.empty((*shape, size))
+    for i in range(size):
+        weights = [_by_label(root[..., i, j], labels) for j in range(i + 1)]
+        total = np.zeros(shape)
+        for j in range(min(i + 1, len(triangle))):
+            entry = weights[j] * triangle[j][0]
+            for below in range(j + 1, i + 1):
+                entry += weights[below] * triangle[j][below - j]
+            total += entry * entry
+        losses[..., i] = total / (2 * samples)
+    return losses
+
+
+def draw_gradients(
+    root_displacements: np.ndarray,
+    noise: float,
+    samples: int,
+    batches: np.ndarray | int,
+    generator: np.random.Generator,
+) -> np.ndarray:
+    """Draw sums of gradients of fresh batches, before the last factor Sigma^(1/2).
+
+    Parameters
+    ----------
+    root_displacements
+        w = Sigma^(1/2) (chi - theta), (..., d).
+    noise
+        Standard deviation s of the noise.
+    samples
+        Rows in a batch (n).
+    batches
+        How many clients' gradients each row adds up, integers (...) or one integer.
+
+    Returns
+    -------
+    numpy.ndarray
+        (..., d), to be multiplied by Sigma^(1/2).
+    """
+    lead = root_displacements.shape[:-1]
+    residual = np.sqrt(noise**2 + np.einsum("...d,...d->...", root_displacements, root_displacements))
+    chi_square = 2 * generator.standard_gamma(np.asarray(batches) * (samples / 2), lead)
+    chi = np.sqrt(chi_square)
+    normal = generator.standard_normal(root_displacements.shape)
+    along = np.einsum("...d,...d->...", root_displacements, normal)
+    scale = residual + noise
+    along /= np.where(scale > 0, scale, 1.0)
+    normal *= (residual * chi / samples)[..., None]
+    normal += ((chi_square - chi * along) / samples)[..., None] * root_displacements
+    return normal
+
+
+def draw_losses_and_gradients(
+    models: np.ndarray,
+    optimum: np.ndarray,
+    covariance: np.ndarray,
+    noise: float,
+    samples: int,
+    generator: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw losses and the gradient at the best model jointly, from one and the same batch.
+
+    Without resampling the assignment and the gradient depend on the same rows. Given the
+    residuals the features are Gaussian, so that with W ~ Wishart(n, K) and C = Cov(x, residuals)
+
+        g = -(1/n) [ C K^+ W e + sqrt(e'We) xi ],   xi ~ N(0, Sigma - C K^+ C').
+
+    Parameters
+    ----------
+    models
+        (..., P, d), one set a client.
+    optimum
+        The clients' true parameter (d,).
+    covariance
+        Of the features, (d, d).
+    noise, samples
+        Standard deviation s of the noise; rows in the batch (n).
+
+    Returns
+    -------
+    tuple
+        Losses (..., P) and the gradient at the model of smallest loss (..., d).
+    """
+    displacements = optimum - models
+    cross = displacements @ covariance
+    residuals = cross @ np.swapaxes(displacements, -1, -2) + noise**2
+    size = models.shape[-2]
+    triangle = np.zeros((*models.shape[:-2], size, min(size, samples)))
+    for j, column in enumerate(draw_triangle(models.shape[:-2], size, samples, generator)):
+        for i, entry in enumerate(column, start=j):
+            triangle[..., i, j] = entry
+    factor = semidefinite_cholesky(residuals) @ triangle
+    losses = np.einsum("...ij,...ij->...i", factor, factor) / (2 * samples)
+    best = np.argmin(losses, axis=-1)
+    chosen = np.take_along_axis(factor, best[..., None, None], axis=-2)[..., 0, :]
+    inner = np.einsum("...ij,...j->...i", factor, chosen)
+    projection = np.linalg.pinv(residuals, hermitian=True) @ cross
+    feature = generator.standard_normal(models.shape[:-2] + models.shape[-1:])
+    feature = feature @ np.linalg.cholesky(covariance).T
+    error = noise * generator.standard_normal(models.shape[:-2])
+    residual = np.einsum("...pd,...d->...p", displacements, feature) + error[..., None]
+    spread = feature - np.einsum("...pd,...p->...d", projection, residual)
+    length = np.sqrt(np.einsum("...i,...i->...", chosen, chosen))
+    mean = np.einsum("...pd,...p->...d", projection, inner)
+    return losses, -(mean + length[..., None] * spread) / samples
+
+
+def _by_label(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Entry ``labels[..., i]`` of ``values`` (..., Q) for every client i."""
+    if labels.ndim == 1:
+        return np.asarray(values[..., labels])
+    return np.take_along_axis(
+        np.broadcast_to(values, (*labels.shape[:-1], values.shape[-1])), labels, axis=-1
+    )

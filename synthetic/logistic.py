@@ -1,0 +1,282 @@
+"""A mixture of ridge-penalised logistic regressions: strongly convex, smooth, not quadratic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from algorithms import InvalidArgument, generator, sum_gradients
+from algorithms.validation import check_choice, check_count, check_number
+from synthetic.mixture import Mixture, check_labels, make_labels
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LogisticMixture(Mixture):
+    """Clients with f(chi; x, y) = log(1 + exp(-y x . chi)) + ridge ||chi||^2 / 2.
+
+    The law D_p of a cluster is uniform on finitely many rows, so that its expected loss is a
+    finite sum and its optimum is known to rounding error.
+
+    Parameters
+    ----------
+    features
+        Rows x of each cluster's law, (P, N, d).
+    targets
+        y in {-1, 1}, (P, N).
+    ridge
+        Strength of the penalty, positive.
+    labels
+        True cluster of each client, integers (m,).
+    samples
+        Rows that a client draws, with replacement, for one purpose in one round (n').
+    data
+        ``"fresh"`` draws new rows for each round and purpose, ``"population"`` uses all of D_p.
+
+    Raises
+    ------
+    InvalidArgument
+        If an argument has a wrong shape, is not finite or is out of range.
+    """
+
+    features: np.ndarray
+    targets: np.ndarray
+    ridge: float
+    labels: np.ndarray
+    samples: int
+    data: str = "fresh"
+
+    def __post_init__(self) -> None:
+        """Validate and normalise the arguments."""
+        features = np.asarray(self.features, dtype=float)
+        targets = np.asarray(self.targets, dtype=float)
+        if features.ndim != 3 or not np.isfinite(features).all():
+            raise InvalidArgument(
+                "features", features.shape, "must be a finite array (P, N, d)", "give each cluster its rows"
+            )
+        if targets.shape != features.shape[:2] or not np.isin(targets, (-1.0, 1.0)).all():
+            raise InvalidArgument(
+                "targets",
+                targets.shape,
+                f"must be -1 or 1, in an array {features.shape[:2]}",
+                "recode the classes",
+            )
+        check_number("ridge", self.ridge, above=0, remedy="strong convexity needs a positive penalty")
+        check_count("samples", self.samples, at_least=1, remedy="give the rows a client uses in a round")
+        check_choice("data", self.data, ("fresh", "population"), remedy="'fresh' resamples")
+        object.__setattr__(self, "features", features)
+        object.__setattr__(self, "targets", targets)
+        object.__setattr__(self, "labels", check_labels(self.labels, len(features)))
+
+    @classmethod
+    def random(
+        cls,
+        *,
+        clusters: int,
+        clients: int,
+        dimension: int,
+        condition_number: float = 10.0,
+        signal: float = 3.0,
+        support: int = 200,
+        samples: int = 100,
+        proportions: Any = None,
+        data: str = "fresh",
+        seed: int = 0,
+    ) -> LogisticMixture:
+        """Draw clusters whose classes are split by random directions.
+
+        Parameters
+        ----------
+        clusters, clients, dimension
+            P, m and d.
+        condition_number
+            The guaranteed kappa = L / mu, greater than 1: sets the ridge.
+        signal
+            Norm of the parameter that generates the targets; a larger one separates the
+            clusters more.
+        support
+            Rows of each cluster's law (N).
+        samples, data
+            As for the class.
+        proportions
+            l_p; equal where None.
+
+        Raises
+        ------
+        InvalidArgument
+            If an argument is out of range.
+        """
+        check_count("dimension", dimension, at_least=1, remedy="give the number of parameters")
+        check_count("support", support, at_least=1, remedy="give the rows of each cluster's law")
+        check_number("condition_number", condition_number, above=1, remedy="it is L / mu")
+        check_number("signal", signal, above=0, remedy="give the norm of the generating parameter")
+        check_count("seed", seed, at_least=0, remedy="give a non-negative integer")
+        labels = make_labels(clients, clusters, proportions)
+        stream = generator(seed, "logistic")
+        directions = stream.standard_normal((clusters, dimension))
+        directions *= signal / np.linalg.norm(directions, axis=-1, keepdims=True)
+        features = stream.standard_normal((clusters, support, dimension))
+        margins = np.einsum("pnd,pd->pn", features, directions)
+        targets = np.where(stream.random((clusters, support)) < _sigmoid(margins), 1.0, -1.0)
+        curvature = _largest_curvature(features)
+        return cls(
+            features=features,
+            targets=targets,
+            ridge=curvature / (condition_number - 1),
+            labels=labels,
+            samples=samples,
+            data=data,
+        )
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Constructor arguments as plain JSON values."""
+        return {
+            "task": "logistic",
+            "features": self.features.tolist(),
+            "targets": self.targets.tolist(),
+            "ridge": float(self.ridge),
+            "labels": self.labels.tolist(),
+            "samples": int(self.samples),
+            "data": self.data,
+        }
+
+    @cached_property
+    def smoothness(self) -> float:
+        """An upper bound on the curvature everywhere: ridge + lambda_max(X'X / N) / 4 (L)."""
+        return float(self.ridge + _largest_curvature(self.features))
+
+    @property
+    def strong_convexity(self) -> float:
+        """A lower bound on the curvature everywhere: the ridge (mu)."""
+        return float(self.ridge)
+
+    @cached_property
+    def optima(self) -> np.ndarray:
+        """Minimisers of the clusters' losses by Newton's method, gradient norm below 1e-13, (P, d)."""
+        uniform = np.full(self.features.shape[1], 1 / self.features.shape[1])
+        return np.stack(
+            [
+                _newton(rows * signs[:, None], uniform, self.ridge)
+                for rows, signs in zip(self.features, self.targets, strict=True)
+            ]
+        )
+
+    @cached_property
+    def pooled_optimum(self) -> np.ndarray:
+        """Minimiser of the mean over clients of their expected losses, (d,)."""
+        rows = (self.features * self.targets[..., None]).reshape(-1, self.features.shape[-1])
+        weights = np.repeat(self.proportions / self.features.shape[1], self.features.shape[1])
+        return _newton(rows, weights, self.ridge)
+
+    def point_losses(self, models: np.ndarray, cluster: int) -> np.ndarray:
+        """Losses of models (..., d) on every row of a cluster's law, (..., N)."""
+        margins = self.targets[cluster] * (models @ self.features[cluster].T)
+        penalty = 0.5 * self.ridge * (models**2).sum(axis=-1)
+        return np.asarray(np.logaddexp(0.0, -margins) + penalty[..., None])
+
+    def expected_loss(self, models: np.ndarray, cluster: int) -> np.ndarray:
+        """phi_p(chi) for models (..., d)."""
+        return np.asarray(self.point_losses(models, cluster).mean(axis=-1))
+
+    def expected_gradient(self, models: np.ndarray, cluster: int) -> np.ndarray:
+        """Gradient of phi_p for models (..., d)."""
+        uniform = np.full(self.features.shape[1], 1 / self.features.shape[1])
+        return self._weighted_gradient(models, cluster, uniform)
+
+    def loss_variance(self, model: np.ndarray, cluster: int) -> np.ndarray:
+        """sigma^2(chi): variance of the loss on one row, for models (..., d)."""
+        return np.asarray(self.point_losses(model, cluster).var(axis=-1))
+
+    def gradient_variance(self, model: np.ndarray, cluster: int) -> float:
+        """v^2(chi): expected squared distance of one row's gradient from its mean, at one model (d,)."""
+        margins = self.targets[cluster] * (self.features[cluster] @ model)
+        slopes = -self.targets[cluster] * _sigmoid(-margins)
+        return float((slopes[:, None] * self.features[cluster]).var(axis=0).sum())
+
+    def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        """Losses of models (..., P, d) on the batches of clients (..., k): (..., k, P)."""
+        labels = self.labels[clients]
+        lead = np.broadcast_shapes(models.shape[:-2], clients.shape[:-1])
+        weights = self._draw_weights((*lead, clients.shape[-1]), generator)
+        result = np.zeros((*lead, clients.shape[-1], models.shape[-2]))
+        for cluster in range(self.clusters):
+            points = self.point_losses(models, cluster)
+            averages = weights @ np.swapaxes(points, -1, -2)
+            result = np.where((labels == cluster)[..., None], averages, result)
+        return result
+
+    def gradients(
+        self, points: np.ndarray, clients: np.ndarray, generator: np.random.Generator
+    ) -> np.ndarray:
+        """Gradients at the clients' own points (..., k, d): (..., k, d)."""
+        labels = self.labels[clients]
+        weights = self._draw_weights(points.shape[:-1], generator)
+        result = np.zeros(points.shape)
+        for cluster in range(self.clusters):
+            gradients = self._weighted_gradient(points, cluster, weights)
+            result = np.where((labels == cluster)[..., None], gradients, result)
+        return result
+
+    def gradient_sums(
+        self,
+        models: np.ndarray,
+        clients: np.ndarray,
+        assignments: np.ndarray,
+        generator: np.random.Generator,
+    ) -> np.ndarray:
+        """Sum of the gradients of each cluster's participants at its model: (..., P, d)."""
+        return np.asarray(sum_gradients(self, models, clients, assignments, generator))
+
+    def _draw_weights(self, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
+        """Share of each row in a batch drawn with replacement, (*shape, N) or (N,)."""
+        size = self.features.shape[1]
+        if self.data == "population":
+            return np.full((*shape, size), 1 / size)
+        return np.asarray(
+            generator.multinomial(self.samples, np.full(size, 1 / size), size=shape) / self.samples
+        )
+
+    def _weighted_gradient(self, points: np.ndarray, cluster: int, weights: np.ndarray) -> np.ndarray:
+        """Gradient at points (..., d) of the loss averaged with weights (..., N) or (N,)."""
+        margins = self.targets[cluster] * (points @ self.features[cluster].T)
+        slopes = -self.targets[cluster] * _sigmoid(-margins)
+        return np.asarray((weights * slopes) @ self.features[cluster] + self.ridge * points)
+
+
+def _sigmoid(values: np.ndarray) -> np.ndarray:
+    return np.asarray(0.5 * (1 + np.tanh(values / 2)))
+
+
+def _largest_curvature(features: np.ndarray) -> float:
+    """Largest eigenvalue of X'X / 4N over the clusters."""
+    grams = np.swapaxes(features, -1, -2) @ features / features.shape[1]
+    return float(np.linalg.eigvalsh(grams).max() / 4)
+
+
+def _newton(rows: np.ndarray, weights: np.ndarray, ridge: float) -> np.ndarray:
+    """Minimise sum_n weights_n log(1 + exp(-rows_n . chi)) + ridge ||chi||^2 / 2, damped Newton.
+
+    The step is halved until the loss does not rise; the loss is self-concordant-like and strongly
+    convex, so that this reaches the quadratic phase and then rounding error.
+    """
+    point = np.zeros(rows.shape[1])
+
+    def loss(candidate: np.ndarray) -> float:
+        return float(weights @ np.logaddexp(0.0, -rows @ candidate) + 0.5 * ridge * candidate @ candidate)
+
+    for _ in range(100):
+        probability = _sigmoid(-(rows @ point))
+        gradient = ridge * point - (weights * probability) @ rows
+        if np.linalg.norm(gradient) < 1e-14:
+            break
+        curvature = weights * probability * (1 - probability)
+        hessian = (rows * curvature[:, None]).T @ rows + ridge * np.eye(len(point))
+        direction = np.linalg.solve(hessian, gradient)
+        scale = 1.0
+        while scale > 1e-3 and loss(point - scale * direction) > loss(point) + 1e-15:
+            scale /= 2
+        point = point - scale * direction
+    return point

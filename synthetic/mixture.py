@@ -1,0 +1,229 @@
+"""What all synthetic tasks share: true clusters, true optima, and where a run starts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from algorithms import InvalidArgument
+from algorithms.validation import check_count
+
+
+class Mixture(ABC):
+    """A task whose cluster objectives are smooth and strongly convex with known minimisers."""
+
+    labels: np.ndarray
+    """The true cluster of each client, integers (m,)."""
+
+    optima: np.ndarray
+    """Minimisers chi*_p of the clusters' expected losses, (P, d)."""
+
+    @property
+    @abstractmethod
+    def smoothness(self) -> float:
+        """Largest curvature of a cluster's expected loss (L)."""
+
+    @property
+    @abstractmethod
+    def strong_convexity(self) -> float:
+        """Smallest curvature of a cluster's expected loss (mu)."""
+
+    @property
+    @abstractmethod
+    def pooled_optimum(self) -> np.ndarray:
+        """Minimiser of the mean over clients of their expected losses, (d,)."""
+
+    @property
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """Everything needed to make the task again, as plain JSON values."""
+
+    @property
+    def clients(self) -> int:
+        """Number of clients (m)."""
+        return len(self.labels)
+
+    @property
+    def clusters(self) -> int:
+        """Number of true clusters (P)."""
+        return len(self.optima)
+
+    @property
+    def dimension(self) -> int:
+        """Number of parameters of a model (d)."""
+        return int(self.optima.shape[-1])
+
+    @property
+    def client_optima(self) -> np.ndarray:
+        """Each client's cluster's minimiser, (m, d)."""
+        return np.asarray(self.optima[self.labels])
+
+    @property
+    def condition_number(self) -> float:
+        """Kappa = L / mu."""
+        return self.smoothness / self.strong_convexity
+
+    @cached_property
+    def proportions(self) -> np.ndarray:
+        """Share of the clients in each cluster, l_p = |C*_p| / m, (P,)."""
+        return np.bincount(self.labels, minlength=self.clusters) / self.clients
+
+    @cached_property
+    def _distances(self) -> np.ndarray:
+        differences = self.optima[:, None, :] - self.optima[None, :, :]
+        return np.asarray(np.linalg.norm(differences, axis=-1)[~np.eye(self.clusters, dtype=bool)])
+
+    @property
+    def separation(self) -> float:
+        """Smallest distance of two clusters' optima (Delta); infinite for one cluster."""
+        return float(self._distances.min()) if self.clusters > 1 else float("inf")
+
+    @property
+    def diameter(self) -> float:
+        """Largest distance of two clusters' optima (D); 0 for one cluster."""
+        return float(self._distances.max()) if self.clusters > 1 else 0.0
+
+    @property
+    def basin_radius(self) -> float:
+        """The paper's radius of initialisation, sqrt(mu / L) Delta / 4 (Assumption 4)."""
+        return 0.25 * self.condition_number**-0.5 * self.separation
+
+    def reference_optima(self, target: str) -> np.ndarray:
+        """Minimisers that an algorithm aims at: of clusters, of the pooled loss, of clients."""
+        return {
+            "clusters": lambda: self.optima,
+            "pooled": lambda: self.pooled_optimum[None, :],
+            "clients": lambda: self.client_optima,
+        }[target]()
+
+    def initial_models(
+        self, count: int, shape: tuple[int, ...], generator: np.random.Generator
+    ) -> np.ndarray:
+        """Draw starting points in random directions.
+
+        With one model a cluster, model p starts half a ``basin_radius`` from optimum p, inside
+        the region that the theorems ask for. With any other number all models start half a
+        ``separation`` from the pooled optimum. A single cluster starts at distance 1.
+
+        Parameters
+        ----------
+        count
+            Number of models.
+        shape
+            Replicate axes.
+
+        Returns
+        -------
+        numpy.ndarray
+            (*shape, count, d).
+        """
+        directions = generator.standard_normal((*shape, count, self.dimension))
+        directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
+        if self.clusters == 1:
+            return np.asarray(self.pooled_optimum + directions)
+        if count == self.clusters:
+            return np.asarray(self.optima + 0.5 * self.basin_radius * directions)
+        return np.asarray(self.pooled_optimum + 0.5 * self.separation * directions)
+
+
+def check_labels(labels: Any, clusters: int) -> np.ndarray:
+    """Read labels, integers 0 .. P - 1 in which every cluster occurs.
+
+    Raises
+    ------
+    InvalidArgument
+        If they are not such integers.
+    """
+    given = np.asarray(labels)
+    valid = given.ndim == 1 and np.issubdtype(given.dtype, np.integer)
+    if not valid or not np.array_equal(np.unique(given), np.arange(clusters)):
+        raise InvalidArgument(
+            "labels",
+            given.tolist() if given.size <= 20 else "...",
+            f"must be integers in which each of 0 .. {clusters - 1} occurs",
+            "give every client its true cluster, and every cluster a client",
+        )
+    return given.astype(np.int64)
+
+
+def make_labels(clients: int, clusters: int, proportions: Any = None) -> np.ndarray:
+    """Deal clients to clusters in given proportions, at least one to each.
+
+    Parameters
+    ----------
+    clients, clusters
+        m and P.
+    proportions
+        l_p, P positive numbers (rescaled to sum to 1); equal where None.
+
+    Returns
+    -------
+    numpy.ndarray
+        Sorted labels (m,).
+
+    Raises
+    ------
+    InvalidArgument
+        If there are more clusters than clients or the proportions are not P positive numbers.
+    """
+    check_count("clusters", clusters, at_least=1, remedy="give the number of true clusters")
+    check_count("clients", clients, at_least=1, remedy="give the number of clients")
+    if clusters > clients:
+        raise InvalidArgument(
+            "clusters",
+            clusters,
+            f"must be at most the number of clients ({clients})",
+            "ask for fewer clusters or add clients",
+        )
+    shares = np.ones(clusters) if proportions is None else np.asarray(proportions, dtype=float)
+    if shares.shape != (clusters,) or not (np.isfinite(shares) & (shares > 0)).all():
+        raise InvalidArgument(
+            "proportions",
+            np.asarray(proportions).tolist(),
+            f"must be {clusters} positive finite numbers",
+            "give each cluster's share of the clients",
+        )
+    exact = shares / shares.sum() * clients
+    sizes = np.maximum(1, np.floor(exact).astype(int))
+    while sizes.sum() < clients:
+        sizes[np.argmax(exact - sizes)] += 1
+    while sizes.sum() > clients:
+        sizes[np.argmax(np.where(sizes > 1, sizes - exact, -np.inf))] -= 1
+    return np.repeat(np.arange(clusters), sizes)
+
+
+def place_optima(
+    clusters: int, dimension: int, separation: float, generator: np.random.Generator
+) -> np.ndarray:
+    """Draw random centres whose smallest distance is exactly ``separation``.
+
+    Returns
+    -------
+    numpy.ndarray
+        (P, d), with mean zero.
+    """
+    centers = generator.standard_normal((clusters, dimension))
+    centers -= centers.mean(axis=0)
+    if clusters == 1:
+        return centers
+    differences = centers[:, None, :] - centers[None, :, :]
+    distances = np.linalg.norm(differences, axis=-1)
+    return np.asarray(centers * (separation / distances[~np.eye(clusters, dtype=bool)].min()))
+
+
+def geometric_spectrum(dimension: int, condition_number: float) -> np.ndarray:
+    """Eigenvalues from 1 / kappa to 1 in geometric progression, (d,).
+
+    Raises
+    ------
+    InvalidArgument
+        If one dimension is asked to have a condition number other than 1.
+    """
+    if dimension == 1 and condition_number != 1:
+        raise InvalidArgument(
+            "condition_number", condition_number, "must be 1 in dimension 1", "raise the dimension"
+        )
+    return np.geomspace(1 / condition_number, 1.0, dimension)

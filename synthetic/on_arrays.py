@@ -1,0 +1,83 @@
+"""Serve a numpy task to an algorithm that computes with another array library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from algorithms import Task
+from algorithms.arrays import Array, to_numpy
+
+
+@dataclass(frozen=True, eq=False)
+class OnArrays:
+    """A task whose answers are arrays of another library; the numbers are those of ``task``.
+
+    Parameters
+    ----------
+    task
+        Any task that computes in numpy.
+    namespace
+        An array-API namespace such as ``array_api_compat.torch`` or ``array_api_strict``.
+    device
+        Where the arrays are put; the library's default where None.
+    """
+
+    task: Task
+    namespace: Any
+    device: Any = None
+
+    @property
+    def clients(self) -> int:
+        """Number of clients (m)."""
+        return self.task.clients
+
+    @property
+    def clusters(self) -> int:
+        """Number of true clusters (P)."""
+        return self.task.clusters
+
+    @property
+    def dimension(self) -> int:
+        """Number of parameters of a model (d)."""
+        return self.task.dimension
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The true cluster of each client, (m,), in numpy."""
+        return self.task.labels
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The settings of the task itself."""
+        return self.task.settings
+
+    def reference_optima(self, target: str) -> np.ndarray | None:
+        """Minimisers that an algorithm aims at, in numpy."""
+        return self.task.reference_optima(target)
+
+    def initial_models(self, count: int, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
+        """Starting points of the task."""
+        return self._give(self.task.initial_models(count, shape, generator))
+
+    def losses(self, models: Array, clients: Array, generator: np.random.Generator) -> Array:
+        """Losses of the task, (..., k, P)."""
+        return self._give(self.task.losses(to_numpy(models), to_numpy(clients), generator))
+
+    def gradients(self, points: Array, clients: Array, generator: np.random.Generator) -> Array:
+        """Gradients of the task, (..., k, d)."""
+        return self._give(self.task.gradients(to_numpy(points), to_numpy(clients), generator))
+
+    def gradient_sums(
+        self, models: Array, clients: Array, assignments: Array, generator: np.random.Generator
+    ) -> Array:
+        """Sums of gradients of the task, (..., P, d)."""
+        return self._give(
+            self.task.gradient_sums(to_numpy(models), to_numpy(clients), to_numpy(assignments), generator)
+        )
+
+    def _give(self, values: np.ndarray) -> Array:
+        return self.namespace.asarray(values, device=self.device)

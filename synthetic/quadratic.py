@@ -1,0 +1,208 @@
+"""A mixture of quadratics: a Hessian and a centre for each client, nothing random."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from algorithms import InvalidArgument, generator, sum_gradients
+from algorithms.validation import check_count, check_number
+from synthetic.mixture import Mixture, check_labels, geometric_spectrum, make_labels, place_optima
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class QuadraticMixture(Mixture):
+    """Clients with phi_i(chi) = (chi - c_i)' A_i (chi - c_i) / 2.
+
+    A cluster's expected loss is the mean over its clients, and so are its variances: the one
+    random thing is which client of the cluster is asked.
+
+    Parameters
+    ----------
+    hessians
+        Symmetric positive definite A_i, (m, d, d).
+    centers
+        c_i, (m, d).
+    labels
+        True cluster of each client, integers (m,).
+
+    Raises
+    ------
+    InvalidArgument
+        If an argument has a wrong shape, is not finite, or a Hessian is not positive definite.
+    """
+
+    hessians: np.ndarray
+    centers: np.ndarray
+    labels: np.ndarray
+
+    def __post_init__(self) -> None:
+        """Validate and normalise the arguments."""
+        hessians = np.asarray(self.hessians, dtype=float)
+        centers = np.asarray(self.centers, dtype=float)
+        if centers.ndim != 2 or not np.isfinite(centers).all():
+            raise InvalidArgument(
+                "centers", centers.shape, "must be a finite array (m, d)", "give one centre a client"
+            )
+        if hessians.shape != (*centers.shape, centers.shape[1]) or not np.isfinite(hessians).all():
+            raise InvalidArgument(
+                "hessians", hessians.shape, "must be a finite array (m, d, d)", "give one matrix a client"
+            )
+        symmetric = np.array_equal(hessians, np.swapaxes(hessians, -1, -2))
+        if not symmetric or np.linalg.eigvalsh(hessians).min() <= 0:
+            raise InvalidArgument(
+                "hessians", "...", "must be symmetric positive definite", "symmetrise, or add a ridge"
+            )
+        labels = np.asarray(self.labels)
+        if labels.shape != centers.shape[:1]:
+            raise InvalidArgument(
+                "labels", labels.shape, f"must have the shape {centers.shape[:1]}", "label every client"
+            )
+        object.__setattr__(self, "hessians", hessians)
+        object.__setattr__(self, "centers", centers)
+        object.__setattr__(self, "labels", check_labels(labels, int(labels.max()) + 1))
+
+    @classmethod
+    def random(
+        cls,
+        *,
+        clusters: int,
+        clients: int,
+        dimension: int,
+        condition_number: float = 1.0,
+        separation: float = 2.0,
+        spread: float = 0.0,
+        proportions: Any = None,
+        seed: int = 0,
+    ) -> QuadraticMixture:
+        """Draw one rotated Hessian a cluster with L = 1, mu = 1 / kappa.
+
+        Parameters
+        ----------
+        clusters, clients, dimension
+            P, m and d.
+        condition_number
+            kappa = L / mu, at least 1.
+        separation
+            Smallest distance of two clusters' optima (Delta), positive.
+        spread
+            Standard deviation of the clients' centres around their cluster's optimum, each
+            coordinate, before they are recentred on it; at least 0.
+        proportions
+            l_p; equal where None.
+
+        Raises
+        ------
+        InvalidArgument
+            If an argument is out of range.
+        """
+        check_count("dimension", dimension, at_least=1, remedy="give the number of parameters")
+        check_number("condition_number", condition_number, at_least=1, remedy="it is L / mu")
+        check_number("separation", separation, above=0, remedy="give the distance between clusters")
+        check_number("spread", spread, at_least=0, remedy="0 makes a cluster's clients equal")
+        check_count("seed", seed, at_least=0, remedy="give a non-negative integer")
+        stream = generator(seed, "quadratic")
+        labels = make_labels(clients, clusters, proportions)
+        optima = place_optima(clusters, dimension, separation, stream)
+        spectrum = geometric_spectrum(dimension, condition_number)
+        rotations = np.linalg.qr(stream.standard_normal((clusters, dimension, dimension)))[0]
+        hessians = (rotations * spectrum) @ np.swapaxes(rotations, -1, -2)
+        hessians = (hessians + np.swapaxes(hessians, -1, -2)) / 2
+        offsets = spread * stream.standard_normal((clients, dimension))
+        for cluster in range(clusters):
+            offsets[labels == cluster] -= offsets[labels == cluster].mean(axis=0)
+        return cls(hessians=hessians[labels], centers=optima[labels] + offsets, labels=labels)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Constructor arguments as plain JSON values."""
+        return {
+            "task": "quadratic",
+            "hessians": self.hessians.tolist(),
+            "centers": self.centers.tolist(),
+            "labels": self.labels.tolist(),
+        }
+
+    @cached_property
+    def cluster_hessians(self) -> np.ndarray:
+        """Mean Hessian of each cluster, (P, d, d)."""
+        count = int(self.labels.max()) + 1
+        return np.stack([self.hessians[self.labels == cluster].mean(axis=0) for cluster in range(count)])
+
+    @cached_property
+    def optima(self) -> np.ndarray:
+        """(sum A_i)^-1 sum A_i c_i over the clients of each cluster, (P, d)."""
+        weighted = np.einsum("mij,mj->mi", self.hessians, self.centers)
+        right = np.stack(
+            [weighted[self.labels == cluster].mean(axis=0) for cluster in range(len(self.cluster_hessians))]
+        )
+        return np.asarray(np.linalg.solve(self.cluster_hessians, right[..., None])[..., 0])
+
+    @cached_property
+    def smoothness(self) -> float:
+        """Largest eigenvalue of a cluster's mean Hessian (L)."""
+        return float(np.linalg.eigvalsh(self.cluster_hessians).max())
+
+    @cached_property
+    def strong_convexity(self) -> float:
+        """Smallest eigenvalue of a cluster's mean Hessian (mu)."""
+        return float(np.linalg.eigvalsh(self.cluster_hessians).min())
+
+    @cached_property
+    def client_smoothness(self) -> float:
+        """Largest eigenvalue of a single client's Hessian: local steps need step_size below 2 / it."""
+        return float(np.linalg.eigvalsh(self.hessians).max())
+
+    @cached_property
+    def pooled_optimum(self) -> np.ndarray:
+        """(sum A_i)^-1 sum A_i c_i over all clients, (d,)."""
+        right = np.einsum("mij,mj->i", self.hessians, self.centers)
+        return np.asarray(np.linalg.solve(self.hessians.sum(axis=0), right))
+
+    def loss_variance(self, model: np.ndarray, cluster: int) -> float:
+        """Variance of the loss over the cluster's clients at one model (d,)."""
+        clients = np.flatnonzero(self.labels == cluster)
+        return float(self._losses(model[None, :], clients).var())
+
+    def gradient_variance(self, model: np.ndarray, cluster: int) -> float:
+        """Expected squared distance of a client's gradient from the cluster's at one model (d,)."""
+        clients = np.flatnonzero(self.labels == cluster)
+        gradients = np.einsum("mij,mj->mi", self.hessians[clients], model - self.centers[clients])
+        return float(gradients.var(axis=0).sum())
+
+    def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
+        """Share of the cluster's clients whose own model's loss is at least the other's, (P,)."""
+        clients = np.flatnonzero(self.labels == cluster)
+        losses = self._losses(np.asarray(models, dtype=float), clients)
+        errors = (losses[:, cluster, None] >= losses).mean(axis=0)
+        errors[cluster] = 0.0
+        return np.asarray(errors)
+
+    def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        """Losses of models (..., P, d) of clients (..., k): (..., k, P)."""
+        return self._losses(models, clients)
+
+    def gradients(
+        self, points: np.ndarray, clients: np.ndarray, generator: np.random.Generator
+    ) -> np.ndarray:
+        """Gradients at the clients' own points (..., k, d): (..., k, d)."""
+        displacements = points - self.centers[clients]
+        return np.asarray((self.hessians[clients] @ displacements[..., None])[..., 0])
+
+    def gradient_sums(
+        self,
+        models: np.ndarray,
+        clients: np.ndarray,
+        assignments: np.ndarray,
+        generator: np.random.Generator,
+    ) -> np.ndarray:
+        """Sum of the gradients of each cluster's participants at its model: (..., P, d)."""
+        return np.asarray(sum_gradients(self, models, clients, assignments, generator))
+
+    def _losses(self, models: np.ndarray, clients: np.ndarray) -> np.ndarray:
+        displacements = models[..., None, :, :] - self.centers[clients][..., None, :]
+        curved = displacements @ self.hessians[clients]
+        return np.asarray(0.5 * (displacements * curved).sum(axis=-1))

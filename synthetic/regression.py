@@ -1,0 +1,307 @@
+"""A mixture of Gaussian linear regressions, with everything the theory speaks of in closed form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from algorithms import InvalidArgument, generator, sum_gradients
+from algorithms.validation import check_choice, check_count, check_number
+from synthetic import direct_simulation, exact_law
+from synthetic.covariance import Covariances
+from synthetic.misclassification import pairwise_error
+from synthetic.mixture import Mixture, check_labels, geometric_spectrum, make_labels, place_optima
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RegressionMixture(Mixture):
+    """Clients with y = x . theta_p + s eps, x ~ N(0, Sigma_p), and loss (y - x . chi)^2 / 2.
+
+    Parameters
+    ----------
+    optima
+        True parameters theta_p = chi*_p, (P, d).
+    covariance
+        Of the features: variances (d,), one matrix (d, d), or one a cluster (P, d, d).
+    noise
+        Standard deviation s of the noise, at least 0.
+    labels
+        True cluster of each client, integers (m,).
+    samples
+        Rows that a client uses for one purpose in one round (n').
+    data
+        ``"fresh"``: new rows for each round and purpose, the papers' resampling. ``"fixed"``:
+        one data set a client. ``"population"``: the exact expected loss.
+    sampling
+        How fresh rows are simulated: ``"exact"`` in law without drawing them, ``"direct"`` row
+        by row (the reference).
+    seed
+        Of the fixed data sets.
+
+    Raises
+    ------
+    InvalidArgument
+        If an argument has a wrong shape, is not finite or is out of range.
+    """
+
+    optima: np.ndarray
+    covariance: Any
+    noise: float
+    labels: np.ndarray
+    samples: int
+    data: str = "fresh"
+    sampling: str = "exact"
+    seed: int = 0
+    covariances: Covariances = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Validate and normalise the arguments."""
+        optima = np.asarray(self.optima, dtype=float)
+        if optima.ndim != 2 or not np.isfinite(optima).all():
+            raise InvalidArgument(
+                "optima", optima.shape, "must be a finite array (P, d)", "give one true parameter a cluster"
+            )
+        check_number("noise", self.noise, at_least=0, remedy="give the noise's standard deviation")
+        check_count("samples", self.samples, at_least=1, remedy="give the rows a client uses in a round")
+        check_choice("data", self.data, ("fresh", "fixed", "population"), remedy="'fresh' resamples")
+        check_choice("sampling", self.sampling, ("exact", "direct"), remedy="'exact' is the fast one")
+        object.__setattr__(self, "optima", optima)
+        object.__setattr__(self, "labels", check_labels(self.labels, len(optima)))
+        covariances = Covariances.from_argument(self.covariance, *optima.shape)
+        object.__setattr__(self, "covariances", covariances)
+        if self.clusters > 1 and self.separation == 0:
+            raise InvalidArgument(
+                "optima", "...", "must differ from cluster to cluster", "merge the clusters that coincide"
+            )
+
+    @classmethod
+    def random(
+        cls,
+        *,
+        clusters: int,
+        clients: int,
+        dimension: int,
+        condition_number: float = 1.0,
+        separation: float = 2.0,
+        noise: float = 0.5,
+        samples: int = 100,
+        proportions: Any = None,
+        data: str = "fresh",
+        sampling: str = "exact",
+        seed: int = 0,
+    ) -> RegressionMixture:
+        """Draw random optima with smallest distance ``separation``; L = 1 and mu = 1 / kappa.
+
+        The features' variances run from 1 / condition_number to 1 in geometric progression.
+
+        Parameters
+        ----------
+        clusters, clients, dimension
+            P, m and d.
+        condition_number
+            kappa = L / mu, at least 1.
+        separation
+            Delta, positive.
+        noise, samples, data, sampling
+            As for the class.
+        proportions
+            l_p; equal where None.
+        seed
+            Of the optima and the fixed data sets.
+
+        Raises
+        ------
+        InvalidArgument
+            If an argument is out of range.
+        """
+        check_count("dimension", dimension, at_least=1, remedy="give the number of parameters")
+        check_number("condition_number", condition_number, at_least=1, remedy="it is L / mu")
+        check_number("separation", separation, above=0, remedy="give the distance between clusters")
+        check_count("seed", seed, at_least=0, remedy="give a non-negative integer")
+        labels = make_labels(clients, clusters, proportions)
+        return cls(
+            optima=place_optima(clusters, dimension, separation, generator(seed, "regression", "optima")),
+            covariance=geometric_spectrum(dimension, condition_number),
+            noise=noise,
+            labels=labels,
+            samples=samples,
+            data=data,
+            sampling=sampling,
+            seed=seed,
+        )
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Constructor arguments as plain JSON values."""
+        diagonals = self.covariances.diagonals
+        shared = diagonals is not None and (diagonals == diagonals[0]).all()
+        covariance = diagonals[0] if shared and diagonals is not None else self.covariances.matrices
+        return {
+            "task": "regression",
+            "optima": self.optima.tolist(),
+            "covariance": covariance.tolist(),
+            "noise": float(self.noise),
+            "labels": self.labels.tolist(),
+            "samples": int(self.samples),
+            "data": self.data,
+            "sampling": self.sampling,
+            "seed": int(self.seed),
+        }
+
+    @property
+    def smoothness(self) -> float:
+        """Largest eigenvalue of a cluster's covariance (L)."""
+        return float(self.covariances.eigenvalues.max())
+
+    @property
+    def strong_convexity(self) -> float:
+        """Smallest eigenvalue of a cluster's covariance (mu)."""
+        return float(self.covariances.eigenvalues.min())
+
+    @cached_property
+    def pooled_optimum(self) -> np.ndarray:
+        """(sum l_p Sigma_p)^-1 sum l_p Sigma_p theta_p, (d,)."""
+        weighted = self.proportions[:, None, None] * self.covariances.matrices
+        right = np.einsum("pij,pj->i", weighted, self.optima)
+        return np.asarray(np.linalg.solve(weighted.sum(axis=0), right))
+
+    def residual_variance(self, model: np.ndarray, cluster: int) -> np.ndarray:
+        """tau^2(chi) = s^2 + ||chi - theta_p||^2_Sigma for models (..., d), in y's squared units."""
+        rooted = self.covariances.root_times(model - self.optima[cluster], cluster)
+        return np.asarray(self.noise**2 + (rooted**2).sum(axis=-1))
+
+    def expected_loss(self, model: np.ndarray, cluster: int) -> np.ndarray:
+        """phi_p(chi) = tau^2 / 2 for models (..., d)."""
+        return self.residual_variance(model, cluster) / 2
+
+    def expected_gradient(self, model: np.ndarray, cluster: int) -> np.ndarray:
+        """Gradient of phi_p: Sigma (chi - theta_p), for models (..., d)."""
+        return self.covariances.times(model - self.optima[cluster], cluster)
+
+    def loss_variance(self, model: np.ndarray, cluster: int) -> np.ndarray:
+        """sigma^2(chi) = tau^4 / 2: variance of the loss on one row, for models (..., d)."""
+        return self.residual_variance(model, cluster) ** 2 / 2
+
+    def gradient_variance(self, model: np.ndarray, cluster: int) -> np.ndarray:
+        """v^2(chi) = tr(Sigma) tau^2 + ||Sigma delta||^2 on one row, for models (..., d)."""
+        trace = self.covariances.eigenvalues[cluster].sum()
+        mean = self.expected_gradient(model, cluster)
+        return np.asarray(trace * self.residual_variance(model, cluster) + (mean**2).sum(axis=-1))
+
+    def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
+        """Exact probability that a wrong model's loss is at most the own one's, (..., P).
+
+        Parameters
+        ----------
+        models
+            (..., P, d); model ``cluster`` is the right one.
+        cluster
+            The client's true cluster; its own entry in the result is 0.
+
+        Returns
+        -------
+        numpy.ndarray
+            Pairwise probabilities for one client with ``samples`` fresh rows. For two models
+            they are the law of its choice; for more, their sum bounds the misclassification.
+        """
+        one = self.covariances
+        rooted = one.root_times(np.asarray(models, dtype=float) - self.optima[cluster], cluster)
+        variances = self.noise**2 + (rooted**2).sum(axis=-1)
+        own = rooted[..., cluster, :]
+        cross = self.noise**2 + np.einsum("...pd,...d->...p", rooted, own)
+        errors = pairwise_error(variances[..., cluster, None], variances, cross, self.samples)
+        errors[..., cluster] = 0.0
+        return errors
+
+    def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        """Losses of models (..., P, d) on the batches of clients (..., k): (..., k, P)."""
+        labels = self.labels[clients]
+        if self.data == "fresh" and self.sampling == "exact":
+            covariance = exact_law.residual_covariance(models, self.optima, self.covariances, self.noise)
+            return exact_law.draw_losses(covariance, labels, self.samples, generator)
+        if self.data == "fresh":
+            lead = np.broadcast_shapes(models.shape[:-2], clients.shape[:-1])
+            labels = np.broadcast_to(labels, (*lead, clients.shape[-1]))
+            drawn = direct_simulation.draw_data(labels, self.covariances, self.noise, self.samples, generator)
+            return direct_simulation.losses(models, self.optima[labels], *drawn)
+        if self.data == "fixed":
+            gram, cross, constant = (part[clients] for part in self._moments)
+            displacements = models[..., None, :, :] - self.optima[labels][..., None, :]
+            quadratic = np.einsum("...kpi,...kij,...kpj->...kp", displacements, gram, displacements)
+            linear = np.einsum("...kpi,...ki->...kp", displacements, cross)
+            return np.asarray(0.5 * (quadratic - 2 * linear + constant[..., None]))
+        expected = np.stack(
+            [self.expected_loss(models, cluster) for cluster in range(self.clusters)], axis=-2
+        )
+        wide = np.broadcast_to(labels[..., None], (*expected.shape[:-2], labels.shape[-1], models.shape[-2]))
+        return np.take_along_axis(expected, wide, axis=-2)
+
+    def gradients(
+        self, points: np.ndarray, clients: np.ndarray, generator: np.random.Generator
+    ) -> np.ndarray:
+        """Gradients at the clients' own points (..., k, d): (..., k, d)."""
+        labels = self.labels[clients]
+        displacements = points - self.optima[labels]
+        if self.data == "fresh" and self.sampling == "exact":
+            rooted = self.covariances.root_times_by_label(displacements, labels)
+            drawn = exact_law.draw_gradients(rooted, self.noise, self.samples, 1, generator)
+            return self.covariances.root_times_by_label(drawn, labels)
+        if self.data == "fresh":
+            labels = np.broadcast_to(labels, points.shape[:-1])
+            data = direct_simulation.draw_data(labels, self.covariances, self.noise, self.samples, generator)
+            return direct_simulation.gradients(points, self.optima[labels], *data)
+        if self.data == "fixed":
+            gram, cross, _ = (part[clients] for part in self._moments)
+            return np.asarray(np.einsum("...kij,...kj->...ki", gram, displacements) - cross)
+        rooted = self.covariances.root_times_by_label(displacements, labels)
+        return self.covariances.root_times_by_label(rooted, labels)
+
+    def gradient_sums(
+        self,
+        models: np.ndarray,
+        clients: np.ndarray,
+        assignments: np.ndarray,
+        generator: np.random.Generator,
+    ) -> np.ndarray:
+        """Sum of the gradients of each cluster's participants at its model: (..., P, d).
+
+        Fresh exact sampling draws one vector for each pair of a true cluster and a model that
+        has clients, whatever their number.
+        """
+        if self.data != "fresh" or self.sampling != "exact":
+            return sum_gradients(self, models, clients, assignments, generator)
+        labels = self.labels[clients]
+        sums = np.zeros(models.shape)
+        for cluster, optimum in enumerate(self.optima):
+            members = labels == cluster
+            counts = np.stack(
+                [((assignments == model) & members).sum(axis=-1) for model in range(models.shape[-2])],
+                axis=-1,
+            )
+            occupied = counts > 0
+            rooted = self.covariances.root_times(models[occupied] - optimum, cluster)
+            drawn = exact_law.draw_gradients(rooted, self.noise, self.samples, counts[occupied], generator)
+            sums[occupied] += self.covariances.root_times(drawn, cluster)
+        return sums
+
+    @cached_property
+    def _moments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """X'X/n (m, d, d), X'e/n (m, d) and e'e/n (m,) of every client's fixed data."""
+        stream = generator(self.seed, "regression", "fixed-data")
+        parts = []
+        for label in self.labels:
+            features, errors = direct_simulation.draw_data(
+                np.asarray(label), self.covariances, self.noise, self.samples, stream
+            )
+            parts.append(
+                (
+                    features.T @ features / self.samples,
+                    features.T @ errors / self.samples,
+                    errors @ errors / self.samples,
+                )
+            )
+        gram, cross, constant = (np.asarray(part) for part in zip(*parts, strict=True))
+        return gram, cross, constant

@@ -1,0 +1,23 @@
+"""Claims about clustered federated learning, the bounds they rest on, and their verdicts."""
+
+import theory.cfl_mgd  # registers the paper's claims
+from theory.checking import as_json, assert_holds, check, claims, find_claim, replay
+from theory.claim import REGISTRY, Claim, Context, TraceBound
+from theory.verdict import Confidence, Finding, Kind, Verdict
+
+__all__ = [
+    "REGISTRY",
+    "Claim",
+    "Confidence",
+    "Context",
+    "Finding",
+    "Kind",
+    "TraceBound",
+    "Verdict",
+    "as_json",
+    "assert_holds",
+    "check",
+    "claims",
+    "find_claim",
+    "replay",
+]

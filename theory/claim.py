@@ -1,0 +1,158 @@
+"""A claim: one statement of a paper, or of ours, together with the check that decides on it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from algorithms import InvalidArgument, Trace, generator
+from synthetic import Mixture
+from theory.verdict import Finding
+
+KINDS = ("tight", "upper", "lower", "identity", "probability", "hypothesis", "definition")
+"""What a statement is: an inequality (attained, or one-sided), an equality, the probability of an
+event, an assumption, or a definition."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a check may use.
+
+    Attributes
+    ----------
+    seed
+        Of the report.
+    trials
+        How many random instances or repetitions to make; None for the check's own number.
+    significance
+        Error probability that a probability claim's interval may have, after division by the
+        number of claims in the report.
+    claim
+        Id of the claim under check: an axis of its random numbers.
+    """
+
+    seed: int
+    trials: int | None
+    significance: float
+    claim: str
+
+    def generator(self, *axes: str | int) -> np.random.Generator:
+        """Give the stream for this claim and further named axes."""
+        return generator(self.seed, self.claim, *axes)
+
+    def number_of_trials(self, default: int) -> int:
+        """Give the trials that were asked for, or the check's own number."""
+        return default if self.trials is None else self.trials
+
+
+@dataclass(frozen=True)
+class TraceBound:
+    """What a claim allows on a given run.
+
+    Attributes
+    ----------
+    bound
+        Upper bounds on the errors, broadcastable to (rounds + 1, replicates, P); infinite where
+        the claim says nothing.
+    failure_probability
+        Probability with which a replicate may break them; 0 for a deterministic claim.
+    """
+
+    bound: np.ndarray
+    failure_probability: float = 0.0
+
+
+Replay = Callable[[dict[str, Any]], tuple[float, float]]
+"""Evaluates a counterexample anew: (measured, bound), with measured > bound where it holds up."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement.
+
+    Attributes
+    ----------
+    id
+        ``paper/name``.
+    label
+        The statement's label in the paper, or ``ours``.
+    kind
+        One of ``KINDS``.
+    title
+        One line.
+    card
+        The theorem card: hypotheses, statement, symbols, source, what is checked and how.
+    check
+        Decides; must not print or keep state.
+    replay
+        Evaluates a counterexample anew; None where the check gives none.
+    bound_trace
+        Bounds the errors of a run on a task, or raises ``InvalidArgument`` where the claim
+        does not speak of such a run; None for claims that are not about runs.
+    repaired_by
+        Id of the claim that replaces this one.
+    quick
+        Whether a plain ``check`` includes it.
+    """
+
+    id: str
+    label: str
+    kind: str
+    title: str
+    card: str
+    check: Callable[[Context], Finding]
+    replay: Replay | None = None
+    bound_trace: Callable[[Mixture, Trace], TraceBound] | None = None
+    repaired_by: str | None = None
+    quick: bool = True
+
+    @property
+    def paper(self) -> str:
+        """Name of the paper: the part of the id before the slash."""
+        return self.id.partition("/")[0]
+
+
+REGISTRY: dict[str, Claim] = {}
+"""All claims in the order in which the papers state them."""
+
+
+def register(
+    id: str,  # noqa: A002 - the field's and the interface's name for it
+    *,
+    label: str,
+    kind: str,
+    replay: Replay | None = None,
+    bound_trace: Callable[[Mixture, Trace], TraceBound] | None = None,
+    repaired_by: str | None = None,
+    quick: bool = True,
+) -> Callable[[Callable[[Context], Finding]], Callable[[Context], Finding]]:
+    """Make a check function a claim; its docstring is the theorem card, its first line the title.
+
+    Parameters are those of ``Claim``.
+    """
+    if kind not in KINDS:
+        raise InvalidArgument("kind", kind, f"must be one of {', '.join(KINDS)}", "choose the nearest")
+    if id in REGISTRY:
+        raise InvalidArgument("id", id, "must be new", "rename one of the two claims")
+
+    def decorate(check: Callable[[Context], Finding]) -> Callable[[Context], Finding]:
+        title, _, card = inspect.cleandoc(check.__doc__ or "").partition("\n")
+        REGISTRY[id] = Claim(
+            id=id,
+            label=label,
+            kind=kind,
+            title=title.strip(),
+            card=card.strip(),
+            check=check,
+            replay=replay,
+            bound_trace=bound_trace,
+            repaired_by=repaired_by,
+            quick=quick,
+        )
+        return check
+
+    return decorate

@@ -1,0 +1,89 @@
+"""Exact binomial statements about failure counts."""
+
+from __future__ import annotations
+
+from theory.verdict import Confidence, Finding, Kind
+
+
+def clopper_pearson(failures: int, trials: int, significance: float) -> Confidence:
+    """Two-sided interval for a failure probability that covers with at least 1 - significance.
+
+    Parameters
+    ----------
+    failures, trials
+        Counts, 0 <= failures <= trials and trials >= 1.
+    significance
+        Error probability of the interval.
+
+    Notes
+    -----
+    Clopper and Pearson (1934): the ends are quantiles of beta distributions.
+    """
+    from scipy.special import betaincinv
+
+    half = significance / 2
+    lower = 0.0 if failures == 0 else float(betaincinv(failures, trials - failures + 1, half))
+    upper = 1.0 if failures == trials else float(betaincinv(failures + 1, trials - failures, 1 - half))
+    return Confidence(level=1 - significance, lower=lower, upper=upper)
+
+
+def binomial_quantile(count: int, probability: float, tail: float) -> int:
+    """Smallest k with P(Bin(count, probability) > k) <= tail.
+
+    Parameters
+    ----------
+    count
+        Number of draws.
+    probability
+        Of each, in [0, 1].
+    tail
+        Allowed probability of exceeding k, positive.
+    """
+    from scipy.special import bdtrc
+
+    low, high = -1, count
+    while high - low > 1:
+        middle = (low + high) // 2
+        exceeds = 0.0 if middle >= count else float(bdtrc(middle, count, probability))
+        low, high = (low, middle) if exceeds <= tail else (middle, high)
+    return high
+
+
+def judge_failures(
+    failures: int,
+    trials: int,
+    allowed: float,
+    significance: float,
+    *,
+    reason: str,
+    measured: float | None = None,
+    bound: float | None = None,
+    slack: float | None = None,
+    counterexample: dict[str, object] | None = None,
+) -> Finding:
+    """Decide a probability claim: violated only where the interval's lower end exceeds ``allowed``.
+
+    Parameters
+    ----------
+    failures, trials
+        How many repetitions broke the bound.
+    allowed
+        Failure probability that the claim allows.
+    significance
+        Error probability of the interval.
+    reason, measured, bound, slack, counterexample
+        As in ``Finding``; the counterexample is kept only if the claim is violated.
+    """
+    confidence = clopper_pearson(failures, trials, significance)
+    violated = confidence.lower > allowed
+    return Finding(
+        verdict=Kind.VIOLATED if violated else Kind.CONSISTENT,
+        reason=reason,
+        measured=measured,
+        bound=bound,
+        slack=slack,
+        trials=trials,
+        failures=failures,
+        confidence=confidence,
+        counterexample=counterexample if violated else None,
+    )

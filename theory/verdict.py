@@ -1,0 +1,100 @@
+"""What a check says: five verdicts, with the evidence for each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Kind(StrEnum):
+    """What a verdict says of a claim."""
+
+    CERTIFIED = "certified"
+    """Proved for every instance of the stated class, by a certificate that was re-checked in
+    exact arithmetic or by an identity that was checked symbolically."""
+
+    CONSISTENT = "consistent"
+    """Not falsified by the trials that were made."""
+
+    VIOLATED = "violated"
+    """A concrete admissible instance meets the hypotheses and breaks the conclusion."""
+
+    VACUOUS = "vacuous"
+    """No instance meets the hypotheses, or the conclusion says less than they do."""
+
+    ILL_POSED = "ill-posed"
+    """The statement as printed has no single meaning."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confidence:
+    """Clopper-Pearson interval for a failure probability.
+
+    Attributes
+    ----------
+    level
+        Probability with which the interval covers, after division by the claims of a report.
+    lower, upper
+        Its ends.
+    """
+
+    level: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What a claim's own check returns; ``Verdict`` adds who, when and on which seed.
+
+    Attributes
+    ----------
+    verdict
+        One of the five.
+    reason
+        One sentence: what the numbers mean, and the inequality or instance that decides.
+    measured, bound, slack
+        The observed quantity, what the claim allows, and the ratio bound / measured at the
+        tightest place that was looked at; each None where it has no meaning.
+    trials, failures
+        Independent instances or repetitions, and how many of them broke the claim.
+    confidence
+        For claims about probabilities.
+    counterexample
+        Defining numbers of the smallest instance that breaks the claim.
+    """
+
+    verdict: Kind
+    reason: str
+    measured: float | None = None
+    bound: float | None = None
+    slack: float | None = None
+    trials: int | None = None
+    failures: int | None = None
+    confidence: Confidence | None = None
+    counterexample: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict(Finding):
+    """A finding with its claim, seed and cost: the object that ``check --json`` writes.
+
+    Attributes
+    ----------
+    claim, paper, label
+        The claim's id, its paper, and the statement's label there.
+    seed
+        The check's random numbers are those of this seed and the claim's id.
+    repaired_by
+        Id of the claim that replaces a false, vacuous or ill-posed one; None where there is none.
+    seconds
+        Wall-clock time of the check.
+    """
+
+    claim: str
+    paper: str
+    label: str
+    seed: int
+    repaired_by: str | None
+    seconds: float
