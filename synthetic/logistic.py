@@ -177,14 +177,14 @@ class LogisticMixture(Mixture):
         penalty = 0.5 * self.ridge * (models**2).sum(axis=-1)
         return np.asarray(np.logaddexp(0.0, -margins) + penalty[..., None])
 
-    def expected_loss(self, models: np.ndarray, cluster: int) -> np.ndarray:
+    def expected_loss(self, model: np.ndarray, cluster: int) -> np.ndarray:
         """phi_p(chi) for models (..., d)."""
-        return np.asarray(self.point_losses(models, cluster).mean(axis=-1))
+        return np.asarray(self.point_losses(model, cluster).mean(axis=-1))
 
-    def expected_gradient(self, models: np.ndarray, cluster: int) -> np.ndarray:
+    def expected_gradient(self, model: np.ndarray, cluster: int) -> np.ndarray:
         """Gradient of phi_p for models (..., d)."""
         uniform = np.full(self.features.shape[1], 1 / self.features.shape[1])
-        return self._weighted_gradient(models, cluster, uniform)
+        return self._weighted_gradient(model, cluster, uniform)
 
     def loss_variance(self, model: np.ndarray, cluster: int) -> np.ndarray:
         """sigma^2(chi): variance of the loss on one row, for models (..., d)."""

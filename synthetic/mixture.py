@@ -36,6 +36,14 @@ class Mixture(ABC):
     def pooled_optimum(self) -> np.ndarray:
         """Minimiser of the mean over clients of their expected losses, (d,)."""
 
+    @abstractmethod
+    def expected_loss(self, model: np.ndarray, cluster: int) -> np.ndarray:
+        """Expected loss phi_p of models (..., d) in a cluster, (...)."""
+
+    @abstractmethod
+    def expected_gradient(self, model: np.ndarray, cluster: int) -> np.ndarray:
+        """Gradient of phi_p at models (..., d), (..., d)."""
+
     @property
     @abstractmethod
     def settings(self) -> dict[str, Any]:

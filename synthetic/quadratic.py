@@ -162,6 +162,15 @@ class QuadraticMixture(Mixture):
         right = np.einsum("mij,mj->i", self.hessians, self.centers)
         return np.asarray(np.linalg.solve(self.hessians.sum(axis=0), right))
 
+    def expected_loss(self, model: np.ndarray, cluster: int) -> np.ndarray:
+        """phi_p(chi), the mean over the cluster's clients, for models (..., d)."""
+        clients = np.flatnonzero(self.labels == cluster)
+        return np.asarray(self._losses(model[..., None, :], clients)[..., 0].mean(axis=-1))
+
+    def expected_gradient(self, model: np.ndarray, cluster: int) -> np.ndarray:
+        """Gradient of phi_p: its mean Hessian times (chi - chi*_p), for models (..., d)."""
+        return np.asarray((model - self.optima[cluster]) @ self.cluster_hessians[cluster])
+
     def loss_variance(self, model: np.ndarray, cluster: int) -> float:
         """Variance of the loss over the cluster's clients at one model (d,)."""
         clients = np.flatnonzero(self.labels == cluster)

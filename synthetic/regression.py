@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -273,14 +274,10 @@ class RegressionMixture(Mixture):
         """
         if self.data != "fresh" or self.sampling != "exact":
             return sum_gradients(self, models, clients, assignments, generator)
-        labels = self.labels[clients]
+        pairs = _count_pairs(self.labels[clients], assignments, self.clusters, models.shape[-2])
         sums = np.zeros(models.shape)
         for cluster, optimum in enumerate(self.optima):
-            members = labels == cluster
-            counts = np.stack(
-                [((assignments == model) & members).sum(axis=-1) for model in range(models.shape[-2])],
-                axis=-1,
-            )
+            counts = pairs[..., cluster, :]
             occupied = counts > 0
             rooted = self.covariances.root_times(models[occupied] - optimum, cluster)
             drawn = exact_law.draw_gradients(rooted, self.noise, self.samples, counts[occupied], generator)
@@ -305,3 +302,12 @@ class RegressionMixture(Mixture):
             )
         gram, cross, constant = (np.asarray(part) for part in zip(*parts, strict=True))
         return gram, cross, constant
+
+
+def _count_pairs(labels: np.ndarray, assignments: np.ndarray, clusters: int, models: int) -> np.ndarray:
+    """Count the participants of each true cluster that chose each model, integers (..., Q, P)."""
+    lead = assignments.shape[:-1]
+    replicate = np.arange(math.prod(lead)).reshape((*lead, 1))
+    keys = (replicate * clusters + labels) * models + assignments
+    counts = np.bincount(keys.ravel(), minlength=math.prod(lead) * clusters * models)
+    return counts.reshape((*lead, clusters, models))
