@@ -1,0 +1,13 @@
+"""One hypothesis profile for the whole suite: the same examples on every machine and run."""
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "clusterproof",
+    deadline=None,  # tests are not timed
+    derandomize=True,
+    database=None,
+    print_blob=False,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("clusterproof")
