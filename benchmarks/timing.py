@@ -1,0 +1,51 @@
+"""Medians of repeated timings, taken in turn so that a busy moment strikes all alike."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable, Mapping
+
+TURN = 0.02
+"""Seconds that a function's turn lasts at least, so that a short call is timed with warm caches."""
+
+
+def median_seconds(functions: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+    """Time every function ``repeats`` times, turn and turn about, after one turn to warm up.
+
+    Parameters
+    ----------
+    functions
+        What to time, by name.
+    repeats
+        Timed turns of each.
+
+    Returns
+    -------
+    dict
+        The median over turns of the mean duration of a call in seconds, by name.
+    """
+    calls = {}
+    for name, function in functions.items():
+        function()
+        calls[name] = max(1, math.ceil(TURN / _seconds_a_call(function, 1)))
+    turns: dict[str, list[float]] = {name: [] for name in functions}
+    for _ in range(repeats):
+        for name, function in functions.items():
+            turns[name].append(_seconds_a_call(function, calls[name]))
+    return {name: statistics.median(values) for name, values in turns.items()}
+
+
+def _seconds_a_call(function: Callable[[], object], calls: int) -> float:
+    started = time.perf_counter()
+    for _ in range(calls):
+        function()
+    return (time.perf_counter() - started) / calls
+
+
+def report_target(name: str, measured: float, target: float, *, at_most: bool = False) -> None:
+    """Print one line that says whether a target is reached."""
+    reached = measured <= target if at_most else measured >= target
+    relation = "at most" if at_most else "at least"
+    print(f"{'PASS' if reached else 'MISS'}  {name}: {measured:.4g}, target {relation} {target:g}")
