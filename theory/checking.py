@@ -94,7 +94,23 @@ def make_verdict(claim: Claim, finding: Finding, seed: int, seconds: float) -> V
 def as_json(verdict: Verdict) -> dict[str, Any]:
     """Turn a verdict into plain JSON values, in the order of the report."""
     record = asdict(verdict)
-    order = ["claim", "paper", "label", "verdict", "reason", "measured", "bound", "slack", "trials", "failures", "confidence", "seed", "counterexample", "repaired_by", "seconds"]
+    order = [
+        "claim",
+        "paper",
+        "label",
+        "verdict",
+        "reason",
+        "measured",
+        "bound",
+        "slack",
+        "trials",
+        "failures",
+        "confidence",
+        "seed",
+        "counterexample",
+        "repaired_by",
+        "seconds",
+    ]
     return {name: record[name] for name in order}
 
 

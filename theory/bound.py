@@ -1,0 +1,70 @@
+"""The form that every repaired high-probability bound has, so that one check serves them all."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from synthetic import Mixture
+from theory.settings import Setting
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A bound taken apart into what the proof shows one after the other.
+
+    Attributes
+    ----------
+    mean
+        Bound on the noise-free error, (T + 1, P).
+    variance
+        Bound on the second moment of the noise's part of the error, (T + 1, P).
+    all_rounds
+        Bound on the error that holds at all rounds and clusters at once, (T + 1, P).
+    last_round
+        Bound on the error after T rounds, for all clusters at once, (P,).
+    all_rounds_failure, last_round_failure
+        Probabilities with which a run may break them.
+    applicable
+        Whether the hypotheses hold: the bound never leaves the basin and the failure
+        probability is below 1.
+    """
+
+    mean: np.ndarray
+    variance: np.ndarray
+    all_rounds: np.ndarray
+    last_round: np.ndarray
+    all_rounds_failure: float
+    last_round_failure: float
+    applicable: bool
+
+
+class Bound(ABC):
+    """A bound on the error of option I, computed from a setting with every constant."""
+
+    @abstractmethod
+    def parts(self, setting: Setting) -> Parts:
+        """Compute the bound and what it is made of."""
+
+    def best_parts(self, setting: Setting) -> Parts:
+        """Compute the bound at the smallest basin radius for which its hypotheses hold.
+
+        The statement is true for every admissible radius, and everything in it grows with the
+        radius. Where no radius on a grid of 60 will do, the bound at the setting's own is given.
+        """
+        limit = self.largest_radius(setting.smoothness, setting.strong_convexity, setting.separation)
+        for radius in np.linspace(max(setting.start), limit, 62)[1:-1]:
+            parts = self.parts(setting.with_radius(float(radius)))
+            if parts.applicable:
+                return parts
+        return self.parts(setting)
+
+    def draw_momentum(self, task: Mixture, generator: np.random.Generator) -> float:
+        """Draw a momentum that the bound allows on a task: anything in [0, 0.97] by default."""
+        return float(generator.uniform(0, 0.97)) if generator.random() < 0.8 else 0.0
+
+    def largest_radius(self, smoothness: float, strong_convexity: float, separation: float) -> float:
+        """Supremum of the admissible basin radii: Delta / (1 + sqrt(kappa))."""
+        return float(separation / (1 + (smoothness / strong_convexity) ** 0.5))

@@ -1,0 +1,260 @@
+"""The settings on which the repaired bounds are checked, and what a bound needs to know of one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from algorithms import CFLMGD, InvalidArgument, Trace
+from synthetic import Mixture, RegressionMixture
+from synthetic.misclassification import worst_case_error
+from synthetic.mixture import geometric_spectrum, make_labels
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """The numbers from which a bound on option I is computed (audit of CFL-MGD, section 6).
+
+    Attributes
+    ----------
+    proportions
+        l_p, one a cluster.
+    clients, samples, rounds
+        m, n' and T.
+    smoothness, strong_convexity
+        L and mu of the clusters' expected losses.
+    separation, diameter
+        Smallest and largest distance of two optima (Delta, D).
+    noise, trace
+        Standard deviation s of the noise, and the largest trace of a covariance.
+    step_size, momentum
+        eta and beta.
+    radius
+        Basin radius B < Delta / (1 + sqrt(kappa)).
+    start
+        ||e_0|| for each cluster: distances of the first models to their optima.
+    misclassification
+        Bound pi on the probability that a client in the basin prefers a given wrong model.
+    failure
+        (delta_1, delta_2, delta_3): allowed for misclassification counts, for leaving the basin,
+        and for the last round.
+    """
+
+    proportions: tuple[float, ...]
+    clients: int
+    samples: int
+    rounds: int
+    smoothness: float
+    strong_convexity: float
+    separation: float
+    diameter: float
+    noise: float
+    trace: float
+    step_size: float
+    momentum: float
+    radius: float
+    start: tuple[float, ...]
+    misclassification: float
+    failure: tuple[float, float, float] = (0.01, 0.02, 0.02)
+
+    @property
+    def clusters(self) -> int:
+        """P."""
+        return len(self.proportions)
+
+    def with_radius(self, radius: float) -> Setting:
+        """Give the same setting with another basin radius and its misclassification probability."""
+        pairwise = worst_case_error(
+            self.smoothness, self.strong_convexity, self.separation, self.noise, radius, self.samples
+        )
+        return replace(self, radius=radius, misclassification=pairwise)
+
+    @property
+    def own_noise(self) -> tuple[float, float]:
+        """(v_*^2, v_1^2) with E||grad f - grad phi_p||^2 <= v_*^2 + v_1^2 ||e||^2 for own clients."""
+        return (
+            self.noise**2 * self.trace,
+            self.smoothness * self.trace + self.smoothness**2,
+        )
+
+    @property
+    def intruder_noise(self) -> float:
+        """v_x^2: the same for clients of other clusters at a model within the basin."""
+        reach = self.diameter + self.radius
+        residual = self.noise**2 + self.smoothness * reach**2
+        return self.trace * residual + (self.smoothness * reach) ** 2
+
+
+def largest_radius(task: Mixture) -> float:
+    """End of the admissible basin radii, Delta / (1 + sqrt(kappa)), not included."""
+    return task.separation / (1 + math.sqrt(task.condition_number))
+
+
+def setting_of(
+    task: Mixture, algorithm: CFLMGD, start: np.ndarray, rounds: int, radius: float | None = None
+) -> Setting:
+    """Collect what a bound needs from a task, an algorithm and the first models.
+
+    Parameters
+    ----------
+    task
+        A Gaussian regression mixture with fresh data.
+    algorithm
+        Option I at full participation, server momentum, division by m, and a step of at most 1/L.
+    start
+        ||e_0|| of each cluster, (P,).
+    rounds
+        T.
+    radius
+        B; the paper's where None.
+
+    Raises
+    ------
+    InvalidArgument
+        If the repaired theorems do not speak of such a run.
+    """
+    if not isinstance(task, RegressionMixture) or task.data != "fresh":
+        raise InvalidArgument(
+            "task", type(task).__name__, "must be a regression mixture with fresh data", "choose such a task"
+        )
+    required = CFLMGD(step_size=algorithm.step_size, momentum=algorithm.momentum)
+    if replace(algorithm, clusters=None) != required:
+        raise InvalidArgument(
+            "algorithm", algorithm, "must be option I with full participation and division by m", "use it"
+        )
+    if task.clusters < 2 or len(start) != task.clusters:
+        raise InvalidArgument(
+            "clusters", len(start), "must be the task's number, at least 2", "keep one model a cluster"
+        )
+    if algorithm.step_size * task.smoothness > 1 + 1e-12:
+        raise InvalidArgument(
+            "step_size", algorithm.step_size, f"must be at most 1/L = {1 / task.smoothness:g}", "lower it"
+        )
+    basin = task.basin_radius if radius is None else radius
+    if not 0 < basin < largest_radius(task):
+        raise InvalidArgument(
+            "radius", basin, f"must be in (0, {largest_radius(task):g})", "a larger basin contains ties"
+        )
+    return Setting(
+        proportions=tuple(task.proportions.tolist()),
+        clients=task.clients,
+        samples=task.samples,
+        rounds=rounds,
+        smoothness=task.smoothness,
+        strong_convexity=task.strong_convexity,
+        separation=task.separation,
+        diameter=task.diameter,
+        noise=float(task.noise),
+        trace=float(task.covariances.eigenvalues.sum(axis=-1).max()),
+        step_size=float(algorithm.step_size),
+        momentum=float(algorithm.momentum),
+        radius=basin,
+        start=tuple(np.asarray(start, dtype=float).tolist()),
+        misclassification=worst_case_error(
+            task.smoothness, task.strong_convexity, task.separation, float(task.noise), basin, task.samples
+        ),
+    )
+
+
+def setting_of_trace(task: Mixture, trace: Trace) -> Setting:
+    """Collect what a bound needs from a run; replicates must share their starting distances.
+
+    Raises
+    ------
+    InvalidArgument
+        If the repaired theorems do not speak of such a run.
+    """
+    parameters = dict(trace.settings["algorithm"])
+    if parameters.pop("algorithm") != CFLMGD.name or trace.errors is None:
+        raise InvalidArgument(
+            "trace", "...", "must be a run of cfl-mgd on a task with known optima", "use one"
+        )
+    start = trace.errors[0]
+    if start.ndim == 2:
+        start = start.max(axis=0)
+    return setting_of(task, CFLMGD(**parameters), start, trace.rounds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """A task, an algorithm and a start on which a bound is compared with runs.
+
+    Attributes
+    ----------
+    name
+        Of the setting in the audit, with the momentum.
+    task, algorithm
+        What is run.
+    rounds
+        T.
+    """
+
+    name: str
+    task: RegressionMixture
+    algorithm: CFLMGD
+    rounds: int
+
+    def initial(self, generator: np.random.Generator, replicates: int) -> np.ndarray:
+        """Models at half the basin radius in random directions, (replicates, P, d)."""
+        return self.task.initial_models(self.task.clusters, (replicates,), generator)
+
+    @property
+    def setting(self) -> Setting:
+        """What a bound needs."""
+        start = np.full(self.task.clusters, self.task.basin_radius / 2)
+        return setting_of(self.task, self.algorithm, start, self.rounds)
+
+
+_SIZES: dict[str, dict[str, Any]] = {
+    "S1": {"proportions": (1, 1), "dimension": 20, "condition_number": 1.0, "clients": 100,
+           "samples": 1000, "noise": 0.5, "rounds": 12},
+    "S2": {"proportions": (4, 3, 2, 1), "dimension": 20, "condition_number": 10.0, "clients": 200,
+           "samples": 200_000, "noise": 0.3, "rounds": 80},
+    "S3": {"proportions": (1, 1, 1), "dimension": 100, "condition_number": 4.0, "clients": 60,
+           "samples": 20_000, "noise": 0.5, "rounds": 40},
+    "S3+": {"proportions": (1, 1, 1), "dimension": 100, "condition_number": 4.0, "clients": 60,
+            "samples": 1_000_000, "noise": 0.5, "rounds": 40},
+}  # fmt: skip
+
+
+def tuned_momentum(task: Mixture) -> float:
+    """(1 - sqrt(l mu / L))^2: all clusters share the rate 1 - sqrt(l mu / L) (Corollary B1)."""
+    return (1 - math.sqrt(task.proportions.min() / task.condition_number)) ** 2
+
+
+def experiment(name: str, momentum: float | None) -> Experiment:
+    """Make one of the audit's settings S1-S3 (section 9), with L = eta = 1 and Delta = 2.
+
+    Parameters
+    ----------
+    name
+        ``"S1"``, ``"S2"``, ``"S3"``, or ``"S3+"``, which has fifty times the samples of S3.
+    momentum
+        beta; the tuned one where None.
+    """
+    size = dict(_SIZES[name])
+    rounds = size.pop("rounds")
+    proportions = size.pop("proportions")
+    clusters, dimension = len(proportions), size.pop("dimension")
+    optima = np.zeros((clusters, dimension))
+    if clusters == 2:
+        optima[:, 0] = (1.0, -1.0)
+    else:
+        optima[np.arange(clusters), np.arange(clusters)] = math.sqrt(2.0)
+    task = RegressionMixture(
+        optima=optima,
+        covariance=geometric_spectrum(dimension, size["condition_number"]),
+        labels=make_labels(size["clients"], clusters, proportions),
+        noise=size["noise"],
+        samples=size["samples"],
+    )
+    beta = tuned_momentum(task) if momentum is None else momentum
+    return Experiment(
+        name=f"{name}, momentum {beta:.3g}",
+        task=task,
+        algorithm=CFLMGD(step_size=1.0, momentum=beta),
+        rounds=rounds,
+    )
