@@ -112,10 +112,10 @@ def replace_rows(values: Array, indices: Array, updates: Array) -> Array:
         Array (..., k, d).
     """
     xp = array_namespace(values, updates)
-    chosen = one_hot(indices, values.shape[-2], dtype=values.dtype)
-    spread = xp.matmul(xp.matrix_transpose(chosen), updates)
-    kept = xp.sum(chosen, axis=-2)[..., None] == 0
-    return xp.where(kept, values, spread)
+    chosen = one_hot(indices, values.shape[-2], dtype=indices.dtype)
+    # picked, not multiplied by the indicator: one diverged client must not spread NaN to others
+    spread = rows(updates, xp.argmax(chosen, axis=-2))
+    return xp.where(xp.any(chosen == 1, axis=-2)[..., None], spread, values)
 
 
 def sums_by_cluster(values: Array, membership: Array) -> Array:

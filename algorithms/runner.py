@@ -109,6 +109,7 @@ def _broadcast_initial(initial: Array, shape: tuple[int, ...]) -> Array:
 def _spread(state: State, shape: tuple[int, ...], clients: int) -> np.ndarray:
     """Write participants' choices into an array over all clients, -1 for the absent."""
     chosen = to_numpy(state.assignments)
+    chosen = np.broadcast_to(chosen, (*shape, chosen.shape[-1]))
     participants = np.broadcast_to(to_numpy(state.clients), chosen.shape)
     smallest = np.int16 if clients <= np.iinfo(np.int16).max else np.int32
     spread = np.full((*shape, clients), -1, dtype=smallest)

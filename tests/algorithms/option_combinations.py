@@ -1,0 +1,76 @@
+"""Every algorithm in every combination of its options, for parametrised and drawn tests."""
+
+import itertools
+
+from hypothesis import strategies as st
+
+from algorithms import CFLMGD, IFCA, FedAvg, Local
+
+ORDERS = ("momentum-first", "as-printed")
+
+COMBINATIONS = [
+    *(
+        (
+            CFLMGD,
+            {
+                "momentum": 0.7,
+                "momentum_owner": owner,
+                "update_order": order,
+                "normalisation": normalisation,
+                "empty_cluster": empty,
+            },
+        )
+        for owner, order, normalisation, empty in itertools.product(
+            ("server", "client"), ORDERS, ("clients", "participants", "cluster"), ("coast", "freeze")
+        )
+    ),
+    *(
+        (
+            CFLMGD,
+            {
+                "averaging": "model",
+                "momentum": 0.7,
+                "update_order": order,
+                "reset_momentum": reset,
+                "local_steps": steps,
+            },
+        )
+        for order, reset, steps in itertools.product(ORDERS, (False, True), (1, 3))
+    ),
+    (IFCA, {}),
+    (IFCA, {"averaging": "model", "local_steps": 3}),
+    (FedAvg, {"local_steps": 2}),
+    (Local, {"local_steps": 2}),
+]
+
+
+def describe(combination):
+    algorithm, options = combination
+    words = [str(value) for key, value in options.items() if key != "momentum"]
+    return "-".join([algorithm.name, *words])
+
+
+@st.composite
+def drawn_algorithms(draw, clients):
+    """Any algorithm with any parameters, for a task with this many clients."""
+    kind = draw(st.sampled_from([FedAvg, Local, IFCA, CFLMGD]))
+    parameters = {
+        "step_size": draw(st.floats(0.01, 1)),
+        "participation": draw(st.sampled_from([1.0, 0.6, 0.3])),
+    }
+    averaging = draw(st.sampled_from(["gradient", "model"])) if kind in (IFCA, CFLMGD) else "model"
+    if averaging == "model":
+        parameters["local_steps"] = draw(st.integers(1, 3))
+    if kind in (IFCA, CFLMGD):
+        parameters["averaging"] = averaging
+        parameters["clusters"] = draw(st.none() | st.integers(1, min(3, clients)))
+    if kind is CFLMGD:
+        parameters["momentum"] = draw(st.floats(0, 0.95))
+        parameters["update_order"] = draw(st.sampled_from(ORDERS))
+        if averaging == "model":
+            parameters["reset_momentum"] = draw(st.booleans())
+        else:
+            parameters["momentum_owner"] = draw(st.sampled_from(["server", "client"]))
+            parameters["normalisation"] = draw(st.sampled_from(["clients", "participants", "cluster"]))
+            parameters["empty_cluster"] = draw(st.sampled_from(["coast", "freeze"]))
+    return kind(**parameters)
