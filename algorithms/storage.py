@@ -1,0 +1,273 @@
+"""Keep a run on disk: parquet tables beside a JSON sidecar with every setting, versions and sums.
+
+A stored run is a folder of three files. ``models.parquet`` has a row for each round, replicate and
+model (columns ``round``, ``replicate``, ``cluster``, ``error``, ``model``); ``assignments.parquet`` has
+one for each round and replicate (``round``, ``replicate``, and ``clusters``, one entry a client);
+``run.json`` holds the settings, the true labels, versions, and the SHA-256 of the tables and of itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import secrets
+import shutil
+import tempfile
+from contextlib import suppress
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from algorithms.trace import Trace
+from algorithms.validation import InvalidArgument
+
+SIDECAR = "run.json"
+TABLES = ("models.parquet", "assignments.parquet")
+FORMAT = 1
+
+
+def save_trace(trace: Trace, folder: str | os.PathLike[str]) -> None:
+    """Write a run into a new folder, which appears whole or not at all.
+
+    The files are written into a sibling folder that is renamed at the end. Whoever kills the
+    process in between leaves that sibling (``.clusterproof-XXXXXXXX.partial``) and nothing under ``folder``.
+
+    Parameters
+    ----------
+    trace
+        Any run; arrays are kept to the bit.
+    folder
+        Must not exist, or be empty. Missing parents are made.
+
+    Raises
+    ------
+    InvalidArgument
+        If the folder holds something, cannot be written, or polars is not installed.
+    """
+    require_polars(folder)
+    check_destination(folder)
+    target = Path(folder).resolve()
+    partial = target.with_name(f".clusterproof-{secrets.token_hex(4)}.partial")
+    try:
+        partial.mkdir(parents=True)
+        try:
+            _write_files(trace, partial)
+            os.rename(partial, target)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def load_trace(folder: str | os.PathLike[str]) -> Trace:
+    """Read a run that ``save_trace`` wrote.
+
+    Returns
+    -------
+    Trace
+        Equal to the one that was stored, to the bit.
+
+    Raises
+    ------
+    InvalidArgument
+        If a file is missing, unreadable or not the one that was written (the message gives the
+        expected and the found SHA-256), or polars is not installed.
+    """
+    require_polars(folder)
+    import polars
+
+    root = Path(folder)
+    record = _read_sidecar(root / SIDECAR)
+    for name in TABLES:
+        _compare(root / name, record.files.get(name, "none"), _sum_of_file(root / name))
+    try:
+        models, assignments = (polars.read_parquet(root / name) for name in TABLES)
+        columns = {
+            "models": models["model"],
+            "assignments": assignments["clusters"],
+            "errors": models["error"],
+        }
+        arrays = {
+            name: np.array(columns[name].to_numpy(), dtype=record.types[name]).reshape(shape)
+            for name, shape in record.shapes.items()
+        }
+        return Trace(
+            models=arrays["models"],
+            assignments=arrays["assignments"],
+            errors=arrays.get("errors"),
+            labels=np.asarray(record.labels, dtype=record.types["labels"]),
+            settings=record.settings,
+        )
+    except (KeyError, TypeError, ValueError, polars.exceptions.PolarsError) as error:
+        raise _unreadable(root / SIDECAR, f"describes other tables ({error})") from error
+
+
+def check_destination(folder: str | os.PathLike[str]) -> None:
+    """Make sure, before anything is computed, that ``save_trace`` will be able to write.
+
+    Raises
+    ------
+    InvalidArgument
+        If the folder holds something, is a file, or its parent cannot be written.
+    """
+    try:
+        target = Path(folder).resolve()
+        with suppress(FileNotFoundError):
+            os.stat(target)  # a name that is too long is an error, a missing folder is none
+        if not os.fspath(folder) or (target.exists() and not target.is_dir()):
+            raise InvalidArgument(
+                "out", os.fspath(folder), "must be the path of a new folder", "choose another name"
+            )
+        if os.path.ismount(target) or target == Path.cwd():
+            raise InvalidArgument(
+                "out",
+                os.fspath(folder),
+                "must not be the working directory or a mount point, which cannot be replaced",
+                "name a new folder inside it",
+            )
+        if target.is_dir() and any(target.iterdir()):
+            raise InvalidArgument(
+                "out", os.fspath(folder), "must not exist or be empty", "choose another name or remove it"
+            )
+        parent = target.parent
+        while not parent.exists():
+            parent = parent.parent
+        os.rmdir(tempfile.mkdtemp(dir=parent, prefix=".clusterproof-"))
+    except (OSError, ValueError) as error:
+        if isinstance(error, InvalidArgument):
+            raise
+        raise _unwritable(folder, error) from error
+
+
+def require_polars(folder: str | os.PathLike[str]) -> None:
+    """Make sure that parquet can be written and read.
+
+    Raises
+    ------
+    InvalidArgument
+        If polars is not installed; the message names the extra to install.
+    """
+    try:
+        import polars  # noqa: F401 - the import itself is the test
+    except ImportError as error:
+        raise InvalidArgument(
+            "out",
+            os.fspath(folder),
+            f"needs polars to store runs ({error})",
+            "install the extra `store`: pip install 'clusterproof[store]'",
+        ) from error
+
+
+class _Sidecar(msgspec.Struct, forbid_unknown_fields=True):
+    """What ``run.json`` holds, see ``_write_files``."""
+
+    format: int
+    settings: dict[str, Any]
+    labels: list[int]
+    shapes: dict[str, list[int]]
+    types: dict[str, str]
+    files: dict[str, str]
+    versions: dict[str, str]
+    sha256: str
+
+
+def _write_files(trace: Trace, folder: Path) -> None:
+    """Write the two tables, and then the sidecar that vouches for them."""
+    import polars
+
+    arrays = {"models": trace.models, "assignments": trace.assignments, "errors": trace.errors}
+    present = {name: array for name, array in arrays.items() if array is not None}
+    replicates = trace.models.shape[1] if trace.models.ndim == 4 else 1
+    clusters, dimension = trace.models.shape[-2:]
+    steps = np.indices((len(trace.models), replicates, clusters), dtype=np.int32).reshape(3, -1)
+    rounds = np.indices((trace.rounds, replicates), dtype=np.int32).reshape(2, -1)
+    tables: tuple[dict[str, Any], ...] = (
+        {
+            **dict(zip(("round", "replicate", "cluster"), steps, strict=True)),
+            "error": None if trace.errors is None else trace.errors.reshape(-1),
+            "model": trace.models.reshape(-1, dimension),
+        },
+        {
+            **dict(zip(("round", "replicate"), rounds, strict=True)),
+            "clusters": trace.assignments.reshape(-1, len(trace.labels)),
+        },
+    )
+    sums = {}
+    for name, columns in zip(TABLES, tables, strict=True):
+        polars.DataFrame(columns).write_parquet(folder / name)
+        sums[name] = _sum_of_file(folder / name)
+    record = {
+        "format": FORMAT,
+        "settings": trace.settings,
+        "labels": trace.labels.tolist(),
+        "shapes": {name: array.shape for name, array in present.items()},
+        "types": {name: str(array.dtype) for name, array in {**present, "labels": trace.labels}.items()},
+        "files": sums,
+        "versions": versions(),
+    }
+    with open(folder / SIDECAR, "w", encoding="utf-8") as file:
+        json.dump({**record, "sha256": _sum_of_record(record)}, file, indent=1, allow_nan=False)
+
+
+def versions() -> dict[str, str]:
+    """Versions of what decides on the bits of a run, and the platform."""
+    return {
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "clusterproof": metadata.version("clusterproof"),
+        "platform": platform.platform(),
+    }
+
+
+def _read_sidecar(path: Path) -> _Sidecar:
+    """Read the sidecar and compare it with its own sum."""
+    try:
+        content = msgspec.json.decode(path.read_bytes())
+        record = msgspec.convert(content, _Sidecar)
+    except OSError as error:
+        raise _unreadable(path, f"must be readable ({error.strerror})") from error
+    except (ValueError, RecursionError) as error:
+        raise _unreadable(path, f"must be the record of a stored run ({error})") from error
+    _compare(path, content.pop("sha256"), _sum_of_record(content))
+    if record.format != FORMAT:
+        raise _unreadable(path, f"must have format {FORMAT}, not {record.format}")
+    return record
+
+
+def _sum_of_record(record: dict[str, Any]) -> str:
+    """SHA-256 of a sidecar's content apart from the sum itself, whatever its layout."""
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
+
+
+def _sum_of_file(path: Path) -> str:
+    """SHA-256 of a file."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise _unreadable(path, f"must be readable ({error.strerror})") from error
+
+
+def _compare(path: Path, expected: str, found: str) -> None:
+    """Require that a file is the one that was written."""
+    if expected != found:
+        raise _unreadable(path, f"must have the SHA-256 {expected}, but has {found}")
+
+
+def _unreadable(path: Path, rule: str) -> InvalidArgument:
+    return InvalidArgument(
+        "trace", str(path), " ".join(rule.split()), "restore it from a backup or make the run again"
+    )
+
+
+def _unwritable(folder: str | os.PathLike[str], error: Exception) -> InvalidArgument:
+    reason = getattr(error, "strerror", None) or error
+    return InvalidArgument(
+        "out", os.fspath(folder), f"must be a folder that can be written ({reason})", "choose another place"
+    )
