@@ -21,8 +21,9 @@ def generator(seed: int, *axes: str | int) -> np.random.Generator:
     axes
         Names such as the task, the algorithm, the purpose or the repetition.
     """
-    key = [seed, *(axis if isinstance(axis, int) else zlib.crc32(axis.encode()) for axis in axes)]
-    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(key)))
+    # a spawn key keeps trailing zeros apart, which entropy alone does not
+    key = tuple(axis if isinstance(axis, int) else zlib.crc32(axis.encode()) for axis in axes)
+    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=key)))
 
 
 @dataclass(frozen=True)

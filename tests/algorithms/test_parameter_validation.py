@@ -1,0 +1,101 @@
+"""Every parameter that is out of range is refused by name, with its value, the rule and the remedy."""
+
+import dataclasses
+
+import pytest
+
+from algorithms import ALGORITHMS, CFLMGD, IFCA, FedAvg, InvalidArgument, Local
+from synthetic import QuadraticMixture
+
+EVERYWHERE = [
+    ("step_size", value, "greater than 0", "1 / task.smoothness")
+    for value in (0, -1.0, float("nan"), float("inf"), "large", None, True)
+] + [
+    ("participation", value, "greater than 0 and at most 1", "such as 0.1")
+    for value in (0, 1.5, -0.1, float("nan"), "all")
+]
+LOCAL_STEPS = [
+    ("local_steps", value, "an integer, at least 1", "one gradient step a round")
+    for value in (0, 1.5, "2", True)
+]
+CLUSTERS = [("clusters", value, "an integer, at least 1", "leave it out") for value in (0, -1, 2.0, "two")]
+AVERAGING = [("averaging", "median", "'gradient', 'model'", "option I is 'gradient'")]
+MOMENTUM = [
+    *(
+        ("momentum", value, "at least 0 and below 1", "0 is plain descent")
+        for value in (1, -0.1, float("nan"), "a")
+    ),
+    ("momentum_owner", "both", "'server', 'client'", "use 'server'"),
+    ("update_order", "reverse", "'momentum-first', 'as-printed'", "use 'momentum-first'"),
+    ("normalisation", "sum", "'clients', 'participants', 'cluster'", "divides by the number of clients"),
+    ("empty_cluster", "drop", "'coast', 'freeze'", "use 'coast'"),
+]
+VALID = {
+    CFLMGD: {"step_size": 0.5, "momentum": 0.5},
+    IFCA: {"step_size": 0.5},
+    FedAvg: {"step_size": 0.5},
+    Local: {"step_size": 0.5},
+}
+CASES = [
+    *((kind, *case) for kind in VALID for case in EVERYWHERE + LOCAL_STEPS),
+    *((kind, *case) for kind in (CFLMGD, IFCA) for case in CLUSTERS + AVERAGING),
+    *((CFLMGD, *case) for case in MOMENTUM),
+]
+
+
+def refusal(kind, **parameters):
+    with pytest.raises(InvalidArgument) as raised:
+        kind(**{**VALID[kind], **parameters})
+    error = raised.value
+    assert str(error) == f"{error.argument} = {error.value!r}: {error.rule}; {error.remedy}"
+    return error
+
+
+@pytest.mark.parametrize(("kind", "argument", "value", "rule", "remedy"), CASES)
+def test_a_value_out_of_range_is_refused(kind, argument, value, rule, remedy):
+    error = refusal(kind, **{argument: value})
+    assert error.argument == argument
+    assert error.value is value or error.value == value
+    assert rule in error.rule
+    assert remedy in error.remedy
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "argument"),
+    [
+        (CFLMGD, {"local_steps": 2}, "local_steps"),
+        (IFCA, {"local_steps": 2}, "local_steps"),
+        (CFLMGD, {"reset_momentum": True}, "reset_momentum"),
+        (CFLMGD, {"averaging": "model", "momentum_owner": "client"}, "momentum_owner"),
+        (CFLMGD, {"averaging": "model", "normalisation": "cluster"}, "normalisation"),
+        (CFLMGD, {"averaging": "model", "empty_cluster": "freeze"}, "empty_cluster"),
+    ],
+)
+def test_a_parameter_of_the_other_averaging_is_refused(kind, parameters, argument):
+    error = refusal(kind, **parameters)
+    assert error.argument == argument
+    assert error.value == parameters[argument]
+    assert "averaging" in error.rule
+    assert "averaging" in error.remedy
+
+
+@pytest.mark.parametrize("kind", [CFLMGD, IFCA])
+def test_more_models_than_clients_are_refused(kind):
+    task = QuadraticMixture.random(clusters=2, clients=3, dimension=1)
+    with pytest.raises(InvalidArgument, match=r"clusters = 4: must be at most the number of clients \(3\)"):
+        kind(**VALID[kind], clusters=4).model_count(task)
+
+
+@pytest.mark.parametrize("kind", VALID)
+def test_parameters_are_keyword_only_stored_untouched_and_frozen(kind):
+    with pytest.raises(TypeError):
+        kind(0.5)
+    algorithm = kind(**VALID[kind])
+    assert {name: getattr(algorithm, name) for name in VALID[kind]} == VALID[kind]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        algorithm.step_size = 1.0
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_command_line_names_are_those_of_the_classes(name):
+    assert ALGORITHMS[name].name == name
