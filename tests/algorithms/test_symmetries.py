@@ -1,0 +1,81 @@
+"""What may not matter does not: the order of clients, names of clusters, axes, origin and units."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from option_combinations import COMBINATIONS, describe
+
+from algorithms import Local, run
+from synthetic import QuadraticMixture
+
+ALL = pytest.mark.parametrize("combination", COMBINATIONS, ids=describe)
+TASK = QuadraticMixture.random(
+    clusters=3, clients=9, dimension=3, condition_number=4, spread=0.6, separation=1.5, seed=2
+)
+ROUNDS = 8
+
+
+def starting_models(algorithm):
+    noise = np.random.default_rng(3).standard_normal((algorithm.model_count(TASK), TASK.dimension))
+    return TASK.pooled_optimum + noise
+
+
+def make(combination):
+    kind, options = combination
+    algorithm = kind(step_size=0.6, **options)
+    start = starting_models(algorithm)
+    return algorithm, start, run(algorithm, TASK, rounds=ROUNDS, initial=start)
+
+
+def close(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11)
+
+
+@ALL
+def test_permuting_clients_permutes_the_result(combination):
+    algorithm, start, trace = make(combination)
+    order = np.random.default_rng(4).permutation(TASK.clients)
+    shuffled = QuadraticMixture(
+        hessians=TASK.hessians[order], centers=TASK.centers[order], labels=TASK.labels[order]
+    )
+    alone = isinstance(algorithm, Local)
+    other = run(algorithm, shuffled, rounds=ROUNDS, initial=start[order] if alone else start)
+    close(other.models, trace.models[:, order] if alone else trace.models)
+    if not alone:
+        np.testing.assert_array_equal(other.assignments, trace.assignments[:, order])
+
+
+@ALL
+def test_renaming_models_renames_the_result(combination):
+    algorithm, start, trace = make(combination)
+    if isinstance(algorithm, Local):
+        return  # a client's model is its own: no name to change
+    order = np.random.default_rng(5).permutation(len(start))
+    other = run(algorithm, TASK, rounds=ROUNDS, initial=start[order])
+    close(other.models, trace.models[:, order])
+    np.testing.assert_array_equal(order[other.assignments], trace.assignments)
+
+
+@ALL
+def test_rotations_and_translations_move_the_run_along(combination):
+    algorithm, start, trace = make(combination)
+    rotation = np.linalg.qr(np.random.default_rng(6).standard_normal((3, 3)))[0]
+    shift = np.array([3.0, -2.0, 5.0])
+    hessians = rotation @ TASK.hessians @ rotation.T
+    moved = QuadraticMixture(
+        hessians=(hessians + np.swapaxes(hessians, -1, -2)) / 2,
+        centers=TASK.centers @ rotation.T + shift,
+        labels=TASK.labels,
+    )
+    other = run(algorithm, moved, rounds=ROUNDS, initial=start @ rotation.T + shift)
+    close(other.models, trace.models @ rotation.T + shift)
+    np.testing.assert_array_equal(other.assignments, trace.assignments)
+
+
+@ALL
+def test_the_unit_of_the_loss_goes_into_the_step_size(combination):
+    algorithm, start, trace = make(combination)
+    scaled = QuadraticMixture(hessians=4 * TASK.hessians, centers=TASK.centers, labels=TASK.labels)
+    slower = replace(algorithm, step_size=algorithm.step_size / 4)
+    close(run(slower, scaled, rounds=ROUNDS, initial=start).models, trace.models)
