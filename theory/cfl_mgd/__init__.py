@@ -1,6 +1,34 @@
 """Statements of Zhao et al. (2023), Electronics 12, 1972, and what repairs them."""
 
-from theory.cfl_mgd import (  # in the order of the paper, then our own
-    theorem_b,
-    corollary_b1,
+import importlib
+
+STATEMENTS = (
+    "equations_4_7",
+    "equation_5_empty",
+    "algorithm_line_8",
+    "algorithm_line_20",
+    "assumptions_1_2",
+    "assumption_3",
+    "assumption_3_ball",
+    "assumption_4",
+    "assumption_5",
+    "lemma_1",
+    "lemma_2",
+    "per_step_contraction",
+    "asymptotic_rate",
+    "equation_32",
+    "theorem_1",
+    "theorem_1_small_constant",
+    "theorem_1_probability",
+    "remark_1",
+    "division_by_clients",
+    "lemma_1_cantelli",
+    "lemma_1_exact",
+    "lemma_h",
+    "theorem_b",
+    "corollary_b1",
 )
+"""Modules with one statement each: in the order of the paper, then what is ours."""
+
+for _statement in STATEMENTS:
+    importlib.import_module(f"{__name__}.{_statement}")

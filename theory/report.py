@@ -1,0 +1,210 @@
+"""Verdicts as a table, as JSON and as Markdown; claims as a list; reports read back."""
+
+from __future__ import annotations
+
+import json
+import math
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from algorithms import InvalidArgument
+from theory.checking import as_json, replay
+from theory.claim import Claim
+from theory.verdict import Finding, Kind, Verdict
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+STYLES = {
+    Kind.CERTIFIED: "bold green",
+    Kind.CONSISTENT: "green",
+    Kind.VIOLATED: "bold red",
+    Kind.VACUOUS: "yellow",
+    Kind.ILL_POSED: "magenta",
+}
+"""Colours of the verdicts."""
+
+WIDE = 120
+"""Columns from which the evidence stands beside the numbers instead of beneath them."""
+
+
+class Recorded(msgspec.Struct):
+    """What a report must hold of each verdict in order to be replayed."""
+
+    claim: str
+    counterexample: dict[str, Any] | None
+
+
+def to_json(records: Sequence[Any]) -> str:
+    """Write plain records, or verdicts, as strict JSON; numbers that are not finite become null."""
+    plain = [_plain(as_json(record) if isinstance(record, Verdict) else record) for record in records]
+    return json.dumps(plain, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def to_markdown(verdicts: Sequence[Verdict]) -> str:
+    """Write verdicts as a Markdown table."""
+    header = ("claim", "source", "verdict", "measured", "bound", "evidence")
+    rows = [
+        (
+            f"`{verdict.claim}`",
+            verdict.label,
+            f"**{verdict.verdict}**",
+            number(verdict.measured),
+            number(verdict.bound),
+            evidence(verdict),
+        )
+        for verdict in verdicts
+    ]
+    lines = [header, ("---",) * len(header), *rows]
+    return "".join("| " + " | ".join(map(_cell, line)) + " |\n" for line in lines)
+
+
+def read_report(path: Path) -> list[Recorded]:
+    """Read what ``to_json`` wrote.
+
+    Raises
+    ------
+    InvalidArgument
+        If the file cannot be read or is not a list of verdicts.
+    """
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=list[Recorded])
+    except OSError as error:
+        rule = f"must be a file that can be read ({error.strerror})"
+    except (ValueError, RecursionError) as error:
+        rule = f"must be the JSON of a report ({error})"
+    raise InvalidArgument("replay", str(path), rule, "write it with `clusterproof check --json FILE`")
+
+
+def replay_recorded(recorded: Recorded) -> Finding:
+    """Evaluate a recorded counterexample anew.
+
+    Raises
+    ------
+    InvalidArgument
+        If it does not define an instance of its claim.
+    """
+    try:
+        return replay(recorded.claim, dict(recorded.counterexample or {}))
+    except InvalidArgument:
+        raise
+    except Exception as error:  # the numbers are a user's: whatever they break, they are wrong
+        raise InvalidArgument(
+            "counterexample",
+            recorded.claim,
+            f"must hold the numbers that define an instance ({type(error).__name__}: {error})",
+            f"take it from the JSON of `clusterproof check {recorded.claim}`",
+        ) from error
+
+
+def number(value: float | None) -> str:
+    """Write a number for reading, with a dash for none."""
+    return "-" if value is None else f"{value:.4g}"
+
+
+def evidence(verdict: Finding) -> str:
+    """Say in one line what a verdict rests on."""
+    parts = [" ".join(verdict.reason.split())]
+    if verdict.trials is not None:
+        parts.append(f"{verdict.failures or 0} of {verdict.trials} trials failed")
+    if verdict.confidence is not None:
+        interval = verdict.confidence
+        parts.append(f"failure probability in [{interval.lower:.3g}, {interval.upper:.3g}]")
+    if isinstance(verdict, Verdict) and verdict.repaired_by is not None:
+        parts.append(f"repaired by {verdict.repaired_by}")
+    return "; ".join(parts)
+
+
+def verdict_table(verdicts: Sequence[Verdict], width: int) -> RenderableType:
+    """Lay verdicts out for a given number of columns; the claims' ids are never cut.
+
+    Parameters
+    ----------
+    verdicts
+        At least one.
+    width
+        Columns. From ``WIDE`` on, each verdict is a row; below, its evidence stands beneath it.
+    """
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    def numbers(verdict: Verdict) -> tuple[Text, str, str]:
+        word = Text(str(verdict.verdict), style=STYLES[verdict.verdict])
+        return word, number(verdict.measured), number(verdict.bound)
+
+    if width >= WIDE:
+        table = Table(box=None, pad_edge=False)
+        for header in ("claim", "source", "verdict"):
+            table.add_column(header, no_wrap=True)
+        for header in ("measured", "bound"):
+            table.add_column(header, no_wrap=True, justify="right")
+        table.add_column("evidence", overflow="fold")
+        for verdict in verdicts:
+            table.add_row(
+                Text(verdict.claim), Text(verdict.label), *numbers(verdict), Text(evidence(verdict))
+            )
+        return table
+    longest = max(len(verdict.claim) for verdict in verdicts)
+    lines = [Text(f"{'claim':<{longest}}  {'verdict':<10}  {'measured':>10}  {'bound':>10}", style="bold")]
+    for verdict in verdicts:
+        word, measured, bound = numbers(verdict)
+        word.pad_right(10 - len(word))
+        lines.append(Text.assemble(f"{verdict.claim:<{longest}}  ", word, f"  {measured:>10}  {bound:>10}"))
+        beneath = textwrap.wrap(f"{verdict.label}: {evidence(verdict)}", max(width - 2, 20))
+        lines.extend(Text("  " + line, style="dim") for line in beneath)
+    return Group(*lines)
+
+
+def summary(verdicts: Sequence[Verdict], failures: int, seed: int, seconds: float) -> str:
+    """Count the verdicts in one line."""
+    counts = Counter(verdict.verdict for verdict in verdicts)
+    parts = [f"{counts[kind]} {kind}" for kind in Kind if counts[kind]]
+    parts += [f"{failures} failed"] if failures else []
+    total = len(verdicts) + failures
+    noun = "claim" if total == 1 else "claims"
+    return f"{total} {noun}: {', '.join(parts)} (seed {seed}, {seconds:.1f} s)"
+
+
+def claim_record(claim: Claim) -> dict[str, Any]:
+    """Describe a claim in plain JSON values."""
+    names = ("id", "paper", "label", "kind", "title", "card", "repaired_by", "quick")
+    return {name: getattr(claim, name) for name in names}
+
+
+def claim_table(claims: Sequence[Claim], width: int) -> RenderableType:
+    """List claims for a given number of columns; ids are never cut."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False)
+    headers = ["id", "paper", "label", "kind"] if width >= WIDE else ["id", "label", "kind"]
+    for header in headers:
+        table.add_column(header, no_wrap=header != "label", overflow="fold")
+    table.add_column("title", overflow="fold")
+    for claim in claims:
+        table.add_row(*(Text(getattr(claim, name)) for name in (*headers, "title")))
+    return table
+
+
+def _plain(value: Any) -> Any:
+    """Turn what a check recorded into JSON values."""
+    if isinstance(value, dict):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int) else str(value)
+
+
+def _cell(text: str) -> str:
+    """Keep a text inside its cell of a Markdown table."""
+    return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").split())

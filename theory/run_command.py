@@ -1,0 +1,181 @@
+"""The command ``run``: one experiment, its last errors, clustering, and the bound that speaks of it."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from cyclopts import Parameter
+
+import algorithms
+from algorithms import ALGORITHMS, InvalidArgument, Trace, storage
+from algorithms.validation import check_count
+from synthetic import TASKS, Mixture, experiment
+from theory import terminal
+from theory.claim import REGISTRY
+
+BOUND = "cfl-mgd/theorem-b"
+"""The claim whose bound stands beside the errors."""
+
+
+def run(
+    algorithm: str,
+    /,
+    *,
+    task: str = "regression",
+    rounds: int = 50,
+    seed: int = 0,
+    replicates: int | None = None,
+    out: Path | None = None,
+    **options: Any,
+) -> int:
+    """Run an algorithm on a synthetic task whose optima are known.
+
+    Parameters
+    ----------
+    algorithm
+        Such as cfl-mgd or ifca.
+    task
+        regression, quadratic or logistic.
+    rounds
+        Number of communication rounds.
+    seed
+        Seed of the task and of the run.
+    replicates
+        Independent repetitions.
+    out
+        New folder for the trace and its settings.
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    experiment.check_options(algorithm, task, given)
+    check_count("rounds", rounds, at_least=0, remedy="give the number of communication rounds")
+    check_count("seed", seed, at_least=0, remedy="give a non-negative integer")
+    if replicates is not None:
+        check_count("replicates", replicates, at_least=1, remedy="leave it out for a single run")
+    experiment.check_memory(algorithm, task, given, rounds, replicates)
+    if out is not None:
+        storage.require_polars(out)
+        storage.check_destination(out)
+    problem = experiment.make_task(task, given, seed)
+    method = experiment.make_algorithm(algorithm, given, problem)
+    started = time.perf_counter()
+    with terminal.progress(rounds, delay=2) as advance, np.errstate(all="ignore"):
+        trace = algorithms.run(
+            method,
+            problem,
+            rounds=rounds,
+            seed=seed,
+            replicates=replicates,
+            progress=lambda done: advance(done, algorithm),
+        )
+    seconds = time.perf_counter() - started
+    try:
+        if out is not None:
+            storage.save_trace(trace, out)
+    finally:  # a full disk or a closed pipe must not cost the other half of the result
+        print(describe_run(problem, trace, seconds))
+    if out is not None:
+        print(f"stored in {out}")
+    return 0
+
+
+def describe_run(task: Mixture, trace: Trace, seconds: float) -> str:
+    """Write the report of a run, several lines.
+
+    Errors are medians over replicates, and under a separate model for every client medians over a
+    cluster's clients too.
+    """
+    settings = trace.settings
+    replicates = settings["replicates"] or 1
+    name = settings["algorithm"]["algorithm"]
+    parameters = ", ".join(
+        f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}"
+        for key, value in settings["algorithm"].items()
+        if key != "algorithm" and value is not None
+    )
+    lines = [
+        f"{name} on {settings['task']['task']}: {task.clusters} clusters, {task.clients} clients, "
+        f"dimension {task.dimension}, condition number {task.condition_number:.4g}, "
+        f"separation {task.separation:.4g}",
+        parameters,
+        f"{_count(trace.rounds, 'round')}, {_count(replicates, 'replicate')}, seed {settings['seed']}, "
+        f"{seconds:.2f} s",
+        "",
+    ]
+    bound, remark = _bound(task, trace)
+    lines += _errors(task, trace, ALGORITHMS[name].target, bound)
+    with np.errstate(all="ignore"):
+        purity, index = np.median(trace.purity), np.median(trace.adjusted_rand_index)
+    lines += ["", f"purity {purity:.4g}, adjusted Rand index {index:.4g}", remark]
+    return "\n".join(lines)
+
+
+def _errors(task: Mixture, trace: Trace, target: str, bound: np.ndarray | None) -> list[str]:
+    """Tabulate the first and last errors."""
+    if trace.errors is None:
+        return ["the task does not know its optima: no errors"]
+    errors = trace.errors if trace.errors.ndim == 3 else trace.errors[:, None, :]
+    names = {"clusters": "cluster", "pooled": "pooled model", "clients": "clients of cluster"}
+    heading = names[target]
+    groups = [np.array([column]) for column in range(errors.shape[-1])]
+    if target == "clients":
+        groups = [np.flatnonzero(task.labels == cluster) for cluster in range(task.clusters)]
+    elif target == "clusters" and errors.shape[-1] != task.clusters:
+        heading = "model"
+    header = f"{heading}  {'first error':>12}  {'last error':>12}"
+    lines = [header if bound is None else f"{header}  {'bound':>12}"]
+    with np.errstate(all="ignore"):
+        for number, group in enumerate(groups):
+            first, last = (np.median(errors[step][:, group]) for step in (0, -1))
+            line = f"{number:<{len(heading)}}  {first:>12.6g}  {last:>12.6g}"
+            lines.append(line if bound is None else f"{line}  {bound[number]:>12.6g}")
+    return lines
+
+
+def _bound(task: Mixture, trace: Trace) -> tuple[np.ndarray | None, str]:
+    """Bound on the last errors, one a model, and a line that says with which probability."""
+    claim = REGISTRY.get(BOUND)
+    if claim is None or claim.bound_trace is None or trace.errors is None:
+        return None, "no bound speaks of such a run"
+    try:
+        with np.errstate(all="ignore"):
+            allowed = claim.bound_trace(task, trace)
+    except InvalidArgument as error:
+        return None, f"no bound: {claim.id} asks more: {' '.join(str(error).split())}"
+    bound = np.asarray(allowed.bound, dtype=float)
+    if trace.errors.ndim == 3 and bound.ndim == 2:
+        bound = bound[:, None, :]
+    last = np.broadcast_to(bound, trace.errors.shape)[-1].reshape(-1, trace.errors.shape[-1]).max(axis=0)
+    return last, f"bound: {claim.id}, broken with probability at most {allowed.failure_probability:.4g}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _declare_options() -> None:
+    """Give ``run`` the options of every task and algorithm."""
+    parameters = dict(inspect.signature(run).parameters)
+    del parameters["options"]
+    for name, known in (("algorithm", ALGORITHMS), ("task", TASKS)):
+        words = Parameter(help=f"One of {', '.join(known)}.")
+        parameters[name] = parameters[name].replace(annotation=Annotated[str, words])
+    for option in experiment.experiment_options():
+        help_text = f"{option.help} ({', '.join(option.owners)})"
+        group = "Task" if option.of_task else "Algorithm"
+        parameters[option.name] = inspect.Parameter(
+            option.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[
+                option.annotation | None, Parameter(help=help_text, group=group, negative_iterable=())
+            ],
+        )
+    vars(run)["__signature__"] = inspect.Signature(list(parameters.values()))
+    run.__annotations__ |= {name: parameter.annotation for name, parameter in parameters.items()}
+
+
+_declare_options()

@@ -1,0 +1,71 @@
+"""What the commands write to: standard output, a line of progress, a line of complaint."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+
+class QuietConsole(Console):
+    """A console that leaves a closed pipe to the caller, and the colours where NO_COLOR is set."""
+
+    def __init__(self, *, stderr: bool = False, width: int | None = None) -> None:
+        plain = bool(os.environ.get("NO_COLOR"))
+        super().__init__(stderr=stderr, width=width, highlight=False, color_system=None if plain else "auto")
+
+    def on_broken_pipe(self) -> NoReturn:
+        """Raise instead of exiting."""
+        raise BrokenPipeError
+
+
+def console() -> Console:
+    """Make the console for results, as wide as the terminal, or as wide as needed in a pipe."""
+    return QuietConsole(width=None if sys.stdout.isatty() else 100_000)
+
+
+@contextmanager
+def progress(total: int, *, delay: float) -> Iterator[Callable[[int, str], None]]:
+    """Give a function that shows what is done, where standard error is a terminal.
+
+    Parameters
+    ----------
+    total
+        Number of steps.
+    delay
+        Seconds before anything is shown.
+
+    Yields
+    ------
+    Callable
+        Takes the number of steps done and what goes on.
+    """
+    if not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    bar = Progress(*columns, console=QuietConsole(stderr=True), transient=True)
+    task = bar.add_task("", total=total)
+    started = time.monotonic()
+
+    def advance(done: int, text: str) -> None:
+        bar.update(task, completed=done, description=text)
+        if not bar.live.is_started and time.monotonic() - started >= delay:
+            bar.start()
+
+    try:
+        yield advance
+    finally:
+        if bar.live.is_started:
+            bar.stop()
+
+
+def complain(message: str) -> None:
+    """Write one line on standard error."""
+    print("clusterproof:", " ".join(message.split()), file=sys.stderr)
