@@ -1,0 +1,114 @@
+"""Clusterproof checks the theory of clustered federated learning.
+
+The module gathers the public names of ``algorithms``, ``synthetic`` and ``theory``, imported on first
+use, and holds the command line's entry; the commands live beside what they command::
+
+    import clusterproof
+    clusterproof.check("cfl-mgd/lemma-2")
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from cyclopts import App, CycloptsError
+
+_PACKAGES = ("theory", "synthetic", "algorithms", "algorithms.storage")
+
+
+def __getattr__(name: str) -> Any:
+    """Give a public name of one of the packages."""
+    if not name.startswith("_"):
+        for package in _PACKAGES:
+            module = importlib.import_module(package)
+            if name in module.__all__:
+                return getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _version() -> str:
+    from importlib import metadata
+
+    return metadata.version("clusterproof")
+
+
+app = App(
+    name="clusterproof",
+    help="Checks the theory of clustered federated learning.",
+    version=_version,
+    help_format="plaintext",
+    suppress_keyboard_interrupt=False,
+)
+# Named by their paths, so that neither --help nor a typing error imports numpy.
+app.command("theory.commands:check", name="check", help="Evaluate claims.")
+app.command("theory.commands:claims", name="claims", help="List every claim.")
+app.command("theory.commands:show", name="show", help="Show a claim's theorem card and verdict.")
+app.command("theory.run_command:run", name="run", help="Run an algorithm on a synthetic task.")
+app.command("figures.command:draw", name="figures", help="Draw figures.")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments
+        Those of the process where None.
+
+    Returns
+    -------
+    int
+        The exit status: 0; 1 where a check failed; 2 for bad input; 130 when interrupted; 141
+        when the reader of the output went away.
+    """
+    tokens = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        status = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()
+        return int(status or 0)
+    except CycloptsError as error:
+        command = "".join(f" {name}" for name in error.command_chain or ())
+        return _give_up(2, f"{error} See `clusterproof{command} --help`.")
+    except KeyboardInterrupt:
+        return _give_up(130, "interrupted")
+    except BrokenPipeError:
+        # what is left in the buffer must not fail again when the interpreter exits
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except MemoryError as error:
+        return _give_up(2, f"out of memory ({error}); lower the sizes")
+    except Exception as error:
+        from algorithms import InvalidArgument
+
+        if isinstance(error, InvalidArgument):
+            return _give_up(
+                2, _explain(error.argument, error.value, tokens) + f": {error.rule}; {error.remedy}"
+            )
+        if sys.flags.dev_mode:
+            raise
+        return _give_up(
+            1, f"a defect: {type(error).__name__}: {error}; `python -X dev -m clusterproof` shows where"
+        )
+
+
+def _give_up(status: int, message: str) -> int:
+    """Write one line on standard error."""
+    print("clusterproof:", " ".join(message.split()), file=sys.stderr)
+    return status
+
+
+def _explain(argument: str, value: object, tokens: Sequence[str]) -> str:
+    """Name an argument as the user wrote it, and its value if that is short."""
+    option = "--" + argument.replace("_", "-")
+    written = any(token.partition("=")[0] == option for token in tokens)
+    text = repr(value)
+    return f"{option if written else argument} = {text if len(text) <= 120 else text[:100] + ' ...'}"
+
+
+if __name__ == "__main__":
+    # under its own name, so that there is one module and one set of classes
+    sys.exit(importlib.import_module("clusterproof").main())

@@ -26,6 +26,8 @@ import numpy as np
 from algorithms.trace import Trace
 from algorithms.validation import InvalidArgument
 
+__all__ = ["load_trace", "save_trace"]
+
 SIDECAR = "run.json"
 TABLES = ("models.parquet", "assignments.parquet")
 FORMAT = 1
