@@ -1,0 +1,176 @@
+"""Where the contraction that Lemma 2 of CFL-MGD claims fails without any noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from figures import style
+from theory.heavy_ball import propagators, spectral_rate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PROPORTION = 0.5
+"""l = l_p: two clusters of equal size."""
+
+EIGENVALUES = 5
+"""Of each Hessian, from mu to L in geometric progression."""
+
+ROUNDS = 400
+"""Length of the runs in which every step is examined."""
+
+PAPER_MOMENTUM = 0.9
+"""The paper's choice in its experiments."""
+
+HOLDS, STEP_FAILS, RATE_FAILS = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Map:
+    """Verdicts on a grid.
+
+    Attributes
+    ----------
+    momenta, condition_numbers
+        Centres of the cells (M,) and (K,).
+    step_fails
+        Whether ||e_(t+1)|| <= (1 - l mu / 8L) ||e_t|| breaks in a run from rest, (K, M).
+    rate_fails
+        Whether the spectral radius exceeds 1 - l mu / 8L, (K, M).
+    """
+
+    momenta: np.ndarray
+    condition_numbers: np.ndarray
+    step_fails: np.ndarray
+    rate_fails: np.ndarray
+
+    @property
+    def category(self) -> np.ndarray:
+        """``HOLDS``, ``STEP_FAILS`` (in runs, though the rate is kept) or ``RATE_FAILS``, (K, M)."""
+        return np.where(self.rate_fails, RATE_FAILS, np.where(self.step_fails, STEP_FAILS, HOLDS))
+
+    @property
+    def disagreements(self) -> int:
+        """Number of cells in which a verdict is not what the closed-form boundaries say."""
+        step = np.broadcast_to(self.momenta > step_boundary(), self.step_fails.shape)
+        rate = self.momenta > rate_boundary(self.condition_numbers)[:, None]
+        return int(((step != self.step_fails) | (rate != self.rate_fails)).sum())
+
+
+def claimed_factor(condition_numbers: np.ndarray) -> np.ndarray:
+    """Factor of Lemma 2, 1 - l mu / 8L."""
+    return np.asarray(1 - PROPORTION / (8 * condition_numbers))
+
+
+def step_boundary() -> float:
+    """Momentum (1 - sqrt(l_p))^2 above which the fastest eigendirection oscillates."""
+    return float((1 - np.sqrt(PROPORTION)) ** 2)
+
+
+def rate_boundary(condition_numbers: np.ndarray) -> np.ndarray:
+    """Momentum (1 - l mu / 8L)^2 above which the spectral radius exceeds the claimed factor."""
+    return np.asarray(claimed_factor(condition_numbers) ** 2)
+
+
+def compute(momenta: np.ndarray, condition_numbers: np.ndarray) -> Map:
+    """Run every cell's recursion, one eigendirection at a time, and take its spectral radius.
+
+    If no eigendirection breaks the inequality, no start does: the squares add up.
+
+    Parameters
+    ----------
+    momenta, condition_numbers
+        (M,) and (K,).
+    """
+    powers = np.linspace(-1, 0, EIGENVALUES)
+    curvatures = PROPORTION * condition_numbers[:, None] ** powers
+    factor = claimed_factor(condition_numbers)[:, None]
+    step_fails = np.empty((len(condition_numbers), len(momenta)), dtype=bool)
+    rate_fails = np.empty_like(step_fails)
+    for column, momentum in enumerate(momenta):
+        errors = np.abs(propagators(curvatures, momentum, ROUNDS)[0])
+        step_fails[:, column] = (errors[1:] > factor * errors[:-1]).any(axis=(0, 2))
+        rate_fails[:, column] = (spectral_rate(curvatures, momentum) > factor).any(axis=1)
+    return Map(momenta, condition_numbers, step_fails, rate_fails)
+
+
+def draw(seed: int) -> Figure:
+    """Draw the map over momentum and condition number, and beside it its right edge.
+
+    Parameters
+    ----------
+    seed
+        Named in the caption; nothing here is random.
+    """
+    condition_edges = np.geomspace(1, 1000, 61)
+    wide_edges = np.linspace(0, 1, 201)
+    gap_edges = np.geomspace(0.2, 1e-4, 121)  # of 1 - beta
+    condition_numbers = np.sqrt(condition_edges[1:] * condition_edges[:-1])
+    wide = compute((wide_edges[1:] + wide_edges[:-1]) / 2, condition_numbers)
+    gaps = np.sqrt(gap_edges[1:] * gap_edges[:-1])
+    edge = compute(1 - gaps, condition_numbers)
+    cells = wide.category.size + edge.category.size
+    caption = (
+        f"Option I without noise or misclassification on quadratic losses: step size 1/L, "
+        f"$l = l_p = {PROPORTION:g}$, {EIGENVALUES} eigenvalues from $\\mu$ to $L$ in geometric progression, "
+        f"start at rest in each eigendirection. Every cell is computed: {ROUNDS} rounds of the recursion, "
+        f"each step compared with the paper's (31) at $\\rho_0 = 0$, and the spectral radius. The lines are "
+        f"the closed forms; they disagree with {wide.disagreements + edge.disagreements} of {cells} cells. "
+        f"b: the same near $\\beta = 1$, with $1 - \\beta$ on a log axis. Seed {seed} (nothing is random)."
+    )
+    figure, (left, right) = style.new_figure(caption, panels=2, height=4.4)
+    _paint(left, wide_edges, condition_edges, wide)
+    _paint(right, gap_edges, condition_edges, edge)
+    fine = np.geomspace(1, 1000, 400)
+    left.axvline(step_boundary(), color=style.BLACK, linestyle="--", gid="step-boundary")
+    left.plot(rate_boundary(fine), fine, color=style.BLACK, linestyle="-", gid="rate-boundary")
+    left.axvline(PAPER_MOMENTUM, color=style.BLUE, linestyle=":", gid="paper-momentum")
+    right.plot(1 - rate_boundary(fine), fine, color=style.BLACK, linestyle="-", gid="rate-boundary")
+    right.axvline(1 - PAPER_MOMENTUM, color=style.BLUE, linestyle=":", gid="paper-momentum")
+    left.set_xlim(0, 1)
+    right.set_xscale("log")
+    right.set_xlim(gap_edges[0], gap_edges[-1])
+    right.set_xticks([0.1, 0.01, 0.001, 0.0001], ["0.9", "0.99", "0.999", "0.9999"])
+    for panel, title in ((left, "a  Every momentum"), (right, "b  Momentum near 1")):
+        style.label_axes(panel, title, r"momentum $\beta$", r"condition number $\kappa = L / \mu$")
+    _add_legend(figure)
+    return style.settled(figure)
+
+
+def _paint(panel: Axes, across: np.ndarray, up: np.ndarray, verdicts: Map) -> None:
+    """Colour the cells by category."""
+    from matplotlib.colors import ListedColormap
+
+    colours = ListedColormap(list(_COLOURS))
+    # thousands of cells: pixels in a vector file, under lines that stay lines
+    panel.pcolormesh(across, up, verdicts.category, cmap=colours, vmin=-0.5, vmax=2.5, rasterized=True)
+    panel.set_yscale("log")
+
+
+_COLOURS = ("#FFFFFF", "#FBE3B0", "#E58A4E")  # light to dark, so that grey prints tell them apart
+
+
+def _add_legend(figure: Figure) -> None:
+    """Explain colours and lines above the panels."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    names = (
+        r"every step contracts by $1 - l\mu/8L$",
+        "some step contracts less",
+        "the rate is slower, too",
+    )
+    handles: list[Patch | Line2D] = [
+        Patch(facecolor=colour, edgecolor=style.BLACK, linewidth=0.5, label=name)
+        for colour, name in zip(_COLOURS, names, strict=True)
+    ]
+    handles += [
+        Line2D([], [], color=style.BLACK, linestyle="--", label=r"$\beta = (1 - \sqrt{l_p})^2$"),
+        Line2D([], [], color=style.BLACK, linestyle="-", label=r"$\sqrt{\beta} = 1 - l\mu/8L$"),
+        Line2D([], [], color=style.BLUE, linestyle=":", label=rf"the paper's $\beta = {PAPER_MOMENTUM:g}$"),
+    ]
+    figure.legend(handles=handles, loc="outside upper left", ncols=3, fontsize=8, frameon=False)

@@ -1,0 +1,105 @@
+import itertools
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from drawings import SEED, drawn
+
+from figures import FIGURES, save
+from figures.style import caption_of
+
+PARAMETERS = {
+    "contraction-map": ["step size 1/L", "$l = l_p = 0.5$", "5 eigenvalues", "400 rounds"],
+    "error-per-round": ["S2", "$P = 4$", "(0.4, 0.3, 0.2, 0.1)", "$d = 20$", r"$\kappa = 10$", "$m = 200$",
+                        "n' = 200000", "$s = 0.3$", r"$\Delta = 2$", r"$\beta = 0.81$", "$T = 80$",
+                        "200 runs", "20-80 % band", "(0.01, 0.02, 0.02)"],
+    "tightness": ["S1: $P = 2$", "(0.5, 0.5)", "n' = 1000,", "$T = 12$", "S3: $P = 3$", "$d = 100$",
+                  r"$\kappa = 4$", "$m = 60$", "n' = 20000,", "n' = 1000000,", "$T = 40$", "400 runs",
+                  "(0.01, 0.02, 0.02)"],
+}  # fmt: skip
+MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml", "pdf": b"%PDF-"}
+
+
+def test_the_ids_are_the_keys_and_every_figure_is_tested_here():
+    assert {name: figure.id for name, figure in FIGURES.items()} == {name: name for name in FIGURES}
+    assert set(FIGURES) == set(PARAMETERS)
+    assert all(figure.title for figure in FIGURES.values())
+
+
+@pytest.mark.parametrize("figure_id", FIGURES)
+def test_the_caption_holds_the_parameters_and_the_seed(figure_id):
+    caption = caption_of(drawn(figure_id))
+    assert [wanted for wanted in PARAMETERS[figure_id] if wanted not in caption] == []
+    assert f"Seed {SEED}" in caption
+
+
+@pytest.mark.parametrize("figure_id", FIGURES)
+@pytest.mark.parametrize("form", MAGIC)
+def test_saving_gives_the_format_and_the_same_bytes_again(figure_id, form, tmp_path):
+    first, second = tmp_path / f"first.{form}", tmp_path / f"second.{form}"
+    save(drawn(figure_id), first)
+    save(drawn(figure_id), second)
+    assert first.read_bytes().startswith(MAGIC[form])
+    assert first.read_bytes() == second.read_bytes()
+
+
+@pytest.mark.parametrize("figure_id", FIGURES)
+def test_nothing_is_cut_off_and_legend_panels_and_caption_do_not_overlap(figure_id):
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure = drawn(figure_id)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    renderer = canvas.get_renderer()
+    (caption,) = [text for text in figure.texts if text.get_text() == figure.get_supxlabel()]
+    parts = [caption, *figure.legends, *figure.axes]
+    boxes = [part.get_tightbbox(renderer) for part in parts]
+    for box in boxes:
+        assert box.x0 >= 0
+        assert box.y0 >= 0
+        assert box.x1 <= figure.bbox.x1
+        assert box.y1 <= figure.bbox.y1
+    for first, second in itertools.combinations(boxes, 2):
+        assert not first.overlaps(second)
+
+
+@pytest.mark.parametrize("figure_id", FIGURES)
+def test_axes_are_named_and_curves_differ_in_style_and_not_only_in_colour(figure_id):
+    for panel in drawn(figure_id).axes:
+        assert panel.get_xlabel()
+        looks = {}
+        for line in panel.get_lines():
+            if line.get_label().startswith("_") or len(line.get_xdata()) < 2:
+                continue
+            look = (line.get_linestyle(), line.get_marker())
+            assert looks.setdefault(look, line.get_label()) == line.get_label()
+
+
+def test_importing_the_figures_does_not_import_matplotlib():
+    code = "import sys, figures; print('matplotlib' in sys.modules)"
+    assert subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout == ("False\n")
+
+
+def test_drawing_needs_neither_a_window_nor_the_state_of_pyplot():
+    code = (
+        "import sys; from figures import FIGURES; FIGURES['contraction-map'].draw(0);"
+        "print('matplotlib.pyplot' in sys.modules)"
+    )
+    assert subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout == ("False\n")
+
+
+def test_the_palette_is_that_of_okabe_and_ito():
+    from matplotlib.colors import to_rgb
+
+    from figures import style
+
+    published = {"ORANGE": (230, 159, 0), "SKY": (86, 180, 233), "GREEN": (0, 158, 115),
+                 "YELLOW": (240, 228, 66), "BLUE": (0, 114, 178), "VERMILLION": (213, 94, 0),
+                 "PURPLE": (204, 121, 167), "BLACK": (0, 0, 0)}  # fmt: skip
+    for name, components in published.items():
+        np.testing.assert_allclose(np.multiply(to_rgb(getattr(style, name)), 255), components, atol=1e-9)

@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+from drawings import SEED, drawn
+
+from algorithms import generator, run
+from figures import tightness
+from theory.cfl_mgd.corollary_b1 import CorollaryB1
+from theory.cfl_mgd.theorem_b import TheoremB
+from theory.settings import experiment
+
+
+def panel():
+    (only,) = drawn("tightness").axes
+    return only
+
+
+def marks(name, row):
+    (found,) = [line for line in panel().get_lines() if line.get_gid() == f"{name}, row {row}"]
+    return np.asarray(found.get_xdata(), dtype=float)
+
+
+def quantile(errors):
+    """The 95 % quantile of 400 values by linear interpolation between order statistics."""
+    ordered = np.sort(errors, axis=0)
+    position = 0.95 * (len(ordered) - 1)
+    below = int(position)
+    return ordered[below] + (position - below) * (ordered[below + 1] - ordered[below])
+
+
+@pytest.mark.parametrize(("name", "momentum", "row"), [("S1", 0.0, 0), ("S1", None, 1), ("S3", 0.0, 5)])
+def test_marks_are_the_bound_over_the_quantile_of_the_same_runs(name, momentum, row):
+    trial = experiment(name, momentum)
+    start = trial.initial(generator(SEED, "figures/tightness", trial.name, "start"), 400)
+    trace = run(trial.algorithm, trial.task, rounds=trial.rounds, seed=SEED, replicates=400, initial=start)
+    observed = quantile(trace.errors[-1])
+    expected = TheoremB().best_parts(trial.setting).last_round / observed
+    np.testing.assert_allclose(marks("Theorem B", row), expected, rtol=1e-12)
+    if momentum is None:
+        expected = CorollaryB1().best_parts(trial.setting).last_round / observed
+        np.testing.assert_allclose(marks("Corollary B1", row), expected, rtol=1e-12)
+
+
+def test_every_row_has_one_mark_a_cluster_to_the_right_of_the_line_at_one():
+    clusters = {"S1": 2, "S2": 4, "S3": 3, "S3+": 3}
+    for row, (name, _) in enumerate(tightness.SETTINGS):
+        ratios = marks("Theorem B", row)
+        assert len(ratios) == clusters[name]
+        assert ratios.min() > 1
+    ones = [line for line in panel().get_lines() if list(line.get_xdata()) == [1, 1]]
+    assert len(ones) == 1
+
+
+def test_the_corollary_is_shown_where_it_applies_and_said_to_fail_elsewhere():
+    shown = {line.get_gid() for line in panel().get_lines() if str(line.get_gid()).startswith("Corollary")}
+    assert shown == {f"Corollary B1, row {row}" for row in (1, 4, 7)}
+    failing = [text for text in panel().texts if "hypotheses fail" in text.get_text()]
+    assert [round(text.get_position()[1]) for text in failing] == [6]
+    trial = experiment("S3", None)
+    assert not CorollaryB1().best_parts(trial.setting).applicable
+
+
+def test_rows_are_named_after_setting_and_momentum():
+    names = [label.get_text() for label in panel().get_yticklabels()]
+    tuned = {"S1": 2 * (1 - 0.5**0.5) ** 2 / 2, "S2": 0.81, "S3": (1 - 12**-0.5) ** 2}
+    expected = [
+        f"{name}, $\\beta = {tuned[name.rstrip('+')] if momentum is None else momentum:.3g}$"
+        for name, momentum in tightness.SETTINGS
+    ]
+    assert names == expected
