@@ -56,6 +56,7 @@ def worst_case_threshold(
 
     With a = sqrt(L) B and b = sqrt(mu) (Delta - B): (s^2 + b^2) / (s^2 + a^2) when
     s^2 <= a b, else (1 + u) / (1 - u) with u = sqrt(x / (x + 4)), x = (b - a)^2 / s^2.
+    Infinite for exact models without noise, which nothing is confused with.
 
     Raises
     ------
@@ -69,8 +70,11 @@ def worst_case_threshold(
         raise InvalidArgument(
             "radius", radius, f"must be in [0, {largest:g})", "a larger basin contains ties between clusters"
         )
+    own = noise**2 + near**2
+    if own == 0:
+        return math.inf
     if noise**2 <= near * far:
-        return (noise**2 + far**2) / (noise**2 + near**2)
+        return (noise**2 + far**2) / own
     ratio = (far - near) ** 2 / noise**2
     root = math.sqrt(ratio / (ratio + 4))
     return (1 + root) / (1 - root)

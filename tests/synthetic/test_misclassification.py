@@ -1,0 +1,187 @@
+"""Exact probabilities of preferring a wrong model: textbook tails, simulation, and the worst case."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from algorithms import InvalidArgument
+from synthetic import RegressionMixture, direct_simulation, strategies
+from synthetic.misclassification import pairwise_error, worst_case_error, worst_case_threshold
+
+
+def tail(own, other, cross, samples):
+    """P(F >= (Q + A) / (Q - A)) by scipy's F distribution."""
+    gap, width = other - own, math.sqrt((own + other) ** 2 - 4 * cross**2)
+    return stats.f.sf((width + gap) / (width - gap), samples, samples)
+
+
+@given(strategies.regression_mixtures(clusters=(2, 3), noise=(0.1, 1), samples=(1, 40)), st.integers(0, 5))
+def test_probabilities_are_tails_of_the_f_distribution(task, seed):
+    models = task.optima + 0.3 * np.random.default_rng(seed).standard_normal(task.optima.shape)
+    for cluster in range(task.clusters):
+        found = task.misclassification_probability(models, cluster)
+        matrix, gaps = task.covariances.matrices[cluster], models - task.optima[cluster]
+        joint = task.noise**2 + gaps @ matrix @ gaps.T
+        for p in range(task.clusters):
+            if p == cluster:
+                assert found[p] == 0
+                continue
+            expected = tail(joint[cluster, cluster], joint[p, p], joint[cluster, p], task.samples)
+            assert found[p] == pytest.approx(expected, rel=1e-8)
+
+
+@given(st.floats(0.1, 5), st.floats(0.1, 5), st.floats(-0.99, 0.99), st.integers(1, 60))
+def test_one_of_two_models_is_preferred(own, other, correlation, samples):
+    cross = correlation * math.sqrt(own * other)
+    one, two = pairwise_error(own, other, cross, samples), pairwise_error(other, own, cross, samples)
+    assert one + two == pytest.approx(1, abs=1e-12)
+    assert one == pytest.approx(tail(own, other, cross, samples), rel=1e-7)
+    assert one <= 0.5 + 1e-12 if own <= other else one >= 0.5 - 1e-12
+
+
+def test_certain_cases_are_certain():
+    assert pairwise_error(1.0, 1.0, 1.0, 5) == 1  # one and the same model: a tie counts as an error
+    assert pairwise_error(0.0, 1.0, 0.0, 5) == 0  # an exact model without noise
+    assert pairwise_error(1.0, 0.0, 0.0, 5) == 1
+    assert pairwise_error(1.0, 4.0, 2.0, 5) == 0  # residuals of one line: the larger is always larger
+
+
+def test_the_audit_s_numbers_come_from_one_threshold():
+    """Audit 2.2: n' = 3, 10, 40 give .20208, .05370, .00052, and Monte Carlo the same."""
+    threshold = stats.f.isf(0.20208, 3, 3)
+    own, other = 1.0, threshold  # uncorrelated residuals: the threshold is their ratio
+    found = [float(pairwise_error(own, other, 0.0, samples)) for samples in (3, 10, 40)]
+    assert found == pytest.approx([0.20208, 0.05370, 0.00052], abs=5e-6)
+    stream = np.random.default_rng(0)
+    for samples, probability in zip((3, 10, 40), found, strict=True):
+        one = own * stream.chisquare(samples, 200_000)
+        two = other * stream.chisquare(samples, 200_000)
+        error = math.sqrt(probability * (1 - probability) / 200_000)
+        assert abs((one >= two).mean() - probability) < 5 * error
+
+
+@pytest.mark.parametrize("samples", [1, 3, 10, 40])
+@pytest.mark.parametrize("sampling", ["exact", "direct"])
+def test_clients_err_as_often_as_the_formula_says(samples, sampling):
+    matrices = np.array([[[1.0, 0.3], [0.3, 0.5]], [[0.4, -0.1], [-0.1, 1.0]]])
+    task = RegressionMixture(
+        optima=[[0.5, 0.0], [-0.5, 0.2]],
+        covariance=matrices,
+        noise=0.7,
+        labels=[0, 1],
+        samples=samples,
+        sampling=sampling,
+    )
+    models = np.array([[0.3, 0.2], [-0.3, 0.4]])
+    draws = 200_000 if sampling == "exact" or samples < 10 else 50_000
+    losses = task.losses(np.broadcast_to(models, (draws, 2, 2)), np.arange(2), np.random.default_rng(samples))
+    for cluster in (0, 1):
+        wrong = (losses[:, cluster, cluster] >= losses[:, cluster, 1 - cluster]).mean()
+        expected = task.misclassification_probability(models, cluster)[1 - cluster]
+        assert abs(wrong - expected) < 5 * math.sqrt(expected * (1 - expected) / draws) + 1 / draws
+
+
+def test_batches_of_models_give_batches_of_probabilities():
+    task = RegressionMixture.random(clusters=3, clients=3, dimension=2, samples=4)
+    models = np.random.default_rng(0).standard_normal((5, 2, 3, 2))
+    found = task.misclassification_probability(models, 1)
+    assert found.shape == (5, 2, 3)
+    for index in np.ndindex(5, 2):
+        np.testing.assert_allclose(found[index], task.misclassification_probability(models[index], 1))
+
+
+def in_ball(stream, radius, dimension, *, on_sphere):
+    direction = stream.standard_normal(dimension)
+    length = radius if on_sphere else radius * stream.random() ** (1 / dimension)
+    return length * direction / np.linalg.norm(direction)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1, 0.5, 2.0])
+@pytest.mark.parametrize(("kappa", "share"), [(1.0, 0.25), (1.0, 0.9), (4.0, 0.25), (10.0, 0.8)])
+def test_no_pair_of_models_in_the_basin_is_worse_than_the_worst_case(kappa, share, noise):
+    """Over models, directions of the clusters, and covariances with spectra in [mu, L]."""
+    smoothness, separation, samples, dimension = 2.0, 1.5, 5, 3
+    radius = share * separation / (1 + math.sqrt(kappa))
+    bound = worst_case_error(smoothness, smoothness / kappa, separation, noise, radius, samples)
+    stream = np.random.default_rng(int(10 * kappa + 100 * share + 1000 * noise))
+    worst = 0.0
+    for trial in range(3000):
+        turn = np.linalg.qr(stream.standard_normal((dimension, dimension)))[0]
+        spectrum = smoothness * kappa ** -stream.choice([0, 1, stream.random()], dimension)
+        matrix = turn @ np.diag(spectrum) @ turn.T
+        apart = separation * (1 if trial % 2 else 1 + stream.random())
+        other = in_ball(stream, apart, dimension, on_sphere=True)
+        own_gap = in_ball(stream, radius, dimension, on_sphere=trial % 4 < 3)
+        towards = -radius * other / np.linalg.norm(other)
+        other_gap = other + (towards if trial % 3 else in_ball(stream, radius, dimension, on_sphere=True))
+        joint = noise**2 + np.stack([own_gap, other_gap]) @ matrix @ np.stack([own_gap, other_gap]).T
+        worst = max(worst, float(pairwise_error(joint[0, 0], joint[1, 1], joint[0, 1], samples)))
+    assert worst <= bound * (1 + 1e-9)
+    assert worst > 0.05 * bound
+
+
+@pytest.mark.parametrize("noise", [0.05, 0.3, 0.6, 3.0])
+@pytest.mark.parametrize("radius", [0.1, 0.25, 0.45])
+def test_the_worst_case_is_attained_for_condition_number_one(radius, noise):
+    """Own model at distance B, the other at Delta - B, at the angle whose cross-term is -s^2."""
+    near, far = radius, 1 - radius
+    cosine = max(-1.0, -(noise**2) / (near * far))
+    models = np.array([[near * cosine, near * math.sqrt(1 - cosine**2)], [far, 0.0]])
+    task = RegressionMixture(
+        optima=[[0.0, 0.0], [1.0, 0.0]], covariance=[1.0, 1.0], noise=noise, labels=[0, 1], samples=7
+    )
+    assert np.linalg.norm(models - task.optima, axis=-1) == pytest.approx([radius, radius])
+    found = task.misclassification_probability(models, 0)[1]
+    assert found == pytest.approx(worst_case_error(1, 1, 1, noise, radius, 7), rel=1e-9)
+
+
+def test_the_worst_case_of_the_audit_is_exponentially_small():
+    """Audit 2.2: Sigma = I, Delta = 1, s = .5, n' = 200: 1.26e-11."""
+    assert worst_case_error(1, 1, 1, 0.5, 0.25, 200) == pytest.approx(1.26e-11, rel=0.005)
+    threshold = worst_case_threshold(1, 1, 1, 0.5, 0.25)
+    assert worst_case_error(1, 1, 1, 0.5, 0.25, 200) == pytest.approx(
+        stats.f.sf(threshold, 200, 200), rel=1e-6
+    )
+
+
+@given(st.floats(0, 3), st.floats(0, 0.99), st.floats(1, 30), st.integers(1, 50))
+def test_the_worst_case_is_below_its_closed_bound(noise, share, kappa, samples):
+    """P(F >= rho) <= (2 sqrt(rho) / (1 + rho))^n': audit 2.2."""
+    radius = share / (1 + math.sqrt(kappa))
+    threshold = worst_case_threshold(1, 1 / kappa, 1, noise, radius)
+    assert threshold >= 1
+    error = worst_case_error(1, 1 / kappa, 1, noise, radius, samples)
+    chernoff = 0.0 if math.isinf(threshold) else (2 * math.sqrt(threshold) / (1 + threshold)) ** samples
+    assert 0 <= error <= min(0.5, chernoff) + 1e-12
+
+
+def test_exact_models_without_noise_are_never_confused():
+    assert worst_case_threshold(1, 1, 1, 0, 0) == math.inf
+    assert worst_case_error(1, 1, 1, 0, 0, 5) == 0
+
+
+@pytest.mark.parametrize("radius", [-0.1, 0.5, 2.0, math.nan])
+def test_a_basin_with_ties_is_refused(radius):
+    with pytest.raises(InvalidArgument, match=r"radius = .*: must be in \[0, 0\.5\); a larger basin"):
+        worst_case_error(1, 1, 1, 0.5, radius, 5)
+
+
+def test_two_models_share_their_errors_with_direct_simulation():
+    """The pair of residual mean squares is simulated from explicit rows, far from any formula."""
+    stream = np.random.default_rng(9)
+    task = RegressionMixture.random(
+        clusters=2, clients=2, dimension=4, condition_number=6, samples=6, noise=1.0
+    )
+    models = task.optima + 0.4 * stream.standard_normal((2, 4))
+    data = direct_simulation.draw_data(
+        np.zeros((100_000, 1), int), task.covariances, task.noise, task.samples, stream
+    )
+    features, errors = data[0][:, 0], data[1][:, 0]
+    targets = features @ task.optima[0] + errors
+    means = [((targets - features @ model) ** 2).mean(axis=-1) for model in models]
+    expected = task.misclassification_probability(models, 0)[1]
+    assert abs((means[0] >= means[1]).mean() - expected) < 5 * math.sqrt(expected / 100_000)

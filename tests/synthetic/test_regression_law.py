@@ -1,0 +1,176 @@
+"""Moments, fixed data and the population mode of the regression task, against explicit rows."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from algorithms import IFCA, run
+from synthetic import RegressionMixture, direct_simulation, strategies
+
+ROWS = 400_000
+
+
+def rotated(spectrum, seed):
+    size = len(spectrum)
+    turn = np.linalg.qr(np.random.default_rng(seed).standard_normal((size, size)))[0]
+    matrix = turn @ np.diag(spectrum) @ turn.T
+    return (matrix + matrix.T) / 2
+
+
+FULL = np.stack([rotated([0.5, 1.0, 2.0, 3.0, 5.0], 1), rotated([0.2, 0.4, 1.0, 1.0, 1.5], 2)])
+TASK = RegressionMixture(
+    optima=np.eye(5)[:2] * 3, covariance=FULL, noise=0.5, labels=[0, 0, 0, 1, 1], samples=7
+)
+
+
+def five_errors(values):
+    """Mean of values, and five of its standard errors."""
+    return values.mean(), 5 * values.std() / np.sqrt(len(values))
+
+
+@pytest.mark.parametrize("distance", [0, 1, 10, 100])
+@pytest.mark.parametrize("cluster", [0, 1])
+def test_variances_are_those_of_simulated_rows(cluster, distance):
+    """Audit 2.1: sigma^2 = tau^4 / 2 and v^2 = tr(Sigma) tau^2 + ||Sigma delta||^2."""
+    stream = np.random.default_rng([cluster, distance])
+    direction = stream.standard_normal(5)
+    model = TASK.optima[cluster] + distance * direction / np.linalg.norm(direction)
+    features = stream.standard_normal((ROWS, 5)) @ np.linalg.cholesky(FULL[cluster]).T
+    targets = features @ TASK.optima[cluster] + 0.5 * stream.standard_normal(ROWS)
+    residuals = features @ model - targets
+    losses, gradients = residuals**2 / 2, residuals[:, None] * features
+    mean, margin = five_errors(losses)
+    assert abs(mean - TASK.expected_loss(model, cluster)) < margin
+    expected_gradient = TASK.expected_gradient(model, cluster)
+    for j in range(5):
+        mean, margin = five_errors(gradients[:, j])
+        assert abs(mean - expected_gradient[j]) < margin
+    mean, margin = five_errors((losses - TASK.expected_loss(model, cluster)) ** 2)
+    assert abs(mean - TASK.loss_variance(model, cluster)) < margin
+    mean, margin = five_errors(((gradients - expected_gradient) ** 2).sum(axis=-1))
+    assert abs(mean - TASK.gradient_variance(model, cluster)) < margin
+
+
+def test_variances_at_the_optimum_are_the_audit_s_numbers():
+    """Audit 2.1, s = .5 and tr(Sigma) = 11.5: .03125 and 2.875."""
+    assert np.trace(FULL[0]) == pytest.approx(11.5)
+    assert TASK.loss_variance(TASK.optima[0], 0) == pytest.approx(0.03125, rel=1e-12)
+    assert TASK.gradient_variance(TASK.optima[0], 0) == pytest.approx(2.875, rel=1e-12)
+
+
+@pytest.mark.parametrize("sampling", ["exact", "direct"])
+def test_fresh_batches_have_the_moments_of_their_size(sampling):
+    draws = 20_000
+    task = replace(TASK, sampling=sampling)
+    stream = np.random.default_rng(5)
+    models = stream.standard_normal((2, 5))
+    wide = np.broadcast_to(models, (draws, 2, 5))
+    clients = np.arange(5)
+    losses = task.losses(wide, clients, stream)
+    gradients = task.gradients(wide[:, [0, 1, 0, 1, 0]], clients, stream)
+    for client, label in enumerate(task.labels):
+        for p in range(2):
+            mean, margin = five_errors(losses[:, client, p])
+            assert abs(mean - task.expected_loss(models[p], label)) < margin
+            mean, margin = five_errors((losses[:, client, p] - task.expected_loss(models[p], label)) ** 2)
+            assert abs(mean - task.loss_variance(models[p], label) / task.samples) < margin
+        point = models[client % 2]
+        gaps = gradients[:, client] - task.expected_gradient(point, label)
+        for j in range(5):
+            mean, margin = five_errors(gaps[:, j])
+            assert abs(mean) < margin
+        mean, margin = five_errors((gaps**2).sum(axis=-1))
+        assert abs(mean - task.gradient_variance(point, label) / task.samples) < margin
+
+
+def test_fixed_data_are_one_explicit_data_set_a_client(monkeypatch):
+    drawn = []
+
+    def recording(labels, *arguments):
+        drawn.append(true_draw(labels, *arguments))
+        return drawn[-1]
+
+    true_draw = direct_simulation.draw_data
+    monkeypatch.setattr(direct_simulation, "draw_data", recording)
+    task = replace(TASK, data="fixed", seed=3)
+    stream = np.random.default_rng(0)
+    models = stream.standard_normal((4, 2, 5))
+    clients = np.array([[0, 3, 4], [1, 2, 3], [0, 1, 2], [2, 3, 4]])
+    losses = task.losses(models, clients, stream)
+    points = stream.standard_normal((4, 3, 5))
+    gradients = task.gradients(points, clients, stream)
+    sums = task.gradient_sums(models, clients, np.broadcast_to([0, 1, 1], (4, 3)), stream)
+    assert len(drawn) == task.clients
+    assert {features.shape for features, _ in drawn} == {(7, 5)}
+    for replicate, position in np.ndindex(4, 3):
+        client = clients[replicate, position]
+        features, errors = drawn[client]
+        targets = features @ task.optima[task.labels[client]] + errors
+        for p in range(2):
+            expected = 0.5 * np.mean((targets - features @ models[replicate, p]) ** 2)
+            assert losses[replicate, position, p] == pytest.approx(expected, rel=1e-10)
+        slope = features.T @ (features @ points[replicate, position] - targets) / 7
+        np.testing.assert_allclose(gradients[replicate, position], slope, rtol=1e-10, atol=1e-12)
+        drawn_at = models[replicate, int(position > 0)]
+        sums[replicate, int(position > 0)] -= features.T @ (features @ drawn_at - targets) / 7
+    np.testing.assert_allclose(sums, 0, atol=1e-11)
+
+
+def test_fixed_data_have_the_law_of_the_clusters():
+    task = replace(TASK, data="fixed", labels=np.repeat([0, 1], 5000), samples=3)
+    model = np.ones((1, 5))
+    losses = task.losses(model, np.arange(10_000), np.random.default_rng(0))[:, 0]
+    for cluster in (0, 1):
+        own = losses[task.labels == cluster]
+        mean, margin = five_errors(own)
+        assert abs(mean - task.expected_loss(model[0], cluster)) < margin
+        mean, margin = five_errors((own - task.expected_loss(model[0], cluster)) ** 2)
+        assert abs(mean - task.loss_variance(model[0], cluster) / 3) < margin
+
+
+def test_fixed_data_depend_on_the_seed_and_nothing_else():
+    first, same, other = (replace(TASK, data="fixed", seed=seed) for seed in (1, 1, 2))
+    kept = {"rounds": 3, "initial": np.ones((2, 5))}
+    runs = [run(IFCA(step_size=0.1), task, **kept).models for task in (first, same, other)]
+    np.testing.assert_array_equal(runs[0], runs[1])
+    assert (runs[0][1:] != runs[2][1:]).any()
+
+
+@given(strategies.regression_mixtures(data=("population",)), st.integers(0, 4))
+def test_the_population_mode_is_the_expectation(task, seed):
+    stream = np.random.default_rng(seed)
+    models = stream.standard_normal((3, task.clusters, task.dimension))
+    clients = np.stack([stream.permutation(task.clients) for _ in range(3)])
+    points = stream.standard_normal((3, task.clients, task.dimension))
+    losses = task.losses(models, clients, stream)
+    gradients = task.gradients(points, clients, stream)
+    for replicate, position in np.ndindex(3, task.clients):
+        label = task.labels[clients[replicate, position]]
+        matrix = task.covariances.matrices[label]
+        for p in range(task.clusters):
+            gap = models[replicate, p] - task.optima[label]
+            expected = (task.noise**2 + gap @ matrix @ gap) / 2
+            assert losses[replicate, position, p] == pytest.approx(expected, rel=1e-9, abs=1e-14)
+        slope = matrix @ (points[replicate, position] - task.optima[label])
+        np.testing.assert_allclose(
+            gradients[replicate, position], slope, rtol=0, atol=1e-12 * (1 + abs(slope).max())
+        )
+
+
+@given(strategies.regression_mixtures(sampling=("exact", "direct"), data=("fresh", "fixed", "population")))
+def test_answers_have_the_shapes_of_the_protocol(task):
+    stream = np.random.default_rng(0)
+    for lead in ((), (2,), (2, 3)):
+        models = stream.standard_normal((*lead, 2, task.dimension))
+        everybody = np.arange(task.clients)
+        some = np.broadcast_to(everybody[:1], (*lead, 1))
+        for clients in (everybody, some):
+            count = clients.shape[-1]
+            points = stream.standard_normal((*lead, count, task.dimension))
+            assignments = np.zeros((*lead, count), int)
+            assert task.losses(models, clients, stream).shape == (*lead, count, 2)
+            assert task.gradients(points, clients, stream).shape == points.shape
+            assert task.gradient_sums(models, clients, assignments, stream).shape == models.shape

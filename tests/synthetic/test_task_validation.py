@@ -1,0 +1,205 @@
+"""Every argument of a task that breaks a rule is refused by name, with its value and the remedy."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from algorithms import InvalidArgument
+from synthetic import LogisticMixture, QuadraticMixture, RegressionMixture, from_settings, strategies
+from synthetic.mixture import make_labels, place_optima
+
+NOT_A_NUMBER = float("nan")
+VALID = {
+    RegressionMixture: {
+        "optima": [[0.0, 0.0], [1.0, 0.0]],
+        "covariance": [1.0, 0.5],
+        "noise": 0.5,
+        "labels": [0, 1, 1],
+        "samples": 3,
+    },
+    QuadraticMixture: {
+        "hessians": [np.eye(2)] * 3,
+        "centers": [[0.0, 0.0], [1.0, 0.0], [1.0, 0.0]],
+        "labels": [0, 1, 1],
+    },
+    LogisticMixture: {
+        "features": [[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [2.0, 1.0]]],
+        "targets": [[1, -1], [1, 1]],
+        "ridge": 0.1,
+        "labels": [0, 1, 1],
+        "samples": 3,
+    },
+}
+LABELS = [
+    ("labels", value, "each of 0 .. 1 occurs", "give every client its true cluster")
+    for value in ([0, 0, 0], [0.0, 1.0, 1.0], [[0, 1, 1]], [0, 1, 3], [-1, 0, 1], [])
+]
+SAMPLES = [
+    ("samples", value, "must be an integer, at least 1", "rows a client uses")
+    for value in (0, -2, 1.5, "many")
+]
+CASES = [
+    *((RegressionMixture, *case) for case in LABELS + SAMPLES),
+    *((LogisticMixture, *case) for case in LABELS + SAMPLES),
+    *(
+        (RegressionMixture, *case)
+        for case in [
+            ("optima", [0.0, 1.0], "finite array (P, d)", "one true parameter"),
+            ("optima", [[0.0, NOT_A_NUMBER], [1.0, 0.0]], "finite array (P, d)", "one true parameter"),
+            ("optima", [[1.0, 1.0], [1.0, 1.0]], "must differ", "merge the clusters"),
+            ("covariance", [1.0], "must have one of the shapes (2,), (2, 2), (2, 2, 2)", "variances"),
+            ("covariance", [1.0, 0.0], "symmetric and positive definite", "multiple of the identity"),
+            ("covariance", [1.0, np.inf], "symmetric and positive definite", "symmetrise"),
+            ("covariance", [[1.0, 0.2], [0.1, 1.0]], "symmetric and positive definite", "symmetrise"),
+            ("covariance", [[1.0, 2.0], [2.0, 1.0]], "symmetric and positive definite", "symmetrise"),
+            ("noise", -0.1, "at least 0", "standard deviation"),
+            ("noise", NOT_A_NUMBER, "finite number", "standard deviation"),
+            ("noise", "loud", "finite number", "standard deviation"),
+            ("data", "stale", "'fresh', 'fixed', 'population'", "resamples"),
+            ("sampling", "quick", "'exact', 'direct'", "fast one"),
+        ]
+    ),
+    *(
+        (QuadraticMixture, *case)
+        for case in [
+            ("centers", [0.0, 1.0, 1.0], "finite array (m, d)", "one centre a client"),
+            ("centers", [[0.0, np.inf]] * 3, "finite array (m, d)", "one centre a client"),
+            ("hessians", np.eye(2), "finite array (m, d, d)", "one matrix a client"),
+            ("hessians", [np.eye(3)] * 3, "finite array (m, d, d)", "one matrix a client"),
+            ("hessians", [np.eye(2) * NOT_A_NUMBER] * 3, "finite array (m, d, d)", "one matrix a client"),
+            ("hessians", [np.zeros((2, 2))] * 3, "symmetric positive definite", "ridge"),
+            ("hessians", [[[1.0, 0.5], [0.0, 1.0]]] * 3, "symmetric positive definite", "symmetrise"),
+            ("labels", [0, 1], "must have the shape (3,)", "label every client"),
+            ("labels", [0, 2, 2], "each of 0 .. 2 occurs", "every cluster a client"),
+            ("labels", [0.0, 1.0, 1.0], "occurs", "every client its true cluster"),
+        ]
+    ),
+    *(
+        (LogisticMixture, *case)
+        for case in [
+            ("features", [[1.0, 0.0]], "finite array (P, N, d)", "each cluster its rows"),
+            ("features", [[[np.inf]], [[1.0]]], "finite array (P, N, d)", "each cluster its rows"),
+            ("targets", [[1, 0], [1, 1]], "-1 or 1", "recode"),
+            ("targets", [[1], [1]], "in an array (2, 2)", "recode"),
+            ("ridge", 0, "greater than 0", "strong convexity"),
+            ("ridge", "none", "greater than 0", "strong convexity"),
+            ("data", "fixed", "'fresh', 'population'", "resamples"),
+        ]
+    ),
+]
+
+
+def refusal(make, **arguments):
+    with pytest.raises(InvalidArgument) as raised:
+        make(**arguments)
+    error = raised.value
+    assert str(error) == f"{error.argument} = {error.value!r}: {error.rule}; {error.remedy}"
+    return error
+
+
+@pytest.mark.parametrize("kind", VALID)
+def test_the_arguments_that_the_cases_start_from_are_valid(kind):
+    task = kind(**VALID[kind])
+    assert (task.clusters, task.clients, task.dimension) == (2, 3, 2)
+
+
+@pytest.mark.parametrize(("kind", "argument", "value", "rule", "remedy"), CASES)
+def test_a_broken_argument_is_refused(kind, argument, value, rule, remedy):
+    error = refusal(kind, **{**VALID[kind], argument: value})
+    assert error.argument == argument
+    assert rule in error.rule
+    assert remedy in error.remedy
+
+
+SIZES = {"clusters": 2, "clients": 4, "dimension": 2}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "argument", "value", "rule"),
+    [
+        ("rql", "clusters", 0, "an integer, at least 1"),
+        ("rql", "clusters", 2.0, "an integer, at least 1"),
+        ("rql", "clusters", 5, "at most the number of clients (4)"),
+        ("rql", "clients", 0, "an integer, at least 1"),
+        ("rql", "dimension", 0, "an integer, at least 1"),
+        ("rq", "condition_number", 0.5, "at least 1"),
+        ("l", "condition_number", 1, "greater than 1"),
+        ("rq", "separation", 0, "greater than 0"),
+        ("rq", "separation", np.inf, "finite"),
+        ("q", "spread", -1, "at least 0"),
+        ("l", "signal", 0, "greater than 0"),
+        ("l", "support", 0, "an integer, at least 1"),
+        ("r", "noise", -1, "at least 0"),
+        ("rl", "samples", 0, "an integer, at least 1"),
+        ("rql", "proportions", [1.0], "2 positive finite numbers"),
+        ("rql", "proportions", [1.0, 0.0], "2 positive finite numbers"),
+        ("rql", "proportions", [1.0, NOT_A_NUMBER], "2 positive finite numbers"),
+        ("rql", "seed", -1, "an integer, at least 0"),
+        ("rql", "seed", 0.5, "an integer, at least 0"),
+    ],
+)
+def test_a_random_task_refuses_what_it_cannot_draw(kinds, argument, value, rule):
+    for letter, kind in {"r": RegressionMixture, "q": QuadraticMixture, "l": LogisticMixture}.items():
+        if letter in kinds:
+            error = refusal(kind.random, **{**SIZES, argument: value})
+            assert error.argument == argument
+            assert rule in error.rule
+
+
+@pytest.mark.parametrize("kind", [RegressionMixture, QuadraticMixture])
+def test_one_dimension_has_condition_number_one(kind):
+    error = refusal(kind.random, clusters=2, clients=4, dimension=1, condition_number=2)
+    assert error.argument == "condition_number"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"task": "cubic"},
+        {"task": "quadratic", "centers": [[0.0]], "labels": [0]},
+        {"task": "quadratic", "hessians": [[[1.0]]], "centers": [[0.0]], "labels": [0], "colour": 1},
+    ],
+)
+def test_settings_of_no_task_are_refused(settings):
+    assert refusal(lambda: from_settings(settings)).argument == "task"
+
+
+@given(st.integers(1, 6), st.integers(0, 30), st.data())
+def test_clients_are_dealt_in_proportion(clusters, extra, data):
+    clients = clusters + extra
+    shares = data.draw(st.lists(st.floats(0.01, 10), min_size=clusters, max_size=clusters))
+    labels = make_labels(clients, clusters, shares)
+    counts = np.bincount(labels, minlength=clusters)
+    assert len(labels) == counts.sum() == clients
+    assert counts.min() >= 1
+    exact = np.array(shares) / sum(shares) * clients
+    if exact.min() >= 1:
+        assert np.abs(counts - exact).max() < 1
+
+
+@given(st.integers(2, 6), st.integers(1, 4), st.floats(0.1, 10), st.integers(0, 100))
+def test_the_smallest_distance_is_the_one_asked_for(clusters, dimension, separation, seed):
+    centers = place_optima(clusters, dimension, separation, np.random.default_rng(seed))
+    gaps = [np.linalg.norm(a - b) for i, a in enumerate(centers) for b in centers[:i]]
+    assert min(gaps) == pytest.approx(separation)
+    assert np.abs(centers.mean(axis=0)).max() < 1e-9 * max(gaps)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "bounds"),
+    [
+        (strategies.regression_mixtures, {"clusters": 0}),
+        (strategies.regression_mixtures, {"clusters": (3, 2)}),
+        (strategies.regression_mixtures, {"clients": 2, "clusters": 3}),
+        (strategies.regression_mixtures, {"noise": (-1, 1)}),
+        (strategies.quadratic_mixtures, {"condition_number": 0.5}),
+        (strategies.quadratic_mixtures, {"separation": 0}),
+        (strategies.quadratic_mixtures, {"spread": (0, float("inf"))}),
+        (strategies.logistic_mixtures, {"condition_number": 1}),
+        (strategies.logistic_mixtures, {"support": 0}),
+    ],
+)
+def test_strategies_refuse_bounds_that_no_task_meets(strategy, bounds):
+    assert refusal(strategy, **bounds).argument in bounds
