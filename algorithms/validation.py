@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -57,11 +58,12 @@ def check_number(
     if below < math.inf:
         limits.append(f"below {below:g}")
     rule = " and ".join(["must be a finite number", *limits])
-    if isinstance(value, bool) or not hasattr(value, "__float__"):
-        raise InvalidArgument(argument, value, rule, remedy)
-    number = float(value)
+    try:
+        number = float(value) if hasattr(value, "__float__") else math.nan
+    except (TypeError, OverflowError):  # an array, an integer beyond every float
+        number = math.nan
     inside = above < number < below and at_least <= number <= at_most
-    if not (math.isfinite(number) and inside):
+    if isinstance(value, bool) or not (math.isfinite(number) and inside):
         raise InvalidArgument(argument, value, rule, remedy)
 
 
@@ -73,7 +75,11 @@ def check_count(argument: str, value: Any, *, at_least: int, remedy: str) -> Non
     InvalidArgument
         If ``value`` is not an integer or is too small.
     """
-    if isinstance(value, bool) or not hasattr(value, "__index__") or int(value) < at_least:
+    try:
+        count = operator.index(value)
+    except TypeError:
+        count = at_least - 1
+    if isinstance(value, bool) or count < at_least:
         rule = f"must be an integer, at least {at_least}"
         raise InvalidArgument(argument, value, rule, remedy)
 

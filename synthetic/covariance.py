@@ -31,7 +31,10 @@ class Covariances:
         InvalidArgument
             If the shape is another one, or a matrix is not symmetric positive definite.
         """
-        given = np.asarray(covariance, dtype=float)
+        try:
+            given = np.asarray(covariance, dtype=float)
+        except (TypeError, ValueError):
+            given = np.empty(0)
         shapes = {
             (dimension,): lambda: np.broadcast_to(np.diag(given), (clusters, dimension, dimension)),
             (dimension, dimension): lambda: np.broadcast_to(given, (clusters, dimension, dimension)),
@@ -73,14 +76,14 @@ class Covariances:
     def roots(self) -> np.ndarray:
         """Symmetric square roots, (P, d, d), or those of the diagonals, (P, d)."""
         if self.diagonals is not None:
-            return np.sqrt(self.diagonals)
+            return np.asarray(np.sqrt(self.diagonals))
         values, vectors = np.linalg.eigh(self.matrices)
         return np.asarray((vectors * np.sqrt(values)[:, None, :]) @ np.swapaxes(vectors, -1, -2))
 
     def root_times(self, vectors: np.ndarray, cluster: int) -> np.ndarray:
         """Multiply vectors (..., d) by the square root of one cluster's matrix."""
         root = self.roots[cluster]
-        return vectors * root if root.ndim == 1 else vectors @ root
+        return np.asarray(vectors * root if root.ndim == 1 else vectors @ root)
 
     def times(self, vectors: np.ndarray, cluster: int) -> np.ndarray:
         """Multiply vectors (..., d) by one cluster's matrix."""

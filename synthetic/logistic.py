@@ -10,7 +10,7 @@ import numpy as np
 
 from algorithms import InvalidArgument, generator, sum_gradients
 from algorithms.validation import check_choice, check_count, check_number
-from synthetic.mixture import Mixture, check_labels, make_labels
+from synthetic.mixture import Mixture, check_labels, make_labels, read_array
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -50,12 +50,8 @@ class LogisticMixture(Mixture):
 
     def __post_init__(self) -> None:
         """Validate and normalise the arguments."""
-        features = np.asarray(self.features, dtype=float)
-        targets = np.asarray(self.targets, dtype=float)
-        if features.ndim != 3 or not np.isfinite(features).all():
-            raise InvalidArgument(
-                "features", features.shape, "must be a finite array (P, N, d)", "give each cluster its rows"
-            )
+        features = read_array("features", self.features, "P, N, d", "give each cluster its rows")
+        targets = read_array("targets", self.targets, "P, N", "give each row its class, -1 or 1")
         if targets.shape != features.shape[:2] or not np.isin(targets, (-1.0, 1.0)).all():
             raise InvalidArgument(
                 "targets",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any
@@ -97,7 +98,7 @@ class Mixture(ABC):
     @property
     def basin_radius(self) -> float:
         """The paper's radius of initialisation, sqrt(mu / L) Delta / 4 (Assumption 4)."""
-        return 0.25 * self.condition_number**-0.5 * self.separation
+        return 0.25 * self.separation / math.sqrt(self.condition_number)
 
     def reference_optima(self, target: str) -> np.ndarray:
         """Minimisers that an algorithm aims at: of clusters, of the pooled loss, of clients."""
@@ -137,21 +138,50 @@ class Mixture(ABC):
         return np.asarray(self.pooled_optimum + 0.5 * self.separation * directions)
 
 
-def check_labels(labels: Any, clusters: int) -> np.ndarray:
+def read_array(argument: str, value: Any, axes: str, remedy: str) -> np.ndarray:
+    """Read a floating array whose axes have the given names, such as ``"P, d"``.
+
+    Raises
+    ------
+    InvalidArgument
+        If it is not a finite array of numbers with so many axes, none of them empty.
+    """
+    try:
+        given = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        given = np.empty(0)
+    if given.ndim != axes.count(",") + 1 or not given.size or not np.isfinite(given).all():
+        shown = given.shape if given.size else value
+        raise InvalidArgument(argument, shown, f"must be a finite array ({axes})", remedy)
+    return given
+
+
+def check_labels(labels: Any, clusters: int | None = None) -> np.ndarray:
     """Read labels, integers 0 .. P - 1 in which every cluster occurs.
+
+    Parameters
+    ----------
+    labels
+        (m,).
+    clusters
+        P; one more than the largest label where None.
 
     Raises
     ------
     InvalidArgument
         If they are not such integers.
     """
-    given = np.asarray(labels)
-    valid = given.ndim == 1 and np.issubdtype(given.dtype, np.integer)
-    if not valid or not np.array_equal(np.unique(given), np.arange(clusters)):
+    try:
+        given = np.asarray(labels)
+    except ValueError:  # lists of unequal lengths
+        given = np.empty((0, 0))
+    valid = given.ndim == 1 and given.size > 0 and np.issubdtype(given.dtype, np.integer)
+    count = clusters or (int(given.max()) + 1 if valid else 1)
+    if not valid or not np.array_equal(np.unique(given), np.arange(count)):
         raise InvalidArgument(
             "labels",
-            given.tolist() if given.size <= 20 else "...",
-            f"must be integers in which each of 0 .. {clusters - 1} occurs",
+            given.tolist() if 0 < given.size <= 20 else "...",
+            f"must be integers in which each of 0 .. {count - 1} occurs",
             "give every client its true cluster, and every cluster a client",
         )
     return given.astype(np.int64)

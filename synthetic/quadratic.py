@@ -10,7 +10,7 @@ import numpy as np
 
 from algorithms import InvalidArgument, generator, sum_gradients
 from algorithms.validation import check_count, check_number
-from synthetic.mixture import Mixture, check_labels, geometric_spectrum, make_labels, place_optima
+from synthetic.mixture import Mixture, check_labels, geometric_spectrum, make_labels, place_optima, read_array
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -41,29 +41,28 @@ class QuadraticMixture(Mixture):
 
     def __post_init__(self) -> None:
         """Validate and normalise the arguments."""
-        hessians = np.asarray(self.hessians, dtype=float)
-        centers = np.asarray(self.centers, dtype=float)
-        if centers.ndim != 2 or not np.isfinite(centers).all():
+        centers = read_array("centers", self.centers, "m, d", "give one centre a client")
+        hessians = read_array("hessians", self.hessians, "m, d, d", "give one matrix a client")
+        if hessians.shape != (*centers.shape, centers.shape[1]):
             raise InvalidArgument(
-                "centers", centers.shape, "must be a finite array (m, d)", "give one centre a client"
-            )
-        if hessians.shape != (*centers.shape, centers.shape[1]) or not np.isfinite(hessians).all():
-            raise InvalidArgument(
-                "hessians", hessians.shape, "must be a finite array (m, d, d)", "give one matrix a client"
+                "hessians",
+                hessians.shape,
+                f"must have the shape {(*centers.shape, centers.shape[1])}",
+                "give one matrix a client",
             )
         symmetric = np.array_equal(hessians, np.swapaxes(hessians, -1, -2))
         if not symmetric or np.linalg.eigvalsh(hessians).min() <= 0:
             raise InvalidArgument(
                 "hessians", "...", "must be symmetric positive definite", "symmetrise, or add a ridge"
             )
-        labels = np.asarray(self.labels)
+        labels = check_labels(self.labels)
         if labels.shape != centers.shape[:1]:
             raise InvalidArgument(
                 "labels", labels.shape, f"must have the shape {centers.shape[:1]}", "label every client"
             )
         object.__setattr__(self, "hessians", hessians)
         object.__setattr__(self, "centers", centers)
-        object.__setattr__(self, "labels", check_labels(labels, int(labels.max()) + 1))
+        object.__setattr__(self, "labels", labels)
 
     @classmethod
     def random(

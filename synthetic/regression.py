@@ -14,7 +14,7 @@ from algorithms.validation import check_choice, check_count, check_number
 from synthetic import direct_simulation, exact_law
 from synthetic.covariance import Covariances
 from synthetic.misclassification import pairwise_error
-from synthetic.mixture import Mixture, check_labels, geometric_spectrum, make_labels, place_optima
+from synthetic.mixture import Mixture, check_labels, geometric_spectrum, make_labels, place_optima, read_array
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -60,11 +60,7 @@ class RegressionMixture(Mixture):
 
     def __post_init__(self) -> None:
         """Validate and normalise the arguments."""
-        optima = np.asarray(self.optima, dtype=float)
-        if optima.ndim != 2 or not np.isfinite(optima).all():
-            raise InvalidArgument(
-                "optima", optima.shape, "must be a finite array (P, d)", "give one true parameter a cluster"
-            )
+        optima = read_array("optima", self.optima, "P, d", "give one true parameter a cluster")
         check_number("noise", self.noise, at_least=0, remedy="give the noise's standard deviation")
         check_count("samples", self.samples, at_least=1, remedy="give the rows a client uses in a round")
         check_choice("data", self.data, ("fresh", "fixed", "population"), remedy="'fresh' resamples")
@@ -273,7 +269,7 @@ class RegressionMixture(Mixture):
         has clients, whatever their number.
         """
         if self.data != "fresh" or self.sampling != "exact":
-            return sum_gradients(self, models, clients, assignments, generator)
+            return np.asarray(sum_gradients(self, models, clients, assignments, generator))
         pairs = _count_pairs(self.labels[clients], assignments, self.clusters, models.shape[-2])
         sums = np.zeros(models.shape)
         for cluster, optimum in enumerate(self.optima):

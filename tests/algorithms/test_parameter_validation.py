@@ -4,19 +4,19 @@ import dataclasses
 
 import pytest
 
-from algorithms import ALGORITHMS, CFLMGD, IFCA, FedAvg, InvalidArgument, Local
+from algorithms import ALGORITHMS, CFLMGD, IFCA, FedAvg, FedBCD, FedProx, InvalidArgument, Local
 from synthetic import QuadraticMixture
 
 EVERYWHERE = [
     ("step_size", value, "greater than 0", "1 / task.smoothness")
-    for value in (0, -1.0, float("nan"), float("inf"), "large", None, True)
+    for value in (0, -1.0, float("nan"), float("inf"), "large", None, True, 10**400, [0.1])
 ] + [
     ("participation", value, "greater than 0 and at most 1", "such as 0.1")
     for value in (0, 1.5, -0.1, float("nan"), "all")
 ]
 LOCAL_STEPS = [
     ("local_steps", value, "an integer, at least 1", "one gradient step a round")
-    for value in (0, 1.5, "2", True)
+    for value in (0, 1.5, "2", True, [2])
 ]
 CLUSTERS = [("clusters", value, "an integer, at least 1", "leave it out") for value in (0, -1, 2.0, "two")]
 AVERAGING = [("averaging", "median", "'gradient', 'model'", "option I is 'gradient'")]
@@ -30,16 +30,29 @@ MOMENTUM = [
     ("normalisation", "sum", "'clients', 'participants', 'cluster'", "divides by the number of clients"),
     ("empty_cluster", "drop", "'coast', 'freeze'", "use 'coast'"),
 ]
+PROXIMAL = [("proximal", value, "at least 0", "0.1 is common") for value in (-1e-9, float("inf"), "b")]
+BLOCKS = [
+    *(("server_step_size", value, "greater than 0 and at most 1", "devices' mean") for value in (0, 1.1)),
+    *(
+        ("pull", value, "does not apply with variant = 'penalised'", "choose the other variant")
+        for value in (0.2, 1.0)
+    ),
+    ("variant", "II", "'penalised', 'separate'", "'penalised'"),
+]
 VALID = {
     CFLMGD: {"step_size": 0.5, "momentum": 0.5},
     IFCA: {"step_size": 0.5},
     FedAvg: {"step_size": 0.5},
     Local: {"step_size": 0.5},
+    FedProx: {"step_size": 0.5},
+    FedBCD: {"step_size": 0.5},
 }
 CASES = [
     *((kind, *case) for kind in VALID for case in EVERYWHERE + LOCAL_STEPS),
     *((kind, *case) for kind in (CFLMGD, IFCA) for case in CLUSTERS + AVERAGING),
     *((CFLMGD, *case) for case in MOMENTUM),
+    *((kind, *case) for kind in (FedProx, FedBCD) for case in PROXIMAL),
+    *((FedBCD, *case) for case in BLOCKS),
 ]
 
 
@@ -77,6 +90,12 @@ def test_a_parameter_of_the_other_averaging_is_refused(kind, parameters, argumen
     assert error.value == parameters[argument]
     assert "averaging" in error.rule
     assert "averaging" in error.remedy
+
+
+@pytest.mark.parametrize("value", [0, 1.5, "all"])
+def test_the_separate_variants_pull_is_a_fraction_and_has_no_penalty(value):
+    assert "at most 1" in refusal(FedBCD, variant="separate", pull=value).rule
+    assert refusal(FedBCD, variant="separate", proximal=0.1).argument == "proximal"
 
 
 @pytest.mark.parametrize("kind", [CFLMGD, IFCA])

@@ -66,7 +66,7 @@ CASES = [
             ("centers", [0.0, 1.0, 1.0], "finite array (m, d)", "one centre a client"),
             ("centers", [[0.0, np.inf]] * 3, "finite array (m, d)", "one centre a client"),
             ("hessians", np.eye(2), "finite array (m, d, d)", "one matrix a client"),
-            ("hessians", [np.eye(3)] * 3, "finite array (m, d, d)", "one matrix a client"),
+            ("hessians", [np.eye(3)] * 3, "must have the shape (3, 2, 2)", "one matrix a client"),
             ("hessians", [np.eye(2) * NOT_A_NUMBER] * 3, "finite array (m, d, d)", "one matrix a client"),
             ("hessians", [np.zeros((2, 2))] * 3, "symmetric positive definite", "ridge"),
             ("hessians", [[[1.0, 0.5], [0.0, 1.0]]] * 3, "symmetric positive definite", "symmetrise"),
@@ -110,6 +110,29 @@ def test_a_broken_argument_is_refused(kind, argument, value, rule, remedy):
     assert error.argument == argument
     assert rule in error.rule
     assert remedy in error.remedy
+
+
+@pytest.mark.parametrize("kind", VALID)
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        "abc",
+        None,
+        [[1.0], [1.0, 2.0]],
+        {},
+        [],
+        [[]],
+        np.zeros((0, 2)),
+        [["a"]],
+        [NOT_A_NUMBER, 1, 1],
+        object(),
+    ],
+    ids=repr,
+)
+def test_garbage_in_any_argument_is_refused_by_name(kind, garbage):
+    for argument in VALID[kind]:
+        error = refusal(kind, **{**VALID[kind], argument: garbage})
+        assert error.argument == argument
 
 
 SIZES = {"clusters": 2, "clients": 4, "dimension": 2}
