@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -54,12 +55,7 @@ class Bound(ABC):
         The statement is true for every admissible radius, and everything in it grows with the
         radius. Where no radius on a grid of 60 will do, the bound at the setting's own is given.
         """
-        limit = self.largest_radius(setting.smoothness, setting.strong_convexity, setting.separation)
-        for radius in np.linspace(max(setting.start), limit, 62)[1:-1]:
-            parts = self.parts(setting.with_radius(float(radius)))
-            if parts.applicable:
-                return parts
-        return self.parts(setting)
+        return _at_smallest_radius(self, setting)
 
     def draw_momentum(self, task: Mixture, generator: np.random.Generator) -> float:
         """Draw a momentum that the bound allows on a task: anything in [0, 0.97] by default."""
@@ -68,3 +64,14 @@ class Bound(ABC):
     def largest_radius(self, smoothness: float, strong_convexity: float, separation: float) -> float:
         """Supremum of the admissible basin radii: Delta / (1 + sqrt(kappa))."""
         return float(separation / (1 + (smoothness / strong_convexity) ** 0.5))
+
+
+@lru_cache(maxsize=64)
+def _at_smallest_radius(bound: Bound, setting: Setting) -> Parts:
+    """Search the radii once for each bound and setting: both are records without state."""
+    limit = bound.largest_radius(setting.smoothness, setting.strong_convexity, setting.separation)
+    for radius in np.linspace(max(setting.start), limit, 62)[1:-1]:
+        parts = bound.parts(setting.with_radius(float(radius)))
+        if parts.applicable:
+            return parts
+    return bound.parts(setting)

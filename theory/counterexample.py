@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -66,6 +67,8 @@ def seek(
         Runs the very algorithm on the found instance and compares; raises where it disagrees
         with the measured number.
     """
+    from hypothesis import target
+
     tries = context.number_of_trials(budget)
     ratios: list[float] = []
 
@@ -73,6 +76,8 @@ def seek(
         measured, allowed = evaluate(instance)
         if measured > 0:
             ratios.append(float(allowed / measured))
+            # the search climbs towards instances that use up more of what is allowed
+            target(-math.log(min(max(ratios[-1], 1e-300), 1e300)))
         return bool(measured > allowed)
 
     found = smallest_counterexample(instances, breaks, seed=context.seed, budget=tries)

@@ -4,7 +4,7 @@ import itertools
 
 from hypothesis import strategies as st
 
-from algorithms import CFLMGD, IFCA, FedAvg, Local
+from algorithms import CFLMGD, IFCA, FedAvg, FedBCD, FedProx, Local
 
 ORDERS = ("momentum-first", "as-printed")
 
@@ -41,6 +41,10 @@ COMBINATIONS = [
     (IFCA, {"averaging": "model", "local_steps": 3}),
     (FedAvg, {"local_steps": 2}),
     (Local, {"local_steps": 2}),
+    (FedProx, {"proximal": 0.4, "local_steps": 3}),
+    (FedBCD, {"proximal": 0.4, "local_steps": 2, "server_step_size": 0.5}),
+    (FedBCD, {"variant": "separate", "local_steps": 2}),
+    (FedBCD, {"variant": "separate", "pull": 0.7}),
 ]
 
 
@@ -53,7 +57,7 @@ def describe(combination):
 @st.composite
 def drawn_algorithms(draw, clients):
     """Any algorithm with any parameters, for a task with this many clients."""
-    kind = draw(st.sampled_from([FedAvg, Local, IFCA, CFLMGD]))
+    kind = draw(st.sampled_from([FedAvg, Local, IFCA, CFLMGD, FedProx, FedBCD]))
     parameters = {
         "step_size": draw(st.floats(0.01, 1)),
         "participation": draw(st.sampled_from([1.0, 0.6, 0.3])),
@@ -73,4 +77,11 @@ def drawn_algorithms(draw, clients):
             parameters["momentum_owner"] = draw(st.sampled_from(["server", "client"]))
             parameters["normalisation"] = draw(st.sampled_from(["clients", "participants", "cluster"]))
             parameters["empty_cluster"] = draw(st.sampled_from(["coast", "freeze"]))
+    if kind is FedProx:
+        parameters["proximal"] = draw(st.floats(0, 1))
+    if kind is FedBCD:
+        parameters["variant"] = draw(st.sampled_from(["penalised", "separate"]))
+        strength = "proximal" if parameters["variant"] == "penalised" else "pull"
+        parameters[strength] = draw(st.none() | st.floats(0.05, 1))
+        parameters["server_step_size"] = draw(st.floats(0.1, 1))
     return kind(**parameters)

@@ -6,7 +6,7 @@ every round is a loop over clients. ``discrepancy`` measures how far a run is fr
 
 import numpy as np
 
-from algorithms import CFLMGD, IFCA, FedAvg, Local, run
+from algorithms import CFLMGD, IFCA, FedBCD, FedProx, Local, run
 
 NEAR_TIE = 1e-9
 
@@ -148,7 +148,47 @@ class PlainDescent:
         return moved
 
 
+class Proximal:
+    """FedProx: H steps on the loss plus mu/2 ||w - w^t||^2, then the mean."""
+
+    def __init__(self, algorithm, task, models):
+        pass
+
+    def round(self, algorithm, task, models, choices):
+        ends = []
+        for i in choices:
+            point = models[0]
+            for _ in range(algorithm.local_steps):
+                slope = gradient(task, i, point) + algorithm.proximal * (point - models[0])
+                point = point - algorithm.step_size * slope
+            ends.append(point)
+        return [sum(ends) / len(ends)]
+
+
+class BlockCoordinate:
+    """FedBCD: x_i kept between rounds; rho = mu/2 has the gradient 2 rho (x - z)."""
+
+    def __init__(self, algorithm, task, models):
+        self.personal = [np.array(models[0]) for _ in range(task.clients)]
+
+    def round(self, algorithm, task, models, choices):
+        rho = 0.0 if algorithm.variant == "separate" else (algorithm.proximal or 0.1) / 2
+        for i in choices:
+            for _ in range(algorithm.local_steps):
+                slope = gradient(task, i, self.personal[i]) + 2 * rho * (self.personal[i] - models[0])
+                self.personal[i] = self.personal[i] - algorithm.step_size * slope
+            for _ in range(algorithm.local_steps if algorithm.variant == "separate" else 0):
+                self.personal[i] = self.personal[i] - (algorithm.pull or 0.2) * (self.personal[i] - models[0])
+        mean = sum(self.personal) / task.clients
+        return [models[0] - algorithm.server_step_size * (models[0] - mean)]
+
+
+SERVERS = {FedProx: Proximal, FedBCD: BlockCoordinate}
+
+
 def server_of(algorithm, task, models):
+    if type(algorithm) in SERVERS:
+        return SERVERS[type(algorithm)](algorithm, task, models)
     if not isinstance(algorithm, CFLMGD):
         return PlainDescent(algorithm, task, models)
     if algorithm.averaging == "model":
@@ -167,7 +207,7 @@ def replay(algorithm, task, initial, recorded):
         for i in range(task.clients):
             if record[i] < 0:
                 continue
-            if isinstance(algorithm, FedAvg):
+            if algorithm.target == "pooled":
                 choices[i] = 0
             elif isinstance(algorithm, Local):
                 choices[i] = i

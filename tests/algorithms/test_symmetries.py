@@ -78,4 +78,6 @@ def test_the_unit_of_the_loss_goes_into_the_step_size(combination):
     algorithm, start, trace = make(combination)
     scaled = QuadraticMixture(hessians=4 * TASK.hessians, centers=TASK.centers, labels=TASK.labels)
     slower = replace(algorithm, step_size=algorithm.step_size / 4)
+    if getattr(algorithm, "proximal", None) is not None:
+        slower = replace(slower, proximal=4 * algorithm.proximal)  # a curvature, as the Hessians
     close(run(slower, scaled, rounds=ROUNDS, initial=start).models, trace.models)

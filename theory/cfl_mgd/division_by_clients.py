@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from algorithms import CFLMGD, run
@@ -10,6 +12,7 @@ from theory.claim import Context, register
 from theory.verdict import Finding, Kind
 
 
+@lru_cache
 def rounds_to(tolerance: float, clusters: int, normalisation: str, condition_number: float) -> int:
     """Rounds without momentum until every error is below a fraction of its start.
 

@@ -1,0 +1,97 @@
+"""Claims applied to runs: what holds passes, what does not says by how much, where and on which seed."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import theory
+from algorithms import CFLMGD, IFCA, InvalidArgument, Trace, run
+from synthetic import QuadraticMixture
+from theory.settings import experiment
+
+
+def quadratic() -> QuadraticMixture:
+    return QuadraticMixture.random(clusters=3, clients=12, dimension=4, condition_number=8.0, seed=2)
+
+
+def slowed(trace: Trace, factor: float) -> Trace:
+    errors = np.asarray(trace.errors).copy()
+    errors[1:] *= factor
+    return dataclasses.replace(trace, errors=errors)
+
+
+@settings(max_examples=25)
+@given(momentum=st.floats(0, 0.97), step=st.floats(0.05, 1.0), seed=st.integers(0, 50))
+def test_lemma_h_holds_on_every_noise_free_run(momentum: float, step: float, seed: int) -> None:
+    task = quadratic()
+    algorithm = CFLMGD(step_size=step / task.smoothness, momentum=momentum)
+    trace = run(algorithm, task, rounds=40, seed=seed, replicates=5)
+    theory.assert_holds("cfl-mgd/lemma-h", task, trace)
+
+
+def test_a_broken_run_is_reported_with_place_and_seed() -> None:
+    task = quadratic()
+    trace = run(CFLMGD(step_size=1 / task.smoothness, momentum=0.3), task, rounds=20, seed=7)
+    with pytest.raises(AssertionError, match=r"cfl-mgd/lemma-h: error .* exceeds .* by .* round .*seed 7"):
+        theory.assert_holds("cfl-mgd/lemma-h", task, slowed(trace, 3.0))
+
+
+def test_a_diverged_run_breaks_the_bound() -> None:
+    task = quadratic()
+    trace = slowed(run(CFLMGD(step_size=1 / task.smoothness, momentum=0.3), task, rounds=5), np.nan)
+    with pytest.raises(AssertionError, match="lemma-h"):
+        theory.assert_holds("cfl-mgd/lemma-h", task, trace)
+
+
+def test_paper_lemma_2_is_broken_by_a_run() -> None:
+    task = QuadraticMixture(
+        hessians=np.ones((10, 1, 1)),
+        centers=np.where(np.arange(10) < 9, 1.0, -1.0)[:, None],
+        labels=np.where(np.arange(10) < 9, 0, 1),
+    )
+    trace = run(CFLMGD(step_size=1.0, momentum=0.9), task, rounds=5, initial=np.array([[0.5], [-0.5]]))
+    # audit: |e_1| = .05, |e_2| = .400 > .0494 + .025
+    assert np.asarray(trace.errors)[1:3, 0] == pytest.approx([0.05, 0.4])
+    with pytest.raises(AssertionError, match=r"error 0\.4 exceeds the bound 0\.074"):
+        theory.assert_holds("cfl-mgd/lemma-2", task, trace)
+
+
+@pytest.mark.parametrize("claim_id", ["cfl-mgd/theorem-b", "cfl-mgd/corollary-b1"])
+def test_repaired_bounds_hold_on_runs_and_notice_slow_ones(claim_id: str) -> None:
+    one = experiment("S1", None)
+    initial = one.initial(np.random.default_rng(0), 50)
+    trace = run(one.algorithm, one.task, rounds=12, seed=3, replicates=50, initial=initial)
+    theory.assert_holds(claim_id, one.task, trace)
+    with pytest.raises(AssertionError, match="50 of 50 replicates"):
+        theory.assert_holds(claim_id, one.task, slowed(trace, 100.0))
+
+
+def test_runs_that_a_claim_does_not_speak_of_are_refused() -> None:
+    task = quadratic()
+    trace = run(IFCA(step_size=1 / task.smoothness), task, rounds=3)
+    with pytest.raises(InvalidArgument, match="must be option I"):
+        theory.assert_holds("cfl-mgd/lemma-h", task, trace)
+    with pytest.raises(InvalidArgument, match="must be a claim that bounds runs"):
+        theory.assert_holds("cfl-mgd/lemma-1", task, trace)
+    with pytest.raises(InvalidArgument, match="nearest are cfl-mgd/lemma-"):
+        theory.assert_holds("cfl-mgd/lema-h", task, trace)
+    one = experiment("S1", None)
+    for change, word in (({"normalisation": "cluster"}, "option I"), ({"participation": 0.5}, "option I")):
+        other = dataclasses.replace(one.algorithm, **change)
+        with pytest.raises(InvalidArgument, match=word):
+            theory.assert_holds("cfl-mgd/theorem-b", one.task, run(other, one.task, rounds=2))
+
+
+def test_replay_refuses_what_is_not_an_instance() -> None:
+    for numbers in (
+        {},
+        {"clients": "x"},
+        {"clients": 2, "own": 1, "momentum": "1/0", "start": 0, "round": 1},
+    ):
+        with pytest.raises(InvalidArgument, match="must hold the numbers"):
+            theory.replay("cfl-mgd/lemma-2", numbers)
+    with pytest.raises(InvalidArgument, match="must be a claim with counterexamples"):
+        theory.replay("cfl-mgd/theorem-b", {})

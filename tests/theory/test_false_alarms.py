@@ -1,0 +1,39 @@
+"""No true claim is called violated, over two hundred seeds."""
+
+import pytest
+
+import theory
+from theory.verdict import Kind
+
+TRUE_CLAIMS = {
+    # trials that keep the whole below a few minutes while the check still does all that it does
+    "cfl-mgd/equations-4-7": 5,
+    "cfl-mgd/assumption-1": 8,
+    "cfl-mgd/assumption-2": 8,
+    "cfl-mgd/assumption-3-ball": 5,
+    "cfl-mgd/assumption-5-resampled": 2000,
+    "cfl-mgd/lemma-1": 15,
+    "cfl-mgd/lemma-1-union": 5,
+    "cfl-mgd/lemma-1-cantelli": 15,
+    "cfl-mgd/lemma-1-exact": 200,
+    "cfl-mgd/lemma-1-worst-case": 10,
+    "cfl-mgd/per-step-region": 50,
+    "cfl-mgd/asymptotic-region": 50,
+    "cfl-mgd/division-by-clients": 2,
+    "cfl-mgd/lemma-h": 50,
+    "cfl-mgd/theorem-b": 10,
+    "cfl-mgd/corollary-b1": 10,
+}
+
+
+@pytest.mark.parametrize("claim_id", TRUE_CLAIMS)
+def test_two_hundred_seeds(claim_id: str) -> None:
+    for seed in range(200):
+        verdict = theory.check(claim_id, seed=seed, trials=TRUE_CLAIMS[claim_id])
+        assert verdict.verdict is Kind.CONSISTENT, (seed, verdict.reason)
+
+
+def test_every_true_claim_is_here() -> None:
+    """A claim of ours, or one that its check calls consistent, may not be forgotten above."""
+    ours = {claim.id for claim in theory.claims("cfl-mgd") if "ours" in claim.label and claim.quick}
+    assert ours <= set(TRUE_CLAIMS)
