@@ -26,11 +26,11 @@ def check_writable(argument: str, path: Path) -> None:
         If it is a folder, or its folder is missing or cannot be written.
     """
     try:
+        if _is_special(path):
+            return
         target = path.resolve()
         if target.is_dir():
             raise InvalidArgument(argument, str(path), "must be a file, not a folder", "add a file name")
-        if _is_special(target):
-            return
         probe = _partial(target)
         with open(probe, "xb"):
             os.unlink(probe)
@@ -60,11 +60,11 @@ def write_whole(argument: str, path: Path, content: bytes) -> None:
         If it cannot be written; what was there before is kept.
     """
     try:
-        target = path.resolve()
-        if _is_special(target):
-            with open(target, "wb") as file:
+        if _is_special(path):
+            with open(path, "wb") as file:
                 file.write(content)
             return
+        target = path.resolve()
         partial = _partial(target)
         try:
             with open(partial, "xb") as file:
@@ -82,7 +82,7 @@ def write_whole(argument: str, path: Path, content: bytes) -> None:
 
 
 def _is_special(path: Path) -> bool:
-    return path.exists() and not path.is_file()
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def _partial(target: Path) -> Path:

@@ -20,7 +20,7 @@ def draw(
     *ids: str,
     out: Path,
     file_format: Annotated[Literal["png", "svg", "pdf"], Parameter("--format")] = "svg",
-    seed: int = 0,
+    seed: terminal.Integer = 0,
 ) -> int:
     """Draw figures: all of them, or those that are named.
 
@@ -52,7 +52,7 @@ def draw(
     paths = {name: out / f"{name.replace('/', '-')}.{file_format}" for name in chosen}
     for path in paths.values():
         check_writable("out", path)
-    failures = []
+    failures, written = [], []
     with terminal.progress(len(chosen), delay=0) as advance:
         for number, name in enumerate(chosen):
             advance(number, name)
@@ -62,8 +62,9 @@ def draw(
                 failures.append(f"{name}: the figure failed with {type(error).__name__}: {error}")
                 continue
             write_whole("out", paths[name], content)
-    for name in chosen:
-        print(paths[name])
+            written.append(paths[name])
+    for path in written:
+        print(path)
     for failure in failures:
         terminal.complain(failure)
     return 1 if failures else 0

@@ -161,7 +161,7 @@ def make_task(name: str, options: Mapping[str, Any], seed: int) -> SyntheticTask
     try:
         with np.errstate(all="ignore"):
             task: SyntheticTask = TASKS[name].random(**arguments, seed=seed)
-            extent = [task.smoothness, 1 / task.strong_convexity, *np.ravel(task.optima)]
+            extent = [task.smoothness, 1 / task.strong_convexity, task.diameter, *np.ravel(task.optima)]
     except InvalidArgument as error:
         if error.argument in arguments or error.argument == "seed":
             raise

@@ -26,8 +26,8 @@ def check(
     all_claims: Annotated[bool, Parameter("--all", negative=())] = False,
     json_file: Annotated[Path | None, Parameter("--json")] = None,
     markdown: Path | None = None,
-    seed: int = 0,
-    trials: int | None = None,
+    seed: terminal.Integer = 0,
+    trials: terminal.OptionalInteger = None,
     paper: str | None = None,
     replay: Path | None = None,
     trace: Path | None = None,
@@ -177,7 +177,7 @@ def claims(*, paper: str | None = None, json_file: Annotated[Path | None, Parame
     return 0
 
 
-def show(claim_id: str, /, *, seed: int = 0, check: bool = True) -> int:
+def show(claim_id: str, /, *, seed: terminal.Integer = 0, check: bool = True) -> int:
     """Show a claim's theorem card, its verdict, its counterexample and what repairs it.
 
     Parameters

@@ -26,9 +26,9 @@ def run(
     /,
     *,
     task: str = "regression",
-    rounds: int = 50,
-    seed: int = 0,
-    replicates: int | None = None,
+    rounds: terminal.Integer = 50,
+    seed: terminal.Integer = 0,
+    replicates: terminal.OptionalInteger = None,
     out: Path | None = None,
     **options: Any,
 ) -> int:
@@ -145,6 +145,8 @@ def _bound(task: Mixture, trace: Trace) -> tuple[np.ndarray | None, str]:
             allowed = claim.bound_trace(task, trace)
     except InvalidArgument as error:
         return None, f"no bound: {claim.id} asks more: {' '.join(str(error).split())}"
+    except Exception as error:  # a defect of the claim must not cost the run
+        return None, f"no bound: {claim.id} failed with {type(error).__name__}: {error}"
     bound = np.asarray(allowed.bound, dtype=float)
     if trace.errors.ndim == 3 and bound.ndim == 2:
         bound = bound[:, None, :]
@@ -164,15 +166,17 @@ def _declare_options() -> None:
         words = Parameter(help=f"One of {', '.join(known)}.")
         parameters[name] = parameters[name].replace(annotation=Annotated[str, words])
     for option in experiment.experiment_options():
-        help_text = f"{option.help} ({', '.join(option.owners)})"
-        group = "Task" if option.of_task else "Algorithm"
+        words = Parameter(
+            help=f"{option.help} ({', '.join(option.owners)})",
+            group="Task" if option.of_task else "Algorithm",
+            negative_iterable=(),
+            converter=terminal.read_integer if option.annotation is int else None,
+        )
         parameters[option.name] = inspect.Parameter(
             option.name,
             inspect.Parameter.KEYWORD_ONLY,
             default=None,
-            annotation=Annotated[
-                option.annotation | None, Parameter(help=help_text, group=group, negative_iterable=())
-            ],
+            annotation=Annotated[option.annotation | None, words],
         )
     vars(run)["__signature__"] = inspect.Signature(list(parameters.values()))
     run.__annotations__ |= {name: parameter.annotation for name, parameter in parameters.items()}

@@ -5,12 +5,32 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import Annotated, Any, NoReturn, TypeAlias
 
+from cyclopts import Parameter, Token
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+
+def read_integer(_type: Any, tokens: Sequence[Token]) -> int:
+    """Read an option's integer; 1.5 is none, where cyclopts would round it.
+
+    Raises
+    ------
+    ValueError
+        If the text is not an integer.
+    """
+    text = tokens[0].value
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"{text!r} must be an integer, such as 10") from None
+
+
+Integer: TypeAlias = Annotated[int, Parameter(converter=read_integer)]
+OptionalInteger: TypeAlias = Annotated[int | None, Parameter(converter=read_integer)]
 
 
 class QuietConsole(Console):
