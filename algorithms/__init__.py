@@ -7,6 +7,8 @@ from typing import Any
 
 from algorithms.cfl_mgd import CFLMGD
 from algorithms.fedavg import FedAvg
+from algorithms.fedbcd import FedBCD
+from algorithms.fedprox import FedProx
 from algorithms.ifca import IFCA
 from algorithms.local import Local
 from algorithms.metrics import adjusted_rand_index, purity
@@ -17,7 +19,7 @@ from algorithms.trace import Trace
 from algorithms.validation import InvalidArgument
 
 ALGORITHMS: dict[str, type[Algorithm[Any]]] = {
-    algorithm.name: algorithm for algorithm in (CFLMGD, IFCA, FedAvg, Local)
+    algorithm.name: algorithm for algorithm in (CFLMGD, IFCA, FedAvg, FedProx, FedBCD, Local)
 }
 """Command-line names of the algorithms."""
 
@@ -27,6 +29,8 @@ __all__ = [
     "IFCA",
     "Algorithm",
     "FedAvg",
+    "FedBCD",
+    "FedProx",
     "InvalidArgument",
     "Local",
     "Randomness",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from array_api_compat import array_namespace
 
-from algorithms.arrays import Array, argmin_smallest_index, one_hot, sums_by_cluster
+from algorithms.arrays import Array, argmin_smallest_index, one_hot, sums_by_cluster, to_numpy
 from algorithms.protocol import Task
+from algorithms.validation import InvalidArgument
 
 
 def choose_clusters(task: Task, models: Array, clients: Array, generator: np.random.Generator) -> Array:
@@ -99,3 +100,71 @@ def local_momentum_descent(
         direction = updated if update_order == "momentum-first" else buffers
         points, buffers = points - step_size * direction, updated
     return points, buffers
+
+
+def local_proximal_descent(
+    task: Task,
+    points: Array,
+    anchors: Array,
+    clients: Array,
+    generator: np.random.Generator,
+    *,
+    step_size: float,
+    proximal: float,
+    local_steps: int,
+) -> Array:
+    """Run H gradient steps on phi_i(w) + proximal / 2 ||w - anchor||^2 on every participant.
+
+    Parameters
+    ----------
+    task
+        Answers the gradients.
+    points, anchors
+        Where each participant starts and what it is pulled to, (..., k, d).
+    clients
+        Participants (..., k).
+    generator
+        Source of the samples of the gradients.
+    step_size, proximal, local_steps
+        eta, mu and H.
+
+    Returns
+    -------
+    Array
+        Models after H steps, (..., k, d).
+    """
+    for _ in range(local_steps):
+        gradients = task.gradients(points, clients, generator)
+        points = points - step_size * (gradients + proximal * (points - anchors))
+    return points
+
+
+def check_finite(points: Array, clients: Array, step_size: float) -> None:
+    """Stop a round in which a client's model is not finite, before it spoils those of others.
+
+    Parameters
+    ----------
+    points
+        What the participants send, (..., k, d).
+    clients
+        Participants (..., k).
+    step_size
+        The algorithm's, for the message.
+
+    Raises
+    ------
+    InvalidArgument
+        If an entry is infinite or NaN; the message names the client.
+    """
+    xp = array_namespace(points)
+    finite = xp.all(xp.isfinite(points), axis=-1)
+    if bool(xp.all(finite)):
+        return
+    sent = to_numpy(finite)
+    client = int(np.broadcast_to(to_numpy(clients), sent.shape)[~sent][0])
+    raise InvalidArgument(
+        "step_size",
+        step_size,
+        f"must keep every client's model finite, and that of client {client} is not",
+        "lower it below 2 / the largest curvature, or mend that client's data",
+    )

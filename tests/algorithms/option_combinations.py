@@ -82,6 +82,6 @@ def drawn_algorithms(draw, clients):
     if kind is FedBCD:
         parameters["variant"] = draw(st.sampled_from(["penalised", "separate"]))
         strength = "proximal" if parameters["variant"] == "penalised" else "pull"
-        parameters[strength] = draw(st.none() | st.floats(0.05, 1))
+        parameters[strength] = draw(st.none() | st.floats(0.05, 0.95))
         parameters["server_step_size"] = draw(st.floats(0.1, 1))
     return kind(**parameters)

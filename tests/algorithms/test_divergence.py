@@ -1,0 +1,36 @@
+"""A client whose model is not finite ends the run with its name, and never reaches other models."""
+
+import numpy as np
+import pytest
+
+from algorithms import FedBCD, FedProx, InvalidArgument, run
+from synthetic import QuadraticMixture
+
+TASK = QuadraticMixture.random(clusters=2, clients=6, dimension=2, spread=0.5, seed=1)
+
+
+class Broken(QuadraticMixture):
+    """Client 4 answers with a gradient that is not a number."""
+
+    def gradients(self, points, clients, generator):
+        answered = super().gradients(points, clients, generator)
+        return np.where((clients == 4)[..., None], np.nan, answered)
+
+
+BROKEN = Broken(hessians=TASK.hessians, centers=TASK.centers, labels=TASK.labels)
+
+
+@pytest.mark.parametrize("replicates", [None, 2])
+@pytest.mark.parametrize("kind", [FedProx, FedBCD])
+def test_a_client_that_is_not_finite_is_named(kind, replicates):
+    with pytest.raises(InvalidArgument, match=r"step_size = 0.5: .*that of client 4 is not; lower it"):
+        run(kind(step_size=0.5), BROKEN, rounds=2, replicates=replicates)
+
+
+@pytest.mark.parametrize("kind", [FedProx, FedBCD])
+def test_a_step_that_is_too_large_ends_the_run_when_numbers_overflow(kind):
+    with (
+        np.errstate(over="ignore", invalid="ignore"),
+        pytest.raises(InvalidArgument, match=r"step_size = 50.0: must keep every client's model finite"),
+    ):
+        run(kind(step_size=50.0, local_steps=50), TASK, rounds=20)
