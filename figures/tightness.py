@@ -10,7 +10,7 @@ import numpy as np
 
 from figures import style
 from theory.bound import Bound
-from theory.bound_check import run_errors
+from theory.bound_check import run_errors, starting_models
 from theory.cfl_mgd.corollary_b1 import CorollaryB1
 from theory.cfl_mgd.theorem_b import TheoremB
 from theory.settings import Experiment, experiment
@@ -69,7 +69,8 @@ def compute(trial: Experiment, tuned: bool, seed: int, replicates: int) -> list[
     bounds: list[tuple[str, Bound]] = [("Theorem B", TheoremB())]
     if tuned:
         bounds.append(("Corollary B1", CorollaryB1()))
-    last = run_errors(trial, seed, replicates, "figures/tightness")[-1]
+    initial = starting_models(trial, seed, replicates, "figures/tightness")
+    last = run_errors(trial, seed, initial)[-1]
     observed = np.quantile(last, QUANTILE, axis=0)
     results = []
     for name, bound in bounds:

@@ -22,11 +22,14 @@ STATEMENTS = (
     "theorem_1_probability",
     "remark_1",
     "division_by_clients",
+    "model_averaging",
     "lemma_1_cantelli",
     "lemma_1_exact",
     "lemma_h",
     "theorem_b",
     "corollary_b1",
+    "theorem_c",
+    "theorem_c_prime",
 )
 """Modules with one statement each: in the order of the paper, then what is ours."""
 
