@@ -12,14 +12,15 @@ from algorithms.fedprox import FedProx
 from algorithms.ifca import IFCA
 from algorithms.local import Local
 from algorithms.metrics import adjusted_rand_index, purity
-from algorithms.protocol import Algorithm, State, Task, sum_gradients
+from algorithms.per_fedavg import PerFedAvg
+from algorithms.protocol import Algorithm, CurvedTask, OneBatchTask, State, Task, sum_gradients
 from algorithms.randomness import Randomness, generator
 from algorithms.runner import run
 from algorithms.trace import Trace
 from algorithms.validation import InvalidArgument
 
 ALGORITHMS: dict[str, type[Algorithm[Any]]] = {
-    algorithm.name: algorithm for algorithm in (CFLMGD, IFCA, FedAvg, FedProx, FedBCD, Local)
+    algorithm.name: algorithm for algorithm in (CFLMGD, IFCA, FedAvg, FedProx, FedBCD, Local, PerFedAvg)
 }
 """Command-line names of the algorithms."""
 
@@ -28,11 +29,14 @@ __all__ = [
     "CFLMGD",
     "IFCA",
     "Algorithm",
+    "CurvedTask",
     "FedAvg",
     "FedBCD",
     "FedProx",
     "InvalidArgument",
     "Local",
+    "OneBatchTask",
+    "PerFedAvg",
     "Randomness",
     "State",
     "Task",

@@ -77,6 +77,34 @@ class Task(Protocol):
         """
 
 
+@runtime_checkable
+class CurvedTask(Protocol):
+    """What a task may answer besides: curvature, for Per-FedAvg's second-order gradient."""
+
+    def hessian_products(
+        self, points: Array, directions: Array, clients: Array, generator: np.random.Generator
+    ) -> Array:
+        """Multiply a direction by the Hessian of each participant's loss, on a batch of its own.
+
+        ``points`` and ``directions`` are (..., k, d), ``clients`` is (..., k); the result is
+        (..., k, d).
+        """
+
+
+@runtime_checkable
+class OneBatchTask(Protocol):
+    """What a task may answer besides: losses and gradients of one and the same batch, for GL-CFL."""
+
+    def losses_and_gradients(
+        self, models: Array, clients: Array, generator: np.random.Generator
+    ) -> tuple[Array, Array]:
+        """Evaluate every model's loss and gradient on one batch of each participant.
+
+        ``models`` is (..., P, d) and ``clients`` is (..., k); the results are (..., k, P) and
+        (..., k, P, d).
+        """
+
+
 def sum_gradients(
     task: Task, models: Array, clients: Array, assignments: Array, generator: np.random.Generator
 ) -> Array:

@@ -74,3 +74,14 @@ def gradients(points: np.ndarray, optima: np.ndarray, features: np.ndarray, erro
     """
     residuals = (features @ (points - optima)[..., None])[..., 0] - errors
     return np.asarray(np.einsum("...nd,...n->...d", features, residuals) / features.shape[-2])
+
+
+def moments(features: np.ndarray, errors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """X'X/n (..., d, d), X'e/n (..., d) and e'e/n (...) of batches as ``draw_data`` returns them."""
+    samples = features.shape[-2]
+    transposed = np.swapaxes(features, -1, -2)
+    return (
+        transposed @ features / samples,
+        (transposed @ errors[..., None])[..., 0] / samples,
+        (errors**2).sum(axis=-1) / samples,
+    )

@@ -234,6 +234,34 @@ def draw_losses_and_gradients(
     return losses, -(mean + length[..., None] * spread) / samples
 
 
+def draw_moments(
+    shape: tuple[int, ...], dimension: int, samples: int, generator: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draw Z'Z/n, Z'e/n and e'e/n of n standard normal rows (z, e): Bartlett, whatever n.
+
+    All losses and gradients of one batch are functions of these, at any number of models.
+
+    Parameters
+    ----------
+    shape
+        Of the batches.
+    dimension, samples
+        Length of z (d) and rows in a batch (n).
+
+    Returns
+    -------
+    tuple
+        Arrays (*shape, d, d), (*shape, d) and (*shape,).
+    """
+    size = dimension + 1
+    triangle = np.zeros((*shape, size, min(size, samples)))
+    for j, column in enumerate(draw_triangle(shape, size, samples, generator)):
+        for i, entry in enumerate(column, start=j):
+            triangle[..., i, j] = entry
+    moments = triangle @ np.swapaxes(triangle, -1, -2) / samples
+    return moments[..., :-1, :-1], moments[..., :-1, -1], moments[..., -1, -1]
+
+
 def _by_label(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Entry ``labels[..., i]`` of ``values`` (..., Q) for every client i."""
     if labels.ndim == 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -47,6 +47,7 @@ class LogisticMixture(Mixture):
     labels: np.ndarray
     samples: int
     data: str = "fresh"
+    optima: np.ndarray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Validate and normalise the arguments."""
@@ -65,6 +66,7 @@ class LogisticMixture(Mixture):
         object.__setattr__(self, "features", features)
         object.__setattr__(self, "targets", targets)
         object.__setattr__(self, "labels", check_labels(self.labels, len(features)))
+        object.__setattr__(self, "optima", self._cluster_optima())
 
     @classmethod
     def random(
@@ -149,8 +151,7 @@ class LogisticMixture(Mixture):
         """A lower bound on the curvature everywhere: the ridge (mu)."""
         return float(self.ridge)
 
-    @cached_property
-    def optima(self) -> np.ndarray:
+    def _cluster_optima(self) -> np.ndarray:
         """Minimisers of the clusters' losses by Newton's method, gradient norm below 1e-13, (P, d)."""
         uniform = np.full(self.features.shape[1], 1 / self.features.shape[1])
         return np.stack(
@@ -225,6 +226,43 @@ class LogisticMixture(Mixture):
     ) -> np.ndarray:
         """Sum of the gradients of each cluster's participants at its model: (..., P, d)."""
         return np.asarray(sum_gradients(self, models, clients, assignments, generator))
+
+    def hessian_products(
+        self, points: np.ndarray, directions: np.ndarray, clients: np.ndarray, generator: np.random.Generator
+    ) -> np.ndarray:
+        """Products of a batch's Hessian at points (..., k, d) with directions (..., k, d): (..., k, d)."""
+        labels = self.labels[clients]
+        weights = self._draw_weights(points.shape[:-1], generator)
+        result = np.zeros(points.shape)
+        for cluster, rows in enumerate(self.features):
+            probability = _sigmoid(points @ rows.T)
+            curvature = weights * probability * (1 - probability)
+            products = (curvature * (directions @ rows.T)) @ rows + self.ridge * directions
+            result = np.where((labels == cluster)[..., None], products, result)
+        return result
+
+    def losses_and_gradients(
+        self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Losses and gradients of all models on one and the same batch of each client.
+
+        ``models`` is (..., P, d) and ``clients`` (..., k); the results are (..., k, P) and
+        (..., k, P, d).
+        """
+        labels = self.labels[clients]
+        lead = np.broadcast_shapes(models.shape[:-2], clients.shape[:-1])
+        shape = (*lead, clients.shape[-1], *models.shape[-2:])
+        weights = np.broadcast_to(
+            self._draw_weights(shape[:-2], generator), (*shape[:-2], self.features.shape[1])
+        )
+        losses, gradients = np.zeros(shape[:-1]), np.zeros(shape)
+        for cluster in range(self.clusters):
+            averages = weights @ np.swapaxes(self.point_losses(models, cluster), -1, -2)
+            slopes = self._weighted_gradient(models[..., None, :, :], cluster, weights[..., None, :])
+            own = (labels == cluster)[..., None]
+            losses = np.where(own, averages, losses)
+            gradients = np.where(own[..., None], slopes, gradients)
+        return losses, gradients
 
     def _draw_weights(self, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
         """Share of each row in a batch drawn with replacement, (*shape, N) or (N,)."""

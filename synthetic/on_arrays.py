@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from algorithms import Task
+from algorithms import CurvedTask, OneBatchTask, Task
 from algorithms.arrays import Array, to_numpy
 
 
@@ -19,7 +19,7 @@ class OnArrays:
     Parameters
     ----------
     task
-        Any task that computes in numpy.
+        Any task that computes in numpy; what it cannot answer, this one cannot either.
     namespace
         An array-API namespace such as ``array_api_compat.torch`` or ``array_api_strict``.
     device
@@ -78,6 +78,25 @@ class OnArrays:
         return self._give(
             self.task.gradient_sums(to_numpy(models), to_numpy(clients), to_numpy(assignments), generator)
         )
+
+    def hessian_products(
+        self, points: Array, directions: Array, clients: Array, generator: np.random.Generator
+    ) -> Array:
+        """Hessian-vector products of the task, (..., k, d)."""
+        return self._give(
+            cast(CurvedTask, self.task).hessian_products(
+                to_numpy(points), to_numpy(directions), to_numpy(clients), generator
+            )
+        )
+
+    def losses_and_gradients(
+        self, models: Array, clients: Array, generator: np.random.Generator
+    ) -> tuple[Array, Array]:
+        """Losses (..., k, P) and gradients (..., k, P, d) of the task, of one batch."""
+        answers = cast(OneBatchTask, self.task).losses_and_gradients(
+            to_numpy(models), to_numpy(clients), generator
+        )
+        return self._give(answers[0]), self._give(answers[1])
 
     def _give(self, values: np.ndarray) -> Array:
         return self.namespace.asarray(values, device=self.device)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -38,6 +38,7 @@ class QuadraticMixture(Mixture):
     hessians: np.ndarray
     centers: np.ndarray
     labels: np.ndarray
+    optima: np.ndarray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Validate and normalise the arguments."""
@@ -131,8 +132,7 @@ class QuadraticMixture(Mixture):
         count = int(self.labels.max()) + 1
         return np.stack([self.hessians[self.labels == cluster].mean(axis=0) for cluster in range(count)])
 
-    @cached_property
-    def optima(self) -> np.ndarray:
+    def _cluster_optima(self) -> np.ndarray:
         """(sum A_i)^-1 sum A_i c_i over the clients of each cluster, (P, d)."""
         weighted = np.einsum("mij,mj->mi", self.hessians, self.centers)
         right = np.stack(
@@ -209,6 +209,19 @@ class QuadraticMixture(Mixture):
     ) -> np.ndarray:
         """Sum of the gradients of each cluster's participants at its model: (..., P, d)."""
         return np.asarray(sum_gradients(self, models, clients, assignments, generator))
+
+    def hessian_products(
+        self, points: np.ndarray, directions: np.ndarray, clients: np.ndarray, generator: np.random.Generator
+    ) -> np.ndarray:
+        """Products A_i v with directions (..., k, d): (..., k, d)."""
+        return np.asarray((self.hessians[clients] @ directions[..., None])[..., 0])
+
+    def losses_and_gradients(
+        self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Losses (..., k, P) and gradients (..., k, P, d) of models (..., P, d)."""
+        displacements = models[..., None, :, :] - self.centers[clients][..., None, :]
+        return self._losses(models, clients), displacements @ self.hessians[clients]
 
     def _losses(self, models: np.ndarray, clients: np.ndarray) -> np.ndarray:
         displacements = models[..., None, :, :] - self.centers[clients][..., None, :]

@@ -280,6 +280,69 @@ class RegressionMixture(Mixture):
             sums[occupied] += self.covariances.root_times(drawn, cluster)
         return sums
 
+    def hessian_products(
+        self, points: np.ndarray, directions: np.ndarray, clients: np.ndarray, generator: np.random.Generator
+    ) -> np.ndarray:
+        """Products X'X/n v of a batch's Hessian with directions (..., k, d): (..., k, d).
+
+        X'X/n v is the gradient without noise at the displacement v, and is drawn as such.
+        """
+        labels = self.labels[clients]
+        if self.data == "fresh" and self.sampling == "exact":
+            rooted = self.covariances.root_times_by_label(directions, labels)
+            drawn = exact_law.draw_gradients(rooted, 0.0, self.samples, 1, generator)
+            return self.covariances.root_times_by_label(drawn, labels)
+        lead = np.broadcast_shapes(directions.shape[:-1], labels.shape)
+        gram, _, _ = self._batch_moments(np.broadcast_to(clients, lead), generator)
+        return np.asarray((gram @ directions[..., None])[..., 0])
+
+    def losses_and_gradients(
+        self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Losses and gradients of all models on one and the same batch of each client.
+
+        ``models`` is (..., P, d) and ``clients`` (..., k); the results are (..., k, P) and
+        (..., k, P, d).
+        """
+        lead = np.broadcast_shapes(models.shape[:-2], clients.shape[:-1])
+        gram, cross, constant = self._batch_moments(
+            np.broadcast_to(clients, (*lead, clients.shape[-1])), generator
+        )
+        displacements = models[..., None, :, :] - self.optima[self.labels[clients]][..., None, :]
+        curved = displacements @ gram
+        quadratic = (displacements * (curved - 2 * cross[..., None, :])).sum(axis=-1)
+        return 0.5 * (quadratic + constant[..., None]), curved - cross[..., None, :]
+
+    def _batch_moments(
+        self, clients: np.ndarray, generator: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """X'X/n (..., k, d, d), X'e/n (..., k, d) and e'e/n (..., k) of one batch a client."""
+        labels = self.labels[clients]
+        if self.data == "fixed":
+            gram, cross, constant = self._moments
+            return gram[clients], cross[clients], constant[clients]
+        if self.data == "population":
+            return (
+                self.covariances.matrices[labels],
+                np.zeros((*labels.shape, self.dimension)),
+                np.full(labels.shape, self.noise**2),
+            )
+        if self.sampling == "exact":
+            gram, cross, constant = exact_law.draw_moments(
+                labels.shape, self.dimension, self.samples, generator
+            )
+            for _ in range(2):  # root W root, one side at a time
+                gram = np.swapaxes(self.covariances.root_times_by_label(gram, labels[..., None]), -1, -2)
+            return (
+                gram,
+                self.noise * self.covariances.root_times_by_label(cross, labels),
+                self.noise**2 * constant,
+            )
+        features, errors = direct_simulation.draw_data(
+            labels, self.covariances, self.noise, self.samples, generator
+        )
+        return direct_simulation.moments(features, errors)
+
     @cached_property
     def _moments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """X'X/n (m, d, d), X'e/n (m, d) and e'e/n (m,) of every client's fixed data."""
@@ -289,13 +352,7 @@ class RegressionMixture(Mixture):
             features, errors = direct_simulation.draw_data(
                 np.asarray(label), self.covariances, self.noise, self.samples, stream
             )
-            parts.append(
-                (
-                    features.T @ features / self.samples,
-                    features.T @ errors / self.samples,
-                    errors @ errors / self.samples,
-                )
-            )
+            parts.append(direct_simulation.moments(features, errors))
         gram, cross, constant = (np.asarray(part) for part in zip(*parts, strict=True))
         return gram, cross, constant
 

@@ -4,7 +4,7 @@ import itertools
 
 from hypothesis import strategies as st
 
-from algorithms import CFLMGD, IFCA, FedAvg, FedBCD, FedProx, Local
+from algorithms import CFLMGD, IFCA, FedAvg, FedBCD, FedProx, Local, PerFedAvg
 
 ORDERS = ("momentum-first", "as-printed")
 
@@ -45,6 +45,8 @@ COMBINATIONS = [
     (FedBCD, {"proximal": 0.4, "local_steps": 2, "server_step_size": 0.5}),
     (FedBCD, {"variant": "separate", "local_steps": 2}),
     (FedBCD, {"variant": "separate", "pull": 0.7}),
+    (PerFedAvg, {"local_steps": 2}),
+    (PerFedAvg, {"gradient": "second-order", "inner_step_size": 0.3, "local_steps": 2}),
 ]
 
 
@@ -57,7 +59,7 @@ def describe(combination):
 @st.composite
 def drawn_algorithms(draw, clients):
     """Any algorithm with any parameters, for a task with this many clients."""
-    kind = draw(st.sampled_from([FedAvg, Local, IFCA, CFLMGD, FedProx, FedBCD]))
+    kind = draw(st.sampled_from([FedAvg, Local, IFCA, CFLMGD, FedProx, FedBCD, PerFedAvg]))
     parameters = {
         "step_size": draw(st.floats(0.01, 1)),
         "participation": draw(st.sampled_from([1.0, 0.6, 0.3])),
@@ -84,4 +86,7 @@ def drawn_algorithms(draw, clients):
         strength = "proximal" if parameters["variant"] == "penalised" else "pull"
         parameters[strength] = draw(st.none() | st.floats(0.05, 0.95))
         parameters["server_step_size"] = draw(st.floats(0.1, 1))
+    if kind is PerFedAvg:
+        parameters["gradient"] = draw(st.sampled_from(["first-order", "second-order"]))
+        parameters["inner_step_size"] = draw(st.none() | st.floats(0.01, 1))
     return kind(**parameters)

@@ -6,7 +6,7 @@ every round is a loop over clients. ``discrepancy`` measures how far a run is fr
 
 import numpy as np
 
-from algorithms import CFLMGD, IFCA, FedBCD, FedProx, Local, run
+from algorithms import CFLMGD, IFCA, FedBCD, FedProx, Local, PerFedAvg, run
 
 NEAR_TIE = 1e-9
 
@@ -183,7 +183,27 @@ class BlockCoordinate:
         return [models[0] - algorithm.server_step_size * (models[0] - mean)]
 
 
-SERVERS = {FedProx: Proximal, FedBCD: BlockCoordinate}
+class Meta:
+    """Per-FedAvg on quadratics: the difference quotient of HF is exact whatever its delta."""
+
+    def __init__(self, algorithm, task, models):
+        pass
+
+    def round(self, algorithm, task, models, choices):
+        inner, delta = algorithm.inner_step_size or algorithm.step_size, 0.25
+        ends = []
+        for i in choices:
+            point = models[0]
+            for _ in range(algorithm.local_steps):
+                slope = gradient(task, i, point - inner * gradient(task, i, point))
+                ahead, behind = (gradient(task, i, point + s * delta * slope) for s in (1, -1))
+                bend = (ahead - behind) / (2 * delta) if algorithm.gradient == "second-order" else 0.0
+                point = point - algorithm.step_size * (slope - inner * bend)
+            ends.append(point)
+        return [sum(ends) / len(ends)]
+
+
+SERVERS = {FedProx: Proximal, FedBCD: BlockCoordinate, PerFedAvg: Meta}
 
 
 def server_of(algorithm, task, models):

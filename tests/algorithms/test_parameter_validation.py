@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from algorithms import ALGORITHMS, CFLMGD, IFCA, FedAvg, FedBCD, FedProx, InvalidArgument, Local
+from algorithms import ALGORITHMS, CFLMGD, IFCA, FedAvg, FedBCD, FedProx, InvalidArgument, Local, PerFedAvg
 from synthetic import QuadraticMixture
 
 EVERYWHERE = [
@@ -39,6 +39,10 @@ BLOCKS = [
     ),
     ("variant", "II", "'penalised', 'separate'", "'penalised'"),
 ]
+META = [
+    *(("inner_step_size", value, "greater than 0", "local descent") for value in (0, -1.0, "c")),
+    ("gradient", "hf", "'first-order', 'second-order'", "'second-order' is exact"),
+]
 VALID = {
     CFLMGD: {"step_size": 0.5, "momentum": 0.5},
     IFCA: {"step_size": 0.5},
@@ -46,6 +50,7 @@ VALID = {
     Local: {"step_size": 0.5},
     FedProx: {"step_size": 0.5},
     FedBCD: {"step_size": 0.5},
+    PerFedAvg: {"step_size": 0.5},
 }
 CASES = [
     *((kind, *case) for kind in VALID for case in EVERYWHERE + LOCAL_STEPS),
@@ -53,6 +58,7 @@ CASES = [
     *((CFLMGD, *case) for case in MOMENTUM),
     *((kind, *case) for kind in (FedProx, FedBCD) for case in PROXIMAL),
     *((FedBCD, *case) for case in BLOCKS),
+    *((PerFedAvg, *case) for case in META),
 ]
 
 

@@ -80,4 +80,6 @@ def test_the_unit_of_the_loss_goes_into_the_step_size(combination):
     slower = replace(algorithm, step_size=algorithm.step_size / 4)
     if getattr(algorithm, "proximal", None) is not None:
         slower = replace(slower, proximal=4 * algorithm.proximal)  # a curvature, as the Hessians
+    if getattr(algorithm, "inner_step_size", None) is not None:
+        slower = replace(slower, inner_step_size=algorithm.inner_step_size / 4)
     close(run(slower, scaled, rounds=ROUNDS, initial=start).models, trace.models)

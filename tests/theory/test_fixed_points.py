@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms import CFLMGD, IFCA, FedAvg, FedBCD, FedProx, Local, Randomness, run
+from algorithms import CFLMGD, IFCA, FedAvg, FedBCD, FedProx, Local, PerFedAvg, Randomness, run
 from synthetic import strategies
 from theory import fixed_points
 
@@ -89,6 +89,41 @@ def test_separate_fedbcd(task, steps, pull):
     )
     close(state.models[0], common)
     close(state.personal, personal)
+
+
+@settings(max_examples=50)
+@given(TASKS, STEPS, st.floats(0.1, 0.5), st.booleans())
+def test_per_fedavg(task, steps, inner, second_order):
+    step = 1 / task.client_smoothness
+    inner = inner / task.client_smoothness
+    algorithm = PerFedAvg(
+        step_size=step,
+        inner_step_size=inner,
+        local_steps=steps,
+        gradient="second-order" if second_order else "first-order",
+    )
+    expected = fixed_points.per_fedavg(
+        task.hessians,
+        task.centers,
+        step_size=step,
+        inner_step_size=inner,
+        local_steps=steps,
+        second_order=second_order,
+    )
+    close(rest(algorithm, task, rounds=700).models[0], expected)
+
+
+@settings(max_examples=50)
+@given(TASKS, st.floats(0.1, 0.5))
+def test_second_order_per_fedavg_with_one_step_minimises_the_loss_after_the_inner_step(task, inner):
+    """phi_i(w - alpha grad phi_i(w)) is a quadratic: Hessian (I - alpha A) A (I - alpha A), centre b."""
+    shrink = np.eye(task.dimension) - inner * task.hessians
+    outer = np.einsum("mij,mjk,mkl->mil", shrink, task.hessians, shrink)
+    minimiser = np.linalg.lstsq(outer.sum(axis=0), np.einsum("mij,mj->i", outer, task.centers))[0]
+    found = fixed_points.per_fedavg(
+        task.hessians, task.centers, step_size=0.7, inner_step_size=inner, second_order=True
+    )
+    close(found, minimiser)
 
 
 @settings(max_examples=50)
