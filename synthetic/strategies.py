@@ -101,7 +101,9 @@ def regression_mixtures(
         optima = draw(_optima(count, width, distance))
         condition, largest = draw(kappa), draw(scale)
         if rotated:
-            covariance = np.stack([draw(_matrices(width, condition, largest)) for _ in range(count)])
+            # the last cluster has both extreme eigenvalues, the others any in between
+            extreme = [cluster == count - 1 for cluster in range(count)]
+            covariance = np.stack([draw(_matrices(width, condition, largest, both)) for both in extreme])
         else:
             covariance = draw(_spectra(width, condition, largest))
         return RegressionMixture(
@@ -291,16 +293,22 @@ def _optima(count: int, width: int, separation: SearchStrategy[float]) -> Search
     return st.builds(scale, st.lists(point, min_size=count, max_size=count, unique=True), separation)
 
 
-def _spectra(width: int, condition_number: float, largest: float) -> SearchStrategy[np.ndarray]:
-    """Eigenvalues from largest / kappa to largest, both included; only the largest in dimension 1."""
+def _spectra(
+    width: int, condition_number: float, largest: float, extreme: bool = True
+) -> SearchStrategy[np.ndarray]:
+    """Eigenvalues from largest / kappa to largest, where extreme both of them; one dimension has largest."""
     if width == 1:
         return st.just(np.array([largest]))
-    fractions = st.lists(st.floats(0, 1, width=16), min_size=width - 2, max_size=width - 2)
-    return fractions.map(lambda inner: largest * condition_number ** -np.array([1.0, *inner, 0.0]))
+    free = width - 2 if extreme else width
+    fractions = st.lists(st.floats(0, 1, width=16), min_size=free, max_size=free)
+    ends = [1.0, 0.0] if extreme else []
+    return fractions.map(lambda inner: largest * condition_number ** -np.array([*ends, *inner]))
 
 
-def _matrices(width: int, condition_number: float, largest: float) -> SearchStrategy[np.ndarray]:
-    """Symmetric matrices of a given spectrum, rotated in the planes of neighbouring axes."""
+def _matrices(
+    width: int, condition_number: float, largest: float, extreme: bool = True
+) -> SearchStrategy[np.ndarray]:
+    """Symmetric matrices of such a spectrum, rotated in the planes of neighbouring axes."""
 
     def rotate(spectrum: np.ndarray, angles: list[float]) -> np.ndarray:
         matrix = np.diag(spectrum)
@@ -312,7 +320,7 @@ def _matrices(width: int, condition_number: float, largest: float) -> SearchStra
         return (matrix + matrix.T) / 2
 
     angles = st.lists(st.floats(0, 3, width=16), min_size=width - 1, max_size=width - 1)
-    return st.builds(rotate, _spectra(width, condition_number, largest), angles)
+    return st.builds(rotate, _spectra(width, condition_number, largest, extreme), angles)
 
 
 def _grid(count: int, width: int, *, largest: int) -> SearchStrategy[np.ndarray]:

@@ -166,6 +166,11 @@ def test_random_tasks_are_as_ordered(kind, clusters, dimension, condition):
     assert np.abs(task.proportions * 11 - 11 / clusters).max() < 1
 
 
+def test_a_tie_counts_as_a_misclassification():
+    task = QuadraticMixture(hessians=np.ones((2, 1, 1)), centers=[[0.0], [3.0]], labels=[0, 1])
+    assert task.misclassification_probability(np.array([[1.0], [-1.0]]), 0).tolist() == [0, 1]
+
+
 def test_spread_moves_clients_but_not_their_clusters_optimum():
     kept = {"clusters": 2, "clients": 400, "dimension": 3, "condition_number": 3, "seed": 1}
     near, far = (QuadraticMixture.random(spread=spread, **kept) for spread in (0, 0.5))
