@@ -9,9 +9,11 @@ use, and holds the command line's entry; the commands live beside what they comm
 
 from __future__ import annotations
 
+import getpass
 import importlib
 import os
 import sys
+import tempfile
 from collections.abc import Sequence
 from typing import Any
 
@@ -66,6 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         when the reader of the output went away.
     """
     tokens = sys.argv[1:] if arguments is None else list(arguments)
+    # the search for counterexamples keeps notes on disk: not in the user's folder
+    notes = os.path.join(tempfile.gettempdir(), f"clusterproof-search-{getpass.getuser()}")
+    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", notes)
     try:
         status = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()

@@ -4,16 +4,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from algorithms import InvalidArgument
+from synthetic.log_cosh import LogCoshMixture
 from synthetic.logistic import LogisticMixture
 from synthetic.mixture import Mixture
 from synthetic.on_arrays import OnArrays
 from synthetic.quadratic import QuadraticMixture
 from synthetic.regression import RegressionMixture
 
-TASKS: dict[str, type[RegressionMixture] | type[QuadraticMixture] | type[LogisticMixture]] = {
+TASKS: dict[str, Any] = {
     "regression": RegressionMixture,
     "quadratic": QuadraticMixture,
     "logistic": LogisticMixture,
+    "log-cosh": LogCoshMixture,
 }
 """Command-line names of the tasks."""
 
@@ -31,15 +33,17 @@ def from_settings(settings: Mapping[str, Any]) -> Mixture:
     if name not in TASKS:
         raise InvalidArgument("task", name, f"must be one of {', '.join(TASKS)}", "write the settings anew")
     try:
-        return TASKS[name](**arguments)
+        task: Mixture = TASKS[name](**arguments)
     except TypeError as error:
         raise InvalidArgument(
             "task", name, f"has unknown or missing settings ({error})", "write them anew"
         ) from error
+    return task
 
 
 __all__ = [
     "TASKS",
+    "LogCoshMixture",
     "LogisticMixture",
     "Mixture",
     "OnArrays",

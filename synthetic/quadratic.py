@@ -64,6 +64,7 @@ class QuadraticMixture(Mixture):
         object.__setattr__(self, "hessians", hessians)
         object.__setattr__(self, "centers", centers)
         object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "optima", self._cluster_optima())
 
     @classmethod
     def random(

@@ -110,8 +110,12 @@ def number(value: float | None) -> str:
 def evidence(verdict: Finding) -> str:
     """Say in one line what a verdict rests on."""
     parts = [" ".join(verdict.reason.split())]
-    if verdict.trials is not None:
+    if verdict.trials is not None and verdict.counterexample is not None:
+        parts.append(f"the simplest of {verdict.trials} instances that were tried")
+    elif verdict.trials is not None:
         parts.append(f"{verdict.failures or 0} of {verdict.trials} trials failed")
+    if verdict.slack is not None and verdict.counterexample is None:
+        parts.append(f"slack {number(verdict.slack)}")
     if verdict.confidence is not None:
         interval = verdict.confidence
         parts.append(f"failure probability in [{interval.lower:.3g}, {interval.upper:.3g}]")

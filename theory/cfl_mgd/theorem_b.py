@@ -50,7 +50,7 @@ class TheoremB(Bound):
 
     def counts(self, setting: Setting, proportion: float) -> tuple[int, int]:
         """(n_in, n_out): intruders and strays that no round exceeds, up to delta_1."""
-        tail = setting.failure[0] / (2 * setting.rounds * setting.clusters)
+        tail = setting.failure[0] / (2 * max(setting.rounds, 1) * setting.clusters)
         own = round(proportion * setting.clients)
         pairwise = setting.misclassification
         return (

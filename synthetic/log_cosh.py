@@ -1,0 +1,246 @@
+"""A mixture of log-cosh valleys: smooth, strongly convex, not quadratic, with additive noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from algorithms import InvalidArgument, generator
+from algorithms.validation import check_choice, check_count, check_number
+from synthetic.mixture import Mixture, check_labels, make_labels, place_optima
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LogCoshMixture(Mixture):
+    """Clients with f(chi; y) = psi(chi - theta_p) + y . (chi - theta_p), y ~ N(0, nu^2 I / d).
+
+    psi(u) = sum_j L u_j^2 / 2 - (L - mu) w^2 log cosh(u_j / w): curvature mu at the optimum and L
+    far away, so that no quadratic describes a run from afar. L is 1.
+
+    Parameters
+    ----------
+    optima
+        theta_p = chi*_p, (P, d).
+    valley_curvature
+        mu, in (0, 1]: the curvature at the optimum.
+    width
+        w, positive: over which the curvature changes.
+    noise
+        nu, at least 0: root of the gradient's total variance on one row, everywhere.
+    labels
+        True cluster of each client, integers (m,).
+    samples
+        Rows that a client uses for one purpose in one round (n').
+    data
+        ``"fresh"``: new rows for each round and purpose; ``"population"``: the expected loss.
+
+    Raises
+    ------
+    InvalidArgument
+        If an argument has a wrong shape, is not finite or is out of range.
+    """
+
+    optima: np.ndarray
+    valley_curvature: float
+    width: float
+    noise: float
+    labels: np.ndarray
+    samples: int
+    data: str = "fresh"
+
+    def __post_init__(self) -> None:
+        """Validate and normalise the arguments."""
+        optima = np.asarray(self.optima, dtype=float)
+        if optima.ndim != 2 or not np.isfinite(optima).all():
+            raise InvalidArgument(
+                "optima", optima.shape, "must be a finite array (P, d)", "give one optimum a cluster"
+            )
+        check_number("valley_curvature", self.valley_curvature, above=0, at_most=1, remedy="it is mu, L is 1")
+        check_number("width", self.width, above=0, remedy="give the length over which the curvature changes")
+        check_number("noise", self.noise, at_least=0, remedy="give the gradient's standard deviation")
+        check_count("samples", self.samples, at_least=1, remedy="give the rows a client uses in a round")
+        check_choice("data", self.data, ("fresh", "population"), remedy="'fresh' resamples")
+        object.__setattr__(self, "optima", optima)
+        object.__setattr__(self, "labels", check_labels(self.labels, len(optima)))
+
+    @classmethod
+    def random(
+        cls,
+        *,
+        clusters: int,
+        clients: int,
+        dimension: int,
+        condition_number: float = 10.0,
+        separation: float = 2.0,
+        width: float = 0.02,
+        noise: float = 1.0,
+        samples: int = 100,
+        proportions: Any = None,
+        data: str = "fresh",
+        seed: int = 0,
+    ) -> LogCoshMixture:
+        """Draw random optima with smallest distance ``separation``.
+
+        Parameters
+        ----------
+        clusters, clients, dimension
+            P, m and d.
+        condition_number
+            kappa = L / mu, at least 1.
+        width, noise, samples, data
+            As for the class.
+        separation
+            Delta, positive.
+        proportions
+            l_p; equal where None.
+        seed
+            Of the optima.
+
+        Raises
+        ------
+        InvalidArgument
+            If an argument is out of range.
+        """
+        check_number("condition_number", condition_number, at_least=1, remedy="it is L / mu")
+        check_count("dimension", dimension, at_least=1, remedy="give the number of parameters")
+        check_number("separation", separation, above=0, remedy="give the distance between clusters")
+        check_count("seed", seed, at_least=0, remedy="give a non-negative integer")
+        labels = make_labels(clients, clusters, proportions)
+        return cls(
+            optima=place_optima(clusters, dimension, separation, generator(seed, "log-cosh", "optima")),
+            valley_curvature=1 / condition_number,
+            width=width,
+            noise=noise,
+            labels=labels,
+            samples=samples,
+            data=data,
+        )
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Constructor arguments as plain JSON values."""
+        return {
+            "task": "log-cosh",
+            "optima": self.optima.tolist(),
+            "valley_curvature": float(self.valley_curvature),
+            "width": float(self.width),
+            "noise": float(self.noise),
+            "labels": self.labels.tolist(),
+            "samples": int(self.samples),
+            "data": self.data,
+        }
+
+    @property
+    def smoothness(self) -> float:
+        """L = 1."""
+        return 1.0
+
+    @property
+    def strong_convexity(self) -> float:
+        """mu: the curvature at the optimum."""
+        return float(self.valley_curvature)
+
+    @property
+    def pooled_optimum(self) -> np.ndarray:
+        """Minimiser of the mean over clients of psi(chi - theta), each coordinate by bisection, (d,)."""
+        low, high = self.optima.min(axis=0), self.optima.max(axis=0)
+        for _ in range(200):
+            middle = (low + high) / 2
+            slope = self.proportions @ self._slope(middle - self.optima)
+            low, high = np.where(slope < 0, middle, low), np.where(slope < 0, high, middle)
+        return np.asarray((low + high) / 2)
+
+    def expected_loss(self, model: np.ndarray, cluster: int) -> np.ndarray:
+        """psi(chi - theta_p) for models (..., d)."""
+        offset = model - self.optima[cluster]
+        scaled = np.abs(offset) / self.width
+        # log cosh x = x + log(1 + exp(-2x)) - log 2 does not overflow
+        bend = scaled + np.log1p(np.exp(-2 * scaled)) - math.log(2)
+        valley = 0.5 * offset**2 - (1 - self.strong_convexity) * self.width**2 * bend
+        return np.asarray(valley.sum(axis=-1))
+
+    def expected_gradient(self, model: np.ndarray, cluster: int) -> np.ndarray:
+        """Gradient of psi at chi - theta_p, for models (..., d)."""
+        return self._slope(model - self.optima[cluster])
+
+    def loss_variance(self, model: np.ndarray, cluster: int) -> np.ndarray:
+        """sigma^2(chi) = nu^2 ||chi - theta_p||^2 / d on one row, for models (..., d)."""
+        offset = model - self.optima[cluster]
+        return np.asarray(self.noise**2 * (offset**2).sum(axis=-1) / self.dimension)
+
+    def gradient_variance(self, model: np.ndarray, cluster: int) -> float:
+        """v^2(chi) = nu^2 on one row, at every model."""
+        return float(self.noise) ** 2
+
+    def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
+        """Exact probability that a wrong model's loss is at most the own one's, (..., P).
+
+        The losses' difference is Gaussian with the expected gap as mean and standard deviation
+        nu ||chi_p - chi_q|| / sqrt(d n'). As for ``RegressionMixture``; own entry 0.
+        """
+        from scipy.special import ndtr
+
+        losses = self.expected_loss(models, cluster)
+        gap = losses - losses[..., cluster, None]
+        distance = np.linalg.norm(models - models[..., cluster, None, :], axis=-1)
+        deviation = self.noise * distance / math.sqrt(self.dimension * self.samples)
+        certain = np.where(gap > 0, 0.0, 1.0)
+        errors = np.where(deviation > 0, ndtr(-gap / np.where(deviation > 0, deviation, 1.0)), certain)
+        errors[..., cluster] = 0.0
+        return np.asarray(errors)
+
+    def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        """Losses of models (..., P, d) on the batches of clients (..., k): (..., k, P)."""
+        labels = self.labels[clients]
+        lead = np.broadcast_shapes(models.shape[:-2], clients.shape[:-1])
+        rows = self._mean_rows((*lead, clients.shape[-1], self.dimension), 1, generator)
+        result = np.zeros((*lead, clients.shape[-1], models.shape[-2]))
+        for cluster, optimum in enumerate(self.optima):
+            tilt = rows @ np.swapaxes(models - optimum, -1, -2)
+            expected = self.expected_loss(models, cluster)[..., None, :]
+            result = np.where((labels == cluster)[..., None], expected + tilt, result)
+        return result
+
+    def gradients(
+        self, points: np.ndarray, clients: np.ndarray, generator: np.random.Generator
+    ) -> np.ndarray:
+        """Gradients at the clients' own points (..., k, d): (..., k, d)."""
+        slope = self._slope(points - self.optima[self.labels[clients]])
+        return np.asarray(slope + self._mean_rows(points.shape, 1, generator))
+
+    def gradient_sums(
+        self,
+        models: np.ndarray,
+        clients: np.ndarray,
+        assignments: np.ndarray,
+        generator: np.random.Generator,
+    ) -> np.ndarray:
+        """Sum of the gradients of each cluster's participants at its model: (..., P, d)."""
+        labels = self.labels[clients]
+        sums = np.zeros(models.shape)
+        sizes = np.zeros(models.shape[:-1])
+        for cluster, optimum in enumerate(self.optima):
+            for model in range(models.shape[-2]):
+                count = ((assignments == model) & (labels == cluster)).sum(axis=-1)
+                sums[..., model, :] += count[..., None] * self._slope(models[..., model, :] - optimum)
+                sizes[..., model] += count
+        noise = sizes[..., None] * self._mean_rows(models.shape, sizes[..., None], generator)
+        return np.asarray(sums + noise)
+
+    def _slope(self, offset: np.ndarray) -> np.ndarray:
+        """Gradient of psi."""
+        bend = (1 - self.strong_convexity) * self.width * np.tanh(offset / self.width)
+        return np.asarray(offset - bend)
+
+    def _mean_rows(
+        self, shape: tuple[int, ...], batches: np.ndarray | int, generator: np.random.Generator
+    ) -> np.ndarray:
+        """Mean of y over batches * n' rows; zero where there are none."""
+        if self.data == "population":
+            return np.zeros(shape)
+        count = np.asarray(batches) * float(self.samples) * self.dimension
+        scale = np.where(count > 0, self.noise / np.sqrt(np.where(count > 0, count, 1.0)), 0.0)
+        return np.asarray(scale * generator.standard_normal(shape))

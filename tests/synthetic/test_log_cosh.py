@@ -1,0 +1,110 @@
+"""The log-cosh mixture against differences, quadrature and its own direct reading."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate, optimize
+
+from algorithms import CFLMGD, run, sum_gradients
+from synthetic import LogCoshMixture, from_settings
+
+
+def task_of(**changes: object) -> LogCoshMixture:
+    base = LogCoshMixture.random(clusters=2, clients=6, dimension=3, condition_number=8.0, width=0.3, seed=1)
+    return dataclasses.replace(base, **changes)
+
+
+@given(scale=st.floats(1e-3, 1e3), seed=st.integers(0, 100))
+def test_gradient_is_the_derivative_of_the_loss(scale: float, seed: int) -> None:
+    task = task_of()
+    point = task.optima[0] + scale * np.random.default_rng(seed).standard_normal(3)
+    step = 1e-5 * scale
+    numeric = [
+        (task.expected_loss(point + step * axis, 0) - task.expected_loss(point - step * axis, 0)) / (2 * step)
+        for axis in np.eye(3)
+    ]
+    np.testing.assert_allclose(task.expected_gradient(point, 0), numeric, rtol=1e-4, atol=1e-6 * scale)
+
+
+def test_curvature_runs_from_mu_to_L() -> None:  # noqa: N802 - L is the field's symbol
+    task = task_of()
+    offsets = np.concatenate([np.linspace(-5, 5, 2001), [1e-9]])
+    points = task.optima[0] + offsets[:, None] * np.eye(3)[0]
+    slopes = task.expected_gradient(points, 0)[:-1, 0]
+    curvature = np.diff(slopes) / np.diff(offsets[:-1])
+    assert curvature.min() >= task.strong_convexity - 1e-9
+    assert curvature.max() <= task.smoothness + 1e-9
+    assert curvature.min() == pytest.approx(1 / 8, rel=1e-3)
+    assert curvature.max() == pytest.approx(1.0, rel=1e-3)
+
+
+def test_loss_is_the_integral_of_the_slope() -> None:
+    task = task_of()
+    for end in (0.1, 1.0, 30.0):
+        direction = np.eye(3)[1]
+        value, _ = integrate.quad(
+            lambda t, direction=direction: float(
+                task.expected_gradient(task.optima[1] + t * direction, 1)[1]
+            ),
+            0,
+            end,
+            limit=200,
+        )
+        assert task.expected_loss(task.optima[1] + end * direction, 1) == pytest.approx(value, rel=1e-7)
+
+
+def test_pooled_optimum_minimises_the_mean() -> None:
+    task = LogCoshMixture.random(clusters=3, clients=9, dimension=2, proportions=(5, 3, 1), width=0.5, seed=3)
+
+    def mean(point: np.ndarray) -> float:
+        return float(sum(share * task.expected_loss(point, p) for p, share in enumerate(task.proportions)))
+
+    found = optimize.minimize(mean, np.zeros(2), method="BFGS", options={"gtol": 1e-9})
+    np.testing.assert_allclose(task.pooled_optimum, found.x, atol=1e-6)
+
+
+def test_drawn_rows_have_the_stated_moments() -> None:
+    """f(chi; y) row by row, from its definition, beside what the task draws."""
+    task = task_of(samples=4, noise=1.5)
+    rng = np.random.default_rng(0)
+    models = task.optima + 0.2 * rng.standard_normal(task.optima.shape)
+    clients = np.zeros(40_000, dtype=int)
+    rows = rng.standard_normal((40_000, 4, 3)) * 1.5 / np.sqrt(3)
+    offsets = models - task.optima[0]
+    direct = np.array([task.expected_loss(model, 0) for model in models]) + rows.mean(axis=1) @ offsets.T
+    drawn = task.losses(models, clients, rng)
+    error = 6 / np.sqrt(40_000)
+    np.testing.assert_allclose(
+        drawn.mean(axis=0), direct.mean(axis=0), atol=error * direct.std(axis=0).max() * 2
+    )
+    np.testing.assert_allclose(np.cov(drawn.T), np.cov(direct.T), rtol=0.08, atol=1e-6)
+    assert task.loss_variance(models[0], 0) / 4 == pytest.approx(direct[:, 0].var(), rel=0.05)
+    gradients = task.gradients(np.broadcast_to(models[0], (40_000, 3)), clients, rng)
+    assert gradients.var(axis=0).sum() * 4 == pytest.approx(task.gradient_variance(models[0], 0), rel=0.05)
+    wrong = float((direct[:, 0] >= direct[:, 1]).mean())
+    exact = float(task.misclassification_probability(models, 0)[1])
+    assert wrong == pytest.approx(exact, abs=6 * np.sqrt(max(exact, 1e-4) / 40_000))
+
+
+def test_pooled_sums_have_the_law_of_added_gradients() -> None:
+    task = task_of(samples=3)
+    rng = np.random.default_rng(4)
+    models = np.broadcast_to(task.optima[::-1] * 0.3, (20_000, 2, 3))
+    clients = np.arange(6)
+    assignments = np.broadcast_to(np.array([0, 0, 1, 1, 1, 0]), (20_000, 6))
+    pooled = task.gradient_sums(models, clients, assignments, rng)
+    added = sum_gradients(task, models, clients, assignments, rng)
+    np.testing.assert_allclose(pooled.mean(axis=0), added.mean(axis=0), atol=0.03)
+    np.testing.assert_allclose(pooled.var(axis=0), added.var(axis=0), rtol=0.08)
+
+
+def test_runs_converge_to_the_optima_and_round_trip() -> None:
+    task = task_of(data="population")
+    algorithm = CFLMGD(step_size=1.0, momentum=0.4)
+    trace = run(algorithm, task, rounds=600)
+    assert np.asarray(trace.errors)[-1].max() < 1e-12
+    again = run(algorithm, from_settings(task.settings), rounds=600)
+    assert np.array_equal(again.models, trace.models)
