@@ -7,7 +7,6 @@ from theory.verdict import Kind
 
 TRUE_CLAIMS = {
     # trials that keep the whole below a few minutes while the check still does all that it does
-    "cfl-mgd/equations-4-7": 5,
     "cfl-mgd/assumption-1": 8,
     "cfl-mgd/assumption-2": 8,
     "cfl-mgd/assumption-3-ball": 5,

@@ -8,8 +8,6 @@ import theory
 from theory.verdict import Kind
 
 EXPECTED = {
-    "cfl-mgd/equations-4-7": Kind.CONSISTENT,
-    "cfl-mgd/equation-5-empty": Kind.ILL_POSED,
     "cfl-mgd/algorithm-line-8": Kind.VIOLATED,
     "cfl-mgd/algorithm-line-20": Kind.VIOLATED,
     "cfl-mgd/assumption-1": Kind.CONSISTENT,

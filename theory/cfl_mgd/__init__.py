@@ -3,8 +3,10 @@
 import importlib
 
 STATEMENTS = (
-    "equations_4_7",
-    "equation_5_empty",
+    "equations_1_2",
+    "equations_3_4_7",
+    "equations_5_6",
+    "equations_8_9_10",
     "algorithm_line_8",
     "algorithm_line_20",
     "assumptions_1_2",
@@ -12,6 +14,9 @@ STATEMENTS = (
     "assumption_3_ball",
     "assumption_4",
     "assumption_5",
+    "model_averaging_chain",
+    "model_averaging_bound",
+    "model_averaging_rate",
     "lemma_1",
     "lemma_2",
     "per_step_contraction",
@@ -26,6 +31,7 @@ STATEMENTS = (
     "lemma_1_cantelli",
     "lemma_1_exact",
     "lemma_h",
+    "theorem_a",
     "theorem_b",
     "corollary_b1",
     "theorem_c",

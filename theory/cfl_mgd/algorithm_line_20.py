@@ -45,7 +45,7 @@ def sentence(instance: Instance, measured: Number, allowed: Number) -> str:
 
 
 @register("cfl-mgd/algorithm-line-20", label="Algorithm 1, line 20", kind="upper",
-          replay=replay_with(evaluate), repaired_by="cfl-mgd/equations-4-7")  # fmt: skip
+          replay=replay_with(evaluate), repaired_by="cfl-mgd/equation-4")  # fmt: skip
 def algorithm_line_20(context: Context) -> Finding:
     """LocalUpdate in the printed order of its two lines does not raise the error.
 
