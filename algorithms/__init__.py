@@ -5,6 +5,7 @@ The theory is checked on these classes, and the same classes train networks.
 
 from typing import Any
 
+from algorithms.cfl import CFL
 from algorithms.cfl_mgd import CFLMGD
 from algorithms.fedavg import FedAvg
 from algorithms.fedbcd import FedBCD
@@ -20,12 +21,13 @@ from algorithms.trace import Trace
 from algorithms.validation import InvalidArgument
 
 ALGORITHMS: dict[str, type[Algorithm[Any]]] = {
-    algorithm.name: algorithm for algorithm in (CFLMGD, IFCA, FedAvg, FedProx, FedBCD, Local, PerFedAvg)
+    algorithm.name: algorithm for algorithm in (CFLMGD, IFCA, FedAvg, FedProx, FedBCD, Local, PerFedAvg, CFL)
 }
 """Command-line names of the algorithms."""
 
 __all__ = [
     "ALGORITHMS",
+    "CFL",
     "CFLMGD",
     "IFCA",
     "Algorithm",

@@ -4,7 +4,7 @@ import itertools
 
 from hypothesis import strategies as st
 
-from algorithms import CFLMGD, IFCA, FedAvg, FedBCD, FedProx, Local, PerFedAvg
+from algorithms import CFL, CFLMGD, IFCA, FedAvg, FedBCD, FedProx, Local, PerFedAvg
 
 ORDERS = ("momentum-first", "as-printed")
 
@@ -48,6 +48,14 @@ COMBINATIONS = [
     (PerFedAvg, {"local_steps": 2}),
     (PerFedAvg, {"gradient": "second-order", "inner_step_size": 0.3, "local_steps": 2}),
 ]
+
+PARTITIONING = [
+    (CFL, {"warm_up": 1}),
+    (CFL, {"warm_up": 2, "mean_threshold": 0.5, "client_threshold": 0.6, "linkage": "complete"}),
+]
+"""Those whose server keeps a partition of the clients: models have one row a client."""
+
+EVERY = COMBINATIONS + PARTITIONING
 
 
 def describe(combination):

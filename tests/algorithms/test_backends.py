@@ -5,7 +5,7 @@ import array_api_strict
 import numpy as np
 import pytest
 from array_api_compat import array_namespace
-from option_combinations import COMBINATIONS, describe
+from option_combinations import EVERY, describe
 
 from algorithms import InvalidArgument, Randomness, run
 from algorithms.arrays import argmin_smallest_index, one_hot, replace_rows, rows, sums_by_cluster, to_numpy
@@ -20,7 +20,7 @@ TASK = RegressionMixture.random(
 @LIBRARIES
 @pytest.mark.parametrize("participation", [1.0, 0.4])
 @pytest.mark.parametrize("replicates", [None, 3])
-@pytest.mark.parametrize("combination", COMBINATIONS, ids=describe)
+@pytest.mark.parametrize("combination", EVERY, ids=describe)
 def test_every_library_gives_the_numbers_of_numpy(combination, replicates, participation, library):
     kind, options = combination
     algorithm = kind(step_size=0.8, participation=participation, **options)
@@ -34,7 +34,7 @@ def test_every_library_gives_the_numbers_of_numpy(combination, replicates, parti
 
 
 @LIBRARIES
-@pytest.mark.parametrize("combination", COMBINATIONS, ids=describe)
+@pytest.mark.parametrize("combination", EVERY, ids=describe)
 def test_a_round_stays_in_the_library(combination, library):
     kind, options = combination
     algorithm = kind(step_size=0.8, **options)
@@ -59,7 +59,7 @@ def test_ties_go_to_the_smallest_index_in_every_library(library):
 @LIBRARIES
 def test_starting_models_may_come_from_the_library(library):
     start = np.random.default_rng(0).standard_normal((3, 4))
-    algorithm = COMBINATIONS[0][0](step_size=0.5, momentum=0.5)
+    algorithm = EVERY[0][0](step_size=0.5, momentum=0.5)
     task = OnArrays(TASK, library)
     found = run(algorithm, task, rounds=2, replicates=2, initial=library.asarray(start))
     expected = run(algorithm, TASK, rounds=2, replicates=2, initial=start)

@@ -4,7 +4,18 @@ import dataclasses
 
 import pytest
 
-from algorithms import ALGORITHMS, CFLMGD, IFCA, FedAvg, FedBCD, FedProx, InvalidArgument, Local, PerFedAvg
+from algorithms import (
+    ALGORITHMS,
+    CFL,
+    CFLMGD,
+    IFCA,
+    FedAvg,
+    FedBCD,
+    FedProx,
+    InvalidArgument,
+    Local,
+    PerFedAvg,
+)
 from synthetic import QuadraticMixture
 
 EVERYWHERE = [
@@ -43,6 +54,10 @@ META = [
     *(("inner_step_size", value, "greater than 0", "local descent") for value in (0, -1.0, "c")),
     ("gradient", "hf", "'first-order', 'second-order'", "'second-order' is exact"),
 ]
+RECURSION = [
+    *(("warm_up", value, "an integer, at least 0", "20 rounds") for value in (-1, 2.5)),
+    ("linkage", "ward", "'single', 'complete'", "'single' is exact"),
+]
 VALID = {
     CFLMGD: {"step_size": 0.5, "momentum": 0.5},
     IFCA: {"step_size": 0.5},
@@ -51,6 +66,7 @@ VALID = {
     FedProx: {"step_size": 0.5},
     FedBCD: {"step_size": 0.5},
     PerFedAvg: {"step_size": 0.5},
+    CFL: {"step_size": 0.5},
 }
 CASES = [
     *((kind, *case) for kind in VALID for case in EVERYWHERE + LOCAL_STEPS),
@@ -59,6 +75,7 @@ CASES = [
     *((kind, *case) for kind in (FedProx, FedBCD) for case in PROXIMAL),
     *((FedBCD, *case) for case in BLOCKS),
     *((PerFedAvg, *case) for case in META),
+    *((CFL, *case) for case in RECURSION),
 ]
 
 
@@ -102,6 +119,13 @@ def test_a_parameter_of_the_other_averaging_is_refused(kind, parameters, argumen
 def test_the_separate_variants_pull_is_a_fraction_and_has_no_penalty(value):
     assert "below 1" in refusal(FedBCD, variant="separate", pull=value).rule
     assert refusal(FedBCD, variant="separate", proximal=0.1).argument == "proximal"
+
+
+def test_thresholds_come_together_and_in_order():
+    assert refusal(CFL, mean_threshold=0.4).argument == "client_threshold"
+    assert refusal(CFL, client_threshold=1.6).argument == "mean_threshold"
+    assert "at least 0.4" in refusal(CFL, mean_threshold=0.4, client_threshold=0.3).rule
+    assert "greater than 0" in refusal(CFL, mean_threshold=0.0, client_threshold=0.3).rule
 
 
 @pytest.mark.parametrize("kind", [CFLMGD, IFCA])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from option_combinations import COMBINATIONS, describe
+from option_combinations import EVERY, describe
 from scipy import stats
 
 from algorithms import (
@@ -27,7 +27,7 @@ from algorithms.participation import draw_participants
 from synthetic import OnArrays, QuadraticMixture, RegressionMixture, strategies
 
 NOISY = RegressionMixture.random(clusters=2, clients=7, dimension=3, noise=1.0, samples=5, separation=1.0)
-ALL = pytest.mark.parametrize("combination", COMBINATIONS, ids=describe)
+ALL = pytest.mark.parametrize("combination", EVERY, ids=describe)
 
 
 @ALL
@@ -56,7 +56,7 @@ def test_replicates_are_separate_runs(combination):
     algorithm = kind(step_size=0.5, **options)
     together = run(algorithm, task, rounds=6, replicates=3)
     for replicate in range(3):
-        start = together.models[0, replicate]
+        start = together.models[0, replicate, : algorithm.model_count(task)]
         alone = run(algorithm, task, rounds=6, initial=start)
         np.testing.assert_allclose(alone.models, together.models[:, replicate], rtol=0, atol=1e-13)
         np.testing.assert_array_equal(alone.assignments, together.assignments[:, replicate])
@@ -117,7 +117,7 @@ def test_shapes_are_those_of_the_contract(combination, replicates):
     kind, options = combination
     algorithm = kind(step_size=0.5, **options)
     trace = run(algorithm, NOISY, rounds=2, replicates=replicates)
-    count = algorithm.model_count(NOISY)
+    count = NOISY.clients if algorithm.target == "clients" else algorithm.model_count(NOISY)
     lead = () if replicates is None else (replicates,)
     assert trace.models.shape == (3, *lead, count, 3)
     assert trace.assignments.shape == (2, *lead, 7)
@@ -150,7 +150,7 @@ def test_errors_are_distances_to_what_each_algorithm_aims_at():
 
 
 def test_the_state_before_a_round_is_left_as_it_was():
-    for kind, options in COMBINATIONS:
+    for kind, options in EVERY:
         algorithm = kind(step_size=0.5, participation=0.6, **options)
         randomness = Randomness.from_seed(0)
         models = NOISY.initial_models(algorithm.model_count(NOISY), (2,), randomness.initialisation)

@@ -1,0 +1,217 @@
+"""CFL, clustered federated learning by recursive bipartition (Sattler et al., 2020)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from algorithms.aggregation import average_by_cluster, check_finite, local_proximal_descent
+from algorithms.arrays import Array, like, replace_rows, rows, to_numpy
+from algorithms.bipartition import bipartition, cosine_similarities
+from algorithms.ifca import check_descent
+from algorithms.participation import check_participation, draw_participants
+from algorithms.protocol import Algorithm, State, Task
+from algorithms.randomness import Randomness
+from algorithms.validation import InvalidArgument, check_choice, check_count, check_number
+
+STATIONARY = 0.1
+"""Largest ratio of mean update to largest update of a cluster that is ready to be split (SoFL, 2.2)."""
+
+
+@dataclass(frozen=True)
+class PartitionState(State):
+    """State of an algorithm whose server keeps a partition of the clients.
+
+    ``models`` holds every client's cluster's model, (..., m, d), and ``assignments`` the cluster of
+    every client, present or not, (..., m); it is never None.
+
+    Attributes
+    ----------
+    rounds
+        How many rounds led here, an integer ().
+    """
+
+    rounds: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class CFL(Algorithm[PartitionState]):
+    """FedAvg in every cluster; a cluster at rest whose clients still pull apart is cut in two.
+
+    A cluster of more than two participants is split when the norm of its mean update is below
+    ``mean_threshold`` while its largest update is above ``client_threshold``. The cut is chosen from
+    the cosines of the updates, and the round's averages are already those of the new clusters.
+
+    Parameters
+    ----------
+    step_size
+        Step size (eta), positive.
+    local_steps
+        Gradient steps of a client in a round.
+    mean_threshold, client_threshold
+        The paper's eps_1 and eps_2, in units of the models, eps_1 <= eps_2: both or neither. Where
+        None a cluster is split when its mean update is below a tenth of its largest.
+    linkage
+        ``"single"`` finds the cut of least largest similarity exactly; ``"complete"`` is that of the
+        public code.
+    warm_up
+        Rounds before the first split.
+    participation
+        Fraction of clients in a round, in (0, 1]. A cluster that its participants find ready asks
+        all its members in the same round, and is split if it still is ready; nobody is placed by
+        an update of another round, or by none.
+
+    Raises
+    ------
+    InvalidArgument
+        If a parameter is outside its range, or one threshold is given without the other; during a
+        run, if a client's model is not finite.
+
+    Notes
+    -----
+    Sattler, Mueller and Samek (2020), Algorithm 2, with equal weights and without the acceptance test
+    on the cut. The public code numbers split clients by their position in the cluster, right
+    for the first split only; here they keep their ids. A run starts from one model; ``models``
+    then has one row a client. A zero update has cosine 0 with every other.
+    """
+
+    name: ClassVar[str] = "cfl"
+    target: ClassVar[str] = "clients"
+
+    step_size: float
+    local_steps: int = 1
+    mean_threshold: float | None = None
+    client_threshold: float | None = None
+    linkage: str = "single"
+    warm_up: int = 20
+    participation: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Validate the parameters."""
+        check_descent(self.step_size, None, "model", self.local_steps)
+        check_choice("linkage", self.linkage, ("single", "complete"), remedy="'single' is exact")
+        check_count("warm_up", self.warm_up, at_least=0, remedy="the public code has 20 rounds")
+        check_participation(self.participation)
+        small, large = self.mean_threshold, self.client_threshold
+        if (small is None) != (large is None):
+            missing = "mean_threshold" if small is None else "client_threshold"
+            raise InvalidArgument(
+                missing, None, "must be given with the other threshold", "give both or neither"
+            )
+        if small is not None and large is not None:
+            check_number("mean_threshold", small, above=0, remedy="the public code has 0.4")
+            check_number(
+                "client_threshold", large, at_least=small, remedy="it may not be below mean_threshold"
+            )
+
+    def model_count(self, task: Task) -> int:
+        """Give 1: everybody starts from one model."""
+        return 1
+
+    def initialise(self, models: Array, task: Task) -> PartitionState:
+        """Start with all clients in one cluster, at the given model (..., 1, d)."""
+        return start_together(models, task)
+
+    def step(self, state: PartitionState, task: Task, randomness: Randomness) -> PartitionState:
+        """Carry out one round."""
+        models = state.models
+        clients = draw_participants(self.participation, task.clients, models, randomness.participation)
+        updates = self._descend(models, clients, task, randomness)
+        if int(state.rounds) < self.warm_up:
+            return average_in_clusters(state, clients, updates)
+        voters = rows(state.assignments[..., None], clients)[..., 0]  # type: ignore[index]
+        ready = self._ready_clusters(to_numpy(voters), to_numpy(updates))
+        if not ready:
+            return average_in_clusters(state, clients, updates)
+        everybody = like(np.arange(task.clients), models)
+        asked = updates
+        if clients.shape[-1] < task.clients:
+            asked = replace_rows(self._descend(models, everybody, task, randomness), clients, updates)
+        members = to_numpy(state.assignments).copy()
+        heard = np.zeros(members.shape, dtype=bool)
+        np.put_along_axis(heard, np.broadcast_to(to_numpy(clients), voters.shape), True, axis=-1)
+        for replicate, cluster in ready:
+            ids = np.flatnonzero(members[replicate] == cluster)
+            heard[replicate][ids] = True
+            self._split(members[replicate], ids, to_numpy(asked)[replicate])
+        state = replace(state, assignments=like(members, models))
+        return average_in_clusters(state, everybody, asked, like(heard, models))
+
+    def _descend(self, models: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
+        """Updates of clients (..., k) from their own clusters' models, (..., k, d)."""
+        received = rows(models, clients)
+        points = local_proximal_descent(
+            task,
+            received,
+            received,
+            clients,
+            randomness.gradient,
+            step_size=self.step_size,
+            proximal=0.0,
+            local_steps=self.local_steps,
+        )
+        check_finite(points, clients, self.step_size)
+        return points - received
+
+    def _ready_clusters(self, voters: np.ndarray, updates: np.ndarray) -> list[tuple[tuple[int, ...], int]]:
+        """Replicates and clusters whose participants ask for a split, from (..., k) and (..., k, d)."""
+        return [
+            (replicate, int(cluster))
+            for replicate in np.ndindex(voters.shape[:-1])
+            for cluster in np.unique(voters[replicate])
+            if self._ready(updates[replicate][voters[replicate] == cluster])
+        ]
+
+    def _split(self, members: np.ndarray, ids: np.ndarray, updates: np.ndarray) -> None:
+        """Cut the cluster of clients ``ids`` in ``members`` (m,), in place, if all of them ask for it."""
+        own = updates[ids]
+        if self._ready(own):
+            side = bipartition(cosine_similarities(own), self.linkage)
+            members[ids[side]] = members.max() + 1
+
+    def _ready(self, updates: np.ndarray) -> bool:
+        """Whether more than two clients' mean update is small while one of theirs is not."""
+        if len(updates) <= 2:
+            return False
+        mean = float(np.linalg.norm(updates.mean(axis=0)))
+        largest = float(np.linalg.norm(updates, axis=1).max())
+        if self.mean_threshold is None or self.client_threshold is None:
+            return mean < STATIONARY * largest
+        return mean < self.mean_threshold and largest > self.client_threshold
+
+
+def start_together(models: Array, task: Task) -> PartitionState:
+    """All clients in cluster 0 at one model (..., 1, d)."""
+    xp = array_namespace(models)
+    shape = (*models.shape[:-2], task.clients, models.shape[-1])
+    spread = xp.asarray(xp.broadcast_to(models, shape), copy=True)
+    everybody = like(np.arange(task.clients), models)
+    one_cluster = like(np.zeros(shape[:-1], dtype=np.int64), models)
+    return PartitionState(spread, everybody, one_cluster, like(np.asarray(0), models))
+
+
+def average_in_clusters(
+    state: PartitionState, clients: Array, updates: Array, heard: Array | None = None
+) -> PartitionState:
+    """Move every cluster's model by the mean of its participants' updates; without any it stays.
+
+    Parameters
+    ----------
+    state
+        With the models before the round and the clusters after it.
+    clients, updates
+        Clients (..., k) and their updates (..., k, d).
+    heard
+        Which of all clients count, booleans (..., m), where ``clients`` is everybody; all where None.
+    """
+    xp = array_namespace(state.models)
+    members = state.assignments
+    own = rows(members[..., None], clients)[..., 0]  # type: ignore[index]
+    if heard is not None:
+        own = xp.where(heard, own, -1)
+    clusters = int(xp.max(members)) + 1
+    means = average_by_cluster(updates, own, fallback=0 * state.models[..., :clusters, :])
+    return replace(state, models=state.models + rows(means, members), rounds=state.rounds + 1)
