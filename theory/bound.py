@@ -50,12 +50,14 @@ class Bound(ABC):
         """Compute the bound and what it is made of."""
 
     def best_parts(self, setting: Setting) -> Parts:
-        """Compute the bound at the smallest basin radius for which its hypotheses hold.
+        """Compute the bound at the basin radius that is best after T rounds.
 
-        The statement is true for every admissible radius, and everything in it grows with the
-        radius. Where no radius on a grid of 60 will do, the bound at the setting's own is given.
+        The statement is true for every admissible radius. Among those of a grid of 60 for which
+        the hypotheses hold, and whose failure probability is within 0.001 of the least, the one
+        with the smallest bound is taken. Where none will do, the bound at the setting's own radius
+        is given.
         """
-        return _at_smallest_radius(self, setting)
+        return _at_best_radius(self, setting)
 
     def draw_momentum(self, task: Mixture, generator: np.random.Generator) -> float:
         """Draw a momentum that the bound allows on a task: anything in [0, 0.97] by default."""
@@ -67,11 +69,15 @@ class Bound(ABC):
 
 
 @lru_cache(maxsize=64)
-def _at_smallest_radius(bound: Bound, setting: Setting) -> Parts:
+def _at_best_radius(bound: Bound, setting: Setting) -> Parts:
     """Search the radii once for each bound and setting: both are records without state."""
     limit = bound.largest_radius(setting.smoothness, setting.strong_convexity, setting.separation)
-    for radius in np.linspace(max(setting.start), limit, 62)[1:-1]:
-        parts = bound.parts(setting.with_radius(float(radius)))
-        if parts.applicable:
-            return parts
-    return bound.parts(setting)
+    radii = np.linspace(max(setting.start), limit, 62)[1:-1]
+    admissible = [
+        parts for radius in radii if (parts := bound.parts(setting.with_radius(float(radius)))).applicable
+    ]
+    if not admissible:
+        return bound.parts(setting)
+    least = min(parts.last_round_failure for parts in admissible)
+    likely = [parts for parts in admissible if parts.last_round_failure <= least + 1e-3]
+    return min(likely, key=lambda parts: float(parts.last_round.max()))

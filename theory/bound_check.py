@@ -77,7 +77,7 @@ def check_envelope(bound: Bound, experiment: Experiment) -> Finding | None:
 
 def check_variance(bound: Bound, experiment: Experiment) -> Finding | None:
     """Compare the variance with the exact second moments of Gaussian regression, at every round."""
-    task, algorithm = experiment.task, experiment.algorithm
+    task, algorithm = experiment.regression, experiment.algorithm
     parts = bound.parts(_setting(experiment))
     spectrum = task.covariances.eigenvalues[0]
     directions = 0.5 * task.basin_radius * np.eye(task.dimension)
@@ -107,7 +107,7 @@ def check_misclassification(
     The own model is displaced along the steepest direction, the other towards the own optimum
     along the flattest, which is the worst there is.
     """
-    task = experiment.task
+    task = experiment.regression
     steep, flat = np.eye(task.dimension)[[-1, 0]]
     optima = np.stack([np.zeros(task.dimension), task.separation * flat])
     pair = RegressionMixture(
@@ -178,7 +178,11 @@ def check_runs(
         done, failures = done + trials, failures + count
         allowed = max(allowed, parts.last_round_failure)
         tightest = int(np.argmin(ratios))
-        numbers = (float(ratios[tightest]), float(observed[tightest]), float(ratios[tightest] * observed[tightest]))
+        numbers = (
+            float(ratios[tightest]),
+            float(observed[tightest]),
+            float(ratios[tightest] * observed[tightest]),
+        )
         worst = numbers if worst is None else min(worst, numbers)
         notes.append(f"{experiment.name}: {ratios.min():.3g}-{ratios.max():.3g}")
         if interval.lower > parts.last_round_failure:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from algorithms import CFLMGD, InvalidArgument, Trace
-from synthetic import Mixture, RegressionMixture
+from synthetic import LogCoshMixture, Mixture, RegressionMixture
 from synthetic.misclassification import worst_case_error
 from synthetic.mixture import geometric_spectrum, make_labels
 
@@ -65,6 +65,11 @@ class Setting:
         """P."""
         return len(self.proportions)
 
+    @property
+    def quadratic(self) -> bool:
+        """Whether the clusters' expected losses are quadratic."""
+        return True
+
     def with_radius(self, radius: float) -> Setting:
         """Give the same setting with another basin radius and its misclassification probability."""
         pairwise = worst_case_error(
@@ -88,6 +93,47 @@ class Setting:
         return self.trace * residual + (self.smoothness * reach) ** 2
 
 
+@dataclass(frozen=True, kw_only=True)
+class AdditiveSetting(Setting):
+    """A setting whose gradient noise is the same everywhere: the log-cosh mixture.
+
+    Attributes
+    ----------
+    dimension
+        d: one row's loss at chi varies by noise^2 ||chi - chi*||^2 / d.
+    """
+
+    dimension: int
+
+    @property
+    def quadratic(self) -> bool:
+        """Not quadratic."""
+        return False
+
+    def with_radius(self, radius: float) -> Setting:
+        """Give the same setting with another radius; the losses' difference is Gaussian.
+
+        Its mean is at least (mu (Delta - B)^2 - L B^2) / 2, its deviation at most
+        nu (D + 2B) / sqrt(d n').
+        """
+        from scipy.special import ndtr
+
+        gap = self.strong_convexity * (self.separation - radius) ** 2 - self.smoothness * radius**2
+        deviation = self.noise * (self.diameter + 2 * radius) / math.sqrt(self.dimension * self.samples)
+        pairwise = float(ndtr(-gap / 2 / deviation)) if deviation > 0 else 0.0
+        return replace(self, radius=radius, misclassification=pairwise)
+
+    @property
+    def own_noise(self) -> tuple[float, float]:
+        """(nu^2, 0)."""
+        return self.noise**2, 0.0
+
+    @property
+    def intruder_noise(self) -> float:
+        """nu^2."""
+        return self.noise**2
+
+
 def largest_radius(task: Mixture) -> float:
     """End of the admissible basin radii, Delta / (1 + sqrt(kappa)), not included."""
     return task.separation / (1 + math.sqrt(task.condition_number))
@@ -101,7 +147,7 @@ def setting_of(
     Parameters
     ----------
     task
-        A Gaussian regression mixture with fresh data.
+        A Gaussian regression mixture or a log-cosh mixture, with fresh data.
     algorithm
         Option I at full participation, server momentum, division by m, and a step of at most 1/L.
     start
@@ -116,9 +162,12 @@ def setting_of(
     InvalidArgument
         If the repaired theorems do not speak of such a run.
     """
-    if not isinstance(task, RegressionMixture) or task.data != "fresh":
+    if not isinstance(task, RegressionMixture | LogCoshMixture) or task.data != "fresh":
         raise InvalidArgument(
-            "task", type(task).__name__, "must be a regression mixture with fresh data", "choose such a task"
+            "task",
+            type(task).__name__,
+            "must be a regression or log-cosh mixture with fresh data",
+            "choose such a task",
         )
     required = CFLMGD(step_size=algorithm.step_size, momentum=algorithm.momentum)
     if replace(algorithm, clusters=None) != required:
@@ -138,25 +187,26 @@ def setting_of(
         raise InvalidArgument(
             "radius", basin, f"must be in (0, {largest_radius(task):g})", "a larger basin contains ties"
         )
-    return Setting(
-        proportions=tuple(task.proportions.tolist()),
-        clients=task.clients,
-        samples=task.samples,
-        rounds=rounds,
-        smoothness=task.smoothness,
-        strong_convexity=task.strong_convexity,
-        separation=task.separation,
-        diameter=task.diameter,
-        noise=float(task.noise),
-        trace=float(task.covariances.eigenvalues.sum(axis=-1).max()),
-        step_size=float(algorithm.step_size),
-        momentum=float(algorithm.momentum),
-        radius=basin,
-        start=tuple(np.asarray(start, dtype=float).tolist()),
-        misclassification=worst_case_error(
-            task.smoothness, task.strong_convexity, task.separation, float(task.noise), basin, task.samples
-        ),
-    )
+    common: dict[str, Any] = {
+        "proportions": tuple(task.proportions.tolist()),
+        "clients": task.clients,
+        "samples": task.samples,
+        "rounds": rounds,
+        "smoothness": task.smoothness,
+        "strong_convexity": task.strong_convexity,
+        "separation": task.separation,
+        "diameter": task.diameter,
+        "noise": float(task.noise),
+        "step_size": float(algorithm.step_size),
+        "momentum": float(algorithm.momentum),
+        "radius": basin,
+        "start": tuple(np.asarray(start, dtype=float).tolist()),
+        "misclassification": 1.0,
+    }
+    if isinstance(task, LogCoshMixture):
+        return AdditiveSetting(**common, trace=1.0, dimension=task.dimension).with_radius(basin)
+    trace = float(task.covariances.eigenvalues.sum(axis=-1).max())
+    return Setting(**common, trace=trace).with_radius(basin)
 
 
 def setting_of_trace(task: Mixture, trace: Trace) -> Setting:
@@ -193,9 +243,22 @@ class Experiment:
     """
 
     name: str
-    task: RegressionMixture
+    task: RegressionMixture | LogCoshMixture
     algorithm: CFLMGD
     rounds: int
+
+    @property
+    def regression(self) -> RegressionMixture:
+        """The task, where it is a regression.
+
+        Raises
+        ------
+        InvalidArgument
+            If it is not.
+        """
+        if not isinstance(self.task, RegressionMixture):
+            raise InvalidArgument("task", type(self.task).__name__, "must be a regression mixture", "use one")
+        return self.task
 
     def initial(self, generator: np.random.Generator, replicates: int) -> np.ndarray:
         """Models at half the basin radius in random directions, (replicates, P, d)."""
@@ -257,4 +320,27 @@ def experiment(name: str, momentum: float | None) -> Experiment:
         task=task,
         algorithm=CFLMGD(step_size=1.0, momentum=beta),
         rounds=rounds,
+    )
+
+
+def log_cosh_experiment(momentum: float, samples: int) -> Experiment:
+    """Make the audit's setting S4: not quadratic, kappa = 10, P = 2, d = 30, m = 50, T = 60.
+
+    Parameters
+    ----------
+    momentum
+        beta.
+    samples
+        n': 20 000 in the audit, 10^6 for momentum 0.6.
+    """
+    optima = np.zeros((2, 30))
+    optima[:, 0] = (1.0, -1.0)
+    task = LogCoshMixture(
+        optima=optima, valley_curvature=0.1, width=0.02, noise=1.0, labels=make_labels(50, 2), samples=samples
+    )
+    return Experiment(
+        name=f"S4, n' = {samples:g}, momentum {momentum:.3g}",
+        task=task,
+        algorithm=CFLMGD(step_size=1.0, momentum=momentum),
+        rounds=60,
     )

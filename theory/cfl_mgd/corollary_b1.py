@@ -11,6 +11,7 @@ from algorithms import InvalidArgument, Trace
 from synthetic import Mixture
 from theory.bound import Bound, Parts
 from theory.bound_check import check_bound
+from theory.cfl_mgd.theorem_b import require_quadratic
 from theory.claim import Context, TraceBound, register
 from theory.settings import Setting, experiment, setting_of_trace, tuned_momentum
 from theory.verdict import Finding
@@ -47,8 +48,9 @@ class CorollaryB1(Bound):
         Raises
         ------
         InvalidArgument
-            If the step size is not 1/L or the momentum is not the tuned one.
+            If the losses are not quadratic, the step size is not 1/L or the momentum is not the tuned one.
         """
+        require_quadratic(setting)
         rate = self.rate(setting)
         if not math.isclose(setting.step_size * setting.smoothness, 1.0, rel_tol=1e-9):
             raise InvalidArgument("step_size", setting.step_size, "must be 1/L in Corollary B1", "set it so")

@@ -13,13 +13,15 @@ from synthetic import QuadraticMixture
 from theory.claim import Context, register
 from theory.counterexample import Instance, Number, confirm_equal, encode, replay_with, seek
 from theory.heavy_ball import propagators
-from theory.model_averaging import first_order_drift, round_map
+from theory.model_averaging import drift_constant, first_order_drift, round_map
 from theory.verdict import Finding, Kind
 
 
-def random_cluster(stream: np.random.Generator, condition_number: float = 20.0) -> QuadraticMixture:
-    """Draw one cluster of 2 to 6 clients, each with a Hessian and a centre of its own."""
-    clients, dimension = int(stream.integers(2, 7)), int(stream.integers(1, 5))
+def random_cluster(
+    stream: np.random.Generator, condition_number: float = 20.0, fewest: int = 1
+) -> QuadraticMixture:
+    """Draw one cluster of up to 6 clients, each with a Hessian and a centre of its own."""
+    clients, dimension = int(stream.integers(fewest, 7)), int(stream.integers(1, 5))
     rotations = np.linalg.qr(stream.standard_normal((clients, dimension, dimension)))[0]
     spectra = stream.uniform(1 / condition_number, 1, (clients, dimension))
     hessians = (rotations * spectra[:, None, :]) @ np.swapaxes(rotations, -1, -2)
@@ -108,6 +110,13 @@ def model_averaging_recursion(context: Context) -> Finding:
     )
 
 
+def pulls(task: QuadraticMixture, momentum: float, local_steps: int) -> float:
+    """Size of the drift if the clients' pulls did not cancel: what errors are measured against."""
+    each = np.einsum("nij,njk,nk->ni", task.hessians, task.hessians, task.optima[0] - task.centers)
+    scale = drift_constant(momentum, local_steps) / task.strong_convexity
+    return scale * float(np.linalg.norm(each, axis=-1).mean()) + 1e-300
+
+
 @register("cfl-mgd/model-averaging-drift", label="Option II, drift (ours)", kind="identity")
 def model_averaging_drift(context: Context) -> Finding:
     """Local steps move option II's limit away from the optimum, and momentum multiplies that drift.
@@ -127,31 +136,33 @@ def model_averaging_drift(context: Context) -> Finding:
         Ours (audit of CFL-MGD, section 4). Identity to first order.
 
     Checked
-        On random clusters the fixed point's distance divided by eta, at eta = 1e-4 and 5e-5: the
-        relative difference from the formula is below 0.02 and halves with eta.
+        On random clusters the fixed point's distance divided by eta, at eta = 1e-3 and 5e-4: the
+        difference from the formula is below 0.05 of the clients' pulls and halves with eta.
     """
     stream = context.generator("clusters")
     trials = context.number_of_trials(60)
     worst, slowest = 0.0, 0.0
     for _ in range(trials):
-        task = random_cluster(stream, condition_number=5.0)
+        task = random_cluster(stream, condition_number=5.0, fewest=2)
         momentum, local_steps = float(stream.uniform(0, 0.9)), int(stream.integers(2, 8))
         expected = first_order_drift(task.hessians, task.centers, momentum=momentum, local_steps=local_steps)
         errors = []
-        for step in (1e-4, 5e-5):
+        for step in (1e-3, 5e-4):
             one = round_map(
                 task.hessians, task.centers, step_size=step, momentum=momentum, local_steps=local_steps
             )
             drift = (one.fixed_point[: task.dimension] - task.optima[0]) / step
-            errors.append(float(np.linalg.norm(drift - expected) / np.linalg.norm(expected)))
-        worst, slowest = max(worst, errors[0]), max(slowest, errors[1] / errors[0])
-    failures = int(worst > 0.02 or slowest > 0.6)
+            errors.append(float(np.linalg.norm(drift - expected)) / pulls(task, momentum, local_steps))
+        worst = max(worst, errors[0])
+        if errors[0] > 1e-5:  # below, rounding error of the linear solve has its say
+            slowest = max(slowest, errors[1] / errors[0])
+    failures = int(worst > 0.05 or slowest > 0.6)
     return Finding(
         verdict=Kind.VIOLATED if failures else Kind.CONSISTENT,
-        reason=f"largest relative difference of drift / eta from the formula at eta = 1e-4 over {trials} clusters; "
-        f"halving eta leaves at most {slowest:.3f} of it",
+        reason=f"largest difference of drift / eta from the formula over {trials} clusters at eta = 1e-3, relative to "
+        f"the pulls; halving eta leaves at most {slowest:.3f} of it",
         measured=worst,
-        bound=0.02,
+        bound=0.05,
         trials=trials,
         failures=failures,
     )

@@ -18,6 +18,20 @@ from theory.statistics import binomial_quantile
 from theory.verdict import Finding
 
 
+def require_quadratic(setting: Setting) -> None:
+    """Refuse losses that are not quadratic.
+
+    Raises
+    ------
+    InvalidArgument
+        If they are not.
+    """
+    if not setting.quadratic:
+        raise InvalidArgument(
+            "task", "not quadratic", "must have quadratic expected losses", "use cfl-mgd/theorem-a"
+        )
+
+
 @dataclass(frozen=True)
 class TheoremB(Bound):
     """The bound of Theorem B; the methods are the quantities of its statement."""
@@ -59,7 +73,14 @@ class TheoremB(Bound):
         )
 
     def parts(self, setting: Setting) -> Parts:
-        """Compute the bound for every cluster."""
+        """Compute the bound for every cluster.
+
+        Raises
+        ------
+        InvalidArgument
+            If the expected losses are not quadratic.
+        """
+        require_quadratic(setting)
         _, leave, last = setting.failure
         clusters = setting.clusters
         columns = [

@@ -145,7 +145,7 @@ def bound_trace(task: Mixture, trace: Trace) -> TraceBound:
 
 
 def _parts(one: Experiment, initial: np.ndarray) -> Parts:
-    return theorem_c_parts(one.task, one.algorithm, initial, one.rounds)
+    return theorem_c_parts(one.regression, one.algorithm, initial, one.rounds)
 
 
 @register("cfl-mgd/theorem-c", label="Theorem C (ours)", kind="probability", bound_trace=bound_trace)

@@ -97,7 +97,7 @@ def theorem_c_prime_parts(
 
 
 def _parts(one: Experiment, initial: np.ndarray) -> Parts:
-    return theorem_c_prime_parts(one.task, one.algorithm, initial, one.rounds)
+    return theorem_c_prime_parts(one.regression, one.algorithm, initial, one.rounds)
 
 
 @register("cfl-mgd/theorem-c-prime", label="Theorem C' (ours)", kind="probability")
