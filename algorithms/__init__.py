@@ -10,6 +10,7 @@ from algorithms.cfl_mgd import CFLMGD
 from algorithms.fedavg import FedAvg
 from algorithms.fedbcd import FedBCD
 from algorithms.fedprox import FedProx
+from algorithms.gradient_loss import GradientLoss
 from algorithms.ifca import IFCA
 from algorithms.local import Local
 from algorithms.metrics import adjusted_rand_index, purity
@@ -21,7 +22,8 @@ from algorithms.trace import Trace
 from algorithms.validation import InvalidArgument
 
 ALGORITHMS: dict[str, type[Algorithm[Any]]] = {
-    algorithm.name: algorithm for algorithm in (CFLMGD, IFCA, FedAvg, FedProx, FedBCD, Local, PerFedAvg, CFL)
+    algorithm.name: algorithm
+    for algorithm in (CFLMGD, IFCA, FedAvg, FedProx, FedBCD, Local, PerFedAvg, CFL, GradientLoss)
 }
 """Command-line names of the algorithms."""
 
@@ -35,6 +37,7 @@ __all__ = [
     "FedAvg",
     "FedBCD",
     "FedProx",
+    "GradientLoss",
     "InvalidArgument",
     "Local",
     "OneBatchTask",

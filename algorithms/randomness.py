@@ -35,21 +35,22 @@ class Randomness:
 
     Attributes
     ----------
-    initialisation, participation, assignment, gradient
-        One generator each.
+    initialisation, participation, assignment, gradient, clustering
+        One generator each; the last is for a server that clusters at random.
     """
 
     initialisation: np.random.Generator
     participation: np.random.Generator
     assignment: np.random.Generator
     gradient: np.random.Generator
+    clustering: np.random.Generator
 
     @classmethod
     def from_seed(cls, seed: int, *axes: str | int) -> Randomness:
-        """Derive the four streams from a seed and further named axes."""
+        """Derive the streams from a seed and further named axes."""
         return cls(
             *(
                 generator(seed, *axes, purpose)
-                for purpose in ("initialisation", "participation", "assignment", "gradient")
+                for purpose in ("initialisation", "participation", "assignment", "gradient", "clustering")
             )
         )

@@ -86,7 +86,7 @@ def recorded_round() -> Recorder:
         state = ALGORITHM.step(state, TASK, Randomness.from_seed(0))
     recorder = Recorder(stream)
     substitute: Any = recorder
-    ALGORITHM.step(state, TASK, Randomness(stream, stream, substitute, substitute))
+    ALGORITHM.step(state, TASK, Randomness(stream, stream, substitute, substitute, stream))
     return recorder
 
 

@@ -55,6 +55,12 @@ class OnArrays:
         """The settings of the task itself."""
         return self.task.settings
 
+    @property
+    def samples(self) -> int | None:
+        """Rows of a batch, or None where the task has no such number."""
+        samples: int | None = getattr(self.task, "samples", None)
+        return samples
+
     def reference_optima(self, target: str) -> np.ndarray | None:
         """Minimisers that an algorithm aims at, in numpy."""
         return self.task.reference_optima(target)

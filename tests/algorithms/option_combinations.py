@@ -4,7 +4,7 @@ import itertools
 
 from hypothesis import strategies as st
 
-from algorithms import CFL, CFLMGD, IFCA, FedAvg, FedBCD, FedProx, Local, PerFedAvg
+from algorithms import CFL, CFLMGD, IFCA, FedAvg, FedBCD, FedProx, GradientLoss, Local, PerFedAvg
 
 ORDERS = ("momentum-first", "as-printed")
 
@@ -46,6 +46,11 @@ COMBINATIONS = [
     (FedBCD, {"variant": "separate", "local_steps": 2}),
     (FedBCD, {"variant": "separate", "pull": 0.7}),
     (PerFedAvg, {"local_steps": 2}),
+    *(
+        (GradientLoss, {"similarity": similarity, "sign": sign, "weight": 0.5})
+        for similarity in ("cosine", "euclidean")
+        for sign in ("descent", "as-printed")
+    ),
     (PerFedAvg, {"gradient": "second-order", "inner_step_size": 0.3, "local_steps": 2}),
 ]
 
@@ -55,7 +60,14 @@ PARTITIONING = [
 ]
 """Those whose server keeps a partition of the clients: models have one row a client."""
 
-EVERY = COMBINATIONS + PARTITIONING
+DRAWING = [
+    (GradientLoss, {"empty_cluster": "when-empty"}),
+    (GradientLoss, {"empty_cluster": "always", "weight": 1.0}),
+]
+"""Those whose server draws lots at full participation: symmetric in law alone."""
+
+UNDRAWN = COMBINATIONS + PARTITIONING
+EVERY = UNDRAWN + DRAWING
 
 
 def describe(combination):
@@ -67,7 +79,7 @@ def describe(combination):
 @st.composite
 def drawn_algorithms(draw, clients):
     """Any algorithm with any parameters, for a task with this many clients."""
-    kind = draw(st.sampled_from([FedAvg, Local, IFCA, CFLMGD, FedProx, FedBCD, PerFedAvg]))
+    kind = draw(st.sampled_from([FedAvg, Local, IFCA, CFLMGD, FedProx, FedBCD, PerFedAvg, GradientLoss]))
     parameters = {
         "step_size": draw(st.floats(0.01, 1)),
         "participation": draw(st.sampled_from([1.0, 0.6, 0.3])),
@@ -75,8 +87,14 @@ def drawn_algorithms(draw, clients):
     averaging = draw(st.sampled_from(["gradient", "model"])) if kind in (IFCA, CFLMGD) else "model"
     if averaging == "model":
         parameters["local_steps"] = draw(st.integers(1, 3))
+    if kind is GradientLoss:
+        del parameters["local_steps"]
+        parameters["weight"] = draw(st.floats(0, 1))
+        parameters["similarity"] = draw(st.sampled_from(["cosine", "euclidean"]))
+        parameters["sign"] = draw(st.sampled_from(["descent", "as-printed"]))
     if kind in (IFCA, CFLMGD):
         parameters["averaging"] = averaging
+    if kind in (IFCA, CFLMGD, GradientLoss):
         parameters["clusters"] = draw(st.none() | st.integers(1, min(3, clients)))
     if kind is CFLMGD:
         parameters["momentum"] = draw(st.floats(0, 0.95))

@@ -6,7 +6,7 @@ every round is a loop over clients. ``discrepancy`` measures how far a run is fr
 
 import numpy as np
 
-from algorithms import CFLMGD, IFCA, FedBCD, FedProx, Local, PerFedAvg, run
+from algorithms import CFLMGD, IFCA, FedBCD, FedProx, GradientLoss, Local, PerFedAvg, run
 
 NEAR_TIE = 1e-9
 
@@ -203,7 +203,44 @@ class Meta:
         return [sum(ends) / len(ends)]
 
 
-SERVERS = {FedProx: Proximal, FedBCD: BlockCoordinate, PerFedAvg: Meta}
+class GradientsAndLosses:
+    """GL-CFL without pinning: (2)-(7), with S = 0 in the first round and where a vector is zero."""
+
+    def __init__(self, algorithm, task, models):
+        self.moves = None
+
+    def choose(self, algorithm, task, models, client, recorded):
+        scores = []
+        for k, model in enumerate(models):
+            similarity = 0.0
+            if self.moves is not None:
+                g, d = gradient(task, client, model), self.moves[k]
+                if algorithm.similarity == "euclidean":
+                    other = -d / algorithm.step_size if algorithm.sign == "descent" else d
+                    similarity = -np.linalg.norm(g - other)
+                elif g.any() and d.any():
+                    similarity = g @ d / (np.linalg.norm(g) * np.linalg.norm(d))
+                    similarity = -similarity if algorithm.sign == "descent" else similarity
+            scores.append(algorithm.weight * similarity - (1 - algorithm.weight) * loss(task, client, model))
+        best = scores.index(max(scores))
+        # a move at rounding level has no direction: its cosine, and so the vote, is anything
+        rough = [0.0 if self.moves is None else np.finfo(float).eps * np.abs(m).max() for m in models]
+        lost = self.moves is not None and any(
+            0 < np.abs(d).max() < 1e4 * r for d, r in zip(self.moves, rough, strict=True)
+        )
+        near = scores[best] - scores[recorded] <= NEAR_TIE * (1 + abs(scores[best]))
+        return recorded if lost or near else best
+
+    def round(self, algorithm, task, models, choices):
+        moved = []
+        for p, model in enumerate(models):
+            ends = [model - algorithm.step_size * gradient(task, i, model) for i in members(choices, p)]
+            moved.append(sum(ends) / len(ends) if ends else model)
+        self.moves = [new - old for new, old in zip(moved, models, strict=True)]
+        return moved
+
+
+SERVERS = {GradientLoss: GradientsAndLosses, FedProx: Proximal, FedBCD: BlockCoordinate, PerFedAvg: Meta}
 
 
 def server_of(algorithm, task, models):
@@ -231,6 +268,8 @@ def replay(algorithm, task, initial, recorded):
                 choices[i] = 0
             elif isinstance(algorithm, Local):
                 choices[i] = i
+            elif isinstance(algorithm, GradientLoss):
+                choices[i] = server.choose(algorithm, task, models, i, record[i])
             else:
                 choices[i] = choose(task, i, models, record[i])
         models = server.round(algorithm, task, models, choices)

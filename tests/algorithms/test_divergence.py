@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from algorithms import CFL, FedBCD, FedProx, InvalidArgument, PerFedAvg, run
+from algorithms import CFL, FedBCD, FedProx, GradientLoss, InvalidArgument, PerFedAvg, run
 from synthetic import QuadraticMixture
 
 TASK = QuadraticMixture.random(clusters=2, clients=6, dimension=2, spread=0.5, seed=1)
@@ -16,12 +16,16 @@ class Broken(QuadraticMixture):
         answered = super().gradients(points, clients, generator)
         return np.where((clients == 4)[..., None], np.nan, answered)
 
+    def losses_and_gradients(self, models, clients, generator):
+        losses, gradients = super().losses_and_gradients(models, clients, generator)
+        return losses, np.where((clients == 4)[..., None, None], np.nan, gradients)
+
 
 BROKEN = Broken(hessians=TASK.hessians, centers=TASK.centers, labels=TASK.labels)
 
 
 @pytest.mark.parametrize("replicates", [None, 2])
-@pytest.mark.parametrize("kind", [FedProx, FedBCD, PerFedAvg, CFL])
+@pytest.mark.parametrize("kind", [FedProx, FedBCD, PerFedAvg, CFL, GradientLoss])
 def test_a_client_that_is_not_finite_is_named(kind, replicates):
     with pytest.raises(InvalidArgument, match=r"step_size = 0.5: .*that of client 4 is not; lower it"):
         run(kind(step_size=0.5), BROKEN, rounds=2, replicates=replicates)

@@ -12,6 +12,7 @@ from algorithms import (
     FedAvg,
     FedBCD,
     FedProx,
+    GradientLoss,
     InvalidArgument,
     Local,
     PerFedAvg,
@@ -58,6 +59,13 @@ RECURSION = [
     *(("warm_up", value, "an integer, at least 0", "20 rounds") for value in (-1, 2.5)),
     ("linkage", "ward", "'single', 'complete'", "'single' is exact"),
 ]
+SCORES = [
+    *(("weight", value, "at least 0 and at most 1", "0.1 to 0.5") for value in (-0.1, 1.1, float("nan"))),
+    ("similarity", "dot", "'cosine', 'euclidean'", "use 'cosine'"),
+    ("sign", "+", "'descent', 'as-printed'", "use 'descent'"),
+    ("loss_reduction", "max", "'mean', 'sum'", "use 'mean'"),
+    ("empty_cluster", "coast", "'never', 'when-empty', 'always'", "use 'never'"),
+]
 VALID = {
     CFLMGD: {"step_size": 0.5, "momentum": 0.5},
     IFCA: {"step_size": 0.5},
@@ -67,15 +75,18 @@ VALID = {
     FedBCD: {"step_size": 0.5},
     PerFedAvg: {"step_size": 0.5},
     CFL: {"step_size": 0.5},
+    GradientLoss: {"step_size": 0.5},
 }
 CASES = [
-    *((kind, *case) for kind in VALID for case in EVERYWHERE + LOCAL_STEPS),
+    *((kind, *case) for kind in VALID for case in EVERYWHERE),
+    *((kind, *case) for kind in VALID if kind is not GradientLoss for case in LOCAL_STEPS),
     *((kind, *case) for kind in (CFLMGD, IFCA) for case in CLUSTERS + AVERAGING),
     *((CFLMGD, *case) for case in MOMENTUM),
     *((kind, *case) for kind in (FedProx, FedBCD) for case in PROXIMAL),
     *((FedBCD, *case) for case in BLOCKS),
     *((PerFedAvg, *case) for case in META),
     *((CFL, *case) for case in RECURSION),
+    *((GradientLoss, *case) for case in SCORES + CLUSTERS),
 ]
 
 
@@ -128,7 +139,7 @@ def test_thresholds_come_together_and_in_order():
     assert "greater than 0" in refusal(CFL, mean_threshold=0.0, client_threshold=0.3).rule
 
 
-@pytest.mark.parametrize("kind", [CFLMGD, IFCA])
+@pytest.mark.parametrize("kind", [CFLMGD, IFCA, GradientLoss])
 def test_more_models_than_clients_are_refused(kind):
     task = QuadraticMixture.random(clusters=2, clients=3, dimension=1)
     with pytest.raises(InvalidArgument, match=r"clusters = 4: must be at most the number of clients \(3\)"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from option_combinations import EVERY, describe
+from option_combinations import EVERY, UNDRAWN, describe
 from scipy import stats
 
 from algorithms import (
@@ -48,7 +48,7 @@ def test_longer_runs_begin_like_shorter_ones(combination):
     assert short.models.tobytes() == long.models[:3].tobytes()
 
 
-@ALL
+@pytest.mark.parametrize("combination", UNDRAWN, ids=describe)
 def test_replicates_are_separate_runs(combination):
     """On a task without noise, replicate r is the single run from replicate r's start."""
     kind, options = combination

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from option_combinations import EVERY, describe
+from option_combinations import UNDRAWN, describe
 
-from algorithms import Local, run
+from algorithms import GradientLoss, Local, run
 from synthetic import QuadraticMixture
 
-ALL = pytest.mark.parametrize("combination", EVERY, ids=describe)
+ALL = pytest.mark.parametrize("combination", UNDRAWN, ids=describe)
 TASK = QuadraticMixture.random(
     clusters=3, clients=9, dimension=3, condition_number=4, spread=0.6, separation=1.5, seed=2
 )
@@ -80,6 +80,8 @@ def test_rotations_and_translations_move_the_run_along(combination):
 def test_the_unit_of_the_loss_goes_into_the_step_size(combination):
     algorithm, start, trace = make(combination)
     scaled = QuadraticMixture(hessians=4 * TASK.hessians, centers=TASK.centers, labels=TASK.labels)
+    if isinstance(algorithm, GradientLoss):
+        return  # its score adds a loss to a cosine: the unit of the loss changes the votes
     slower = replace(algorithm, step_size=algorithm.step_size / 4)
     if getattr(algorithm, "proximal", None) is not None:
         slower = replace(slower, proximal=4 * algorithm.proximal)  # a curvature, as the Hessians

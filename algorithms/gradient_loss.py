@@ -1,0 +1,232 @@
+"""GL-CFL: clients choose their cluster by loss and by the direction of the gradient together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from algorithms.aggregation import average_by_cluster, check_finite, cluster_sizes
+from algorithms.arrays import Array, argmin_smallest_index, like, replace_rows, rows
+from algorithms.ifca import check_descent
+from algorithms.participation import check_participation, draw_participants
+from algorithms.protocol import Algorithm, OneBatchTask, State, Task, resolve_clusters
+from algorithms.randomness import Randomness
+from algorithms.validation import InvalidArgument, check_choice, check_number
+
+
+@dataclass(frozen=True)
+class MovingState(State):
+    """State of GL-CFL.
+
+    Attributes
+    ----------
+    moves
+        What the last round changed, w_k^t - w_k^{t-1}, (..., P, d).
+    rounds
+        How many rounds led here, an integer ().
+    """
+
+    moves: Array
+    rounds: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradientLoss(Algorithm[MovingState]):
+    """IFCA whose clients also compare their gradient with the model's last move.
+
+    With one mini-batch a client, losses L_ik, gradients G_ik, and the model's last move D_k::
+
+        s_i = argmax_k  weight * S_ik - (1 - weight) * L_ik        w_i = w_{s_i} - step_size * G_{i s_i}
+
+    and the server averages the models of each cluster.
+
+    Parameters
+    ----------
+    step_size
+        Step size (alpha), positive.
+    clusters
+        Number of models (K); as many as the task has clusters where None.
+    weight
+        Of the similarity (lambda), in [0, 1]; 0 is IFCA with model averaging and one local step.
+    similarity
+        ``"cosine"``: of the angle between gradient and move. ``"euclidean"``: minus their distance.
+    sign
+        ``"descent"`` takes D_k / alpha for what it is, minus an average gradient:
+        S = cos(-G, D) or -||G + D / alpha||. ``"as-printed"`` has S = cos(G, D) or -||G - D||, which
+        scores the true cluster worst.
+    loss_reduction
+        Over the mini-batch: ``"mean"``, or ``"sum"`` as (1) prints. The sum enters the score alone,
+        with the gradient of the sum in the printed Euclidean distance; the step keeps the mean.
+    empty_cluster
+        When K random participants are pinned to clusters 1 .. K after the vote, to train there:
+        ``"never"``, ``"when-empty"`` (in rounds in which some cluster has nobody) or ``"always"``.
+        The recorded assignments are the votes. Without pinning an empty cluster keeps its model.
+    participation
+        Fraction of clients in a round, in (0, 1].
+
+    Raises
+    ------
+    InvalidArgument
+        If a parameter is outside its range; if the task does not answer ``losses_and_gradients``, or
+        has no number of ``samples`` to sum over, or fewer participants than clusters to be pinned;
+        during a run, if a client's gradient is not finite.
+
+    Notes
+    -----
+    Lin, Xu, Zhang, Chen and Chen (2024), (1)-(7) and Algorithm 1; the rule for empty clusters is its
+    section II-C. In the first round, where nothing has moved yet, S = 0 and the loss decides. The
+    cosine is 0 where the gradient or the move is 0.
+    """
+
+    name: ClassVar[str] = "gradient-loss"
+
+    step_size: float
+    clusters: int | None = None
+    weight: float = 0.2
+    similarity: str = "cosine"
+    sign: str = "descent"
+    loss_reduction: str = "mean"
+    empty_cluster: str = "never"
+    participation: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Validate the parameters."""
+        check_descent(self.step_size, self.clusters, "model", 1)
+        check_number("weight", self.weight, at_least=0, at_most=1, remedy="the paper has 0.1 to 0.5")
+        for argument, choices in (
+            ("similarity", ("cosine", "euclidean")),
+            ("sign", ("descent", "as-printed")),
+            ("loss_reduction", ("mean", "sum")),
+            ("empty_cluster", ("never", "when-empty", "always")),
+        ):
+            check_choice(argument, getattr(self, argument), choices, remedy=f"use {choices[0]!r}")
+        check_participation(self.participation)
+
+    def model_count(self, task: Task) -> int:
+        """Give the number of models."""
+        count = resolve_clusters(self.clusters, task)
+        participants = max(1, round(self.participation * task.clients))
+        if self.empty_cluster != "never" and participants < count:
+            raise InvalidArgument(
+                "empty_cluster",
+                self.empty_cluster,
+                f"pins one participant to each of {count} clusters, and {participants} take part",
+                "raise participation or use 'never'",
+            )
+        self._samples(task)
+        _one_batch(task)
+        return count
+
+    def initialise(self, models: Array, task: Task) -> MovingState:
+        """Start from the given models (..., P, d), which have not moved."""
+        return MovingState(models, None, None, 0 * models, like(np.asarray(0), models))
+
+    def step(self, state: MovingState, task: Task, randomness: Randomness) -> MovingState:
+        """Carry out one round."""
+        models = state.models
+        clients = draw_participants(self.participation, task.clients, models, randomness.participation)
+        losses, gradients = _one_batch(task).losses_and_gradients(models, clients, randomness.assignment)
+        for model in range(models.shape[-2]):
+            check_finite(gradients[..., model, :], clients, self.step_size)
+        votes = argmin_smallest_index(-self.scores(state, losses, gradients, task))
+        trained = self._pin(votes, models, randomness)
+        slopes = rows_of_matrices(gradients, trained)
+        points = rows(models, trained) - self.step_size * slopes
+        moved = average_by_cluster(points, trained, fallback=models)
+        return replace(
+            state,
+            models=moved,
+            clients=clients,
+            assignments=votes,
+            moves=moved - models,
+            rounds=state.rounds + 1,
+        )
+
+    def scores(self, state: MovingState, losses: Array, gradients: Array, task: Task) -> Array:
+        """Give the argument of the paper's (4), to be maximised: weight S - (1 - weight) L.
+
+        Parameters
+        ----------
+        state
+            Before the round.
+        losses, gradients
+            Means over the mini-batch, (..., k, P) and (..., k, P, d).
+        task
+            Gives the size of the mini-batch.
+
+        Returns
+        -------
+        Array
+            (..., k, P).
+        """
+        samples = self._samples(task)
+        return self.weight * self.similarities(state, gradients, samples) - (1 - self.weight) * (
+            samples * losses
+        )
+
+    def similarities(self, state: MovingState, gradients: Array, samples: int = 1) -> Array:
+        """Give S_ik of (3), (..., k, P), from gradients (..., k, P, d); 0 in the first round."""
+        xp = array_namespace(gradients)
+        if int(state.rounds) == 0:
+            return xp.zeros_like(gradients[..., 0])
+        moves = state.moves[..., None, :, :]
+        if self.similarity == "euclidean":
+            if self.sign == "descent":
+                return -_norms(gradients + moves / self.step_size)
+            return -_norms(samples * gradients - moves)
+        lengths = _norms(gradients) * _norms(moves)
+        positive = lengths > 0
+        inner = xp.sum(gradients * moves, axis=-1)
+        cosines = xp.where(positive, inner / xp.where(positive, lengths, xp.ones_like(lengths)), 0 * inner)
+        return -cosines if self.sign == "descent" else cosines
+
+    def _pin(self, votes: Array, models: Array, randomness: Randomness) -> Array:
+        """Send K random participants to clusters 1 .. K, where the rule asks for it."""
+        if self.empty_cluster == "never":
+            return votes
+        xp = array_namespace(votes)
+        count = models.shape[-2]
+        keys = randomness.clustering.random(tuple(votes.shape))
+        chosen = like(np.argsort(keys, axis=-1)[..., :count], votes)
+        seats = xp.broadcast_to(like(np.arange(count), votes), chosen.shape)
+        pinned = replace_rows(votes[..., None], chosen, seats[..., None])[..., 0]
+        if self.empty_cluster == "always":
+            return pinned
+        sizes = cluster_sizes(votes, count, dtype=models.dtype)
+        return xp.where(xp.any(sizes == 0, axis=-1)[..., None], pinned, votes)
+
+    def _samples(self, task: Task) -> int:
+        """Give what mean losses are multiplied by in the score."""
+        if self.loss_reduction == "mean":
+            return 1
+        samples: int | None = getattr(task, "samples", None)
+        if samples is None:
+            raise InvalidArgument(
+                "loss_reduction", "sum", "asks for a task with a number of samples", "use 'mean' on this task"
+            )
+        return samples
+
+
+def rows_of_matrices(values: Array, indices: Array) -> Array:
+    """Pick row ``indices[..., i]`` of matrix i for every i: (..., k, P, d) and (..., k) to (..., k, d)."""
+    return rows(values, indices[..., None])[..., 0, :]
+
+
+def _norms(vectors: Array) -> Array:
+    xp = array_namespace(vectors)
+    return xp.sqrt(xp.sum(vectors * vectors, axis=-1))
+
+
+def _one_batch(task: Task) -> OneBatchTask:
+    """Require that the task answers losses and gradients of one batch."""
+    if not isinstance(task, OneBatchTask):
+        raise InvalidArgument(
+            "task",
+            type(task).__name__,
+            "must answer `losses_and_gradients` of one batch for gradient-loss",
+            "give the task that method, or use ifca",
+        )
+    return task
