@@ -16,7 +16,8 @@ from theory.cfl_mgd.asymptotic_rate import claimed_rate
 from theory.cfl_mgd.corollary_b1 import CorollaryB1
 from theory.cfl_mgd.printed_floor import printed_conclusion, printed_floor
 from theory.cfl_mgd.theorem_b import TheoremB
-from theory.settings import Experiment, Setting, experiment
+from theory.experiments import Experiment, experiment
+from theory.settings import Setting
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

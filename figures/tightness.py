@@ -13,7 +13,7 @@ from theory.bound import Bound
 from theory.bound_check import run_errors, starting_models
 from theory.cfl_mgd.corollary_b1 import CorollaryB1
 from theory.cfl_mgd.theorem_b import TheoremB
-from theory.settings import Experiment, experiment
+from theory.experiments import Experiment, experiment
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

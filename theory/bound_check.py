@@ -20,7 +20,8 @@ from synthetic.mixture import geometric_spectrum, make_labels, place_optima
 from theory.bound import Bound, Parts
 from theory.claim import Context
 from theory.exact_moments import error_moments
-from theory.settings import Experiment, Setting, setting_of
+from theory.experiments import Experiment
+from theory.settings import Setting, setting_of
 from theory.statistics import clopper_pearson, judge_failures
 from theory.verdict import Finding, Kind
 

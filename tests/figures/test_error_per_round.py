@@ -5,7 +5,7 @@ import pytest
 from drawings import SEED, drawn
 
 from algorithms import generator, run
-from theory.settings import experiment
+from theory.experiments import experiment
 
 
 def panels():

@@ -6,7 +6,7 @@ from algorithms import generator, run
 from figures import tightness
 from theory.cfl_mgd.corollary_b1 import CorollaryB1
 from theory.cfl_mgd.theorem_b import TheoremB
-from theory.settings import experiment
+from theory.experiments import experiment
 
 
 def panel():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import theory
 from algorithms import CFLMGD, IFCA, InvalidArgument, Trace, run
 from synthetic import QuadraticMixture
-from theory.settings import experiment
+from theory.experiments import experiment
 
 
 def quadratic() -> QuadraticMixture:

@@ -12,7 +12,8 @@ from scipy import stats
 from theory.cfl_mgd.corollary_b1 import CorollaryB1
 from theory.cfl_mgd.printed_floor import printed_conclusion, printed_floor
 from theory.cfl_mgd.theorem_b import TheoremB
-from theory.settings import experiment, largest_radius
+from theory.experiments import experiment
+from theory.settings import largest_radius
 
 
 def test_misclassification_enters_as_the_exact_worst_case() -> None:

@@ -17,7 +17,8 @@ from theory.cfl_mgd.lemma_1_cantelli import cantelli_bound
 from theory.cfl_mgd.theorem_b import TheoremB
 from theory.checking import REPORT_SIGNIFICANCE
 from theory.claim import Context
-from theory.settings import Setting, experiment
+from theory.experiments import experiment
+from theory.settings import Setting
 from theory.verdict import Finding, Kind
 
 

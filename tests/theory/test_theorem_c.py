@@ -12,7 +12,7 @@ from theory.bound_check import check_runs
 from theory.cfl_mgd.theorem_c import departure_probability, oracle_moments, theorem_c_parts
 from theory.cfl_mgd.theorem_c_prime import cluster_bound, theorem_c_prime_parts
 from theory.claim import Context
-from theory.settings import Experiment, experiment
+from theory.experiments import Experiment, experiment
 from theory.verdict import Kind
 
 AUDIT = {  # section 6.2: bound / observed 95 % quantile, least and largest over clusters

@@ -13,7 +13,8 @@ from theory.bound import Bound, Parts
 from theory.bound_check import check_bound
 from theory.cfl_mgd.theorem_b import require_quadratic
 from theory.claim import Context, TraceBound, register
-from theory.settings import Setting, experiment, setting_of_trace, tuned_momentum
+from theory.experiments import experiment, tuned_momentum
+from theory.settings import Setting, setting_of_trace
 from theory.verdict import Finding
 
 

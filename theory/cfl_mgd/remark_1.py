@@ -9,7 +9,8 @@ from fractions import Fraction
 from theory.cfl_mgd.printed_floor import printed_conclusion, printed_floor
 from theory.claim import Context, register
 from theory.counterexample import Instance, Number, encode, replay_with, seek
-from theory.settings import Setting, experiment
+from theory.experiments import experiment
+from theory.settings import Setting
 from theory.verdict import Finding
 
 

@@ -16,7 +16,8 @@ from theory.bound_check import check_bound
 from theory.certificate import Certificate, certify, certify_at
 from theory.cfl_mgd.theorem_b import TheoremB
 from theory.claim import Context, TraceBound, register
-from theory.settings import Setting, experiment, log_cosh_experiment, setting_of_trace
+from theory.experiments import experiment, log_cosh_experiment
+from theory.settings import Setting, setting_of_trace
 from theory.verdict import Finding
 
 

@@ -12,8 +12,9 @@ from synthetic import Mixture
 from theory.bound import Bound, Parts
 from theory.bound_check import check_bound
 from theory.claim import Context, TraceBound, register
+from theory.experiments import experiment
 from theory.heavy_ball import impulse_envelope, impulse_sum, start_envelope
-from theory.settings import Setting, experiment, setting_of_trace
+from theory.settings import Setting, setting_of_trace
 from theory.statistics import binomial_quantile
 from theory.verdict import Finding
 

@@ -14,7 +14,8 @@ from theory.bound import Parts
 from theory.bound_check import check_runs
 from theory.claim import Context, TraceBound, register
 from theory.exact_moments import error_moments
-from theory.settings import Experiment, experiment, largest_radius, setting_of
+from theory.experiments import Experiment, experiment
+from theory.settings import largest_radius, setting_of
 from theory.verdict import Finding
 
 

@@ -12,8 +12,9 @@ from theory.bound import Parts
 from theory.bound_check import check_runs
 from theory.cfl_mgd.theorem_c import departure_probability, oracle_moments
 from theory.claim import Context, register
+from theory.experiments import Experiment, experiment
 from theory.heavy_ball import propagators
-from theory.settings import Experiment, experiment, setting_of
+from theory.settings import setting_of
 from theory.verdict import Finding
 
 RATES = 1 - np.geomspace(0.002, 0.999, 80)
