@@ -1,4 +1,4 @@
-"""Lemma 1, (22) and (23): the probability that a client joins a wrong cluster."""
+"""Lemma 1, (21)-(23): the probability that a client joins a wrong cluster."""
 
 from __future__ import annotations
 
@@ -18,6 +18,51 @@ def printed_bound(pair: Pair, constant: float = CONSTANT) -> float:
     """c_1 sigma^2 / (Delta^4 mu^2 n')."""
     task = pair.task
     return constant * pair.sigma**2 / (task.separation**4 * task.strong_convexity**2 * task.samples)
+
+
+@register("cfl-mgd/equation-21", label="(21)", kind="definition")
+def equation_21(context: Context) -> Finding:
+    """A client that joins cluster p has a loss there that is at most the loss at its own model.
+
+    Hypotheses
+        Client i belongs to cluster 1.
+
+    Statement
+        xi_i^(1,p) = {phi_i(chi_1; Y_i) >= phi_i(chi_p; Y_i)} contains the event that i joins p. For
+        P = 2 the two are the same, up to ties.
+
+    Symbols
+        Y_i the n' rows that the client chooses with.
+
+    Source
+        Zhao et al. (2023), (21), a bracket of which is missing. Definition. For P > 2 it is larger
+        than "divided into p"; and xi^(p,p), the right choice by the text, would be sure by (21).
+
+    Checked
+        Choices of clients with drawn batches on random regressions with two or three clusters.
+    """
+    stream = context.generator("tasks")
+    trials = context.number_of_trials(60)
+    outside = mismatches = 0
+    for _ in range(trials):
+        task = random_regression(stream)
+        models = task.optima + task.basin_radius * stream.uniform(-1, 1, task.optima.shape)
+        clients = np.flatnonzero(task.labels == 0)
+        losses = task.losses(models, np.repeat(clients, 50), stream)
+        chosen = np.argmin(losses, axis=-1)
+        for p in range(1, task.clusters):
+            event = losses[:, 0] >= losses[:, p]
+            outside += int(((chosen == p) & ~event).sum())
+            if task.clusters == 2:
+                mismatches += int(((chosen == p) != event).sum())
+    failures = outside + mismatches
+    return Finding(
+        verdict=Kind.VIOLATED if failures else Kind.CONSISTENT,
+        reason=f"{outside} clients joined a cluster outside the event, and {mismatches} of those with P = 2 were "
+        f"in the event without joining, over {trials} regressions",
+        trials=trials,
+        failures=failures,
+    )
 
 
 @register(
