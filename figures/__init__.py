@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from figures import contraction_map, error_per_round, tightness
+from figures import contraction_map, error_per_round, model_averaging_map, tightness
 from figures.style import save
 
 if TYPE_CHECKING:
@@ -44,6 +44,11 @@ FIGURES: dict[str, Figure] = {
             "error-per-round",
             "Error of CFL-MGD round by round below the paper's bound and the repaired ones",
             error_per_round.draw,
+        ),
+        Figure(
+            "model-averaging-map",
+            "Where model averaging diverges although every client alone converges",
+            model_averaging_map.draw,
         ),
         Figure(
             "tightness",

@@ -89,8 +89,8 @@ def compute(seed: int, replicates: int = REPLICATES) -> Curves:
     factor = claimed_rate(min(setting.proportions), setting.smoothness / setting.strong_convexity)
     return Curves(
         trial=trial,
-        errors=errors(trial.task, trial.rounds),
-        noise_free_errors=errors(replace(trial.task, data="population"), NOISE_FREE_ROUNDS),
+        errors=errors(trial.regression, trial.rounds),
+        noise_free_errors=errors(replace(trial.regression, data="population"), NOISE_FREE_ROUNDS),
         theorem_b=TheoremB().best_parts(setting),
         corollary_b1=CorollaryB1().best_parts(setting),
         noise_free_bound=TheoremB().parts(exact).mean,
@@ -174,7 +174,7 @@ def _caption(curves: Curves, seed: int) -> str:
     trial, setting = curves.trial, curves.trial.setting
     delta = ", ".join(f"{value:g}" for value in setting.failure)
     return (
-        f"Option I on Gaussian regression, {SETTING}: {style.describe(trial.task)}, "
+        f"Option I on Gaussian regression, {SETTING}: {style.describe(trial.regression)}, "
         rf"$\Delta = {setting.separation:g}$, $L = \eta = 1$, $\beta = {setting.momentum:g}$ (tuned), "
         rf"$T = {trial.rounds}$, $\|e_0\|$ = {max(setting.start):.3g}. Median and {100 * BAND[0]:g}-"
         f"{100 * BAND[1]:g} % band of {curves.errors.shape[1]} runs. Bounds: the largest over the clusters, "

@@ -142,7 +142,7 @@ def _caption(trials: Sequence[Experiment], rows: Sequence[Sequence[Tightness]], 
     described = {}
     for trial in trials:
         name, _, _ = trial.name.partition(",")
-        described[name] = f"{name}: {style.describe(trial.task)}, $T = {trial.rounds}$."
+        described[name] = f"{name}: {style.describe(trial.regression)}, $T = {trial.rounds}$."
     delta = ", ".join(f"{value:g}" for value in trials[0].setting.failure)
     return (
         f"Option I on Gaussian regression, $L = \\eta = 1$, $\\Delta = {trials[0].task.separation:g}$, "

@@ -1,0 +1,41 @@
+"""The map of model averaging against runs and matrix powers."""
+
+import numpy as np
+import pytest
+
+from algorithms import CFLMGD, run
+from figures import model_averaging_map
+from synthetic import QuadraticMixture
+
+
+def growth(momentum: float, local_steps: int, *, reset: bool) -> float:
+    """Factor a round of an actual run, over its last rounds."""
+    task = QuadraticMixture(
+        hessians=np.array([[[0.01]], [[1.0]]]), centers=np.zeros((2, 1)), labels=np.zeros(2, dtype=int)
+    )
+    algorithm = CFLMGD(
+        step_size=1.0, momentum=momentum, averaging="model", local_steps=local_steps, reset_momentum=reset
+    )
+    models = np.abs(run(algorithm, task, rounds=400, initial=np.array([[1.0]])).models[:, 0, 0])
+    return float((models[-60:].max() / models[100:160].max()) ** (1 / 241))
+
+
+@pytest.mark.parametrize(("momentum", "local_steps"), [(0.3, 4), (0.9, 5), (0.8, 5), (0.9, 20), (0.95, 6)])
+def test_cells_are_the_rates_of_runs(momentum: float, local_steps: int) -> None:
+    cells = model_averaging_map.compute(np.array([momentum]))
+    row = model_averaging_map.LOCAL_STEPS.index(local_steps)
+    assert cells.rates[row, 0] == pytest.approx(growth(momentum, local_steps, reset=False), abs=0.01)
+    assert cells.reset_rates[row, 0] == pytest.approx(growth(momentum, local_steps, reset=True), abs=0.01)
+
+
+def test_the_line_separates_divergence_and_reset_has_none() -> None:
+    figure = model_averaging_map.draw(0)
+    left, right = figure.axes[:2]
+    assert any(artist.get_gid() == "divergence" for artist in left.get_children())
+    assert not any(artist.get_gid() == "divergence" for artist in right.get_children())
+    drawn = left.collections[0].get_array()
+    momenta = (np.linspace(0, 0.99, 100)[1:] + np.linspace(0, 0.99, 100)[:-1]) / 2
+    assert np.allclose(np.asarray(drawn).reshape(30, 99), model_averaging_map.compute(momenta).rates)
+    caption = figure.get_supxlabel().replace("\n", " ")
+    assert "1.3307" in caption
+    assert "Seed 0" in caption
