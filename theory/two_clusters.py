@@ -8,11 +8,13 @@ mu = L = 1, Delta = 2, nothing is random, and all of the paper's assumptions hol
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from algorithms import CFLMGD, Trace, run
 from synthetic import QuadraticMixture
+from theory.counterexample import Instance, confirm_equal
 
 
 def exact_path(curvature: Fraction, momentum: Fraction, start: Fraction, rounds: int) -> list[Fraction]:
@@ -56,3 +58,41 @@ def run_two_clusters(clients: int, own: int, algorithm: CFLMGD, start: float, ro
     """
     initial = np.array([[1.0 - start], [-1.0 + start]])
     return run(algorithm, two_cluster_task(clients, own), rounds=rounds, initial=initial)
+
+
+def path_instances(largest: int = 6) -> Any:
+    """Give a hypothesis strategy: up to 10 clients, momentum up to 0.9, starts in the basin.
+
+    Parameters
+    ----------
+    largest
+        Of the rounds t >= 1.
+    """
+    from hypothesis import strategies as st
+
+    instances = st.fixed_dictionaries(
+        {
+            "clients": st.integers(2, 10),
+            "own": st.integers(1, 9),
+            "momentum": st.fractions(Fraction(1, 10), Fraction(9, 10), max_denominator=10),
+            "start": st.sampled_from([Fraction(1, 2), Fraction(1, 4), Fraction(1, 10)]),
+            "round": st.integers(1, largest),
+        }
+    )
+    return instances.filter(lambda instance: instance["own"] < instance["clients"])
+
+
+def confirm_path(instance: Instance, _measured: float) -> None:
+    """Run the algorithm on an instance and compare its errors with the exact path.
+
+    Raises
+    ------
+    ArithmeticError
+        If they differ.
+    """
+    clients, own, rounds = int(instance["clients"]), int(instance["own"]), int(instance["round"])
+    momentum, start = Fraction(instance["momentum"]), Fraction(instance["start"])
+    algorithm = CFLMGD(step_size=1.0, momentum=float(momentum), momentum_owner="client")
+    errors = run_two_clusters(clients, own, algorithm, float(start), rounds).errors
+    for t, expected in enumerate(exact_path(Fraction(own, clients), momentum, start, rounds)):
+        confirm_equal(f"error of round {t}", float(np.asarray(errors)[t, 0]), abs(float(expected)))
