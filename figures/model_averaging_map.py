@@ -83,15 +83,15 @@ def draw(seed: int) -> Figure:
         f"round; largest $\\rho$ on the map {one.reset_rates.max():.4f}. Seed {seed} (nothing is random)."
     )
     figure, panels = style.new_figure(caption, panels=2, height=4.2)
-    mesh = None
+    meshes = []
     for panel, rates, title in zip(
         panels, (one.rates, one.reset_rates), ("a  Momentum carried on", "b  Momentum reset"), strict=True
     ):
-        mesh = _paint(panel, edges, one.momenta, rates)
+        meshes.append(_paint(panel, edges, one.momenta, rates))
         style.label_axes(panel, title, r"momentum $\beta$", r"local steps $H$")
         panel.axvline(PAPER_MOMENTUM, color=style.BLACK, linestyle=":", gid="paper-momentum")
     panels[0].plot(*AUDITED, marker="x", color=style.BLACK, linestyle="none", gid="audited")
-    bar = figure.colorbar(mesh, ax=panels, shrink=0.9)
+    bar = figure.colorbar(meshes[-1], ax=panels, shrink=0.9)
     bar.set_label(r"$\rho(M)$ a round; line: $\rho(M) = 1$", fontsize=8)
     bar.ax.tick_params(labelsize=8)
     return style.settled(figure)
