@@ -102,7 +102,7 @@ def algorithm_line_12_option_2_momentum(context: Context) -> Finding:
     return ambiguous(
         ends[0] > 1 > ends[1],
         f"lambda = (1/100, 1), beta = 0.9, H = 5, 60 rounds from 1/2: |chi| = {ends[0]:.3g} when u is averaged and "
-        f"passed on, {ends[1]:.3g} when every round starts from u = 0; read: as printed, with reset_momentum as an option",
+        f"passed on, {ends[1]:.3g} when a round starts from u = 0; read: as printed, reset_momentum being an option",
         ends[0],
     )
 

@@ -132,8 +132,8 @@ def algorithm_line_7_resampling(context: Context) -> Finding:
     same = own if found is None else found[0]
     return ambiguous(
         same != own,
-        f"y = +-1, f = (chi - y)^2 / 2, n' = {samples}, models 1/4 and 1: given that a client chose 1/4 its mean gradient "
-        f"is {float(same):g} on the batch that chose and {float(own):g} on a fresh one; read: fresh",
+        f"y = +-1, f = (chi - y)^2 / 2, n' = {samples}, models 1/4 and 1: given that a client chose 1/4 its mean "
+        f"gradient is {float(same):g} on the batch that chose and {float(own):g} on a fresh one; read: fresh",
         float(abs(same - own)),
     )
 

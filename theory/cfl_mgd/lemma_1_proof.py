@@ -16,9 +16,9 @@ from theory.verdict import Finding, Kind
 
 
 def evaluate_24(instance: Instance) -> tuple[Number, Number]:
-    """Exact P(xi), and the exact sum of the two tails at the paper's delta."""
+    """Exact P(xi), and the exact sum of the two tails at a multiple of the paper's delta."""
     pair = Pair(instance)
-    delta = midpoint(pair)
+    delta = float(instance["multiple"]) * midpoint(pair)
     return pair.exact, (exceeds(pair, 0, delta) + at_most(pair, 1, delta)) * (1 + 1e-9)
 
 
@@ -41,10 +41,14 @@ def equation_24(context: Context) -> Finding:
 
     Checked
         Gaussian regression, exactly: the F tail against two chi-square tails, at pairs of models in
-        the basin, hypothesis searching for the largest ratio.
+        the basin and 0 to 3 times the paper's delta, hypothesis searching for the largest ratio.
     """
+    from hypothesis import strategies as st
+
+    multiples = st.sampled_from([Fraction(1), Fraction(1, 2), Fraction(3, 2), Fraction(3), Fraction(0)])
+    instances = st.builds(lambda pair, multiple: {**pair, "multiple": multiple}, pairs(), multiples)
     return seek(
-        context, pairs(), evaluate_24,
+        context, instances, evaluate_24,
         violated=lambda instance, measured, allowed: (
             f"P(xi) = {float(measured):.4g} exceeds the two tails' {float(allowed):.4g} at "
             + ", ".join(f"{name} {encode(number)}" for name, number in instance.items())
