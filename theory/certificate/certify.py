@@ -1,0 +1,260 @@
+"""Find the least rate that can be proved, and its certificate."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from fractions import Fraction
+
+from algorithms.validation import check_choice
+from theory.certificate.companion import entries
+from theory.certificate.exact import fraction, rational, require, require_rationals
+from theory.certificate.lyapunov import System, Unknowns
+from theory.certificate.parameters import Parameters, exact, root_above
+from theory.certificate.proof import failing_condition
+from theory.certificate.quadratic import CONSTANT_DIGITS, best_rate
+from theory.certificate.record import Certificate, FunctionClass, NoCertificate
+from theory.certificate.repair import balance, normalise, rounded, with_prefactor
+
+SECONDS = 60.0
+"""After it the search is given up."""
+
+RATE_DIGITS = 7
+"""Rates on smooth functions are multiples of 10^-7 (finer where 1 - r is below 10^-4)."""
+
+SLACK = 3
+"""Steps above the least rate that the solver claims: there a proof has room for rounding."""
+
+RESOLUTION = 2e-7
+"""To which that rate is found, relative to 1 - r."""
+
+TILTS = (1e-3, 1e-4, 1e-5, 1e-7, 0.0)
+"""How much a small prefactor counts against the margin, tried in turn."""
+
+STEEP_TILTS = (0.5, 0.2, 0.1, 0.05, 0.02)
+"""Tried before them at a given rate, where there is margin to spare."""
+
+
+def certify(
+    momentum: object,
+    condition_number: object,
+    proportion: object,
+    step_size: object = 1,
+    *,
+    function_class: str = "smooth",
+    disturbance: bool = False,
+) -> Certificate | NoCertificate:
+    """Prove a convergence rate of the cluster dynamics (noise-free CFL-MGD, gradient averaging).
+
+    Parameters
+    ----------
+    momentum, condition_number, proportion, step_size
+        beta, kappa, l and the step size times L: numbers, or strings such as ``"1/3"``. A float stands
+        for its shortest decimal.
+    function_class
+        ``"quadratic"``: the exact rate (spectral radius of the companion matrix, rounded up), in closed
+        form. ``"smooth"``: the least rate that a Lyapunov function proves; needs cvxpy and Clarabel.
+    disturbance
+        For ``"smooth"``: only Lyapunov functions that also bound how disturbances propagate (C_1). The
+        rate may be larger.
+
+    Returns
+    -------
+    Certificate or NoCertificate
+        A certificate was checked in exact arithmetic. No certificate does not mean divergence.
+
+    Raises
+    ------
+    InvalidArgument
+        If a parameter is out of range, or a package of the extra ``certify`` is not installed.
+    """
+    check_choice("class", function_class, [*FunctionClass], remedy="choose one of the two")
+    parameters = _parameters(momentum, condition_number, proportion, step_size)
+    quadratic = best_rate(parameters)
+    if quadratic is None:
+        return NoCertificate(reason=_why_divergent(parameters))
+    if function_class == FunctionClass.QUADRATIC:
+        rate, prefactor, impulse = quadratic
+        return Certificate(
+            parameters=parameters,
+            function_class=FunctionClass.QUADRATIC,
+            rate=rate,
+            prefactor=prefactor,
+            disturbance=impulse,
+            proof=None,
+        )
+    _require_solver()
+    found = _Prover(parameters, disturbance=disturbance).least(quadratic[0])
+    if found is None:
+        return NoCertificate(
+            reason="the solver gave no Lyapunov function that contracts and passes the exact check;"
+            " this does not show divergence"
+        )
+    return found
+
+
+def certify_at(
+    rate: Fraction,
+    momentum: object,
+    condition_number: object,
+    proportion: object,
+    step_size: object = 1,
+) -> Certificate | None:
+    """Prove a given rate on smooth functions, with the smallest constants that pass the exact check.
+
+    A rate above the least that can be proved buys a smaller prefactor and a smaller disturbance constant.
+
+    Parameters
+    ----------
+    rate
+        r, below 1.
+    momentum, condition_number, proportion, step_size
+        As for ``certify``.
+
+    Returns
+    -------
+    Certificate or None
+        With the disturbance constant C_1; None where nothing was proved.
+
+    Raises
+    ------
+    InvalidArgument
+        If a parameter is out of range, or a package of the extra ``certify`` is not installed.
+    """
+    parameters = _parameters(momentum, condition_number, proportion, step_size)
+    _require_solver()
+    return _Prover(parameters, disturbance=True).prove(rate, STEEP_TILTS + TILTS)
+
+
+def _parameters(
+    momentum: object, condition_number: object, proportion: object, step_size: object
+) -> Parameters:
+    return Parameters(
+        momentum=exact("momentum", momentum),
+        condition_number=exact("condition_number", condition_number),
+        proportion=exact("proportion", proportion),
+        step_size=exact("step_size", step_size),
+    )
+
+
+def _require_solver() -> None:
+    require_rationals()
+    for package in ("cvxpy", "clarabel"):
+        require(package, package)
+
+
+class _Prover:
+    """Tries rates for one set of parameters."""
+
+    def __init__(self, parameters: Parameters, *, disturbance: bool) -> None:
+        from theory.certificate.search import Search
+
+        self.parameters = parameters
+        self.disturbance = disturbance
+        numbers = (parameters.momentum, 1 / parameters.condition_number, parameters.largest)
+        self.search = Search(*(float(number) for number in numbers), disturbance=disturbance)
+        self.system = System(*(rational(number) for number in numbers))
+        self.deadline = time.monotonic() + SECONDS
+
+    def least(self, quadratic: Fraction) -> Certificate | None:
+        """Find the least rate that passes the exact check, up to the resolution.
+
+        The rate on quadratics is a lower bound; from the least rate that the solver claims the rate is
+        raised until the exact check passes.
+        """
+        digits = RATE_DIGITS + max(0, math.ceil(-4 - math.log10(1 - quadratic)))
+        scale = 10**digits
+        lowest, largest = math.ceil(quadratic * scale), scale - 1
+        if self.system.linear:  # the class is one quadratic, whose rate is attained
+            start: float | None = lowest / scale
+        else:
+            start = self.least_claimed(lowest / scale, (largest - scale // 10**6) / scale)
+        if start is None:
+            return None
+        numerator, step = min(math.ceil(start * scale) + SLACK, largest), 1
+        while time.monotonic() < self.deadline:
+            certificate = self.prove(Fraction(numerator, scale))
+            if certificate is not None or numerator == largest:
+                return certificate
+            numerator, step = min(numerator + step, largest), 2 * step
+        return None
+
+    def least_claimed(self, low: float, high: float) -> float | None:
+        """Follow the solver's margin to its zero in r^2, by Newton steps inside a shrinking interval.
+
+        The margin is smooth but for a kink near its zero; each step uses the slope on its own side.
+
+        Returns
+        -------
+        float or None
+            The rate there; None where no margin is claimed below 1.
+        """
+        left, right = low**2, high**2
+        resolution = RESOLUTION * (1 - left)
+        square, tolerance = left, 0.0
+        while time.monotonic() < self.deadline and right - left > resolution:
+            answer = self.search.margin(square, tolerance)
+            if answer is not None and answer[0] > 0:
+                if square == left:
+                    break
+                right = square
+            elif square == right:
+                return None
+            else:
+                left = square
+            margin, slope = answer or (0.0, 0.0)
+            target = square - margin / slope if slope > 0 else (left + right) / 2
+            if abs(target - square) < resolution and answer is not None:
+                return math.sqrt(target)
+            tolerance = min(max(abs(margin) * 1e-4, 1e-8), 1e-5)
+            inside = left < target < right
+            square = target if inside else right if right == high**2 else (left + right) / 2
+        return math.sqrt(square if square == left else right)
+
+    def prove(self, rate: Fraction, tilts: Sequence[float] = TILTS) -> Certificate | None:
+        """Certificate at a rate, with the smallest prefactor that passes the exact check."""
+        for tilt in tilts:
+            if time.monotonic() > self.deadline:
+                return None
+            candidate = self.search.candidate(float(rate), tilt)
+            proved = None if candidate is None else self.check(rounded(candidate), rate)
+            if proved is not None:
+                return proved
+        return self.check(self.series(rate), rate) if self.system.linear else None
+
+    def series(self, rate: Fraction) -> Unknowns:
+        """The Lyapunov matrix of one quadratic, in closed form."""
+        first, mixed, last = entries(self.parameters.largest, self.parameters.momentum, rate)
+        numbers = {name: [self.system.zero] * length for name, length in Unknowns.sizes().items()}
+        numbers["matrix"] = [
+            rational(entry) for entry in (first, mixed, Fraction(0), last, Fraction(0), Fraction(0))
+        ]
+        return Unknowns(**{name: tuple(part) for name, part in numbers.items()})
+
+    def check(self, candidate: Unknowns, rate: Fraction) -> Certificate | None:
+        """Repair and check a rational candidate in exact arithmetic."""
+        scaled = normalise(self.system, balance(self.system, candidate, rational(rate) ** 2))
+        completed = None if scaled is None else with_prefactor(self.system, scaled)
+        if completed is None:
+            return None
+        unknowns, prefactor = completed
+        square = fraction(unknowns.matrix[0] + unknowns.values[0] / 2) if self.disturbance else Fraction(0)
+        certificate = Certificate(
+            parameters=self.parameters,
+            function_class=FunctionClass.SMOOTH,
+            rate=rate,
+            prefactor=prefactor,
+            disturbance=root_above(max(square, Fraction(0)), CONSTANT_DIGITS) if self.disturbance else None,
+            proof=Unknowns(
+                **{name: tuple(fraction(x) for x in part) for name, part in vars(unknowns).items()}
+            ),
+        )
+        return certificate if failing_condition(certificate) is None else None
+
+
+def _why_divergent(parameters: Parameters) -> str:
+    return (
+        f"with step_size * L * proportion = {parameters.largest} and momentum = {parameters.momentum} the quadratic"
+        f" of curvature L does not converge; that needs step_size * L * proportion < 2 (1 + momentum)"
+    )
