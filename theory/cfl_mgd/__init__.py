@@ -31,6 +31,18 @@ STATEMENTS = (
     "theorem_1_small_constant",
     "theorem_1_probability",
     "remark_1",
+    "appendix_t1",
+    "appendix_counts",
+    "appendix_t1_bound",
+    "appendix_t2",
+    "appendix_t2_count",
+    "appendix_t3_buffers",
+    "appendix_t3_momentum",
+    "appendix_t3_own",
+    "appendix_t3_intruders",
+    "appendix_t3",
+    "appendix_conclusion",
+    "appendix_rounds",
     "division_by_clients",
     "model_averaging",
     "lemma_1_cantelli",
@@ -41,6 +53,7 @@ STATEMENTS = (
     "corollary_b1",
     "theorem_c",
     "theorem_c_prime",
+    "momentum_advice",
 )
 """Modules with one statement each: in the order of the paper, then what is ours."""
 
