@@ -18,12 +18,13 @@ from algorithms.per_fedavg import PerFedAvg
 from algorithms.protocol import Algorithm, CurvedTask, OneBatchTask, State, Task, sum_gradients
 from algorithms.randomness import Randomness, generator
 from algorithms.runner import run
+from algorithms.sofl import SoFL
 from algorithms.trace import Trace
 from algorithms.validation import InvalidArgument
 
 ALGORITHMS: dict[str, type[Algorithm[Any]]] = {
     algorithm.name: algorithm
-    for algorithm in (CFLMGD, IFCA, FedAvg, FedProx, FedBCD, Local, PerFedAvg, CFL, GradientLoss)
+    for algorithm in (CFLMGD, IFCA, FedAvg, FedProx, FedBCD, Local, PerFedAvg, CFL, GradientLoss, SoFL)
 }
 """Command-line names of the algorithms."""
 
@@ -43,6 +44,7 @@ __all__ = [
     "OneBatchTask",
     "PerFedAvg",
     "Randomness",
+    "SoFL",
     "State",
     "Task",
     "Trace",

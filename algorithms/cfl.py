@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -18,7 +18,7 @@ from algorithms.randomness import Randomness
 from algorithms.validation import InvalidArgument, check_choice, check_count, check_number
 
 STATIONARY = 0.1
-"""Largest ratio of mean update to largest update of a cluster that is ready to be split (SoFL, 2.2)."""
+"""Largest ratio of mean update to largest update of a cluster that is ready to be split (SoFL, 4.1)."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,9 @@ class PartitionState(State):
     """
 
     rounds: Array
+
+
+PartitionT = TypeVar("PartitionT", bound=PartitionState)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,8 +197,8 @@ def start_together(models: Array, task: Task) -> PartitionState:
 
 
 def average_in_clusters(
-    state: PartitionState, clients: Array, updates: Array, heard: Array | None = None
-) -> PartitionState:
+    state: PartitionT, clients: Array, updates: Array, heard: Array | None = None
+) -> PartitionT:
     """Move every cluster's model by the mean of its participants' updates; without any it stays.
 
     Parameters

@@ -76,7 +76,7 @@ class GradientLoss(Algorithm[MovingState]):
 
     Notes
     -----
-    Lin, Xu, Zhang, Chen and Chen (2024), (1)-(7) and Algorithm 1; the rule for empty clusters is its
+    Lin, Chen, Yang, Wu and Liu (2023), (1)-(7) and Algorithm 1; the rule for empty clusters is its
     section II-C. In the first round, where nothing has moved yet, S = 0 and the loss decides. The
     cosine is 0 where the gradient or the move is 0.
     """

@@ -4,7 +4,7 @@ import itertools
 
 from hypothesis import strategies as st
 
-from algorithms import CFL, CFLMGD, IFCA, FedAvg, FedBCD, FedProx, GradientLoss, Local, PerFedAvg
+from algorithms import CFL, CFLMGD, IFCA, FedAvg, FedBCD, FedProx, GradientLoss, Local, PerFedAvg, SoFL
 
 ORDERS = ("momentum-first", "as-printed")
 
@@ -63,6 +63,8 @@ PARTITIONING = [
 DRAWING = [
     (GradientLoss, {"empty_cluster": "when-empty"}),
     (GradientLoss, {"empty_cluster": "always", "weight": 1.0}),
+    (SoFL, {"pretraining": 2, "updates": 60, "grid": 3}),
+    (SoFL, {"pretraining": 1, "cluster_count": "elbow", "initialisation": "random", "proximal": 0.2}),
 ]
 """Those whose server draws lots at full participation: symmetric in law alone."""
 

@@ -16,6 +16,7 @@ from algorithms import (
     InvalidArgument,
     Local,
     PerFedAvg,
+    SoFL,
 )
 from synthetic import QuadraticMixture
 
@@ -66,6 +67,17 @@ SCORES = [
     ("loss_reduction", "max", "'mean', 'sum'", "use 'mean'"),
     ("empty_cluster", "coast", "'never', 'when-empty', 'always'", "use 'never'"),
 ]
+MAPS = [
+    *(("pretraining", value, "an integer, at least 0", "20 or 40") for value in (-1, 1.5)),
+    *(("grid", value, "an integer, at least 1", "25 neurons") for value in (0, 2.5)),
+    *(("updates", value, "an integer, at least 1", "300") for value in (0, "many")),
+    *(("learning_rate", value, "greater than 0 and at most 1", "0.1") for value in (0, 1.5)),
+    *(("radius", value, "at least 0", "1.5") for value in (-0.1, float("inf"))),
+    ("trigger", "now", "'round', 'stationary'", "use 'round'"),
+    ("schedule", "linear", "'as-printed', 'robbins-monro'", "use 'as-printed'"),
+    ("initialisation", "pca", "'sample', 'random'", "use 'sample'"),
+    ("cluster_count", "gap", "'silhouette', 'elbow'", "use 'silhouette'"),
+]
 VALID = {
     CFLMGD: {"step_size": 0.5, "momentum": 0.5},
     IFCA: {"step_size": 0.5},
@@ -76,13 +88,15 @@ VALID = {
     PerFedAvg: {"step_size": 0.5},
     CFL: {"step_size": 0.5},
     GradientLoss: {"step_size": 0.5},
+    SoFL: {"step_size": 0.5},
 }
 CASES = [
     *((kind, *case) for kind in VALID for case in EVERYWHERE),
     *((kind, *case) for kind in VALID if kind is not GradientLoss for case in LOCAL_STEPS),
     *((kind, *case) for kind in (CFLMGD, IFCA) for case in CLUSTERS + AVERAGING),
     *((CFLMGD, *case) for case in MOMENTUM),
-    *((kind, *case) for kind in (FedProx, FedBCD) for case in PROXIMAL),
+    *((kind, *case) for kind in (FedProx, FedBCD, SoFL) for case in PROXIMAL),
+    *((SoFL, *case) for case in MAPS),
     *((FedBCD, *case) for case in BLOCKS),
     *((PerFedAvg, *case) for case in META),
     *((CFL, *case) for case in RECURSION),

@@ -1,0 +1,217 @@
+"""SoFL: one clustering of the clients by a self-organising map and k-means, then training apart."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from algorithms import self_organising_map as som
+from algorithms.aggregation import check_finite, local_proximal_descent
+from algorithms.arrays import Array, like, rows, to_numpy
+from algorithms.cfl import STATIONARY, PartitionState, average_in_clusters, start_together
+from algorithms.fedprox import check_proximal
+from algorithms.ifca import check_descent
+from algorithms.participation import check_participation, draw_participants
+from algorithms.protocol import Algorithm, Task
+from algorithms.randomness import Randomness
+from algorithms.second_clustering import cluster_winners
+from algorithms.validation import InvalidArgument, check_choice, check_count, check_number
+
+
+@dataclass(frozen=True)
+class DoubleState(PartitionState):
+    """State of SoFL.
+
+    Attributes
+    ----------
+    clustered
+        Whether a replicate has been clustered, booleans (...).
+    """
+
+    clustered: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class SoFL(Algorithm[DoubleState]):
+    """FedAvg on everybody, one double clustering of the clients' updates, then FedAvg in each cluster.
+
+    In the round of the clustering all clients send their updates. A self-organising map with cosine
+    best matching units is trained on them, its winning neurons are grouped by k-means, and a client
+    belongs to the group of its neuron.
+
+    Parameters
+    ----------
+    step_size
+        Step size of the clients (eta), positive.
+    local_steps
+        Gradient steps of a client in a round (E).
+    proximal
+        Strength of FedProx's pull towards the cluster's model, before and after the clustering; 0 is
+        FedAvg.
+    pretraining
+        Rounds before the clustering (T_cluster).
+    trigger
+        ``"round"`` clusters right after pretraining. ``"stationary"`` waits from then on for the
+        first round in which the mean update is shorter than a tenth of the longest.
+    grid
+        Side of the square map; 1 leaves all clients in one cluster.
+    updates
+        Single-sample updates of the map, in random order (the paper's 300 iterations).
+    learning_rate, radius
+        Of the map's first update (eta_0 and sigma_0).
+    schedule
+        Their decay: ``"as-printed"`` (12), (13), or ``"robbins-monro"``, see ``self_organising_map``.
+    initialisation
+        Of the neurons: ``"sample"`` draws clients' updates, ``"random"`` unit vectors (MiniSom's).
+    cluster_count
+        ``"elbow"`` of the winners as published, or ``"silhouette"`` of the clients, which alone can
+        answer one cluster, or one for each winner; see ``second_clustering``.
+    participation
+        Fraction of clients in a round, in (0, 1]. The round of the clustering has all.
+
+    Raises
+    ------
+    InvalidArgument
+        If a parameter is outside its range, scikit-learn is not installed, or the stationary trigger,
+        which needs every client's update, meets partial participation; during a run, if a client's
+        model is not finite.
+
+    Notes
+    -----
+    SoFL (Electronics 13, 3682, 2024), Algorithm 1, with equal weights. The grid, the initialisation and
+    the detector of the elbow are not in the paper; here the detector is the largest distance below
+    the chord. Updates are divided by the norm of the longest, to which MiniSom's cosine, with
+    1e-8 in its denominator, is sensitive. A zero update has cosine 0 with everything. A run starts
+    from one model; ``models`` then has one row a client.
+    """
+
+    name: ClassVar[str] = "sofl"
+    target: ClassVar[str] = "clients"
+
+    step_size: float
+    local_steps: int = 1
+    proximal: float = 0.0
+    pretraining: int = 20
+    trigger: str = "round"
+    grid: int = 5
+    updates: int = 300
+    learning_rate: float = 0.1
+    radius: float = 1.5
+    schedule: str = "as-printed"
+    initialisation: str = "sample"
+    cluster_count: str = "silhouette"
+    participation: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Validate the parameters."""
+        check_descent(self.step_size, None, "model", self.local_steps)
+        check_proximal(self.proximal)
+        check_count("pretraining", self.pretraining, at_least=0, remedy="the paper has 20 or 40 rounds")
+        check_count("grid", self.grid, at_least=1, remedy="5 makes a map of 25 neurons")
+        check_count("updates", self.updates, at_least=1, remedy="the paper has 300")
+        check_number("learning_rate", self.learning_rate, above=0, at_most=1, remedy="the paper has 0.1")
+        check_number("radius", self.radius, at_least=0, remedy="the paper has 1.5; 0 moves winners alone")
+        for argument, choices in (
+            ("trigger", ("round", "stationary")),
+            ("schedule", ("as-printed", "robbins-monro")),
+            ("initialisation", ("sample", "random")),
+            ("cluster_count", ("silhouette", "elbow")),
+        ):
+            check_choice(argument, getattr(self, argument), choices, remedy=f"use {choices[0]!r}")
+        check_participation(self.participation)
+        if self.trigger == "stationary" and self.participation < 1:
+            raise InvalidArgument(
+                "trigger",
+                self.trigger,
+                "needs every client's update in each round, and participation is below 1",
+                "use 'round' or full participation",
+            )
+
+    def model_count(self, task: Task) -> int:
+        """Give 1: everybody starts from one model."""
+        if importlib.util.find_spec("sklearn") is None:
+            raise InvalidArgument(
+                "algorithm",
+                self.name,
+                "needs scikit-learn for its second clustering",
+                "install the extra `cluster`: pip install 'clusterproof[cluster]'",
+            )
+        return 1
+
+    def initialise(self, models: Array, task: Task) -> DoubleState:
+        """Start with all clients in one cluster, at the given model (..., 1, d)."""
+        start = start_together(models, task)
+        nobody = like(np.zeros(models.shape[:-2], dtype=bool), models)
+        return DoubleState(start.models, start.clients, start.assignments, start.rounds, nobody)
+
+    def step(self, state: DoubleState, task: Task, randomness: Randomness) -> DoubleState:
+        """Carry out one round."""
+        models = state.models
+        clustered = to_numpy(state.clustered)
+        pending = int(state.rounds) >= self.pretraining and not clustered.all()
+        participation = 1.0 if pending else self.participation
+        clients = draw_participants(participation, task.clients, models, randomness.participation)
+        received = rows(models, clients)
+        points = local_proximal_descent(
+            task,
+            received,
+            received,
+            clients,
+            randomness.gradient,
+            step_size=self.step_size,
+            proximal=self.proximal,
+            local_steps=self.local_steps,
+        )
+        check_finite(points, clients, self.step_size)
+        sent = points - received
+        if pending:
+            state = self._cluster_those_ready(state, to_numpy(sent), clustered, randomness)
+        return average_in_clusters(state, clients, sent)
+
+    def _cluster_those_ready(
+        self, state: DoubleState, updates: np.ndarray, clustered: np.ndarray, randomness: Randomness
+    ) -> DoubleState:
+        """Cluster the replicates that are due, one after the other, on the host."""
+        members, done = to_numpy(state.assignments).copy(), clustered.copy()
+        for replicate in np.ndindex(clustered.shape):
+            if not clustered[replicate] and self._is_due(updates[replicate]):
+                members[replicate] = self.cluster(updates[replicate], randomness.clustering)
+                done[replicate] = True
+        return replace(state, assignments=like(members, state.models), clustered=like(done, state.models))
+
+    def _is_due(self, updates: np.ndarray) -> bool:
+        if self.trigger == "round":
+            return True
+        largest = np.linalg.norm(updates, axis=1).max()
+        return bool(np.linalg.norm(updates.mean(axis=0)) < STATIONARY * largest)
+
+    def cluster(self, updates: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        """Partition clients by their updates (m, d): cluster of each, by first appearance, (m,)."""
+        neurons, data = self.train_map(updates, generator)
+        winners = som.best_matching_units(neurons, data)
+        seed = int(generator.integers(2**31))
+        return cluster_winners(data, winners, neurons.reshape(-1, data.shape[1]), self.cluster_count, seed)
+
+    def train_map(self, updates: np.ndarray, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Train the map on updates (m, d).
+
+        Returns
+        -------
+        tuple
+            Neurons (grid, grid, d), and the rescaled updates that they belong to, (m, d).
+        """
+        # in two steps: the square of a tiny update would underflow
+        data = updates / (np.abs(updates).max() or 1.0)
+        data = data / (np.linalg.norm(data, axis=1).max() or 1.0)
+        neurons = som.train(
+            som.initial_neurons(data, (self.grid, self.grid), self.initialisation, generator),
+            data,
+            som.sample_order(len(data), self.updates, generator),
+            learning_rate=self.learning_rate,
+            radius=self.radius,
+            schedule=self.schedule,
+        )
+        return neurons, data
