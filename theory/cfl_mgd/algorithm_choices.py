@@ -9,7 +9,6 @@ import numpy as np
 
 from algorithms import CFLMGD, run
 from synthetic import QuadraticMixture
-from theory.cfl_mgd.assumption_5 import selected_gradient
 from theory.claim import Context, register
 from theory.verdict import Finding, Kind
 
@@ -127,6 +126,9 @@ def algorithm_line_7_resampling(context: Context) -> Finding:
         Exactly, on the two-point law of ``cfl-mgd/assumption-5-same-batch``: the mean gradient given
         the choice, from the batch that chose and from a fresh one.
     """
+    # at the top of the file it would register Assumption 5 before this line
+    from theory.cfl_mgd.assumption_5 import selected_gradient
+
     own, other, samples = Fraction(1, 4), Fraction(1), 2
     found = selected_gradient(own, other, samples)
     same = own if found is None else found[0]
