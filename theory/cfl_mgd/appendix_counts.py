@@ -113,7 +113,11 @@ def a4_constant(context: Context) -> Finding:
         models in the basin for which more than half of the clients go wrong; a round of the algorithm
         with one client for each possible batch confirms who goes where.
     """
-    instances = two_point_instances().filter(lambda one: one["samples"] >= 2 * needed_samples(one))
+    from hypothesis import strategies as st
+
+    ends = st.sampled_from([Fraction(0), Fraction(-1, 2), Fraction(1, 2)])
+    laws = two_point_instances(samples=st.integers(1, 2), first=ends, second=ends)
+    instances = laws.filter(lambda one: one["samples"] >= 2 * needed_samples(one))
     return seek(
         context,
         instances,
