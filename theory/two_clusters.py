@@ -70,7 +70,7 @@ def path_instances(largest: int = 6) -> Any:
     """
     from hypothesis import strategies as st
 
-    instances = st.fixed_dictionaries(
+    instances: Any = st.fixed_dictionaries(
         {
             "clients": st.integers(2, 10),
             "own": st.integers(1, 9),
