@@ -100,6 +100,8 @@ def certify_at(
     condition_number: object,
     proportion: object,
     step_size: object = 1,
+    *,
+    norm: bool = False,
 ) -> Certificate | None:
     """Prove a given rate on smooth functions, with the smallest constants that pass the exact check.
 
@@ -111,6 +113,9 @@ def certify_at(
         r, below 1.
     momentum, condition_number, proportion, step_size
         As for ``certify``.
+    norm
+        Only Lyapunov functions that are squared norms (c_0 = c_1 = 0), under which the squares of
+        independent disturbances add up.
 
     Returns
     -------
@@ -124,7 +129,7 @@ def certify_at(
     """
     parameters = _parameters(momentum, condition_number, proportion, step_size)
     _require_solver()
-    return _Prover(parameters, disturbance=True).prove(rate, STEEP_TILTS + TILTS)
+    return _Prover(parameters, disturbance=True, norm=norm).prove(rate, STEEP_TILTS + TILTS)
 
 
 def _parameters(
@@ -147,13 +152,13 @@ def _require_solver() -> None:
 class _Prover:
     """Tries rates for one set of parameters."""
 
-    def __init__(self, parameters: Parameters, *, disturbance: bool) -> None:
+    def __init__(self, parameters: Parameters, *, disturbance: bool, norm: bool = False) -> None:
         from theory.certificate.search import Search
 
         self.parameters = parameters
         self.disturbance = disturbance
         numbers = (parameters.momentum, 1 / parameters.condition_number, parameters.largest)
-        self.search = Search(*(float(number) for number in numbers), disturbance=disturbance)
+        self.search = Search(*(float(number) for number in numbers), disturbance=disturbance, norm=norm)
         self.system = System(*(rational(number) for number in numbers))
         self.deadline = time.monotonic() + SECONDS
 

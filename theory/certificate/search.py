@@ -32,12 +32,22 @@ class Search:
         beta, 1 / kappa and S l.
     disturbance
         Restrict V to the form that bounds how disturbances propagate.
+    norm
+        Restrict it further to squared norms, without function values.
     """
 
-    def __init__(self, momentum: float, strong_convexity: float, step: float, *, disturbance: bool) -> None:
+    def __init__(
+        self,
+        momentum: float,
+        strong_convexity: float,
+        step: float,
+        *,
+        disturbance: bool,
+        norm: bool = False,
+    ) -> None:
         system = System(float(momentum), float(strong_convexity), float(step))
         self._maps = _LinearMaps.of(system)
-        self._compiled = _compile(system.linear, disturbance)
+        self._compiled = _compile(system.linear, disturbance, norm)
         self._trace = self._maps.positivity[:: min(system.size, 4) + 1].sum(axis=0)
         self._family: Family | None = None
 
@@ -124,7 +134,7 @@ class _Compiled:
 
 
 @cache
-def _compile(linear: bool, disturbance: bool) -> _Compiled:
+def _compile(linear: bool, disturbance: bool, norm: bool) -> _Compiled:
     """Write the problem down, once in a process.
 
     Parameters
@@ -133,6 +143,8 @@ def _compile(linear: bool, disturbance: bool) -> _Compiled:
         Whether kappa = 1.
     disturbance
         Whether V must bound how disturbances propagate.
+    norm
+        Whether V must be a squared norm.
     """
     import cvxpy
 
@@ -149,14 +161,14 @@ def _compile(linear: bool, disturbance: bool) -> _Compiled:
         matrix = vector.reshape((width, width), order="C")
         return (matrix + matrix.T) / 2 - floor >> 0
 
-    def norm(width: int) -> np.ndarray:
+    def first_only(width: int) -> np.ndarray:
         return np.diag([1.0] + [0.0] * (width - 1))
 
     impulse = unknowns[0] + unknowns[VALUES.start] / 2 if disturbance else 0.0
     constraints = [
         positive(contraction @ unknowns, size, margin * np.eye(size)),
-        positive(positivity @ unknowns, smaller, margin * np.eye(smaller) + lowest * norm(smaller)),
-        positive(start @ unknowns, corner, -start_value * norm(corner)),
+        positive(positivity @ unknowns, smaller, margin * np.eye(smaller) + lowest * first_only(smaller)),
+        positive(start @ unknowns, corner, -start_value * first_only(corner)),
         trace @ unknowns + prefactor * (start_value + impulse) == 1,
         values @ unknowns == 0,
         positivity_values @ unknowns == 0,
@@ -168,7 +180,7 @@ def _compile(linear: bool, disturbance: bool) -> _Compiled:
         constraints.append(unknowns[list(GRADIENT_PART)] == 0)
     if disturbance:
         constraints.append(positive(squares @ unknowns, 2, margin * np.eye(2)))
-        constraints.append(unknowns[VALUES] >= 0)
+        constraints.append(unknowns[VALUES] == 0 if norm else unknowns[VALUES] >= 0)
     problem = cvxpy.Problem(cvxpy.Maximize(margin + tilt * lowest), constraints)
     return _Compiled(problem, unknowns, margin, tilt, trace, prefactor, *data)
 

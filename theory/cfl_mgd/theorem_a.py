@@ -45,7 +45,7 @@ def contractions(
 ) -> tuple[Contraction, ...]:
     """Certificates of the dynamics at the least rate that is found and at slower ones.
 
-    A slower rate has smaller constants. Each was checked in exact arithmetic.
+    A slower rate has smaller constants, and a norm a smaller gamma. Each was checked in exact arithmetic.
 
     Parameters
     ----------
@@ -64,7 +64,11 @@ def contractions(
         return ()
     gap = 1 - fastest.rate
     rates = [1 - gap * Fraction(share, 100) for share in (98, 95, 90, 80, 65, 50)]
-    slower = [certify_at(rate.limit_denominator(10**8), *arguments) for rate in rates]
+    slower = [
+        certify_at(rate.limit_denominator(10**8), *arguments, norm=norm)
+        for norm in (False, True)
+        for rate in rates
+    ]
     return tuple(_read(one) for one in (fastest, *slower) if isinstance(one, Certificate))
 
 

@@ -1,0 +1,129 @@
+"""Theorem A: by hand at zero momentum, the audit's tightness, planted faults."""
+
+import dataclasses
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import theory
+from algorithms import InvalidArgument, run
+from theory.bound import Parts
+from theory.bound_check import check_envelope, check_runs, check_variance
+from theory.cfl_mgd import theorem_a as module
+from theory.cfl_mgd.corollary_b1 import CorollaryB1
+from theory.cfl_mgd.theorem_a import Contraction, TheoremA, contractions
+from theory.cfl_mgd.theorem_b import TheoremB
+from theory.claim import Context
+from theory.experiments import experiment, log_cosh_experiment
+from theory.settings import Setting
+from theory.verdict import Kind
+
+
+def context(trials: int) -> Context:
+    return Context(seed=0, trials=trials, significance=1e-8, claim="test")
+
+
+def test_plain_descent_contracts_by_its_known_rate() -> None:
+    """V = ||e||^2 with r = 1 - alpha mu, C_0 = C_1 = 1, is the textbook certificate."""
+    found = contractions(0.0, 10.0, Fraction(1, 2), 1.0)
+    norms = [one for one in found if one.is_norm]
+    assert min(one.rate for one in found) == pytest.approx(0.95, abs=1e-6)
+    best = min(norms, key=lambda one: one.rate)
+    assert (best.rate, best.start, best.disturbance) == pytest.approx((0.95, 1.0, 1.0), abs=2e-3)
+
+
+def test_bound_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One certificate r = 1/2, C_0 = 2, C_1 = 3, a norm; no misclassification, no multiplicative noise."""
+    monkeypatch.setattr(
+        module, "contractions", lambda *_: (Contraction(rate=0.5, start=2.0, disturbance=3.0, is_norm=True),)
+    )
+    setting = dataclasses.replace(log_cosh_experiment(0.0, 10**6).setting, misclassification=0.0, rounds=3)
+    parts = TheoremA().parts(setting)
+    start, additive = setting.start[0], 0.5 / (50 * 1e6)
+    assert parts.mean[:, 0] == pytest.approx([2 * start / 2**t for t in range(4)])
+    excess = math.sqrt(2 * 9 / 0.02 * 3 * additive)
+    assert parts.all_rounds[:, 0] == pytest.approx(parts.mean[:, 0] + excess)
+    second = (2 * start) ** 2
+    for _ in range(3):
+        second = second / 4 + 9 * additive
+    assert parts.variance[-1, 0] == pytest.approx(second)
+    expected = min(parts.mean[-1, 0] + excess, math.sqrt(2 / 0.02 * second))
+    assert parts.last_round[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("one", "least", "largest"),
+    [
+        (experiment("S1", 0.0), 8.2, 8.3),
+        (experiment("S1", None), 9.0, 9.0),
+        (log_cosh_experiment(0.0, 20_000), 12.6, 12.7),
+        (log_cosh_experiment(0.4, 20_000), 11.5, 12.1),
+        (experiment("S3", 0.0), 19.2, 19.7),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_tightness_of_the_audit(one: theory.experiments.Experiment, least: float, largest: float) -> None:
+    finding = check_runs(
+        lambda each, _: TheoremA().best_parts(each.setting), [one], context(150), claim="test"
+    )
+    assert finding.verdict is Kind.CONSISTENT
+    assert finding.slack is not None
+    assert 0.9 * least < finding.slack < 1.1 * largest
+
+
+def test_b_and_b1_refuse_losses_that_are_not_quadratic() -> None:
+    one = log_cosh_experiment(0.0, 10**6)
+    for bound in (TheoremB(), CorollaryB1()):
+        with pytest.raises(
+            InvalidArgument, match="must have quadratic expected losses; use cfl-mgd/theorem-a"
+        ):
+            bound.parts(one.setting)
+
+
+def test_it_holds_on_runs_that_are_not_quadratic_and_notices_slow_ones() -> None:
+    one = log_cosh_experiment(0.4, 20_000)
+    trace = run(one.algorithm, one.task, rounds=60, seed=1, replicates=30)
+    theory.assert_holds("cfl-mgd/theorem-a", one.task, trace)
+    errors = np.asarray(trace.errors).copy()
+    errors[1:] *= 30
+    slow = dataclasses.replace(trace, errors=errors)
+    with pytest.raises(AssertionError, match="30 of 30 replicates"):
+        theory.assert_holds("cfl-mgd/theorem-a", one.task, slow)
+
+
+class WithoutProportion(TheoremA):
+    """Certificates of the map with step eta instead of eta l_p."""
+
+    def parts(self, setting: Setting) -> Parts:
+        whole = dataclasses.replace(setting, proportions=(1.0,) * setting.clusters)
+        return dataclasses.replace(super().parts(setting), mean=super().parts(whole).mean)
+
+
+class WithoutDisturbance(TheoremA):
+    """Noise that does not accumulate: the second moment of one round alone."""
+
+    def parts(self, setting: Setting) -> Parts:
+        parts = super().parts(setting)
+        additive, _ = TheoremB().gradient_noise(setting, min(setting.proportions), 0)
+        return dataclasses.replace(
+            parts, variance=np.full_like(parts.variance, setting.step_size**2 * additive)
+        )
+
+
+@pytest.mark.parametrize(
+    ("bound", "stage"), [(WithoutProportion(), check_envelope), (WithoutDisturbance(), check_variance)]
+)
+def test_planted_faults(bound: TheoremA, stage: object) -> None:
+    one = experiment("S1", 0.0)
+    broken = stage(bound, one)  # type: ignore[operator]
+    assert broken is not None
+    assert broken.verdict is Kind.VIOLATED
+    assert stage(TheoremA(), one) is None  # type: ignore[operator]
+
+
+def test_verdict() -> None:
+    verdict = theory.check("cfl-mgd/theorem-a", trials=40)
+    assert verdict.verdict is Kind.CONSISTENT, verdict.reason
+    assert "hypotheses fail" not in verdict.reason
