@@ -7,13 +7,14 @@ from typing import Any
 
 from algorithms.cfl import CFL
 from algorithms.cfl_mgd import CFLMGD
+from algorithms.evaluation import ClientAccuracies, ScoredTask, client_accuracies, received_models
 from algorithms.fedavg import FedAvg
 from algorithms.fedbcd import FedBCD
 from algorithms.fedprox import FedProx
 from algorithms.gradient_loss import GradientLoss
 from algorithms.ifca import IFCA
 from algorithms.local import Local
-from algorithms.metrics import adjusted_rand_index, purity
+from algorithms.metrics import adjusted_rand_index, cluster_count, purity
 from algorithms.per_fedavg import PerFedAvg
 from algorithms.protocol import Algorithm, CurvedTask, OneBatchTask, State, Task, sum_gradients
 from algorithms.randomness import Randomness, generator
@@ -34,6 +35,7 @@ __all__ = [
     "CFLMGD",
     "IFCA",
     "Algorithm",
+    "ClientAccuracies",
     "CurvedTask",
     "FedAvg",
     "FedBCD",
@@ -44,13 +46,17 @@ __all__ = [
     "OneBatchTask",
     "PerFedAvg",
     "Randomness",
+    "ScoredTask",
     "SoFL",
     "State",
     "Task",
     "Trace",
     "adjusted_rand_index",
+    "client_accuracies",
+    "cluster_count",
     "generator",
     "purity",
+    "received_models",
     "run",
     "sum_gradients",
 ]

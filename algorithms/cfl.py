@@ -20,6 +20,9 @@ from algorithms.validation import InvalidArgument, check_choice, check_count, ch
 STATIONARY = 0.1
 """Largest ratio of mean update to largest update of a cluster that is ready to be split (SoFL, 4.1)."""
 
+INCONGRUENT = 0.25
+"""Least ratio of such a cluster's largest update to that of the first round, above the noise."""
+
 
 @dataclass(frozen=True)
 class PartitionState(State):
@@ -40,8 +43,21 @@ class PartitionState(State):
 PartitionT = TypeVar("PartitionT", bound=PartitionState)
 
 
+@dataclass(frozen=True)
+class RecursiveState(PartitionState):
+    """State of CFL.
+
+    Attributes
+    ----------
+    reference
+        Norm of the largest update of the first round, (...).
+    """
+
+    reference: Array
+
+
 @dataclass(frozen=True, kw_only=True)
-class CFL(Algorithm[PartitionState]):
+class CFL(Algorithm[RecursiveState]):
     """FedAvg in every cluster; a cluster at rest whose clients still pull apart is cut in two.
 
     A cluster of more than two participants is split when the norm of its mean update is below
@@ -56,7 +72,8 @@ class CFL(Algorithm[PartitionState]):
         Gradient steps of a client in a round.
     mean_threshold, client_threshold
         The paper's eps_1 and eps_2, in units of the models, eps_1 <= eps_2: both or neither. Where
-        None a cluster is split when its mean update is below a tenth of its largest.
+        None, eps_1 is a tenth of the cluster's largest update of the round, and eps_2 a quarter of the
+        largest of the first round, which asks for a start about as far as the clusters are apart.
     linkage
         ``"single"`` finds the cut of least largest similarity exactly; ``"complete"`` is that of the
         public code.
@@ -114,19 +131,26 @@ class CFL(Algorithm[PartitionState]):
         """Give 1: everybody starts from one model."""
         return 1
 
-    def initialise(self, models: Array, task: Task) -> PartitionState:
+    def initialise(self, models: Array, task: Task) -> RecursiveState:
         """Start with all clients in one cluster, at the given model (..., 1, d)."""
-        return start_together(models, task)
+        start = start_together(models, task)
+        return RecursiveState(
+            start.models, start.clients, start.assignments, start.rounds, 0 * models[..., 0, 0]
+        )
 
-    def step(self, state: PartitionState, task: Task, randomness: Randomness) -> PartitionState:
+    def step(self, state: RecursiveState, task: Task, randomness: Randomness) -> RecursiveState:
         """Carry out one round."""
         models = state.models
         clients = draw_participants(self.participation, task.clients, models, randomness.participation)
         updates = self._descend(models, clients, task, randomness)
+        if int(state.rounds) == 0:
+            largest = np.linalg.norm(to_numpy(updates), axis=-1).max(axis=-1)
+            state = replace(state, reference=like(np.asarray(largest), models))
         if int(state.rounds) < self.warm_up:
             return average_in_clusters(state, clients, updates)
         voters = rows(state.assignments[..., None], clients)[..., 0]  # type: ignore[index]
-        ready = self._ready_clusters(to_numpy(voters), to_numpy(updates))
+        reference = to_numpy(state.reference)
+        ready = self._ready_clusters(to_numpy(voters), to_numpy(updates), reference)
         if not ready:
             return average_in_clusters(state, clients, updates)
         everybody = like(np.arange(task.clients), models)
@@ -139,7 +163,7 @@ class CFL(Algorithm[PartitionState]):
         for replicate, cluster in ready:
             ids = np.flatnonzero(members[replicate] == cluster)
             heard[replicate][ids] = True
-            self._split(members[replicate], ids, to_numpy(asked)[replicate])
+            self._split(members[replicate], ids, to_numpy(asked)[replicate], float(reference[replicate]))
         state = replace(state, assignments=like(members, models))
         return average_in_clusters(state, everybody, asked, like(heard, models))
 
@@ -159,30 +183,32 @@ class CFL(Algorithm[PartitionState]):
         check_finite(points, clients, self.step_size)
         return points - received
 
-    def _ready_clusters(self, voters: np.ndarray, updates: np.ndarray) -> list[tuple[tuple[int, ...], int]]:
+    def _ready_clusters(
+        self, voters: np.ndarray, updates: np.ndarray, reference: np.ndarray
+    ) -> list[tuple[tuple[int, ...], int]]:
         """Replicates and clusters whose participants ask for a split, from (..., k) and (..., k, d)."""
         return [
             (replicate, int(cluster))
             for replicate in np.ndindex(voters.shape[:-1])
             for cluster in np.unique(voters[replicate])
-            if self._ready(updates[replicate][voters[replicate] == cluster])
+            if self._ready(updates[replicate][voters[replicate] == cluster], float(reference[replicate]))
         ]
 
-    def _split(self, members: np.ndarray, ids: np.ndarray, updates: np.ndarray) -> None:
+    def _split(self, members: np.ndarray, ids: np.ndarray, updates: np.ndarray, reference: float) -> None:
         """Cut the cluster of clients ``ids`` in ``members`` (m,), in place, if all of them ask for it."""
         own = updates[ids]
-        if self._ready(own):
+        if self._ready(own, reference):
             side = bipartition(cosine_similarities(own), self.linkage)
             members[ids[side]] = members.max() + 1
 
-    def _ready(self, updates: np.ndarray) -> bool:
+    def _ready(self, updates: np.ndarray, reference: float) -> bool:
         """Whether more than two clients' mean update is small while one of theirs is not."""
         if len(updates) <= 2:
             return False
         mean = float(np.linalg.norm(updates.mean(axis=0)))
         largest = float(np.linalg.norm(updates, axis=1).max())
         if self.mean_threshold is None or self.client_threshold is None:
-            return mean < STATIONARY * largest
+            return mean < STATIONARY * largest and largest > INCONGRUENT * reference
         return mean < self.mean_threshold and largest > self.client_threshold
 
 

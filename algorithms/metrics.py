@@ -21,6 +21,20 @@ def contingency(assignments: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return table
 
 
+def cluster_count(assignments: np.ndarray) -> int:
+    """Count the clusters that have clients; absent clients (-1) are left out.
+
+    Purity never falls when clusters are split, and is 1 for singletons: it says nothing without
+    this number or the adjusted Rand index beside it.
+
+    Parameters
+    ----------
+    assignments
+        Integers (m,).
+    """
+    return len(np.unique(assignments[assignments >= 0]))
+
+
 def purity(assignments: np.ndarray, labels: np.ndarray) -> float:
     """Share of clients that belong to the majority true cluster of their assigned cluster.
 

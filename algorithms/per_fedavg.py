@@ -30,7 +30,8 @@ class PerFedAvg(Algorithm[State]):
     step_size
         Step size of the local descent (beta), positive.
     inner_step_size
-        Step size of the personal step (alpha), positive; as large as ``step_size`` where None.
+        Step size of the personal step (alpha), positive; half of ``step_size`` where None. At 1 / L a
+        perfectly conditioned client needs no more than that step, and its gradient vanishes.
     local_steps
         Local steps of a client in a round (tau).
     participation
@@ -68,7 +69,7 @@ class PerFedAvg(Algorithm[State]):
                 "inner_step_size",
                 self.inner_step_size,
                 above=0,
-                remedy="leave it out for that of the local descent",
+                remedy="leave it out for half of that of the local descent",
             )
         check_participation(self.participation)
         check_choice(
@@ -119,4 +120,4 @@ class PerFedAvg(Algorithm[State]):
 
     @property
     def _inner(self) -> float:
-        return self.step_size if self.inner_step_size is None else self.inner_step_size
+        return self.step_size / 2 if self.inner_step_size is None else self.inner_step_size

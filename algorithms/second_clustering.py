@@ -33,7 +33,8 @@ def cluster_winners(
         ``"elbow"`` takes the elbow of the winners' within-cluster sums of squares, as SoFL does; it
         cannot answer one cluster for each winner. ``"silhouette"`` compares every number from 2 to
         that of the winners by the mean cosine silhouette of the clients, and answers 1 where
-        even the best is below 0.25.
+        even the best is below 0.25. Clusters whose updates are alike may be merged: with two of four at
+        a cosine of 0.48 three clusters have the silhouette 0.80 and four 0.79.
     seed
         Of k-means.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.metrics import adjusted_rand_index, purity
+from algorithms.metrics import adjusted_rand_index, cluster_count, purity
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,11 @@ class Trace:
     def adjusted_rand_index(self) -> np.ndarray:
         """Adjusted Rand index of the last assignments, one number a replicate."""
         return np.apply_along_axis(adjusted_rand_index, -1, self.last_assignments, self.labels)
+
+    @property
+    def cluster_count(self) -> np.ndarray:
+        """Number of clusters that have clients in the last assignments, one number a replicate."""
+        return np.apply_along_axis(cluster_count, -1, self.last_assignments)
 
 
 def distances(models: np.ndarray, references: np.ndarray) -> np.ndarray:

@@ -264,6 +264,18 @@ class LogisticMixture(Mixture):
             gradients = np.where(own[..., None], slopes, gradients)
         return losses, gradients
 
+    def accuracies(self, points: np.ndarray, clients: np.ndarray) -> np.ndarray:
+        """Probability that the sign of x . chi is y, at the clients' own points (..., k, d): (..., k).
+
+        Where x . chi = 0 nothing is predicted, and the answer counts as wrong.
+        """
+        labels = self.labels[clients]
+        result = np.zeros(np.broadcast_shapes(points.shape[:-1], labels.shape))
+        for cluster in range(self.clusters):
+            right = self.targets[cluster] * (points @ self.features[cluster].T) > 0
+            result = np.where(labels == cluster, right.mean(axis=-1), result)
+        return result
+
     def _draw_weights(self, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
         """Share of each row in a batch drawn with replacement, (*shape, N) or (N,)."""
         size = self.features.shape[1]

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from algorithms import CurvedTask, OneBatchTask, Task
+from algorithms import CurvedTask, OneBatchTask, ScoredTask, Task
 from algorithms.arrays import Array, to_numpy
 
 
@@ -103,6 +103,10 @@ class OnArrays:
             to_numpy(models), to_numpy(clients), generator
         )
         return self._give(answers[0]), self._give(answers[1])
+
+    def accuracies(self, points: Array, clients: Array) -> Array:
+        """Accuracies of the task, (..., k)."""
+        return self._give(cast(ScoredTask, self.task).accuracies(to_numpy(points), to_numpy(clients)))
 
     def _give(self, values: np.ndarray) -> Array:
         return self.namespace.asarray(values, device=self.device)

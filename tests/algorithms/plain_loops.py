@@ -190,7 +190,7 @@ class Meta:
         pass
 
     def round(self, algorithm, task, models, choices):
-        inner, delta = algorithm.inner_step_size or algorithm.step_size, 0.25
+        inner, delta = algorithm.inner_step_size or algorithm.step_size / 2, 0.25
         ends = []
         for i in choices:
             point = models[0]

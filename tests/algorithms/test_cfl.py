@@ -38,13 +38,13 @@ def cut_by_search(updates):
     return best[1]
 
 
-def is_ready(algorithm, updates):
+def is_ready(algorithm, updates, reference):
     if len(updates) <= 2:
         return False
     mean = np.linalg.norm(sum(updates) / len(updates))
     largest = max(np.linalg.norm(update) for update in updates)
     if algorithm.mean_threshold is None:
-        return mean < largest / 10
+        return mean < largest / 10 and largest > reference / 4
     return mean < algorithm.mean_threshold and largest > algorithm.client_threshold
 
 
@@ -52,6 +52,7 @@ def replay(algorithm, task, start, participants):
     """Clusters as lists of client ids, one client at a time; an absent client is asked before a split."""
     clusters, models = [list(range(task.clients))], [np.array(start)]
     history = [[models[0]] * task.clients]
+    reference = None
     for done, present in enumerate(participants):
         next_clusters, next_models = [], []
         for ids, model in zip(clusters, models, strict=True):
@@ -62,9 +63,10 @@ def replay(algorithm, task, start, participants):
                     point = point - algorithm.step_size * task.hessians[i] @ (point - task.centers[i])
                 updates[i] = point - model
             heard, parts = [i for i in ids if i in present], [ids]
-            if done >= algorithm.warm_up and is_ready(algorithm, [updates[i] for i in heard]):
+            reference = reference or max(np.linalg.norm(updates[i]) for i in heard)
+            if done >= algorithm.warm_up and is_ready(algorithm, [updates[i] for i in heard], reference):
                 heard = ids
-                if is_ready(algorithm, list(updates.values())):
+                if is_ready(algorithm, list(updates.values()), reference):
                     side = cut_by_search(list(updates.values()))
                     parts = [[i for i, s in zip(ids, side, strict=True) if s == which] for which in (0, 1)]
             for part in parts:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.cluster import contingency_matrix
 
-from algorithms import adjusted_rand_index, purity
+from algorithms import adjusted_rand_index, cluster_count, purity
 
 PAIRS = st.lists(st.tuples(st.integers(-1, 4), st.integers(0, 3)), min_size=1, max_size=30)
 
@@ -40,7 +40,18 @@ def test_known_partitions():
     assert adjusted_rand_index(np.array([0, 1, 0, 1]), labels) == pytest.approx(-0.5)
 
 
+@given(PAIRS)
+def test_clusters_are_counted_over_those_present_and_splitting_never_lowers_the_purity(pairs):
+    assignments, labels = np.array(pairs).T
+    assert cluster_count(assignments) == len(set(assignments.tolist()) - {-1})
+    assume((assignments >= 0).any())
+    finer = np.where(assignments >= 0, 5 * np.arange(len(assignments)) % 11 * 5 + assignments, -1)
+    assert purity(finer, labels) >= purity(assignments, labels)
+    assert cluster_count(finer) >= cluster_count(assignments)
+
+
 def test_nobody_present_is_not_a_number():
     absent = np.full(3, -1)
+    assert cluster_count(absent) == 0
     assert np.isnan(purity(absent, np.arange(3)))
     assert np.isnan(adjusted_rand_index(absent, np.arange(3)))
