@@ -19,7 +19,7 @@ from typing import Any
 
 from cyclopts import App, CycloptsError
 
-_PACKAGES = ("theory", "synthetic", "algorithms", "algorithms.storage")
+_PACKAGES = ("theory", "theory.certificate", "synthetic", "algorithms", "algorithms.storage")
 
 
 def __getattr__(name: str) -> Any:
@@ -50,6 +50,8 @@ app.command("theory.commands:check", name="check", help="Evaluate claims.")
 app.command("theory.commands:claims", name="claims", help="List every claim.")
 app.command("theory.commands:show", name="show", help="Show a claim's theorem card and verdict.")
 app.command("theory.run_command:run", name="run", help="Run an algorithm on a synthetic task.")
+app.command("theory.certificate_commands:certify", name="certify", help="Prove a convergence rate.")
+app.command("theory.certificate_commands:verify", name="verify", help="Check a certificate.")
 app.command("figures.command:draw", name="figures", help="Draw figures.")
 
 

@@ -80,7 +80,7 @@ def main() -> None:
     ratios = []
     for case in CASES:
         seconds = median_seconds(
-            {name: partial(program, *case) for name, program in programs.items()}, repeats=5
+            {name: partial(program, *case) for name, program in programs.items()}, repeats=15
         )
         rates = {name: program(*case) for name, program in programs.items()}
         ratios.append(seconds["ours"] / min(seconds["autolyap"], seconds["pepit"]))

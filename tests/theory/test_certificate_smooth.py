@@ -5,15 +5,19 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
+import cvxpy
 import numpy as np
 import pytest
 from flint import fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theory.certificate import Certificate, certify, to_json, verify
-from theory.certificate.exact import is_positive_semidefinite
-from theory.certificate.lyapunov import PAIRS, System
+from theory.certificate import Certificate, certify, certify_at, to_json, verify
+from theory.certificate.exact import fraction, is_positive_semidefinite, rational
+from theory.certificate.lyapunov import PAIRS, System, Unknowns
+from theory.certificate.proof import _failures
+from theory.certificate.repair import balance, normalise, with_prefactor
+from theory.certificate.search import _LinearMaps
 from theory.heavy_ball import spectral_rate
 
 
@@ -228,9 +232,62 @@ def test_wrong_statements_with_the_same_proof_are_refused(momentum: float) -> No
     assert "gradient part" in outcome.condition
 
 
+def test_multipliers_of_either_sign_would_prove_more_and_are_refused() -> None:
+    """At r = .6, between the rates on quadratics and on smooth functions, only the signs stand in the way."""
+    rate = Fraction(6, 10)
+    assert float(smooth(0.3, 4, 1).rate) > 0.66
+    maps = _LinearMaps.of(System(0.3, 0.25, 1.0))
+    unknowns, margin = cvxpy.Variable(28), cvxpy.Variable()
+
+    def form(rows: np.ndarray, size: int) -> cvxpy.Expression:
+        matrix = (rows @ unknowns).reshape((size, size), order="C")
+        return (matrix + matrix.T) / 2
+
+    constraints = [
+        form(0.36 * maps.now + maps.after, 5) >> margin * np.eye(5),
+        form(maps.positivity, 4) >> margin * np.eye(4),
+        (0.36 * maps.now_values + maps.after_values) @ unknowns == 0,
+        maps.positivity_values @ unknowns == 0,
+        unknowns[20:26] >= 0,
+        cvxpy.trace(form(maps.positivity, 4)) == 1,
+        cvxpy.norm1(unknowns) <= 1000,
+    ]
+    cvxpy.Problem(cvxpy.Maximize(margin), constraints).solve(solver="CLARABEL")
+    assert margin.value > 1e-4
+    parts = np.split(unknowns.value, np.cumsum(list(Unknowns.sizes().values()))[:-1])
+    exact = Unknowns(*(tuple(rational(Fraction(round(x * 10**12), 10**12)) for x in part) for part in parts))
+    exact = replace(exact, positivity=tuple(max(x, fmpq(0)) for x in exact.positivity))
+    system = System(*(rational(Fraction(x)) for x in ("3/10", "1/4", "1")))
+    scaled = normalise(system, balance(system, exact, rational(rate) ** 2))
+    assert scaled is not None
+    completed, prefactor = with_prefactor(system, scaled) or (scaled, Fraction(0))
+    proof = Unknowns(**{name: tuple(fraction(x) for x in part) for name, part in vars(completed).items()})
+    assert min(proof.contraction) < 0
+    claim = replace(smooth(0.3, 4, 1), rate=rate, prefactor=prefactor, proof=proof)
+    assert list(_failures(claim)) == ["contraction: a multiplier is negative"]
+    assert not verify(to_json(claim))
+
+
 def test_weaker_statements_with_the_same_proof_are_accepted() -> None:
     found = smooth(0.5, 10, "1/2", disturbance=True)
     assert found.disturbance is not None
     assert verify(replace(found, prefactor=found.prefactor + 1))
     assert verify(replace(found, disturbance=found.disturbance + 1))
     assert verify(replace(found, disturbance=None))
+
+
+@pytest.mark.parametrize(("momentum", "norm"), [(0.6, False), (0.1, False), (0.1, True)])
+def test_a_larger_rate_buys_smaller_constants(momentum: float, norm: bool) -> None:
+    least = smooth(momentum, 10, "1/2", disturbance=True)
+    slower = certify_at(Fraction(97, 100), momentum, 10, "1/2", norm=norm)
+    assert slower is not None
+    assert slower.proof is not None
+    assert verify(to_json(slower))
+    assert slower.disturbance is not None
+    assert least.disturbance is not None
+    assert slower.rate == Fraction(97, 100)
+    if not norm:
+        assert slower.prefactor < least.prefactor
+        assert slower.disturbance < least.disturbance
+    assert (slower.proof.values == (0, 0)) == norm
+    assert certify_at(Fraction(80, 100), momentum, 10, "1/2", norm=norm) is None

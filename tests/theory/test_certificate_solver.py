@@ -162,6 +162,27 @@ def test_a_solver_that_stalls_is_given_up(monkeypatch: pytest.MonkeyPatch) -> No
     assert 1 <= calls[0] <= 8  # tens of rates and tilts would be left
 
 
+@pytest.mark.parametrize("status", ["optimal_inaccurate", "user_limit", "infeasible", "unbounded", None])
+def test_only_optimal_is_an_answer(monkeypatch: pytest.MonkeyPatch, status: str | None) -> None:
+    variable = cvxpy.Variable()
+    problem = cvxpy.Problem(cvxpy.Minimize(variable), [variable >= 1])
+    assert solving.solve(problem)
+    monkeypatch.setattr(cvxpy.Problem, "solve", noise(status or ""))
+    assert not solving.solve(problem)
+
+
+def test_tolerances_are_not_below_what_clarabel_bears(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+
+    def solve(problem: cvxpy.Problem, **options: Any) -> None:
+        asked.extend(value for name, value in options.items() if name.startswith("tol"))
+
+    monkeypatch.setattr(cvxpy.Problem, "solve", solve)
+    certify(0.3, 4, 1)
+    assert asked
+    assert min(asked) >= 1e-8
+
+
 def test_claims_of_a_margin_are_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A solver that calls every rate feasible, as SCS does near the limit."""
     expected = certify(0.3, 4, 1)
@@ -169,6 +190,15 @@ def test_claims_of_a_margin_are_not_believed(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(Search, "margin", lambda search, rate_squared, tolerance: (1.0, 1.0))
     found = certify(0.3, 4, 1)
     assert not found or (verify(found) and isinstance(found, Certificate) and found.rate >= expected.rate)
+
+
+def test_proofs_of_other_rates_are_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A solver that answers every question with what is true at .668 only."""
+    honest = Search.candidate
+    monkeypatch.setattr(Search, "margin", lambda search, rate_squared, tolerance: (1.0, 1.0))
+    monkeypatch.setattr(Search, "candidate", lambda search, rate, tilt: honest(search, 0.668, tilt))
+    found = certify(0.3, 4, 1)
+    assert not found or (isinstance(found, Certificate) and verify(found) and float(found.rate) > 0.6678)
 
 
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

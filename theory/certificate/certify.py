@@ -69,7 +69,7 @@ def certify(
     InvalidArgument
         If a parameter is out of range, or a package of the extra ``certify`` is not installed.
     """
-    check_choice("class", function_class, [*FunctionClass], remedy="choose one of the two")
+    check_choice("class", function_class, [str(one) for one in FunctionClass], remedy="choose one of the two")
     parameters = _parameters(momentum, condition_number, proportion, step_size)
     quadratic = best_rate(parameters)
     if quadratic is None:
