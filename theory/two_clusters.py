@@ -60,14 +60,8 @@ def run_two_clusters(clients: int, own: int, algorithm: CFLMGD, start: float, ro
     return run(algorithm, two_cluster_task(clients, own), rounds=rounds, initial=initial)
 
 
-def path_instances(largest: int = 6) -> Any:
-    """Give a hypothesis strategy: up to 10 clients, momentum up to 0.9, starts in the basin.
-
-    Parameters
-    ----------
-    largest
-        Of the rounds t >= 1.
-    """
+def path_instances() -> Any:
+    """Give a hypothesis strategy: up to 10 clients and 6 rounds, momentum up to 0.9, starts in the basin."""
     from hypothesis import strategies as st
 
     instances: Any = st.fixed_dictionaries(
@@ -76,7 +70,7 @@ def path_instances(largest: int = 6) -> Any:
             "own": st.integers(1, 9),
             "momentum": st.fractions(Fraction(1, 10), Fraction(9, 10), max_denominator=10),
             "start": st.sampled_from([Fraction(1, 2), Fraction(1, 4), Fraction(1, 10)]),
-            "round": st.integers(1, largest),
+            "round": st.integers(1, 6),
         }
     )
     return instances.filter(lambda instance: instance["own"] < instance["clients"])
