@@ -60,6 +60,40 @@ def average_by_cluster(values: Array, assignments: Array, fallback: Array) -> Ar
     return xp.where(occupied, averages, fallback)
 
 
+def local_descent(
+    task: Task,
+    points: Array,
+    clients: Array,
+    generator: np.random.Generator,
+    *,
+    step_size: float,
+    local_steps: int,
+) -> Array:
+    """Run gradient steps on every participant.
+
+    Parameters
+    ----------
+    task
+        Answers the gradients.
+    points
+        Each participant's model, (..., k, d).
+    clients
+        Participants (..., k).
+    generator
+        Source of the samples of the gradients.
+    step_size, local_steps
+        Step size and number of steps.
+
+    Returns
+    -------
+    Array
+        Models after the steps, (..., k, d).
+    """
+    for _ in range(local_steps):
+        points = points - step_size * task.gradients(points, clients, generator)
+    return points
+
+
 def local_momentum_descent(
     task: Task,
     points: Array,

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace
 
-from algorithms.aggregation import average_by_cluster, local_momentum_descent
+from algorithms.aggregation import average_by_cluster, local_descent
 from algorithms.arrays import Array, rows
 from algorithms.ifca import check_descent
 from algorithms.participation import check_participation, draw_participants
@@ -64,15 +64,12 @@ class FedAvg(Algorithm[State]):
         models = state.models
         clients = draw_participants(self.participation, task.clients, models, randomness.participation)
         assignments = xp.zeros_like(clients)
-        points = rows(models, assignments)
-        points, _ = local_momentum_descent(
+        points = local_descent(
             task,
-            points,
-            0 * points,
+            rows(models, assignments),
             clients,
             randomness.gradient,
             step_size=self.step_size,
-            momentum=0.0,
             local_steps=self.local_steps,
         )
         return State(average_by_cluster(points, assignments, fallback=models), clients, assignments)

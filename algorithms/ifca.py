@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from algorithms.aggregation import average_by_cluster, choose_clusters, local_momentum_descent
+from algorithms.aggregation import average_by_cluster, choose_clusters, local_descent
 from algorithms.arrays import Array, rows
 from algorithms.participation import check_participation, draw_participants
 from algorithms.protocol import Algorithm, State, Task, resolve_clusters
@@ -74,15 +74,12 @@ class IFCA(Algorithm[State]):
             sums = task.gradient_sums(models, clients, assignments, randomness.gradient)
             models = models - self.step_size * (sums / task.clients)
         else:
-            points = rows(models, assignments)
-            points, _ = local_momentum_descent(
+            points = local_descent(
                 task,
-                points,
-                0 * points,
+                rows(models, assignments),
                 clients,
                 randomness.gradient,
                 step_size=self.step_size,
-                momentum=0.0,
                 local_steps=self.local_steps,
             )
             models = average_by_cluster(points, assignments, fallback=models)

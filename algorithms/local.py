@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from algorithms.aggregation import local_momentum_descent
+from algorithms.aggregation import local_descent
 from algorithms.arrays import Array, replace_rows, rows
 from algorithms.ifca import check_descent
 from algorithms.participation import check_participation, draw_participants
@@ -60,15 +60,12 @@ class Local(Algorithm[State]):
         """Carry out one round."""
         models = state.models
         clients = draw_participants(self.participation, task.clients, models, randomness.participation)
-        points = rows(models, clients)
-        points, _ = local_momentum_descent(
+        points = local_descent(
             task,
-            points,
-            0 * points,
+            rows(models, clients),
             clients,
             randomness.gradient,
             step_size=self.step_size,
-            momentum=0.0,
             local_steps=self.local_steps,
         )
         return State(replace_rows(models, clients, points), clients, clients)

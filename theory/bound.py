@@ -8,8 +8,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from algorithms import InvalidArgument, Trace
 from synthetic import Mixture
-from theory.settings import Setting
+from theory.claim import TraceBound
+from theory.settings import Setting, setting_of_trace
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,24 @@ class Bound(ABC):
         is given.
         """
         return _at_best_radius(self, setting)
+
+    def bound_trace(self, task: Mixture, trace: Trace) -> TraceBound:
+        """Bound all rounds of a run.
+
+        Raises
+        ------
+        InvalidArgument
+            If the run is not of the kind that the theorem speaks of, or its hypotheses fail.
+        """
+        parts = self.best_parts(setting_of_trace(task, trace))
+        if not parts.applicable:
+            raise InvalidArgument(
+                "trace",
+                f"bound up to {parts.all_rounds.max():.3g}",
+                "must have a bound that stays inside the basin",
+                "raise the clients or the samples, start nearer, or lower the momentum",
+            )
+        return TraceBound(parts.all_rounds, parts.all_rounds_failure)
 
     def draw_momentum(self, task: Mixture, generator: np.random.Generator) -> float:
         """Draw a momentum that the bound allows on a task: anything in [0, 0.97] by default."""

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms import InvalidArgument, Trace
+from algorithms import InvalidArgument
 from synthetic import Mixture
 from theory.bound import Bound, Parts
 from theory.bound_check import check_bound
 from theory.cfl_mgd.theorem_b import require_quadratic
-from theory.claim import Context, TraceBound, register
+from theory.claim import Context, register
 from theory.experiments import experiment, tuned_momentum
-from theory.settings import Setting, setting_of_trace
+from theory.settings import Setting
 from theory.verdict import Finding
 
 
@@ -80,26 +80,12 @@ class CorollaryB1(Bound):
         )
 
 
-def bound_trace(task: Mixture, trace: Trace) -> TraceBound:
-    """Bound all rounds of a run by Corollary B1.
-
-    Raises
-    ------
-    InvalidArgument
-        If the run is not of the kind that the corollary speaks of, or its hypotheses fail.
-    """
-    parts = CorollaryB1().best_parts(setting_of_trace(task, trace))
-    if not parts.applicable:
-        raise InvalidArgument(
-            "trace",
-            f"bound up to {parts.all_rounds.max():.3g}",
-            "must have a bound that stays inside the basin",
-            "raise the clients or the samples, or start nearer",
-        )
-    return TraceBound(parts.all_rounds, parts.all_rounds_failure)
-
-
-@register("cfl-mgd/corollary-b1", label="Corollary B1 (ours)", kind="probability", bound_trace=bound_trace)
+@register(
+    "cfl-mgd/corollary-b1",
+    label="Corollary B1 (ours)",
+    kind="probability",
+    bound_trace=CorollaryB1().bound_trace,
+)
 def corollary_b1(context: Context) -> Finding:
     """Tuned momentum gives the rate 1 - sqrt(l mu / L) for every cluster, down to O(1/sqrt(m n')).
 

@@ -9,15 +9,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from algorithms import InvalidArgument, Trace
-from synthetic import Mixture
+from algorithms import InvalidArgument
 from theory.bound import Bound, Parts
 from theory.bound_check import check_bound
 from theory.certificate import Certificate, certify, certify_at
 from theory.cfl_mgd.theorem_b import TheoremB
-from theory.claim import Context, TraceBound, register
+from theory.claim import Context, register
 from theory.experiments import experiment, log_cosh_experiment
-from theory.settings import Setting, setting_of_trace
+from theory.settings import Setting
 from theory.verdict import Finding
 
 
@@ -168,27 +167,12 @@ def _positive_root(square: float, linear: float, constant: float) -> float:
     return (-linear + math.sqrt(linear**2 - 4 * square * constant)) / (2 * square)
 
 
-def bound_trace(task: Mixture, trace: Trace) -> TraceBound:
-    """Bound all rounds of a run by Theorem A.
-
-    Raises
-    ------
-    InvalidArgument
-        If the run is not of the kind that the theorem speaks of, or its hypotheses fail.
-    """
-    parts = TheoremA().best_parts(setting_of_trace(task, trace))
-    if not parts.applicable:
-        raise InvalidArgument(
-            "trace",
-            f"bound up to {parts.all_rounds.max():.3g}",
-            "must have a bound that stays inside the basin",
-            "raise the clients or the samples, start nearer, or lower the momentum",
-        )
-    return TraceBound(parts.all_rounds, parts.all_rounds_failure)
-
-
 @register(
-    "cfl-mgd/theorem-a", label="Theorem A (ours)", kind="probability", bound_trace=bound_trace, quick=False
+    "cfl-mgd/theorem-a",
+    label="Theorem A (ours)",
+    kind="probability",
+    bound_trace=TheoremA().bound_trace,
+    quick=False,
 )
 def theorem_a(context: Context) -> Finding:
     """Option I on smooth strongly convex losses: explicit bound from an exactly checked certificate.

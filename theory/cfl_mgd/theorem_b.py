@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms import InvalidArgument, Trace
-from synthetic import Mixture
+from algorithms import InvalidArgument
 from theory.bound import Bound, Parts
 from theory.bound_check import check_bound
-from theory.claim import Context, TraceBound, register
+from theory.claim import Context, register
 from theory.experiments import experiment
 from theory.heavy_ball import impulse_envelope, impulse_sum, start_envelope
-from theory.settings import Setting, setting_of_trace
+from theory.settings import Setting
 from theory.statistics import binomial_quantile
 from theory.verdict import Finding
 
@@ -124,26 +123,9 @@ class TheoremB(Bound):
         return mean + bias, variance
 
 
-def bound_trace(task: Mixture, trace: Trace) -> TraceBound:
-    """Bound all rounds of a run by Theorem B.
-
-    Raises
-    ------
-    InvalidArgument
-        If the run is not of the kind that the theorem speaks of, or its hypotheses fail.
-    """
-    parts = TheoremB().best_parts(setting_of_trace(task, trace))
-    if not parts.applicable:
-        raise InvalidArgument(
-            "trace",
-            f"bound up to {parts.all_rounds.max():.3g}",
-            "must have a bound that stays inside the basin",
-            "raise the clients or the samples, or start nearer",
-        )
-    return TraceBound(parts.all_rounds, parts.all_rounds_failure)
-
-
-@register("cfl-mgd/theorem-b", label="Theorem B (ours)", kind="probability", bound_trace=bound_trace)
+@register(
+    "cfl-mgd/theorem-b", label="Theorem B (ours)", kind="probability", bound_trace=TheoremB().bound_trace
+)
 def theorem_b(context: Context) -> Finding:
     """Option I on quadratics: explicit bound at every round and after T rounds, with probability.
 
