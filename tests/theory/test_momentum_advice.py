@@ -1,10 +1,13 @@
 """The momentum advice against the audit's numbers and independent minimisation."""
 
+import sys
+
 import numpy as np
 import pytest
 from scipy import optimize
 
 import theory
+from theory.certificate import Certificate, Verification, certify
 from theory.cfl_mgd.momentum_advice import horizon_task
 from theory.exact_moments import error_moments
 from theory.heavy_ball import spectral_rate
@@ -74,3 +77,18 @@ def test_largest_certified_momentum_is_at_least_the_audits(
     """Section 6.3, whose Lyapunov functions are among ours."""
     found = largest_certified(condition, proportion, resolution=0.01)
     assert audited - 0.015 <= found < 1
+
+
+def test_momentum_is_certified_to_help_on_smooth_losses(monkeypatch: pytest.MonkeyPatch) -> None:
+    verdict = theory.check("cfl-mgd/momentum-certified")
+    assert verdict.verdict is Kind.CERTIFIED, verdict.reason
+    assert verdict.slack is not None
+    assert verdict.slack > 1
+    # audit 6.3: kappa = 10, l_p = 1/2: .881 at its best against .95
+    found = certify("2/5", 10, "1/2", function_class="smooth")
+    assert isinstance(found, Certificate)
+    assert float(found.rate) < 0.92
+    # a certificate that does not verify must not be believed
+    module = sys.modules["theory.cfl_mgd.momentum_certified"]
+    monkeypatch.setattr(module, "verify", lambda _: Verification(valid=False, condition="planted"))
+    assert theory.check("cfl-mgd/momentum-certified").verdict is Kind.CONSISTENT

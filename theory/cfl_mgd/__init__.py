@@ -54,6 +54,7 @@ STATEMENTS = (
     "theorem_c",
     "theorem_c_prime",
     "momentum_advice",
+    "momentum_certified",
 )
 """Modules with one statement each: in the order of the paper, then what is ours."""
 
