@@ -15,6 +15,9 @@ LARGEST_CURVE = 10
 SMALLEST_SILHOUETTE = 0.25
 """Below it the clients are one cluster."""
 
+ROUNDING = 1e-14
+"""Squared relative difference of vectors that count as equal: seven digits."""
+
 
 def cluster_winners(
     clients: np.ndarray, winners: np.ndarray, neurons: np.ndarray, rule: str, seed: int
@@ -41,19 +44,26 @@ def cluster_winners(
     Returns
     -------
     numpy.ndarray
-        Cluster of each client, numbered by first appearance, (m,).
+        Cluster of each client, numbered by first appearance, (m,). Under both rules clients are one
+        cluster where all winners, or all directions of updates, agree to seven digits.
     """
     distinct, found = np.unique(winners, return_inverse=True)
     points = neurons[distinct]
+    together = np.zeros(len(clients), dtype=np.int64)
+    if ((points - points.mean(axis=0)) ** 2).sum() <= ROUNDING * (points**2).sum():
+        return together
+    distances = np.clip(1 - cosine_similarities(clients), 0.0, 2.0)
+    distances[distances <= ROUNDING] = 0.0
+    np.fill_diagonal(distances, 0.0)
+    if not distances.any():
+        return together
     if rule == "elbow":
         number = elbow(within_sums(points, seed))
         return by_appearance(k_means(points, number, seed)[found])
-    distances = np.clip(1 - cosine_similarities(clients), 0.0, 2.0)
-    np.fill_diagonal(distances, 0.0)
     candidates = [by_appearance(k_means(points, k, seed)[found]) for k in range(2, len(points) + 1)]
     scores = [silhouette(distances, labels) for labels in candidates]
     if not scores or max(scores) < SMALLEST_SILHOUETTE:
-        return np.zeros(len(clients), dtype=np.int64)
+        return together
     return candidates[int(np.argmax(scores))]
 
 

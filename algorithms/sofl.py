@@ -201,13 +201,19 @@ class SoFL(Algorithm[DoubleState]):
         Returns
         -------
         tuple
-            Neurons (grid, grid, d), and the rescaled updates that they belong to, (m, d).
+            Neurons (grid, grid, e), and the rescaled updates that they belong to, (m, e): in d
+            coordinates, or in as few as span both where d is larger, at the same lengths and angles.
         """
         # in two steps: the square of a tiny update would underflow
         data = updates / (np.abs(updates).max() or 1.0)
         data = data / (np.linalg.norm(data, axis=1).max() or 1.0)
+        start = som.initial_neurons(data, (self.grid, self.grid), self.initialisation, generator)
+        vectors = np.concatenate([data, start.reshape(-1, data.shape[1])])
+        if len(vectors) < data.shape[1]:
+            vectors = np.asarray(np.linalg.qr(vectors.T, mode="r")).T
+            data, start = vectors[: len(data)], vectors[len(data) :].reshape(*start.shape[:2], -1)
         neurons = som.train(
-            som.initial_neurons(data, (self.grid, self.grid), self.initialisation, generator),
+            start,
             data,
             som.sample_order(len(data), self.updates, generator),
             learning_rate=self.learning_rate,

@@ -101,6 +101,13 @@ def test_degenerate_clients_are_one_cluster(rule, clients):
     assert (cluster_winners(clients, winners, neurons, rule, 0) == 0).all()
 
 
+def test_a_zero_update_has_no_direction_and_is_still_placed():
+    neurons = np.array([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 0.9]])
+    clients = np.array([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 0.9], [0.0, 0.0]])
+    labels = cluster_winners(clients, np.array([0, 1, 2, 3, 0]), neurons, "silhouette", 0)
+    assert labels.tolist() == [0, 0, 1, 1, 0]
+
+
 def test_the_silhouette_is_that_of_the_definition():
     stream = np.random.default_rng(2)
     vectors, labels = stream.standard_normal((8, 3)), np.array([0, 0, 0, 1, 1, 2, 2, 2])

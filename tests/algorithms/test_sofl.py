@@ -14,6 +14,7 @@ from algorithms import (
     adjusted_rand_index,
     run,
 )
+from algorithms import self_organising_map as som
 from synthetic import QuadraticMixture, RegressionMixture
 from theory import fixed_points
 
@@ -159,6 +160,37 @@ def test_the_unit_of_the_updates_does_not_matter(scale):
     found = algorithm.cluster(scale * updates, np.random.default_rng(0))
     assert found.tolist() == algorithm.cluster(updates, np.random.default_rng(0)).tolist()
     assert adjusted_rand_index(found, SEPARATED.labels) == 1.0
+
+
+@pytest.mark.parametrize("initialisation", ["sample", "random"])
+def test_more_parameters_than_vectors_change_neither_lengths_nor_angles(initialisation):
+    """A rotation into 2000 dimensions: the map lives in the span of its 34 vectors, and is the same map."""
+    stream = np.random.default_rng(3)
+    updates = SEPARATED.centers - SEPARATED.pooled_optimum
+    high = updates @ np.linalg.qr(stream.standard_normal((2000, 6)))[0].T
+    algorithm = SoFL(step_size=0.5, grid=4, initialisation=initialisation)
+    neurons, data = algorithm.train_map(high, np.random.default_rng(0))
+    assert data.shape == (18, 34)
+    scale = np.linalg.norm(high, axis=1).max()
+    np.testing.assert_allclose(data @ data.T, high @ high.T / scale**2, rtol=0, atol=1e-13)
+    order_stream = np.random.default_rng(0)
+    start = som.initial_neurons(high / scale, (4, 4), initialisation, order_stream)
+    order = som.sample_order(18, 300, order_stream)
+    direct = som.train(start, high / scale, order, learning_rate=0.1, radius=1.5)
+    np.testing.assert_allclose(som.distance_map(neurons), som.distance_map(direct), rtol=0, atol=1e-12)
+    found = algorithm.cluster(high, np.random.default_rng(0))
+    assert adjusted_rand_index(found, SEPARATED.labels) == 1.0
+
+
+@pytest.mark.parametrize("rule", ["silhouette", "elbow"])
+@pytest.mark.parametrize("dimension", [2, 200])
+def test_rounding_errors_are_no_clusters(rule, dimension):
+    stream = np.random.default_rng(0)
+    updates = stream.standard_normal(dimension) * (1 + 1e-15 * stream.integers(-2, 3, (12, dimension)))
+    assert len(np.unique(updates, axis=0)) > 3
+    for initialisation in ("sample", "random"):
+        algorithm = SoFL(step_size=0.5, cluster_count=rule, initialisation=initialisation)
+        assert (algorithm.cluster(updates, np.random.default_rng(1)) == 0).all()
 
 
 def test_it_asks_for_scikit_learn_before_it_starts(monkeypatch):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms import CFLMGD, IFCA, FedAvg, FedBCD, FedProx, Local, PerFedAvg, Randomness, run
+from algorithms import CFLMGD, IFCA, FedAvg, FedBCD, FedProx, GradientLoss, Local, PerFedAvg, Randomness, run
 from synthetic import strategies
 from theory import fixed_points
 
@@ -20,12 +20,15 @@ STRENGTHS = st.floats(0.05, 1)
 
 
 def rest(algorithm, task, rounds=ROUNDS):
-    """The state after so many rounds from where the task starts runs."""
+    """The state when a round moves nothing by more than 1e-14, from where the task starts runs."""
     randomness = Randomness.from_seed(0)
     models = task.initial_models(algorithm.model_count(task), (), randomness.initialisation)
     state = algorithm.initialise(models, task)
     for _ in range(rounds):
-        state = algorithm.step(state, task, randomness)
+        before, state = vars(state), algorithm.step(state, task, randomness)
+        moving = ("models", "personal", "buffers")
+        if all(np.abs(vars(state)[key] - before[key]).max() <= 1e-14 for key in moving if key in before):
+            break
     return state
 
 
@@ -162,6 +165,23 @@ def test_ifca_rests_at_fedavgs_point_of_each_cluster(task, steps):
         return fixed_points.fedavg(hessians, centers, step_size=step, local_steps=steps)
 
     close(trace.models[-1], fixed_points.within_clusters(inside, task.hessians, task.centers, task.labels))
+
+
+@settings(max_examples=50)
+@given(
+    strategies.quadratic_mixtures(
+        clusters=(2, 3), condition_number=(1, 3), separation=(2, 4), spread=(0, 0.2), shared_hessians=False
+    ),
+    st.sampled_from(["cosine", "euclidean"]),
+)
+def test_gl_cfl_rests_at_the_optimum_of_each_cluster(task, similarity):
+    """With a weight small enough that the direction of rounding errors does not decide at rest."""
+    algorithm = GradientLoss(step_size=1 / task.client_smoothness, similarity=similarity, weight=0.02)
+    trace = run(algorithm, task, rounds=300)
+    assert (trace.assignments == task.labels).all()
+    rest_at = fixed_points.within_clusters(fixed_points.exact, task.hessians, task.centers, task.labels)
+    close(trace.models[-1], rest_at)
+    close(rest_at, task.optima)
 
 
 @settings(max_examples=50)
