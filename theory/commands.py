@@ -18,7 +18,7 @@ from algorithms.atomic import check_writable, write_whole
 from algorithms.storage import load_trace
 from algorithms.validation import check_count
 from synthetic import from_settings
-from theory import Kind, Verdict, report, terminal
+from theory import Claim, Kind, Verdict, report, terminal
 
 
 def check(
@@ -192,9 +192,8 @@ def show(claim_id: str, /, *, seed: terminal.Integer = 0, check: bool = True) ->
     check_count("seed", seed, at_least=0, remedy="give a non-negative integer")
     claim = theory.find_claim(claim_id)
     print(f"{claim.id}: {claim.label} ({claim.kind})\n{claim.title}\n\n{claim.card}\n")
-    if claim.repaired_by is not None:
-        print(f"repaired by {claim.repaired_by}: {theory.find_claim(claim.repaired_by).title}\n")
     if not check:
+        _show_repair(claim)
         return 0
     sys.stdout.flush()
     try:
@@ -213,4 +212,14 @@ def show(claim_id: str, /, *, seed: terminal.Integer = 0, check: bool = True) ->
             f"\nto replay it: clusterproof check {claim_id} --seed {seed} --json report.json"
             " && clusterproof check --replay report.json"
         )
+    _show_repair(claim)
     return 0
+
+
+def _show_repair(claim: Claim) -> None:
+    """Print what replaces a claim: its title and its statement."""
+    if claim.repaired_by is None:
+        return
+    repair = theory.find_claim(claim.repaired_by)
+    statement = repair.card.partition("Statement\n")[2].partition("\n\n")[0]
+    print(f"\nrepaired by {repair.id}: {repair.title}\n{statement}")
