@@ -17,9 +17,9 @@ from typing import Any, TypeAlias, get_args, get_type_hints
 import numpy as np
 
 from algorithms import ALGORITHMS, Algorithm, InvalidArgument
-from synthetic import TASKS, LogisticMixture, QuadraticMixture, RegressionMixture
+from synthetic import TASKS, LogCoshMixture, LogisticMixture, QuadraticMixture, RegressionMixture
 
-SyntheticTask: TypeAlias = RegressionMixture | QuadraticMixture | LogisticMixture
+SyntheticTask: TypeAlias = RegressionMixture | QuadraticMixture | LogisticMixture | LogCoshMixture
 
 TASK_DEFAULTS = {"clusters": 2, "clients": 40, "dimension": 20}
 """For the parameters that a task in Python must be given."""
@@ -242,6 +242,7 @@ def check_memory(
         "regression": clusters * dimension**2,
         "quadratic": clients * dimension**2,
         "logistic": clusters * sizes["support"] * dimension,
+        "log-cosh": clients * dimension,
     }[task]
     if options.get("sampling") == "direct":
         per_round += 8 * runs * clients * sizes["samples"] * dimension

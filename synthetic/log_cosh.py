@@ -230,6 +230,28 @@ class LogCoshMixture(Mixture):
         noise = sizes[..., None] * self._mean_rows(models.shape, sizes[..., None], generator)
         return np.asarray(sums + noise)
 
+    def hessian_products(
+        self, points: np.ndarray, directions: np.ndarray, clients: np.ndarray, generator: np.random.Generator
+    ) -> np.ndarray:
+        """Products of the Hessian at points (..., k, d) with directions (..., k, d): (..., k, d)."""
+        offset = points - self.optima[self.labels[clients]]
+        bend = 1 - np.tanh(offset / self.width) ** 2
+        return np.asarray((1 - (1 - self.strong_convexity) * bend) * directions)
+
+    def losses_and_gradients(
+        self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Losses (..., k, P) and gradients (..., k, P, d) of models (..., P, d) on one batch a client."""
+        labels = self.labels[clients]
+        lead = np.broadcast_shapes(models.shape[:-2], clients.shape[:-1])
+        rows = self._mean_rows((*lead, clients.shape[-1], self.dimension), 1, generator)
+        offsets = models[..., None, :, :] - self.optima[labels][..., None, :]
+        expected = np.stack([self.expected_loss(models, p) for p in range(self.clusters)], axis=-2)
+        wide = np.broadcast_to(labels[..., None], (*lead, labels.shape[-1], models.shape[-2]))
+        own = np.take_along_axis(expected, wide, axis=-2)
+        losses = own + np.einsum("...kpd,...kd->...kp", offsets, rows)
+        return losses, self._slope(offsets) + rows[..., None, :]
+
     def _slope(self, offset: np.ndarray) -> np.ndarray:
         """Gradient of psi."""
         bend = (1 - self.strong_convexity) * self.width * np.tanh(offset / self.width)

@@ -109,7 +109,8 @@ def describe_run(task: Mixture, trace: Trace, seconds: float) -> str:
     lines += _errors(task, trace, ALGORITHMS[name].target, bound)
     with np.errstate(all="ignore"):
         purity, index = np.median(trace.purity), np.median(trace.adjusted_rand_index)
-    lines += ["", f"purity {purity:.4g}, adjusted Rand index {index:.4g}", remark]
+        count = np.median(trace.cluster_count)
+    lines += ["", f"purity {purity:.4g}, adjusted Rand index {index:.4g}, clusters {count:g}", remark]
     return "\n".join(lines)
 
 
