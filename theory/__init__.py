@@ -7,6 +7,8 @@ from theory.claim import REGISTRY, Claim, Context, TraceBound
 from theory.verdict import Confidence, Finding, Kind, Verdict
 
 importlib.import_module("theory.cfl_mgd")  # registers the paper's claims
+importlib.import_module("theory.sofl")
+importlib.import_module("theory.ifca")
 importlib.import_module("theory.gradient_loss")
 importlib.import_module("theory.baselines")
 

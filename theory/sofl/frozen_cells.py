@@ -1,0 +1,121 @@
+"""A row of neurons whose cells do not change: mean-square distance to the cells' means, exactly.
+
+While every sample keeps its best matching unit c(x), the update (10) of neuron j with a drawn sample x is
+w <- (1 - a_x) w + a_x x, a_x = eta g(j, c(x)): the first two moments of w - m_j obey a closed linear
+recursion. ``mean_over_orders`` is the independent route: the very algorithm on every order of samples.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from algorithms import self_organising_map as som
+
+
+@dataclass(frozen=True)
+class FrozenRow:
+    """Samples drawn with equal probability, and neurons in a row of unit spacing.
+
+    Attributes
+    ----------
+    samples
+        (n, d).
+    cells
+        Neuron that wins each sample, (n,).
+    start
+        Neurons before the first update, (C, d).
+    """
+
+    samples: np.ndarray
+    cells: np.ndarray
+    start: np.ndarray
+
+    @property
+    def centres(self) -> np.ndarray:
+        """Mean of each neuron's cell, m_c = E[x | X_c], (C, d)."""
+        return np.stack([self.samples[self.cells == c].mean(axis=0) for c in range(len(self.start))])
+
+    @property
+    def variance(self) -> float:
+        """Mean squared distance of a sample to its cell's mean."""
+        return float(((self.samples - self.centres[self.cells]) ** 2).sum(axis=1).mean())
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """x - m_j for every neuron and sample, (C, n, d)."""
+        return np.asarray(self.samples[None] - self.centres[:, None])
+
+    def shares(self, rate: float, radius: float) -> np.ndarray:
+        """How far each neuron moves towards each sample, eta g, (C, n)."""
+        distance = np.abs(np.arange(len(self.start))[:, None] - self.cells[None])
+        with np.errstate(under="ignore"):
+            return np.asarray(rate * np.exp(-(distance**2) / max(2 * radius**2, 1e-300)))
+
+
+def errors_after(
+    row: FrozenRow, updates: int, *, learning_rate: float, radius: float, schedule: str
+) -> np.ndarray:
+    """E||w_j - m_j||^2 after a run of T updates with independent samples, (C,)."""
+    offsets = row.offsets
+    mean = row.start - row.centres
+    second = (mean**2).sum(axis=1)
+    squares = (offsets**2).sum(axis=2)
+    for update in range(updates):
+        rate, width = (som.decayed(first, update, updates, schedule) for first in (learning_rate, radius))
+        mean, second = _advance(row.shares(rate, width), offsets, squares, mean, second)
+    return np.asarray(second)
+
+
+def floor(row: FrozenRow, *, rate: float, radius: float) -> np.ndarray:
+    """The limit of E||w_j - m_j||^2 at a constant rate and radius, (C,).
+
+    Where the rate and the radius end at these values however long the run is, it is the limit of the
+    run's end, too: the recursion forgets its start at the speed of the rate.
+    """
+    shares, offsets = row.shares(rate, radius), row.offsets
+    push = (shares[..., None] * offsets).mean(axis=1)
+    mean = push / shares.mean(axis=1)[:, None]
+    kept = 1 - ((1 - shares) ** 2).mean(axis=1)
+    cross = (((1 - shares) * shares)[..., None] * offsets).mean(axis=1)
+    constant = (shares**2 * (offsets**2).sum(axis=2)).mean(axis=1)
+    return np.asarray((2 * (cross * mean).sum(axis=1) + constant) / kept)
+
+
+def mean_over_orders(
+    row: FrozenRow, updates: int, *, learning_rate: float, radius: float, schedule: str
+) -> np.ndarray:
+    """The same as ``errors_after``: the mean over all n^T orders of what the algorithm itself returns.
+
+    Raises
+    ------
+    ArithmeticError
+        If a sample does not have the best matching unit of its cell before and after each run.
+    """
+    start = row.start[None]
+    total = np.zeros(len(row.start))
+    orders = list(itertools.product(range(len(row.samples)), repeat=updates))
+    for order in orders:
+        neurons = som.train(
+            start, row.samples, np.array(order), learning_rate=learning_rate, radius=radius, schedule=schedule
+        )
+        for state in (start, neurons):
+            if (som.best_matching_units(state, row.samples) != row.cells).any():
+                raise ArithmeticError("a sample has left its cell: the recursion does not apply")
+        total += ((neurons[0] - row.centres) ** 2).sum(axis=1)
+    return total / len(orders)
+
+
+def _advance(
+    shares: np.ndarray, offsets: np.ndarray, squares: np.ndarray, mean: np.ndarray, second: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """One update of E(w - m), (C, d), and E||w - m||^2, (C,)."""
+    kept = 1 - shares
+    cross = ((kept * shares)[..., None] * offsets).mean(axis=1)
+    new_second = (
+        (kept**2).mean(axis=1) * second + 2 * (cross * mean).sum(axis=1) + (shares**2 * squares).mean(axis=1)
+    )
+    new_mean = kept.mean(axis=1)[:, None] * mean + (shares[..., None] * offsets).mean(axis=1)
+    return new_mean, new_second
