@@ -24,7 +24,7 @@ $(VENV)/bin/pip:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.check-ready: pyproject.toml constraints.txt | $(VENV)/bin/pip
-	$(PIP) --editable '.[plot,store]'
+	$(PIP) --editable '.[plot,store,cluster,certify]'
 	touch $@
 
 $(VENV)/.test-ready: pyproject.toml constraints.txt | $(VENV)/bin/pip

@@ -6,7 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from figures import contraction_map, error_per_round, model_averaging_map, tightness
+from figures import (
+    contraction_map,
+    drift,
+    error_per_round,
+    model_averaging_map,
+    purity_per_iteration,
+    similarity_matrices,
+    success_map,
+    tightness,
+    u_matrix,
+    winners_elbow,
+)
 from figures.style import save
 
 if TYPE_CHECKING:
@@ -41,6 +52,11 @@ FIGURES: dict[str, Figure] = {
             contraction_map.draw,
         ),
         Figure(
+            "drift",
+            "Where every algorithm rests, away from the optimum of the mean loss",
+            drift.draw,
+        ),
+        Figure(
             "error-per-round",
             "Error of CFL-MGD round by round below the paper's bound and the repaired ones",
             error_per_round.draw,
@@ -51,9 +67,34 @@ FIGURES: dict[str, Figure] = {
             model_averaging_map.draw,
         ),
         Figure(
+            "purity-per-iteration",
+            "Purity of GL-CFL with both signs and of IFCA, iteration by iteration",
+            purity_per_iteration.draw,
+        ),
+        Figure(
+            "similarity-matrices",
+            "What CFL and GL-CFL compare: cosines of updates and scores of models",
+            similarity_matrices.draw,
+        ),
+        Figure(
+            "success-map",
+            "How often IFCA and CFL-MGD recover the clusters over separation and noise",
+            success_map.draw,
+        ),
+        Figure(
             "tightness",
             "How far the repaired bounds are above what runs show",
             tightness.draw,
+        ),
+        Figure(
+            "u-matrix",
+            "U-matrix of SoFL's self-organising map on the updates of clients",
+            u_matrix.draw,
+        ),
+        Figure(
+            "winners-elbow",
+            "SoFL's elbow of the clients and of the map's winners",
+            winners_elbow.draw,
         ),
     )
 }
