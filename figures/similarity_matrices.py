@@ -124,10 +124,11 @@ def draw(seed: int) -> Figure:
         f"longest. Mean across clusters {one.cross_mean:.3f}, theory "
         f"$-1/(K - 1)$ = {-1 / (CLUSTERS - 1):.3f}, on the expected losses {exact.cross_mean:.3f}; "
         f"within clusters {one.own_mean:.3f}, there {exact.own_mean:.3f}. b, c: "
-        f"$\\lambda S - (1 - \\lambda) L$ of GL-CFL, $\\lambda = {WEIGHT:g}$, $\\alpha = {SCORE_STEP_SIZE:g}$, less each client's mean over the models, "
-        f"after {MOVES} rounds from {DISTANCE:g} beside the optima, same models and batch: with $S = "
-        f"\\cos(-G, \\Delta w)$ {one.right('descent')} of {CLIENTS} clients choose their cluster's model, "
-        f"with the printed $\\cos(G, \\Delta w)$ {one.right('as-printed')}. Seed {seed}."
+        f"$\\lambda S - (1 - \\lambda) L$ of GL-CFL, $\\lambda = {WEIGHT:g}$, "
+        f"$\\alpha = {SCORE_STEP_SIZE:g}$, less each client's mean over the models, after {MOVES} rounds "
+        f"from {DISTANCE:g} beside the optima, same models and batch: with "
+        f"$S = \\cos(-G, \\Delta w)$ {one.right('descent')} of {CLIENTS} clients choose their cluster's "
+        f"model, with the printed $\\cos(G, \\Delta w)$ {one.right('as-printed')}. Seed {seed}."
     )
     figure, (left, middle, right) = style.new_figure(caption, panels=3, height=4.6)
     mesh = _paint(left, one.cosines, 1.0, one.labels)

@@ -1,0 +1,85 @@
+"""Cells of the map against scikit-learn's index, and its line against simulated clients."""
+
+import numpy as np
+import pytest
+from drawings import SEED, drawn
+from scipy import stats
+from sklearn.metrics import adjusted_rand_score
+
+from algorithms import CFLMGD, IFCA, run
+from figures import success_map
+from synthetic import RegressionMixture
+
+ALGORITHMS = {"IFCA": IFCA(step_size=1.0), "CFL-MGD": CFLMGD(step_size=1.0, momentum=0.9)}
+
+
+def mesh(name):
+    panel = drawn("success-map").axes[list(ALGORITHMS).index(name)]
+    return panel.collections[0]
+
+
+def cells(name):
+    return np.asarray(mesh(name).get_array()).reshape(8, 10)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize(("row", "column"), [(0, 1), (2, 1), (3, 3), (4, 4), (7, 8)])
+def test_a_cell_is_the_share_of_runs_with_the_true_partition(name, row, column):
+    corners = mesh(name).get_coordinates()
+    separation = np.sqrt(corners[0, column, 0] * corners[0, column + 1, 0])
+    noise = np.sqrt(corners[row, 0, 1] * corners[row + 1, 0, 1])
+    corner = separation / np.sqrt(2) * np.eye(10)[:4]
+    task = RegressionMixture(
+        optima=corner - corner.mean(axis=0), covariance=np.ones(10), noise=noise,
+        labels=np.repeat(np.arange(4), 15), samples=20,
+    )  # fmt: skip
+    assert task.separation == pytest.approx(separation)
+    assert task.diameter == pytest.approx(separation)
+    start = task.optima + success_map.directions(SEED)
+    np.testing.assert_allclose(np.linalg.norm(start - task.optima, axis=-1), 1)
+    votes = run(ALGORITHMS[name], task, rounds=50, seed=SEED, replicates=20, initial=start).assignments[-1]
+    recovered = sum(adjusted_rand_score(task.labels, chosen) == 1 for chosen in votes)
+    assert cells(name)[row, column] == recovered / 20
+
+
+def test_the_maps_share_their_scale_and_their_extent():
+    for name in ALGORITHMS:
+        assert mesh(name).get_clim() == (0, 1)
+        corners = mesh(name).get_coordinates()
+        np.testing.assert_allclose(corners[0, [0, -1], 0], [0.5, 8])
+        np.testing.assert_allclose(corners[[0, -1], 0, 1], [0.25, 4])
+
+
+def test_easy_corners_succeed_and_hopeless_ones_fail():
+    for name in ALGORITHMS:
+        assert cells(name)[0, -1] == 1
+        assert cells(name)[-1, 0] == 0
+
+
+def test_the_line_is_where_the_law_of_f_makes_all_sixty_right_with_probability_one_half():
+    for panel in drawn("success-map").axes[:2]:
+        (line,) = [each for each in panel.get_lines() if each.get_gid() == "even-odds"]
+        ratio = line.get_xdata() / line.get_ydata()
+        np.testing.assert_allclose(ratio, ratio[0], rtol=1e-9)
+        gap = ratio[0] ** 2
+        width = np.sqrt((2 + gap) ** 2 - 4)
+        wrong = stats.f.sf((width + gap) / (width - gap), 20, 20)
+        assert (1 - 3 * wrong) ** 60 == pytest.approx(0.5, rel=1e-6)
+        (basin,) = [each for each in panel.get_lines() if each.get_gid() == "basin"]
+        np.testing.assert_allclose(basin.get_xdata(), 4)
+
+
+def test_clients_at_the_true_optima_are_all_right_about_half_of_the_time_on_the_line():
+    """Row by row: a wrong model, Delta away, has the residual eps + x' (theta - theta_wrong)."""
+    ratio, source = success_map.even_odds(), np.random.default_rng(0)
+    corners = np.eye(4) / np.sqrt(2) * ratio
+    right = []
+    for _ in range(2000):
+        features = source.standard_normal((60, 20, 4))
+        noise = source.standard_normal((60, 20))
+        own = (noise**2).sum(axis=1)
+        shifts = features @ (corners[0] - corners[1:]).T
+        others = ((noise[..., None] + shifts) ** 2).sum(axis=1)
+        right.append((own[:, None] < others).all())
+    # a bound by the sum over wrong models: at least one half, and hardly more
+    assert 0.5 - 3 * 0.5 / np.sqrt(2000) < np.mean(right) < 0.6

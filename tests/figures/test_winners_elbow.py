@@ -1,0 +1,82 @@
+"""The elbow's curves against brute force, and what is chosen from them."""
+
+import importlib.util
+import itertools
+
+import numpy as np
+import pytest
+from drawings import SEED, drawn
+
+from algorithms import FedAvg, InvalidArgument, SoFL, generator, run
+from figures import winners_elbow
+
+
+def line(panel, gid):
+    (found,) = [each for each in drawn("winners-elbow").axes[panel].get_lines() if each.get_gid() == gid]
+    return np.asarray(found.get_xdata(), dtype=float), np.asarray(found.get_ydata(), dtype=float)
+
+
+def scatter(points):
+    return ((points - points.mean(axis=0)) ** 2).sum()
+
+
+def best_partitions(points):
+    """Least sums of squares for 1 .. 4 groups, over every way of grouping four points."""
+    best = dict.fromkeys(range(1, 5), np.inf)
+    for groups in itertools.product(range(4), repeat=4):
+        sums = sum(scatter(points[np.array(groups) == group]) for group in set(groups))
+        best[len(set(groups))] = min(best[len(set(groups))], sums)
+    return np.array(list(best.values())) / best[1]
+
+
+def test_curves_without_noise_are_the_best_of_all_partitions():
+    """Updates of a cluster are equal, and four neurons win."""
+    task = winners_elbow.make_task(SEED, winners_elbow.EXACT)
+    model = run(FedAvg(step_size=0.2, local_steps=5), task, rounds=20, seed=SEED).models[-1, 0]
+    sent = (1 - 0.8**5) * (task.optima - model)  # five steps of eta = 0.2 at curvature 1
+    source = generator(SEED, "figures/winners-elbow", winners_elbow.EXACT)
+    neurons, data = SoFL(step_size=0.2).train_map(sent[task.labels], source)
+    neurons = neurons.reshape(25, 10)
+    cosines = (neurons / np.linalg.norm(neurons, axis=1, keepdims=True)) @ data[::15].T
+    for name, points in (("clients", sent), ("winners", neurons[cosines.argmax(axis=0)])):
+        numbers, drawn_sums = line(1, name)
+        np.testing.assert_array_equal(numbers[:4], [1, 2, 3, 4])
+        np.testing.assert_allclose(drawn_sums[:4], best_partitions(points), atol=1e-9)
+    assert len(line(1, "winners")[0]) == 4
+
+
+@pytest.mark.parametrize("panel", [0, 1])
+@pytest.mark.parametrize("name", ["clients", "winners"])
+def test_curves_fall_and_start_at_one(panel, name):
+    numbers, sums = line(panel, name)
+    np.testing.assert_array_equal(numbers, np.arange(1, len(numbers) + 1))
+    assert sums[0] == 1
+    assert (np.diff(sums) <= 1e-12).all()
+
+
+@pytest.mark.parametrize("panel", [0, 1])
+def test_the_elbow_is_farthest_from_the_chord_and_the_guard_finds_the_truth(panel):
+    numbers, sums = line(panel, "winners")
+    chord = np.array([numbers[-1] - numbers[0], sums[-1] - sums[0]])
+    away = np.abs(chord[0] * (sums - sums[0]) - chord[1] * (numbers - numbers[0])) / np.linalg.norm(chord)
+    (chosen,), (height,) = line(panel, "elbow")
+    assert chosen == numbers[away.argmax()]
+    assert height == sums[away.argmax()]
+    assert line(panel, "guarded")[0] == [4]
+    assert line(panel, "truth")[0].tolist() == [4, 4]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_as_many_winners_as_clusters_make_the_printed_elbow_fail_and_not_the_guard(seed):
+    exact = winners_elbow.compute(seed, winners_elbow.EXACT)
+    assert exact.neurons == 4
+    assert exact.elbows[1] < 4
+    assert exact.elbows[0] == 4
+    assert exact.guarded == 4
+
+
+def test_without_scikit_learn_the_algorithms_own_error_names_the_extra(monkeypatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "sklearn" else find(name))
+    with pytest.raises(InvalidArgument, match=r"clusterproof\[cluster\]"):
+        winners_elbow.draw(0)
