@@ -4,10 +4,13 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: check test lint types clean
+.PHONY: check figures test lint types clean
 
 check: $(VENV)/.check-ready
 	$(BIN)/clusterproof check
+	$(BIN)/clusterproof figures contraction-map error-per-round tightness --out figures-out
+
+figures: $(VENV)/.check-ready
 	$(BIN)/clusterproof figures --out figures-out
 
 test: $(VENV)/.test-ready

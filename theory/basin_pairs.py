@@ -85,7 +85,7 @@ def pairs() -> Any:
     )
 
 
-def check_pairs(bound: MisclassificationBound, context: Context, *, name: str, budget: int = 1500) -> Finding:
+def check_pairs(bound: MisclassificationBound, context: Context, *, name: str, budget: int = 700) -> Finding:
     """Search the basin for a pair whose exact error exceeds a claimed bound.
 
     Parameters

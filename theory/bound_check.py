@@ -142,6 +142,7 @@ def check_runs(
     context: Context,
     *,
     claim: str,
+    replicates: int = 400,
 ) -> Finding:
     """Compare the whole bound with runs on fresh data, at every round and for every cluster.
 
@@ -153,11 +154,13 @@ def check_runs(
     experiments
         Settings; those whose hypotheses fail are named in the reason.
     context
-        Seed and number of repetitions (400 a setting where it names none).
+        Seed and number of repetitions.
     claim
         Id, an axis of the random numbers.
+    replicates
+        Repetitions a setting where the context names none.
     """
-    trials = context.number_of_trials(400)
+    trials = context.number_of_trials(replicates)
     done, failures, allowed = 0, 0, 0.0
     worst: tuple[float, float, float] | None = None
     notes, skipped = [], []

@@ -144,7 +144,7 @@ def test_the_true_bounds_pass_the_same_check(bound: Bound) -> None:
     ids=["lemma 1 with constant 1", "Cantelli over 8", "Chebyshev with the samples squared"],
 )
 def test_wrong_misclassification_bounds_are_violated(bound: Callable[[Pair], float]) -> None:
-    finding = check_pairs(bound, context(600), name="the planted bound")
+    finding = check_pairs(bound, context(3000), name="the planted bound")
     assert finding.verdict is Kind.VIOLATED
     assert finding.measured is not None
     assert finding.bound is not None

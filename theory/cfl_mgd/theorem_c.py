@@ -189,4 +189,4 @@ def theorem_c(context: Context) -> Finding:
         experiment("S2", None),
         experiment("S3", None),
     ]
-    return check_runs(_parts, experiments, context, claim="cfl-mgd/theorem-c")
+    return check_runs(_parts, experiments, context, claim="cfl-mgd/theorem-c", replicates=200)

@@ -140,4 +140,4 @@ def theorem_c_prime(context: Context) -> Finding:
         experiment("S2", None),
         experiment("S3", None),
     ]
-    return check_runs(_parts, experiments, context, claim="cfl-mgd/theorem-c-prime")
+    return check_runs(_parts, experiments, context, claim="cfl-mgd/theorem-c-prime", replicates=200)
