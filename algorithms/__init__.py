@@ -11,6 +11,7 @@ from algorithms.evaluation import ClientAccuracies, ScoredTask, client_accuracie
 from algorithms.fedavg import FedAvg
 from algorithms.fedbcd import FedBCD
 from algorithms.fedprox import FedProx
+from algorithms.fpfc import FPFC
 from algorithms.gradient_loss import GradientLoss
 from algorithms.ifca import IFCA
 from algorithms.local import Local
@@ -25,7 +26,7 @@ from algorithms.validation import InvalidArgument
 
 ALGORITHMS: dict[str, type[Algorithm[Any]]] = {
     algorithm.name: algorithm
-    for algorithm in (CFLMGD, IFCA, FedAvg, FedProx, FedBCD, Local, PerFedAvg, CFL, GradientLoss, SoFL)
+    for algorithm in (CFLMGD, IFCA, FedAvg, FedProx, FedBCD, Local, PerFedAvg, CFL, GradientLoss, SoFL, FPFC)
 }
 """Command-line names of the algorithms."""
 
@@ -33,6 +34,7 @@ __all__ = [
     "ALGORITHMS",
     "CFL",
     "CFLMGD",
+    "FPFC",
     "IFCA",
     "Algorithm",
     "ClientAccuracies",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -24,7 +25,7 @@ SyntheticTask: TypeAlias = RegressionMixture | QuadraticMixture | LogisticMixtur
 TASK_DEFAULTS = {"clusters": 2, "clients": 40, "dimension": 20}
 """For the parameters that a task in Python must be given."""
 
-ALGORITHM_DEFAULTS = {"step_size": "1 / L of the task", "momentum": 0.5}
+ALGORITHM_DEFAULTS = {"step_size": "1 / L of the task; 1 / (L + rho) for fpfc", "momentum": 0.5}
 """For the parameters that an algorithm in Python must be given; ``step_size`` depends on the task."""
 
 _OWN_WORDS = {
@@ -183,7 +184,7 @@ def make_algorithm(name: str, options: Mapping[str, Any], task: SyntheticTask) -
     options
         As ``check_options`` accepts them; those of tasks are left aside.
     task
-        Gives the default step size, 1 / L.
+        Gives the default step size, 1 / L; for FPFC, 1 / (L + augmentation).
 
     Raises
     ------
@@ -197,7 +198,10 @@ def make_algorithm(name: str, options: Mapping[str, Any], task: SyntheticTask) -
         if option in options:
             arguments[field.name] = options[option]
         elif field.name == "step_size":
-            arguments[field.name] = 1 / task.smoothness
+            # FPFC descends on losses to which its augmentation has added curvature
+            added = float(options.get("augmentation", getattr(cls, "augmentation", 0.0)))
+            usable = math.isfinite(added) and added > 0
+            arguments[field.name] = 1 / (task.smoothness + (added if usable else 0.0))
         elif field.name in ALGORITHM_DEFAULTS:
             arguments[field.name] = ALGORITHM_DEFAULTS[field.name]
         elif field.default is MISSING and field.default_factory is MISSING:

@@ -4,7 +4,7 @@ import itertools
 
 from hypothesis import strategies as st
 
-from algorithms import CFL, CFLMGD, IFCA, FedAvg, FedBCD, FedProx, GradientLoss, Local, PerFedAvg, SoFL
+from algorithms import CFL, CFLMGD, FPFC, IFCA, FedAvg, FedBCD, FedProx, GradientLoss, Local, PerFedAvg, SoFL
 
 ORDERS = ("momentum-first", "as-printed")
 
@@ -57,6 +57,9 @@ COMBINATIONS = [
 PARTITIONING = [
     (CFL, {"warm_up": 1}),
     (CFL, {"warm_up": 2, "mean_threshold": 0.5, "client_threshold": 0.6, "linkage": "complete"}),
+    (FPFC, {"local_steps": 2}),
+    (FPFC, {"penalty": "l1", "pair_rule": "all", "strength": 0.3}),
+    (FPFC, {"pair_rule": "both", "smoothing": 0.1, "local_steps": 1}),
 ]
 """Those whose server keeps a partition of the clients: models have one row a client."""
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from algorithms import CFL, FedBCD, FedProx, GradientLoss, InvalidArgument, PerFedAvg, SoFL, run
+from algorithms import CFL, FPFC, FedBCD, FedProx, GradientLoss, InvalidArgument, PerFedAvg, SoFL, run
 from synthetic import QuadraticMixture
 
 TASK = QuadraticMixture.random(clusters=2, clients=6, dimension=2, spread=0.5, seed=1)
@@ -25,13 +25,13 @@ BROKEN = Broken(hessians=TASK.hessians, centers=TASK.centers, labels=TASK.labels
 
 
 @pytest.mark.parametrize("replicates", [None, 2])
-@pytest.mark.parametrize("kind", [FedProx, FedBCD, PerFedAvg, CFL, GradientLoss, SoFL])
+@pytest.mark.parametrize("kind", [FedProx, FedBCD, PerFedAvg, CFL, GradientLoss, SoFL, FPFC])
 def test_a_client_that_is_not_finite_is_named(kind, replicates):
     with pytest.raises(InvalidArgument, match=r"step_size = 0.5: .*that of client 4 is not; lower it"):
         run(kind(step_size=0.5), BROKEN, rounds=2, replicates=replicates)
 
 
-@pytest.mark.parametrize("kind", [FedProx, FedBCD, PerFedAvg, CFL, SoFL])
+@pytest.mark.parametrize("kind", [FedProx, FedBCD, PerFedAvg, CFL, SoFL, FPFC])
 def test_a_step_that_is_too_large_ends_the_run_when_numbers_overflow(kind):
     with (
         np.errstate(over="ignore", invalid="ignore"),

@@ -8,6 +8,7 @@ from algorithms import (
     ALGORITHMS,
     CFL,
     CFLMGD,
+    FPFC,
     IFCA,
     FedAvg,
     FedBCD,
@@ -89,6 +90,7 @@ VALID = {
     CFL: {"step_size": 0.5},
     GradientLoss: {"step_size": 0.5},
     SoFL: {"step_size": 0.5},
+    FPFC: {"step_size": 0.5},
 }
 CASES = [
     *((kind, *case) for kind in VALID for case in EVERYWHERE),

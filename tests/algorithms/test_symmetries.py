@@ -82,7 +82,11 @@ def test_the_unit_of_the_loss_goes_into_the_step_size(combination):
     scaled = QuadraticMixture(hessians=4 * TASK.hessians, centers=TASK.centers, labels=TASK.labels)
     if isinstance(algorithm, GradientLoss):
         return  # its score adds a loss to a cosine: the unit of the loss changes the votes
+    if getattr(algorithm, "penalty", None) == "scad":
+        return  # its strength is a slope and a length at once: with the unit its shape changes
     slower = replace(algorithm, step_size=algorithm.step_size / 4)
+    if getattr(algorithm, "penalty", None) == "l1":
+        slower = replace(slower, strength=4 * algorithm.strength, augmentation=4 * algorithm.augmentation)
     if getattr(algorithm, "proximal", None) is not None:
         slower = replace(slower, proximal=4 * algorithm.proximal)  # a curvature, as the Hessians
     if getattr(algorithm, "inner_step_size", None) is not None:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from option_combinations import EVERY, describe
 
-from algorithms import ALGORITHMS, CFL, CFLMGD, Local, SoFL, run
+from algorithms import ALGORITHMS, CFL, CFLMGD, FPFC, Local, SoFL, run
 from synthetic import OnArrays, QuadraticMixture, RegressionMixture, strategies
 from synthetic.experiment import make_algorithm
 
@@ -31,7 +31,7 @@ def test_every_round_assigns_each_participant_to_one_model(combination, task, pa
     algorithm = kind(step_size=0.5, participation=participation, **options)
     trace = run(algorithm, task, rounds=5, seed=seed, replicates=2)
     count = max(1, round(participation * task.clients))
-    if isinstance(algorithm, CFL | SoFL):
+    if isinstance(algorithm, CFL | SoFL | FPFC):
         count = task.clients  # the server places the absent, too
     assert ((trace.assignments >= 0).sum(axis=-1) == count).all()
     assert trace.assignments.max() < trace.models.shape[-2]
@@ -42,8 +42,8 @@ def test_every_round_assigns_each_participant_to_one_model(combination, task, pa
 SPHERICAL = [
     (kind, options)
     for kind, options in EVERY
-    # momentum and a server's step on a sum of gradients overshoot; the others average descents
-    if kind is not CFLMGD
+    # momentum, a server's step on a sum of gradients and multipliers overshoot; the others average
+    if kind not in (CFLMGD, FPFC)
 ]
 
 
@@ -83,7 +83,7 @@ def test_every_name_runs_on_sixty_clients_to_the_same_numbers_in_torch(name):
     assert 0 < expected.purity <= 1
 
 
-@pytest.mark.parametrize("name", ["ifca", "cfl-mgd", "gradient-loss", "cfl", "sofl"])
+@pytest.mark.parametrize("name", ["ifca", "cfl-mgd", "gradient-loss", "cfl", "sofl", "fpfc"])
 def test_clustered_algorithms_find_the_four_clusters_of_sixty_clients(name):
     """Optima at the corners of a simplex; SoFL's guard may merge clusters whose updates are alike."""
     task = RegressionMixture(

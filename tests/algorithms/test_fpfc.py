@@ -1,0 +1,412 @@
+"""FPFC against plain loops and convex programming, and what its storage, rules and limits promise."""
+
+import array_api_compat.torch as torch
+import array_api_strict
+import networkx
+import numpy as np
+import pytest
+from fusion_loops import DenseFPFC, dense_pairs
+from hypothesis import given
+from hypothesis import strategies as st
+
+from algorithms import FPFC, InvalidArgument, Randomness, pair_storage, pair_updates, run
+from algorithms.arrays import to_numpy
+from algorithms.fpfc import group_averages
+from algorithms.pair_storage import grouped
+from algorithms.participation import draw_participants
+from synthetic import OnArrays, QuadraticMixture, RegressionMixture
+
+SCAD = {"strength": 0.5, "smoothing": 0.05, "augmentation": 1.3, "threshold": 0.2}
+L1 = {"penalty": "l1", "strength": 0.4, "augmentation": 0.7}
+
+
+def mixture(seed=0, *, clients=9, clusters=3, dimension=4, separation=2.5, spread=0.3, condition=2):
+    return QuadraticMixture.random(
+        clusters=clusters,
+        clients=clients,
+        dimension=dimension,
+        condition_number=condition,
+        separation=separation,
+        spread=spread,
+        seed=seed,
+    )
+
+
+def states(algorithm, task, start, rounds, seed=0):
+    """States of one run, and the participants of its rounds."""
+    randomness = Randomness.from_seed(seed)
+    lots = Randomness.from_seed(seed).participation
+    state = algorithm.initialise(start, task)
+    yield state, None
+    for _ in range(rounds):
+        active = draw_participants(algorithm.participation, task.clients, start, lots)
+        state = algorithm.step(state, task, randomness)
+        yield state, to_numpy(active).tolist()
+
+
+@pytest.fixture(params=[1, 3, 1000])
+def page_rows(request, monkeypatch):
+    """Pages of one row, of a few, and one page for all."""
+    for module in (pair_storage, pair_updates):
+        monkeypatch.setattr(module, "PAGE_ENTRIES", 4 * request.param)
+    return request.param
+
+
+@pytest.mark.usefixtures("page_rows")
+@pytest.mark.parametrize("start", ["common", "own"])
+@pytest.mark.parametrize("rule", ["either", "both", "all"])
+@pytest.mark.parametrize("participation", [1.0, 0.35, 0.1])
+@pytest.mark.parametrize("parameters", [SCAD, L1, {**SCAD, "concavity": 2.2}], ids=["scad", "l1", "a=2.2"])
+def test_every_round_is_that_of_the_dense_double_loop(parameters, participation, rule, start):
+    task = mixture()
+    algorithm = FPFC(
+        step_size=0.3,
+        local_steps=3,
+        pair_rule=rule,
+        participation=participation,
+        start=start,
+        **parameters,
+    )
+    stream = np.random.default_rng(5)
+    first = stream.standard_normal((1, 4)) if start == "common" else stream.standard_normal((9, 4)) * 2
+    dense = DenseFPFC(algorithm, task, first)
+    for state, active in states(algorithm, task, first, 40):
+        if active is not None:
+            dense.round(active)
+        np.testing.assert_allclose(state.models, dense.w, rtol=0, atol=1e-10)
+        theta, v = dense_pairs(algorithm, state)
+        np.testing.assert_allclose(theta, dense.theta, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(v, dense.v, rtol=0, atol=1e-10)
+        lengths = np.linalg.norm(dense.theta, axis=-1)
+        np.testing.assert_allclose(algorithm.difference_lengths(state), lengths, rtol=0, atol=1e-10)
+        assert state.assignments.tolist() == dense.groups()
+    if algorithm.penalty == "scad" and start == "common" and participation == 1:
+        assert dense.regions >= {1, 2}
+    found = algorithm.residuals(state, task, np.random.default_rng(0))
+    np.testing.assert_allclose(
+        [found.models, found.differences, found.duals], dense.residuals(), rtol=0, atol=1e-9
+    )
+
+
+def test_pairs_enter_and_leave_the_saturated_region_exactly():
+    """Far starts, a strong pull: pairs are dropped and taken up again, hundreds of times."""
+    task = mixture(3, clients=14, separation=1.6, spread=0.5, condition=4)
+    algorithm = FPFC(step_size=0.35, local_steps=1, participation=0.3, start="own", **SCAD)
+    start = 2.5 * np.random.default_rng(1).standard_normal((14, 4))
+    dense = DenseFPFC(algorithm, task, start)
+    taken_up = dropped = 0
+    before = np.zeros((14, 14), dtype=bool)
+    for state, active in states(algorithm, task, start, 300):
+        if active is not None:
+            dense.round(active)
+        now = state.pairs.stored[0]
+        taken_up += int((now & ~before).sum()) // 2
+        dropped += int((before & ~now).sum()) // 2
+        before = now
+        np.testing.assert_allclose(state.models, dense.w, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(dense_pairs(algorithm, state)[1], dense.v, rtol=0, atol=1e-10)
+    assert dense.regions >= {2, 3, 4}
+    assert taken_up > 60
+    assert dropped > 15
+
+
+def test_a_local_start_stores_the_pairs_within_clusters_alone():
+    task = mixture(clients=30, separation=4, spread=0.1)
+    algorithm = FPFC(step_size=0.4, start="own", participation=0.4, **SCAD)
+    *_, (state, _) = states(algorithm, task, task.centers, 30)
+    inside = task.labels[:, None] == task.labels[None, :]
+    np.fill_diagonal(inside, False)
+    np.testing.assert_array_equal(state.pairs.stored[0], inside)
+    assert sum(page.shape[0] for page in state.pairs.pages) == inside.sum() // 2
+
+
+@pytest.mark.parametrize("participation", [1.0, 0.4])
+def test_replicates_are_runs_of_their_own(participation):
+    task = mixture(2)
+    algorithm = FPFC(step_size=0.3, participation=participation, **SCAD)
+    trace = run(algorithm, task, rounds=20, seed=4, replicates=3)
+    lots = Randomness.from_seed(4, "quadratic", "fpfc").participation
+    runs = [DenseFPFC(algorithm, task, trace.models[0, replicate]) for replicate in range(3)]
+    for done in range(20):
+        active = draw_participants(participation, 9, trace.models[0], lots)
+        active = np.broadcast_to(active, (3, active.shape[-1]))
+        for replicate, dense in enumerate(runs):
+            dense.round(active[replicate].tolist())
+            np.testing.assert_allclose(trace.models[done + 1, replicate], dense.w, rtol=0, atol=1e-10)
+            assert trace.assignments[done, replicate].tolist() == dense.groups()
+
+
+@pytest.mark.parametrize("reuse_memory", [False, True])
+def test_a_given_state_stays_as_it_was_unless_its_memory_is_reused(reuse_memory):
+    task = mixture()
+    algorithm = FPFC(step_size=0.3, participation=0.4, reuse_memory=reuse_memory, **SCAD)
+    (*_, (state, _)) = states(algorithm, task, np.ones((1, 4)), 5)
+    kept = [np.array(page) for page in state.pairs.pages]
+    others = [np.array(part) for part in (state.pairs.stored, state.pairs.near, state.models)]
+    once = algorithm.step(state, task, Randomness.from_seed(9))
+    for now, then in zip((state.pairs.stored, state.pairs.near, state.models), others, strict=True):
+        np.testing.assert_array_equal(now, then)
+    if reuse_memory:
+        assert state.pairs.pages == []
+        with pytest.raises(RuntimeError, match="reuse_memory"):
+            algorithm.step(state, task, Randomness.from_seed(9))
+        return
+    for now, then in zip(state.pairs.pages, kept, strict=True):
+        np.testing.assert_array_equal(now, then)
+    again = algorithm.step(state, task, Randomness.from_seed(9))
+    np.testing.assert_array_equal(once.models, again.models)
+
+
+def test_reused_memory_changes_no_number():
+    task = mixture(7)
+    traces = [
+        run(FPFC(step_size=0.3, participation=0.4, reuse_memory=reuse, **SCAD), task, rounds=40)
+        for reuse in (False, True)
+    ]
+    np.testing.assert_array_equal(traces[0].models, traces[1].models)
+
+
+def test_under_the_printed_rule_with_one_participant_no_pair_ever_moves():
+    """theta = v = 0 for ever, although every client has a positive probability to take part."""
+    task = mixture(clients=8, separation=4)
+    rules = {}
+    for rule in ("both", "either"):
+        algorithm = FPFC(step_size=0.3, participation=0.1, pair_rule=rule, **SCAD)
+        *_, (state, _) = states(algorithm, task, np.zeros((1, 4)), 800)
+        rules[rule] = algorithm.residuals(state, task, np.random.default_rng(0))
+        if rule == "both":
+            theta, v = dense_pairs(algorithm, state)
+            assert not theta.any()
+            assert not v.any()
+            assert (state.assignments == 0).all()
+    assert rules["both"].models > 1
+    assert rules["both"].duals > 0.1
+    assert rules["either"].largest < 1e-3
+
+
+def test_a_single_client_descends_towards_its_own_past():
+    task = mixture(clients=1, clusters=1)
+    algorithm = FPFC(step_size=0.3, local_steps=2, **SCAD)
+    trace = run(algorithm, task, rounds=60, initial=np.ones((1, 4)))
+    point = np.ones(4)
+    for done in range(60):
+        anchor = point.copy()
+        for _ in range(2):
+            slope = task.hessians[0] @ (point - task.centers[0])
+            point = point - 0.3 * (slope + 1.3 * (point - anchor))
+        np.testing.assert_allclose(trace.models[done + 1, 0], point, rtol=0, atol=1e-12)
+    assert (trace.assignments == 0).all()
+    assert trace.errors[-1, 0] < 0.05 * trace.errors[0, 0]
+
+
+@pytest.mark.parametrize("participation", [1.0, 0.3])
+def test_sixty_clients_in_four_clusters_are_recovered(participation):
+    task = RegressionMixture.random(
+        clusters=4, clients=60, dimension=10, separation=3, noise=0.3, samples=100, data="fixed", seed=1
+    )
+    trace = run(FPFC(step_size=0.5, participation=participation), task, rounds=100, replicates=4, seed=2)
+    assert (trace.cluster_count == 4).all()
+    assert (trace.adjusted_rand_index == 1.0).all()
+    averaged = group_averages(trace.models[-1], trace.last_assignments)
+    assert np.linalg.norm(averaged - task.client_optima, axis=-1).max() < 0.1
+
+
+@pytest.mark.parametrize(("strength", "groups"), [(0.005, 60), (30.0, 1)])
+def test_a_strength_outside_the_window_separates_or_fuses_everybody(strength, groups):
+    task = RegressionMixture.random(
+        clusters=4, clients=60, dimension=10, separation=3, noise=0.3, samples=100, data="fixed", seed=1
+    )
+    algorithm = FPFC(step_size=0.5, strength=strength, smoothing=0.001, threshold=0.02)
+    assert run(algorithm, task, rounds=600).cluster_count == groups
+
+
+CASES = [
+    (clients, clusters, dimension, strength, augmentation)
+    for clients, clusters, dimension in ((8, 2, 3), (10, 3, 3), (16, 4, 5))
+    for strength in (0.05, 0.3, 1.0, 3.0)
+    for augmentation in (0.3, 1.0, 5.0)
+]
+
+
+def fused_by_cvxpy(task, strength):
+    """Models that minimise the convex objective, by an interior-point method."""
+    import cvxpy
+
+    m, d = task.centers.shape
+    W = cvxpy.Variable((m, d))
+    roots = [np.linalg.cholesky(hessian).T for hessian in task.hessians]
+    losses = sum(cvxpy.sum_squares(roots[i] @ (W[i] - task.centers[i])) / 2 for i in range(m))
+    first, second = np.triu_indices(m, 1)
+    fusion = cvxpy.sum(cvxpy.norm(W[first] - W[second], axis=1))
+    problem = cvxpy.Problem(cvxpy.Minimize(losses + strength / m * fusion))
+    problem.solve(solver=cvxpy.CLARABEL, tol_gap_abs=1e-13, tol_gap_rel=1e-13, tol_feas=1e-13)
+    return W.value
+
+
+@pytest.mark.filterwarnings("ignore:Solution may be inaccurate:UserWarning")  # past 1e-13 it cannot get
+@pytest.mark.parametrize(("clients", "clusters", "dimension", "strength", "augmentation"), CASES)
+def test_the_convex_variant_is_the_solution_of_clarabel(clients, clusters, dimension, strength, augmentation):
+    # no pair of these seeds is at the brink of fusion, where either method would only crawl
+    seed = {8: 4, 10: 4, 16: 3}[clients]
+    task = mixture(seed, clients=clients, clusters=clusters, dimension=dimension, spread=0.4)
+    algorithm = FPFC(
+        penalty="l1",
+        step_size=1 / (1 + augmentation),
+        local_steps=5,
+        strength=strength,
+        augmentation=augmentation,
+    )
+    stream = np.random.default_rng(0)
+    state = algorithm.initialise(np.zeros((1, dimension)), task)
+    for done in range(6000):
+        state = algorithm.step(state, task, Randomness.from_seed(0))
+        if done % 50 == 49 and algorithm.residuals(state, task, stream).largest < 1e-9:
+            break
+    expected = fused_by_cvxpy(task, strength)
+    np.testing.assert_allclose(state.models, expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("smoothing", [0.1, 0.001])
+@pytest.mark.parametrize(("seed", "spread"), [(0, 0.02), (1, 0.02), (2, 0.02), (0, 0.2), (1, 0.2)])
+def test_three_starts_reach_stationary_points(seed, spread, smoothing):
+    task = mixture(seed, clients=12, separation=3, spread=spread)
+    algorithm = FPFC(
+        step_size=0.5, strength=0.6, smoothing=smoothing, threshold=0.2, start="own", local_steps=10
+    )
+    stream = np.random.default_rng(seed)
+    ends = []
+    for start in (np.zeros((12, 4)), task.centers, task.optima[task.labels]):
+        state = algorithm.initialise(start, task)
+        for done in range(20_000):
+            state = algorithm.step(state, task, Randomness.from_seed(0))
+            if done % 100 == 99 and algorithm.residuals(state, task, stream).largest <= 1e-11:
+                break
+        assert algorithm.residuals(state, task, stream).largest <= 1e-10
+        dense = DenseFPFC(algorithm, task, start)
+        dense.w = np.asarray(state.models)
+        dense.theta, dense.v = dense_pairs(algorithm, state)
+        assert max(dense.residuals()) <= 1e-10
+        ends.append(state.assignments.tolist())
+    if spread < 0.1:  # inside the window: 3 max ||grad f_i - grad f_j|| within clusters < strength
+        assert ends == [task.labels.tolist()] * 3
+
+
+LIBRARIES = pytest.mark.parametrize("library", [torch, array_api_strict], ids=["torch", "array-api-strict"])
+
+
+@LIBRARIES
+@pytest.mark.parametrize("rule", ["either", "both", "all"])
+@pytest.mark.parametrize("replicates", [None, 2])
+def test_every_library_gives_the_numbers_of_numpy(library, replicates, rule):
+    task = mixture()
+    for parameters in (SCAD, L1):
+        algorithm = FPFC(step_size=0.3, participation=0.5, pair_rule=rule, **parameters)
+        expected = run(algorithm, task, rounds=15, replicates=replicates)
+        found = run(algorithm, OnArrays(task, library), rounds=15, replicates=replicates)
+        np.testing.assert_allclose(found.models, expected.models, rtol=0, atol=1e-12)
+        np.testing.assert_array_equal(found.assignments, expected.assignments)
+
+
+@LIBRARIES
+def test_pairs_and_residuals_stay_in_the_library(library):
+    task = mixture()
+    algorithm = FPFC(step_size=0.3, **SCAD)
+    there = OnArrays(task, library)
+    *_, (state, _) = states(algorithm, there, library.zeros((1, 4), dtype=library.float64), 4)
+    *_, (here, _) = states(algorithm, task, np.zeros((1, 4)), 4)
+    assert {type(page) for page in state.pairs.pages} == {type(state.models)}
+    found = algorithm.residuals(state, there, np.random.default_rng(0))
+    expected = algorithm.residuals(here, task, np.random.default_rng(0))
+    np.testing.assert_allclose(found.largest, expected.largest, rtol=1e-12)
+    assert found.largest.shape == ()
+
+
+def test_single_precision_stays_single():
+    task = OnArrays(mixture(), np)
+    algorithm = FPFC(step_size=0.3, **SCAD)
+    state = algorithm.initialise(np.zeros((1, 4), dtype=np.float32), task)
+    clients = np.arange(9)
+    for _ in range(5):
+        points = algorithm.anchors(state, clients)
+        points = points - np.float32(0.3) * (points - task.task.centers.astype(np.float32))
+        state = algorithm.update(state, clients, points)
+    assert state.models.dtype == np.float32
+    assert state.pairs.pages
+    assert {page.dtype for page in state.pairs.pages} == {np.dtype(np.float32)}
+
+
+@given(st.integers(1, 3), st.integers(1, 12), st.floats(0, 0.4), st.integers(0, 10**6))
+def test_groups_are_connected_components_in_order_of_appearance(runs, clients, density, seed):
+    near = np.random.default_rng(seed).random((runs, clients, clients)) < density
+    near = near | np.swapaxes(near, 1, 2) | np.eye(clients, dtype=bool)
+    labels = grouped(near)
+    for replicate in range(runs):
+        graph = networkx.from_numpy_array(near[replicate])
+        parts = sorted(map(min, networkx.connected_components(graph)))
+        expected = [parts.index(min(networkx.node_connected_component(graph, i))) for i in range(clients)]
+        assert labels[replicate].tolist() == expected
+
+
+def test_a_chain_of_short_differences_is_one_group():
+    """The relation is not transitive: the public code's labels depend on the order of the clients."""
+    centers = np.array([[0.0], [0.15], [0.3]])
+    task = QuadraticMixture(hessians=np.ones((3, 1, 1)), centers=centers, labels=[0, 0, 0])
+    algorithm = FPFC(step_size=0.5, start="own", threshold=0.2)
+    assert algorithm.initialise(centers, task).assignments.tolist() == [0, 0, 0]
+    assert algorithm.initialise(2 * centers, task).assignments.tolist() == [0, 1, 2]
+
+
+def test_group_averages_are_weighted_by_samples():
+    models = np.arange(10.0).reshape(5, 2)
+    groups = np.array([0, 1, 0, 2, 1])
+    sizes = np.array([1.0, 2.0, 3.0, 5.0, 8.0])
+    expected = np.stack(
+        [
+            np.average(models[groups == groups[i]], axis=0, weights=sizes[groups == groups[i]])
+            for i in range(5)
+        ]
+    )
+    np.testing.assert_allclose(group_averages(models, groups, sizes), expected, rtol=1e-14)
+    equal = np.stack([models[groups == groups[i]].mean(axis=0) for i in range(5)])
+    np.testing.assert_allclose(group_averages(models, groups), equal, rtol=1e-14)
+    both = group_averages(np.stack([models, 2 * models]), np.stack([groups, 0 * groups]), sizes)
+    np.testing.assert_allclose(both[0], expected, rtol=1e-14)
+    np.testing.assert_allclose(both[1], 2 * np.tile(np.average(models, axis=0, weights=sizes), (5, 1)))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "argument", "rule"),
+    [
+        ({"concavity": 1.0}, "concavity", "greater than 1"),
+        ({"concavity": 0.5}, "concavity", "greater than 1"),
+        ({"smoothing": 0.6}, "smoothing", "below strength = 0.6"),
+        ({"smoothing": 0.0}, "smoothing", "greater than 0"),
+        ({"strength": 0.0}, "strength", "greater than 0"),
+        ({"augmentation": 1 / 2.7}, "augmentation", "two minima"),
+        ({"augmentation": 0.0}, "augmentation", "greater than 0"),
+        ({"augmentation": 0.9, "concavity": 2.0}, "augmentation", "1 / (concavity - 1) = 1"),
+        ({"augmentation": 0.0, "penalty": "l1"}, "augmentation", "greater than 0"),
+        ({"threshold": 0.51}, "threshold", "at most 0.5"),
+        ({"threshold": 0.0005}, "threshold", "at least 0.001"),
+        ({"threshold": 0.01, "smoothing": 0.02}, "threshold", "at least 0.02"),
+        ({"threshold": 0.0, "penalty": "l1"}, "threshold", "greater than 0"),
+        ({"penalty": "mcp"}, "penalty", "'scad', 'l1'"),
+        ({"penalty": "l1", "concavity": 3.7}, "concavity", "does not apply"),
+        ({"penalty": "l1", "smoothing": 0.1}, "smoothing", "does not apply"),
+        ({"pair_rule": "any"}, "pair_rule", "'either', 'both', 'all'"),
+        ({"start": "warm"}, "start", "'common', 'own'"),
+        ({"participation": 0}, "participation", "greater than 0"),
+        ({"local_steps": 0}, "local_steps", "at least 1"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(parameters, argument, rule):
+    with pytest.raises(InvalidArgument) as raised:
+        FPFC(step_size=0.5, **parameters)
+    assert raised.value.argument == argument
+    assert rule in raised.value.rule
+
+
+def test_a_diverging_client_is_named():
+    task = mixture()
+    with pytest.raises(InvalidArgument, match="client"), np.errstate(all="ignore"):
+        run(FPFC(step_size=50.0), task, rounds=300, initial=np.ones((1, 4)))
