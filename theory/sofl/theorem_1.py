@@ -75,7 +75,7 @@ def theorem_1(context: Context) -> Finding:
     Hypotheses
         The schedule of SoFL, (12) and (13), over a run of T_max updates. Yin and Allinson (1995), from
         whom the theorem is taken, assume eta -> 0 with sum eta = infinity and sum eta^2 finite, and a
-        neighbourhood that shrinks to the winner alone; SoFL's card has no hypotheses.
+        neighbourhood that shrinks to the winner alone; the SoFL paper states no hypotheses.
 
     Statement
         w_c(n) -> m_c = (1 / P(X_c)) int_(X_c) x f(x) dx in mean square as n -> infinity, for all c in Y.
