@@ -12,6 +12,7 @@ STATEMENTS = (
     "empty_clusters",
     "purity",
     "iterations",
+    "percentages",
 )
 """Modules with the statements that belong together, in the order of the paper."""
 
