@@ -37,6 +37,7 @@ class PartitionState(State):
         How many rounds led here, an integer ().
     """
 
+    assignments: Array
     rounds: Array
 
 
@@ -148,7 +149,7 @@ class CFL(Algorithm[RecursiveState]):
             state = replace(state, reference=like(np.asarray(largest), models))
         if int(state.rounds) < self.warm_up:
             return average_in_clusters(state, clients, updates)
-        voters = rows(state.assignments[..., None], clients)[..., 0]  # type: ignore[index]
+        voters = rows(state.assignments[..., None], clients)[..., 0]
         reference = to_numpy(state.reference)
         ready = self._ready_clusters(to_numpy(voters), to_numpy(updates), reference)
         if not ready:
@@ -238,7 +239,7 @@ def average_in_clusters(
     """
     xp = array_namespace(state.models)
     members = state.assignments
-    own = rows(members[..., None], clients)[..., 0]  # type: ignore[index]
+    own = rows(members[..., None], clients)[..., 0]
     if heard is not None:
         own = xp.where(heard, own, -1)
     clusters = int(xp.max(members)) + 1

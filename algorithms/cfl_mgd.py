@@ -167,7 +167,7 @@ class CFLMGD(Algorithm[MomentumState]):
         xp = array_namespace(state.models)
         models, clients, assignments = state.models, state.clients, state.assignments
         sums = task.gradient_sums(models, clients, assignments, randomness.gradient)
-        arriving = sums / self._divisor(state, task)
+        arriving = sums / self._divisor(models, assignments, task)
         gradient = arriving if self.update_order == "momentum-first" else state.pending
         buffers = self.momentum * state.buffers + gradient
         moved = models - self.step_size * buffers
@@ -188,7 +188,7 @@ class CFLMGD(Algorithm[MomentumState]):
         gradient = rows(state.pending, clients) if printed else arriving
         own = self.momentum * rows(state.buffers, clients) + gradient
         membership = one_hot(assignments, models.shape[-2], dtype=models.dtype)
-        moved = models - self.step_size * sums_by_cluster(own, membership) / self._divisor(state, task)
+        moved = models - self.step_size * sums_by_cluster(own, membership) / self._divisor(models, assignments, task)
         means = average_by_cluster(own, assignments, fallback=0 * models)
         buffers = replace_rows(state.buffers, clients, rows(means, assignments))
         pending = replace_rows(state.pending, clients, arriving) if printed else state.pending
@@ -215,12 +215,12 @@ class CFLMGD(Algorithm[MomentumState]):
             buffers=average_by_cluster(own, assignments, fallback=state.buffers),
         )
 
-    def _divisor(self, state: MomentumState, task: Task) -> Array | float:
+    def _divisor(self, models: Array, assignments: Array, task: Task) -> Array | float:
         """Give what the sum of gradients is divided by; an empty cluster's sum is zero anyway."""
         if self.normalisation == "clients":
             return float(task.clients)
         if self.normalisation == "participants":
-            return float(state.clients.shape[-1])  # type: ignore[union-attr]
-        xp = array_namespace(state.models)
-        sizes = cluster_sizes(state.assignments, state.models.shape[-2], dtype=state.models.dtype)
+            return float(assignments.shape[-1])
+        xp = array_namespace(models)
+        sizes = cluster_sizes(assignments, models.shape[-2], dtype=models.dtype)
         return xp.where(sizes > 0, sizes, xp.ones_like(sizes))[..., None]
