@@ -149,5 +149,5 @@ def test_lyapunov_matrix_needs_a_rate_above_the_spectral_radius() -> None:
 def test_bad_parameters_are_named(argument: str, value: object) -> None:
     arguments = {"momentum": 0.5, "condition_number": 4, "proportion": 0.5, "function_class": "quadratic"}
     with pytest.raises(InvalidArgument) as caught:
-        certify(**(arguments | {argument: value}))  # type: ignore[arg-type]  # wrong on purpose
+        certify(**(arguments | {argument: value}))
     assert caught.value.argument == {"function_class": "class"}.get(argument, argument)

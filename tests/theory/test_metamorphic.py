@@ -98,7 +98,7 @@ def test_changing_units_changes_nothing_else(
     scaled = QuadraticMixture(
         hessians=task.hessians * height, centers=task.centers * length, labels=task.labels
     )
-    adapted = dataclasses.replace(algorithm, step_size=algorithm.step_size / height)  # type: ignore[call-arg]
+    adapted = dataclasses.replace(algorithm, step_size=algorithm.step_size / height)
     initial = start_of(algorithm, task, seed)
     first, second = go(algorithm, task, initial), go(adapted, scaled, initial * length)
     np.testing.assert_allclose(second.models, first.models * length, atol=1e-9 * length)

@@ -104,10 +104,10 @@ def test_wrong_recursions_are_violated(monkeypatch: pytest.MonkeyPatch) -> None:
     original = round_map
 
     def forgetful(*args: np.ndarray, **options: object) -> object:
-        return original(*args, **{**options, "reset_momentum": True})  # type: ignore[arg-type]
+        return original(*args, **{**options, "reset_momentum": True})
 
     def keeping(*args: np.ndarray, **options: object) -> object:
-        return original(*args, **{**options, "momentum": 0.5})  # type: ignore[arg-type]
+        return original(*args, **{**options, "momentum": 0.5})
 
     for planted in (forgetful, keeping):
         monkeypatch.setattr(claims, "round_map", planted)

@@ -117,10 +117,10 @@ class WithoutDisturbance(TheoremA):
 )
 def test_planted_faults(bound: TheoremA, stage: object) -> None:
     one = experiment("S1", 0.0)
-    broken = stage(bound, one)  # type: ignore[operator]
+    broken = stage(bound, one)
     assert broken is not None
     assert broken.verdict is Kind.VIOLATED
-    assert stage(TheoremA(), one) is None  # type: ignore[operator]
+    assert stage(TheoremA(), one) is None
 
 
 def test_verdict() -> None:

@@ -85,7 +85,7 @@ def test_no_rate_below_one_gives_no_bound() -> None:
 
 def planted(parts_of: object, factor: float) -> object:
     def parts(one: Experiment, initial: np.ndarray) -> Parts:
-        true = parts_of(one.regression, one.algorithm, initial, one.rounds)  # type: ignore[operator]
+        true = parts_of(one.regression, one.algorithm, initial, one.rounds)
         spread = true.last_round - true.mean[-1]
         return dataclasses.replace(true, last_round=true.mean[-1] + factor * spread)
 
@@ -96,9 +96,9 @@ def planted(parts_of: object, factor: float) -> object:
 def test_a_floor_that_is_too_small_is_violated(parts_of: object) -> None:
     experiments = [experiment("S1", 0.0)]
     wrong = planted(parts_of, 0.1)
-    assert check_runs(wrong, experiments, context(60), claim="test").verdict is Kind.VIOLATED  # type: ignore[arg-type]
+    assert check_runs(wrong, experiments, context(60), claim="test").verdict is Kind.VIOLATED
     true = planted(parts_of, 1.0)
-    assert check_runs(true, experiments, context(60), claim="test").verdict is Kind.CONSISTENT  # type: ignore[arg-type]
+    assert check_runs(true, experiments, context(60), claim="test").verdict is Kind.CONSISTENT
 
 
 @pytest.mark.parametrize("claim_id", ["cfl-mgd/theorem-c", "cfl-mgd/theorem-c-prime"])

@@ -109,7 +109,7 @@ def test_asymptotic_rate_is_the_square_root_of_the_momentum() -> None:
 
 def test_corollary_b1_covers_what_it_must() -> None:
     """Three settings, one of them with four clusters of unequal size and kappa = 10."""
-    from theory.settings import experiment
+    from theory.experiments import experiment
 
     reason = theory.check("cfl-mgd/corollary-b1", trials=20).reason
     assert all(f"{name}, momentum" in reason for name in ("S1", "S2", "S3+"))
