@@ -74,7 +74,8 @@ def a15(context: Context) -> Finding:
 def count_threshold(instance: Instance) -> Fraction:
     """c_1 m sigma^2 / (mu^2 lambda_2 Delta^4 n') with m the clients of both clusters."""
     clients = Fraction(instance["own"]) + Fraction(instance["foreign"])
-    return CONSTANT * clients * needed_samples(instance) / (instance["level"] * instance["samples"])  # type: ignore[return-value]
+    rarity = Fraction(instance["level"]) * Fraction(instance["samples"])
+    return CONSTANT * clients * Fraction(needed_samples(instance)) / rarity
 
 
 def evaluate_printed_count(instance: Instance) -> tuple[Number, Number]:

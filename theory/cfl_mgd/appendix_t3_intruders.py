@@ -102,7 +102,8 @@ def scripts(instance: Instance) -> Iterator[tuple[Fraction, Table, Table, list[F
     for noise in product(probabilities, repeat=t):
         gradient = [[*others, -1 + value] for value in noise] + [[*others, Fraction(-1)]]
         initial = [Fraction(1), -1 + Fraction(instance["start"])]
-        yield prod(probabilities[value] for value in noise), choice, gradient, initial  # type: ignore[misc]
+        weight = prod((probabilities[value] for value in noise), start=Fraction(1))
+        yield weight, choice, gradient, initial
 
 
 def distances(instance: Instance) -> list[tuple[Fraction, Fraction]]:
