@@ -292,8 +292,6 @@ def _newton(x: np.ndarray, y: np.ndarray, shares: np.ndarray, classes: int) -> n
         errors = likely.copy()
         errors[rows, y] -= 1
         gradient = (errors * shares[:, None]).T @ x
-        if np.linalg.norm(gradient) < 1e-13:
-            return None
         hessian = np.empty((classes, width, classes, width))
         for one in range(classes):
             for other in range(one + 1):
@@ -307,6 +305,8 @@ def _newton(x: np.ndarray, y: np.ndarray, shares: np.ndarray, classes: int) -> n
         scale, step = 1.0, direction.reshape(classes, width)
         if np.linalg.norm(step) <= 1e-8 * (1 + np.linalg.norm(model)):
             return (model - step).ravel()
+        if np.linalg.norm(gradient) < 1e-13:
+            return None
         while scale > 1e-6 and not loss(model - scale * step) <= loss(model) + 1e-15:
             scale /= 2
         model = model - scale * step
