@@ -15,6 +15,9 @@ from synthetic.mixture import make_labels
 
 TEST_SHARE = 0.2
 
+BLOCK = 1024
+"""Rows of data that are used at once."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SoftmaxMixture:
@@ -37,6 +40,8 @@ class SoftmaxMixture:
         int(e^z) + 50 samples.
     largest
         Samples of a client are cut here, so that a task stays small; no cut where None.
+    precision
+        ``"double"`` or ``"single"``, of the data, of the starting points and so of a run.
     seed
         Of the data.
 
@@ -58,6 +63,7 @@ class SoftmaxMixture:
     classes: int = 10
     distribution: str = "published"
     largest: int | None = None
+    precision: str = "double"
     seed: int = 0
     labels: np.ndarray = field(init=False, repr=False)
     generating_models: np.ndarray = field(init=False, repr=False)
@@ -70,6 +76,7 @@ class SoftmaxMixture:
         check_choice(
             "distribution", self.distribution, ("published", "li"), remedy="'published' is the code's"
         )
+        check_choice("precision", self.precision, ("double", "single"), remedy="'double' is the default")
         if self.largest is not None:
             check_count("largest", self.largest, at_least=5, remedy="leave it out for the paper's sizes")
         check_count("seed", self.seed, at_least=0, remedy="give a non-negative integer")
@@ -87,7 +94,7 @@ class SoftmaxMixture:
     @property
     def settings(self) -> dict[str, Any]:
         """Constructor arguments as plain JSON values."""
-        names = ("clients", "clusters", "features", "classes", "distribution", "largest", "seed")
+        names = ("clients", "clusters", "features", "classes", "distribution", "largest", "precision", "seed")
         return {"task": "softmax", **{name: getattr(self, name) for name in names}}
 
     @cached_property
@@ -102,7 +109,7 @@ class SoftmaxMixture:
         Half the largest eigenvalue of X'X / n: diag(p) - pp' is at most 1/2, and two equally likely classes
         reach it on all rows at once.
         """
-        return np.array([np.linalg.eigvalsh(x.T @ x / len(x))[-1] / 2 for x, _ in self._training])
+        return np.array([np.linalg.eigvalsh(x @ x.T / x.shape[1])[-1] / 2 for x, _ in self._training])
 
     @property
     def smoothness(self) -> float:
@@ -135,7 +142,7 @@ class SoftmaxMixture:
         """
         weights = self.sizes[clients] if pooled else np.ones(len(clients))
         parts = [self._training[client] for client in clients]
-        x = np.concatenate([features for features, _ in parts])
+        x = np.concatenate([features.T for features, _ in parts]).astype(float)
         y = np.concatenate([targets for _, targets in parts])
         shares = np.repeat(weights / weights.sum() / self.sizes[clients], self.sizes[clients])
         return _newton(x, y, shares, self.classes)
@@ -144,32 +151,30 @@ class SoftmaxMixture:
         self, count: int, shape: tuple[int, ...], generator: np.random.Generator
     ) -> np.ndarray:
         """Draw standard normal models as the published code does, the same for all, (*shape, count, d)."""
-        drawn = generator.standard_normal((*shape, 1, self.dimension))
+        drawn = generator.standard_normal((*shape, 1, self.dimension)).astype(self._type)
         return np.repeat(drawn, count, axis=-2)
 
     def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         """Mean losses of models (..., P, d) on clients (..., k): (..., k, P)."""
         lead = np.broadcast_shapes(models.shape[:-2], clients.shape[:-1])
         models = np.broadcast_to(models, (*lead, *models.shape[-2:]))
-        result = np.empty((*lead, clients.shape[-1], models.shape[-2]))
-        for at, client in self._each(clients, lead):
-            features, targets = self._training[client]
+        result = np.zeros((*lead, clients.shape[-1], models.shape[-2]))
+        for at, features, targets, share in self._blocks(clients, lead):
             for position, model in enumerate(models[at[:-1]]):
-                scores = features @ model.reshape(self.classes, -1).T
-                own = np.take_along_axis(scores, targets[:, None], axis=1)[:, 0]
-                result[(*at, position)] = (_log_sum_exp(scores) - own).mean()
+                scores = self._matrix(model) @ features
+                own = scores[targets, np.arange(len(targets))]
+                result[(*at, position)] += share * (_log_sum_exp(scores) - own).sum()
         return result
 
     def gradients(
         self, points: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
         """Gradients at the clients' own points (..., k, d): (..., k, d)."""
-        result = np.empty(points.shape)
-        for at, client in self._each(clients, points.shape[:-2]):
-            features, targets = self._training[client]
-            errors = _probabilities(features @ points[at].reshape(self.classes, -1).T)
-            errors[np.arange(len(targets)), targets] -= 1
-            result[at] = (errors.T @ features).ravel() / len(targets)
+        result = np.zeros_like(points)
+        for at, features, targets, share in self._blocks(clients, points.shape[:-2]):
+            errors = _probabilities(self._matrix(points[at]) @ features)
+            errors[targets, np.arange(len(targets))] -= 1
+            result[at] += share * (errors @ features.T).ravel()
         return result
 
     def gradient_sums(
@@ -195,34 +200,49 @@ class SoftmaxMixture:
         self, points: np.ndarray, directions: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
         """Hessians of the clients' losses at points times directions, all (..., k, d)."""
-        result = np.empty(points.shape)
-        for at, client in self._each(clients, points.shape[:-2]):
-            features, _ = self._training[client]
-            likely = _probabilities(features @ points[at].reshape(self.classes, -1).T)
-            moved = features @ directions[at].reshape(self.classes, -1).T
-            moved = likely * (moved - (likely * moved).sum(axis=1, keepdims=True))
-            result[at] = (moved.T @ features).ravel() / len(features)
+        result = np.zeros_like(points)
+        for at, features, _, share in self._blocks(clients, points.shape[:-2]):
+            likely = _probabilities(self._matrix(points[at]) @ features)
+            moved = self._matrix(directions[at]) @ features
+            moved = likely * (moved - (likely * moved).sum(axis=0))
+            result[at] += share * (moved @ features.T).ravel()
         return result
 
     def accuracies(self, points: np.ndarray, clients: np.ndarray) -> np.ndarray:
         """Share of each client's test samples that its own point (..., k, d) predicts right, (..., k)."""
         result = np.empty(points.shape[:-1])
-        for at, client in self._each(clients, points.shape[:-2]):
-            features, targets = self._testing[client]
-            scores = features @ points[at].reshape(self.classes, -1).T
-            result[at] = (scores.argmax(axis=1) == targets).mean()
+        spread = np.broadcast_to(clients, result.shape)
+        for at in np.ndindex(result.shape):
+            features, targets = self._testing[int(spread[at])]
+            result[at] = ((self._matrix(points[at]) @ features).argmax(axis=0) == targets).mean()
         return result
 
     def training_data(self, client: int) -> tuple[np.ndarray, np.ndarray]:
         """Features (n, features) and classes (n,) of a client's training set."""
         features, targets = self._training[client]
-        return features[:, :-1], targets
+        return features[:-1].T, targets
 
-    def _each(self, clients: np.ndarray, lead: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], int]]:
-        """Places and numbers of clients (..., k): their sets differ in size a hundredfold, hence one by one."""
+    def _matrix(self, model: np.ndarray) -> np.ndarray:
+        return model.reshape(self.classes, -1).astype(self._type, copy=False)
+
+    @property
+    def _type(self) -> np.dtype:
+        return np.dtype(np.float64 if self.precision == "double" else np.float32)
+
+    def _blocks(
+        self, clients: np.ndarray, lead: tuple[int, ...]
+    ) -> Iterator[tuple[tuple[int, ...], np.ndarray, np.ndarray, float]]:
+        """Place, features (features + 1, b), classes (b,) and weight of a row, for every client (..., k).
+
+        One client after the other, since their sets differ in size a hundredfold, and of the large ones
+        as many rows at once as stay in the cache between their two products.
+        """
         spread = np.broadcast_to(clients, (*lead, clients.shape[-1]))
         for at in np.ndindex(spread.shape):
-            yield at, int(spread[at])
+            features, targets = self._training[int(spread[at])]
+            for start in range(0, len(targets), BLOCK):
+                part = slice(start, start + BLOCK)
+                yield at, features[:, part], targets[part], 1 / len(targets)
 
     @property
     def _training(self) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -234,7 +254,7 @@ class SoftmaxMixture:
 
     @cached_property
     def _data(self) -> tuple[list[tuple[np.ndarray, np.ndarray]], list[tuple[np.ndarray, np.ndarray]]]:
-        """Training and test sets, with a column of ones; each client has a stream of its own."""
+        """Training and test sets, one column a sample, the last row ones; a stream a client."""
         training, testing = [], []
         for client, label in enumerate(self.labels):
             stream = generator(self.seed, "softmax", "client", client)
@@ -253,21 +273,23 @@ class SoftmaxMixture:
                 scores += 0.5 * stream.standard_normal(scores.shape)
             targets = scores.argmax(axis=1)
             kept = round((1 - TEST_SHARE) * size)
-            training.append((features[:kept], targets[:kept]))
-            testing.append((features[kept:], targets[kept:]))
+            columns = np.ascontiguousarray(features.T, dtype=self._type)
+            training.append((np.ascontiguousarray(columns[:, :kept]), targets[:kept]))
+            testing.append((columns[:, kept:], targets[kept:]))
         return training, testing
 
 
 def _log_sum_exp(scores: np.ndarray) -> np.ndarray:
-    """Logarithm of the sum of exponentials over the last axis."""
-    largest = scores.max(axis=-1)
-    return np.asarray(largest + np.log(np.exp(scores - largest[..., None]).sum(axis=-1)))
+    """Logarithm of the sum of exponentials over the first axis."""
+    largest = scores.max(axis=0)
+    return np.asarray(largest + np.log(np.exp(scores - largest).sum(axis=0)))
 
 
 def _probabilities(scores: np.ndarray) -> np.ndarray:
-    """Softmax over the last axis."""
-    scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    scores /= scores.sum(axis=-1, keepdims=True)
+    """Softmax over the first axis, in place: reductions over the long axis are the slow ones."""
+    scores -= scores.max(axis=0)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=0)
     return scores
 
 
@@ -282,13 +304,13 @@ def _newton(x: np.ndarray, y: np.ndarray, shares: np.ndarray, classes: int) -> n
     rows = np.arange(len(y))
 
     def loss(candidate: np.ndarray) -> float:
-        scores = x @ candidate.T
-        return float(shares @ (_log_sum_exp(scores) - scores[rows, y]))
+        scores = candidate @ x.T
+        return float(shares @ (_log_sum_exp(scores) - scores[y, rows]))
 
     # the same added to all classes: the one direction that is flat everywhere
     flat = np.kron(np.ones((classes, classes)) / classes, np.eye(width))
     for _ in range(100):
-        likely = _probabilities(x @ model.T)
+        likely = _probabilities(model @ x.T).T
         errors = likely.copy()
         errors[rows, y] -= 1
         gradient = (errors * shares[:, None]).T @ x

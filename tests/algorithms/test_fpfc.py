@@ -157,6 +157,7 @@ def test_a_given_state_stays_as_it_was_unless_its_memory_is_reused(reuse_memory)
     np.testing.assert_array_equal(once.models, again.models)
 
 
+@pytest.mark.usefixtures("page_rows")
 def test_reused_memory_changes_no_number():
     task = mixture(7)
     traces = [

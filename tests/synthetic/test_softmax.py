@@ -15,9 +15,11 @@ from algorithms import (
     run,
 )
 from algorithms.fpfc import group_averages
+from synthetic import softmax
 from synthetic.softmax import SoftmaxMixture
 
-SMALL = SoftmaxMixture(clients=6, clusters=2, features=4, classes=3, largest=300, seed=2)
+SETTINGS = {"clients": 6, "clusters": 2, "features": 4, "classes": 3, "largest": 300, "seed": 2}
+SMALL = SoftmaxMixture(**SETTINGS)
 NOTHING = np.random.default_rng(0)
 
 
@@ -69,6 +71,29 @@ def test_gradients_and_hessians_are_difference_quotients(distribution):
     sums = task.gradient_sums(points[:2], clients, np.array([0, 1, 0]), NOTHING)
     at_own = task.gradients(points[[0, 1, 0]], clients, NOTHING)
     np.testing.assert_allclose(sums, [at_own[0] + at_own[2], at_own[1]], rtol=0, atol=1e-15)
+
+
+def test_single_precision_is_the_same_task_rounded():
+    single = SoftmaxMixture(**{**SETTINGS, "precision": "single"})
+    start = single.initial_models(1, (), np.random.default_rng(0))
+    points, clients = np.repeat(start, 6, axis=0), np.arange(6)
+    assert points.dtype == np.float32
+    slopes = single.gradients(points, clients, NOTHING)
+    assert slopes.dtype == np.float32
+    expected = SMALL.gradients(points.astype(float), clients, NOTHING)
+    np.testing.assert_allclose(slopes, expected, rtol=0, atol=1e-6)
+
+
+def test_many_rows_are_summed_block_by_block(monkeypatch):
+    points, clients = np.random.default_rng(1).standard_normal((6, 15)), np.arange(6)
+    questions = (SMALL.losses, SMALL.gradients)
+    whole = [ask(points, clients, NOTHING) for ask in questions]
+    product = SMALL.hessian_products(points, points, clients, NOTHING)
+    monkeypatch.setattr(softmax, "BLOCK", 7)
+    for ask, expected in zip(questions, whole, strict=True):
+        np.testing.assert_allclose(ask(points, clients, NOTHING), expected, rtol=0, atol=1e-14)
+    again = SMALL.hessian_products(points, points, clients, NOTHING)
+    np.testing.assert_allclose(again, product, rtol=0, atol=1e-14)
 
 
 def test_no_curvature_exceeds_the_smoothness_and_two_even_classes_reach_it():
@@ -212,6 +237,7 @@ def test_fpfc_finds_the_clusters_and_the_accuracy_of_the_generating_models():
         ({"clients": 2, "clusters": 3}, "clusters"),
         ({"distribution": "mnist"}, "distribution"),
         ({"largest": 2}, "largest"),
+        ({"precision": "half"}, "precision"),
         ({"seed": -1}, "seed"),
     ],
 )
