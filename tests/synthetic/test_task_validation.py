@@ -125,7 +125,7 @@ def test_a_broken_argument_is_refused(kind, argument, value, rule, remedy):
         np.zeros((0, 2)),
         [["a"]],
         [NOT_A_NUMBER, 1, 1],
-        object(),
+        pytest.param(object(), id="object"),
     ],
     ids=repr,
 )
