@@ -271,7 +271,7 @@ def memory() -> None:
     print(
         f"their size {rows * dimension * 4 / 1e9:.2f} GB of {clients * (clients - 1) * dimension * 8 / 1e9:.0f} GB"
     )
-    print(f"for dense theta and v; {seconds:.2f} s a round; groups {int(state.assignments.max()) + 1}")
+    print(f"for dense theta and v; {seconds:.2f} s a round")
     report_target("peak memory in GB", peak[-1], 5.5, at_most=True)
 
 

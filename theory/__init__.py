@@ -11,6 +11,7 @@ importlib.import_module("theory.sofl")
 importlib.import_module("theory.ifca")
 importlib.import_module("theory.gradient_loss")
 importlib.import_module("theory.baselines")
+importlib.import_module("theory.fpfc")
 
 __all__ = [
     "REGISTRY",
