@@ -188,7 +188,9 @@ class CFLMGD(Algorithm[MomentumState]):
         gradient = rows(state.pending, clients) if printed else arriving
         own = self.momentum * rows(state.buffers, clients) + gradient
         membership = one_hot(assignments, models.shape[-2], dtype=models.dtype)
-        moved = models - self.step_size * sums_by_cluster(own, membership) / self._divisor(models, assignments, task)
+        moved = models - self.step_size * sums_by_cluster(own, membership) / self._divisor(
+            models, assignments, task
+        )
         means = average_by_cluster(own, assignments, fallback=0 * models)
         buffers = replace_rows(state.buffers, clients, rows(means, assignments))
         pending = replace_rows(state.pending, clients, arriving) if printed else state.pending

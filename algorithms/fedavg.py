@@ -64,12 +64,16 @@ class FedAvg(Algorithm[State]):
         models = state.models
         clients = draw_participants(self.participation, task.clients, models, randomness.participation)
         assignments = xp.zeros_like(clients)
-        points = local_descent(
+        points = self.descend(rows(models, assignments), clients, task, randomness)
+        return State(average_by_cluster(points, assignments, fallback=models), clients, assignments)
+
+    def descend(self, received: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
+        """Carry out the clients' part of a round: from models received (..., k, d) to models sent."""
+        return local_descent(
             task,
-            rows(models, assignments),
+            received,
             clients,
             randomness.gradient,
             step_size=self.step_size,
             local_steps=self.local_steps,
         )
-        return State(average_by_cluster(points, assignments, fallback=models), clients, assignments)

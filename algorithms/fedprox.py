@@ -71,8 +71,13 @@ class FedProx(Algorithm[State]):
         models = state.models
         clients = draw_participants(self.participation, task.clients, models, randomness.participation)
         assignments = xp.zeros_like(clients)
-        received = rows(models, assignments)
-        points = local_proximal_descent(
+        points = self.descend(rows(models, assignments), clients, task, randomness)
+        check_finite(points, clients, self.step_size)
+        return State(average_by_cluster(points, assignments, fallback=models), clients, assignments)
+
+    def descend(self, received: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
+        """Carry out the clients' part of a round: from models received (..., k, d) to models sent."""
+        return local_proximal_descent(
             task,
             received,
             received,
@@ -82,8 +87,6 @@ class FedProx(Algorithm[State]):
             proximal=self.proximal,
             local_steps=self.local_steps,
         )
-        check_finite(points, clients, self.step_size)
-        return State(average_by_cluster(points, assignments, fallback=models), clients, assignments)
 
 
 def check_proximal(proximal: float) -> None:

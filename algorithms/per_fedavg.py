@@ -92,7 +92,13 @@ class PerFedAvg(Algorithm[State]):
         models = state.models
         clients = draw_participants(self.participation, task.clients, models, randomness.participation)
         assignments = xp.zeros_like(clients)
-        points = rows(models, assignments)
+        points = self.descend(rows(models, assignments), clients, task, randomness)
+        check_finite(points, clients, self.step_size)
+        return State(average_by_cluster(points, assignments, fallback=models), clients, assignments)
+
+    def descend(self, received: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
+        """Carry out the clients' part of a round: from models received (..., k, d) to models sent."""
+        points = received
         for _ in range(self.local_steps):
             ahead = self.personalise(points, clients, task, randomness)
             slope = task.gradients(ahead, clients, randomness.gradient)
@@ -100,8 +106,7 @@ class PerFedAvg(Algorithm[State]):
                 bent = self._curved(task).hessian_products(points, slope, clients, randomness.gradient)
                 slope = slope - self._inner * bent
             points = points - self.step_size * slope
-        check_finite(points, clients, self.step_size)
-        return State(average_by_cluster(points, assignments, fallback=models), clients, assignments)
+        return points
 
     def personalise(self, points: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
         """Take the personal step: what a client deploys when it has received ``points`` (..., k, d)."""

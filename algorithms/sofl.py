@@ -9,12 +9,14 @@ from typing import ClassVar
 import numpy as np
 
 from algorithms import self_organising_map as som
-from algorithms.aggregation import check_finite, local_proximal_descent
+from algorithms.aggregation import check_finite
 from algorithms.arrays import Array, like, rows, to_numpy
 from algorithms.cfl import STATIONARY, PartitionState, average_in_clusters, start_together
-from algorithms.fedprox import check_proximal
+from algorithms.fedavg import FedAvg
+from algorithms.fedprox import FedProx, check_proximal
 from algorithms.ifca import check_descent
 from algorithms.participation import check_participation, draw_participants
+from algorithms.per_fedavg import PerFedAvg
 from algorithms.protocol import Algorithm, Task
 from algorithms.randomness import Randomness
 from algorithms.second_clustering import cluster_winners
@@ -36,7 +38,7 @@ class DoubleState(PartitionState):
 
 @dataclass(frozen=True, kw_only=True)
 class SoFL(Algorithm[DoubleState]):
-    """FedAvg on everybody, one double clustering of the clients' updates, then FedAvg in each cluster.
+    """One model for all, one double clustering of the clients' updates, then a model a cluster.
 
     In the round of the clustering all clients send their updates. A self-organising map with cosine
     best matching units is trained on them, its winning neurons are grouped by k-means, and a client
@@ -48,9 +50,11 @@ class SoFL(Algorithm[DoubleState]):
         Step size of the clients (eta), positive.
     local_steps
         Gradient steps of a client in a round (E).
+    method
+        What trains a model, on everybody before the clustering and in each cluster after it:
+        ``"fedavg"``, ``"fedprox"`` or ``"per-fedavg"`` (first order, with its default inner step).
     proximal
-        Strength of FedProx's pull towards the cluster's model, before and after the clustering; 0 is
-        FedAvg.
+        Strength of FedProx's pull towards the cluster's model (mu), at least 0; 0 elsewhere.
     pretraining
         Rounds before the clustering (T_cluster).
     trigger
@@ -93,6 +97,7 @@ class SoFL(Algorithm[DoubleState]):
 
     step_size: float
     local_steps: int = 1
+    method: str = "fedavg"
     proximal: float = 0.0
     pretraining: int = 20
     trigger: str = "round"
@@ -115,6 +120,7 @@ class SoFL(Algorithm[DoubleState]):
         check_number("learning_rate", self.learning_rate, above=0, at_most=1, remedy="the paper has 0.1")
         check_number("radius", self.radius, at_least=0, remedy="the paper has 1.5; 0 moves winners alone")
         for argument, choices in (
+            ("method", ("fedavg", "fedprox", "per-fedavg")),
             ("trigger", ("round", "stationary")),
             ("schedule", ("as-printed", "robbins-monro")),
             ("initialisation", ("sample", "random")),
@@ -122,6 +128,10 @@ class SoFL(Algorithm[DoubleState]):
         ):
             check_choice(argument, getattr(self, argument), choices, remedy=f"use {choices[0]!r}")
         check_participation(self.participation)
+        if self.proximal and self.method != "fedprox":
+            raise InvalidArgument(
+                "proximal", self.proximal, f"does not apply with method = {self.method!r}", "choose 'fedprox'"
+            )
         if self.trigger == "stationary" and self.participation < 1:
             raise InvalidArgument(
                 "trigger",
@@ -155,21 +165,20 @@ class SoFL(Algorithm[DoubleState]):
         participation = 1.0 if pending else self.participation
         clients = draw_participants(participation, task.clients, models, randomness.participation)
         received = rows(models, clients)
-        points = local_proximal_descent(
-            task,
-            received,
-            received,
-            clients,
-            randomness.gradient,
-            step_size=self.step_size,
-            proximal=self.proximal,
-            local_steps=self.local_steps,
-        )
+        points = self._trainer.descend(received, clients, task, randomness)
         check_finite(points, clients, self.step_size)
         sent = points - received
         if pending:
             state = self._cluster_those_ready(state, to_numpy(sent), clustered, randomness)
         return average_in_clusters(state, clients, sent)
+
+    @property
+    def _trainer(self) -> FedAvg | FedProx | PerFedAvg:
+        """The algorithm whose clients' part of a round is used."""
+        if self.method == "fedprox":
+            return FedProx(step_size=self.step_size, local_steps=self.local_steps, proximal=self.proximal)
+        kind = FedAvg if self.method == "fedavg" else PerFedAvg
+        return kind(step_size=self.step_size, local_steps=self.local_steps)
 
     def _cluster_those_ready(
         self, state: DoubleState, updates: np.ndarray, clustered: np.ndarray, randomness: Randomness

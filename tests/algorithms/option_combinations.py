@@ -67,7 +67,17 @@ DRAWING = [
     (GradientLoss, {"empty_cluster": "when-empty"}),
     (GradientLoss, {"empty_cluster": "always", "weight": 1.0}),
     (SoFL, {"pretraining": 2, "updates": 60, "grid": 3}),
-    (SoFL, {"pretraining": 1, "cluster_count": "elbow", "initialisation": "random", "proximal": 0.2}),
+    (SoFL, {"pretraining": 1, "updates": 60, "grid": 3, "method": "per-fedavg"}),
+    (
+        SoFL,
+        {
+            "pretraining": 1,
+            "cluster_count": "elbow",
+            "initialisation": "random",
+            "method": "fedprox",
+            "proximal": 0.2,
+        },
+    ),
 ]
 """Those whose server draws lots at full participation: symmetric in law alone."""
 

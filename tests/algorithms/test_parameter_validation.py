@@ -69,6 +69,8 @@ SCORES = [
     ("empty_cluster", "coast", "'never', 'when-empty', 'always'", "use 'never'"),
 ]
 MAPS = [
+    ("method", "fedbcd", "'fedavg', 'fedprox', 'per-fedavg'", "use 'fedavg'"),
+    ("proximal", 0.1, "does not apply with method = 'fedavg'", "choose 'fedprox'"),
     *(("pretraining", value, "an integer, at least 0", "20 or 40") for value in (-1, 1.5)),
     *(("grid", value, "an integer, at least 1", "25 neurons") for value in (0, 2.5)),
     *(("updates", value, "an integer, at least 1", "300") for value in (0, "many")),

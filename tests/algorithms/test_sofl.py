@@ -9,6 +9,7 @@ from algorithms import (
     FedAvg,
     FedProx,
     InvalidArgument,
+    PerFedAvg,
     Randomness,
     SoFL,
     adjusted_rand_index,
@@ -23,21 +24,25 @@ SEPARATED = QuadraticMixture.random(
 )
 
 
-@pytest.mark.parametrize(("proximal", "single"), [(0.0, FedAvg), (0.3, FedProx)])
+@pytest.mark.parametrize(("proximal", "single"), [(0.0, FedAvg), (0.3, FedProx), (0.0, PerFedAvg)])
 def test_before_the_clustering_it_trains_one_model(proximal, single):
-    options = {} if single is FedAvg else {"proximal": proximal}
+    options = {"proximal": proximal} if single is FedProx else {}
     kept = {"rounds": 5, "replicates": 2, "initial": np.ones((1, 6))}
     expected = run(single(step_size=0.5, local_steps=2, **options), SEPARATED, **kept)
-    found = run(SoFL(step_size=0.5, local_steps=2, proximal=proximal, pretraining=5), SEPARATED, **kept)
+    found = run(
+        SoFL(step_size=0.5, local_steps=2, method=single.name, proximal=proximal, pretraining=5),
+        SEPARATED,
+        **kept,
+    )
     assert (found.assignments == 0).all()
     close = np.broadcast_to(expected.models, found.models.shape)
     np.testing.assert_allclose(found.models, close, rtol=0, atol=1e-13)
 
 
-@pytest.mark.parametrize("proximal", [0.0, 0.4])
-def test_after_it_every_cluster_rests_at_its_own_fixed_point(proximal):
+@pytest.mark.parametrize(("method", "proximal"), [("fedavg", 0.0), ("fedprox", 0.4), ("per-fedavg", 0.0)])
+def test_after_it_every_cluster_rests_at_its_own_fixed_point(method, proximal):
     task = SEPARATED
-    algorithm = SoFL(step_size=0.6, local_steps=3, proximal=proximal, pretraining=4)
+    algorithm = SoFL(step_size=0.6, local_steps=3, method=method, proximal=proximal, pretraining=4)
     trace = run(algorithm, task, rounds=150)
     assert trace.adjusted_rand_index == 1.0
     assert [len(np.unique(each)) for each in trace.assignments[:6]] == [1, 1, 1, 1, 3, 3]
@@ -45,6 +50,8 @@ def test_after_it_every_cluster_rests_at_its_own_fixed_point(proximal):
 
     def inside(hessians, centers):
         kept = {"step_size": 0.6, "local_steps": 3}
+        if method == "per-fedavg":
+            return fixed_points.per_fedavg(hessians, centers, inner_step_size=0.3, second_order=False, **kept)
         return fixed_points.fedprox(hessians, centers, proximal=proximal, **kept)
 
     rest = fixed_points.within_clusters(inside, task.hessians, task.centers, task.labels)
