@@ -61,13 +61,13 @@ class MomentumBackwards(CFLMGD):
 
 
 class DividesTwice(CFLMGD):
-    def _divisor(self, state, task):
-        return super()._divisor(state, task) ** 2
+    def _divisor(self, models, assignments, task):
+        return super()._divisor(models, assignments, task) ** 2
 
 
 class DividesByParticipants(CFLMGD):
-    def _divisor(self, state, task):
-        return float(state.clients.shape[-1])
+    def _divisor(self, models, assignments, task):
+        return float(assignments.shape[-1])
 
 
 class ChoosesAfterTheRound(CFLMGD):

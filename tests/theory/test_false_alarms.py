@@ -22,6 +22,13 @@ TRUE_CLAIMS = {
     "cfl-mgd/lemma-h": 50,
     "cfl-mgd/theorem-b": 10,
     "cfl-mgd/corollary-b1": 10,
+    "cfl-mgd/theorem-c": 5,
+    "cfl-mgd/theorem-c-prime": 5,
+    "cfl-mgd/momentum-helps": 20,
+    "cfl-mgd/momentum-horizon": 40,
+    "cfl-mgd/model-averaging-recursion": 2,
+    "cfl-mgd/model-averaging-drift": 3,
+    "cfl-mgd/model-averaging-reset": 3,
 }
 
 
