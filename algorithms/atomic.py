@@ -72,7 +72,7 @@ def write_whole(argument: str, path: Path, content: bytes) -> None:
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(partial, target)
-        except BaseException:
+        except BaseException:  # Ctrl-C, too, must leave nothing behind; it is raised again
             partial.unlink(missing_ok=True)
             raise
     except BrokenPipeError:

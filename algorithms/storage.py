@@ -60,7 +60,7 @@ def save_trace(trace: Trace, folder: str | os.PathLike[str]) -> None:
         try:
             _write_files(trace, partial)
             os.rename(partial, target)
-        except BaseException:
+        except BaseException:  # Ctrl-C, too, must leave nothing behind; it is raised again
             shutil.rmtree(partial, ignore_errors=True)
             raise
     except OSError as error:

@@ -39,7 +39,7 @@ def guarded(attempt: Callable[[float], Any]) -> Any:
                 answer = attempt(tolerance)
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException:
+        except BaseException:  # the solver panics with one; no answer is what it means
             continue
         if answer is not None:
             return answer
