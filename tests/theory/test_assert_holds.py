@@ -11,6 +11,7 @@ import theory
 from algorithms import CFLMGD, IFCA, InvalidArgument, Trace, run
 from synthetic import QuadraticMixture
 from theory.experiments import experiment
+from theory.verdict import Kind
 
 
 def quadratic() -> QuadraticMixture:
@@ -83,6 +84,14 @@ def test_runs_that_a_claim_does_not_speak_of_are_refused() -> None:
         other = dataclasses.replace(one.algorithm, **change)
         with pytest.raises(InvalidArgument, match=word):
             theory.assert_holds("cfl-mgd/theorem-b", one.task, run(other, one.task, rounds=2))
+
+
+def test_replay_does_not_confirm_an_instance_that_keeps_the_claim() -> None:
+    """Without momentum (31) is plain descent's contraction: e_1 = 1/4 < (15/16) / 2 + 1/8."""
+    harmless = {"clients": 2, "own": 1, "momentum": 0, "start": "1/2", "round": 0}
+    finding = theory.replay("cfl-mgd/lemma-2", harmless)
+    assert finding.verdict is Kind.CONSISTENT
+    assert (finding.measured, finding.bound) == (0.25, 0.59375)
 
 
 def test_replay_refuses_what_is_not_an_instance() -> None:
