@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -10,10 +9,11 @@ import numpy as np
 
 from algorithms import CurvedTask, OneBatchTask, ScoredTask, Task
 from algorithms.arrays import Array, to_numpy
+from synthetic.wrapped import WrappedTask
 
 
 @dataclass(frozen=True, eq=False)
-class OnArrays:
+class OnArrays(WrappedTask):
     """A task whose answers are arrays of another library; the numbers are those of ``task``.
 
     Parameters
@@ -31,39 +31,10 @@ class OnArrays:
     device: Any = None
 
     @property
-    def clients(self) -> int:
-        """Number of clients (m)."""
-        return self.task.clients
-
-    @property
-    def clusters(self) -> int:
-        """Number of true clusters (P)."""
-        return self.task.clusters
-
-    @property
-    def dimension(self) -> int:
-        """Number of parameters of a model (d)."""
-        return self.task.dimension
-
-    @property
-    def labels(self) -> np.ndarray:
-        """The true cluster of each client, (m,), in numpy."""
-        return self.task.labels
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """The settings of the task itself."""
-        return self.task.settings
-
-    @property
     def samples(self) -> int | None:
         """Rows of a batch, or None where the task has no such number."""
         samples: int | None = getattr(self.task, "samples", None)
         return samples
-
-    def reference_optima(self, target: str) -> np.ndarray | None:
-        """Minimisers that an algorithm aims at, in numpy."""
-        return self.task.reference_optima(target)
 
     def initial_models(self, count: int, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
         """Starting points of the task."""

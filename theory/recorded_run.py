@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,10 +9,11 @@ import numpy as np
 
 from algorithms import CFLMGD, Task, sum_gradients
 from algorithms.randomness import Randomness
+from synthetic.wrapped import WrappedTask
 
 
 @dataclass(eq=False)
-class RecordedTask:
+class RecordedTask(WrappedTask):
     """A task that keeps every gradient it hands out; the algorithms see no difference.
 
     Attributes
@@ -26,31 +26,6 @@ class RecordedTask:
 
     task: Task
     drawn: list[np.ndarray] = field(default_factory=list)
-
-    @property
-    def clients(self) -> int:
-        """Number of clients (m)."""
-        return self.task.clients
-
-    @property
-    def clusters(self) -> int:
-        """Number of true clusters (P)."""
-        return self.task.clusters
-
-    @property
-    def dimension(self) -> int:
-        """Number of parameters of a model (d)."""
-        return self.task.dimension
-
-    @property
-    def labels(self) -> np.ndarray:
-        """The true cluster of each client, integers (m,)."""
-        return self.task.labels
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """Settings of what is recorded."""
-        return self.task.settings
 
     def initial_models(
         self, count: int, shape: tuple[int, ...], generator: np.random.Generator
@@ -75,10 +50,6 @@ class RecordedTask:
     ) -> np.ndarray:
         """Sum of the recorded gradients of each cluster's participants, (..., P, d)."""
         return np.asarray(sum_gradients(self, models, clients, assignments, generator))
-
-    def reference_optima(self, target: str) -> np.ndarray | None:
-        """Minimisers of what is recorded."""
-        return self.task.reference_optima(target)
 
 
 @dataclass(frozen=True)

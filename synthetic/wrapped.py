@@ -1,0 +1,45 @@
+"""What a task that stands in for another passes through unchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from algorithms import Task
+
+
+class WrappedTask:
+    """Sizes, labels, settings and optima of ``task``; subclasses say how it answers."""
+
+    task: Task
+
+    @property
+    def clients(self) -> int:
+        """Number of clients (m)."""
+        return self.task.clients
+
+    @property
+    def clusters(self) -> int:
+        """Number of true clusters (P)."""
+        return self.task.clusters
+
+    @property
+    def dimension(self) -> int:
+        """Number of parameters of a model (d)."""
+        return self.task.dimension
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The true cluster of each client, (m,), in numpy."""
+        return self.task.labels
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The settings of the task itself."""
+        return self.task.settings
+
+    def reference_optima(self, target: str) -> np.ndarray | None:
+        """Minimisers that an algorithm aims at, in numpy."""
+        return self.task.reference_optima(target)
