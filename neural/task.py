@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -21,23 +19,16 @@ from neural.engines import (
     ClientData,
     Engine,
     LocalWork,
+    Passes,
     Schedule,
     Workspace,
     choose_engine,
     draw_batch,
-    free_bytes,
-    run_in_chunks,
 )
-from neural.engines.chunks import SHARE
 from neural.engines.dense import cross_entropies, hit_rates
+from neural.engines.passes import CLIENTS_AT_A_TIME
 from neural.networks import MLP, Network
 from neural.partition import Holdings, Partition
-
-CLIENTS_AT_A_TIME = {"cpu": 16, "cuda": 512}
-"""At most: more win nothing, and a number that does not hang on free memory keeps runs alike."""
-
-SUM_ROWS = 4096
-"""Samples whose gradients are added in one product."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +80,10 @@ class ImageTask:
 
     Notes
     -----
-    On a CPU of one thread the same seed gives the same bits whatever ``chunk`` is; with more threads and
-    on a GPU the libraries may add in another order for another number of clients.
+    On a CPU every client is computed by one thread, with the engines that ``"auto"`` chooses there: its
+    results have the same bits whatever ``chunk`` and the number of threads are. On a GPU, in batched
+    convolutions, and in ``gradient_sums``, which takes clients together, the libraries may add in another
+    order for another number of clients.
     """
 
     partition: Partition
@@ -228,7 +221,7 @@ class ImageTask:
             scores = self.chosen_engine.scores_of_each(flat[chunk.rows], batch.images)
             found[chunk.rows] = hit_rates(scores, batch.targets, batch.weights)[:, 0]
 
-        self._in_chunks(self._test.widths[who], work)
+        self._passes.each(self._test.widths[who], work)
         return found.view(points.shape[:-1])
 
     def gradients(self, points: Tensor, clients: Tensor, generator: np.random.Generator) -> Tensor:
@@ -242,7 +235,7 @@ class ImageTask:
             self.chosen_engine.gradients(flat[chunk.rows], batches(chunk), place.tensor)
             place.store()
 
-        self._in_chunks(self._batch_widths(who), work)
+        self._passes.each(self._batch_widths(who), work)
         return answer.view(points.shape)
 
     def losses_and_gradients(
@@ -264,7 +257,7 @@ class ImageTask:
                     losses[at][chunk.rows, index] = self.chosen_engine.gradients(points, batch, own)
                     slopes[at][chunk.rows, index] = own
 
-            self._in_chunks(self._batch_widths(who[at]), work)
+            self._passes.each(self._batch_widths(who[at]), work)
         return losses, slopes
 
     def gradient_sums(
@@ -299,7 +292,7 @@ class ImageTask:
             self.chosen_engine.gradients(model[None], together, own)
             total.add_(own[0])
 
-        self._in_chunks(self._batch_widths(clients[members]), work, most=SUM_ROWS)
+        self._passes.together(self._batch_widths(clients[members]), work)
 
     def hessian_products(
         self, points: Tensor, directions: Tensor, clients: Tensor, generator: np.random.Generator
@@ -314,7 +307,7 @@ class ImageTask:
             bent = self.chosen_engine.hessian_products(flat[chunk.rows], ahead[chunk.rows], batches(chunk))
             answer[chunk.rows] = bent
 
-        self._in_chunks(self._batch_widths(who), work)
+        self._passes.each(self._batch_widths(who), work)
         return answer.view(points.shape)
 
     def local_training(
@@ -372,7 +365,7 @@ class ImageTask:
 
         whole = self.chosen_engine.name == "gram"
         widths = self._train.widths[who] if whole else self._batch_widths(who)
-        self._in_chunks(widths, work, steps=None if schedule is None else schedule.steps)
+        self._passes.each(widths, work, steps=None if schedule is None else schedule.steps)
         return trained.view(points.shape), None if carried is None else carried.view(points.shape)
 
     def _evaluate(self, models: Tensor, clients: Tensor, data: ClientData) -> tuple[Tensor, Tensor]:
@@ -388,7 +381,7 @@ class ImageTask:
                 losses[at][chunk.rows] = cross_entropies(scores, batch.targets, batch.weights)
                 accuracies[at][chunk.rows] = hit_rates(scores, batch.targets, batch.weights)
 
-            self._in_chunks(data.widths[who[at]], work, models=count)
+            self._passes.each(data.widths[who[at]], work, models=count)
         return losses, accuracies
 
     def _draw(self, clients: np.ndarray, generator: np.random.Generator) -> _Batches:
@@ -405,31 +398,6 @@ class ImageTask:
         if self._full_batch:
             return np.asarray(self._train.widths[clients])
         return np.full(len(clients), self._batch_size, dtype=np.int64)
-
-    def _in_chunks(
-        self,
-        widths: np.ndarray,
-        work: Callable[[Chunk], None],
-        *,
-        steps: np.ndarray | None = None,
-        models: int = 1,
-        most: int | None = None,
-    ) -> None:
-        """Do work on participants whose data are padded to widths (k,), with at most ``most`` samples."""
-
-        def limit(width: int) -> int:
-            if self.chunk is not None:
-                at_once = self.chunk
-            else:
-                network = self.network
-                numbers = width * (math.prod(network.image_shape) + 3 * models * network.activations)
-                numbers += 5 * network.dimension + width**2
-                fitting = SHARE * free_bytes(self._device) / (numbers * self._type.itemsize)
-                at_once = max(1, min(CLIENTS_AT_A_TIME[self._device.type], int(fitting)))
-            return at_once if most is None else min(at_once, -(-most // width))
-
-        with _products(self._device, self.precision):
-            run_in_chunks(widths, np.zeros(len(widths)) if steps is None else steps, limit, work)
 
     def _flatten(self, points: Tensor, clients: Tensor) -> tuple[Tensor, np.ndarray]:
         """Points (..., k, d) and clients (..., k) without replicate axes: (r, d) and (r,)."""
@@ -467,6 +435,10 @@ class ImageTask:
         return self._bring(self.partition.test)
 
     @cached_property
+    def _passes(self) -> Passes:
+        return Passes(self.network, self._device, self._type, self.chunk, self.precision)
+
+    @cached_property
     def _memory(self) -> Workspace:
         return Workspace()
 
@@ -501,22 +473,3 @@ class _Place:
         """Copy back, where it is a copy."""
         if not isinstance(self._rows, slice):
             self._target[self._rows] = self.tensor
-
-
-@contextmanager
-def _products(device: torch.device, precision: str) -> Iterator[None]:
-    """Let a GPU's products be as exact as asked for, and its convolutions repeatable."""
-    if device.type == "cpu":
-        yield
-        return
-    coarse = precision != "highest"
-    before = torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = coarse
-    try:
-        with (
-            torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=coarse),
-            torch.autocast("cuda", torch.bfloat16) if precision == "bf16" else nullcontext(),
-        ):
-            yield
-    finally:
-        torch.backends.cuda.matmul.allow_tf32 = before

@@ -6,10 +6,11 @@ import os
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
 from neural.engines.choice import ENGINES, choose_engine
-from neural.engines.chunks import Chunk, free_bytes, run_in_chunks
+from neural.engines.chunks import Chunk, free_bytes
 from neural.engines.data import Batch, ClientData
 from neural.engines.engine import Engine, LocalWork
 from neural.engines.memory import Workspace
+from neural.engines.passes import Passes
 from neural.engines.schedule import Schedule, draw_batch
 
 __all__ = [
@@ -19,10 +20,10 @@ __all__ = [
     "ENGINES",
     "Engine",
     "LocalWork",
+    "Passes",
     "Schedule",
     "Workspace",
     "choose_engine",
     "draw_batch",
     "free_bytes",
-    "run_in_chunks",
 ]

@@ -32,6 +32,18 @@ class Chunk:
     positions: np.ndarray
     width: int
 
+    @classmethod
+    def of(cls, positions: np.ndarray, width: int) -> Chunk:
+        """Chunk of participants at positions (k,)."""
+        follow = np.array_equal(positions, np.arange(positions[0], positions[0] + len(positions)))
+        rows = slice(int(positions[0]), int(positions[-1]) + 1) if follow else positions
+        return cls(rows, positions, width)
+
+    def split(self, count: int) -> list[Chunk]:
+        """Divide it into parts of like size, ``count`` of them unless it has fewer participants."""
+        parts = np.array_split(self.positions, min(count, len(self.positions)))
+        return [Chunk.of(part, self.width) for part in parts]
+
 
 def free_bytes(device: torch.device) -> int:
     """Memory that is free on a device; 1 GiB where the system does not say."""
@@ -69,7 +81,7 @@ def run_in_chunks(
         size = limit(width) if allowed is None else min(allowed, limit(width))
         end = min(start + size, start + int(np.count_nonzero(widths[order[start:]] == width)))
         try:
-            work(_chunk(order[start:end], width))
+            work(Chunk.of(order[start:end], width))
         except (MemoryError, RuntimeError) as error:
             if not _out_of_memory(error) or end - start == 1:
                 raise
@@ -87,9 +99,3 @@ def _out_of_memory(error: Exception) -> bool:
     """Whether memory ran out, which torch reports in another way on the host."""
     kinds = (MemoryError, torch.cuda.OutOfMemoryError)
     return isinstance(error, kinds) or "DefaultCPUAllocator" in str(error)
-
-
-def _chunk(positions: np.ndarray, width: int) -> Chunk:
-    follow = np.array_equal(positions, np.arange(positions[0], positions[0] + len(positions)))
-    rows = slice(int(positions[0]), int(positions[-1]) + 1) if follow else positions
-    return Chunk(rows, positions, width)

@@ -11,6 +11,7 @@ moves b columns of C: h n b multiplications, and no pass over W.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import ClassVar
 
 import numpy as np
@@ -55,6 +56,8 @@ class GramMatrices:
 
     stored: dict[tuple[int, int], Tensor] = field(default_factory=dict)
     size: int = 0
+    lock: Lock = field(default_factory=Lock)
+    """Threads with other clients store theirs at the same time."""
 
     def of(self, clients: np.ndarray, features: Tensor) -> Tensor:
         """Gram matrices (k, n, n) of clients (k,) with data (k, n, in)."""
@@ -62,11 +65,12 @@ class GramMatrices:
         if all(key in self.stored for key in keys):
             return torch.stack([self.stored[key] for key in keys])
         formed = multiply(features, features.mT).add_(1)
-        if self.size + formed.nbytes <= STORED_BYTES:
-            for key, matrix in zip(keys, formed, strict=True):
-                if key not in self.stored:
-                    self.stored[key] = matrix.clone()
-                    self.size += matrix.nbytes
+        with self.lock:
+            if self.size + formed.nbytes <= STORED_BYTES:
+                for key, matrix in zip(keys, formed, strict=True):
+                    if key not in self.stored:
+                        self.stored[key] = matrix.clone()
+                        self.size += matrix.nbytes
         return formed
 
 

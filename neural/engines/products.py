@@ -10,10 +10,10 @@ from torch import Tensor
 def multiply(left: Tensor, right: Tensor, out: Tensor | None = None) -> Tensor:
     """Multiply matrices (..., p, q) and (..., q, r) into (..., p, r), leading axes broadcast.
 
-    On one thread of the CPU, numpy's BLAS does it, one client's product after the other: it makes use of
-    what a processor has where torch's takes a slower way on those of other makers, and is faster on thin
-    matrices on all. With more threads torch shares the clients out, which numpy cannot; two pools of
-    threads in one process would stand in each other's way.
+    On one thread of the CPU, as in a pass over clients, numpy's BLAS does it, one client's product after the
+    other: it makes use of what a processor has where torch's takes a slower way on those of other makers, and
+    is faster on thin matrices on all. With more threads torch does; two pools of threads in one process would
+    stand in each other's way.
 
     Parameters
     ----------

@@ -102,7 +102,8 @@ class SerialEngine(Engine):
 
     def _leaves(self, point: Tensor) -> dict[str, Tensor]:
         """Tensors of a model (d,) by name, in its own memory, for autograd to start from."""
-        return {name: view.detach().requires_grad_() for name, view in self.network.views(point).items()}
+        # not `detach`, which counts changes of the whole tensor: other threads change other clients' rows
+        return {name: view.data.requires_grad_() for name, view in self.network.views(point).items()}
 
     def _slopes(self, leaves: dict[str, Tensor], batch: Batch) -> tuple[Tensor, tuple[Tensor, ...]]:
         """Loss () of one client and its gradient in every leaf; the graph is let go."""

@@ -149,7 +149,7 @@ def test_convolutional_networks(engine, batch_size, dtype, kind):
     ("engine", "batch_size"), [("gram", None), ("gram", 5), ("batched", None), ("batched", 5)]
 )
 def test_perceptrons_on_two_threads(engine, batch_size, kind):
-    """Where torch's products take the place of numpy's."""
+    """Each of which takes a part of the clients."""
     torch.set_num_threads(2)
     task = ImageTask(
         partition=random_partition(SIZES),

@@ -9,8 +9,7 @@ import torch
 from small_images import random_partition
 
 from algorithms import InvalidArgument
-from neural import task as task_module
-from neural.engines import ENGINES, ClientData, choose_engine
+from neural.engines import ENGINES, ClientData, choose_engine, passes
 from neural.engines.data import padded_widths
 from neural.networks import CNN, MLP
 from neural.task import ImageTask
@@ -190,7 +189,7 @@ def test_a_chunk_uses_half_of_the_free_memory(monkeypatch):
     points = task.initial_models(7, (), np.random.default_rng(0))
     for worth, expected in ((0, [1] * 7), (2, [1] * 7), (6, [3, 3, 1]), (1000, [7])):
         sizes.clear()
-        monkeypatch.setattr(task_module, "free_bytes", lambda device, worth=worth: worth * a_client)
+        monkeypatch.setattr(passes, "free_bytes", lambda device, worth=worth: worth * a_client)
         task.gradients(points, torch.arange(7), np.random.default_rng(0))
         assert sizes == expected
 
@@ -251,7 +250,7 @@ def test_products_on_a_gpu_are_as_exact_as_asked_for_and_repeatable(precision):
     found = []
 
     def fail():
-        with task_module._products(torch.device("cuda"), precision):
+        with passes.products(torch.device("cuda"), precision):
             found.append(switches())
             raise ZeroDivisionError
 

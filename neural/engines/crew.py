@@ -1,0 +1,58 @@
+"""Threads of a CPU that each compute a part of the clients, with one thread of the libraries.
+
+Products of one client are too small to share out well, and the bits of a sum then hang on the number of
+threads. A client that is computed by one thread has the same bits wherever that runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextvars import copy_context
+from functools import cache
+from threading import Barrier
+from typing import TypeVar
+
+import torch
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+Part = TypeVar("Part")
+
+
+def side_by_side(work: Callable[[Part], None], parts: Sequence[Part]) -> None:
+    """Do work on each part in a thread of its own, and return when all have ended.
+
+    Raises
+    ------
+    Exception
+        What the first part that failed has raised, after the others have ended too.
+    """
+    crew = _crew(len(parts))
+    with _libraries().limit(limits=1, user_api="blas"):
+        tasks = [crew.submit(copy_context().run, work, part) for part in parts]
+        wait(tasks)
+    for task in tasks:
+        task.result()
+
+
+@cache
+def _crew(size: int) -> ThreadPoolExecutor:
+    """Start threads in which torch computes with one thread; the number of threads here stays."""
+    before = torch.get_num_threads()
+    everybody = Barrier(size)
+
+    def begin(_: int) -> None:
+        torch.get_num_threads()  # a thread's first question takes the number of all: not after the next line
+        torch.set_num_threads(1)
+        everybody.wait()  # so that none takes the turn of another
+
+    crew = ThreadPoolExecutor(size, thread_name_prefix="clients")
+    list(crew.map(begin, range(size)))
+    torch.set_num_threads(before)  # torch also notes the last number for threads yet to come
+    return crew
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """The libraries of linear algebra that are loaded; looking for them takes milliseconds."""
+    return ThreadpoolController()

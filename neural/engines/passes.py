@@ -1,0 +1,118 @@
+"""A pass over clients: as many at a time as memory allows, shared out among a CPU's threads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from neural.engines.chunks import SHARE, Chunk, free_bytes, run_in_chunks
+from neural.engines.crew import side_by_side
+from neural.networks import Network
+
+CLIENTS_AT_A_TIME = {"cpu": 16, "cuda": 512}
+"""At most, for each thread: more win nothing, and a number that does not hang on free memory keeps runs alike."""
+
+SUM_ROWS = 4096
+"""Samples whose gradients are added in one product."""
+
+
+@dataclass(frozen=True)
+class Passes:
+    """How a task goes over its clients.
+
+    Attributes
+    ----------
+    network
+        Whose size decides how many clients fit.
+    device, dtype
+        Where and in which precision it is computed.
+    chunk
+        Clients at a time; from the free memory where None.
+    precision
+        Of products on a GPU, see ``ImageTask``.
+    """
+
+    network: Network
+    device: torch.device
+    dtype: torch.dtype
+    chunk: int | None
+    precision: str
+
+    def each(
+        self,
+        widths: np.ndarray,
+        work: Callable[[Chunk], None],
+        *,
+        steps: np.ndarray | None = None,
+        models: int = 1,
+    ) -> None:
+        """Do work that writes every client's own results, of clients whose data are padded to widths (k,).
+
+        On a CPU, each thread does a part of the clients.
+
+        Parameters
+        ----------
+        widths, work
+            See ``run_in_chunks``.
+        steps
+            Gradient steps of each, (k,); the same number where None.
+        models
+            How many each client is scored on.
+        """
+        threads = torch.get_num_threads() if self.device.type == "cpu" else 1
+
+        def limit(width: int) -> int:
+            return self._at_once(width, models, threads)
+
+        def shared(chunk: Chunk) -> None:
+            side_by_side(work, chunk.split(threads))
+
+        with products(self.device, self.precision):
+            run_in_chunks(
+                widths,
+                np.zeros(len(widths)) if steps is None else steps,
+                limit,
+                shared if threads > 1 else work,
+            )
+
+    def together(self, widths: np.ndarray, work: Callable[[Chunk], None]) -> None:
+        """Do work that adds up over the clients, one chunk after the other."""
+
+        def limit(width: int) -> int:
+            return min(self._at_once(width, 1, 1), -(-SUM_ROWS // width))
+
+        with products(self.device, self.precision):
+            run_in_chunks(widths, np.zeros(len(widths)), limit, work)
+
+    def _at_once(self, width: int, models: int, threads: int) -> int:
+        """Clients in a chunk of a width."""
+        if self.chunk is not None:
+            return self.chunk
+        numbers = width * (math.prod(self.network.image_shape) + 3 * models * self.network.activations)
+        numbers += 5 * self.network.dimension + width**2
+        fitting = SHARE * free_bytes(self.device) / (numbers * self.dtype.itemsize)
+        return max(1, min(threads * CLIENTS_AT_A_TIME[self.device.type], int(fitting)))
+
+
+@contextmanager
+def products(device: torch.device, precision: str) -> Iterator[None]:
+    """Let a GPU's products be as exact as asked for, and its convolutions repeatable."""
+    if device.type == "cpu":
+        yield
+        return
+    coarse = precision != "highest"
+    before = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = coarse
+    try:
+        with (
+            torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=coarse),
+            torch.autocast("cuda", torch.bfloat16) if precision == "bf16" else nullcontext(),
+        ):
+            yield
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = before
