@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager
 from contextvars import copy_context
 from functools import cache
 from threading import Barrier
@@ -28,11 +29,16 @@ def side_by_side(work: Callable[[Part], None], parts: Sequence[Part]) -> None:
         What the first part that failed has raised, after the others have ended too.
     """
     crew = _crew(len(parts))
-    with _libraries().limit(limits=1, user_api="blas"):
-        tasks = [crew.submit(copy_context().run, work, part) for part in parts]
-        wait(tasks)
+    tasks = [crew.submit(copy_context().run, work, part) for part in parts]
+    wait(tasks)
     for task in tasks:
         task.result()
+
+
+def numpy_on_one_thread() -> AbstractContextManager[object]:
+    """Let numpy's products use the thread that calls them, and no more."""
+    limit: AbstractContextManager[object] = _libraries().limit(limits=1, user_api="blas")
+    return limit
 
 
 @cache

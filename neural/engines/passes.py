@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from neural.engines.chunks import SHARE, Chunk, free_bytes, run_in_chunks
-from neural.engines.crew import side_by_side
+from neural.engines.crew import numpy_on_one_thread, side_by_side
 from neural.networks import Network
 
 CLIENTS_AT_A_TIME = {"cpu": 16, "cuda": 512}
@@ -101,9 +101,10 @@ class Passes:
 
 @contextmanager
 def products(device: torch.device, precision: str) -> Iterator[None]:
-    """Let a GPU's products be as exact as asked for, and its convolutions repeatable."""
+    """Let a GPU's products be as exact as asked for, its convolutions repeatable, and numpy's keep to a thread."""
     if device.type == "cpu":
-        yield
+        with numpy_on_one_thread():
+            yield
         return
     coarse = precision != "highest"
     before = torch.backends.cuda.matmul.allow_tf32

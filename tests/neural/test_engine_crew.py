@@ -17,6 +17,10 @@ SHAPE = (1, 16, 16)
 SIZES = (6, 9, 3, 9, 1, 4, 9)
 
 
+def stream_of(seed):
+    return np.random.default_rng(seed)
+
+
 def train(network, engine, batch_size, threads, chunk=None):
     """Models, momenta, losses and gradients, computed with that many threads."""
     torch.set_num_threads(threads)
@@ -28,20 +32,20 @@ def train(network, engine, batch_size, threads, chunk=None):
         chunk=chunk,
     )
     clients = torch.arange(len(SIZES))
-    start = task.initial_models(len(SIZES), (), np.random.default_rng(1))
+    start = task.initial_models(len(SIZES), (), stream_of(1))
     trained, momenta = task.local_training(
         start,
         torch.zeros_like(start),
         None,
         clients,
-        np.random.default_rng(2),
+        stream_of(2),
         step_size=0.1,
         momentum=0.5,
         proximal=0.0,
         local_steps=3,
     )
-    slopes = task.gradients(start, clients, np.random.default_rng(3))
-    losses = task.losses(start[:2], clients, np.random.default_rng(4))
+    slopes = task.gradients(start, clients, stream_of(3))
+    losses = task.losses(start[:2], clients, stream_of(4))
     return [each.clone() for each in (trained, momenta, slopes, losses, task.scores(start[:2]).losses)]
 
 
@@ -131,17 +135,40 @@ def test_numpy_keeps_its_error_state():
     assert seen == ["raise", "raise"]
 
 
-def test_numpy_has_its_threads_back_afterwards():
+@pytest.mark.parametrize("threads", [1, 2])
+def test_numpy_keeps_to_a_thread_and_has_its_own_back_afterwards(monkeypatch, threads):
     from threadpoolctl import threadpool_info, threadpool_limits
 
     def counts():
         return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
 
-    during = []
+    torch.set_num_threads(threads)
+    task = ImageTask(partition=random_partition(SIZES), network=MLP((1, 4, 4), 3, (6,)), engine="batched")
+    engine = type(task.chosen_engine)
+    compute, during = engine.gradients, []
+
+    def watched(self, *arguments):
+        during.append(counts())
+        return compute(self, *arguments)
+
+    monkeypatch.setattr(engine, "gradients", watched)
+    models, clients, stream = task.initial_models(7, (), stream_of(0)), torch.arange(7), stream_of(1)
     with threadpool_limits(limits=2, user_api="blas"):
-        crew.side_by_side(lambda _: during.append(counts()), [0, 1])
+        task.gradients(models, clients, stream)
+        task.gradient_sums(models[:1], clients, torch.zeros(7, dtype=torch.int64), stream)
         assert counts() == {2}
-    assert during == [{1}, {1}]
+    assert len(during) >= 2 * threads
+    assert all(seen == {1} for seen in during)
+
+
+def test_threads_to_come_have_the_number_that_was_set():
+    torch.set_num_threads(2)
+    crew.side_by_side(lambda _: None, range(5))  # a size that has no threads yet
+    seen = []
+    later = threading.Thread(target=lambda: seen.append(torch.get_num_threads()))
+    later.start()
+    later.join()
+    assert seen == [2]
 
 
 @pytest.mark.parametrize("positions", [np.arange(3, 10), np.array([4, 1, 9, 2, 0, 7, 8])])
@@ -161,8 +188,8 @@ def test_parts_of_a_chunk(positions, count):
 def test_memory_that_runs_out_in_one_thread_halves_the_chunk(monkeypatch):
     torch.set_num_threads(2)
     task = ImageTask(partition=random_partition((8,) * 8), network=MLP((1, 4, 4), 3, (6,)), engine="batched")
-    start = task.initial_models(8, (), np.random.default_rng(0))
-    expected = task.gradients(start, torch.arange(8), np.random.default_rng(1)).clone()
+    start = task.initial_models(8, (), stream_of(0))
+    expected = task.gradients(start, torch.arange(8), stream_of(1)).clone()
     engine = type(task.chosen_engine)
     compute, sizes = engine.gradients, []
 
@@ -174,6 +201,6 @@ def test_memory_that_runs_out_in_one_thread_halves_the_chunk(monkeypatch):
 
     monkeypatch.setattr(engine, "gradients", scarce)
     with pytest.warns(RuntimeWarning, match="with 8 clients at a time; going on with 4"):
-        found = task.gradients(start, torch.arange(8), np.random.default_rng(1))
+        found = task.gradients(start, torch.arange(8), stream_of(1))
     assert torch.equal(found, expected)
     assert sizes == [4, 4, 2, 2, 2, 2]
