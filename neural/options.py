@@ -16,7 +16,7 @@ from neural.training_settings import TrainingSettings
 
 NETWORKS: dict[str, dict[str, Any]] = {
     "mlp": {"hidden": Sequence[int]},
-    "cnn": {"channels": Sequence[int], "hidden": Sequence[int]},
+    "cnn": {"channels": Sequence[int], "hidden": Sequence[int], "padding": Sequence[int]},
     "resnet-20": {},
 }
 """Networks and their options, as in ``neural.networks``, which imports torch."""
@@ -37,6 +37,10 @@ _OWN_WORDS = {
     ("partition", "share"): 'Whether a group gets its "split" of the images or the "full" set.',
     ("network", "hidden"): "Widths of the hidden layers, as 200 or 64,32.",
     ("network", "channels"): "Channels of the two convolutions, as 32,64.",
+    (
+        "network",
+        "padding",
+    ): "Black pixels around the images before each convolution, as 2,0; none by default.",
     ("algorithm", "clusters"): "Number of the algorithm's models, its `clusters`.",
 }
 

@@ -24,7 +24,8 @@ def network(name: str, image_shape: tuple[int, int, int], classes: int, **option
     image_shape, classes
         Of the data.
     options
-        Widths: ``hidden`` of the perceptron and of the convolutional network, ``channels`` of the latter.
+        Lists of numbers: ``hidden`` of the perceptron and of the convolutional network, ``channels`` and
+        ``padding`` of the latter.
 
     Raises
     ------
@@ -39,7 +40,7 @@ def network(name: str, image_shape: tuple[int, int, int], classes: int, **option
             has = " and ".join(sorted(known)) or "none"
             raise InvalidArgument(option, value, f"is no option of {name!r}, which has {has}", "leave it out")
         if not isinstance(value, list | tuple):
-            raise InvalidArgument(option, value, "must be a list of widths", "write [200] for one of 200")
+            raise InvalidArgument(option, value, "must be a list of numbers", "write [200] for one of 200")
     given = {option: tuple(value) for option, value in options.items()}
     return kind(tuple(image_shape), classes, **given)  # type: ignore[arg-type]
 

@@ -49,8 +49,8 @@ class _Convolutional(nn.Module):
     def __init__(self, network):
         super().__init__()
         first, second = network.channels
-        self.first = nn.Conv2d(network.image_shape[0], first, 5)
-        self.second = nn.Conv2d(first, second, 5)
+        self.first = nn.Conv2d(network.image_shape[0], first, 5, padding=network.padding[0])
+        self.second = nn.Conv2d(first, second, 5, padding=network.padding[1])
         self.pool = nn.MaxPool2d(2)
         with torch.no_grad():
             features = self._features(torch.zeros(1, *network.image_shape)).shape[1]

@@ -16,6 +16,8 @@ CASES = [
     CNN((1, 28, 28), 10, (6, 16), (120, 84)),
     CNN((3, 17, 20), 4, (3, 5), (8,)),
     CNN((3, 16, 16), 4, (3, 5), ()),
+    CNN((1, 28, 28), 10, (6, 16), (), (2, 0)),
+    CNN((3, 9, 12), 4, (3, 5), (), (1, 2)),
     ResNet20((3, 9, 8), 10),
     ResNet20((1, 8, 8), 5),
 ]
@@ -90,6 +92,8 @@ def test_published_sizes():
     assert CNN((3, 32, 32), 10).dimension == 2432 + 51_264 + 1600 * 512 + 512 + 5130
     # LeNet-5 of PyTorch's tutorial on CIFAR-10
     assert CNN((3, 32, 32), 10, (6, 16), (120, 84)).dimension == 62_006
+    # FPFC's: 28 + 4 - 4 = 28, halved 14, 14 - 4 = 10, halved 5
+    assert CNN((1, 28, 28), 10, (6, 16), (), (2, 0)).dimension == 156 + 2416 + 400 * 10 + 10
     # He et al. count 0.27 million
     assert ResNet20((3, 32, 32), 10).dimension == 269_722
 
@@ -126,6 +130,11 @@ def test_networks_are_made_by_name():
         ("mlp", {"hidden": ["a"]}, "hidden"),
         ("cnn", {"channels": [4]}, "channels"),
         ("cnn", {"image_shape": (1, 15, 28)}, "image_shape"),
+        ("cnn", {"image_shape": (1, 11, 28), "padding": [2, 0]}, "image_shape"),
+        ("cnn", {"padding": [2]}, "padding"),
+        ("cnn", {"padding": 2}, "padding"),
+        ("cnn", {"padding": [-1, 0]}, "padding"),
+        ("cnn", {"padding": [0, 5]}, "padding"),
         ("mlp", {"image_shape": (28, 28)}, "image_shape"),
         ("mlp", {"image_shape": (0, 28, 28)}, "image_shape"),
         ("mlp", {"classes": 1}, "classes"),
