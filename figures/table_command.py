@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
 
 from algorithms import InvalidArgument
 from algorithms.atomic import check_writable, write_whole
@@ -15,7 +17,9 @@ from figures.tables import TABLES
 from synthetic.experiment import check_name
 from theory import terminal
 from theory.reproducible import ReproducibleTable, Request
+from theory.reproduction_numbers import table_parquet
 from theory.reproduction_report import table_json, table_text
+from theory.table_choices import list_choices, read_choices
 from theory.unit_store import Outcome, Unit, UnitStore, cache_folder
 from theory.unit_workers import compute_units, load
 
@@ -27,7 +31,10 @@ def table(
     seeds: terminal.OptionalInteger = None,
     rounds: terminal.OptionalInteger = None,
     scale: Literal["small", "full"] = "full",
+    choose: Annotated[list[str] | None, Parameter(negative="")] = None,
+    choices: Annotated[bool, Parameter(negative="")] = False,
     json: Path | None = None,
+    parquet: Path | None = None,
     out: Path | None = None,
     workers: terminal.OptionalInteger = None,
 ) -> int:
@@ -43,14 +50,23 @@ def table(
         Communication rounds; the paper's by default.
     scale
         small is a quick run that shows that everything works.
+    choose
+        What the paper leaves unsaid, settled otherwise, as step-size=0.2; may be repeated.
+    choices
+        List what the paper leaves unsaid, with the defaults, and compute nothing.
     json
         File for the table with all its numbers.
+    parquet
+        File for all its numbers, a row a number.
     out
         Folder for finished parts, from which an interrupted table goes on; the user's cache by default.
     workers
         Parallel processes; as many as there are cores by default.
     """
     if table_id is None:
+        if choose or choices:
+            argument, given = ("choose", choose) if choose else ("choices", choices)
+            raise InvalidArgument(argument, given, "needs the name of a table", "see `clusterproof table`")
         longest = max(map(len, TABLES), default=0)
         for name, (title, _) in TABLES.items():
             print(f"{name:<{longest}}  {title}")
@@ -59,11 +75,15 @@ def table(
     for argument, value in (("seeds", seeds), ("rounds", rounds), ("workers", workers)):
         if value is not None:
             check_count(argument, value, at_least=1, remedy="leave it out for the default")
-    if json is not None:
-        check_writable("json", json)
+    _check_files(json, parquet)
     place = TABLES[table_id][1]
     definition = _definition(table_id, place)
-    request = Request(definition.seeds if seeds is None else seeds, rounds, scale)
+    chosen = read_choices(definition.choices, choose or [], scale)
+    if choices:
+        for line in list_choices(definition.choices, scale):
+            print(line)
+        return 0
+    request = Request(definition.seeds if seeds is None else seeds, rounds, scale, chosen)
     units = definition.units(request)
     store = UnitStore.open(cache_folder() if out is None else out, definition.id, definition.version)
     outcomes = {unit.name: outcome for unit in units if (outcome := store.read(unit)) is not None}
@@ -88,14 +108,16 @@ def table(
         )
         return 1
     seconds = time.perf_counter() - started
-    made = definition.assemble(
-        request, {(unit.method, unit.seed): outcomes[unit.name].result for unit in units}
-    )
+    made = definition.table(request, {(unit.method, unit.seed): outcomes[unit.name].result for unit in units})
     used = sum(outcome.cpu_seconds for outcome in outcomes.values())
     cost = {"units": len(units), "cpu_seconds": used, "computed_now": len(missing), "seconds_now": seconds}
     try:
-        if json is not None:
-            write_whole("json", json, table_json(made, cost))
+        _write(
+            {
+                "json": (json, lambda: table_json(made, cost)),
+                "parquet": (parquet, lambda: table_parquet(made)),
+            }
+        )
     finally:  # a full disk must not cost the printed table
         screen = terminal.console()
         screen.print(table_text(made, screen.width))
@@ -104,6 +126,42 @@ def table(
             f"{seconds / 60:.1f} min; stored in {store.folder}"
         )
     return 0
+
+
+def _check_files(json: Path | None, parquet: Path | None) -> None:
+    """Make sure, before anything is computed, that the files can be written."""
+    if json is not None:
+        check_writable("json", json)
+    if parquet is not None:
+        try:
+            import polars  # noqa: F401 - the import itself is the test
+        except ImportError as error:
+            remedy = "install the extra `store`: pip install 'clusterproof[store]'"
+            raise InvalidArgument("parquet", str(parquet), f"needs polars ({error})", remedy) from error
+        check_writable("parquet", parquet)
+        if json is not None and json.resolve() == parquet.resolve():
+            raise InvalidArgument("parquet", str(parquet), "is the file of --json", "choose another place")
+
+
+def _write(files: dict[str, tuple[Path | None, Callable[[], bytes]]]) -> None:
+    """Write each file, whatever becomes of the others.
+
+    Raises
+    ------
+    InvalidArgument
+        If one cannot be written, after the others.
+    """
+    refused = []
+    for argument, (path, content) in files.items():
+        if path is not None:
+            try:
+                write_whole(argument, path, content())
+            except InvalidArgument as error:
+                refused.append(error)
+    if refused:
+        first, *others = refused
+        remedy = "; ".join([first.remedy, *map(str, others)])
+        raise InvalidArgument(first.argument, first.value, first.rule, remedy)
 
 
 def _definition(name: str, place: str) -> ReproducibleTable:

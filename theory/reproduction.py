@@ -69,12 +69,15 @@ class Cell:
         The most that could be reached, one a seed; empty where there is none.
     judged
         Whether the run is the one that the paper speaks of; a shortened run is none.
+    seeds
+        Which seed each value is of, where some have none; empty for 0, 1, ...
     """
 
     values: tuple[float, ...]
     printed: Printed | None = None
     ceiling: tuple[float, ...] = ()
     judged: bool = True
+    seeds: tuple[int, ...] = ()
 
     @property
     def mean(self) -> float:

@@ -13,11 +13,15 @@ from neural.tables.cfl_mgd_runs import (
     EARLY,
     EARLY_ROUNDS,
     MNIST,
+    THREE,
+    WIDTHS,
     WITH_EARLY,
     Experiment,
+    choices_of,
     compute,
     early_seeds,
     make_units,
+    settled,
     sizes,
 )
 from neural.tables.experiment import require_data
@@ -29,6 +33,7 @@ from theory.unit_store import Unit
 ACCURACY = "accuracy %"
 RIGHT = "right model %"
 LOST = "seeds that lose a cluster %"
+PARTS = {"channels": "channels", "hidden": "hidden units"}
 
 
 def units(request: Request, experiment: Experiment) -> list[Unit]:
@@ -45,6 +50,7 @@ def units(request: Request, experiment: Experiment) -> list[Unit]:
 
 def assemble(request: Request, results: Results, experiment: Experiment) -> Table:
     """Set the runs beside the column."""
+    experiment = settled(experiment, request)
     clients, samples, rounds = sizes(experiment, request)
     judged = request.scale == "full" and request.rounds is None
     last = {
@@ -72,7 +78,7 @@ def assemble(request: Request, results: Results, experiment: Experiment) -> Tabl
             cells[LOST] = Cell(tuple(100.0 * own for own in lost))
             parts.append(lost_clusters(lost))
         parts += _reasons(name, scores, experiment)
-        rows.append(Row(method.title, method.about, cells, " ".join(parts)))
+        rows.append(Row(method.title, experiment.about(method), cells, " ".join(parts)))
     return Table(
         id=_id(experiment),
         title=f"CFL-MGD on {experiment.title}: test accuracy (%) after {rounds} rounds",
@@ -93,9 +99,11 @@ def assemble(request: Request, results: Results, experiment: Experiment) -> Tabl
             "step_size": experiment.step_size,
             "decay": experiment.decay,
             "local_steps": experiment.local_steps,
-            "task": dict(experiment.task),
+            "task": experiment.task,
+            "participation": experiment.participation,
+            "test_assignment": experiment.test_assignment,
             "network": dict(experiment.network),
-            "methods": {name: dict(method.algorithm) for name, method in experiment.methods.items()},
+            "methods": {name: experiment.algorithm(method) for name, method in experiment.methods.items()},
             "devices": sorted({str(result["device"]) for result in results.values()}),
         },
     )
@@ -134,13 +142,13 @@ def _reasons(name: str, scores: Mapping[str, np.ndarray], experiment: Experiment
     """What the controls say about a published row."""
     mean = {key: float(values.mean()) for key, values in scores.items()}
     said = []
-    three = f"{name}, H = 3"
-    if three in mean:
+    three = f"{name}, H = {THREE}"
+    if three in mean and experiment.local_steps != THREE:
         printed = experiment.printed[name].value
         nearer = min((three, name), key=lambda key: abs(mean[key] - printed))
-        steps = 3 if nearer == three else experiment.local_steps
+        steps = THREE if nearer == three else experiment.local_steps
         said.append(
-            f"Of H = {experiment.local_steps} and H = 3 ({mean[three]:.2f} %), which the paper leaves open, "
+            f"Of H = {experiment.local_steps} and H = {THREE} ({mean[three]:.2f} %), which the paper leaves open, "
             f"H = {steps} is nearer to it."
         )
     if name == "CFL-MGD":
@@ -170,7 +178,7 @@ def _comparisons(scores: Mapping[str, np.ndarray], experiment: Experiment) -> li
         ("CFL-MGD", "IFCA, effective step"),
         ("CFL-MGD", "IFCA, its own step"),
         ("CFL-MGD", "CFL-MGD, reset"),
-        ("CFL-MGD, H = 3", "IFCA, H = 3"),
+        (f"CFL-MGD, H = {THREE}", f"IFCA, H = {THREE}"),
         ("FedAvg, momentum", "FedAvg"),
     ]
     return [
@@ -199,19 +207,45 @@ def _curves(request: Request, results: Results, experiment: Experiment) -> list[
 
 
 def _notes(experiment: Experiment, judged: bool) -> list[str]:
-    steps = "epochs of batches of 50" if experiment.task else "steps on the full local data"
+    own = experiment.test_assignment == "train"
+    serving = (
+        "Each client gets the model of least loss on its own training data and is tested on all test images of "
+        "its cluster, whose labels decide nothing"
+        if own
+        else "Each test client is served by the model of least loss on its own labelled test data, as in IFCA's "
+        "published code"
+    )
+    unit = "steps" if experiment.local_unit == "step" else "epochs"
+    data = "the full local data" if experiment.batch_size is None else f"batches of {experiment.batch_size}"
+    steps = f"{unit} {'on' if unit == 'steps' else 'of'} {data}"
     notes = [
-        "Each test client is served by the model of least loss on its own labelled test data, as in IFCA's "
-        "published code; the right model is that of its cluster, models matched to clusters one to one.",
+        f"{serving}; the right model is that of its cluster, models matched to clusters one to one.",
         f"The paper prints neither the number of local steps nor the widths: here {experiment.local_steps} "
-        f"{steps} and the network of IFCA's code. All methods start from the same models, drawn by "
+        f"{steps} and {_network(experiment)}. All methods start from the same models, drawn by "
         "PyTorch's default law without restarts, and see the same participants.",
-        "A seed has lost a cluster if no model is the choice of more than half of that cluster's test clients. "
+        "A seed has lost a cluster if no model is the choice of more than half of that cluster's "
+        f"{'clients' if own else 'test clients'}. "
         "The spread that the paper prints is over a number of runs that it does not print.",
     ]
+    if experiment.data == MNIST.data:
+        notes.append(
+            "Participation, momentum and decay are printed for CIFAR-10 alone: here "
+            f"{experiment.participation:g}, {experiment.momentum:g} and "
+            f"{'none' if experiment.decay == 1 else f'{experiment.decay:g}'}."
+        )
     if not judged:
         notes.append("Shorter or smaller than the paper's runs: no verdicts.")
     return notes
+
+
+def _network(experiment: Experiment) -> str:
+    """The network in words."""
+    published = WIDTHS[experiment.network["name"]]
+    widths = {part: tuple(experiment.network.get(part, default)) for part, default in published.items()}
+    if widths == published:
+        return "the network of IFCA's code"
+    words = [f"{' and '.join(map(str, each))} {PARTS[part]}" for part, each in widths.items()]
+    return f"{' and '.join(words)} in the network of IFCA's code"
 
 
 def _id(experiment: Experiment) -> str:
@@ -226,6 +260,7 @@ def _table(experiment: Experiment) -> ReproducibleTable:
         units=partial(units, experiment=experiment),
         compute=compute,
         assemble=partial(assemble, experiment=experiment),
+        choices=choices_of(experiment),
     )
 
 

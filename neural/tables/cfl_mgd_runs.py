@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from neural.tables.experiment import image_task, make_algorithm, served_by_test_loss, train
+from neural.tables.experiment import (
+    image_task,
+    make_algorithm,
+    served_by_test_loss,
+    served_by_training_data,
+    train,
+)
 from theory.reproducible import Request
 from theory.reproduction import Printed
+from theory.table_choices import Choice, Count, Counts, Number, Word
 from theory.unit_store import Unit
 
 MOMENTUM = 0.9
 PARTICIPATION = 0.1
+PENALTY = 0.1
+"""FedBCD's mu; the paper prints none."""
+
 EARLY = "first rounds of "
 """Begins the names of the short runs that only ask whether every cluster has found a model."""
 
@@ -24,6 +34,9 @@ EARLY_SEEDS = {"full": 20, "small": 6}
 
 WITH_EARLY = ("IFCA", "CFL-MGD")
 """Methods whose lost clusters are counted over many seeds."""
+
+SERVED = {"test-loss": served_by_test_loss, "train": served_by_training_data}
+"""How clients get their model in testing."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +50,11 @@ class Method:
     about
         What distinguishes the row.
     algorithm
-        Name and parameters, beside step size, local steps and participation.
+        Name and parameters, beside step size, momentum, local steps and participation.
     paper
         Whose printed number stands beside it; empty for a control that the paper does not have.
-    scaling
-        Of the published step size.
+    effective
+        Whether it takes the step that momentum amounts to, eta / (1 - beta), in place of the published one.
     step_size
         In place of the published one.
     local_steps
@@ -52,14 +65,13 @@ class Method:
     about: str
     algorithm: Mapping[str, Any]
     paper: str = ""
-    scaling: float = 1.0
+    effective: bool = False
     step_size: float | None = None
     local_steps: int | None = None
 
 
 IFCA = {"algorithm": "ifca", "averaging": "model"}
-CFL_MGD = {"algorithm": "cfl-mgd", "averaging": "model", "momentum": MOMENTUM}
-EFFECTIVE = 1 / (1 - MOMENTUM)
+CFL_MGD = {"algorithm": "cfl-mgd", "averaging": "model"}
 
 COMMON: dict[str, Method] = {
     "FedAvg": Method("FedAvg", "as published", {"algorithm": "fedavg"}, "FedAvg"),
@@ -69,15 +81,18 @@ COMMON: dict[str, Method] = {
     "FedAvg, momentum": Method(
         "FedAvg", "with local momentum: CFL-MGD with one model", {**CFL_MGD, "clusters": 1}
     ),
-    "IFCA, effective step": Method("IFCA", "at step eta / (1 - beta)", IFCA, scaling=EFFECTIVE),
+    "IFCA, effective step": Method("IFCA", "at step eta / (1 - beta)", IFCA, effective=True),
     "CFL-MGD, reset": Method(
         "CFL-MGD", "momentum zero at each round's start", {**CFL_MGD, "reset_momentum": True}
     ),
 }
 """Rows on both data sets."""
 
+THREE = 3
 THREE_STEPS: dict[str, Method] = {
-    f"{name}, H = 3": Method(name, "3 local steps", COMMON[name].algorithm, name, local_steps=3)
+    f"{name}, H = {THREE}": Method(
+        name, f"{THREE} local steps", COMMON[name].algorithm, name, local_steps=THREE
+    )
     for name in ("FedAvg", "IFCA", "CFL-MGD")
 }
 """The paper does not print H."""
@@ -105,12 +120,19 @@ class Experiment:
         Name; widths are not in the paper, and here those of IFCA's and FedAvg's public code.
     step_size, decay
         As printed; the decay is stated for CIFAR-10 only.
-    local_steps, task
-        H and how it is counted; neither is in the paper, and these are those of IFCA's code.
+    local_steps, local_unit, batch_size
+        H, how it is counted, and the samples of a gradient, all of a client's where None; none of them is in
+        the paper, and these are those of IFCA's code.
     methods
         The rows, by the names of their runs.
     rounds
         As printed ("epoch = 300").
+    momentum, participation
+        As printed for CIFAR-10.
+    test_assignment
+        Key of ``SERVED``; the paper does not say.
+    penalty
+        FedBCD's.
     """
 
     data: str
@@ -124,9 +146,40 @@ class Experiment:
     step_size: float
     decay: float
     local_steps: int
-    task: Mapping[str, Any]
+    local_unit: str
+    batch_size: int | None
     methods: Mapping[str, Method]
     rounds: int = 300
+    momentum: float = MOMENTUM
+    participation: float = PARTICIPATION
+    test_assignment: str = "test-loss"
+    penalty: float = PENALTY
+
+    @property
+    def task(self) -> dict[str, Any]:
+        """What is given to ``ImageTask`` beside data and network; what it has by itself is left out."""
+        task: dict[str, Any] = {} if self.batch_size is None else {"batch_size": self.batch_size}
+        return task if self.local_unit == "step" else {**task, "local_unit": self.local_unit}
+
+    def about(self, method: Method) -> str:
+        """What distinguishes a row."""
+        steps = self.local_unit == "step" or method.local_steps is None
+        return method.about if steps else f"{method.local_steps} local passes"
+
+    def algorithm(self, method: Method) -> dict[str, Any]:
+        """All parameters of a row's algorithm."""
+        parameters = dict(method.algorithm)
+        if parameters["algorithm"] == "cfl-mgd":
+            parameters["momentum"] = self.momentum
+        if parameters["algorithm"] == "fedbcd" and self.penalty != PENALTY:
+            parameters["proximal"] = self.penalty
+        step_size = self.step_size if method.step_size is None else method.step_size
+        return {
+            **parameters,
+            "step_size": step_size * (1 / (1 - self.momentum)) if method.effective else step_size,
+            "local_steps": method.local_steps or self.local_steps,
+            "participation": self.participation,
+        }
 
 
 def _printed(*numbers: str) -> dict[str, Printed]:
@@ -149,7 +202,8 @@ MNIST = Experiment(
     step_size=0.1,
     decay=1.0,
     local_steps=10,
-    task={},
+    local_unit="step",
+    batch_size=None,
     methods={**COMMON, **THREE_STEPS},
 )
 CIFAR_10 = Experiment(
@@ -164,9 +218,83 @@ CIFAR_10 = Experiment(
     step_size=0.01,
     decay=0.99,
     local_steps=5,
-    task={"batch_size": 50, "local_unit": "epoch"},
+    local_unit="epoch",
+    batch_size=50,
     methods={**COMMON, **OWN_STEP},
 )
+WIDTHS: dict[str, dict[str, tuple[int, ...]]] = {
+    "mlp": {"hidden": (200,)},
+    "cnn": {"channels": (32, 64), "hidden": (512,)},
+}
+"""By network, those that it has where ``Experiment.network`` does not say."""
+
+
+def choices_of(experiment: Experiment) -> tuple[Choice, ...]:
+    """What the paper leaves unsaid on a data set."""
+    widths = WIDTHS[experiment.network["name"]]
+    not_printed = "Not in the paper; the default is that of IFCA's public code."
+    listed = [
+        Choice("local-steps", experiment.local_steps, Count(), f"H. {not_printed}"),
+        Choice(
+            "local-unit",
+            experiment.local_unit,
+            Word(("step", "epoch")),
+            f"What a local step is: a gradient step, or a pass over the client's data. {not_printed}",
+        ),
+        Choice("batch-size", experiment.batch_size, Count(nothing="all"), not_printed),
+        Choice("hidden", widths["hidden"], Counts(), f"Units of the hidden layer. {not_printed}"),
+        Choice(
+            "test-assignment",
+            experiment.test_assignment,
+            Word(tuple(SERVED)),
+            "How a client gets its model in testing: by the loss on labelled test data, or on its training data, "
+            f"and then all test images of its cluster count. {not_printed}",
+        ),
+        Choice(
+            "fedbcd-penalty",
+            experiment.penalty,
+            Number(at_least=0),
+            "FedBCD's mu, twice its rho. Not in the paper; the default is that of this software.",
+        ),
+    ]
+    if "channels" in widths:
+        about = "Of the two convolutions. Not in the paper; the default is FedAvg's network."
+        listed.append(Choice("channels", widths["channels"], Counts(2, 2), about))
+    if experiment.data == MNIST.data:
+        alone = "Printed for CIFAR-10 alone; the default is that."
+        listed += [
+            Choice("participation", experiment.participation, Number(above=0, at_most=1), alone),
+            Choice("momentum", experiment.momentum, Number(at_least=0, below=1), f"beta. {alone}"),
+            Choice(
+                "step-size-decay",
+                experiment.decay,
+                Number(above=0, at_most=1),
+                "What the step size is multiplied by after each round. Printed for CIFAR-10 alone; "
+                "IFCA's public code has none on MNIST.",
+            ),
+        ]
+    return tuple(listed)
+
+
+def settled(experiment: Experiment, request: Request) -> Experiment:
+    """Give the experiment with what was chosen."""
+    network = dict(experiment.network)
+    for part in ("channels", "hidden"):
+        chosen = request.chosen(part, None)
+        if chosen is not None and chosen != WIDTHS[network["name"]][part]:
+            network[part] = list(chosen)
+    return replace(
+        experiment,
+        network=network,
+        decay=request.chosen("step-size-decay", experiment.decay),
+        local_steps=request.chosen("local-steps", experiment.local_steps),
+        local_unit=request.chosen("local-unit", experiment.local_unit),
+        batch_size=request.chosen("batch-size", experiment.batch_size),
+        momentum=request.chosen("momentum", experiment.momentum),
+        participation=request.chosen("participation", experiment.participation),
+        test_assignment=request.chosen("test-assignment", experiment.test_assignment),
+        penalty=request.chosen("fedbcd-penalty", experiment.penalty),
+    )
 
 
 def early_seeds(request: Request) -> int:
@@ -186,10 +314,10 @@ def sizes(experiment: Experiment, request: Request) -> tuple[int, int, int]:
 
 def make_units(experiment: Experiment, request: Request) -> list[Unit]:
     """All runs of a request."""
+    experiment = settled(experiment, request)
     clients, samples, rounds = sizes(experiment, request)
     units = []
     for name, method in experiment.methods.items():
-        step_size = experiment.step_size * method.scaling if method.step_size is None else method.step_size
         settings = {
             "data": experiment.data,
             "partition": {
@@ -199,16 +327,13 @@ def make_units(experiment: Experiment, request: Request) -> list[Unit]:
                 "samples": samples,
             },
             "network": dict(experiment.network),
-            "task": dict(experiment.task),
-            "gpu": experiment is CIFAR_10,
-            "algorithm": {
-                **method.algorithm,
-                "step_size": step_size,
-                "local_steps": method.local_steps or experiment.local_steps,
-                "participation": PARTICIPATION,
-            },
+            "task": experiment.task,
+            "gpu": experiment.data == CIFAR_10.data,
+            "algorithm": experiment.algorithm(method),
             "decay": experiment.decay,
         }
+        if experiment.test_assignment != "test-loss":
+            settings["test_assignment"] = experiment.test_assignment
         run = {**settings, "rounds": rounds, "every": 10}
         units += [Unit(name, seed, run, float(rounds)) for seed in range(request.seeds)]
         if name in WITH_EARLY:
@@ -220,7 +345,7 @@ def make_units(experiment: Experiment, request: Request) -> list[Unit]:
 
 
 def compute(unit: Unit) -> Mapping[str, Any]:
-    """Train and measure; see ``served_by_test_loss``."""
+    """Train and measure; see ``served_by_test_loss`` and ``served_by_training_data``."""
     settings = unit.settings
     task = image_task(settings, unit.seed)
     curve = train(
@@ -228,7 +353,7 @@ def compute(unit: Unit) -> Mapping[str, Any]:
         task,
         rounds=settings["rounds"],
         seed=unit.seed,
-        measure=served_by_test_loss,
+        measure=SERVED[settings.get("test_assignment", "test-loss")],
         every=settings["every"],
         decay=settings["decay"],
     )

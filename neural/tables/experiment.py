@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from algorithms import ALGORITHMS, Algorithm, InvalidArgument, Randomness, State, generator
-from algorithms.arrays import to_numpy
+from algorithms.aggregation import choose_clusters
+from algorithms.arrays import like, to_numpy
 from neural.datasets import DATASETS, ENVIRONMENT, ImageSet, data_folder, load
 from neural.matching import match_models
 from neural.partitions import partition
@@ -181,6 +182,17 @@ def evaluation_generator(snapshot: Snapshot) -> np.random.Generator:
     return generator(snapshot.seed, "table", "evaluation", snapshot.round)
 
 
+def all_assigned(snapshot: Snapshot, source: np.random.Generator) -> np.ndarray:
+    """Last known clusters (m,), and the model of least loss for who has not taken part yet."""
+    known = snapshot.assignments
+    if (known >= 0).all():
+        return known
+    models = snapshot.state.models
+    everybody = like(np.arange(snapshot.task.clients), models)
+    chosen = choose_clusters(snapshot.task, models, everybody, source)
+    return np.where(known >= 0, known, to_numpy(chosen))
+
+
 def served_by_test_loss(snapshot: Snapshot) -> dict[str, Any]:
     """Accuracy where each test client gets the model of least loss on its own labelled test data.
 
@@ -193,16 +205,47 @@ def served_by_test_loss(snapshot: Snapshot) -> dict[str, Any]:
         get the model of their cluster, models being matched to clusters one to one. ``found``: number
         of clusters with a model of their own, which more than half of its test clients get.
     """
+    scores = snapshot.task.scores(snapshot.state.models)
+    chosen = _least(to_numpy(scores.losses))
+    accuracies = to_numpy(scores.accuracies)[np.arange(len(chosen)), chosen]
+    return _served(snapshot, chosen, np.asarray(snapshot.task.partition.test.labels), accuracies)
+
+
+def served_by_training_data(snapshot: Snapshot) -> dict[str, Any]:
+    """Accuracy where each client gets the model of least loss on its own training data.
+
+    Nothing is labelled in testing: a client is tested on all test images of its cluster, so that test
+    clients need not be those that train.
+
+    Returns
+    -------
+    dict
+        As of ``served_by_test_loss``, over the training clients.
+    """
     task, models = snapshot.task, snapshot.state.models
-    scores = task.scores(models)
-    losses, accuracies = to_numpy(scores.losses), to_numpy(scores.accuracies)
-    chosen = np.argmin(np.where(np.isnan(losses), np.inf, losses), axis=-1)
-    labels = np.asarray(task.partition.test.labels)
-    owner = match_models(chosen, labels, models.shape[-2], task.clusters)
+    everybody = like(np.arange(task.clients), models)
+    chosen = _least(to_numpy(task.losses(models, everybody, evaluation_generator(snapshot))))
+    accuracies = to_numpy(task.scores(models).accuracies)
+    held = task.partition.test.labels
+    of_cluster = np.stack([accuracies[held == cluster].mean(axis=0) for cluster in range(task.clusters)])
+    return _served(snapshot, chosen, task.labels, of_cluster[task.labels, chosen])
+
+
+def _least(losses: np.ndarray) -> np.ndarray:
+    """Which model has the least loss, (m,) of (m, P); one that is not a number has not."""
+    return np.asarray(np.argmin(np.where(np.isnan(losses), np.inf, losses), axis=-1))
+
+
+def _served(
+    snapshot: Snapshot, chosen: np.ndarray, labels: np.ndarray, accuracies: np.ndarray
+) -> dict[str, Any]:
+    """Measure the models that clients of known clusters get, with their accuracies, all (m,)."""
+    clusters = snapshot.task.clusters
+    owner = match_models(chosen, labels, snapshot.state.models.shape[-2], clusters)
     right = chosen == owner[labels]
-    shares = [float(right[labels == cluster].mean()) for cluster in range(task.clusters)]
+    shares = [float(right[labels == cluster].mean()) for cluster in range(clusters)]
     return {
-        "accuracy": 100 * float(accuracies[np.arange(len(chosen)), chosen].mean()),
+        "accuracy": 100 * float(accuracies.mean()),
         "right": float(right.mean()),
         "found": sum(share > 0.5 for share in shares),
     }

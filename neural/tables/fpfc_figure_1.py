@@ -10,16 +10,16 @@ import numpy as np
 
 from neural.tables.experiment import require_data
 from neural.tables.fpfc_runs import (
-    BATCH_SIZE,
     DECAY,
-    PARTICIPATION,
     SCALES,
     STRENGTH,
-    STRENGTHS,
+    Scale,
     by_strength,
+    choices,
     compute,
     make_unit,
     methods,
+    settled,
 )
 from theory.reproducible import ReproducibleTable, Request, Results
 from theory.reproduction import Cell, Comparison, Curve, Row, Table
@@ -38,23 +38,29 @@ TUNED = "Per-FedAvg, as coded"
 
 ROWS = (*PUBLISHED[:3], TUNED, *PUBLISHED[3:], "FPFC-l1, as coded", "FPFC, as coded")
 
-NOTES = (
-    "The figure has curves and no numbers; the paper says of it that 'FPFC outperforms all six baselines in "
-    "prediction and device clustering'. Nothing can be set beside it but this claim: each row says what "
-    "it is worth here.",
-    "20 clients in 4 clusters, which swap the labels p and 8 - p, p = 0 to 3; every class is spread over all "
-    "clients in Dirichlet(1) proportions, for testing as for training. Half of the clients take part in a "
-    f"round, batches of {BATCH_SIZE}, the step size of all methods falls by {100 * (1 - DECAY):.1f} % a "
-    "round, as the code's of FPFC and IFCA does; plain averages. Accuracy: mean over the clients, each with "
-    "the model it would use, Per-FedAvg's after its personal step; averaged: FPFC's after averaging in its groups.",
-    f"lambda = {STRENGTH:g} for both penalties is from the code's documentation, a = 3.7, xi = 0.001, rho = 1 and "
-    "nu = 0.1 the defaults here; the curve shows FPFC with others. CFL's thresholds are relative to its updates.",
-    "As coded: the published code for these data fuses the last layer alone and averages the layers below "
-    "over all participants of a round, whatever their cluster; the paper's Algorithm 1 fuses whole models. Its "
-    "Per-FedAvg is FedAvg and a pass over the client's data. Not taken over: IFCA's choice by the test data, "
-    "CFL's use of absent clients' old updates, theta that is forgotten each round, test data with label "
-    "frequencies of their own.",
-)
+
+def notes_of(scale: Scale) -> list[str]:
+    """What is true of all runs of a scale."""
+    fall = f"the step size of all methods falls by {100 * (1 - scale.decay):.1f} % a round"
+    as_code = ", as the code's of FPFC and IFCA does" if scale.decay == DECAY else ""
+    documented = "is from the code's documentation, " if scale.strength == STRENGTH else ""
+    return [
+        "The figure has curves and no numbers; the paper says of it that 'FPFC outperforms all six baselines in "
+        "prediction and device clustering'. Nothing can be set beside it but this claim: each row says what "
+        "it is worth here.",
+        "20 clients in 4 clusters, which swap the labels p and 8 - p, p = 0 to 3; every class is spread over all "
+        f"clients in Dirichlet(1) proportions, for testing as for training. {100 * scale.participation:g} % of the "
+        f"clients take part in a round, batches of {scale.batch_size}, {fall}{as_code}; plain averages. "
+        "Accuracy: mean over the clients, each with "
+        "the model it would use, Per-FedAvg's after its personal step; averaged: FPFC's after averaging in its groups.",
+        f"lambda = {scale.strength:g} for both penalties {documented}a = 3.7, xi = 0.001, rho = 1 and "
+        "nu = 0.1 the defaults here; the curve shows FPFC with others. CFL's thresholds are relative to its updates.",
+        "As coded: the published code for these data fuses the last layer alone and averages the layers below "
+        "over all participants of a round, whatever their cluster; the paper's Algorithm 1 fuses whole models. Its "
+        "Per-FedAvg is FedAvg and a pass over the client's data. Not taken over: IFCA's choice by the test data, "
+        "CFL's use of absent clients' old updates, theta that is forgotten each round, test data with label "
+        "frequencies of their own.",
+    ]
 
 
 def units(request: Request) -> list[Unit]:
@@ -70,7 +76,7 @@ def units(request: Request) -> list[Unit]:
     return [
         make_unit(data, method, seed, request)
         for data in DATA
-        for method in methods(SCALES[request.scale])
+        for method in methods(settled(request))
         for seed in range(request.seeds)
     ]
 
@@ -87,11 +93,14 @@ class Panel:
         How many.
     results
         What was computed.
+    scale
+        How much.
     """
 
     data: str
     seeds: int
     results: Results
+    scale: Scale
 
     def row(self, name: str) -> Row:
         """Give a method's row."""
@@ -126,8 +135,9 @@ class Panel:
 
     def by_strength(self) -> Curve:
         """What FPFC ends at with other penalties."""
-        cells = tuple(_cells([curve[-1] for curve in self.curves(by_strength(each))]) for each in STRENGTHS)
-        return Curve(f"FPFC at the end, by its penalty: {self.data}", "lambda", STRENGTHS, cells)
+        names = [by_strength(each, self.scale) for each in self.scale.strengths]
+        cells = tuple(_cells([curve[-1] for curve in self.curves(name)]) for name in names)
+        return Curve(f"FPFC at the end, by its penalty: {self.data}", "lambda", self.scale.strengths, cells)
 
     def _sentence(self, name: str, cells: Mapping[str, Cell]) -> str:
         """Say what a row means for the figure's claim."""
@@ -165,13 +175,13 @@ class Panel:
 
 def assemble(request: Request, results: Results) -> Table:
     """Put the table together."""
-    panels = [Panel(data, request.seeds, results) for data in DATA]
-    scale = SCALES[request.scale]
-    notes = list(NOTES)
+    scale, full = settled(request), SCALES["full"]
+    panels = [Panel(data, request.seeds, results, scale) for data in DATA]
+    notes = notes_of(scale)
     if request.scale == "small":
         notes.append(
-            f"A miniature: {scale.epochs} pass a round with steps of {scale.step_size:g} and a perceptron, for the "
-            "figure's 10 passes with steps of 0.01 and its convolutions, and fewer rounds."
+            f"A miniature: {scale.epochs} pass(es) a round with steps of {scale.step_size:g} and a perceptron, for the "
+            f"code's {full.epochs} with steps of {full.step_size:g} and its convolutions, and fewer rounds."
         )
     shown = [name for name in ROWS if name != TUNED]
     return Table(
@@ -190,7 +200,10 @@ def assemble(request: Request, results: Results) -> Table:
             "network": dict(scale.network),
             "step_size": scale.step_size,
             "local_epochs": scale.epochs,
-            "participation": PARTICIPATION,
+            "batch_size": scale.batch_size,
+            "participation": scale.participation,
+            "strength": scale.strength,
+            "decay": scale.decay,
             "devices": sorted({str(result["device"]) for result in results.values()}),
         },
     )
@@ -205,4 +218,4 @@ def _cells(records: Sequence[Mapping[str, Any]], keys: Mapping[str, str] = KEYS)
     }
 
 
-TABLE = ReproducibleTable("fpfc/figure-1", 1, SEEDS, units, compute, assemble)
+TABLE = ReproducibleTable("fpfc/figure-1", 1, SEEDS, units, compute, assemble, choices())

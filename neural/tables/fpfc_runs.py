@@ -20,14 +20,14 @@ from algorithms import (
     adjusted_rand_index,
     cluster_count,
 )
-from algorithms.aggregation import choose_clusters
 from algorithms.arrays import Array, like, rows, to_numpy
 from algorithms.evaluation import client_accuracies
-from algorithms.fpfc import group_averages
+from algorithms.fpfc import SMOOTHING, group_averages
 from neural.partition import Partition
 from neural.recipes.label_swap import LAST
 from neural.tables.experiment import (
     Snapshot,
+    all_assigned,
     evaluation_generator,
     image_task,
     make_algorithm,
@@ -35,6 +35,7 @@ from neural.tables.experiment import (
 )
 from neural.tables.fpfc_shared_body import SharedBodyFPFC
 from theory.reproducible import Request
+from theory.table_choices import Choice, Count, Counts, Number
 from theory.unit_store import Unit
 
 PARTICIPATION = 0.5
@@ -61,6 +62,8 @@ class Scale:
         Of the local training, in passes over a client's data.
     rounds, every
         Rounds, and how many lie between two points of a curve.
+    batch_size, participation, strength, decay
+        Of all methods, lambda of both penalties, and what the step size is multiplied by after a round.
     """
 
     network: Mapping[str, Any]
@@ -68,6 +71,15 @@ class Scale:
     epochs: int
     rounds: int
     every: int
+    batch_size: int = BATCH_SIZE
+    participation: float = PARTICIPATION
+    strength: float = STRENGTH
+    decay: float = DECAY
+
+    @property
+    def strengths(self) -> tuple[float, ...]:
+        """Values of lambda of the curve."""
+        return tuple(sorted({*STRENGTHS, self.strength}))
 
 
 SCALES = {
@@ -77,16 +89,69 @@ SCALES = {
 """The code's network, but without padding. The small scale makes a tenth of the steps, each ten times as long."""
 
 
+def choices() -> tuple[Choice, ...]:
+    """What the paper leaves unsaid: all of it, so that the defaults are those of its public code."""
+    full, small = SCALES["full"], SCALES["small"]
+    code = "Not in the paper; the default is the public code's."
+    hidden, small_hidden = (tuple(scale.network["hidden"]) for scale in (full, small))
+    channels = tuple(full.network["channels"])
+    return (
+        Choice("step-size", full.step_size, Number(above=0), f"alpha. {code}", small.step_size),
+        Choice(
+            "local-steps", full.epochs, Count(), f"T_i, in passes over a client's data. {code}", small.epochs
+        ),
+        Choice("batch-size", full.batch_size, Count(), code),
+        Choice(
+            "participation",
+            full.participation,
+            Number(above=0, at_most=1),
+            f"Share of clients a round. {code}",
+        ),
+        Choice("strength", full.strength, Number(above=SMOOTHING), f"lambda of both penalties. {code}"),
+        Choice(
+            "step-size-decay",
+            full.decay,
+            Number(above=0, at_most=1),
+            "What the step size is multiplied by after each round. Not in the paper; the default is 0.9 in five "
+            "rounds, the public code's.",
+        ),
+        Choice("hidden", hidden, Counts(0, 4), f"Units of the linear layers. {code}", small_hidden),
+        Choice("channels", channels, Counts(2, 2), f"Of the two convolutions. {code}", only_full=True),
+    )
+
+
+def settled(request: Request) -> Scale:
+    """How much a request computes, with what was chosen."""
+    scale = SCALES[request.scale]
+    widths = {
+        part: list(request.chosen(part, default)) for part, default in scale.network.items() if part != "name"
+    }
+    return replace(
+        scale,
+        network={"name": scale.network["name"], **widths},
+        step_size=request.chosen("step-size", scale.step_size),
+        epochs=request.chosen("local-steps", scale.epochs),
+        batch_size=request.chosen("batch-size", scale.batch_size),
+        participation=request.chosen("participation", scale.participation),
+        strength=request.chosen("strength", scale.strength),
+        decay=request.chosen("step-size-decay", scale.decay),
+    )
+
+
 def methods(scale: Scale) -> dict[str, Algorithm[Any]]:
     """The methods of Figure 1 by name, and FPFC as the published code has it."""
     work: dict[str, Any] = {
         "step_size": scale.step_size,
         "local_steps": scale.epochs,
-        "participation": PARTICIPATION,
+        "participation": scale.participation,
     }
-    smooth = FPFC(**work, strength=STRENGTH)
-    convex = FPFC(**work, strength=STRENGTH, penalty="l1")
-    others = {by_strength(each): replace(smooth, strength=each) for each in STRENGTHS[1:]}
+    smooth = FPFC(**work, strength=scale.strength)
+    convex = FPFC(**work, strength=scale.strength, penalty="l1")
+    others = {
+        by_strength(each, scale): replace(smooth, strength=each)
+        for each in scale.strengths
+        if each != scale.strength
+    }
     return {
         "LOCAL": Local(**work),
         "FedAvg": FedAvg(**work),
@@ -101,26 +166,26 @@ def methods(scale: Scale) -> dict[str, Algorithm[Any]]:
     }
 
 
-def by_strength(strength: float) -> str:
+def by_strength(strength: float, scale: Scale) -> str:
     """Name of FPFC with some lambda."""
-    return "FPFC" if strength == STRENGTH else f"FPFC, lambda {strength:g}"
+    return "FPFC" if strength == scale.strength else f"FPFC, lambda {strength:g}"
 
 
 def make_unit(data: str, method: str, seed: int, request: Request) -> Unit:
     """Make the unit of a data set, a method and a seed."""
-    scale = SCALES[request.scale]
+    scale = settled(request)
     rounds = request.rounds or scale.rounds
     settings = {
         "data": data,
         "partition": {"name": "label-swap"},
         "network": dict(scale.network),
-        "task": {"batch_size": BATCH_SIZE, "local_unit": "epoch"},
+        "task": {"batch_size": scale.batch_size, "local_unit": "epoch"},
         "gpu": request.scale == "full",
         "algorithm": methods(scale)[method].settings,
         "shared_body": method.endswith("as coded"),
         "rounds": rounds,
         "every": scale.every,
-        "decay": DECAY,
+        "decay": scale.decay,
     }
     slow = method == "Per-FedAvg" or method.endswith("as coded")
     return Unit(f"{data}, {method}", seed, settings, float(rounds * (2 if slow else 1)))
@@ -173,7 +238,7 @@ def measure(snapshot: Snapshot, *, last: bool) -> dict[str, Any]:
     record: dict[str, Any] = {}
     assignments = snapshot.assignments
     if isinstance(algorithm, IFCA):
-        assignments = _all_assigned(snapshot, everybody, source)
+        assignments = all_assigned(snapshot, source)
         models = rows(state.models, like(assignments, state.models))
     elif isinstance(algorithm, FedAvg | PerFedAvg):
         models = rows(state.models, 0 * everybody)
@@ -209,12 +274,3 @@ def single_model_ceiling(partition: Partition) -> float:
         swap[[cluster, LAST - cluster]] = LAST - cluster, cluster
         np.add.at(shares, (swap[targets], targets), 1 / (size * len(test.sizes)))
     return float(shares.max(axis=1).sum())
-
-
-def _all_assigned(snapshot: Snapshot, everybody: Array, source: np.random.Generator) -> np.ndarray:
-    """Last known clusters, and the model of least loss for who has not taken part yet."""
-    known = snapshot.assignments
-    if (known >= 0).all():
-        return known
-    chosen = choose_clusters(snapshot.task, snapshot.state.models, everybody, source)
-    return np.where(known >= 0, known, to_numpy(chosen))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 from neural.datasets import DATASETS, load
@@ -9,6 +10,7 @@ from neural.tables.experiment import require_data
 from neural.tables.gradient_loss_rows import COLUMNS, HELD, LAST, Group, start_row
 from neural.tables.gradient_loss_runs import (
     BATCH_SIZE,
+    EMPTY_CLUSTER,
     JITTER,
     NETWORKS,
     SMALL_CLIENTS,
@@ -16,6 +18,7 @@ from neural.tables.gradient_loss_runs import (
     STEP_SIZES,
     Problem,
     arms,
+    choices_of,
     compute,
     make_unit,
 )
@@ -30,24 +33,30 @@ ALL = tuple(Problem(*each) for each in product(DATA, NETWORKS, STEP_SIZES))
 MINIATURE = (*(Problem(data, "MLP") for data in DATA), Problem("mnist", "CNN"))
 """Of all."""
 
-NOTES = (
-    "GL-CFL as it can be meant: mean loss over the mini-batch in (1), S = 0 in the first iteration, and the "
-    "sign that scores the true cluster best; (3) as printed is in rows of its own. IFCA is lambda = 0 on the "
-    "same mini-batches. In both, when a cluster is empty, K random devices are pinned to the K clusters for "
-    "that iteration (section II-C); purity is that of the votes before.",
-    f"Mini-batches of {BATCH_SIZE}, one local step. Purity, ARI and accuracy are means over the last {LAST} "
-    f"iterations; held: the first of {HELD} iterations in a row. A run that does not arrive counts as one "
-    "more iteration than were run, which bounds its percentage from one side, and the cell is not judged; "
-    "where neither method arrives there is no percentage, and where nobody does, no number.",
-    "The first iteration of GL-CFL is IFCA's own, so that at most 1 - 2 / T of IFCA's T iterations can be "
-    "saved: the ceiling. 99 % asks for a baseline of 200 iterations or more.",
-    f"The paper does not say how the models start. Apart: each by PyTorch's default law. At one point: all "
-    f"from one such draw, plus N(0, {JITTER:g}^2) in each coordinate: the losses then differ by the clusters "
-    "alone. The percentages saved in IFCA's row are against IFCA apart.",
-    "The paper prints one number a data set, 'up to', without seeds, spread, step size, batch size or "
-    "number of iterations; lambda and network of Fig. 5 are not stated, nor is to which network the 14 % of "
-    "Fig. 4 belong. They stand beside lambda = 0.2.",
-)
+
+def notes_of(request: Request) -> list[str]:
+    """What is true of all runs of a request."""
+    batch_size = request.chosen("batch-size", BATCH_SIZE)
+    always = request.chosen("empty-cluster", EMPTY_CLUSTER) != EMPTY_CLUSTER
+    pinned = "in each iteration" if always else "when a cluster is empty"
+    return [
+        "GL-CFL as it can be meant: mean loss over the mini-batch in (1), S = 0 in the first iteration, and the "
+        "sign that scores the true cluster best; (3) as printed is in rows of its own. IFCA is lambda = 0 on the "
+        f"same mini-batches. In both, {pinned}, K random devices are pinned to the K clusters for "
+        "that iteration (section II-C); purity is that of the votes before.",
+        f"Mini-batches of {batch_size}, one local step. Purity, ARI and accuracy are means over the last {LAST} "
+        f"iterations; held: the first of {HELD} iterations in a row. A run that does not arrive counts as one "
+        "more iteration than were run, which bounds its percentage from one side, and the cell is not judged; "
+        "where neither method arrives there is no percentage, and where nobody does, no number.",
+        "The first iteration of GL-CFL is IFCA's own, so that at most 1 - 2 / T of IFCA's T iterations can be "
+        "saved: the ceiling. 99 % asks for a baseline of 200 iterations or more.",
+        f"The paper does not say how the models start. Apart: each by PyTorch's default law. At one point: all "
+        f"from one such draw, plus N(0, {JITTER:g}^2) in each coordinate: the losses then differ by the clusters "
+        "alone. The percentages saved in IFCA's row are against IFCA apart.",
+        "The paper prints one number a data set, 'up to', without seeds, spread, step size, batch size or "
+        "number of iterations; lambda and network of Fig. 5 are not stated, nor is to which network the 14 % of "
+        "Fig. 4 belong. They stand beside lambda = 0.2.",
+    ]
 
 
 def units(request: Request, problems: tuple[Problem, ...]) -> list[Unit]:
@@ -88,12 +97,13 @@ def assemble(request: Request, results: Results, name: str, problems: tuple[Prob
         rows,
         comparisons,
         curves,
-        [*NOTES, *_notes(request, results)],
+        [*notes_of(request), *_notes(request, results)],
         {
             "seeds": request.seeds,
             "rounds": {problem.name: problem.rounds(request) for problem in problems},
             "scale": request.scale,
-            "batch_size": BATCH_SIZE,
+            "batch_size": request.chosen("batch-size", BATCH_SIZE),
+            "empty_cluster": request.chosen("empty-cluster", EMPTY_CLUSTER),
             "devices": sorted({str(result["device"]) for result in results.values()}),
         },
     )
@@ -113,7 +123,11 @@ def _table(name: str, *problems: Problem) -> ReproducibleTable:
     """Make the table of some problems; the miniature of all leaves some out."""
 
     def chosen(request: Request) -> tuple[Problem, ...]:
-        return MINIATURE if problems == ALL and request.scale == "small" else problems
+        if problems == ALL and request.scale == "small":
+            return MINIATURE
+        return tuple(
+            replace(problem, step_size=request.chosen("step-size", problem.step_size)) for problem in problems
+        )
 
     return ReproducibleTable(
         name,
@@ -122,6 +136,7 @@ def _table(name: str, *problems: Problem) -> ReproducibleTable:
         lambda request: units(request, chosen(request)),
         compute,
         lambda request, results: assemble(request, results, name, chosen(request)),
+        choices_of(problems),
     )
 
 

@@ -35,6 +35,12 @@ class Savings:
         return tuple(self._saved(*pair) for pair in pairs if any(pair))
 
     @property
+    def seeds(self) -> tuple[int, ...]:
+        """Which run each of the values is of."""
+        pairs = zip(self.baseline, self.proposed, strict=True)
+        return tuple(seed for seed, pair in enumerate(pairs) if any(pair))
+
+    @property
     def most(self) -> tuple[float, ...]:
         """Per cent that can be saved where the first iteration is the baseline's own and it arrives."""
         return tuple(most_saved(each) for each in self.baseline if each is not None)

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from neural.tables.gradient_loss_arrivals import Arrivals, Savings, counted, first_held, first_hit, in_words
-from neural.tables.gradient_loss_runs import NETWORKS, Arm, Problem
+from neural.tables.gradient_loss_runs import Arm, Problem, network_of
 from theory.reproducible import Request, Results
 from theory.reproduction import Cell, Comparison, Curve, Printed, Row
 
@@ -67,7 +67,7 @@ class Group:
     @property
     def label(self) -> str:
         """Data, network and step size."""
-        network = NETWORKS[self.problem.network]
+        network = network_of(self.problem.network, self.request)
         widths = "-".join(map(str, [*network.get("channels", []), *network["hidden"]]))
         return f"{self.problem.data}, {self.problem.network} {widths}, step {self.problem.step_size:g}"
 
@@ -152,6 +152,7 @@ class Group:
             self._printed(arm, GOALS[column]),
             savings.most if column != "held for 5" and savings.exact else (),
             judged=self.request.scale == "full" and savings.exact,
+            seeds=savings.seeds,
         )
 
     def _printed(self, arm: Arm, column: str) -> Printed | None:
@@ -201,4 +202,6 @@ def start_row(apart: Group, together: Group) -> Row:
         f"{row.sentence[:-1]}; apart {in_words(apart.baseline[column])}: the start alone saves "
         f"{savings.words} %, the similarity {proposed.words} %."
     )
-    return Row(row.name, row.settings, {**row.cells, "saved %": Cell(savings.values)}, sentence)
+    return Row(
+        row.name, row.settings, {**row.cells, "saved %": Cell(savings.values, seeds=savings.seeds)}, sentence
+    )

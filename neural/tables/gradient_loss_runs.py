@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from algorithms import GradientLoss, Randomness, adjusted_rand_index, generator,
 from algorithms.arrays import Array, like, rows, to_numpy
 from neural.tables.experiment import image_task, make_algorithm
 from theory.reproducible import Request
+from theory.table_choices import Choice, Count, Counts, Number, Word
 from theory.unit_store import Unit
 
 if TYPE_CHECKING:
@@ -32,7 +33,10 @@ STARTS = ("apart", "one point")
 SIGNS = ("descent", "as-printed")
 STEP_SIZES = (0.1, 0.01)
 ROUNDS = {0.1: 150, 0.01: 400}
-"""Iterations by step size."""
+"""Iterations by step size; of another one, those of the first."""
+
+EMPTY_CLUSTER = "when-empty"
+"""When devices are pinned to the clusters, see ``GradientLoss``."""
 
 SMALL_ROUNDS = {"MLP": 40, "CNN": 20}
 SMALL_CLIENTS = 5
@@ -66,7 +70,9 @@ class Problem:
         """Iterations of each run."""
         if request.rounds is not None:
             return request.rounds
-        return ROUNDS[self.step_size] if request.scale == "full" else SMALL_ROUNDS[self.network]
+        if request.scale == "small":
+            return SMALL_ROUNDS[self.network]
+        return ROUNDS.get(self.step_size, ROUNDS[STEP_SIZES[0]])
 
 
 @dataclass(frozen=True)
@@ -104,6 +110,46 @@ class Arm:
         return f"{self.problem.name}, {self.start}, {self.method}"
 
 
+def choices_of(problems: Sequence[Problem]) -> tuple[Choice, ...]:
+    """What the paper leaves unsaid, of one problem or of many."""
+    networks = list(dict.fromkeys(problem.network for problem in problems))
+    listed = []
+    if len(problems) == 1 and problems[0].step_size == STEP_SIZES[0]:
+        about = "alpha. Not in the paper; the default is common, and gradient-loss/iterations has 0.01, too."
+        listed.append(Choice("step-size", STEP_SIZES[0], Number(above=0), about))
+    listed += [
+        Choice(
+            "batch-size", BATCH_SIZE, Count(), "Of the mini-batch. Not in the paper; the default is common."
+        ),
+        Choice(
+            "empty-cluster",
+            EMPTY_CLUSTER,
+            Word(("when-empty", "always")),
+            "When K devices are pinned to the K clusters for an iteration: if one is empty, or in each. Section II-C "
+            "can be read both ways; the default changes the method least.",
+        ),
+    ]
+    for network in networks:
+        for part, default in NETWORKS[network].items():
+            if part != "name":
+                name = part if part == "channels" or len(networks) == 1 else f"{part}-{network.lower()}"
+                linear = Counts(2, 2) if network == "MLP" else Counts(1, 4)
+                kind = Counts(2, 2) if part == "channels" else linear
+                words = "Of the two convolutions." if part == "channels" else "Units of the hidden layers."
+                about = f"{words} In the paper's Fig. 3 alone, which is no text; the default is common."
+                listed.append(Choice(name, tuple(default), kind, about))
+    return tuple(listed)
+
+
+def network_of(name: str, request: Request) -> dict[str, Any]:
+    """Give a network's settings, as chosen."""
+    settings = dict(NETWORKS[name])
+    for part in settings.keys() - {"name"}:
+        default = request.chosen(part, settings[part])
+        settings[part] = list(request.chosen(f"{part}-{name.lower()}", default))
+    return settings
+
+
 def arms(problem: Problem, scale: str) -> list[Arm]:
     """What is run on a problem: IFCA, then GL-CFL with both signs, then both from one point."""
     weights = WEIGHTS if scale == "full" else (0.2,)
@@ -118,9 +164,12 @@ def make_unit(arm: Arm, seed: int, request: Request, note: str) -> Unit:
     if request.scale == "small":
         partition["clients_per_cluster"] = SMALL_CLIENTS
     algorithm = GradientLoss(
-        step_size=arm.problem.step_size, weight=arm.weight, sign=arm.sign, empty_cluster="when-empty"
+        step_size=arm.problem.step_size,
+        weight=arm.weight,
+        sign=arm.sign,
+        empty_cluster=request.chosen("empty-cluster", EMPTY_CLUSTER),
     )
-    task: dict[str, Any] = {"batch_size": BATCH_SIZE}
+    task: dict[str, Any] = {"batch_size": request.chosen("batch-size", BATCH_SIZE)}
     if arm.problem.network == "MLP":
         task["engine"] = "batched"  # a client has one step at a time: many together are faster even on a CPU
     rounds = arm.problem.rounds(request)
@@ -128,7 +177,7 @@ def make_unit(arm: Arm, seed: int, request: Request, note: str) -> Unit:
         "data": arm.problem.data,
         "note": note,
         "partition": partition,
-        "network": NETWORKS[arm.problem.network],
+        "network": network_of(arm.problem.network, request),
         "task": task,
         "gpu": request.scale == "full",
         "algorithm": algorithm.settings,

@@ -7,13 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from algorithms import SoFL, adjusted_rand_index, cluster_count, generator, purity
+from algorithms import InvalidArgument, SoFL, adjusted_rand_index, cluster_count, generator, purity
 from algorithms import self_organising_map as som
 from algorithms.aggregation import local_descent
 from algorithms.arrays import like, rows, to_numpy
 from algorithms.second_clustering import by_appearance
 from neural.tables.experiment import image_task, make_algorithm, require_data, snapshots
-from neural.tables.sofl_runs import MNIST, SMALL, STEP_SIZE
+from neural.tables.sofl_runs import (
+    GRID,
+    MNIST,
+    SHARES,
+    SMALL,
+    STEP_SIZE,
+    map_choices,
+    settled,
+    training_choices,
+)
 from theory.reproducible import ReproducibleTable, Request, Results
 from theory.reproduction import Cell, Comparison, Printed, Row, Table
 from theory.sofl.tables import TABLE_2, TRUE_CLUSTERS
@@ -47,11 +56,20 @@ K_MEANS = {
 
 
 def length(request: Request) -> tuple[int, int]:
-    """Images in all and rounds before the clustering that a request means."""
+    """Images in all and rounds before the clustering that a request means.
+
+    Raises
+    ------
+    InvalidArgument
+        If the round of the clustering is chosen beside the number of rounds.
+    """
+    chosen = request.chosen("clustering-round", None)
+    if chosen and request.rounds:
+        raise InvalidArgument("choose", f"clustering-round={chosen}", "says what --rounds says", "give one")
     images, _, clustering = (
         SMALL["mnist"] if request.scale == "small" else (MNIST.images, 0, MNIST.clustering)
     )
-    return images, request.rounds or clustering
+    return images, request.rounds or chosen or clustering
 
 
 def units(request: Request) -> list[Unit]:
@@ -60,7 +78,7 @@ def units(request: Request) -> list[Unit]:
     Raises
     ------
     InvalidArgument
-        If the data are missing.
+        If the data are missing, or see ``length``.
     """
     require_data(MNIST.name)
     return [make_unit(seed, request) for seed in range(request.seeds)]
@@ -69,15 +87,18 @@ def units(request: Request) -> list[Unit]:
 def make_unit(seed: int, request: Request) -> Unit:
     """The updates of a seed and their clusterings."""
     images, rounds = length(request)
+    data = settled(MNIST, request)
     settings = {
-        "data": MNIST.name,
-        "partition": {"name": "rotated-groups", "clusters": 4, "images": images, "share": "split"},
-        "network": dict(MNIST.network),
+        "data": data.name,
+        "partition": {"name": "rotated-groups", "clusters": 4, "images": images, "share": data.share},
+        "network": dict(data.network),
         "task": {"batch_size": 100, "local_unit": "epoch"},
-        "algorithm": {"algorithm": "fedavg", "step_size": STEP_SIZE, "local_steps": MNIST.epochs},
+        "algorithm": {"algorithm": "fedavg", "step_size": data.step_size, "local_steps": data.epochs},
         "rounds": rounds,
         "repetitions": REPETITIONS,
     }
+    if data.grid != GRID:
+        settings["grid"] = data.grid
     return Unit(RUN, seed, settings)
 
 
@@ -101,9 +122,10 @@ def compute(unit: Unit) -> Mapping[str, Any]:
     )
     updates = to_numpy(trained - received).astype(np.float64)
     labels = task.labels
+    starts = settings["repetitions"], settings.get("grid", GRID)
     found: dict[str, Any] = {}
     for name in WAYS:
-        columns = list(clusterings(name, updates, task.clusters, unit.seed, settings["repetitions"]))
+        columns = list(clusterings(name, updates, task.clusters, unit.seed, *starts))
         rand = [adjusted_rand_index(own, labels) for own in columns]
         found[name] = {
             RAND: float(np.mean(rand)),
@@ -116,7 +138,7 @@ def compute(unit: Unit) -> Mapping[str, Any]:
 
 
 def clusterings(
-    name: str, updates: np.ndarray, clusters: int, seed: int, repetitions: int
+    name: str, updates: np.ndarray, clusters: int, seed: int, repetitions: int, grid: int = GRID
 ) -> Iterator[np.ndarray]:
     """Partitions of the clients, (m,) each, from independent starts.
 
@@ -130,6 +152,8 @@ def clusterings(
         K, where it is given.
     seed, repetitions
         Of the starts, and their number.
+    grid
+        Side of the map.
     """
     way, _, start = name.partition(", ")
     for repetition in range(repetitions):
@@ -138,7 +162,7 @@ def clusterings(
         if name in K_MEANS:
             labels = _k_means(updates, clusters, *K_MEANS[name], draw)
         else:
-            labels = _by_map(way, start, updates, draw)
+            labels = _by_map(way, start, updates, draw, grid)
         yield by_appearance(labels)
 
 
@@ -153,10 +177,10 @@ def _k_means(
     return np.asarray(KMeans(clusters, init=start, n_init=attempts, random_state=seed).fit(points).labels_)
 
 
-def _by_map(way: str, start: str, updates: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+def _by_map(way: str, start: str, updates: np.ndarray, draw: np.random.Generator, grid: int) -> np.ndarray:
     """Clusters by the winners alone, or by their second clustering."""
     rule = "elbow" if way == "both" else "silhouette"
-    sofl = SoFL(step_size=STEP_SIZE, initialisation=start, cluster_count=rule)
+    sofl = SoFL(step_size=STEP_SIZE, initialisation=start, cluster_count=rule, grid=grid)
     if way == "map":
         return som.best_matching_units(*sofl.train_map(updates, draw))
     return sofl.cluster(updates, draw)
@@ -164,6 +188,7 @@ def _by_map(way: str, start: str, updates: np.ndarray, draw: np.random.Generator
 
 def assemble(request: Request, results: Results) -> Table:
     """Set the clusterings beside the printed columns."""
+    data = settled(MNIST, request)
     images, rounds = length(request)
     judged = request.scale == "full" and request.rounds is None
     found = [results[RUN, seed] for seed in range(request.seeds)]
@@ -202,8 +227,8 @@ def assemble(request: Request, results: Results) -> Table:
         ],
         notes=[
             f"Updates of 20 clients, four rotations of MNIST with five each, after {rounds} rounds of FedAvg on "
-            f"{images} images in all. Each clustering is started {REPETITIONS} times on the same updates; "
-            "every number is a mean over these starts, a value a seed of data and training.",
+            f"{images} images in all: {SHARES[data.share]}. Each clustering is started {REPETITIONS} times on the same "
+            "updates; every number is a mean over these starts, a value a seed of data and training.",
             "Euclidean k-means does not tell updates from models: they differ by the same vector for all clients.",
             "Printed: scores of the paper's columns of labels, true clusters clients 1-5, 6-10, 11-15, 16-20.",
             *(
@@ -217,8 +242,10 @@ def assemble(request: Request, results: Results) -> Table:
             "rounds": rounds,
             "images": images,
             "repetitions": REPETITIONS,
-            "step_size": STEP_SIZE,
-            "network": dict(MNIST.network),
+            "step_size": data.step_size,
+            "share": data.share,
+            "grid": data.grid,
+            "network": dict(data.network),
         },
     )
 
@@ -251,4 +278,6 @@ def _sentence(name: str, scores: Mapping[str, tuple[float, ...]], column: str) -
     return said + "."
 
 
-TABLE = ReproducibleTable("sofl/table-2", 1, 5, units, compute, assemble)
+TABLE = ReproducibleTable(
+    "sofl/table-2", 1, 5, units, compute, assemble, (*training_choices(MNIST), *map_choices())
+)

@@ -12,14 +12,17 @@ import numpy as np
 from neural.tables.experiment import require_data
 from neural.tables.sofl_runs import (
     CIFAR_10,
+    MAP_STARTS,
     METHODS,
     MNIST,
-    STEP_SIZE,
+    SHARES,
     Column,
     Data,
+    choices_of,
     compute,
     length,
     make_unit,
+    settled,
 )
 from theory.reproducible import ReproducibleTable, Request, Results
 from theory.reproduction import Cell, Comparison, Curve, Printed, Row, Table
@@ -29,14 +32,11 @@ from theory.unit_store import Unit
 KINDS = {"server": "server's model", "local": "after local training"}
 """The two accuracies, and what they are called."""
 
-SHARES = {"split": "a group has its share of the images", "full": "every group has all images"}
-"""The two readings of how images are divided among the groups."""
-
 
 def columns_of(number: int, data: Data) -> list[Column]:
     """The columns of Table 3, 4 or 5 on a data set."""
     if number == 3:
-        unit = 0.01 if data is MNIST else 0.1
+        unit = 0.01 if data.name == MNIST.name else 0.1
         return [Column(skew, data, skew, 4, TABLE_3[skew, data.title], unit) for skew in ("feature", "label")]
     if number == 4:
         return [
@@ -51,13 +51,14 @@ def columns_of(number: int, data: Data) -> list[Column]:
 
 
 ONCE = ("FedAvg", "SoFL")
-"""Methods that are run under the second reading too, for the first seed, in Table 3 on MNIST."""
+"""Methods that are run under the other reading too, for the first seed, in Table 3 on MNIST."""
 
 
 def runs_of(number: int, data: Data, seeds: int) -> list[tuple[str, str, int]]:
     """Reading of the division, method and number of seeds of every row."""
-    rows = [("split", method, seeds) for method in data.methods]
-    return rows + [("full", method, 1) for method in ONCE if (number, data) == (3, MNIST)]
+    rows = [(data.share, method, seeds) for method in data.methods]
+    (other,) = SHARES.keys() - {data.share}
+    return rows + [(other, method, 1) for method in ONCE if (number, data.name) == (3, MNIST.name)]
 
 
 def units(request: Request, number: int, data: Data) -> list[Unit]:
@@ -69,6 +70,7 @@ def units(request: Request, number: int, data: Data) -> list[Unit]:
         If the data are missing or the run ends before the clustering.
     """
     require_data(data.name)
+    data = settled(data, request)
     return [
         make_unit(column, method, share, seed, request)
         for share, method, seeds in runs_of(number, data, request.seeds)
@@ -79,6 +81,7 @@ def units(request: Request, number: int, data: Data) -> list[Unit]:
 
 def assemble(request: Request, results: Results, number: int, data: Data) -> Table:
     """Set both accuracies beside each printed number."""
+    data = settled(data, request)
     images, rounds, clustering = length(data, request)
     judged = request.scale == "full" and request.rounds is None
     columns = columns_of(number, data)
@@ -98,9 +101,9 @@ def assemble(request: Request, results: Results, number: int, data: Data) -> Tab
             cells |= {f"{column.name}, {what}": own[kind] for kind, what in KINDS.items()}
             parts.append(explain(column, method, own["server"], own["local"], found))
         rows.append(Row(method, SHARES[share], cells, " ".join(parts)))
-    ours = {column.name: last(column, "SoFL", "split", request.seeds) for column in columns}
+    ours = {column.name: last(column, "SoFL", data.share, request.seeds) for column in columns}
     comparisons = [
-        _gain(column, other, kind, ours[column.name], last(column, other, "split", request.seeds))
+        _gain(column, other, kind, ours[column.name], last(column, other, data.share, request.seeds))
         for column in columns
         for other in data.methods
         if other != "FedProx" and not other.startswith("SoFL")
@@ -123,10 +126,14 @@ def assemble(request: Request, results: Results, number: int, data: Data) -> Tab
             "clustering_round": clustering,
             "local_epochs": data.epochs,
             "batch_size": 100,
-            "step_size": STEP_SIZE,
+            "step_size": data.step_size,
             "network": dict(data.network),
             "methods": {name: METHODS[name] for name in data.methods},
             "cfl_thresholds": data.thresholds,
+            "participation": data.participation,
+            "share": data.share,
+            "grid": data.grid,
+            "map_start": data.map_start,
             "devices": sorted({str(result["device"]) for result in results.values()}),
         },
     )
@@ -191,10 +198,12 @@ def _gain(
 def _curves(request: Request, results: Results, columns: Sequence[Column]) -> list[Curve]:
     """Figure 9: the accuracies by round, of every method."""
     lines = []
-    for method in columns[0].data.methods:
+    data = columns[0].data
+    for method in data.methods:
         runs = {
             column.name: [
-                results[f"{method}, {column.name}, split", seed]["curve"] for seed in range(request.seeds)
+                results[f"{method}, {column.name}, {data.share}", seed]["curve"]
+                for seed in range(request.seeds)
             ]
             for column in columns
         }
@@ -207,16 +216,17 @@ def _curves(request: Request, results: Results, columns: Sequence[Column]) -> li
             }
             for index in range(len(rounds))
         )
-        lines.append(Curve(f"{method}, {SHARES['split']}", "round", tuple(rounds), cells))
+        lines.append(Curve(f"{method}, {SHARES[data.share]}", "round", tuple(rounds), cells))
     return lines
 
 
 def _notes(data: Data, images: int, rounds: int, clustering: int, number: int, judged: bool) -> list[str]:
     notes = [
         "The paper says neither which of the two accuracies it prints nor its step size, widths, rounds, "
-        f"grid of the map and how images are divided among the groups. Here: step size {STEP_SIZE}, "
-        f"{_widths(data)}, {rounds} rounds with the clustering after round {clustering}, a 5x5 map that "
-        f"starts at clients' updates, {images} images in all. Clients are averaged with equal weights.",
+        f"grid of the map and how images are divided among the groups. Here: step size {data.step_size:g}, "
+        f"{_widths(data)}, {rounds} rounds with the clustering after round {clustering}, a "
+        f"{data.grid}x{data.grid} map that starts at {MAP_STARTS[data.map_start]}, {images} images in all. "
+        f"{100 * data.participation:g} % of the clients take part in a round and are averaged with equal weights.",
         "Under shifted labels a single model cannot reach more than 1/K on average: of the K right answers "
         "to an image in K groups it gives one. The bound is on the mean over draws of the test images.",
         "SoFL counts clusters at the elbow of the map's winners, as printed; guarded, by the clients' "
@@ -245,9 +255,10 @@ def _thresholds(data: Data) -> str:
 
 def _widths(data: Data) -> str:
     hidden = ", ".join(map(str, data.network["hidden"]))
-    if data is MNIST:
+    if "channels" not in data.network:
         return f"{hidden} hidden units"
-    return f"{', '.join(map(str, data.network['channels']))} channels and {hidden} hidden units (LeNet-5)"
+    known = " (LeNet-5)" if data.network == CIFAR_10.network else ""
+    return f"{', '.join(map(str, data.network['channels']))} channels and {hidden} hidden units{known}"
 
 
 def _id(number: int, data: Data) -> str:
@@ -262,6 +273,7 @@ def _table(number: int, data: Data) -> ReproducibleTable:
         units=partial(units, number=number, data=data),
         compute=compute,
         assemble=partial(assemble, number=number, data=data),
+        choices=choices_of(data),
     )
 
 

@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from algorithms import InvalidArgument, adjusted_rand_index, client_accuracies, cluster_count, received_models
 from algorithms.arrays import like
-from neural.tables.experiment import Snapshot, evaluation_generator, image_task, make_algorithm, train
+from neural.tables.experiment import (
+    Snapshot,
+    all_assigned,
+    evaluation_generator,
+    image_task,
+    make_algorithm,
+    train,
+)
 from theory.reproducible import Request
 from theory.sofl.tables import SINGLE_MODEL
+from theory.table_choices import Choice, Count, Counts, Number, Thresholds, Word
 from theory.unit_store import Unit
 
 STEP_SIZE = 0.1
 """Not in the paper."""
+
+GRID = 5
+MAP_STARTS = {"sample": "clients' updates", "random": "random unit vectors"}
+"""What the map's neurons start at."""
+
+SHARES = {"split": "a group has its share of the images", "full": "every group has all images"}
+"""The two readings of how images are divided among the groups."""
 
 PROXIMAL = 0.1
 """Section 5.1.3."""
@@ -53,6 +68,8 @@ class Data:
     thresholds
         CFL's eps_1 and eps_2, which the paper does not state: on MNIST the mean update of unlike clients is
         0.12 to 0.14 long at round 20 and the longest 0.74 to 1.27; of like ones the longest is 0.31.
+    step_size, participation, grid, map_start, share
+        None of them is in the paper, whose Algorithm 1 draws m clients of a cluster and does not say how many.
     """
 
     name: str
@@ -63,6 +80,11 @@ class Data:
     rounds: int
     clustering: int
     thresholds: tuple[float, float] | None = None
+    step_size: float = STEP_SIZE
+    participation: float = 1.0
+    grid: int = GRID
+    map_start: str = "sample"
+    share: str = "split"
 
     @property
     def methods(self) -> list[str]:
@@ -134,36 +156,139 @@ def length(data: Data, request: Request) -> tuple[int, int, int]:
     images, rounds, clustering = (
         SMALL[data.name] if request.scale == "small" else (data.images, data.rounds, data.clustering)
     )
+    clustering = request.chosen("clustering-round", clustering)
     if request.rounds is not None and request.rounds <= clustering:
         rule = f"must be more than {clustering}, the round of the clustering"
         raise InvalidArgument("rounds", request.rounds, rule, "give more, or leave it out")
+    if request.rounds is None and rounds <= clustering:
+        written = f"clustering-round={clustering}"
+        raise InvalidArgument(
+            "choose", written, f"must be less than the {rounds} rounds", "give --rounds, too"
+        )
     return images, request.rounds or rounds, clustering
+
+
+def map_choices() -> tuple[Choice, ...]:
+    """What is left unsaid of the map wherever it is used."""
+    about = (
+        "Side of the map. Not in the paper; 25 neurons are about what MiniSom's rule gives for 20 clients."
+    )
+    return (Choice("grid", GRID, Count(50), about),)
+
+
+def training_choices(data: Data) -> tuple[Choice, ...]:
+    """What is left unsaid of the training in all tables."""
+    hidden = tuple(data.network["hidden"])
+    small = SMALL[data.name][2]
+    lenet = "Not in the paper; the default is LeNet-5."
+    width = "Not in the paper; the default is a common width." if len(hidden) == 1 else lenet
+    listed = [
+        Choice(
+            "step-size", data.step_size, Number(above=0), "Not in the paper; the default is IFCA's on MNIST."
+        ),
+        Choice("hidden", hidden, Counts(len(hidden), len(hidden)), f"Units of the hidden layers. {width}"),
+    ]
+    if "channels" in data.network:
+        channels = tuple(data.network["channels"])
+        listed.append(Choice("channels", channels, Counts(2, 2), f"Of the two convolutions. {lenet}"))
+    return (
+        *listed,
+        Choice(
+            "clustering-round",
+            data.clustering,
+            Count(),
+            "Round after which clients are clustered and CFL may split. In the paper for Figure 9 alone; "
+            "the default is that.",
+            small=small,
+        ),
+        Choice(
+            "share",
+            data.share,
+            Word(tuple(SHARES)),
+            "Whether a group has its split of the images or the full set. Not in the paper, whose number of images "
+            "is that of all clients.",
+        ),
+    )
+
+
+def choices_of(data: Data) -> tuple[Choice, ...]:
+    """What is left unsaid in Tables 3, 4 and 5."""
+    return (
+        *training_choices(data),
+        *map_choices(),
+        Choice(
+            "map-start",
+            data.map_start,
+            Word(tuple(MAP_STARTS)),
+            "What the map's neurons start at, clients' updates or random unit vectors, as MiniSom's. Not in the "
+            "paper; random ones may leave fewer winners than clusters.",
+        ),
+        Choice(
+            "participation",
+            data.participation,
+            Number(above=0, at_most=1),
+            "Share of the clients in a round. Algorithm 1 draws m of them and does not print m; the default is all.",
+        ),
+        Choice(
+            "cfl-thresholds",
+            data.thresholds,
+            Thresholds("" if data.thresholds else "none"),
+            "eps_1 and eps_2 of the row of CFL with thresholds. Not in the paper; the default is "
+            + (
+                "between the updates of like and of unlike clients as measured."
+                if data.thresholds
+                else "to have no such row."
+            ),
+        ),
+    )
+
+
+def settled(data: Data, request: Request) -> Data:
+    """Give a data set's training with what was chosen."""
+    widths = {part: list(request.chosen(part, data.network[part])) for part in data.network if part != "name"}
+    return replace(
+        data,
+        network={"name": data.network["name"], **widths},
+        thresholds=request.chosen("cfl-thresholds", data.thresholds),
+        step_size=request.chosen("step-size", data.step_size),
+        participation=request.chosen("participation", data.participation),
+        grid=request.chosen("grid", data.grid),
+        map_start=request.chosen("map-start", data.map_start),
+        share=request.chosen("share", data.share),
+    )
 
 
 def make_unit(column: Column, method: str, share: str, seed: int, request: Request) -> Unit:
     """One run of a method in a column."""
-    images, rounds, clustering = length(column.data, request)
+    data = settled(column.data, request)
+    images, rounds, clustering = length(data, request)
     recipe: dict[str, Any] = {"name": "rotated-groups" if column.skew == "feature" else "label-shift"}
     if column.concentration is not None:
         recipe = {"name": "quantity", "concentration": column.concentration}
-    algorithm = {**METHODS[method], "step_size": STEP_SIZE, "local_steps": column.data.epochs}
+    algorithm = {**METHODS[method], "step_size": data.step_size, "local_steps": data.epochs}
+    if data.participation != 1:
+        algorithm["participation"] = data.participation
     if method.startswith("CFL"):
         algorithm["warm_up"] = clustering
-    if method == "CFL, thresholds" and column.data.thresholds:
-        algorithm["mean_threshold"], algorithm["client_threshold"] = column.data.thresholds
+    if method == "CFL, thresholds" and data.thresholds:
+        algorithm["mean_threshold"], algorithm["client_threshold"] = data.thresholds
     if method.startswith("SoFL"):
         algorithm["pretraining"] = clustering
+        if data.grid != GRID:
+            algorithm["grid"] = data.grid
+        if data.map_start != "sample":
+            algorithm["initialisation"] = data.map_start
     settings = {
-        "data": column.data.name,
+        "data": data.name,
         "partition": {**recipe, "clusters": column.clusters, "images": images, "share": share},
-        "network": dict(column.data.network),
+        "network": dict(data.network),
         "task": {"batch_size": 100, "local_unit": "epoch"},
-        "gpu": column.data is CIFAR_10,
+        "gpu": data.name == CIFAR_10.name,
         "algorithm": algorithm,
         "rounds": rounds,
     }
     weight = 1 if share == "split" else column.clusters
-    cost = images * rounds * weight * (20 if column.data is CIFAR_10 else 1) / 1e5
+    cost = images * rounds * weight * (20 if data.name == CIFAR_10.name else 1) / 1e5
     return Unit(f"{method}, {column.name}, {share}", seed, settings, cost)
 
 
@@ -188,16 +313,20 @@ def both_accuracies(snapshot: Snapshot) -> dict[str, Any]:
     """
     task, models = snapshot.task, snapshot.state.models
     algorithm: Any = snapshot.algorithm
+    source = evaluation_generator(snapshot)
+    known = snapshot.assignments
+    if algorithm.target != "clients":
+        known = all_assigned(snapshot, source)
     found = client_accuracies(
         task,
-        received_models(algorithm, models, like(snapshot.assignments, models)),
-        evaluation_generator(snapshot),
+        received_models(algorithm, models, like(known, models)),
+        source,
         step_size=algorithm.step_size,
         local_steps=algorithm.local_steps,
     )
     return {
         "server": 100 * float(found.server_model.mean()),
         "local": 100 * float(found.after_local_training.mean()),
-        "clusters": cluster_count(snapshot.assignments),
-        "rand": adjusted_rand_index(snapshot.assignments, task.labels),
+        "clusters": cluster_count(known),
+        "rand": adjusted_rand_index(known, task.labels),
     }

@@ -195,7 +195,7 @@ def test_units_of_the_digits() -> None:
     results = {}
     for name in ("FedAvg", "IFCA", "CFL-MGD", "FedBCD", "FedAvg, momentum", "CFL-MGD, reset"):
         algorithm = {
-            **MNIST.methods[name].algorithm,
+            **MNIST.algorithm(MNIST.methods[name]),
             "step_size": 0.2,
             "local_steps": 5,
             "participation": 0.5,
