@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
 
+from algorithms import FPFC
 from theory.fpfc import table_1_sentences as sentences
 from theory.fpfc.table_1_methods import (
-    LOCAL_STEPS,
     MODELS,
-    PARTICIPATION,
     RUNS,
-    STEP_SIZE,
     THRESHOLDS,
     Experiment,
+    Training,
 )
 from theory.fpfc.table_1_sentences import Seen
 from theory.reproducible import ReproducibleTable, Request, Results
 from theory.reproduction import Cell, Comparison, Curve, Printed, Row, Table
+from theory.table_choices import Choice, Count, Number
 from theory.unit_store import Unit
 
 ROUNDS = 2000
@@ -45,6 +45,8 @@ class Method:
         Name of the run and its arguments.
     cost
         Seconds of processor time, about.
+    uses
+        Names of the fields of ``Training`` that it depends on.
     in_table
         Whether it is run on all seeds.
     """
@@ -52,8 +54,13 @@ class Method:
     run: str
     options: Mapping[str, Any]
     cost: float
+    uses: tuple[str, ...] = ()
     in_table: bool = True
 
+
+DESCENT = ("step_size", "local_steps", "participation")
+ONE_STEP = ("step_size", "participation")
+FUSION = (*DESCENT, "augmentation")
 
 STRENGTHS = (0.4, 0.5, 0.6, 0.7, 0.8, 1.0, 2.0)
 """Values of lambda of the curve."""
@@ -65,21 +72,21 @@ def fpfc(strength: float) -> str:
 
 
 METHODS: dict[str, Method] = {
-    "local": Method("local", {}, 220),
-    "fedavg": Method("fedavg", {}, 200),
-    "fine-tuned": Method("fine-tuned", {}, 205),
-    "per-fedavg, first-order": Method("per-fedavg", {"gradient": "first-order"}, 80),
-    "per-fedavg, second-order": Method("per-fedavg", {"gradient": "second-order"}, 130),
-    "ifca, published": Method("ifca", {"published": True}, 30),
-    "ifca, members' mean": Method("ifca", {"published": False}, 90),
-    "cfl, absent as zero": Method("cfl", {"published": True, "everybody": False}, 40),
-    "cfl, everybody": Method("cfl", {"published": True, "everybody": True}, 30),
-    "cfl, absent left out": Method("cfl", {"published": False, "everybody": False}, 50),
-    "fpfc-l1, lambda 0.2": Method("fpfc", {"penalty": "l1", "strength": 0.2}, 85),
-    "fpfc-l1, lambda 0.6": Method("fpfc", {"penalty": "l1", "strength": 0.6}, 85),
+    "local": Method("local", {}, 220, ("step_size", "local_steps")),
+    "fedavg": Method("fedavg", {}, 200, DESCENT),
+    "fine-tuned": Method("fine-tuned", {}, 205, DESCENT),
+    "per-fedavg, first-order": Method("per-fedavg", {"gradient": "first-order"}, 80, DESCENT),
+    "per-fedavg, second-order": Method("per-fedavg", {"gradient": "second-order"}, 130, DESCENT),
+    "ifca, published": Method("ifca", {"published": True}, 30, ONE_STEP),
+    "ifca, members' mean": Method("ifca", {"published": False}, 90, DESCENT),
+    "cfl, absent as zero": Method("cfl", {"published": True, "everybody": False}, 40, ONE_STEP),
+    "cfl, everybody": Method("cfl", {"published": True, "everybody": True}, 30, ONE_STEP),
+    "cfl, absent left out": Method("cfl", {"published": False, "everybody": False}, 50, ONE_STEP),
+    "fpfc-l1, lambda 0.2": Method("fpfc", {"penalty": "l1", "strength": 0.2}, 85, FUSION),
+    "fpfc-l1, lambda 0.6": Method("fpfc", {"penalty": "l1", "strength": 0.6}, 85, FUSION),
     **{
         fpfc(strength): Method(
-            "fpfc", {"penalty": "scad", "strength": strength}, 80, in_table=strength in (0.6, 0.7)
+            "fpfc", {"penalty": "scad", "strength": strength}, 80, FUSION, strength in (0.6, 0.7)
         )
         for strength in STRENGTHS
     },
@@ -151,45 +158,57 @@ def _fusion(method: str, threshold: float) -> dict[str, Any]:
     return {"method": method, "explain": explain, "threshold": threshold}
 
 
-LINES = (
-    _published("LOCAL", "10 gradient steps a round", "local", sentences.about_local),
-    _published("FedAvg", "10 passes, batches of 100", "fedavg", sentences.about_fedavg),
-    _published("Per-FedAvg", "as coded: FedAvg and a step", "fine-tuned", sentences.about_fine_tuned),
-    *(
+def lines(training: Training) -> tuple[Line, ...]:
+    """Rows in the paper's order; under each method the published settings, then sound ones."""
+    steps = training.local_steps
+    return (
+        _published("LOCAL", f"{steps} gradient steps a round", "local", sentences.about_local),
+        _published("FedAvg", f"{steps} passes, batches of 100", "fedavg", sentences.about_fedavg),
+        _published("Per-FedAvg", "as coded: FedAvg and a step", "fine-tuned", sentences.about_fine_tuned),
+        *(
+            _sound(
+                "Per-FedAvg",
+                f"{order} meta-gradient, {training.meta_steps} steps",
+                f"per-fedavg, {order}",
+                partial(sentences.about_meta, method=f"per-fedavg, {order}", training=training),
+            )
+            for order in ("first-order", "second-order")
+        ),
+        _published(
+            "IFCA", "as coded: sums over all participants", "ifca, published", sentences.about_shared_ifca
+        ),
         _sound(
-            "Per-FedAvg",
-            f"{order} meta-gradient, 5 steps",
-            f"per-fedavg, {order}",
-            partial(sentences.about_meta, method=f"per-fedavg, {order}"),
-        )
-        for order in ("first-order", "second-order")
-    ),
-    _published(
-        "IFCA", "as coded: sums over all participants", "ifca, published", sentences.about_shared_ifca
-    ),
-    _sound("IFCA", "members' mean, 10 local steps", "ifca, members' mean", sentences.about_ifca),
-    _published("CFL", "as coded: absent clients are zeros", "cfl, absent as zero", sentences.about_absent),
-    _sound(
-        "CFL",
-        "as coded, but everybody in each round",
-        "cfl, everybody",
-        partial(sentences.about_cfl, method="cfl, everybody"),
-    ),
-    _sound(
-        "CFL",
-        "absent clients left out, relative thresholds",
-        "cfl, absent left out",
-        partial(sentences.about_cfl, method="cfl, absent left out"),
-    ),
-    _published("FPFC-l1", "lambda 0.2, nu 4 (README)", **_fusion("fpfc-l1, lambda 0.2", 4.0)),
-    _published("FPFC-l1", "lambda 0.6, nu 2 (main.py)", **_fusion("fpfc-l1, lambda 0.6", 2.0)),
-    _sound("FPFC-l1", "lambda 0.6, nu 0.1", **_fusion("fpfc-l1, lambda 0.6", 0.1)),
-    _published("FPFC", "lambda 0.6, nu 0.1 (README)", **_fusion(fpfc(0.6), 0.1)),
-    _published("FPFC", "lambda 0.6, nu 3 (main.py)", **_fusion(fpfc(0.6), 3.0)),
-    _sound("FPFC", "lambda 0.7, nu 0.1", **_fusion(fpfc(0.7), 0.1)),
-    Line("Oracle", "true clusters known", "oracle", sentences.about_oracle),
-)
-"""Rows in the paper's order; under each method the published settings, then sound ones."""
+            "IFCA",
+            f"members' mean, {steps} local steps",
+            "ifca, members' mean",
+            partial(sentences.about_ifca, steps=steps),
+        ),
+        _published(
+            "CFL", "as coded: absent clients are zeros", "cfl, absent as zero", sentences.about_absent
+        ),
+        _sound(
+            "CFL",
+            "as coded, but everybody in each round",
+            "cfl, everybody",
+            partial(sentences.about_cfl, method="cfl, everybody"),
+        ),
+        _sound(
+            "CFL",
+            "absent clients left out, relative thresholds",
+            "cfl, absent left out",
+            partial(sentences.about_cfl, method="cfl, absent left out"),
+        ),
+        _published("FPFC-l1", "lambda 0.2, nu 4 (README)", **_fusion("fpfc-l1, lambda 0.2", 4.0)),
+        _published("FPFC-l1", "lambda 0.6, nu 2 (main.py)", **_fusion("fpfc-l1, lambda 0.6", 2.0)),
+        _sound("FPFC-l1", "lambda 0.6, nu 0.1", **_fusion("fpfc-l1, lambda 0.6", 0.1)),
+        _published("FPFC", "lambda 0.6, nu 0.1 (README)", **_fusion(fpfc(0.6), 0.1)),
+        _published("FPFC", "lambda 0.6, nu 3 (main.py)", **_fusion(fpfc(0.6), 3.0)),
+        _sound("FPFC", "lambda 0.7, nu 0.1", **_fusion(fpfc(0.7), 0.1)),
+        Line("Oracle", "true clusters known", "oracle", sentences.about_oracle),
+    )
+
+
+LINES = lines(Training())
 
 PAIRS = (
     (("FPFC 0.6", fpfc(0.6), 0.1), ("LOCAL", "local", None)),
@@ -208,17 +227,55 @@ PAIRS = (
 """What is subtracted from what on the same seeds."""
 
 
+CODE = "Not in the paper; the default is the public code's. A row that depends on it has no verdict then."
+CHOICES = (
+    Choice("step-size", Training.step_size, Number(above=0), f"alpha. {CODE}"),
+    Choice(
+        "local-steps",
+        Training.local_steps,
+        Count(),
+        f"T_i: gradient steps, of FedAvg passes, and half as many of Per-FedAvg. {CODE}",
+    ),
+    Choice(
+        "participation",
+        Training.participation,
+        Number(above=0, at_most=1),
+        f"Share of clients a round. {CODE}",
+    ),
+    Choice(
+        "augmentation",
+        Training.augmentation,
+        Number(above=FPFC(step_size=1.0).fusion_penalty.weakest_augmentation),
+        f"rho of FPFC. {CODE}",
+    ),
+)
+"""What the paper leaves unsaid; lambda and nu are in the rows and curves."""
+
+
+def changes(request: Request) -> dict[str, Any]:
+    """Fields of ``Training`` that are chosen otherwise than by default."""
+    given = {name.replace("-", "_"): value for name, value in request.choices.items()}
+    return {name: value for name, value in given.items() if value != getattr(Training, name)}
+
+
 def units(request: Request) -> list[Unit]:
     """Every method on every seed; strengths that only the curve has on the first few."""
     small = request.scale == "small"
     rounds = (SMALL_ROUNDS if small else ROUNDS) if request.rounds is None else request.rounds
+    changed = changes(request)
+
+    def settings(method: Method) -> dict[str, Any]:
+        own = {name: value for name, value in changed.items() if name in method.uses}
+        return {
+            "run": method.run,
+            **method.options,
+            "rounds": rounds,
+            "data": SMALL_DATA if small else {},
+            **({"training": own} if own else {}),
+        }
+
     return [
-        Unit(
-            name,
-            seed,
-            {"run": method.run, **method.options, "rounds": rounds, "data": SMALL_DATA if small else {}},
-            method.cost,
-        )
+        Unit(name, seed, settings(method), method.cost)
         for name, method in METHODS.items()
         for seed in range(request.seeds)
         if method.in_table or seed < CURVE_SEEDS
@@ -229,16 +286,20 @@ def compute(unit: Unit) -> Mapping[str, Any]:
     """Run one method on one data set."""
     options = dict(unit.settings)
     run, rounds, data = (options.pop(name) for name in ("run", "rounds", "data"))
-    return RUNS[run](Experiment(unit.seed, rounds, data), **options)
+    training = Training(**options.pop("training", {}))
+    return RUNS[run](Experiment(unit.seed, rounds, data, training), **options)
 
 
 def assemble(request: Request, results: Results) -> Table:
     """Set the results beside the paper's table."""
     seen = Seen(results, request.seeds)
     as_published = request.scale == "full" and request.rounds in (None, ROUNDS)
+    changed = changes(request)
+    training = Training(**changed)
     rows = []
-    for line in LINES:
-        judged = as_published and line.published
+    for line in lines(training):
+        as_coded = line.published and not changed.keys() & METHODS[line.method].uses
+        judged = as_published and as_coded
         cells = _cells(seen.measured(line.method, line.threshold), line.printed, judged)
         ceiling = tuple(seen.accuracies("oracle").tolist()) if line.method != "oracle" else ()
         cells["Acc %"] = Cell(cells["Acc %"].values, line.printed.get("Acc %"), ceiling, judged)
@@ -281,7 +342,8 @@ def assemble(request: Request, results: Results) -> Table:
     return Table(
         "fpfc/table-1",
         "softmax regressions of a hundred devices in four clusters",
-        "Yu, Liu, Sun and Wang (2023), Table 1; settings of the public code",
+        "Yu, Liu, Sun and Wang (2023), Table 1; settings of the public code"
+        + (", but for what is chosen" if changed else ""),
         COLUMNS,
         rows,
         comparisons,
@@ -290,15 +352,13 @@ def assemble(request: Request, results: Results) -> Table:
             "Acc is the unweighted mean over clients of the test accuracy, in percent; of FPFC after the means "
             "weighted by samples within groups. A run of the paper is one data set; its seeds are not known.",
             sentences.about_data(seen),
-            "Rows that are not as published have the paper's numbers beside them, and no verdict.",
+            "Rows that are not as in the public code have the paper's numbers beside them, and no verdict.",
         ],
         {
             "seeds": request.seeds,
             "rounds": rounds,
             "scale": request.scale,
-            "step_size": STEP_SIZE,
-            "local_steps": LOCAL_STEPS,
-            "participation": PARTICIPATION,
+            **asdict(training),
             "models_of_ifca": MODELS,
             "precision": "single",
             "seeds_of_the_curve_of_strengths": first_seeds.seeds,
@@ -319,4 +379,4 @@ def _cells(
     }
 
 
-TABLE = ReproducibleTable("fpfc/table-1", 1, 5, units, compute, assemble)
+TABLE = ReproducibleTable("fpfc/table-1", 1, 5, units, compute, assemble, CHOICES)

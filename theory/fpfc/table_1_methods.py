@@ -37,6 +37,33 @@ Result: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True)
+class Training:
+    """How all methods train, by default as in the public code.
+
+    Attributes
+    ----------
+    step_size
+        alpha.
+    local_steps
+        Steps, or passes, of a client in a round.
+    participation
+        Share of the clients in a round.
+    augmentation
+        rho of FPFC.
+    """
+
+    step_size: float = STEP_SIZE
+    local_steps: int = LOCAL_STEPS
+    participation: float = PARTICIPATION
+    augmentation: float = 1.0
+
+    @property
+    def meta_steps(self) -> int:
+        """Steps of Per-FedAvg, of two gradients each."""
+        return max(1, self.local_steps // 2)
+
+
+@dataclass(frozen=True)
 class Experiment:
     """One data set and the length of a run.
 
@@ -48,11 +75,14 @@ class Experiment:
         Of methods in which a share of the clients takes part in a round.
     data
         Arguments of the task beside the seed.
+    training
+        How it is trained.
     """
 
     seed: int
     rounds: int
     data: Mapping[str, Any]
+    training: Training = Training()
 
     def task(self, batch_size: int | None = None) -> SoftmaxMixture:
         """Data in passes over mini-batches, or whole."""
@@ -70,15 +100,21 @@ class Experiment:
 def run_local(experiment: Experiment) -> Result:
     """Run LOCAL: everybody alone, in every round."""
     task = experiment.task()
-    algorithm = Local(step_size=STEP_SIZE, local_steps=LOCAL_STEPS)
+    training = experiment.training
+    algorithm = Local(step_size=training.step_size, local_steps=training.local_steps)
     _, history = _train(algorithm, task, experiment, lambda state: state.models)
     return {"accuracy": history[-1][1], "history": history, **_data_record(task)}
 
 
 def run_fedavg(experiment: Experiment) -> Result:
-    """Run FedAvg: 10 passes in batches of 100, averages weighted by samples."""
+    """Run FedAvg: passes in batches of 100, averages weighted by samples."""
     task = experiment.task(batch_size=100)
-    algorithm = WeightedFedAvg(step_size=STEP_SIZE, local_steps=LOCAL_STEPS, participation=PARTICIPATION)
+    training = experiment.training
+    algorithm = WeightedFedAvg(
+        step_size=training.step_size,
+        local_steps=training.local_steps,
+        participation=training.participation,
+    )
     _, history = _train(algorithm, task, experiment, lambda state: _spread(state.models, task))
     return {"accuracy": history[-1][1], "history": history}
 
@@ -86,7 +122,12 @@ def run_fedavg(experiment: Experiment) -> Result:
 def run_fine_tuned(experiment: Experiment) -> Result:
     """Run what the code calls Per-FedAvg."""
     task = experiment.task(batch_size=100)
-    algorithm = FineTunedFedAvg(step_size=STEP_SIZE, local_steps=LOCAL_STEPS, participation=PARTICIPATION)
+    training = experiment.training
+    algorithm = FineTunedFedAvg(
+        step_size=training.step_size,
+        local_steps=training.local_steps,
+        participation=training.participation,
+    )
     randomness, everybody = experiment.randomness, np.arange(task.clients)
 
     def deployed(state: State) -> np.ndarray:
@@ -100,11 +141,12 @@ def run_fine_tuned(experiment: Experiment) -> Result:
 def run_per_fedavg(experiment: Experiment, *, gradient: str) -> Result:
     """Run Per-FedAvg with its meta-gradient: half as many steps, of two gradients each."""
     task = experiment.task()
+    training = experiment.training
     algorithm = PerFedAvg(
-        step_size=STEP_SIZE,
-        inner_step_size=STEP_SIZE,
-        local_steps=LOCAL_STEPS // 2,
-        participation=PARTICIPATION,
+        step_size=training.step_size,
+        inner_step_size=training.step_size,
+        local_steps=training.meta_steps,
+        participation=training.participation,
         gradient=gradient,
     )
     randomness, everybody = experiment.randomness, np.arange(task.clients)
@@ -118,19 +160,20 @@ def run_per_fedavg(experiment: Experiment, *, gradient: str) -> Result:
 
 
 def run_ifca(experiment: Experiment, *, published: bool) -> Result:
-    """Run IFCA from independent models, as the code does, or with the members' mean and 10 local steps.
+    """Run IFCA from independent models, as the code does, or with the members' mean and all local steps.
 
     As published a client is tested with the model that it last chose, and one that never took part with
     the first; otherwise with that of the smallest training loss at the end.
     """
     task = experiment.task()
-    kind, steps = (SharedIFCA, 1) if published else (IFCA, LOCAL_STEPS)
+    training = experiment.training
+    kind, steps = (SharedIFCA, 1) if published else (IFCA, training.local_steps)
     algorithm = kind(
-        step_size=STEP_SIZE,
+        step_size=training.step_size,
         clusters=MODELS,
         averaging="model",
         local_steps=steps,
-        participation=PARTICIPATION,
+        participation=training.participation,
     )
     start = experiment.randomness.initialisation.standard_normal((MODELS, task.dimension))
     chosen, everybody = np.zeros(task.clients, dtype=np.int64), np.arange(task.clients)
@@ -159,15 +202,19 @@ def run_cfl(experiment: Experiment, *, published: bool, everybody: bool) -> Resu
     With everybody in each round there are fewer rounds, of as many uploads in all.
     """
     task = experiment.task(batch_size=50)
-    participation = 1.0 if everybody else PARTICIPATION
+    training = experiment.training
+    participation = 1.0 if everybody else training.participation
     algorithm = (
         AbsentAsZeroCFL(
-            step_size=STEP_SIZE, participation=participation, mean_threshold=0.5, client_threshold=1.0
+            step_size=training.step_size,
+            participation=participation,
+            mean_threshold=0.5,
+            client_threshold=1.0,
         )
         if published
-        else CFL(step_size=STEP_SIZE, participation=participation)
+        else CFL(step_size=training.step_size, participation=participation)
     )
-    rounds = max(1, round(PARTICIPATION * experiment.rounds)) if everybody else experiment.rounds
+    rounds = max(1, round(training.participation * experiment.rounds)) if everybody else experiment.rounds
     counts: list[tuple[int, int]] = []
 
     def deployed(state: Any) -> np.ndarray:
@@ -189,12 +236,14 @@ def run_cfl(experiment: Experiment, *, published: bool, everybody: bool) -> Resu
 def run_fpfc(experiment: Experiment, *, penalty: str, strength: float) -> Result:
     """Run FPFC, group by several thresholds, and average within groups by samples."""
     task = experiment.task()
+    training = experiment.training
     algorithm = FPFC(
-        step_size=STEP_SIZE,
-        local_steps=LOCAL_STEPS,
+        step_size=training.step_size,
+        local_steps=training.local_steps,
         penalty=penalty,
         strength=strength,
-        participation=PARTICIPATION,
+        participation=training.participation,
+        augmentation=training.augmentation,
         reuse_memory=True,
     )
     state, history = _train(algorithm, task, experiment, lambda state: state.models)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theory.fpfc.table_1_methods import MODELS
+from theory.fpfc.table_1_methods import MODELS, Training
 from theory.reproducible import Results
 
 
@@ -89,13 +89,13 @@ def about_fine_tuned(seen: Seen) -> str:
     )
 
 
-def about_meta(seen: Seen, method: str) -> str:
+def about_meta(seen: Seen, method: str, training: Training) -> str:
     """Say what a real meta-gradient gives."""
     server = np.array([result["server_accuracy"] for result in seen.of(method)])
     gain = float((seen.accuracies(method) - server).mean())
     return (
-        f"Five local steps of two gradients and more are as many as FPFC's ten steps have; the personal step is worth "
-        f"{gain:+.1f} points on its own server model, and the second half of the rounds "
+        f"Its {training.meta_steps} local steps have two gradients or more, the {training.local_steps} of FPFC one; the "
+        f"personal step is worth {gain:+.1f} points on its own server model, and the second half of the rounds "
         f"{seen.late_gain(method):+.2f}."
     )
 
@@ -112,12 +112,12 @@ def about_shared_ifca(seen: Seen) -> str:
     )
 
 
-def about_ifca(seen: Seen) -> str:
+def about_ifca(seen: Seen, steps: int) -> str:
     """Say whether the clusters are lost at the start."""
     method = "ifca, members' mean"
     lost = sum(result["clusters"] < MODELS for result in seen.of(method))
     return (
-        f"With the members' mean and ten local steps, {lost} of {seen.seeds} random starts lose a cluster "
+        f"With the members' mean and {steps} local steps, {lost} of {seen.seeds} random starts lose a cluster "
         f"(models that are chosen: {seen.clusters(method)}), and {seen.gap(method):.1f} points are missing to the "
         "ceiling."
     )
