@@ -119,13 +119,11 @@ def misclassification(evidence: Evidence) -> Hypothesis:
     )
     if math.isinf(tightest):
         answer, reason = Answer.UNDECIDED, "Without mu > 0 there is no bound to compare with."
+    elif tightest >= 1:
+        answer, reason = Answer.VACUOUS, "A bound of 1 or more on a probability says nothing."
     else:
         answer = Answer.FAILS if low > loosest else Answer.HOLDS if high <= tightest else Answer.UNDECIDED
-        reason = (
-            "The bound is at least 1 and says nothing."
-            if tightest >= 1
-            else "Both are of the measured models."
-        )
+        reason = "Both are of the measured models."
     return Hypothesis(
         name="Lemma 1 (23)",
         statement="a client joins a wrong cluster with probability at most 128 P sigma^2 / (Delta^4 mu^2 n')",
@@ -145,7 +143,14 @@ def misclassification_without_convexity(evidence: Evidence) -> Hypothesis:
     asked = np.array([cell.asked for cell in cells])
     each = np.array([_cantelli(cell, evidence.choice_samples) for cell in cells])
     bound = float(np.average(each, weights=asked))
-    answer = Answer.FAILS if low > bound else Answer.HOLDS if high <= bound else Answer.UNDECIDED
+    reason = (
+        "Gap and variance are measured instead of being derived from mu, Delta and sigma^2; the batches "
+        "of clients must be samples of their cluster's distribution."
+    )
+    if bound >= 1:
+        answer, reason = Answer.VACUOUS, "A bound of 1 or more on a probability says nothing."
+    else:
+        answer = Answer.FAILS if low > bound else Answer.HOLDS if high <= bound else Answer.UNDECIDED
     return Hypothesis(
         name="Lemma 1 (ours, without convexity)",
         statement="the probability is at most the sum over q of V / (V + n' gap^2), V = Var(f(chi_q; y) - f(chi_p; y))",
@@ -153,8 +158,7 @@ def misclassification_without_convexity(evidence: Evidence) -> Hypothesis:
         measured=f"{number(rate)} (between {number(low)} and {number(high)})",
         answer=answer,
         scope=Scope.LOCAL,
-        reason="Gap and variance are measured instead of being derived from mu, Delta and sigma^2; the batches "
-        "of clients must be samples of their cluster's distribution.",
+        reason=reason,
         numbers={"rate": rate, "at_least": low, "at_most": high, "bound": bound},
     )
 

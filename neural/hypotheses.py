@@ -14,11 +14,12 @@ from neural.observation import SCALES
 
 
 class Answer(enum.StrEnum):
-    """Whether a hypothesis holds."""
+    """Whether a hypothesis holds; vacuous is one that could not fail."""
 
     HOLDS = "holds"
     FAILS = "fails"
     UNDECIDED = "not decidable"
+    VACUOUS = "vacuous"
 
 
 class Scope(enum.StrEnum):

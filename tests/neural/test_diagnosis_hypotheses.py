@@ -247,7 +247,7 @@ class TestSamples:
         largest = max(task.loss_variance(model, cluster) for model in task.optima for cluster in range(2))
         bound = 128 * 2 * float(largest) / (0.5**2 * 2**4 * 4)
         assert printed.numbers["bound"] == pytest.approx(bound, rel=0.1)
-        assert printed.answer is HOLDS
+        assert printed.answer is Answer.VACUOUS
         assert "says nothing" in printed.reason
 
     def test_a_few_clients_cannot_confirm_a_small_bound(self):
@@ -265,7 +265,18 @@ class TestSamples:
         cells = tuple(replace(cell, wrong=cell.asked) for cell in judged.last.clusters)
         worse = replace(judged, observations=(replace(judged.last, clusters=cells),))
         assert misclassification_without_convexity(worse).answer is FAILS
-        assert misclassification(worse).answer is HOLDS  # its bound is above 1
+        assert misclassification(worse).answer is Answer.VACUOUS  # its bound is above 1
+
+    def test_a_bound_on_a_probability_that_reaches_one_is_vacuous(self):
+        task = regression(1, noise=3.0)
+        judged = evidence(task, [task.optima.copy()], budget=Budget(loss_draws=5000))
+        cells = tuple(
+            replace(cell, gaps=replace(cell.gaps, value=0 * cell.gaps.value)) for cell in judged.last.clusters
+        )
+        level = replace(judged, observations=(replace(judged.last, clusters=cells),))
+        found = misclassification_without_convexity(level)
+        assert found.numbers["bound"] >= 1
+        assert found.answer is Answer.VACUOUS
 
     def test_cantelli_bound_is_the_closed_form(self):
         task = regression(10, noise=0.3)
