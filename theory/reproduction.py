@@ -17,7 +17,7 @@ RULE = (
     "reproduced: our mean is within the paper's spread (within ours where it prints none) and differs by no "
     "more than chance, Welch's interval at 95 %; within chance: it is farther off, but the runs are so few, or "
     "spread so far, that no difference is shown; not reproduced: one is shown. Where the paper prints no "
-    "spread, its runs are taken to spread as ours do"
+    "spread, its runs are taken to spread as ours do; s.e. are standard errors of the difference"
 )
 """What a verdict on a cell means, in words."""
 

@@ -103,7 +103,7 @@ def table_json(table: Table, cost: Mapping[str, Any]) -> bytes:
     return msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n"
 
 
-_SIZES = {"ours": 16, "paper": 16, "difference": 12, "allowed": 9, "ceiling": 9}
+_SIZES = {"ours": 16, "paper": 16, "difference": 12, "in s.e.": 9, "allowed": 9, "ceiling": 9}
 
 
 def _cell_line(label: str, cell: Cell, digits: int) -> Text:
@@ -120,6 +120,7 @@ def _cell_line(label: str, cell: Cell, digits: int) -> Text:
         "ours": _with_spread(show(cell.mean), show(cell.deviation)),
         "paper": "" if printed is None else _with_spread(show(printed.value), show(printed.spread)),
         "difference": show(cell.difference, "+"),
+        "in s.e.": "" if cell.in_standard_errors is None else f"{cell.in_standard_errors:+.1f}",
         "allowed": show(judged),
         "ceiling": show(ceiling),
     }
