@@ -313,5 +313,5 @@ def test_a_miniature_goes_from_units_to_a_table(monkeypatch: pytest.MonkeyPatch,
     assert table.settings["rounds"] == 3
     full = [make_unit("mnist", method, 0, Request(1)) for method in methods(SCALES["full"])]
     net = network(**full[0].settings["network"], image_shape=(1, 28, 28), classes=10)
-    assert net.dimension == 6 * 25 + 6 + 16 * 6 * 25 + 16 + 256 * 10 + 10
+    assert net.dimension == 6 * 25 + 6 + 16 * 6 * 25 + 16 + 400 * 10 + 10
     assert {unit.settings["rounds"] for unit in full} == {200}
