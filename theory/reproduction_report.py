@@ -145,7 +145,11 @@ def _curve_lines(curve: Curve, columns: Mapping[str, int]) -> list[Text]:
     from rich.text import Text
 
     shown = [name for name in columns if any(name in cells for cells in curve.cells)]
-    lines = [f"    {curve.parameter:>12}" + "".join(f"{name:>18}" for name in shown)]
+    titles = [textwrap.wrap(name, 16) for name in shown]
+    depth = max(map(len, titles), default=1)
+    rows = zip(*([""] * (depth - len(title)) + title for title in titles), strict=True)
+    heads = ["".join(f"{part:>18}" for part in row) for row in rows] or [""]
+    lines = [f"    {curve.parameter if row == depth - 1 else '':>12}{head}" for row, head in enumerate(heads)]
     for point, cells in zip(curve.points, curve.cells, strict=True):
         parts = []
         for name in shown:

@@ -4,18 +4,23 @@ import io
 
 from rich.console import Console
 
-from theory.reproduction import Cell, Printed, Row, Table
+from theory.reproduction import Cell, Curve, Printed, Row, Table
 from theory.reproduction_report import table_text
+
+
+def printed(table: Table) -> list[str]:
+    """Lines of a table."""
+    console = Console(width=110, file=io.StringIO())
+    with console.capture() as caught:
+        console.print(table_text(table, 110))
+    return caught.get().splitlines()
 
 
 def words(cell: Cell) -> list[str]:
     """Words of a cell's line."""
     row = Row("method", "as published", {"score": cell}, "")
-    table = Table(id="t", title="T", source="S", columns={"score": 2}, rows=[row])
-    console = Console(width=110, file=io.StringIO())
-    with console.capture() as caught:
-        console.print(table_text(table, 110))
-    return next(line.split() for line in caught.get().splitlines() if line.startswith("    score"))
+    found = printed(Table(id="t", title="T", source="S", columns={"score": 2}, rows=[row]))
+    return next(line.split() for line in found if line.startswith("    score"))
 
 
 def test_a_difference_is_printed_in_its_standard_errors_too() -> None:
@@ -28,3 +33,18 @@ def test_a_difference_is_printed_in_its_standard_errors_too() -> None:
 def test_without_a_spread_there_are_no_standard_errors() -> None:
     line = words(Cell((91.0,), Printed(95.0)))
     assert line[line.index("-4.00") + 1 :] == []
+
+
+def test_long_names_of_a_curve_s_columns_keep_apart() -> None:
+    names = ("label, server's model", "label, after local training", "rand")
+    cells = {name: Cell((50.0 + place, 52.0 + place)) for place, name in enumerate(names)}
+    curve = Curve("SoFL", "round", (10, 20), (cells, cells))
+    table = Table(id="t", title="T", source="S", columns=dict.fromkeys(names, 1), rows=[], curves=[curve])
+    found = printed(table)
+    last = next(place for place, line in enumerate(found) if line.split()[:1] == ["10"])
+    assert found[last].split() == ["10", "51.0", "±", "1.4", "52.0", "±", "1.4", "53.0", "±", "1.4"]
+    ends = [found[last].index(text) + len(text) for text in ("51.0 ± 1.4", "52.0 ± 1.4", "53.0 ± 1.4")]
+    heads = [line for line in found[last - 2 : last] if line.strip()]
+    assert heads[-1].split()[0] == "round"
+    for name, start, end in zip(names, [16, *ends], ends, strict=False):
+        assert " ".join(" ".join(line[start:end].split()) for line in heads).strip() == name
