@@ -6,6 +6,7 @@ threads. A client that is computed by one thread has the same bits wherever that
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
@@ -56,6 +57,10 @@ def _crew(size: int) -> ThreadPoolExecutor:
     list(crew.map(begin, range(size)))
     torch.set_num_threads(before)  # torch also notes the last number for threads yet to come
     return crew
+
+
+if hasattr(os, "register_at_fork"):  # a forked process has the crew's queue, but not its threads
+    os.register_at_fork(after_in_child=_crew.cache_clear)
 
 
 @cache

@@ -1,6 +1,9 @@
 """Clients shared out among the threads of a CPU."""
 
+import os
+import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -169,6 +172,27 @@ def test_threads_to_come_have_the_number_that_was_set():
     later.start()
     later.join()
     assert seen == [2]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_process_has_threads_of_its_own():
+    crew.side_by_side(lambda _: None, [0, 1])
+    child = os.fork()
+    if not child:
+        seen = []
+        crew.side_by_side(seen.append, [0, 1])
+        os._exit(0 if sorted(seen) == [0, 1] else 1)
+    for _ in range(100):
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            break
+        time.sleep(0.1)
+    else:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        pytest.fail("the forked process waits for threads that it does not have")
+    assert os.waitstatus_to_exitcode(status) == 0
 
 
 @pytest.mark.parametrize("positions", [np.arange(3, 10), np.array([4, 1, 9, 2, 0, 7, 8])])
