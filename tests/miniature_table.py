@@ -11,9 +11,20 @@ import numpy as np
 from algorithms import InvalidArgument
 from theory.reproducible import ReproducibleTable, Request, Results
 from theory.reproduction import Cell, Comparison, Curve, Printed, Row, Table
+from theory.table_choices import Choice, Count, Counts, Number, Thresholds, Word
 from theory.unit_store import Unit
 
 ROUNDS = 4
+LEAD = 1.0
+
+CHOICES = (
+    Choice("lead", LEAD, Number(above=0, at_most=9), "How far the fast is ahead. Not in the paper."),
+    Choice("batch-size", None, Count(nothing="all"), "Not in the paper.", small=2),
+    Choice("widths", (3,), Counts(1, 2), "Not in the paper."),
+    Choice("thresholds", None, Thresholds("none"), "Not in the paper."),
+    Choice("order", "up", Word(("up", "down")), "Not in the paper."),
+    Choice("depth", 3, Count(9), "Not in the paper.", only_full=True),
+)
 
 
 def units(request: Request) -> list[Unit]:
@@ -21,7 +32,11 @@ def units(request: Request) -> list[Unit]:
         raise InvalidArgument("rounds", 13, "must not be 13", "take 12")
     orders = dict(part.split("=") for part in os.environ.get("MINIATURE", "").split() if "=" in part)
     settings = {"rounds": request.rounds or ROUNDS, "scale": request.scale, **orders}
-    return [Unit(name, seed, settings) for name in ("fast", "slow") for seed in range(request.seeds)]
+    lead = request.chosen("lead", LEAD)
+    ahead = {"fast": {} if lead == LEAD else {"lead": lead}, "slow": {}}
+    return [
+        Unit(name, seed, {**settings, **own}) for name, own in ahead.items() for seed in range(request.seeds)
+    ]
 
 
 def compute(unit: Unit) -> Mapping[str, Any]:
@@ -34,7 +49,8 @@ def compute(unit: Unit) -> Mapping[str, Any]:
         raise RuntimeError("no\nluck")
     values = np.random.default_rng(unit.seed).standard_normal(int(unit.settings["rounds"]))
     threads = [value for name, value in os.environ.items() if name.endswith("_NUM_THREADS")]
-    return {"score": float(values.mean()) + (unit.method == "fast"), "threads": threads}
+    lead = unit.settings.get("lead", LEAD) if unit.method == "fast" else 0.0
+    return {"score": float(values.mean()) + lead, "threads": threads}
 
 
 def assemble(request: Request, results: Results) -> Table:
@@ -60,4 +76,4 @@ def assemble(request: Request, results: Results) -> Table:
     )
 
 
-TABLE = ReproducibleTable("miniature/table-1", 1, 3, units, compute, assemble)
+TABLE = ReproducibleTable("miniature/table-1", 1, 3, units, compute, assemble, CHOICES)

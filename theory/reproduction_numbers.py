@@ -70,6 +70,8 @@ def _numbers_of(cells: Mapping[str, Cell], beside: Mapping[str, Any]) -> Iterato
                 "seed": cell.seeds[index] if cell.seeds else index,
                 "value": float(value),
                 "printed": None if printed is None else float(printed.value),
-                "printed_spread": None if printed is None else printed.spread,
+                "printed_spread": None
+                if printed is None or printed.spread is None
+                else float(printed.spread),
                 "ceiling": float(cell.ceiling[index]) if cell.ceiling else None,
             }

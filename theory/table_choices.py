@@ -66,8 +66,8 @@ class Number:
         return number
 
     def show(self, value: Value) -> str:
-        """Show a number, shortened where it has many digits."""
-        return f"{value:g}"
+        """Show a number."""
+        return _shortest(value)
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class Thresholds:
         if value is None:
             return self.nothing
         assert isinstance(value, tuple)
-        return ",".join(f"{each:g}" for each in value)
+        return ",".join(map(_shortest, value))
 
 
 @dataclass(frozen=True)
@@ -315,3 +315,9 @@ def list_choices(choices: Sequence[Choice], scale: str) -> list[str]:
         f"{choice.name:<{longest[0]}}  {shown[choice.name]:<{longest[1]}}  {choice.kind.rule}. {choice.about}"
         for choice in offered
     ]
+
+
+def _shortest(value: Value) -> str:
+    """Write a number so that it is read back exactly."""
+    text = f"{value:g}"
+    return text if float(text) == value else f"{value}"

@@ -261,7 +261,7 @@ def choices_of(experiment: Experiment) -> tuple[Choice, ...]:
         about = "Of the two convolutions. Not in the paper; the default is FedAvg's network."
         listed.append(Choice("channels", widths["channels"], Counts(2, 2), about))
     if experiment.data == MNIST.data:
-        alone = "Printed for CIFAR-10 alone; the default is that."
+        alone = "In the paper for CIFAR-10 alone; the default is that."
         listed += [
             Choice("participation", experiment.participation, Number(above=0, at_most=1), alone),
             Choice("momentum", experiment.momentum, Number(at_least=0, below=1), f"beta. {alone}"),
@@ -269,7 +269,7 @@ def choices_of(experiment: Experiment) -> tuple[Choice, ...]:
                 "step-size-decay",
                 experiment.decay,
                 Number(above=0, at_most=1),
-                "What the step size is multiplied by after each round. Printed for CIFAR-10 alone; "
+                "What the step size is multiplied by after each round. In the paper for CIFAR-10 alone; "
                 "IFCA's public code has none on MNIST.",
             ),
         ]

@@ -125,8 +125,8 @@ def choices_of(problems: Sequence[Problem]) -> tuple[Choice, ...]:
             "empty-cluster",
             EMPTY_CLUSTER,
             Word(("when-empty", "always")),
-            "When K devices are pinned to the K clusters for an iteration: if one is empty, or in each. Section II-C "
-            "can be read both ways; the default changes the method least.",
+            "When K devices are pinned to the K clusters for an iteration: if one is empty, or in each. The paper "
+            "can be read both ways in II-C; the default changes the method least.",
         ),
     ]
     for network in networks:

@@ -227,7 +227,7 @@ def choices_of(data: Data) -> tuple[Choice, ...]:
             "participation",
             data.participation,
             Number(above=0, at_most=1),
-            "Share of the clients in a round. Algorithm 1 draws m of them and does not print m; the default is all.",
+            "Share of the clients in a round. The paper draws m of them and does not print m; the default is all.",
         ),
         Choice(
             "cfl-thresholds",

@@ -94,7 +94,7 @@ def about_meta(seen: Seen, method: str, training: Training) -> str:
     server = np.array([result["server_accuracy"] for result in seen.of(method)])
     gain = float((seen.accuracies(method) - server).mean())
     return (
-        f"Its {training.meta_steps} local steps have two gradients or more, the {training.local_steps} of FPFC one; the "
+        f"Its {training.meta_steps} local steps have two gradients or more, FPFC's {training.local_steps} one; the "
         f"personal step is worth {gain:+.1f} points on its own server model, and the second half of the rounds "
         f"{seen.late_gain(method):+.2f}."
     )
