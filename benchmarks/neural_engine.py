@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn.functional import conv2d, cross_entropy
 
 from benchmarks.timing import median_seconds, report_target
+from neural.engines.choice import fastest_engine
 from neural.engines.gram import GramMatrices
 from neural.networks import CNN, MLP, Network
 from neural.partition import Holdings, Partition
@@ -216,6 +217,10 @@ def compare(
         each = 1e3 * value / (work.clients * work.steps)
         chosen = "   <- auto" if name == auto.chosen_engine.name else ""
         print(f"{name:28s}{each:8.3f} ms a client-step ({kind}){seconds['loop'] / value:8.2f}x{chosen}")
+    chosen, why = fastest_engine(
+        work.network, device, samples=work.samples, full_batch=work.batch_size is None, epochs=False
+    )
+    print(f"auto is {chosen}: {why}")
     losses = ", ".join(f"{loss:.3f}" for loss in expected[:, 0])
     print(f"all with the loop's curve: loss {losses}; accuracy {expected[-1, 1]:.3f}")
     return {**seconds, "auto": seconds[auto.chosen_engine.name]}

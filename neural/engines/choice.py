@@ -54,14 +54,41 @@ def choose_engine(
     if name == "gram" and not by_hand:
         raise InvalidArgument("engine", name, "asks for the network 'mlp' in one precision", "use 'auto'")
     if name == "auto":
-        inputs = math.prod(network.image_shape)
-        most = 2 * inputs if full_batch else inputs if epochs else 0
-        if by_hand and samples <= most:
-            name = "gram"
-        else:
-            name = "batched" if isinstance(network, MLP) or device == "cuda" else "serial"
+        name, _ = fastest_engine(
+            network, device, samples=samples, full_batch=full_batch, epochs=epochs, mixed=mixed
+        )
     if name == "serial":
         return SerialEngine(network)
     if isinstance(network, MLP) and not mixed:
         return GramEngine(network) if name == "gram" else DenseEngine(network)
     return VmapEngine(network)
+
+
+def fastest_engine(
+    network: Network,
+    device: str,
+    *,
+    samples: int,
+    full_batch: bool,
+    epochs: bool = False,
+    mixed: bool = False,
+) -> tuple[str, str]:
+    """Name the engine that ``"auto"`` stands for, and the reason in a sentence; arguments as ``choose_engine``."""
+    if not isinstance(network, MLP):
+        if device == "cuda":
+            return "batched", "convolutions one by one would keep a GPU waiting for their launches."
+        return (
+            "serial",
+            "convolutions of several clients at a time are slower on a CPU than one after the other.",
+        )
+    inputs = math.prod(network.image_shape)
+    work = "full batches" if full_batch else "passes in mini-batches" if epochs else "single mini-batches"
+    most = 2 * inputs if full_batch else inputs if epochs else 0
+    held = f"{work} of clients with {samples} samples of {inputs} numbers"
+    if mixed:
+        return "batched", "bfloat16 is decided by PyTorch, for its own gradients only."
+    if samples <= most:
+        return "gram", f"{held}: Gram matrices save multiplications up to {most} samples."
+    if most:
+        return "batched", f"{held}: Gram matrices save multiplications only up to {most} samples."
+    return "batched", f"{work} use too few of a client's samples for its Gram matrix."

@@ -10,6 +10,7 @@ from small_images import random_partition
 
 from algorithms import InvalidArgument
 from neural.engines import ENGINES, ClientData, choose_engine, passes
+from neural.engines.choice import fastest_engine
 from neural.engines.data import padded_widths
 from neural.networks import CNN, MLP
 from neural.task import ImageTask
@@ -81,6 +82,12 @@ def test_the_engine_follows_from_network_batches_and_device(network, batches, sa
     options = {"samples": samples, "full_batch": batches == "full", "epochs": batches == "epochs"}
     assert choose_engine("auto", network, device, **options).name == expected
     assert choose_engine("auto", network, device, mixed=True, **options).name != "gram"
+    name, reason = fastest_engine(network, device, **options)
+    assert name == expected
+    assert reason.endswith(".")
+    if isinstance(network, MLP) and batches != "steps":
+        assert f"{samples} samples" in reason
+        assert f"up to {1568 if batches == 'full' else 784} samples" in reason
 
 
 def test_settings_are_json_and_make_the_task_again():
