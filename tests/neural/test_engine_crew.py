@@ -11,7 +11,7 @@ import torch
 from small_images import random_partition
 
 from algorithms import ALGORITHMS, Randomness
-from neural.engines import crew
+from neural.engines import crew, passes
 from neural.engines.chunks import Chunk
 from neural.networks import CNN, MLP
 from neural.task import ImageTask
@@ -61,10 +61,11 @@ def train(network, engine, batch_size, threads, chunk=None):
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
-def test_the_bits_do_not_hang_on_the_threads(network, engine, batch_size):
+def test_the_bits_do_not_hang_on_the_threads(monkeypatch, network, engine, batch_size):
     """A client is computed by one thread, however many there are."""
     expected = train(network, engine, batch_size, 1)
-    for threads, chunk in ((2, None), (3, None), (2, 1), (3, 4)):
+    for threads, chunk, worth in ((2, None, 0), (3, None, 0), (2, 1, 0), (3, 4, 0), (2, None, 10**9)):
+        monkeypatch.setattr(passes, "SHARED_WORK", worth)
         found = train(network, engine, batch_size, threads, chunk)
         for ours, theirs in zip(found, expected, strict=True):
             assert torch.equal(ours, theirs)
@@ -78,7 +79,9 @@ def test_batched_convolutions_on_threads(batch_size):
         torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-6)
 
 
-def test_an_algorithm_goes_the_same_way_on_two_threads():
+def test_an_algorithm_goes_the_same_way_on_two_threads(monkeypatch):
+    monkeypatch.setattr(passes, "SHARED_WORK", 0)
+
     def models(threads):
         torch.set_num_threads(threads)
         task = ImageTask(partition=random_partition(SIZES), network=MLP((1, 4, 4), 3, (6,)))
@@ -146,6 +149,7 @@ def test_numpy_keeps_to_a_thread_and_has_its_own_back_afterwards(monkeypatch, th
         return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
 
     torch.set_num_threads(threads)
+    monkeypatch.setattr(passes, "SHARED_WORK", 0)
     task = ImageTask(partition=random_partition(SIZES), network=MLP((1, 4, 4), 3, (6,)), engine="batched")
     engine = type(task.chosen_engine)
     compute, during = engine.gradients, []
@@ -209,8 +213,27 @@ def test_parts_of_a_chunk(positions, count):
         assert numbers[part.rows].tolist() == part.positions.tolist()
 
 
+@pytest.mark.parametrize(("worth", "expected"), [(0, [4, 4]), (10**9, [8])])
+def test_small_perceptrons_stay_together(monkeypatch, worth, expected):
+    """Two threads would wait for the interpreter more than they compute."""
+    torch.set_num_threads(2)
+    task = ImageTask(partition=random_partition((8,) * 8), network=MLP((1, 4, 4), 3, (6,)), engine="batched")
+    engine = type(task.chosen_engine)
+    compute, sizes = engine.gradients, []
+
+    def counted(self, points, batch, out):
+        sizes.append((len(points), torch.get_num_threads()))
+        return compute(self, points, batch, out)
+
+    monkeypatch.setattr(engine, "gradients", counted)
+    monkeypatch.setattr(passes, "SHARED_WORK", worth)
+    task.gradients(task.initial_models(8, (), stream_of(0)), torch.arange(8), stream_of(1))
+    assert sizes == [(size, 1) for size in expected]
+
+
 def test_memory_that_runs_out_in_one_thread_halves_the_chunk(monkeypatch):
     torch.set_num_threads(2)
+    monkeypatch.setattr(passes, "SHARED_WORK", 0)
     task = ImageTask(partition=random_partition((8,) * 8), network=MLP((1, 4, 4), 3, (6,)), engine="batched")
     start = task.initial_models(8, (), stream_of(0))
     expected = task.gradients(start, torch.arange(8), stream_of(1)).clone()

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_images import client_data, flat, load, module, random_partition
 
+from neural.engines import passes
 from neural.networks import CNN, MLP, ResNet20
 from neural.task import ImageTask
 
@@ -148,9 +149,10 @@ def test_convolutional_networks(engine, batch_size, dtype, kind):
 @pytest.mark.parametrize(
     ("engine", "batch_size"), [("gram", None), ("gram", 5), ("batched", None), ("batched", 5)]
 )
-def test_perceptrons_on_two_threads(engine, batch_size, kind):
+def test_perceptrons_on_two_threads(monkeypatch, engine, batch_size, kind):
     """Each of which takes a part of the clients."""
     torch.set_num_threads(2)
+    monkeypatch.setattr(passes, "SHARED_WORK", 0)
     task = ImageTask(
         partition=random_partition(SIZES),
         network=MLP((1, 4, 4), 3, (6, 5)),
