@@ -3,12 +3,13 @@
 The loop is what public federated code does, in the manner of IFCA's: a copy of the model for each client,
 ``torch.optim.SGD``, and autograd. It gets its data as ready tensors; ours gathers bytes. On one thread CPU
 time is measured, which a busy machine disturbs less, and with more threads the time that passes.
-``python -m benchmarks.neural_engine``
+``python -m benchmarks.neural_engine``; with the word ``compile``, what ``torch.compile`` does to a step of the CNN.
 """
 
 from __future__ import annotations
 
 import copy
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -289,7 +290,44 @@ def on_the_cpu() -> None:
 def on_the_gpu() -> None:
     for work in (MLP_WORK, CNN_WORK):
         seconds = compare(work, ("batched", "serial"), "cuda", 1, 9)
+        trainer = Ours(work, images(work), "cuda", "auto")
+        start = trainer.task.initial_models(1, (), np.random.default_rng(1))[0]
+        print(f"the GPU computes for {busy_share(_call(trainer.round, start, 'cuda')):.0%} of our time")
         report_target(f"{work.name}, loop / auto, GPU", seconds["loop"] / seconds["auto"], 15)
+
+
+def busy_share(call: Callable[[], None]) -> float:
+    """Share of a call's duration during which the GPU runs one of its kernels."""
+    call()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as seen:
+        started = time.perf_counter()
+        call()
+        seconds = time.perf_counter() - started
+    return sum(event.self_device_time_total for event in seen.key_averages()) / 1e6 / seconds
+
+
+def compiled() -> None:
+    """A step of the CNN on one thread, as it is and through ``torch.compile``."""
+    torch.set_num_threads(1)
+    network, size = CNN_WORK.network, CNN_WORK.batch_size or 0
+    start = torch.as_tensor(network.initial((), np.random.default_rng(0)), dtype=torch.float32)
+    leaves = {name: view.clone().requires_grad_() for name, view in network.views(start).items()}
+    inputs = torch.randn(size, *network.image_shape).contiguous(memory_format=torch.channels_last)
+    targets = torch.randint(0, CLASSES, (size,))
+
+    def loss(parameters: dict[str, Tensor], inputs: Tensor, targets: Tensor) -> Tensor:
+        return cross_entropy(network.function(parameters, inputs), targets)
+
+    faster = torch.compile(loss)
+    calls = {
+        name: lambda loss=loss: torch.autograd.grad(loss(leaves, inputs, targets), list(leaves.values()))
+        for name, loss in (("as it is", loss), ("compiled", faster))
+    }
+    began = time.perf_counter()
+    calls["compiled"]()
+    print(f"compiling takes {time.perf_counter() - began:.1f} s")
+    for name, seconds in median_seconds(calls, 9, clock=time.process_time).items():
+        print(f"{name:10s}{1e3 * seconds:8.2f} ms a step (CPU)")
 
 
 def main() -> None:
@@ -301,4 +339,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    compiled() if sys.argv[1:] == ["compile"] else main()
