@@ -32,7 +32,7 @@ EARLY_ROUNDS = 12
 EARLY_SEEDS = {"full": 20, "small": 6}
 """Least number of seeds of these short runs, by scale."""
 
-WITH_EARLY = ("IFCA", "CFL-MGD")
+WITH_EARLY = ("IFCA", "CFL-MGD", "IFCA, effective step")
 """Methods whose lost clusters are counted over many seeds."""
 
 SERVED = {"test-loss": served_by_test_loss, "train": served_by_training_data}

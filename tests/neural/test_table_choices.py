@@ -96,8 +96,8 @@ def test_defaults_are_what_is_taken_without_a_choice(name: str) -> None:
 
 
 STORED = {
-    "cfl-mgd/table-2-cifar10": "2c7974d7c255",
-    "cfl-mgd/table-2-mnist": "86d5e843fbcb",
+    "cfl-mgd/table-2-cifar10": "32fd469e7b33",
+    "cfl-mgd/table-2-mnist": "fc2b92b18a2c",
     "fpfc/figure-1": "34c73bfa6f02",
     "fpfc/table-1": "0912f81c087b",
     "gradient-loss/cifar10-cnn": "747317a08d56",
