@@ -32,7 +32,10 @@ EARLY_ROUNDS = 12
 EARLY_SEEDS = {"full": 20, "small": 6}
 """Least number of seeds of these short runs, by scale."""
 
-WITH_EARLY = ("IFCA", "CFL-MGD", "IFCA, effective step")
+EFFECTIVE_STEP = "IFCA, effective step"
+"""The control that momentum must beat."""
+
+WITH_EARLY = ("IFCA", "CFL-MGD", EFFECTIVE_STEP)
 """Methods whose lost clusters are counted over many seeds."""
 
 SERVED = {"test-loss": served_by_test_loss, "train": served_by_training_data}
@@ -81,7 +84,7 @@ COMMON: dict[str, Method] = {
     "FedAvg, momentum": Method(
         "FedAvg", "with local momentum: CFL-MGD with one model", {**CFL_MGD, "clusters": 1}
     ),
-    "IFCA, effective step": Method("IFCA", "at step eta / (1 - beta)", IFCA, effective=True),
+    EFFECTIVE_STEP: Method("IFCA", "at step eta / (1 - beta)", IFCA, effective=True),
     "CFL-MGD, reset": Method(
         "CFL-MGD", "momentum zero at each round's start", {**CFL_MGD, "reset_momentum": True}
     ),

@@ -250,6 +250,16 @@ def test_rows_say_what_the_runs_gave(table: Any, monkeypatch: pytest.MonkeyPatch
     gain = 3.45 if experiment is MNIST else 4.90
     assert f"+10.00 points from IFCA at the same step (paper {gain:+.2f})" in rows["CFL-MGD"].sentence
     assert "-30.00 from IFCA at the step" in rows["CFL-MGD"].sentence
+    assert rows["CFL-MGD"].sentence.endswith("eta / (1 - beta).")
+    losing = made_results(experiment, request, 4)
+    for seed in (0, 2):
+        losing["IFCA, effective step", seed]["curve"][-1]["found"] -= 1
+    said = {
+        row.name: row.sentence
+        for row in table.assemble(request, losing).rows
+        if row.settings == "as published"
+    }
+    assert said["CFL-MGD"].endswith("eta / (1 - beta), which lost a cluster on 2 of 3 seeds.")
     differences = {comparison.name.split(" (")[0]: comparison.mean for comparison in made.comparisons}
     assert differences["CFL-MGD - IFCA"] == pytest.approx(10)
     assert differences["CFL-MGD - IFCA, effective step"] == pytest.approx(-30)
