@@ -1,0 +1,204 @@
+"""Clients with images of their own, and a network: what a task is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from algorithms.arrays import to_numpy
+from algorithms.validation import InvalidArgument, check_choice, check_count
+from neural.engines import Batch, Chunk, ClientData, Engine, Passes, Workspace, choose_engine, draw_batch
+from neural.engines.passes import CLIENTS_AT_A_TIME
+from neural.networks import MLP, Network
+from neural.partition import Holdings, Partition
+
+Batches: TypeAlias = Callable[[Chunk], Batch]
+"""Gives the batches that were drawn for a chunk of clients."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ImageClients:
+    """Clients whose images are on a device, and the way to go over them.
+
+    Parameters
+    ----------
+    partition, network, batch_size, local_unit, device, dtype, engine, chunk, precision
+        See ``neural.task.ImageTask``.
+
+    Raises
+    ------
+    InvalidArgument
+        If an argument is out of range, network and partition do not fit, or the device is not there.
+    """
+
+    partition: Partition
+    network: Network
+    batch_size: int | None = None
+    local_unit: str = "step"
+    device: str = "cpu"
+    dtype: str = "float32"
+    engine: str = "auto"
+    chunk: int | None = None
+    precision: str = "highest"
+    chosen_engine: Engine = field(init=False, repr=False)
+    """The engine that answers."""
+
+    def __post_init__(self) -> None:
+        """Validate the arguments, choose the engine and bring the images to the device."""
+        check_choice("dtype", self.dtype, ("float32", "float64"), remedy="'float32' is common for networks")
+        check_choice("local_unit", self.local_unit, ("step", "epoch"), remedy="'step' is one gradient step")
+        check_choice("precision", self.precision, ("highest", "tf32", "bf16"), remedy="use 'highest'")
+        for argument in ("batch_size", "chunk"):
+            if getattr(self, argument) is not None:
+                check_count(argument, getattr(self, argument), at_least=1, remedy="leave it out for all")
+        kind = self._device.type
+        if self.precision != "highest" and (kind != "cuda" or self.dtype != "float32"):
+            raise InvalidArgument(
+                "precision", self.precision, "asks for a GPU and dtype 'float32'", "use 'highest'"
+            )
+        self._check_images()
+        engine = choose_engine(
+            self.engine,
+            self.network,
+            kind,
+            samples=int(self._train.sizes.max()),
+            full_batch=self._full_batch,
+            epochs=self.local_unit == "epoch",
+            mixed=self.precision == "bf16",
+        )
+        object.__setattr__(self, "chosen_engine", engine)
+
+    def _check_images(self) -> None:
+        for holdings in (self.partition.train, self.partition.test):
+            if tuple(holdings.pixels.shape[1:]) != tuple(self.network.image_shape):
+                raise InvalidArgument(
+                    "network",
+                    self.network.image_shape,
+                    f"must take the partition's images, {tuple(holdings.pixels.shape[1:])}",
+                    "make the network for these images",
+                )
+        if self.network.classes != self.partition.classes:
+            raise InvalidArgument(
+                "network",
+                self.network.classes,
+                f"must tell the partition's {self.partition.classes} classes apart",
+                "make the network for these classes",
+            )
+
+    @property
+    def clients(self) -> int:
+        """Number of clients (m)."""
+        return len(self.partition.train.sizes)
+
+    @property
+    def clusters(self) -> int:
+        """Number of true clusters (P)."""
+        return self.partition.clusters
+
+    @property
+    def dimension(self) -> int:
+        """Number of parameters of a model (d)."""
+        return self.network.dimension
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The true cluster of each client, (m,)."""
+        return self.partition.train.labels
+
+    @property
+    def samples(self) -> int | None:
+        """Samples of a gradient, where it is the same number for all clients; None where it is not."""
+        counts = np.minimum(self._train.sizes, self._batch_size)
+        return int(counts[0]) if (counts == counts[0]).all() else None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What makes the task again, as plain JSON values; the engine is the one in use."""
+        return {
+            "task": "image",
+            "partition": dict(self.partition.settings),
+            **self.network.settings,
+            "batch_size": self.batch_size,
+            "local_unit": self.local_unit,
+            "device": self.device,
+            "dtype": self.dtype,
+            "engine": self.chosen_engine.name,
+            "precision": self.precision,
+        }
+
+    def _draw(self, clients: np.ndarray, generator: np.random.Generator) -> Batches:
+        """Draw a batch of each of clients (k,), and give what looks up that of a chunk."""
+        if self._full_batch:
+            return lambda chunk: self._train.whole(clients[chunk.positions], chunk.width)
+        samples, counts = draw_batch(self._train.sizes[clients], self._batch_size, generator)
+        return lambda chunk: self._train.chosen(
+            clients[chunk.positions], samples[chunk.positions], counts[chunk.positions]
+        )
+
+    def _batch_widths(self, clients: np.ndarray) -> np.ndarray:
+        """What the samples that a gradient of clients (k,) uses are padded to, (k,)."""
+        if self._full_batch:
+            return np.asarray(self._train.widths[clients])
+        return np.full(len(clients), self._batch_size, dtype=np.int64)
+
+    def _flatten(self, points: Tensor, clients: Tensor) -> tuple[Tensor, np.ndarray]:
+        """Points (..., k, d) and clients (..., k) without replicate axes: (r, d) and (r,)."""
+        who = np.broadcast_to(to_numpy(clients), points.shape[:-1])
+        return points.reshape(-1, points.shape[-1]), who.reshape(-1)
+
+    def _spread(self, models: Tensor, clients: Tensor) -> tuple[tuple[int, ...], np.ndarray, int]:
+        """Replicate axes of models (..., P, d) and clients (..., k), clients with all of them, and P."""
+        who = to_numpy(clients)
+        lead = np.broadcast_shapes(tuple(models.shape[:-2]), who.shape[:-1])
+        return lead, np.broadcast_to(who, (*lead, who.shape[-1])), models.shape[-2]
+
+    @cached_property
+    def _device(self) -> torch.device:
+        try:
+            device = torch.device(self.device)
+        except RuntimeError:
+            device = None
+        if device is None or device.type not in CLIENTS_AT_A_TIME:
+            raise InvalidArgument("device", self.device, "must be 'cpu' or 'cuda'", "use 'cpu'")
+        if device.type == "cuda" and not torch.cuda.is_available():
+            raise InvalidArgument("device", self.device, "is not there, or not for this torch", "use 'cpu'")
+        return device
+
+    @property
+    def _type(self) -> torch.dtype:
+        return torch.float32 if self.dtype == "float32" else torch.float64
+
+    @cached_property
+    def _train(self) -> ClientData:
+        return self._bring(self.partition.train)
+
+    @cached_property
+    def _test(self) -> ClientData:
+        return self._bring(self.partition.test)
+
+    @cached_property
+    def _passes(self) -> Passes:
+        return Passes(self.network, self._device, self._type, self.chunk, self.precision)
+
+    @cached_property
+    def _memory(self) -> Workspace:
+        return Workspace()
+
+    def _bring(self, holdings: Holdings) -> ClientData:
+        convolutional = not isinstance(self.network, MLP)
+        return ClientData(holdings, self._device, self._type, channels_last=convolutional)
+
+    @property
+    def _batch_size(self) -> int:
+        largest = int(self.partition.train.sizes.max())
+        return largest if self.batch_size is None else min(self.batch_size, largest)
+
+    @property
+    def _full_batch(self) -> bool:
+        return self._batch_size == int(self.partition.train.sizes.max())
