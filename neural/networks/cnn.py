@@ -74,7 +74,7 @@ class CNN(Network):
                 "image_shape",
                 self.image_shape,
                 "is too small: nothing is left after two convolutions; without padding they need 16x16",
-                "use the network 'mlp' for small images",
+                "pad them, as (2, 2), or use the network 'mlp'",
             )
 
     @cached_property
