@@ -115,13 +115,13 @@ def _cell_line(label: str, cell: Cell, digits: int) -> Text:
 
     printed = cell.printed
     ceiling = cell.mean + cell.gap if cell.gap is not None else None
-    judged = cell.allowed if cell.judged else None
+    allowed, errors = (cell.allowed, cell.in_standard_errors) if cell.judged else (None, None)
     parts = {
         "ours": _with_spread(show(cell.mean), show(cell.deviation)),
         "paper": "" if printed is None else _with_spread(show(printed.value), show(printed.spread)),
         "difference": show(cell.difference, "+"),
-        "in s.e.": "" if cell.in_standard_errors is None else f"{cell.in_standard_errors:+.1f}",
-        "allowed": show(judged),
+        "in s.e.": "" if errors is None else f"{errors:+.1f}",
+        "allowed": show(allowed),
         "ceiling": show(ceiling),
     }
     word = cell.verdict

@@ -30,6 +30,11 @@ def test_a_difference_is_printed_in_its_standard_errors_too() -> None:
     assert line[line.index("-4.00") + 1] == "-2.3"
 
 
+def test_a_miniature_is_not_measured_in_the_papers_standard_errors() -> None:
+    line = words(Cell((90.0, 92.0), Printed(95.0), judged=False))
+    assert line[line.index("-4.00") + 1 :] == []
+
+
 def test_without_a_spread_there_are_no_standard_errors() -> None:
     line = words(Cell((91.0,), Printed(95.0)))
     assert line[line.index("-4.00") + 1 :] == []
