@@ -83,7 +83,7 @@ def assemble(request: Request, results: Results, experiment: Experiment) -> Tabl
     return Table(
         id=_id(experiment),
         title=f"CFL-MGD on {experiment.title}: test accuracy (%) after {rounds} rounds",
-        source=f"Zhao et al. (2023), Entropy 25, Table 2, {experiment.title}",
+        source=f"Zhao et al. (2023), Electronics 12, 1972, Table 2, {experiment.title}",
         columns={ACCURACY: 2, RIGHT: 1, LOST: 1},
         rows=rows,
         comparisons=_comparisons(scores, experiment),
