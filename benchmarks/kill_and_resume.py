@@ -88,7 +88,7 @@ def start(work: Callable[[], object]) -> int:
     try:
         work()
         status = 0
-    except BaseException:
+    except BaseException:  # of a forked child, which must not go on as the parent; its status tells
         traceback.print_exc()
     finally:
         os._exit(status)

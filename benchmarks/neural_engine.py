@@ -138,7 +138,7 @@ class StoredOrder(np.random.Generator):
     def __init__(self) -> None:
         super().__init__(np.random.PCG64(0))
 
-    def random(self, size: tuple[int, ...]) -> np.ndarray:  # type: ignore[override]
+    def random(self, size: tuple[int, ...]) -> np.ndarray:  # type: ignore[override]  # of all that a generator takes, the schedule asks for a shape alone
         """Ascending keys."""
         return np.broadcast_to(np.arange(size[-1]) / size[-1], size)
 

@@ -94,6 +94,7 @@ def _watched(task: Task) -> Task:
         if not good.all():
             raise _Found(int(np.broadcast_to(to_numpy(clients), good.shape)[~good][0]), None)
 
+    # mypy knows no base that is a value
     class Watched(kind):  # type: ignore[misc, valid-type]
         """The task, watched."""
 
