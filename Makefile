@@ -4,7 +4,10 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: check figures test lint types clean
+# what setup.py maps to subpackages: every top folder that is a package, but for two
+FOLDERS := $(filter-out benchmarks clusterproof,$(patsubst %/__init__.py,%,$(wildcard */__init__.py)))
+
+.PHONY: check figures test lint types links release clean
 
 check: $(VENV)/.check-ready
 	$(BIN)/clusterproof check
@@ -20,19 +23,33 @@ lint: $(VENV)/.test-ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.test-ready
+types: $(VENV)/.test-ready links
 	$(BIN)/mypy
+
+# the package as static tools and editors see it: every folder under its dotted name
+links:
+	rm -rf .types && mkdir -p .types/clusterproof
+	ln -s $(addprefix ../../,$(FOLDERS) $(wildcard clusterproof/*)) .types/clusterproof/
+
+# the source archive and the wheel that is built from it, in dist/
+release: $(VENV)/.release-ready
+	rm -rf dist
+	$(BIN)/python -m build
 
 $(VENV)/bin/pip:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.check-ready: pyproject.toml constraints.txt | $(VENV)/bin/pip
+$(VENV)/.check-ready: pyproject.toml setup.py constraints.txt | $(VENV)/bin/pip
 	$(PIP) --editable '.[plot,store,cluster,certify]'
 	touch $@
 
-$(VENV)/.test-ready: pyproject.toml constraints.txt | $(VENV)/bin/pip
+$(VENV)/.test-ready: pyproject.toml setup.py constraints.txt | $(VENV)/bin/pip
 	$(PIP) --editable '.[test]'
 	touch $@
 
+$(VENV)/.release-ready: pyproject.toml constraints.txt | $(VENV)/bin/pip
+	$(PIP) build
+	touch $@
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis figures-out
+	rm -rf $(VENV) .types build dist *.egg-info .mypy_cache .ruff_cache .hypothesis figures-out

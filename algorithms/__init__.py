@@ -5,20 +5,27 @@ The theory is checked on these classes, and the same classes train networks.
 
 from typing import Any
 
-from algorithms.cfl import CFL
-from algorithms.cfl_mgd import CFLMGD
-from algorithms.evaluation import ClientAccuracies, ScoredTask, client_accuracies, received_models
-from algorithms.fedavg import FedAvg
-from algorithms.fedbcd import FedBCD
-from algorithms.fedprox import FedProx
-from algorithms.fpfc import FPFC
-from algorithms.gradient_loss import GradientLoss
-from algorithms.ifca import IFCA
-from algorithms.local import Local
-from algorithms.metrics import adjusted_rand_index, cluster_count, purity
-from algorithms.per_fedavg import PerFedAvg
-from algorithms.protocol import (
+from clusterproof.algorithms.cfl import CFL
+from clusterproof.algorithms.cfl_mgd import CFLMGD
+from clusterproof.algorithms.discovery import classes_below
+from clusterproof.algorithms.evaluation import (
+    ClientAccuracies,
+    ScoredTask,
+    client_accuracies,
+    received_models,
+)
+from clusterproof.algorithms.fedavg import FedAvg
+from clusterproof.algorithms.fedbcd import FedBCD
+from clusterproof.algorithms.fedprox import FedProx
+from clusterproof.algorithms.fpfc import FPFC
+from clusterproof.algorithms.gradient_loss import GradientLoss
+from clusterproof.algorithms.ifca import IFCA
+from clusterproof.algorithms.local import Local
+from clusterproof.algorithms.metrics import adjusted_rand_index, cluster_count, purity
+from clusterproof.algorithms.per_fedavg import PerFedAvg
+from clusterproof.algorithms.protocol import (
     Algorithm,
+    ClusterTrainingTask,
     CurvedTask,
     LocalTrainingTask,
     OneBatchTask,
@@ -26,17 +33,16 @@ from algorithms.protocol import (
     Task,
     sum_gradients,
 )
-from algorithms.randomness import Randomness, generator
-from algorithms.runner import run
-from algorithms.sofl import SoFL
-from algorithms.trace import Trace
-from algorithms.validation import InvalidArgument
+from clusterproof.algorithms.randomness import Randomness, generator
+from clusterproof.algorithms.runner import run
+from clusterproof.algorithms.sofl import SoFL
+from clusterproof.algorithms.trace import Trace
+from clusterproof.algorithms.validation import InvalidArgument
 
 ALGORITHMS: dict[str, type[Algorithm[Any]]] = {
-    algorithm.name: algorithm
-    for algorithm in (CFLMGD, IFCA, FedAvg, FedProx, FedBCD, Local, PerFedAvg, CFL, GradientLoss, SoFL, FPFC)
+    algorithm.name: algorithm for algorithm in classes_below(__name__, Algorithm)
 }
-"""Command-line names of the algorithms."""
+"""Command-line names of the algorithms: every one that a module of this folder defines."""
 
 __all__ = [
     "ALGORITHMS",
@@ -46,6 +52,7 @@ __all__ = [
     "IFCA",
     "Algorithm",
     "ClientAccuracies",
+    "ClusterTrainingTask",
     "CurvedTask",
     "FedAvg",
     "FedBCD",

@@ -7,7 +7,9 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from algorithms.validation import InvalidArgument
+import psutil
+
+from clusterproof.algorithms.validation import InvalidArgument
 
 
 def check_writable(argument: str, path: Path) -> None:
@@ -85,8 +87,23 @@ def _is_special(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
+def remove_abandoned(folder: Path) -> None:
+    """Remove what writers that were killed have left half written in a folder.
+
+    Parameters
+    ----------
+    folder
+        Where ``write_whole`` is used. A file of a process that still runs is left alone.
+    """
+    for path in folder.glob(".clusterproof-*.partial"):
+        writer = path.name.split("-")[1]
+        if not (writer.isdecimal() and psutil.pid_exists(int(writer))):
+            with suppress(OSError):
+                path.unlink()
+
+
 def _partial(target: Path) -> Path:
-    return target.with_name(f".clusterproof-{secrets.token_hex(4)}.partial")
+    return target.with_name(f".clusterproof-{os.getpid()}-{secrets.token_hex(4)}.partial")
 
 
 def _refuse(argument: str, path: Path, error: Exception) -> InvalidArgument:

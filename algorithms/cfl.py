@@ -8,14 +8,14 @@ from typing import ClassVar, TypeVar
 import numpy as np
 from array_api_compat import array_namespace
 
-from algorithms.aggregation import average_by_cluster, check_finite, local_proximal_descent
-from algorithms.arrays import Array, like, replace_rows, rows, to_numpy
-from algorithms.bipartition import bipartition, cosine_similarities
-from algorithms.ifca import check_descent
-from algorithms.participation import check_participation, draw_participants
-from algorithms.protocol import Algorithm, State, Task
-from algorithms.randomness import Randomness
-from algorithms.validation import InvalidArgument, check_choice, check_count, check_number
+from clusterproof.algorithms.arrays import Array, like, replace_rows, rows, to_numpy
+from clusterproof.algorithms.ifca import check_descent
+from clusterproof.algorithms.parts.aggregation import average_by_cluster, check_finite, local_proximal_descent
+from clusterproof.algorithms.parts.bipartition import bipartition, cosine_similarities
+from clusterproof.algorithms.parts.participation import check_participation, draw_participants
+from clusterproof.algorithms.protocol import Algorithm, State, Task
+from clusterproof.algorithms.randomness import Randomness
+from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_count, check_number
 
 STATIONARY = 0.1
 """Largest ratio of mean update to largest update of a cluster that is ready to be split (SoFL, 4.1)."""
@@ -164,7 +164,7 @@ class CFL(Algorithm[RecursiveState]):
         for replicate, cluster in ready:
             ids = np.flatnonzero(members[replicate] == cluster)
             heard[replicate][ids] = True
-            self._split(members[replicate], ids, to_numpy(asked)[replicate], float(reference[replicate]))
+            self.split(members[replicate], ids, to_numpy(asked)[replicate], float(reference[replicate]))
         state = replace(state, assignments=like(members, models))
         return average_in_clusters(state, everybody, asked, like(heard, models))
 
@@ -195,7 +195,7 @@ class CFL(Algorithm[RecursiveState]):
             if self._ready(updates[replicate][voters[replicate] == cluster], float(reference[replicate]))
         ]
 
-    def _split(self, members: np.ndarray, ids: np.ndarray, updates: np.ndarray, reference: float) -> None:
+    def split(self, members: np.ndarray, ids: np.ndarray, updates: np.ndarray, reference: float) -> None:
         """Cut the cluster of clients ``ids`` in ``members`` (m,), in place, if all of them ask for it."""
         own = updates[ids]
         if self._ready(own, reference):

@@ -7,18 +7,14 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace, device
 
-from algorithms.aggregation import (
-    average_by_cluster,
-    choose_clusters,
-    cluster_sizes,
-    local_momentum_descent,
-)
-from algorithms.arrays import Array, one_hot, replace_rows, rows, sums_by_cluster
-from algorithms.ifca import check_descent
-from algorithms.participation import check_participation, draw_participants
-from algorithms.protocol import Algorithm, State, Task, resolve_clusters
-from algorithms.randomness import Randomness
-from algorithms.validation import InvalidArgument, check_choice, check_number
+from clusterproof.algorithms.arrays import Array, one_hot, replace_rows, rows, sums_by_cluster
+from clusterproof.algorithms.ifca import check_descent
+from clusterproof.algorithms.parts.aggregation import average_by_cluster, choose_clusters, cluster_sizes
+from clusterproof.algorithms.parts.model_averaging import LocalMotion, average_local_training
+from clusterproof.algorithms.parts.participation import check_participation, draw_participants
+from clusterproof.algorithms.protocol import Algorithm, State, Task, resolve_clusters
+from clusterproof.algorithms.randomness import Randomness
+from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_number
 
 
 @dataclass(frozen=True)
@@ -154,10 +150,10 @@ class CFLMGD(Algorithm[MomentumState]):
         """Carry out one round."""
         models = state.models
         clients = draw_participants(self.participation, task.clients, models, randomness.participation)
+        if self.averaging == "model":
+            return self._average_models(replace(state, clients=clients), task, randomness)
         assignments = choose_clusters(task, models, clients, randomness.assignment)
         state = replace(state, clients=clients, assignments=assignments)
-        if self.averaging == "model":
-            return self._average_models(state, task, randomness)
         if self.momentum_owner == "client":
             return self._average_client_momentum(state, task, randomness)
         return self._average_gradients(state, task, randomness)
@@ -167,7 +163,7 @@ class CFLMGD(Algorithm[MomentumState]):
         xp = array_namespace(state.models)
         models, clients, assignments = state.models, state.clients, state.assignments
         sums = task.gradient_sums(models, clients, assignments, randomness.gradient)
-        arriving = sums / self._divisor(models, assignments, task)
+        arriving = sums / self.divisor(models, assignments, task)
         gradient = arriving if self.update_order == "momentum-first" else state.pending
         buffers = self.momentum * state.buffers + gradient
         moved = models - self.step_size * buffers
@@ -188,7 +184,7 @@ class CFLMGD(Algorithm[MomentumState]):
         gradient = rows(state.pending, clients) if printed else arriving
         own = self.momentum * rows(state.buffers, clients) + gradient
         membership = one_hot(assignments, models.shape[-2], dtype=models.dtype)
-        moved = models - self.step_size * sums_by_cluster(own, membership) / self._divisor(
+        moved = models - self.step_size * sums_by_cluster(own, membership) / self.divisor(
             models, assignments, task
         )
         means = average_by_cluster(own, assignments, fallback=0 * models)
@@ -198,27 +194,32 @@ class CFLMGD(Algorithm[MomentumState]):
 
     def _average_models(self, state: MomentumState, task: Task, randomness: Randomness) -> MomentumState:
         """Option II: local momentum descent, then line 16."""
-        models, assignments = state.models, state.assignments
-        start = rows(state.buffers, assignments)
-        points, own = local_momentum_descent(
+        averages = average_local_training(
             task,
-            rows(models, assignments),
-            0 * start if self.reset_momentum else start,
+            state.models,
             state.clients,
-            randomness.gradient,
-            step_size=self.step_size,
-            momentum=self.momentum,
-            local_steps=self.local_steps,
-            update_order=self.update_order,
+            randomness,
+            LocalMotion(
+                step_size=self.step_size,
+                local_steps=self.local_steps,
+                momentum=self.momentum,
+                update_order=self.update_order,
+                reset_momentum=self.reset_momentum,
+            ),
+            buffers=state.buffers,
         )
         return replace(
             state,
-            models=average_by_cluster(points, assignments, fallback=models),
-            buffers=average_by_cluster(own, assignments, fallback=state.buffers),
+            models=averages.models,
+            buffers=averages.buffers,
+            assignments=averages.assignments,
         )
 
-    def _divisor(self, models: Array, assignments: Array, task: Task) -> Array | float:
-        """Give what the sum of gradients is divided by; an empty cluster's sum is zero anyway."""
+    def divisor(self, models: Array, assignments: Array, task: Task) -> Array | float:
+        """What (5) divides the sums (..., P, d) of gradients by, as ``normalisation`` says.
+
+        A number, or (..., P, 1) under ``"cluster"``, where an empty cluster has 1: its sum is zero anyway.
+        """
         if self.normalisation == "clients":
             return float(task.clients)
         if self.normalisation == "participants":

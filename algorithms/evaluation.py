@@ -7,10 +7,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from algorithms.aggregation import local_proximal_descent
-from algorithms.arrays import Array, like, rows, to_numpy
-from algorithms.protocol import Algorithm, Task
-from algorithms.validation import InvalidArgument
+from clusterproof.algorithms.arrays import Array, like, rows, to_numpy
+from clusterproof.algorithms.parts.aggregation import local_proximal_descent
+from clusterproof.algorithms.protocol import Algorithm, Task
+from clusterproof.algorithms.validation import InvalidArgument
 
 
 @runtime_checkable

@@ -7,12 +7,12 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace
 
-from algorithms.aggregation import average_by_cluster, local_descent
-from algorithms.arrays import Array, rows
-from algorithms.ifca import check_descent
-from algorithms.participation import check_participation, draw_participants
-from algorithms.protocol import Algorithm, State, Task
-from algorithms.randomness import Randomness
+from clusterproof.algorithms.arrays import Array
+from clusterproof.algorithms.ifca import check_descent
+from clusterproof.algorithms.parts.model_averaging import LocalMotion, average_local_training, descend_alone
+from clusterproof.algorithms.parts.participation import check_participation, draw_participants
+from clusterproof.algorithms.protocol import Algorithm, State, Task
+from clusterproof.algorithms.randomness import Randomness
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,16 +64,15 @@ class FedAvg(Algorithm[State]):
         models = state.models
         clients = draw_participants(self.participation, task.clients, models, randomness.participation)
         assignments = xp.zeros_like(clients)
-        points = self.descend(rows(models, assignments), clients, task, randomness)
-        return State(average_by_cluster(points, assignments, fallback=models), clients, assignments)
+        averages = average_local_training(
+            task, models, clients, randomness, self._motion, assignments=assignments
+        )
+        return State(averages.models, clients, assignments)
 
     def descend(self, received: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
         """Carry out the clients' part of a round: from models received (..., k, d) to models sent."""
-        return local_descent(
-            task,
-            received,
-            clients,
-            randomness.gradient,
-            step_size=self.step_size,
-            local_steps=self.local_steps,
-        )
+        return descend_alone(task, received, clients, randomness, self._motion)
+
+    @property
+    def _motion(self) -> LocalMotion:
+        return LocalMotion(step_size=self.step_size, local_steps=self.local_steps)

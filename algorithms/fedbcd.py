@@ -7,14 +7,14 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace
 
-from algorithms.aggregation import check_finite, local_proximal_descent
-from algorithms.arrays import Array, replace_rows, rows
-from algorithms.fedprox import check_proximal
-from algorithms.ifca import check_descent
-from algorithms.participation import check_participation, draw_participants
-from algorithms.protocol import Algorithm, State, Task
-from algorithms.randomness import Randomness
-from algorithms.validation import InvalidArgument, check_choice, check_number
+from clusterproof.algorithms.arrays import Array, replace_rows, rows
+from clusterproof.algorithms.fedprox import check_proximal
+from clusterproof.algorithms.ifca import check_descent
+from clusterproof.algorithms.parts.aggregation import check_finite, local_proximal_descent
+from clusterproof.algorithms.parts.participation import check_participation, draw_participants
+from clusterproof.algorithms.protocol import Algorithm, State, Task
+from clusterproof.algorithms.randomness import Randomness
+from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_number
 
 DEFAULTS = {"penalised": {"proximal": 0.1}, "separate": {"pull": 0.2}}
 """The parameter that each variant has and the other has not, with its default."""

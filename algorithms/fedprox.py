@@ -7,13 +7,13 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace
 
-from algorithms.aggregation import average_by_cluster, check_finite, local_proximal_descent
-from algorithms.arrays import Array, rows
-from algorithms.ifca import check_descent
-from algorithms.participation import check_participation, draw_participants
-from algorithms.protocol import Algorithm, State, Task
-from algorithms.randomness import Randomness
-from algorithms.validation import check_number
+from clusterproof.algorithms.arrays import Array
+from clusterproof.algorithms.ifca import check_descent
+from clusterproof.algorithms.parts.model_averaging import LocalMotion, average_local_training, descend_alone
+from clusterproof.algorithms.parts.participation import check_participation, draw_participants
+from clusterproof.algorithms.protocol import Algorithm, State, Task
+from clusterproof.algorithms.randomness import Randomness
+from clusterproof.algorithms.validation import check_number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,22 +71,18 @@ class FedProx(Algorithm[State]):
         models = state.models
         clients = draw_participants(self.participation, task.clients, models, randomness.participation)
         assignments = xp.zeros_like(clients)
-        points = self.descend(rows(models, assignments), clients, task, randomness)
-        check_finite(points, clients, self.step_size)
-        return State(average_by_cluster(points, assignments, fallback=models), clients, assignments)
+        averages = average_local_training(
+            task, models, clients, randomness, self._motion, assignments=assignments, checked=True
+        )
+        return State(averages.models, clients, assignments)
 
     def descend(self, received: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
         """Carry out the clients' part of a round: from models received (..., k, d) to models sent."""
-        return local_proximal_descent(
-            task,
-            received,
-            received,
-            clients,
-            randomness.gradient,
-            step_size=self.step_size,
-            proximal=self.proximal,
-            local_steps=self.local_steps,
-        )
+        return descend_alone(task, received, clients, randomness, self._motion)
+
+    @property
+    def _motion(self) -> LocalMotion:
+        return LocalMotion(step_size=self.step_size, local_steps=self.local_steps, proximal=self.proximal)
 
 
 def check_proximal(proximal: float) -> None:

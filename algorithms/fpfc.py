@@ -9,16 +9,16 @@ from typing import ClassVar
 import numpy as np
 from array_api_compat import array_namespace
 
-from algorithms.aggregation import average_by_cluster, check_finite, local_proximal_descent
-from algorithms.arrays import Array, like, rows, to_numpy
-from algorithms.ifca import check_descent
-from algorithms.pair_storage import Pairs, gathered, grouped, put
-from algorithms.pair_updates import PAIR_RULES, PairStep
-from algorithms.participation import check_participation, draw_participants
-from algorithms.penalties import GroupL1, Penalty, SmoothedSCAD
-from algorithms.protocol import Algorithm, State, Task
-from algorithms.randomness import Randomness
-from algorithms.validation import InvalidArgument, check_choice, check_number
+from clusterproof.algorithms.arrays import Array, like, rows, to_numpy
+from clusterproof.algorithms.ifca import check_descent
+from clusterproof.algorithms.parts.aggregation import average_by_cluster, check_finite, local_proximal_descent
+from clusterproof.algorithms.parts.pair_storage import Pairs, gathered, grouped, put
+from clusterproof.algorithms.parts.pair_updates import PAIR_RULES, PairStep
+from clusterproof.algorithms.parts.participation import check_participation, draw_participants
+from clusterproof.algorithms.parts.penalties import GroupL1, Penalty, SmoothedSCAD
+from clusterproof.algorithms.protocol import Algorithm, State, Task
+from clusterproof.algorithms.randomness import Randomness
+from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_number
 
 CONCAVITY = 3.7
 SMOOTHING = 1e-3

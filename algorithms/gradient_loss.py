@@ -8,13 +8,13 @@ from typing import ClassVar
 import numpy as np
 from array_api_compat import array_namespace
 
-from algorithms.aggregation import average_by_cluster, check_finite, cluster_sizes
-from algorithms.arrays import Array, argmin_smallest_index, like, replace_rows, rows
-from algorithms.ifca import check_descent
-from algorithms.participation import check_participation, draw_participants
-from algorithms.protocol import Algorithm, OneBatchTask, State, Task, resolve_clusters
-from algorithms.randomness import Randomness
-from algorithms.validation import InvalidArgument, check_choice, check_number
+from clusterproof.algorithms.arrays import Array, argmin_smallest_index, like, replace_rows, rows
+from clusterproof.algorithms.ifca import check_descent
+from clusterproof.algorithms.parts.aggregation import average_by_cluster, check_finite, cluster_sizes
+from clusterproof.algorithms.parts.participation import check_participation, draw_participants
+from clusterproof.algorithms.protocol import Algorithm, OneBatchTask, State, Task, resolve_clusters
+from clusterproof.algorithms.randomness import Randomness
+from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_number
 
 
 @dataclass(frozen=True)

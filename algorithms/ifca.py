@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
 
-from algorithms.aggregation import average_by_cluster, choose_clusters, local_descent
-from algorithms.arrays import Array, rows
-from algorithms.participation import check_participation, draw_participants
-from algorithms.protocol import Algorithm, State, Task, resolve_clusters
-from algorithms.randomness import Randomness
-from algorithms.validation import InvalidArgument, check_choice, check_count, check_number
+from clusterproof.algorithms.arrays import Array
+from clusterproof.algorithms.parts.aggregation import choose_clusters
+from clusterproof.algorithms.parts.model_averaging import LocalMotion, average_local_training
+from clusterproof.algorithms.parts.participation import check_participation, draw_participants
+from clusterproof.algorithms.protocol import Algorithm, State, Task, resolve_clusters
+from clusterproof.algorithms.randomness import Randomness
+from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_count, check_number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +58,13 @@ class IFCA(Algorithm[State]):
         check_descent(self.step_size, self.clusters, self.averaging, self.local_steps)
         check_participation(self.participation)
 
+    @property
+    def dynamics(self) -> Algorithm[Any]:
+        """CFL-MGD with momentum 0."""
+        from clusterproof.algorithms.cfl_mgd import CFLMGD  # which is built on this module
+
+        return CFLMGD(momentum=0.0, **{field.name: getattr(self, field.name) for field in fields(self)})
+
     def model_count(self, task: Task) -> int:
         """Give the number of models."""
         return resolve_clusters(self.clusters, task)
@@ -69,21 +77,13 @@ class IFCA(Algorithm[State]):
         """Carry out one round."""
         models = state.models
         clients = draw_participants(self.participation, task.clients, models, randomness.participation)
+        if self.averaging == "model":
+            motion = LocalMotion(step_size=self.step_size, local_steps=self.local_steps)
+            averages = average_local_training(task, models, clients, randomness, motion)
+            return State(averages.models, clients, averages.assignments)
         assignments = choose_clusters(task, models, clients, randomness.assignment)
-        if self.averaging == "gradient":
-            sums = task.gradient_sums(models, clients, assignments, randomness.gradient)
-            models = models - self.step_size * (sums / task.clients)
-        else:
-            points = local_descent(
-                task,
-                rows(models, assignments),
-                clients,
-                randomness.gradient,
-                step_size=self.step_size,
-                local_steps=self.local_steps,
-            )
-            models = average_by_cluster(points, assignments, fallback=models)
-        return State(models, clients, assignments)
+        sums = task.gradient_sums(models, clients, assignments, randomness.gradient)
+        return State(models - self.step_size * (sums / task.clients), clients, assignments)
 
 
 def check_descent(step_size: float, clusters: int | None, averaging: str, local_steps: int) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from algorithms.aggregation import local_descent
-from algorithms.arrays import Array, replace_rows, rows
-from algorithms.ifca import check_descent
-from algorithms.participation import check_participation, draw_participants
-from algorithms.protocol import Algorithm, State, Task
-from algorithms.randomness import Randomness
+from clusterproof.algorithms.arrays import Array, replace_rows, rows
+from clusterproof.algorithms.ifca import check_descent
+from clusterproof.algorithms.parts.aggregation import local_descent
+from clusterproof.algorithms.parts.participation import check_participation, draw_participants
+from clusterproof.algorithms.protocol import Algorithm, State, Task
+from clusterproof.algorithms.randomness import Randomness
 
 
 @dataclass(frozen=True, kw_only=True)

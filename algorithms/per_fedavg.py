@@ -7,13 +7,13 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace
 
-from algorithms.aggregation import average_by_cluster, check_finite
-from algorithms.arrays import Array, rows
-from algorithms.ifca import check_descent
-from algorithms.participation import check_participation, draw_participants
-from algorithms.protocol import Algorithm, CurvedTask, State, Task
-from algorithms.randomness import Randomness
-from algorithms.validation import InvalidArgument, check_choice, check_number
+from clusterproof.algorithms.arrays import Array, rows
+from clusterproof.algorithms.ifca import check_descent
+from clusterproof.algorithms.parts.aggregation import average_by_cluster, check_finite
+from clusterproof.algorithms.parts.participation import check_participation, draw_participants
+from clusterproof.algorithms.protocol import Algorithm, CurvedTask, State, Task
+from clusterproof.algorithms.randomness import Randomness
+from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_number
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,15 +9,15 @@ its leading axes broadcast against the models', so that full participation needs
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from algorithms.arrays import Array, one_hot, rows, sums_by_cluster
-from algorithms.randomness import Randomness
-from algorithms.validation import InvalidArgument
+from clusterproof.algorithms.arrays import Array, one_hot, rows, sums_by_cluster
+from clusterproof.algorithms.randomness import Randomness
+from clusterproof.algorithms.validation import InvalidArgument
 
 
 @runtime_checkable
@@ -134,6 +134,40 @@ class LocalTrainingTask(Protocol):
         """
 
 
+@runtime_checkable
+class ClusterTrainingTask(Protocol):
+    """What a task may answer besides: a round of local training, added up over each cluster.
+
+    These sums are all that a server learns under model averaging, so that a task need neither hold a model
+    for each participant nor go over its data twice.
+    """
+
+    def cluster_training(
+        self,
+        models: Array,
+        buffers: Array | None,
+        clients: Array,
+        assignments: Array | Callable[[Array], Array],
+        losses_generator: np.random.Generator,
+        generator: np.random.Generator,
+        *,
+        weights: Array | None,
+        step_size: float,
+        momentum: float,
+        proximal: float,
+        local_steps: int,
+    ) -> tuple[Array, Array, Array | None]:
+        """Train every participant from its cluster's model, as ``LocalTrainingTask`` does, and add up.
+
+        ``models`` and ``buffers`` are (..., P, d), ``clients`` is (..., k); buffers that are None start
+        from zero, and the proximal term pulls to where a participant starts. ``assignments`` are integers
+        (..., k), or the rule that makes them of the losses (..., k, P), row by row, of all models on samples
+        from ``losses_generator``. ``weights`` are factors (..., k), ones where None. The results are the
+        assignments, and the weighted sums over each cluster's participants of their points and of their
+        buffers, both (..., P, d); None for buffers where none came and the momentum is 0.
+        """
+
+
 def sum_gradients(
     task: Task, models: Array, clients: Array, assignments: Array, generator: np.random.Generator
 ) -> Array:
@@ -193,6 +227,15 @@ class Algorithm(ABC, Generic[StateT]):
     @abstractmethod
     def step(self, state: StateT, task: Task, randomness: Randomness) -> StateT:
         """Carry out one communication round; the given state is left as it was."""
+
+    @property
+    def dynamics(self) -> Algorithm[Any]:
+        """The algorithm whose recursion this one follows, on which bounds are stated: itself, unless it says else.
+
+        An algorithm of one's own that claims to be CFL-MGD, say, gives that with its parameters, and can then
+        be held to its theorems.
+        """
+        return self
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace
 
-from algorithms.arrays import Array, to_numpy
-from algorithms.protocol import Algorithm, State, Task
-from algorithms.randomness import Randomness
-from algorithms.trace import Trace, distances
-from algorithms.validation import InvalidArgument, check_count
+from clusterproof.algorithms.arrays import Array, to_numpy
+from clusterproof.algorithms.protocol import Algorithm, State, Task
+from clusterproof.algorithms.randomness import Randomness
+from clusterproof.algorithms.trace import Trace, distances
+from clusterproof.algorithms.validation import InvalidArgument, check_count, check_seed
 
 
 def run(
@@ -55,7 +55,7 @@ def run(
         If a number is out of range, or ``initial`` has the wrong shape or is not finite.
     """
     check_count("rounds", rounds, at_least=0, remedy="give the number of communication rounds")
-    check_count("seed", seed, at_least=0, remedy="give a non-negative integer")
+    check_seed(seed)
     if replicates is not None:
         check_count("replicates", replicates, at_least=1, remedy="leave it out for a single run")
     shape = () if replicates is None else (replicates,)
@@ -83,6 +83,7 @@ def run(
         labels=np.asarray(task.labels),
         settings={
             "algorithm": algorithm.settings,
+            **({} if algorithm.dynamics is algorithm else {"dynamics": algorithm.dynamics.settings}),
             "task": dict(task.settings),
             "rounds": rounds,
             "seed": seed,

@@ -8,19 +8,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from algorithms import self_organising_map as som
-from algorithms.aggregation import check_finite
-from algorithms.arrays import Array, like, rows, to_numpy
-from algorithms.cfl import STATIONARY, PartitionState, average_in_clusters, start_together
-from algorithms.fedavg import FedAvg
-from algorithms.fedprox import FedProx, check_proximal
-from algorithms.ifca import check_descent
-from algorithms.participation import check_participation, draw_participants
-from algorithms.per_fedavg import PerFedAvg
-from algorithms.protocol import Algorithm, Task
-from algorithms.randomness import Randomness
-from algorithms.second_clustering import cluster_winners
-from algorithms.validation import InvalidArgument, check_choice, check_count, check_number
+from clusterproof.algorithms.arrays import Array, like, rows, to_numpy
+from clusterproof.algorithms.cfl import STATIONARY, PartitionState, average_in_clusters, start_together
+from clusterproof.algorithms.fedavg import FedAvg
+from clusterproof.algorithms.fedprox import FedProx, check_proximal
+from clusterproof.algorithms.ifca import check_descent
+from clusterproof.algorithms.parts import self_organising_map as som
+from clusterproof.algorithms.parts.aggregation import check_finite
+from clusterproof.algorithms.parts.participation import check_participation, draw_participants
+from clusterproof.algorithms.parts.second_clustering import cluster_winners
+from clusterproof.algorithms.per_fedavg import PerFedAvg
+from clusterproof.algorithms.protocol import Algorithm, Task
+from clusterproof.algorithms.randomness import Randomness
+from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_count, check_number
 
 
 @dataclass(frozen=True)

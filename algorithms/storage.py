@@ -23,8 +23,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from algorithms.trace import Trace
-from algorithms.validation import InvalidArgument
+from clusterproof.algorithms.trace import Trace
+from clusterproof.algorithms.validation import InvalidArgument
 
 __all__ = ["load_trace", "save_trace"]
 
@@ -52,6 +52,8 @@ def save_trace(trace: Trace, folder: str | os.PathLike[str]) -> None:
         If the folder holds something, cannot be written, or polars is not installed.
     """
     require_polars(folder)
+    from polars.exceptions import PolarsError
+
     check_destination(folder)
     target = Path(folder).resolve()
     partial = target.with_name(f".clusterproof-{secrets.token_hex(4)}.partial")
@@ -63,7 +65,7 @@ def save_trace(trace: Trace, folder: str | os.PathLike[str]) -> None:
         except BaseException:  # Ctrl-C, too, must leave nothing behind; it is raised again
             shutil.rmtree(partial, ignore_errors=True)
             raise
-    except OSError as error:
+    except (OSError, PolarsError) as error:  # polars has a type of its own for a full disk
         raise _unwritable(folder, error) from error
 
 

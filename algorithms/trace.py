@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.metrics import adjusted_rand_index, cluster_count, purity
+from clusterproof.algorithms.metrics import adjusted_rand_index, cluster_count, purity
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,8 @@ class Trace:
     labels
         The true cluster of each client, (m,).
     settings
-        Algorithm, task, rounds, seed and replicates, as plain JSON values.
+        Algorithm, task, rounds, seed and replicates, as plain JSON values; ``dynamics`` where the algorithm
+        declares those of another.
     """
 
     models: np.ndarray

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import operator
 from collections.abc import Sequence
@@ -67,13 +68,22 @@ def check_number(
         raise InvalidArgument(argument, value, rule, remedy)
 
 
-def check_count(argument: str, value: Any, *, at_least: int, remedy: str) -> None:
-    """Require an integer that is at least ``at_least``.
+LARGEST_COUNT = 10**9
+"""Rounds, steps, clients and the like beyond this are a slip of the finger: nothing here gets that far."""
+
+LARGEST_SEED = 2**63 - 1
+"""Seeds are stored as 64-bit integers."""
+
+
+def check_count(
+    argument: str, value: Any, *, at_least: int, at_most: int = LARGEST_COUNT, remedy: str
+) -> None:
+    """Require an integer from ``at_least`` to ``at_most``.
 
     Raises
     ------
     InvalidArgument
-        If ``value`` is not an integer or is too small.
+        If ``value`` is not an integer, too small or too large.
     """
     try:
         count = operator.index(value)
@@ -82,6 +92,19 @@ def check_count(argument: str, value: Any, *, at_least: int, remedy: str) -> Non
     if isinstance(value, bool) or count < at_least:
         rule = f"must be an integer, at least {at_least}"
         raise InvalidArgument(argument, value, rule, remedy)
+    if count > at_most:
+        raise InvalidArgument(argument, value, f"must be an integer, at most {at_most}", "lower it")
+
+
+def check_seed(seed: Any) -> None:
+    """Require a seed: an integer from 0 to ``LARGEST_SEED``.
+
+    Raises
+    ------
+    InvalidArgument
+        If it is none.
+    """
+    check_count("seed", seed, at_least=0, at_most=LARGEST_SEED, remedy="give a non-negative integer")
 
 
 def check_choice(argument: str, value: Any, choices: Sequence[str], *, remedy: str) -> None:
@@ -95,3 +118,17 @@ def check_choice(argument: str, value: Any, choices: Sequence[str], *, remedy: s
     if value not in choices:
         rule = "must be one of " + ", ".join(repr(choice) for choice in choices)
         raise InvalidArgument(argument, value, rule, remedy)
+
+
+def check_name(argument: str, value: str, known: Sequence[str]) -> None:
+    """Require a known name.
+
+    Raises
+    ------
+    InvalidArgument
+        If it is none of them; the message proposes the nearest.
+    """
+    if value not in known:
+        nearest = difflib.get_close_matches(value, known, n=3, cutoff=0.3)
+        hint = f"the nearest are {', '.join(nearest)}" if nearest else f"such as {known[0]}"
+        raise InvalidArgument(argument, value, f"must be one of {', '.join(known)}", hint)

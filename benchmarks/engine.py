@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from algorithms import CFLMGD, Randomness, generator, run
 from benchmarks.timing import median_seconds, report_target
-from synthetic import RegressionMixture
+from clusterproof.algorithms import CFLMGD, Randomness, generator, run
+from clusterproof.synthetic import RegressionMixture
 
 ROUNDS, REPLICATES = 200, 1000
 LOOP_ROUNDS = 20

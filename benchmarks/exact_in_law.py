@@ -12,10 +12,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from algorithms import generator
-from algorithms.arrays import argmin_smallest_index, rows
 from benchmarks.timing import median_seconds, report_target
-from synthetic import RegressionMixture
+from clusterproof.algorithms import generator
+from clusterproof.algorithms.arrays import argmin_smallest_index, rows
+from clusterproof.synthetic import RegressionMixture
 
 CLUSTERS = 4
 CLIENTS = 100

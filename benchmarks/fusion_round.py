@@ -29,10 +29,10 @@ from typing import Any
 
 import numpy as np
 
-from algorithms import FPFC, Randomness, generator
-from algorithms.fpfc import FusionState
 from benchmarks.timing import report_target
-from synthetic.softmax import SoftmaxMixture
+from clusterproof.algorithms import FPFC, Randomness, generator
+from clusterproof.algorithms.fpfc import FusionState
+from clusterproof.synthetic.softmax import SoftmaxMixture
 
 STRENGTH, CONCAVITY, SMOOTHING, AUGMENTATION = 0.6, 3.7, 1e-3, 1.0
 STEP, LOCAL_STEPS, SHARE = 0.1, 10, 0.3

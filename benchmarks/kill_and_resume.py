@@ -25,12 +25,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from algorithms import InvalidArgument
-from neural.assembly import assemble
-from neural.checkpoint import find_checkpoint
-from neural.configuration import Configuration, configuration_from
-from neural.run_folder import CHECKPOINTS, METRICS
-from neural.training import train
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.neural.runs.assembly import assemble
+from clusterproof.neural.runs.configuration import Configuration, configuration_from
+from clusterproof.neural.runs.storage.checkpoint import find_checkpoint
+from clusterproof.neural.runs.storage.run_folder import CHECKPOINTS, METRICS
+from clusterproof.neural.runs.training import train
 
 ALGORITHMS: dict[str, dict[str, Any]] = {
     "cfl-mgd": {"averaging": "model", "local_steps": 2, "participation": 0.5},

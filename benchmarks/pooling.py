@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from algorithms import CFLMGD, Randomness, generator, sum_gradients
 from benchmarks.timing import median_seconds, report_target
-from synthetic import RegressionMixture
+from clusterproof.algorithms import CFLMGD, Randomness, generator, sum_gradients
+from clusterproof.synthetic import RegressionMixture
 
 SAMPLES = 1_000_000
 ALGORITHM = CFLMGD(step_size=1.0, momentum=0.5)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from algorithms import FedAvg, generator, run
-from algorithms.aggregation import local_descent
-from synthetic import RegressionMixture
+from clusterproof.algorithms import FedAvg, generator, run
+from clusterproof.algorithms.parts.aggregation import local_descent
+from clusterproof.synthetic import RegressionMixture
 
 
 def pretrained_model(

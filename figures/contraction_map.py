@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from figures import style
-from theory.heavy_ball import propagators, spectral_rate
+from clusterproof.figures import style
+from clusterproof.figures.illustration import Illustration
+from clusterproof.theory.instruments.heavy_ball import propagators, spectral_rate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -174,3 +175,8 @@ def _add_legend(figure: Figure) -> None:
         Line2D([], [], color=style.BLUE, linestyle=":", label=rf"the paper's $\beta = {PAPER_MOMENTUM:g}$"),
     ]
     figure.legend(handles=handles, loc="outside upper left", ncols=3, fontsize=8, frameon=False)
+
+
+FIGURE = Illustration(
+    "contraction-map", "Where the contraction claimed by Lemma 2 of CFL-MGD fails without noise", draw
+)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from algorithms import CFLMGD, Algorithm, FedAvg, FedBCD, FedProx, PerFedAvg, generator, run
-from figures import style
-from synthetic import RegressionMixture
-from theory import fixed_points
+from clusterproof.algorithms import CFLMGD, Algorithm, FedAvg, FedBCD, FedProx, PerFedAvg, generator, run
+from clusterproof.figures import style
+from clusterproof.figures.illustration import Illustration
+from clusterproof.synthetic import RegressionMixture
+from clusterproof.theory.instruments import fixed_points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -293,3 +294,6 @@ def _draw_method(
         ran, ends, color=colour, marker=marker, markersize=5.5, linestyle="none", label=method.name,
         gid=f"runs {method.name}", clip_on=False, zorder=4 if marker == "x" else 3,
     )  # fmt: skip
+
+
+FIGURE = Illustration("drift", "Where every algorithm rests, away from the optimum of the mean loss", draw)

@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from algorithms import generator, run
-from figures import style
-from synthetic import RegressionMixture
-from theory.bound import Parts
-from theory.cfl_mgd.asymptotic_rate import claimed_rate
-from theory.cfl_mgd.corollary_b1 import CorollaryB1
-from theory.cfl_mgd.printed_floor import printed_conclusion, printed_floor
-from theory.cfl_mgd.theorem_b import TheoremB
-from theory.experiments import Experiment, experiment
-from theory.settings import Setting
+from clusterproof.algorithms import generator, run
+from clusterproof.figures import style
+from clusterproof.figures.illustration import Illustration
+from clusterproof.synthetic import RegressionMixture
+from clusterproof.theory.bounds.bound import Parts
+from clusterproof.theory.bounds.corollary_b1 import CorollaryB1
+from clusterproof.theory.bounds.experiments import Experiment, experiment
+from clusterproof.theory.bounds.logarithmic.gaussian import gaussian_dynamics
+from clusterproof.theory.bounds.logarithmic.theorem_d import theorem_d
+from clusterproof.theory.bounds.logarithmic.tube import Tube
+from clusterproof.theory.bounds.setting import Setting
+from clusterproof.theory.bounds.theorem_b import TheoremB
+from clusterproof.theory.cfl_mgd.lemma_2.asymptotic_rate import claimed_rate
+from clusterproof.theory.cfl_mgd.theorem_1.printed_floor import printed_conclusion, printed_floor
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,8 +48,8 @@ class Curves:
         The setting.
     errors, noise_free_errors
         Of runs on fresh data and on the expected losses, (rounds + 1, replicates, P).
-    theorem_b, corollary_b1
-        The bounds on the runs with data.
+    theorem_b, corollary_b1, theorem_d
+        The bounds on the runs with data; Theorem D knows the distance of the start only, too.
     noise_free_bound
         Theorem B without noise and misclassification, (rounds + 1, P).
     floor
@@ -61,6 +65,7 @@ class Curves:
     noise_free_errors: np.ndarray
     theorem_b: Parts
     corollary_b1: Parts
+    theorem_d: Tube
     noise_free_bound: np.ndarray
     floor: float
     claimed: np.ndarray
@@ -93,6 +98,12 @@ def compute(seed: int, replicates: int = REPLICATES) -> Curves:
         noise_free_errors=errors(replace(trial.regression, data="population"), NOISE_FREE_ROUNDS),
         theorem_b=TheoremB().best_parts(setting),
         corollary_b1=CorollaryB1().best_parts(setting),
+        theorem_d=theorem_d(
+            gaussian_dynamics(trial.regression, trial.algorithm),
+            np.array(setting.start),
+            rounds=trial.rounds,
+            failure=setting.failure,
+        ),
         noise_free_bound=TheoremB().parts(exact).mean,
         floor=floor,
         claimed=factor ** np.arange(trial.rounds + 1) * start + floor,
@@ -123,14 +134,17 @@ def draw(seed: int) -> Figure:
     _draw_runs(left, curves.errors, curves.trial, every=10)
     _draw_runs(right, curves.noise_free_errors, curves.trial, every=50)
     rounds = curves.trial.rounds
-    for parts, name, (colour, dashes) in (
-        (curves.theorem_b, "Theorem B", style.BOUNDS[0]),
-        (curves.corollary_b1, "Corollary B1", style.BOUNDS[1]),
+    for everywhere, last, name, (colour, dashes) in (
+        (curves.theorem_b.all_rounds, curves.theorem_b.last_round, "Theorem B", style.BOUNDS[0]),
+        (curves.corollary_b1.all_rounds, curves.corollary_b1.last_round, "Corollary B1", style.BOUNDS[1]),
+        (curves.theorem_d.reach, curves.theorem_d.last_reach, "Theorem D", style.BOUNDS[3]),
     ):
-        everywhere = parts.all_rounds.max(axis=1)
-        left.plot(everywhere, color=colour, linestyle=dashes, label=f"{name}, all rounds", gid=name)
         left.plot(
-            [rounds], [parts.last_round.max()], color=colour, marker="*", markersize=9, linestyle="none",
+            everywhere.max(axis=1), color=colour, linestyle=dashes, label=f"{name}, all rounds", gid=name,
+            marker="d" if name == "Theorem D" else "", markersize=3.5, markevery=10,
+        )  # fmt: skip
+        left.plot(
+            [rounds], [last.max()], color=colour, marker="*", markersize=9, linestyle="none",
             label=f"{name}, last round", gid=f"{name}, last", clip_on=False, zorder=5,
         )  # fmt: skip
     colour, dashes = style.BOUNDS[2]
@@ -183,3 +197,8 @@ def _caption(curves: Curves, seed: int) -> str:
         rf"$\rho$ = {curves.floor:.0f}; in b without $\rho$. Nothing is clipped: in b the runs "
         f"level off at the precision of float64, of which the bounds know nothing. Seed {seed}."
     )
+
+
+FIGURE = Illustration(
+    "error-per-round", "Error of CFL-MGD round by round below the paper's bound and the repaired ones", draw
+)

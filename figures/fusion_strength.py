@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from algorithms import FPFC, run
-from figures import style
-from synthetic import QuadraticMixture
-from theory.fpfc.window import window
+from clusterproof.algorithms import FPFC, run
+from clusterproof.figures import style
+from clusterproof.figures.illustration import Illustration
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.fpfc.window import window
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -163,3 +164,10 @@ def _finish(panels: list[Axes]) -> None:
     style.label_axes(groups, "a  Clusters", strength, "number of clusters")
     style.label_axes(index, "b  Agreement with the truth", strength, "adjusted Rand index")
     style.label_axes(distance, "c  Distance to the oracle", strength, "largest distance of a model")
+
+
+FIGURE = Illustration(
+    "fusion-strength",
+    "What FPFC recovers over the strength of its penalty, and the window of strengths",
+    draw,
+)

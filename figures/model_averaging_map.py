@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from figures import style
-from theory.model_averaging import round_map
+from clusterproof.figures import style
+from clusterproof.figures.illustration import Illustration
+from clusterproof.theory.instruments.model_averaging import round_map
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -108,3 +109,8 @@ def _paint(panel: Axes, edges: np.ndarray, momenta: np.ndarray, rates: np.ndarra
         lines = panel.contour(momenta, LOCAL_STEPS, rates, levels=[1.0], colors=style.BLACK, linewidths=1.2)
         lines.set_gid("divergence")
     return mesh
+
+
+FIGURE = Illustration(
+    "model-averaging-map", "Where model averaging diverges although every client alone converges", draw
+)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from algorithms import IFCA, Algorithm, GradientLoss, generator, purity, run
-from figures import style
-from synthetic import RegressionMixture
+from clusterproof.algorithms import IFCA, Algorithm, GradientLoss, generator, purity, run
+from clusterproof.figures import style
+from clusterproof.figures.illustration import Illustration
+from clusterproof.synthetic import RegressionMixture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -136,3 +137,8 @@ def _draw_runs(panel: Axes, one: Purities, kind: str) -> None:
             times, middle, color=colour, marker=marker, markersize=4, linewidth=1.4,
             markevery=(number, 4), label=name, gid=name,
         )  # fmt: skip
+
+
+FIGURE = Illustration(
+    "purity-per-iteration", "Purity of GL-CFL with both signs and of IFCA, iteration by iteration", draw
+)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from algorithms import FedAvg, GradientLoss, Randomness, generator, run
-from algorithms.bipartition import cosine_similarities
-from figures import client_updates, style
-from synthetic import RegressionMixture
+from clusterproof.algorithms import FedAvg, GradientLoss, Randomness, generator, run
+from clusterproof.algorithms.parts.bipartition import cosine_similarities
+from clusterproof.figures import client_updates, style
+from clusterproof.figures.illustration import Illustration
+from clusterproof.synthetic import RegressionMixture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -168,3 +169,8 @@ def _add_bar(figure: Figure, mesh: Any, panel: Axes, name: str) -> None:
     bar = figure.colorbar(mesh, ax=panel, orientation="horizontal", shrink=0.9)
     bar.set_label(name, fontsize=8)
     bar.ax.tick_params(labelsize=7)
+
+
+FIGURE = Illustration(
+    "similarity-matrices", "What CFL and GL-CFL compare: cosines of updates and scores of models", draw
+)

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from algorithms import CFLMGD, IFCA, Algorithm, generator, run
-from figures import style
-from synthetic import RegressionMixture
-from synthetic.misclassification import pairwise_error
+from clusterproof.algorithms import CFLMGD, IFCA, Algorithm, generator, run
+from clusterproof.figures import style
+from clusterproof.figures.illustration import Illustration
+from clusterproof.synthetic import RegressionMixture
+from clusterproof.synthetic.misclassification import pairwise_error
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -141,3 +142,8 @@ def draw(seed: int) -> Figure:
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper left", ncols=2, fontsize=8, frameon=False)
     return style.settled(figure)
+
+
+FIGURE = Illustration(
+    "success-map", "How often IFCA and CFL-MGD recover the clusters over separation and noise", draw
+)

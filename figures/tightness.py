@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from figures import style
-from theory.bound import Bound
-from theory.bound_check import run_errors, starting_models
-from theory.cfl_mgd.corollary_b1 import CorollaryB1
-from theory.cfl_mgd.theorem_b import TheoremB
-from theory.experiments import Experiment, experiment
+from clusterproof.figures import style
+from clusterproof.figures.illustration import Illustration
+from clusterproof.theory.bounds.bound import Bound
+from clusterproof.theory.bounds.corollary_b1 import CorollaryB1
+from clusterproof.theory.bounds.experiments import Experiment, experiment, run_errors, starting_models
+from clusterproof.theory.bounds.logarithmic.gaussian import gaussian_dynamics
+from clusterproof.theory.bounds.logarithmic.theorem_d import theorem_d
+from clusterproof.theory.bounds.theorem_b import TheoremB
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,7 +33,7 @@ SETTINGS: tuple[tuple[str, float | None], ...] = (
     ("S3", None),
     ("S3+", None),
 )
-"""Names of ``theory.settings`` and the momentum; None for the tuned one."""
+"""Names of ``clusterproof.theory.bounds.setting`` and the momentum; None for the tuned one."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,12 @@ def compute(trial: Experiment, tuned: bool, seed: int, replicates: int) -> list[
             results.append(Tightness(name, parts.last_round / observed, failures))
         else:
             results.append(Tightness(name, None, 0))
-    return results
+    norms = np.array(trial.setting.start)
+    dynamics = gaussian_dynamics(trial.regression, trial.algorithm)
+    tube = theorem_d(dynamics, norms, rounds=trial.rounds, failure=trial.setting.failure)
+    ratios = tube.last_reach / observed if tube.applicable else None
+    failures = int((last > tube.last_reach).any(axis=-1).sum())
+    return [*results, Tightness("Theorem D", ratios, failures)]
 
 
 def draw(seed: int) -> Figure:
@@ -89,7 +96,11 @@ def draw(seed: int) -> Figure:
     tuned = [momentum is None for _, momentum in SETTINGS]
     rows = [compute(*each, seed, REPLICATES) for each in zip(trials, tuned, strict=True)]
     figure, (panel,) = style.new_figure(_caption(trials, rows, seed), height=4.6)
-    looks = {"Theorem B": (style.BLUE, "o", -0.14), "Corollary B1": (style.VERMILLION, "s", 0.14)}
+    looks = {
+        "Theorem B": (style.BLUE, "o", -0.2),
+        "Corollary B1": (style.VERMILLION, "s", 0.0),
+        "Theorem D": (style.GREEN, "D", 0.2),
+    }
     for height, row in enumerate(rows):
         for result in row:
             colour, marker, shift = looks[result.bound]
@@ -146,7 +157,10 @@ def _caption(trials: Sequence[Experiment], rows: Sequence[Sequence[Tightness]], 
     delta = ", ".join(f"{value:g}" for value in trials[0].setting.failure)
     return (
         f"Option I on Gaussian regression, $L = \\eta = 1$, $\\Delta = {trials[0].task.separation:g}$, "
-        f"start at half the basin radius, $\\delta$ = ({delta}), {REPLICATES} runs a row; "
+        f"start at half the basin radius (the bounds know no more), $\\delta$ = ({delta}), {REPLICATES} runs a row; "
         f"{failures} of {compared} comparisons of a run with a bound break it. "
         f"{' '.join(described.values())} Seed {seed}."
     )
+
+
+FIGURE = Illustration("tightness", "How far the repaired bounds are above what runs show", draw)

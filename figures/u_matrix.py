@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from algorithms import SoFL, generator, purity
-from algorithms import self_organising_map as som
-from figures import client_updates, style
-from synthetic import RegressionMixture
+from clusterproof.algorithms import SoFL, generator, purity
+from clusterproof.algorithms.parts import self_organising_map as som
+from clusterproof.figures import client_updates, style
+from clusterproof.figures.illustration import Illustration
+from clusterproof.synthetic import RegressionMixture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -125,3 +126,6 @@ def _paint(panel: Axes, one: Landscape, truth: np.ndarray, highest: float) -> An
     panel.set_yticks(range(GRID))
     panel.invert_yaxis()
     return mesh
+
+
+FIGURE = Illustration("u-matrix", "U-matrix of SoFL's self-organising map on the updates of clients", draw)

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from algorithms import SoFL, generator
-from algorithms import self_organising_map as som
-from algorithms.second_clustering import cluster_winners, elbow, within_sums
-from figures import client_updates, style
-from synthetic import RegressionMixture
+from clusterproof.algorithms import SoFL, generator
+from clusterproof.algorithms.parts import self_organising_map as som
+from clusterproof.algorithms.parts.second_clustering import cluster_winners, elbow, within_sums
+from clusterproof.figures import client_updates, style
+from clusterproof.figures.illustration import Illustration
+from clusterproof.synthetic import RegressionMixture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -140,3 +141,6 @@ def _draw_curves(panel: Axes, one: Curves) -> None:
             [choice], [relative[choice - 1]], color=style.BLACK, marker=marker, markersize=size,
             fillstyle="none", markeredgewidth=1.2, linestyle="none", label=label, gid=name, zorder=5,
         )  # fmt: skip
+
+
+FIGURE = Illustration("winners-elbow", "SoFL's elbow of the clients and of the map's winners", draw)

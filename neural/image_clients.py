@@ -11,12 +11,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from algorithms.arrays import to_numpy
-from algorithms.validation import InvalidArgument, check_choice, check_count
-from neural.engines import Batch, Chunk, ClientData, Engine, Passes, Workspace, choose_engine, draw_batch
-from neural.engines.passes import CLIENTS_AT_A_TIME
-from neural.networks import MLP, Network
-from neural.partition import Holdings, Partition
+from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_count
+from clusterproof.neural.engines import (
+    Batch,
+    Chunk,
+    ClientData,
+    Engine,
+    Passes,
+    Workspace,
+    choose_engine,
+    draw_batch,
+)
+from clusterproof.neural.engines.data import Ids
+from clusterproof.neural.engines.passes import CLIENTS_AT_A_TIME
+from clusterproof.neural.networks import MLP, Network
+from clusterproof.neural.partitions.partition import Holdings, Partition
 
 Batches: TypeAlias = Callable[[Chunk], Batch]
 """Gives the batches that were drawn for a chunk of clients."""
@@ -29,7 +38,7 @@ class ImageClients:
     Parameters
     ----------
     partition, network, batch_size, local_unit, device, dtype, engine, chunk, precision
-        See ``neural.task.ImageTask``.
+        See ``clusterproof.neural.task.ImageTask``.
 
     Raises
     ------
@@ -132,31 +141,34 @@ class ImageClients:
             "precision": self.precision,
         }
 
-    def _draw(self, clients: np.ndarray, generator: np.random.Generator) -> Batches:
+    def _draw(self, clients: Ids, generator: np.random.Generator) -> Batches:
         """Draw a batch of each of clients (k,), and give what looks up that of a chunk."""
         if self._full_batch:
-            return lambda chunk: self._train.whole(clients[chunk.positions], chunk.width)
-        samples, counts = draw_batch(self._train.sizes[clients], self._batch_size, generator)
-        return lambda chunk: self._train.chosen(
-            clients[chunk.positions], samples[chunk.positions], counts[chunk.positions]
+            return lambda chunk: self._train.whole(clients[chunk.rows], chunk.width)
+        samples, counts = draw_batch(
+            self._train.sizes_of(clients), self._batch_size, generator, self._draws_on(clients)
         )
+        return lambda chunk: self._train.chosen(clients[chunk.rows], samples[chunk.rows], counts[chunk.rows])
 
-    def _batch_widths(self, clients: np.ndarray) -> np.ndarray:
+    def _draws_on(self, clients: Ids) -> torch.device | None:
+        """Where the samples of steps are put in order: where the clients' numbers are."""
+        return self._device if isinstance(clients, Tensor) else None
+
+    def _batch_widths(self, clients: Ids) -> np.ndarray:
         """What the samples that a gradient of clients (k,) uses are padded to, (k,)."""
         if self._full_batch:
-            return np.asarray(self._train.widths[clients])
+            return self._train.widths_of(clients)
         return np.full(len(clients), self._batch_size, dtype=np.int64)
 
-    def _flatten(self, points: Tensor, clients: Tensor) -> tuple[Tensor, np.ndarray]:
+    def _flatten(self, points: Tensor, clients: Tensor, data: ClientData) -> tuple[Tensor, Ids]:
         """Points (..., k, d) and clients (..., k) without replicate axes: (r, d) and (r,)."""
-        who = np.broadcast_to(to_numpy(clients), points.shape[:-1])
+        who = data.ids(clients, tuple(points.shape[:-1]))
         return points.reshape(-1, points.shape[-1]), who.reshape(-1)
 
-    def _spread(self, models: Tensor, clients: Tensor) -> tuple[tuple[int, ...], np.ndarray, int]:
+    def _spread(self, models: Tensor, clients: Tensor, data: ClientData) -> tuple[tuple[int, ...], Ids, int]:
         """Replicate axes of models (..., P, d) and clients (..., k), clients with all of them, and P."""
-        who = to_numpy(clients)
-        lead = np.broadcast_shapes(tuple(models.shape[:-2]), who.shape[:-1])
-        return lead, np.broadcast_to(who, (*lead, who.shape[-1])), models.shape[-2]
+        lead = np.broadcast_shapes(tuple(models.shape[:-2]), tuple(clients.shape[:-1]))
+        return lead, data.ids(clients, (*lead, clients.shape[-1])), models.shape[-2]
 
     @cached_property
     def _device(self) -> torch.device:

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from algorithms.arrays import to_numpy
-from algorithms.validation import InvalidArgument
-from neural.engines import Batch, Chunk, ClientData, LocalWork, Schedule
-from neural.engines.dense import cross_entropies, hit_rates
-from neural.image_clients import Batches, ImageClients
+from clusterproof.algorithms.arrays import rows, to_numpy
+from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.neural.engines import (
+    Batch,
+    Chunk,
+    ClientData,
+    ClusterStart,
+    ClusterSums,
+    ClusterTotals,
+    LocalWork,
+    Schedule,
+)
+from clusterproof.neural.engines.data import Ids
+from clusterproof.neural.engines.dense import cross_entropies, hit_rates
+from clusterproof.neural.image_clients import Batches, ImageClients
 
 
 @dataclass(frozen=True)
@@ -34,7 +46,8 @@ class ImageTask(ImageClients):
     """Clients who minimise a network's mean cross-entropy on images of their own.
 
     Models and points are tensors (..., P, d) and (..., k, d), clients integer tensors (..., k), as in
-    ``algorithms.Task``, ``CurvedTask``, ``OneBatchTask``, ``ScoredTask`` and ``LocalTrainingTask``.
+    ``algorithms.Task``, ``CurvedTask``, ``OneBatchTask``, ``ScoredTask``, ``LocalTrainingTask`` and
+    ``ClusterTrainingTask``.
 
     Parameters
     ----------
@@ -51,7 +64,7 @@ class ImageTask(ImageClients):
     device, dtype
         Where to compute and in which precision, ``"float32"`` or ``"float64"``.
     engine
-        ``"gram"``, ``"batched"``, ``"serial"`` or ``"auto"``, see ``neural.engines.choose_engine``.
+        ``"gram"``, ``"batched"``, ``"serial"`` or ``"auto"``, see ``clusterproof.neural.engines.choose_engine``.
     chunk
         Clients at a time; from the free memory where None.
     precision
@@ -64,10 +77,15 @@ class ImageTask(ImageClients):
 
     Notes
     -----
-    On a CPU every client is computed by one thread, with the engines that ``"auto"`` chooses there: its
-    results have the same bits whatever ``chunk`` and the number of threads are. On a GPU, in batched
-    convolutions, and in ``gradient_sums``, which takes clients together, the libraries may add in another
-    order for another number of clients.
+    On a CPU every client is computed by one thread, with the engines that ``"auto"`` chooses there, and sums
+    over clients are formed in one order: results have the same bits whatever the number of threads is, and
+    those of single clients whatever ``chunk`` is. In sums, on a GPU and in batched convolutions the libraries
+    may add in another order for another number of clients at a time.
+
+    On a GPU, clients with equally many samples are never looked up on the host: a round makes it wait for
+    nothing, and copies one table of random numbers a draw. Where sizes differ, the host reads the numbers of
+    the participants, to put those of like size together. This was counted on a pretended device; no GPU has
+    run it.
     """
 
     def reference_optima(self, target: str) -> None:
@@ -84,7 +102,7 @@ class ImageTask(ImageClients):
 
     def scores(self, models: Tensor) -> Scores:
         """Score models (..., P, d) on every test holder."""
-        holders = torch.arange(len(self._test.sizes))
+        holders = torch.arange(len(self._test.sizes), device=self._device)
         return Scores(*self._evaluate(models, holders, self._test))
 
     def accuracies(self, points: Tensor, clients: Tensor) -> Tensor:
@@ -102,20 +120,20 @@ class ImageTask(ImageClients):
                 "has test data of other clients than it trains",
                 "use `scores`, or a paired partition",
             )
-        flat, who = self._flatten(points, clients)
+        flat, who = self._flatten(points, clients, self._test)
         found = flat.new_empty(len(who))
 
         def work(chunk: Chunk) -> None:
-            batch = self._test.whole(who[chunk.positions], chunk.width)
+            batch = self._test.whole(who[chunk.rows], chunk.width)
             scores = self.chosen_engine.scores_of_each(flat[chunk.rows], batch.images)
             found[chunk.rows] = hit_rates(scores, batch.targets, batch.weights)[:, 0]
 
-        self._passes.each(self._test.widths[who], work)
+        self._passes.each(self._test.widths_of(who), work)
         return found.view(points.shape[:-1])
 
     def gradients(self, points: Tensor, clients: Tensor, generator: np.random.Generator) -> Tensor:
         """Gradients at the clients' own points (..., k, d), on a batch of each: (..., k, d)."""
-        flat, who = self._flatten(points, clients)
+        flat, who = self._flatten(points, clients, self._train)
         answer = self._memory.empty_like(flat)
         batches = self._draw(who, generator)
 
@@ -131,7 +149,7 @@ class ImageTask(ImageClients):
         self, models: Tensor, clients: Tensor, generator: np.random.Generator
     ) -> tuple[Tensor, Tensor]:
         """Losses (..., k, P) and gradients (..., k, P, d) of models (..., P, d) on one batch a client."""
-        lead, who, count = self._spread(models, clients)
+        lead, who, count = self._spread(models, clients, self._train)
         all_models = models.expand(*lead, *models.shape[-2:])
         losses = models.new_empty(*lead, who.shape[-1], count)
         slopes = models.new_empty(*lead, who.shape[-1], count, self.dimension)
@@ -156,7 +174,9 @@ class ImageTask(ImageClients):
 
         The members' samples are taken together, so that no client's gradient is stored.
         """
-        lead, who, count = self._spread(models, clients)
+        lead, who, count = self._spread(models, clients, self._train)
+        if isinstance(who, Tensor):
+            return self._sums_of_each(models, who, assignments, generator)
         chosen = np.broadcast_to(to_numpy(assignments), who.shape)
         all_models = models.expand(*lead, *models.shape[-2:])
         sums = models.new_zeros(*lead, count, self.dimension)
@@ -166,6 +186,15 @@ class ImageTask(ImageClients):
                 members = np.flatnonzero(chosen[at] == index)
                 self._add_gradients(all_models[(*at, index)], who[at], members, batches, sums[(*at, index)])
         return sums
+
+    def _sums_of_each(
+        self, models: Tensor, clients: Tensor, assignments: Tensor, generator: np.random.Generator
+    ) -> Tensor:
+        """The same from each participant's own gradient, which asks the host for nothing."""
+        points = rows(models, assignments.expand(clients.shape))
+        slopes = self.gradients(points, clients, generator)
+        numbers = torch.arange(models.shape[-2], device=models.device)[:, None]
+        return (assignments[..., None, :] == numbers).to(slopes.dtype) @ slopes
 
     def _add_gradients(
         self, model: Tensor, clients: np.ndarray, members: np.ndarray, batches: Batches, total: Tensor
@@ -187,7 +216,7 @@ class ImageTask(ImageClients):
         self, points: Tensor, directions: Tensor, clients: Tensor, generator: np.random.Generator
     ) -> Tensor:
         """Hessians of the clients' losses at points times directions, on a batch of each, all (..., k, d)."""
-        flat, who = self._flatten(points, clients)
+        flat, who = self._flatten(points, clients, self._train)
         ahead = directions.expand(points.shape).reshape(flat.shape)
         answer = torch.empty_like(flat)
         batches = self._draw(who, generator)
@@ -213,7 +242,7 @@ class ImageTask(ImageClients):
         local_steps: int,
     ) -> tuple[Tensor, Tensor | None]:
         """Train every participant on its own, see ``algorithms.LocalTrainingTask``."""
-        flat, who = self._flatten(points, clients)
+        flat, who = self._flatten(points, clients, self._train)
         own_buffers = None if buffers is None else buffers.expand(points.shape).reshape(flat.shape)
         if anchors is points or not proximal:
             own_anchors = flat if proximal else None
@@ -221,10 +250,7 @@ class ImageTask(ImageClients):
             own_anchors = None if anchors is None else anchors.expand(points.shape).reshape(flat.shape)
         trained = self._memory.empty_like(flat)
         carried = None if buffers is None and not momentum else self._memory.empty_like(flat)
-        sizes = self._train.sizes[who]
-        schedule = None
-        if not self._full_batch:
-            schedule = Schedule.draw(sizes, self._batch_size, local_steps, self.local_unit, generator)
+        schedule = self._schedule(who, local_steps, generator)
 
         def work(chunk: Chunk) -> None:
             start = flat[chunk.rows]
@@ -239,7 +265,7 @@ class ImageTask(ImageClients):
                     momentum=momentum,
                     proximal=proximal,
                     data=self._train,
-                    clients=who[chunk.positions],
+                    clients=who[chunk.rows],
                     width=chunk.width,
                     local_steps=local_steps,
                     schedule=schedule,
@@ -253,24 +279,106 @@ class ImageTask(ImageClients):
                     place.store()
 
         whole = self.chosen_engine.name == "gram"
-        widths = self._train.widths[who] if whole else self._batch_widths(who)
+        widths = self._train.widths_of(who) if whole else self._batch_widths(who)
         self._passes.each(widths, work, steps=None if schedule is None else schedule.steps)
         return trained.view(points.shape), None if carried is None else carried.view(points.shape)
 
+    def cluster_training(
+        self,
+        models: Tensor,
+        buffers: Tensor | None,
+        clients: Tensor,
+        assignments: Tensor | Callable[[Tensor], Tensor],
+        losses_generator: np.random.Generator,
+        generator: np.random.Generator,
+        *,
+        weights: Tensor | None,
+        step_size: float,
+        momentum: float,
+        proximal: float,
+        local_steps: int,
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Train and add up over clusters, see ``algorithms.ClusterTrainingTask``; losses are of all data."""
+        lead, who, _ = self._spread(models, clients, self._train)
+        starts = models.expand(*lead, *models.shape[-2:])
+        speeds = None if buffers is None else buffers.expand(starts.shape)
+        given = None if callable(assignments) else assignments.expand(who.shape)
+        factors = None if weights is None else weights.expand(who.shape)
+        chosen = torch.empty(who.shape, dtype=torch.int64, device=models.device)
+        sums = torch.zeros_like(starts, memory_format=torch.contiguous_format)
+        own = torch.zeros_like(sums) if buffers is not None or momentum else None
+        work = LocalWork(
+            step_size=step_size,
+            momentum=momentum,
+            proximal=proximal,
+            data=self._train,
+            clients=who.reshape(-1),
+            width=0,
+            local_steps=local_steps,
+            schedule=self._schedule(who.reshape(-1), local_steps, generator),
+            rows=np.arange(math.prod(who.shape)),
+        )
+        for index, at in enumerate(np.ndindex(*lead)):
+            start = ClusterStart(
+                starts[at],
+                None if speeds is None else speeds[at],
+                assignments if given is None else given[at],
+                None if factors is None else factors[at],
+                own is not None,
+            )
+            totals = ClusterTotals(start, sums[at], None if own is None else own[at])
+            here = slice(index * who.shape[-1], (index + 1) * who.shape[-1])
+            self._train_clusters(totals, work.of(here), chosen[at])
+        return chosen, sums, own
+
+    def _train_clusters(self, totals: ClusterTotals, work: LocalWork, chosen: Tensor) -> None:
+        """Add what participants give to the totals, and write their clusters into ``chosen`` (k,)."""
+
+        def train(chunk: Chunk) -> ClusterSums:
+            own = replace(work.of(chunk.rows), width=chunk.width)
+            return self.chosen_engine.train_clusters(totals.start.of(chunk.rows), own)
+
+        def add(chunk: Chunk, found: ClusterSums) -> None:
+            chosen[chunk.rows] = found.assignments
+            totals.add(found)
+
+        self._passes.in_order(
+            self._train.widths_of(work.clients),
+            train,
+            add,
+            size=self.chosen_engine.together,
+            steps=None if work.schedule is None else work.schedule.steps[work.rows],
+            models=len(totals.start.models),
+        )
+        totals.complete(self.chosen_engine.incomplete)
+
+    def _schedule(self, who: Ids, local_steps: int, generator: np.random.Generator) -> Schedule | None:
+        """Draw the mini-batches of clients (k,); None where a step takes all data."""
+        if self._full_batch:
+            return None
+        return Schedule.draw(
+            self._train.sizes_of(who),
+            self._batch_size,
+            local_steps,
+            self.local_unit,
+            generator,
+            self._draws_on(who),
+        )
+
     def _evaluate(self, models: Tensor, clients: Tensor, data: ClientData) -> tuple[Tensor, Tensor]:
         """Losses and accuracies of models (..., P, d) on all data of clients (..., k): both (..., k, P)."""
-        lead, who, count = self._spread(models, clients)
+        lead, who, count = self._spread(models, clients, data)
         all_models = models.expand(*lead, *models.shape[-2:])
         losses, accuracies = (models.new_empty(*lead, who.shape[-1], count) for _ in range(2))
         for at in np.ndindex(*lead):
 
             def work(chunk: Chunk, at: tuple[int, ...] = at) -> None:
-                batch = data.whole(who[at][chunk.positions], chunk.width)
+                batch = data.whole(who[at][chunk.rows], chunk.width)
                 scores = self.chosen_engine.scores_of_all(all_models[at], batch.images)
                 losses[at][chunk.rows] = cross_entropies(scores, batch.targets, batch.weights)
                 accuracies[at][chunk.rows] = hit_rates(scores, batch.targets, batch.weights)
 
-            self._passes.each(data.widths[who[at]], work, models=count)
+            self._passes.each(data.widths_of(who[at]), work, models=count)
         return losses, accuracies
 
 

@@ -3,21 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
-from algorithms import InvalidArgument
-from synthetic.log_cosh import LogCoshMixture
-from synthetic.logistic import LogisticMixture
-from synthetic.mixture import Mixture
-from synthetic.on_arrays import OnArrays
-from synthetic.quadratic import QuadraticMixture
-from synthetic.regression import RegressionMixture
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.discovery import classes_below
+from clusterproof.synthetic.log_cosh import LogCoshMixture
+from clusterproof.synthetic.logistic import LogisticMixture
+from clusterproof.synthetic.mixture import Mixture
+from clusterproof.synthetic.on_arrays import OnArrays
+from clusterproof.synthetic.quadratic import QuadraticMixture
+from clusterproof.synthetic.regression import RegressionMixture
 
-TASKS: dict[str, Any] = {
-    "regression": RegressionMixture,
-    "quadratic": QuadraticMixture,
-    "logistic": LogisticMixture,
-    "log-cosh": LogCoshMixture,
-}
-"""Command-line names of the tasks."""
+TASKS: dict[str, type[Mixture]] = {task.name: task for task in classes_below(__name__, Mixture)}
+"""Command-line names of the tasks: every mixture that a module of this folder defines."""
 
 
 def from_settings(settings: Mapping[str, Any]) -> Mixture:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from algorithms import InvalidArgument
+from clusterproof.algorithms import InvalidArgument
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthetic.covariance import Covariances
+from clusterproof.synthetic.covariance import Covariances
 
 
 def residual_covariance(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from algorithms import InvalidArgument, generator
-from algorithms.validation import check_choice, check_count, check_number
-from synthetic.mixture import Mixture, check_labels, make_labels, place_optima
+from clusterproof.algorithms import InvalidArgument, generator
+from clusterproof.algorithms.validation import check_choice, check_count, check_number, check_seed
+from clusterproof.synthetic.mixture import Mixture, check_labels, make_labels, place_optima
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -43,6 +43,8 @@ class LogCoshMixture(Mixture):
         If an argument has a wrong shape, is not finite or is out of range.
     """
 
+    name: ClassVar[str] = "log-cosh"
+
     optima: np.ndarray
     valley_curvature: float
     width: float
@@ -61,7 +63,13 @@ class LogCoshMixture(Mixture):
         check_number("valley_curvature", self.valley_curvature, above=0, at_most=1, remedy="it is mu, L is 1")
         check_number("width", self.width, above=0, remedy="give the length over which the curvature changes")
         check_number("noise", self.noise, at_least=0, remedy="give the gradient's standard deviation")
-        check_count("samples", self.samples, at_least=1, remedy="give the rows a client uses in a round")
+        check_count(
+            "samples",
+            self.samples,
+            at_least=1,
+            at_most=2**53,
+            remedy="give the rows a client uses in a round",
+        )
         check_choice("data", self.data, ("fresh", "population"), remedy="'fresh' resamples")
         object.__setattr__(self, "optima", optima)
         object.__setattr__(self, "labels", check_labels(self.labels, len(optima)))
@@ -107,7 +115,7 @@ class LogCoshMixture(Mixture):
         check_number("condition_number", condition_number, at_least=1, remedy="it is L / mu")
         check_count("dimension", dimension, at_least=1, remedy="give the number of parameters")
         check_number("separation", separation, above=0, remedy="give the distance between clusters")
-        check_count("seed", seed, at_least=0, remedy="give a non-negative integer")
+        check_seed(seed)
         labels = make_labels(clients, clusters, proportions)
         return cls(
             optima=place_optima(clusters, dimension, separation, generator(seed, "log-cosh", "optima")),
@@ -123,7 +131,7 @@ class LogCoshMixture(Mixture):
     def settings(self) -> dict[str, Any]:
         """Constructor arguments as plain JSON values."""
         return {
-            "task": "log-cosh",
+            "task": self.name,
             "optima": self.optima.tolist(),
             "valley_curvature": float(self.valley_curvature),
             "width": float(self.width),

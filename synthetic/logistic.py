@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from algorithms import InvalidArgument, generator, sum_gradients
-from algorithms.validation import check_choice, check_count, check_number
-from synthetic.mixture import Mixture, check_labels, make_labels, read_array
+from clusterproof.algorithms import InvalidArgument, generator
+from clusterproof.algorithms.validation import check_choice, check_count, check_number, check_seed
+from clusterproof.synthetic.mixture import Mixture, check_labels, make_labels, read_array
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -41,6 +42,8 @@ class LogisticMixture(Mixture):
         If an argument has a wrong shape, is not finite or is out of range.
     """
 
+    name: ClassVar[str] = "logistic"
+
     features: np.ndarray
     targets: np.ndarray
     ridge: float
@@ -61,7 +64,13 @@ class LogisticMixture(Mixture):
                 "recode the classes",
             )
         check_number("ridge", self.ridge, above=0, remedy="strong convexity needs a positive penalty")
-        check_count("samples", self.samples, at_least=1, remedy="give the rows a client uses in a round")
+        check_count(
+            "samples",
+            self.samples,
+            at_least=1,
+            at_most=2**53,
+            remedy="give the rows a client uses in a round",
+        )
         check_choice("data", self.data, ("fresh", "population"), remedy="'fresh' resamples")
         object.__setattr__(self, "features", features)
         object.__setattr__(self, "targets", targets)
@@ -110,7 +119,7 @@ class LogisticMixture(Mixture):
         check_count("support", support, at_least=1, remedy="give the rows of each cluster's law")
         check_number("condition_number", condition_number, above=1, remedy="it is L / mu")
         check_number("signal", signal, above=0, remedy="give the norm of the generating parameter")
-        check_count("seed", seed, at_least=0, remedy="give a non-negative integer")
+        check_seed(seed)
         labels = make_labels(clients, clusters, proportions)
         stream = generator(seed, "logistic")
         directions = stream.standard_normal((clusters, dimension))
@@ -128,11 +137,16 @@ class LogisticMixture(Mixture):
             data=data,
         )
 
+    @classmethod
+    def numbers_held(cls, sizes: Mapping[str, int]) -> int:
+        """The points of each cluster's support."""
+        return sizes["clusters"] * sizes["support"] * sizes["dimension"]
+
     @property
     def settings(self) -> dict[str, Any]:
         """Constructor arguments as plain JSON values."""
         return {
-            "task": "logistic",
+            "task": self.name,
             "features": self.features.tolist(),
             "targets": self.targets.tolist(),
             "ridge": float(self.ridge),
@@ -216,16 +230,6 @@ class LogisticMixture(Mixture):
             gradients = self._weighted_gradient(points, cluster, weights)
             result = np.where((labels == cluster)[..., None], gradients, result)
         return result
-
-    def gradient_sums(
-        self,
-        models: np.ndarray,
-        clients: np.ndarray,
-        assignments: np.ndarray,
-        generator: np.random.Generator,
-    ) -> np.ndarray:
-        """Sum of the gradients of each cluster's participants at its model: (..., P, d)."""
-        return np.asarray(sum_gradients(self, models, clients, assignments, generator))
 
     def hessian_products(
         self, points: np.ndarray, directions: np.ndarray, clients: np.ndarray, generator: np.random.Generator

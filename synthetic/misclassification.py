@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from algorithms import InvalidArgument
+from clusterproof.algorithms import InvalidArgument
 
 
 def pairwise_error(own: Any, other: Any, cross: Any, samples: int) -> np.ndarray:

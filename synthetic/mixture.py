@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from algorithms import InvalidArgument
-from algorithms.validation import check_count
+from clusterproof.algorithms import InvalidArgument, sum_gradients
+from clusterproof.algorithms.validation import check_count
 
 
 class Mixture(ABC):
     """A task whose cluster objectives are smooth and strongly convex with known minimisers."""
+
+    name: ClassVar[str]
+    """Name on the command line, and ``task`` in the settings."""
 
     labels: np.ndarray
     """The true cluster of each client, integers (m,)."""
@@ -45,10 +49,46 @@ class Mixture(ABC):
     def expected_gradient(self, model: np.ndarray, cluster: int) -> np.ndarray:
         """Gradient of phi_p at models (..., d), (..., d)."""
 
+    @abstractmethod
+    def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        """Losses of models (..., P, d) on the samples of clients (..., k): (..., k, P)."""
+
+    @abstractmethod
+    def gradients(
+        self, points: np.ndarray, clients: np.ndarray, generator: np.random.Generator
+    ) -> np.ndarray:
+        """Gradients at the clients' own points (..., k, d): (..., k, d)."""
+
+    def gradient_sums(
+        self,
+        models: np.ndarray,
+        clients: np.ndarray,
+        assignments: np.ndarray,
+        generator: np.random.Generator,
+    ) -> np.ndarray:
+        """Sum of the gradients of each cluster's participants at its model: (..., P, d)."""
+        return np.asarray(sum_gradients(self, models, clients, assignments, generator))
+
     @property
     @abstractmethod
     def settings(self) -> dict[str, Any]:
         """Everything needed to make the task again, as plain JSON values."""
+
+    @classmethod
+    @abstractmethod
+    def random(cls, *, clusters: int, clients: int, dimension: int, seed: int = 0) -> Mixture:
+        """Draw a task of these sizes; what else a task can be told are keywords with defaults."""
+
+    @classmethod
+    def numbers_held(cls, sizes: Mapping[str, int]) -> int:
+        """About how many numbers a task holds.
+
+        Parameters
+        ----------
+        sizes
+            ``clusters``, ``clients``, ``dimension``, and every other integer that ``random`` was given.
+        """
+        return sizes["clients"] * sizes["dimension"]
 
     @property
     def clients(self) -> int:

@@ -7,9 +7,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from algorithms import CurvedTask, OneBatchTask, ScoredTask, Task
-from algorithms.arrays import Array, to_numpy
-from synthetic.wrapped import WrappedTask
+from clusterproof.algorithms import CurvedTask, OneBatchTask, ScoredTask, Task
+from clusterproof.algorithms.arrays import Array, to_numpy
+from clusterproof.synthetic.wrapped import WrappedTask
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from algorithms import InvalidArgument, generator, sum_gradients
-from algorithms.validation import check_count, check_number
-from synthetic.mixture import Mixture, check_labels, geometric_spectrum, make_labels, place_optima, read_array
+from clusterproof.algorithms import InvalidArgument, generator
+from clusterproof.algorithms.validation import check_count, check_number, check_seed
+from clusterproof.synthetic.mixture import (
+    Mixture,
+    check_labels,
+    geometric_spectrum,
+    make_labels,
+    place_optima,
+    read_array,
+)
+
+ROUNDING = 1e-12
+"""Asymmetry that products of matrices leave, relative to the largest entry: it is averaged away."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -32,8 +43,11 @@ class QuadraticMixture(Mixture):
     Raises
     ------
     InvalidArgument
-        If an argument has a wrong shape, is not finite, or a Hessian is not positive definite.
+        If an argument has a wrong shape, is not finite, or a Hessian is not symmetric up to rounding and
+        positive definite; the message names the client.
     """
+
+    name: ClassVar[str] = "quadratic"
 
     hessians: np.ndarray
     centers: np.ndarray
@@ -51,10 +65,15 @@ class QuadraticMixture(Mixture):
                 f"must have the shape {(*centers.shape, centers.shape[1])}",
                 "give one matrix a client",
             )
-        symmetric = np.array_equal(hessians, np.swapaxes(hessians, -1, -2))
-        if not symmetric or np.linalg.eigvalsh(hessians).min() <= 0:
+        hessians = _symmetrised(hessians)
+        smallest = np.linalg.eigvalsh(hessians)[:, 0]
+        if smallest.min() <= 0:
+            client = int(smallest.argmin())
             raise InvalidArgument(
-                "hessians", "...", "must be symmetric positive definite", "symmetrise, or add a ridge"
+                "hessians",
+                "...",
+                f"must be positive definite; client {client}'s smallest eigenvalue is {smallest[client]:.3g}",
+                "add a ridge",
             )
         labels = check_labels(self.labels)
         if labels.shape != centers.shape[:1]:
@@ -104,7 +123,7 @@ class QuadraticMixture(Mixture):
         check_number("condition_number", condition_number, at_least=1, remedy="it is L / mu")
         check_number("separation", separation, above=0, remedy="give the distance between clusters")
         check_number("spread", spread, at_least=0, remedy="0 makes a cluster's clients equal")
-        check_count("seed", seed, at_least=0, remedy="give a non-negative integer")
+        check_seed(seed)
         stream = generator(seed, "quadratic")
         labels = make_labels(clients, clusters, proportions)
         optima = place_optima(clusters, dimension, separation, stream)
@@ -117,11 +136,16 @@ class QuadraticMixture(Mixture):
             offsets[labels == cluster] -= offsets[labels == cluster].mean(axis=0)
         return cls(hessians=hessians[labels], centers=optima[labels] + offsets, labels=labels)
 
+    @classmethod
+    def numbers_held(cls, sizes: Mapping[str, int]) -> int:
+        """A Hessian a client."""
+        return sizes["clients"] * sizes["dimension"] ** 2
+
     @property
     def settings(self) -> dict[str, Any]:
         """Constructor arguments as plain JSON values."""
         return {
-            "task": "quadratic",
+            "task": self.name,
             "hessians": self.hessians.tolist(),
             "centers": self.centers.tolist(),
             "labels": self.labels.tolist(),
@@ -201,16 +225,6 @@ class QuadraticMixture(Mixture):
         displacements = points - self.centers[clients]
         return np.asarray((self.hessians[clients] @ displacements[..., None])[..., 0])
 
-    def gradient_sums(
-        self,
-        models: np.ndarray,
-        clients: np.ndarray,
-        assignments: np.ndarray,
-        generator: np.random.Generator,
-    ) -> np.ndarray:
-        """Sum of the gradients of each cluster's participants at its model: (..., P, d)."""
-        return np.asarray(sum_gradients(self, models, clients, assignments, generator))
-
     def hessian_products(
         self, points: np.ndarray, directions: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
@@ -228,3 +242,25 @@ class QuadraticMixture(Mixture):
         displacements = models[..., None, :, :] - self.centers[clients][..., None, :]
         curved = displacements @ self.hessians[clients]
         return np.asarray(0.5 * (displacements * curved).sum(axis=-1))
+
+
+def _symmetrised(hessians: np.ndarray) -> np.ndarray:
+    """Give (A + A') / 2 where A = A' up to rounding.
+
+    Raises
+    ------
+    InvalidArgument
+        If an entry differs from its mirror image by more than ``ROUNDING`` times the largest of its matrix.
+    """
+    mirrored = np.swapaxes(hessians, -1, -2)
+    gaps = np.abs(hessians - mirrored).max(axis=(-1, -2))
+    beyond = gaps - ROUNDING * np.abs(hessians).max(axis=(-1, -2))
+    client = int(beyond.argmax())
+    if beyond[client] > 0:
+        raise InvalidArgument(
+            "hessians",
+            "...",
+            f"must be symmetric; client {client}'s mirrored entries differ by up to {gaps[client]:.3g}",
+            "give (A + A') / 2",
+        )
+    return np.asarray(np.where(hessians == mirrored, hessians, (hessians + mirrored) / 2))

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from algorithms import InvalidArgument, generator, sum_gradients
-from algorithms.validation import check_choice, check_count, check_number
-from synthetic import direct_simulation, exact_law
-from synthetic.covariance import Covariances
-from synthetic.misclassification import pairwise_error
-from synthetic.mixture import Mixture, check_labels, geometric_spectrum, make_labels, place_optima, read_array
+from clusterproof.algorithms import InvalidArgument, generator, sum_gradients
+from clusterproof.algorithms.validation import check_choice, check_count, check_number, check_seed
+from clusterproof.synthetic import direct_simulation, exact_law
+from clusterproof.synthetic.covariance import Covariances
+from clusterproof.synthetic.misclassification import pairwise_error
+from clusterproof.synthetic.mixture import (
+    Mixture,
+    check_labels,
+    geometric_spectrum,
+    make_labels,
+    place_optima,
+    read_array,
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -48,6 +56,8 @@ class RegressionMixture(Mixture):
         If an argument has a wrong shape, is not finite or is out of range.
     """
 
+    name: ClassVar[str] = "regression"
+
     optima: np.ndarray
     covariance: Any
     noise: float
@@ -62,7 +72,13 @@ class RegressionMixture(Mixture):
         """Validate and normalise the arguments."""
         optima = read_array("optima", self.optima, "P, d", "give one true parameter a cluster")
         check_number("noise", self.noise, at_least=0, remedy="give the noise's standard deviation")
-        check_count("samples", self.samples, at_least=1, remedy="give the rows a client uses in a round")
+        check_count(
+            "samples",
+            self.samples,
+            at_least=1,
+            at_most=2**53,
+            remedy="give the rows a client uses in a round",
+        )
         check_choice("data", self.data, ("fresh", "fixed", "population"), remedy="'fresh' resamples")
         check_choice("sampling", self.sampling, ("exact", "direct"), remedy="'exact' is the fast one")
         object.__setattr__(self, "optima", optima)
@@ -117,7 +133,7 @@ class RegressionMixture(Mixture):
         check_count("dimension", dimension, at_least=1, remedy="give the number of parameters")
         check_number("condition_number", condition_number, at_least=1, remedy="it is L / mu")
         check_number("separation", separation, above=0, remedy="give the distance between clusters")
-        check_count("seed", seed, at_least=0, remedy="give a non-negative integer")
+        check_seed(seed)
         labels = make_labels(clients, clusters, proportions)
         return cls(
             optima=place_optima(clusters, dimension, separation, generator(seed, "regression", "optima")),
@@ -130,6 +146,11 @@ class RegressionMixture(Mixture):
             seed=seed,
         )
 
+    @classmethod
+    def numbers_held(cls, sizes: Mapping[str, int]) -> int:
+        """A covariance a cluster."""
+        return sizes["clusters"] * sizes["dimension"] ** 2
+
     @property
     def settings(self) -> dict[str, Any]:
         """Constructor arguments as plain JSON values."""
@@ -137,7 +158,7 @@ class RegressionMixture(Mixture):
         shared = diagonals is not None and (diagonals == diagonals[0]).all()
         covariance = diagonals[0] if shared and diagonals is not None else self.covariances.matrices
         return {
-            "task": "regression",
+            "task": self.name,
             "optima": self.optima.tolist(),
             "covariance": covariance.tolist(),
             "noise": float(self.noise),

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from algorithms import generator, sum_gradients
-from algorithms.validation import check_choice, check_count
-from synthetic.mixture import make_labels
-from synthetic.softmax_optimum import pooled_minimiser
-from synthetic.softmax_passes import Rows, descend
-from synthetic.softmax_sample import Sample
+from clusterproof.algorithms import generator, sum_gradients
+from clusterproof.algorithms.validation import check_choice, check_count, check_seed
+from clusterproof.synthetic.mixture import make_labels
+from clusterproof.synthetic.softmax_optimum import pooled_minimiser
+from clusterproof.synthetic.softmax_passes import Rows, descend
+from clusterproof.synthetic.softmax_sample import Sample
 
 TEST_SHARE = 0.2
 
@@ -91,7 +91,7 @@ class SoftmaxMixture:
         if self.batch_size is not None:
             check_count("batch_size", self.batch_size, at_least=1, remedy="leave it out for all samples")
         check_choice("local_unit", self.local_unit, ("step", "epoch"), remedy="'step' is one gradient step")
-        check_count("seed", self.seed, at_least=0, remedy="give a non-negative integer")
+        check_seed(self.seed)
         object.__setattr__(self, "labels", make_labels(self.clients, self.clusters))
         stream = generator(self.seed, "softmax", "classifiers")
         means = stream.standard_normal((self.clusters, 1))
@@ -286,6 +286,11 @@ class SoftmaxMixture:
     def training_data(self, client: int) -> tuple[np.ndarray, np.ndarray]:
         """Features (n, features) and classes (n,) of a client's training set."""
         features, targets = self._training[client]
+        return features[:-1].T, targets
+
+    def testing_data(self, client: int) -> tuple[np.ndarray, np.ndarray]:
+        """Features (n, features) and classes (n,) of a client's test set."""
+        features, targets = self._testing[client]
         return features[:-1].T, targets
 
     def _matrix(self, model: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthetic.softmax_sample import log_sum_exp, probabilities
+from clusterproof.synthetic.softmax_sample import log_sum_exp, probabilities
 
 
 def pooled_minimiser(x: np.ndarray, y: np.ndarray, shares: np.ndarray, classes: int) -> np.ndarray | None:

@@ -3,8 +3,8 @@
 A test that must hold on every task of a class says so::
 
     from hypothesis import given
-    from algorithms import IFCA, run
-    from synthetic import strategies
+    from clusterproof.algorithms import IFCA, run
+    from clusterproof.synthetic import strategies
 
     @given(strategies.quadratic_mixtures(clusters=1, condition_number=(1, 100)))
     def test_descent_never_increases_the_distance(task):
@@ -26,10 +26,11 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from algorithms import InvalidArgument
-from synthetic.logistic import LogisticMixture
-from synthetic.quadratic import QuadraticMixture
-from synthetic.regression import RegressionMixture
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.synthetic.log_cosh import LogCoshMixture
+from clusterproof.synthetic.logistic import LogisticMixture
+from clusterproof.synthetic.quadratic import QuadraticMixture
+from clusterproof.synthetic.regression import RegressionMixture
 
 Bounds: TypeAlias = float | tuple[float, float]
 """A fixed number, or the smallest and the largest one."""
@@ -246,6 +247,75 @@ def logistic_mixtures(
             features=features,
             targets=np.where(np.reshape(signs, (count, length)), 1.0, -1.0),
             ridge=(curvature if curvature > 0 else 1.0) / (draw(kappa) - 1),
+            labels=labels,
+            samples=draw(rows),
+            data=draw(st.sampled_from(list(data))),
+        )
+
+    return tasks()
+
+
+def log_cosh_mixtures(
+    *,
+    clusters: Bounds = (1, 3),
+    clients: Bounds = (1, 8),
+    dimension: Bounds = (1, 3),
+    condition_number: Bounds = (1, 10),
+    separation: Bounds = (1, 4),
+    width: Bounds = (0.1, 2),
+    noise: Bounds = (0, 1),
+    samples: Bounds = (1, 20),
+    data: Sequence[str] = ("fresh",),
+) -> SearchStrategy[LogCoshMixture]:
+    """Draw log-cosh mixtures: smooth, strongly convex, and not quadratic.
+
+    Parameters
+    ----------
+    clusters, clients, dimension, samples
+        Bounds on P, m, d and n', integers of at least 1. There are never fewer clients than
+        clusters.
+    condition_number
+        Bounds on kappa = L / mu, at least 1; L is 1.
+    separation
+        Bounds on the smallest distance of two optima (Delta), positive.
+    width
+        Bounds on w, over which the curvature changes, positive.
+    noise
+        Bounds on nu, the root of the gradient's total variance on one row.
+    data
+        Modes to choose from, the simplest first.
+
+    Returns
+    -------
+    hypothesis.strategies.SearchStrategy
+        Of ``LogCoshMixture``.
+
+    Raises
+    ------
+    InvalidArgument
+        If a bound is out of range.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> @given(log_cosh_mixtures(noise=0))
+    ... def test_the_optimum_is_the_best_model(task):
+    ...     assert task.expected_loss(task.optima[0], 0) <= task.expected_loss(task.optima[0] + 1, 0)
+    """
+    sizes = _sizes(clusters, clients, dimension)
+    kappa = _reals("condition_number", condition_number, at_least=1)
+    distance = _reals("separation", separation, above=0)
+    widths, deviation = _reals("width", width, above=0), _reals("noise", noise, at_least=0)
+    rows = _integers("samples", samples)
+
+    @st.composite
+    def tasks(draw: DrawFn) -> LogCoshMixture:
+        count, labels, size = draw(sizes)
+        return LogCoshMixture(
+            optima=draw(_optima(count, size, distance)),
+            valley_curvature=1 / draw(kappa),
+            width=draw(widths),
+            noise=draw(deviation),
             labels=labels,
             samples=draw(rows),
             data=draw(st.sampled_from(list(data))),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from algorithms import Task
+from clusterproof.algorithms import Task
 
 
 class WrappedTask:

@@ -1,10 +1,13 @@
 """One hypothesis profile for the whole suite: the same examples on every machine and run."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from planting import planted
 
 settings.register_profile(
     "clusterproof",
@@ -20,13 +23,20 @@ settings.load_profile("clusterproof")
 @pytest.fixture
 def registry() -> Iterator[dict[str, object]]:
     """The registry of claims, empty for the claims that a test makes."""
-    from theory import REGISTRY
+    from clusterproof.theory import REGISTRY
 
     known = dict(REGISTRY)
     REGISTRY.clear()
     yield REGISTRY
     REGISTRY.clear()
     REGISTRY.update(known)
+
+
+@pytest.fixture
+def plant() -> Iterator[Callable[..., Any]]:
+    """Replace a part of ours until the test ends; returns the true one (``planting.planted``)."""
+    with ExitStack() as stack:
+        yield lambda *seam, **scope: stack.enter_context(planted(*seam, **scope))
 
 
 def pytest_configure() -> None:

@@ -1,17 +1,16 @@
 """Claims about clustered federated learning, the bounds they rest on, and their verdicts."""
 
-import importlib
+import clusterproof
+from clusterproof.algorithms.discovery import modules_below
+from clusterproof.theory.checking import as_json, check, claims, find_claim, replay
+from clusterproof.theory.claim import REGISTRY, Claim, Context
+from clusterproof.theory.oracle import Undecidable, assert_holds, bound
+from clusterproof.theory.trace_bound import TraceBound
+from clusterproof.theory.verdict import Confidence, Finding, Kind, Verdict
 
-from theory.checking import as_json, assert_holds, check, claims, find_claim, replay
-from theory.claim import REGISTRY, Claim, Context, TraceBound
-from theory.verdict import Confidence, Finding, Kind, Verdict
-
-importlib.import_module("theory.cfl_mgd")  # registers the paper's claims
-importlib.import_module("theory.sofl")
-importlib.import_module("theory.ifca")
-importlib.import_module("theory.gradient_loss")
-importlib.import_module("theory.baselines")
-importlib.import_module("theory.fpfc")
+modules_below(__name__)  # a module with claims registers them
+for room in clusterproof.CLAIMS_BESIDE:
+    modules_below(room, named="claims")
 
 __all__ = [
     "REGISTRY",
@@ -21,9 +20,11 @@ __all__ = [
     "Finding",
     "Kind",
     "TraceBound",
+    "Undecidable",
     "Verdict",
     "as_json",
     "assert_holds",
+    "bound",
     "check",
     "claims",
     "find_claim",

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import difflib
+import math
+import re
 import time
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-
-from algorithms import InvalidArgument, Trace
-from algorithms.validation import check_count
-from synthetic import Mixture
-from theory.claim import REGISTRY, Claim, Context
-from theory.verdict import Finding, Kind, Verdict
-
-REPORT_SIGNIFICANCE = 1e-6
-"""Probability that any true probability claim of a report is called violated."""
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.validation import check_count, check_seed
+from clusterproof.theory.claim import CLAIM_SIGNIFICANCE, REGISTRY, Claim, Context
+from clusterproof.theory.verdict import Finding, Verdict
 
 
 def claims(paper: str | None = None) -> list[Claim]:
-    """List every claim, or those of one paper, in the order of the statements.
+    """List every claim, or those of one paper, sorted by id, numbers as numbers.
 
     Raises
     ------
@@ -32,7 +28,14 @@ def claims(paper: str | None = None) -> list[Claim]:
         raise InvalidArgument(
             "paper", paper, f"must be one of {', '.join(papers)}", "see `clusterproof claims`"
         )
-    return [claim for claim in REGISTRY.values() if paper in (None, claim.paper)]
+    chosen = [claim for claim in REGISTRY.values() if paper in (None, claim.paper)]
+    return sorted(chosen, key=lambda claim: _natural(claim.id))
+
+
+def _natural(text: str) -> list[tuple[bool, int, str]]:
+    """Sort key by which equation-2 comes before equation-10."""
+    parts = re.findall(r"\d+|\D+", text)
+    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
 
 
 def find_claim(claim_id: str) -> Claim:
@@ -68,12 +71,11 @@ def check(claim_id: str, *, seed: int = 0, trials: int | None = None) -> Verdict
         If the id is unknown or a number is out of range.
     """
     claim = find_claim(claim_id)
-    check_count("seed", seed, at_least=0, remedy="give a non-negative integer")
+    check_seed(seed)
     if trials is not None:
         check_count("trials", trials, at_least=1, remedy="leave it out for the check's own number")
-    significance = REPORT_SIGNIFICANCE / len(REGISTRY)
     started = time.perf_counter()
-    finding = claim.check(Context(seed, trials, significance, claim.id))
+    finding = claim.check(Context(seed, trials, CLAIM_SIGNIFICANCE, claim.id))
     return make_verdict(claim, finding, seed, time.perf_counter() - started)
 
 
@@ -103,6 +105,10 @@ def as_json(verdict: Verdict) -> dict[str, Any]:
         "measured",
         "bound",
         "slack",
+        "sharpness",
+        "instances",
+        "exhausted",
+        "rejected",
         "trials",
         "failures",
         "confidence",
@@ -114,96 +120,64 @@ def as_json(verdict: Verdict) -> dict[str, Any]:
     return {name: record[name] for name in order}
 
 
-def replay(claim_id: str, counterexample: dict[str, Any]) -> Finding:
+def replay(
+    claim_id: str,
+    counterexample: dict[str, Any],
+    *,
+    recorded: tuple[float | None, float | None] | None = None,
+) -> Finding:
     """Evaluate a counterexample anew from its defining numbers.
+
+    Parameters
+    ----------
+    claim_id
+        Of the claim.
+    counterexample
+        As a verdict holds it.
+    recorded
+        Measured and bound as the report gives them (None: not finite), which must come out again.
 
     Returns
     -------
     Finding
-        Violated where it still breaks the claim, consistent otherwise.
+        Violated (or ill-posed) where it still breaks the claim, consistent otherwise.
 
     Raises
     ------
     InvalidArgument
-        If the claim is unknown or has no counterexamples, or the numbers are not those of one.
+        If the claim is unknown or has no counterexamples, the numbers are not those of an instance
+        that meets its hypotheses, or the recorded sides are others.
     """
     claim = find_claim(claim_id)
-    if claim.replay is None:
+    if claim.reexamine is None:
         raise InvalidArgument("claim", claim_id, "must be a claim with counterexamples", "choose another")
     try:
-        measured, bound = claim.replay(counterexample)
-    except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+        finding = claim.reexamine(counterexample)
+    except InvalidArgument:
+        raise
+    except (KeyError, TypeError, ValueError, ArithmeticError) as error:
         raise InvalidArgument(
             "counterexample",
             counterexample,
             f"must hold the numbers that define an instance ({type(error).__name__}: {error})",
             f"take it from the JSON of `clusterproof check {claim_id}`",
         ) from error
-    broken = measured > bound
-    word = "exceeds" if broken else "is within"
-    return Finding(
-        verdict=Kind.VIOLATED if broken else Kind.CONSISTENT,
-        reason=f"replayed: {measured:.6g} {word} {bound:.6g}",
-        measured=measured,
-        bound=bound,
-        counterexample=counterexample,
-        trials=1,
-        failures=int(broken),
-    )
+    if recorded is not None:
+        for name, written, found in zip(
+            ("measured", "bound"), recorded, (finding.measured, finding.bound), strict=True
+        ):
+            if not _same(written, found):
+                raise InvalidArgument(
+                    name,
+                    written,
+                    f"must be what the counterexample of {claim_id} gives, {found!r}",
+                    "correct the report",
+                )
+    return finding
 
 
-def assert_holds(claim_id: str, task: Mixture, trace: Trace) -> None:
-    """Compare every round, replicate and cluster of a run with what a claim allows.
-
-    Parameters
-    ----------
-    claim_id
-        A claim that bounds runs.
-    task
-        The task that the trace was run on.
-    trace
-        The run.
-
-    Raises
-    ------
-    AssertionError
-        If more replicates break the bound than its failure probability explains; says by how
-        much, where and on which seed.
-    InvalidArgument
-        If the claim is not about runs, or not about such a run.
-    """
-    from theory.statistics import clopper_pearson
-
-    claim = find_claim(claim_id)
-    if claim.bound_trace is None:
-        able = [other.id for other in REGISTRY.values() if other.bound_trace is not None]
-        raise InvalidArgument(
-            "id", claim_id, "must be a claim that bounds runs", f"use one of {', '.join(able)}"
-        )
-    if trace.errors is None:
-        raise InvalidArgument("trace", "...", "must have errors", "run on a task that knows its optima")
-    allowed = claim.bound_trace(task, trace)
-    errors = trace.errors
-    bound = allowed.bound
-    if errors.ndim == 3 and bound.ndim == 2:
-        bound = bound[:, None, :]
-    bound = np.broadcast_to(bound, errors.shape)
-    # a diverged run has errors that are not numbers: they break every finite bound
-    excess = np.where(np.isnan(errors) & np.isfinite(bound), np.inf, errors - bound)
-    broken = excess > 1e-12 * np.where(np.isfinite(bound), 1 + bound, 1.0)
-    by_replicate = broken.any(axis=(0, -1))
-    failures, trials = int(by_replicate.sum()), by_replicate.size
-    significance = REPORT_SIGNIFICANCE / len(REGISTRY)
-    if clopper_pearson(failures, trials, significance).lower <= allowed.failure_probability and not (
-        allowed.failure_probability == 0 and failures
-    ):
-        return
-    place = np.unravel_index(np.nanargmax(np.where(broken, excess, -np.inf)), excess.shape)
-    where = f"round {place[0]}, cluster {place[-1]}"
-    if errors.ndim == 3:
-        where += f", replicate {place[1]}"
-    raise AssertionError(
-        f"{claim_id}: error {errors[place]:.6g} exceeds the bound {bound[place]:.6g} "
-        f"by {excess[place]:.3g} at {where} (seed {trace.settings['seed']}); "
-        f"{failures} of {trials} replicates break it, allowed probability {allowed.failure_probability:g}"
-    )
+def _same(written: float | None, found: float | None) -> bool:
+    """Whether a recorded number is the computed one, up to what another processor's rounding changes."""
+    if found is None or not math.isfinite(found):
+        return written is None
+    return written is not None and math.isclose(written, found, rel_tol=1e-6, abs_tol=1e-12)

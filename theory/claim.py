@@ -9,9 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from algorithms import InvalidArgument, Trace, generator
-from synthetic import Mixture
-from theory.verdict import Finding
+from clusterproof.algorithms import InvalidArgument, Trace, generator
+from clusterproof.synthetic import Mixture
+from clusterproof.theory.trace_bound import TraceBound
+from clusterproof.theory.verdict import Finding, Kind
+
+CLAIM_SIGNIFICANCE = 1e-9
+"""Probability that a true claim is called violated: a fixed share, so that another claim moves no interval.
+
+A thousand claims together stay within the 1e-6 that a report promises."""
 
 KINDS = ("tight", "upper", "lower", "identity", "probability", "hypothesis", "definition")
 """What a statement is: an inequality (attained, or one-sided), an equality, the probability of an
@@ -29,8 +35,7 @@ class Context:
     trials
         How many random instances or repetitions to make; None for the check's own number.
     significance
-        Error probability that a probability claim's interval may have, after division by the
-        number of claims in the report.
+        Error probability that a claim's intervals may have together.
     claim
         Id of the claim under check: an axis of its random numbers.
     """
@@ -49,25 +54,14 @@ class Context:
         return default if self.trials is None else self.trials
 
 
-@dataclass(frozen=True)
-class TraceBound:
-    """What a claim allows on a given run.
-
-    Attributes
-    ----------
-    bound
-        Upper bounds on the errors, broadcastable to (rounds + 1, replicates, P); infinite where
-        the claim says nothing.
-    failure_probability
-        Probability with which a replicate may break them; 0 for a deterministic claim.
-    """
-
-    bound: np.ndarray
-    failure_probability: float = 0.0
-
+TraceBounder = Callable[[Mixture, Trace, float | None], TraceBound]
+"""Bounds a run on a task, with a failure probability or its own where None."""
 
 Replay = Callable[[dict[str, Any]], tuple[float, float]]
 """Evaluates a counterexample anew: (measured, bound), with measured > bound where it holds up."""
+
+Reexamine = Callable[[dict[str, Any]], Finding]
+"""Evaluates a counterexample anew, hypotheses included; refuses what is no instance of the claim."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +82,7 @@ class Claim:
         The theorem card: hypotheses, statement, symbols, source, what is checked and how.
     check
         Decides; must not print or keep state.
-    replay
+    reexamine
         Evaluates a counterexample anew; None where the check gives none.
     bound_trace
         Bounds the errors of a run on a task, or raises ``InvalidArgument`` where the claim
@@ -105,8 +99,8 @@ class Claim:
     title: str
     card: str
     check: Callable[[Context], Finding]
-    replay: Replay | None = None
-    bound_trace: Callable[[Mixture, Trace], TraceBound] | None = None
+    reexamine: Reexamine | None = None
+    bound_trace: TraceBounder | None = None
     repaired_by: str | None = None
     quick: bool = True
 
@@ -126,13 +120,14 @@ def register(
     label: str,
     kind: str,
     replay: Replay | None = None,
-    bound_trace: Callable[[Mixture, Trace], TraceBound] | None = None,
+    reexamine: Reexamine | None = None,
+    bound_trace: TraceBounder | None = None,
     repaired_by: str | None = None,
     quick: bool = True,
 ) -> Callable[[Callable[[Context], Finding]], Callable[[Context], Finding]]:
     """Make a check function a claim; its docstring is the theorem card, its first line the title.
 
-    Parameters are those of ``Claim``.
+    Parameters are those of ``Claim``, and ``replay`` for checks that give the two sides alone.
     """
     if kind not in KINDS:
         raise InvalidArgument("kind", kind, f"must be one of {', '.join(KINDS)}", "choose the nearest")
@@ -148,7 +143,7 @@ def register(
             title=title.strip(),
             card=card.strip(),
             check=check,
-            replay=replay,
+            reexamine=reexamine if replay is None else _by_sides(replay),
             bound_trace=bound_trace,
             repaired_by=repaired_by,
             quick=quick,
@@ -156,3 +151,22 @@ def register(
         return check
 
     return decorate
+
+
+def _by_sides(replay: Replay) -> Reexamine:
+    """Compare the two sides that a replay gives."""
+
+    def reexamine(counterexample: dict[str, Any]) -> Finding:
+        measured, bound = replay(counterexample)
+        broken = measured > bound
+        return Finding(
+            verdict=Kind.VIOLATED if broken else Kind.CONSISTENT,
+            reason=f"replayed: {measured:.6g} {'exceeds' if broken else 'is within'} {bound:.6g}",
+            measured=measured,
+            bound=bound,
+            counterexample=counterexample,
+            trials=1,
+            failures=int(broken),
+        )
+
+    return reexamine

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from theory.claim import Context, Replay
-from theory.search import smallest_counterexample
-from theory.verdict import Finding, Kind
+from clusterproof.theory.claim import Context, Replay
+from clusterproof.theory.search import smallest_counterexample
+from clusterproof.theory.verdict import Finding, Kind
 
 Number = int | float | Fraction
 Instance = dict[str, Number]

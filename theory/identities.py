@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from theory.claim import Context
-from theory.verdict import Finding, Kind
+from clusterproof.theory.claim import Context
+from clusterproof.theory.verdict import Finding, Kind
 
 
 def judge_largest(

@@ -6,16 +6,16 @@ import json
 import math
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from algorithms import InvalidArgument
-from theory.checking import as_json, replay
-from theory.claim import Claim
-from theory.verdict import Finding, Kind, Verdict
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.theory.checking import as_json, find_claim, replay
+from clusterproof.theory.claim import Claim
+from clusterproof.theory.verdict import Finding, Kind, Verdict
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -29,6 +29,10 @@ STYLES = {
 }
 """Colours of the verdicts."""
 
+TIMES = "\N{MULTIPLICATION SIGN}"
+LEAST_FACTOR = 1e-3
+"""A factor below this says that a term was never needed."""
+
 WIDE = 120
 """Columns from which the evidence stands beside the numbers instead of beneath them."""
 
@@ -37,6 +41,9 @@ class Recorded(msgspec.Struct):
     """What a report must hold of each verdict in order to be replayed."""
 
     claim: str
+    verdict: str
+    measured: float | None
+    bound: float | None
     counterexample: dict[str, Any] | None
 
 
@@ -82,15 +89,17 @@ def read_report(path: Path) -> list[Recorded]:
 
 
 def replay_recorded(recorded: Recorded) -> Finding:
-    """Evaluate a recorded counterexample anew.
+    """Evaluate a recorded counterexample anew, and compare the two sides with the recorded ones.
 
     Raises
     ------
     InvalidArgument
-        If it does not define an instance of its claim.
+        If it does not define an instance of its claim, or one with other sides.
     """
     try:
-        return replay(recorded.claim, dict(recorded.counterexample or {}))
+        return replay(
+            recorded.claim, dict(recorded.counterexample or {}), recorded=(recorded.measured, recorded.bound)
+        )
     except InvalidArgument:
         raise
     except Exception as error:  # the numbers are a user's: whatever they break, they are wrong
@@ -102,6 +111,12 @@ def replay_recorded(recorded: Recorded) -> Finding:
         ) from error
 
 
+def lacks_counterexample(recorded: Recorded) -> bool:
+    """Whether an entry says that an instance decides, and has lost it."""
+    decided = recorded.verdict in (Kind.VIOLATED, Kind.ILL_POSED) and recorded.counterexample is None
+    return decided and find_claim(recorded.claim).reexamine is not None
+
+
 def number(value: float | None) -> str:
     """Write a number for reading, with a dash for none."""
     return "-" if value is None else f"{value:.4g}"
@@ -110,11 +125,14 @@ def number(value: float | None) -> str:
 def evidence(verdict: Finding) -> str:
     """Say in one line what a verdict rests on."""
     parts = [" ".join(verdict.reason.split())]
-    if verdict.trials is not None and verdict.counterexample is not None:
-        parts.append(f"the simplest of {verdict.trials} instances that were tried")
-    elif verdict.trials is not None:
-        parts.append(f"{verdict.failures or 0} of {verdict.trials} trials failed")
-    if verdict.slack is not None and verdict.counterexample is None:
+    tried = verdict.trials if verdict.instances is None else verdict.instances
+    if tried is not None and verdict.counterexample is not None:
+        parts.append(f"the simplest of {tried} instances that were tried")
+    elif tried is not None and verdict.instances is None:
+        parts.append(f"{verdict.failures or 0} of {tried} trials failed")
+    if verdict.sharpness:
+        parts.extend(sharpness_words(verdict.sharpness))
+    elif verdict.slack is not None and verdict.counterexample is None:
         parts.append(f"slack {number(verdict.slack)}")
     if verdict.confidence is not None:
         interval = verdict.confidence
@@ -122,6 +140,20 @@ def evidence(verdict: Finding) -> str:
     if isinstance(verdict, Verdict) and verdict.repaired_by is not None:
         parts.append(f"repaired by {verdict.repaired_by}")
     return "; ".join(parts)
+
+
+def sharpness_words(sharpness: Mapping[str, float | None]) -> list[str]:
+    """Say by how much the whole bound, and each term and constant, could shrink before an instance breaks it."""
+    words = []
+    for name, factor in sharpness.items():
+        what = "" if name == "all" else f"{name.removesuffix(': all')} "
+        if factor is None:
+            words.append(f"{what or 'bound '}out of reach of so few repetitions")
+        elif factor < LEAST_FACTOR:
+            words.append(f"{what or 'bound '}not exercised")
+        else:
+            words.append(f"{what or 'sharp '}within {TIMES}{1 / factor:.3g}")
+    return words
 
 
 def verdict_table(verdicts: Sequence[Verdict], width: int) -> RenderableType:
@@ -166,13 +198,22 @@ def verdict_table(verdicts: Sequence[Verdict], width: int) -> RenderableType:
 
 
 def summary(verdicts: Sequence[Verdict], failures: int, seed: int, seconds: float) -> str:
-    """Count the verdicts in one line."""
+    """Count the verdicts in one line, and how sharp the consistent ones are."""
     counts = Counter(verdict.verdict for verdict in verdicts)
     parts = [f"{counts[kind]} {kind}" for kind in Kind if counts[kind]]
     parts += [f"{failures} failed"] if failures else []
     total = len(verdicts) + failures
     noun = "claim" if total == 1 else "claims"
-    return f"{total} {noun}: {', '.join(parts)} (seed {seed}, {seconds:.1f} s)"
+    sharp = [verdict.sharpness for verdict in verdicts if verdict.sharpness]
+    whole = [factors.get("all") or 0.0 for factors in sharp]
+    idle = sum(any(f is not None and f < LEAST_FACTOR for f in factors.values()) for factors in sharp)
+    line = f"{total} {noun}: {', '.join(parts)} (seed {seed}, {seconds:.1f} s)"
+    if not sharp:
+        return line
+    return (
+        f"{line}; of {len(sharp)} with a sharpness {sum(f >= 1 / 2 for f in whole)} are sharp within {TIMES}2, "
+        f"{sum(f >= 1 / 10 for f in whole)} within {TIMES}10, {idle} have a part that was never exercised"
+    )
 
 
 def claim_record(claim: Claim) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from theory.verdict import Confidence, Finding, Kind
+from clusterproof.theory.verdict import Confidence, Finding, Kind
 
 
 def clopper_pearson(failures: int, trials: int, significance: float) -> Confidence:
@@ -25,6 +25,13 @@ def clopper_pearson(failures: int, trials: int, significance: float) -> Confiden
     lower = 0.0 if failures == 0 else float(betaincinv(failures, trials - failures + 1, half))
     upper = 1.0 if failures == trials else float(betaincinv(failures + 1, trials - failures, 1 - half))
     return Confidence(level=1 - significance, lower=lower, upper=upper)
+
+
+def binomial_tail(least: int, trials: int, probability: float) -> float:
+    """Probability of at least ``least`` events in ``trials`` independent ones."""
+    from scipy.special import bdtrc
+
+    return 1.0 if least <= 0 else float(bdtrc(least - 1, trials, probability))
 
 
 def binomial_quantile(count: int, probability: float, tail: float) -> int:

@@ -58,11 +58,21 @@ class Finding:
         The observed quantity, what the claim allows, and the ratio bound / measured at the
         tightest place that was looked at; each None where it has no meaning.
     trials, failures
-        Independent instances or repetitions, and how many of them broke the claim.
+        Independent repetitions of a statement about probability, and how many of them broke it.
     confidence
         For claims about probabilities.
     counterexample
-        Defining numbers of the smallest instance that breaks the claim.
+        Defining numbers of the smallest instance that breaks the claim, or shows it to be ill-posed.
+    instances
+        Distinct instances within the hypotheses that were evaluated.
+    exhausted
+        Whether those, or a proof, are all that the statement's ranges hold.
+    rejected
+        Draws that were no instances, by the hypothesis that they broke first.
+    sharpness
+        Least factor at which all evaluated instances still hold on everything that is allowed (``"all"``),
+        and on each term and constant by name: at most 1, 0 where it was never needed, None where so few
+        repetitions cannot tell. None in its place where it has no meaning.
     """
 
     verdict: Kind
@@ -74,6 +84,10 @@ class Finding:
     failures: int | None = None
     confidence: Confidence | None = None
     counterexample: dict[str, Any] | None = None
+    instances: int | None = None
+    exhausted: bool | None = None
+    rejected: dict[str, int] | None = None
+    sharpness: dict[str, float | None] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,18 +5,22 @@ import os
 # torch then backs large tensors by large pages, whose first use costs a quarter; read before its first one
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
-from neural.engines.choice import ENGINES, choose_engine
-from neural.engines.chunks import Chunk, free_bytes
-from neural.engines.data import Batch, ClientData
-from neural.engines.engine import Engine, LocalWork
-from neural.engines.memory import Workspace
-from neural.engines.passes import Passes
-from neural.engines.schedule import Schedule, draw_batch
+from clusterproof.neural.engines.choice import ENGINES, choose_engine
+from clusterproof.neural.engines.chunks import Chunk, free_bytes
+from clusterproof.neural.engines.clusters import ClusterStart, ClusterSums, ClusterTotals
+from clusterproof.neural.engines.data import Batch, ClientData
+from clusterproof.neural.engines.engine import Engine, LocalWork
+from clusterproof.neural.engines.memory import Workspace
+from clusterproof.neural.engines.passes import Passes
+from clusterproof.neural.engines.schedule import Schedule, draw_batch
 
 __all__ = [
     "Batch",
     "Chunk",
     "ClientData",
+    "ClusterStart",
+    "ClusterSums",
+    "ClusterTotals",
     "ENGINES",
     "Engine",
     "LocalWork",

@@ -8,11 +8,11 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from neural.engines import dense
-from neural.engines.data import Batch
-from neural.engines.engine import Engine, LocalWork, descend, start_buffers, weighted_loss
-from neural.engines.products import accumulate, multiply
-from neural.networks import MLP
+from clusterproof.neural.engines import dense
+from clusterproof.neural.engines.data import Batch
+from clusterproof.neural.engines.engine import Engine, LocalWork, descend, start_buffers, weighted_loss
+from clusterproof.neural.engines.products import accumulate, multiply
+from clusterproof.neural.networks import MLP
 
 
 @dataclass(frozen=True)
@@ -32,25 +32,27 @@ class DenseEngine(Engine):
         layers = self.network.layers(models)
         stacked = [(layers[0][0].flatten(0, 1), layers[0][1].flatten())]
         first = dense.first_values(stacked, features)
-        return dense.remaining_values(layers, first.view(len(first), len(models), -1, first.shape[-1]))[-1]
+        return dense.remaining_values(layers[1:], first.view(len(first), len(models), -1, first.shape[-1]))[
+            -1
+        ]
 
     def scores_of_each(self, points: Tensor, images: Tensor) -> Tensor:
         """Scores of a point (k, d) of each client on its images: (k, 1, classes, b)."""
         layers = self.network.layers(points)
-        return dense.remaining_values(layers, dense.first_values(layers, images.flatten(2)))[-1][:, None]
+        return dense.remaining_values(layers[1:], dense.first_values(layers, images.flatten(2)))[-1][:, None]
 
     def gradients(self, points: Tensor, batch: Batch, out: Tensor) -> Tensor:
         """Losses (k,) at points (k, d), and their gradients into ``out`` (k, d)."""
         layers, slopes = self.network.layers(points), self.network.layers(out)
         features = batch.features
-        values = dense.remaining_values(layers, dense.first_values(layers, features))
+        values = dense.remaining_values(layers[1:], dense.first_values(layers, features))
         losses = dense.cross_entropies(values[-1][:, None], batch.targets, batch.weights)[:, 0]
         truth = dense.weighted_truth(batch.targets, batch.weights, self.network.classes)
-        errors = dense.all_errors(layers, values, dense.to_errors(values[-1], truth, batch.weights))
+        errors = dense.all_errors(layers[1:], values, dense.to_errors(values[-1], truth, batch.weights))
         inputs = [features, *(value.mT for value in values)]
         for (weight, bias), error, below in zip(slopes, errors, inputs, strict=False):
             multiply(error, below, out=weight)
-            bias.copy_(error.sum(-1))
+            torch.sum(error, -1, out=bias)
         return losses
 
     def train(
@@ -74,12 +76,12 @@ class DenseEngine(Engine):
             busy = len(batch.targets)
             here = leading(layers, busy)
             features = batch.features
-            values = dense.remaining_values(here, dense.first_values(here, features))
+            values = dense.remaining_values(here[1:], dense.first_values(here, features))
             truth = dense.weighted_truth(batch.targets, batch.weights, self.network.classes)
-            errors = dense.all_errors(here, values, dense.to_errors(values[-1], truth, batch.weights))
+            errors = dense.all_errors(here[1:], values, dense.to_errors(values[-1], truth, batch.weights))
             inputs = [features, *(value.mT for value in values)]
             for index, error in enumerate(errors):
-                self._step(
+                step_layer(
                     here[index],
                     None if velocities is None else leading(velocities, busy)[index],
                     None if pulls is None else leading(pulls, busy)[index],
@@ -88,32 +90,32 @@ class DenseEngine(Engine):
                     work,
                 )
 
-    @staticmethod
-    def _step(
-        layer: tuple[Tensor, Tensor],
-        velocity: tuple[Tensor, Tensor] | None,
-        pull: tuple[Tensor, Tensor] | None,
-        error: Tensor,
-        below: Tensor,
-        work: LocalWork,
-    ) -> None:
-        """Move one layer in place, its gradient added where it is needed and stored nowhere."""
-        slope = error.sum(-1)
-        shrink = work.step_size * work.proximal
-        if velocity is None:
-            keep = 1 - shrink if pull is not None else 1.0
-            accumulate(layer[0], error, below, keep=keep, scale=-work.step_size)
-            layer[1].mul_(keep).sub_(slope, alpha=work.step_size)
-            if pull is not None:
-                for part, target in zip(layer, pull, strict=True):
-                    part.add_(target, alpha=shrink)
-            return
-        accumulate(velocity[0], error, below, keep=work.momentum, scale=1.0)
-        velocity[1].mul_(work.momentum).add_(slope)
-        for place, part in enumerate(layer):
-            if pull is not None:
-                velocity[place].add_(part, alpha=work.proximal).sub_(pull[place], alpha=work.proximal)
-            part.sub_(velocity[place], alpha=work.step_size)
+
+def step_layer(
+    layer: tuple[Tensor, Tensor],
+    velocity: tuple[Tensor, Tensor] | None,
+    pull: tuple[Tensor, Tensor] | None,
+    error: Tensor,
+    below: Tensor,
+    work: LocalWork,
+) -> None:
+    """Move one layer in place, its gradient added where it is needed and stored nowhere."""
+    slope = error.sum(-1)
+    shrink = work.step_size * work.proximal
+    if velocity is None:
+        keep = 1 - shrink if pull is not None else 1.0
+        accumulate(layer[0], error, below, keep=keep, scale=-work.step_size)
+        layer[1].mul_(keep).sub_(slope, alpha=work.step_size)
+        if pull is not None:
+            for part, target in zip(layer, pull, strict=True):
+                part.add_(target, alpha=shrink)
+        return
+    accumulate(velocity[0], error, below, keep=work.momentum, scale=1.0)
+    velocity[1].mul_(work.momentum).add_(slope)
+    for place, part in enumerate(layer):
+        if pull is not None:
+            velocity[place].add_(part, alpha=work.proximal).sub_(pull[place], alpha=work.proximal)
+        part.sub_(velocity[place], alpha=work.step_size)
 
 
 def leading(layers: dense.Layers, count: int) -> dense.Layers:

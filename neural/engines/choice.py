@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 
-from algorithms.validation import InvalidArgument, check_choice
-from neural.engines.batched import DenseEngine, VmapEngine
-from neural.engines.engine import Engine
-from neural.engines.gram import GramEngine
-from neural.engines.serial import SerialEngine
-from neural.networks import MLP, Network
+from clusterproof.algorithms.validation import InvalidArgument, check_choice
+from clusterproof.neural.engines.batched import DenseEngine, VmapEngine
+from clusterproof.neural.engines.convolutions import ConvolutionEngine
+from clusterproof.neural.engines.engine import Engine
+from clusterproof.neural.engines.gram import GramEngine
+from clusterproof.neural.engines.serial import SerialEngine
+from clusterproof.neural.networks import CNN, MLP, Network
 
 ENGINES = ("gram", "batched", "serial")
 """Names of the engines in configurations."""
@@ -61,6 +62,8 @@ def choose_engine(
         return SerialEngine(network)
     if isinstance(network, MLP) and not mixed:
         return GramEngine(network) if name == "gram" else DenseEngine(network)
+    if isinstance(network, CNN) and device == "cuda" and not mixed:
+        return ConvolutionEngine(network)
     return VmapEngine(network)
 
 

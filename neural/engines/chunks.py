@@ -44,6 +44,13 @@ class Chunk:
         parts = np.array_split(self.positions, min(count, len(self.positions)))
         return [Chunk.of(part, self.width) for part in parts]
 
+    def pieces(self, size: int) -> list[Chunk]:
+        """Divide it into parts of ``size`` participants, and a last one of the rest."""
+        return [
+            Chunk.of(self.positions[first : first + size], self.width)
+            for first in range(0, len(self.positions), size)
+        ]
+
 
 def free_bytes(device: torch.device) -> int:
     """Memory that is free on a device; 1 GiB where the system does not say."""

@@ -38,7 +38,7 @@ def side_by_side(work: Callable[[Part], None], parts: Sequence[Part]) -> None:
 
 def numpy_on_one_thread() -> AbstractContextManager[object]:
     """Let numpy's products use the thread that calls them, and no more."""
-    limit: AbstractContextManager[object] = _libraries().limit(limits=1, user_api="blas")
+    limit: AbstractContextManager[object] = libraries().limit(limits=1, user_api="blas")
     return limit
 
 
@@ -64,6 +64,6 @@ if hasattr(os, "register_at_fork"):  # a forked process has the crew's queue, bu
 
 
 @cache
-def _libraries() -> ThreadpoolController:
+def libraries() -> ThreadpoolController:
     """The libraries of linear algebra that are loaded; looking for them takes milliseconds."""
     return ThreadpoolController()

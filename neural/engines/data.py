@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from neural.partition import Holdings
+from clusterproof.algorithms.arrays import to_numpy
+from clusterproof.neural.partitions.partition import Holdings
+
+Ids: TypeAlias = np.ndarray | Tensor
+"""Integers on the host, or on the device that computes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +58,7 @@ class ClientData:
     ) -> None:
         self.sizes = np.asarray(holdings.sizes)
         self.widths = padded_widths(self.sizes)
+        self.stays = device.type == "cuda" and bool((self.sizes == self.sizes[0]).all())
         self.dtype = dtype
         self._channels_last = channels_last
         pixels = torch.from_numpy(np.ascontiguousarray(holdings.pixels))
@@ -67,17 +73,36 @@ class ClientData:
         """Where the data are."""
         return self._pixels.device
 
-    def whole(self, clients: np.ndarray, width: int) -> Batch:
-        """All samples of clients (k,), padded to ``width``."""
-        where = torch.from_numpy(clients).to(self.device)
-        columns = min(width, self._indices.shape[1])
-        return self._make(self._indices[where, :columns], self._targets[where, :columns], self.sizes[clients])
+    def ids(self, clients: Tensor, shape: tuple[int, ...]) -> Ids:
+        """Clients (..., k), broadcast to a shape, where those who look up their data want them.
 
-    def chosen(self, clients: np.ndarray, samples: np.ndarray, counts: np.ndarray) -> Batch:
+        That is the host, which puts clients of like size together. Where all have equally many samples there
+        is nothing to put together, and the numbers stay on a GPU, which the host then never waits for.
+        """
+        return clients.expand(shape) if self.stays else np.array(np.broadcast_to(to_numpy(clients), shape))
+
+    def sizes_of(self, clients: Ids) -> np.ndarray:
+        """Number of samples of clients (k,), on the host."""
+        return np.full(len(clients), self.sizes[0]) if isinstance(clients, Tensor) else self.sizes[clients]
+
+    def widths_of(self, clients: Ids) -> np.ndarray:
+        """What the data of clients (k,) are padded to, on the host."""
+        return np.full(len(clients), self.widths[0]) if isinstance(clients, Tensor) else self.widths[clients]
+
+    def whole(self, clients: Ids, width: int) -> Batch:
+        """All samples of clients (k,), padded to ``width``."""
+        where = self._here(clients)
+        columns = min(width, self._indices.shape[1])
+        counts = self.sizes_of(clients)
+        return self._make(self._indices[where, :columns], self._targets[where, :columns], counts)
+
+    def chosen(self, clients: Ids, samples: Ids, counts: np.ndarray) -> Batch:
         """Samples (k, b) of clients (k,), of which the first ``counts`` (k,) are real."""
-        where = torch.from_numpy(clients).to(self.device)[:, None]
-        which = torch.from_numpy(samples).to(self.device)
+        where, which = self._here(clients)[:, None], self._here(samples)
         return self._make(self._indices[where, which], self._targets[where, which], counts)
+
+    def _here(self, numbers: Ids) -> Tensor:
+        return numbers if isinstance(numbers, Tensor) else torch.from_numpy(numbers).to(self.device)
 
     def _make(self, indices: Tensor, targets: Tensor, counts: np.ndarray) -> Batch:
         images = self._pixels.index_select(0, indices.flatten()).to(self.dtype).div_(255)
@@ -89,6 +114,8 @@ class ClientData:
 
 def mean_weights(counts: np.ndarray, width: int, like: Tensor) -> Tensor:
     """Weights (k, width) of means over the first ``counts`` (k,) samples, of the type of ``like``."""
+    if like.device.type == "cuda" and (counts == width).all():
+        return like.new_full((len(counts), width), 1 / width)  # without asking the host for the counts
     sizes = torch.from_numpy(counts).to(like.device)[:, None]
     real = torch.arange(width, device=like.device) < sizes
     return real.to(like.dtype).div_(sizes)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from neural.engines.products import multiply
+from clusterproof.neural.engines.products import multiply
 
 Layers = list[tuple[Tensor, Tensor]]
 """Weights (..., out, in) and biases (..., out) of every layer."""
@@ -21,10 +21,13 @@ def first_values(layers: Layers, features: Tensor) -> Tensor:
     return multiply(weight, features.mT).add_(bias[..., None])
 
 
-def remaining_values(layers: Layers, first: Tensor) -> list[Tensor]:
-    """Values of every layer from those of the first (..., h, n), which ReLU overwrites; last the scores."""
+def remaining_values(later: Layers, first: Tensor) -> list[Tensor]:
+    """Values of every layer from those of the first (..., h, n), which ReLU overwrites; last the scores.
+
+    ``later`` are the layers after the first.
+    """
     values = [first]
-    for weight, bias in layers[1:]:
+    for weight, bias in later:
         values.append(multiply(weight, values[-1].clamp_min_(0)).add_(bias[..., None]))
     return values
 
@@ -51,17 +54,17 @@ def weighted_truth(targets: Tensor, weights: Tensor, classes: int) -> Tensor:
     return truth.scatter_(1, targets[:, None, :], weights[:, None, :])
 
 
-def all_errors(layers: Layers, values: list[Tensor], errors: Tensor) -> list[Tensor]:
+def all_errors(later: Layers, values: list[Tensor], errors: Tensor) -> list[Tensor]:
     """Gradients of the loss in the values of every layer before ReLU, from those in the scores."""
     found = [errors]
-    for (weight, _), below in zip(layers[:0:-1], values[-2::-1], strict=True):
+    for (weight, _), below in zip(later[::-1], values[-2::-1], strict=True):
         found.append(_behind_relu(multiply(weight.mT, found[-1]), below))
     return found[::-1]
 
 
 def _behind_relu(errors: Tensor, values: Tensor) -> Tensor:
-    """Errors where the values after ReLU are positive, else 0."""
-    through: Tensor = torch.ops.aten.threshold_backward(errors, values, 0)
+    """Errors where the values after ReLU are positive, else 0, in place."""
+    through: Tensor = torch.ops.aten.threshold_backward.grad_input(errors, values, 0, grad_input=errors)
     return through
 
 

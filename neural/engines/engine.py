@@ -11,9 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from neural.engines.data import Batch, ClientData, mean_weights
-from neural.engines.schedule import Schedule
-from neural.networks import Network
+from clusterproof.neural.engines.clusters import ClusterStart, ClusterSums, memberships
+from clusterproof.neural.engines.data import Batch, ClientData, Ids, mean_weights
+from clusterproof.neural.engines.dense import cross_entropies
+from clusterproof.neural.engines.schedule import Schedule
+from clusterproof.neural.networks import Network
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +33,7 @@ class Selection:
     """
 
     clients: int
-    samples: np.ndarray | None
+    samples: Ids | None
     counts: np.ndarray
 
     def columns(self, values: Tensor) -> Tensor:
@@ -44,7 +46,7 @@ class Selection:
         values = values[: self.clients]
         if self.samples is None:
             return values
-        samples = torch.from_numpy(self.samples).to(values.device)
+        samples = self._samples(values)
         return values[torch.arange(self.clients, device=values.device)[:, None], samples].mT
 
     def add(self, values: Tensor, moved: Tensor, scale: float) -> None:
@@ -59,12 +61,18 @@ class Selection:
         if self.samples is None:
             return everything
         targets = everything.targets[: self.clients]
-        index = torch.from_numpy(self.samples).to(targets.device)
+        index = self._samples(targets)
         weights = mean_weights(self.counts, self.samples.shape[1], everything.weights)
         return Batch(everything.images[:, :0], targets.gather(1, index), weights)
 
+    def _samples(self, like: Tensor) -> Tensor:
+        assert self.samples is not None
+        if isinstance(self.samples, Tensor):
+            return self.samples
+        return torch.from_numpy(self.samples).to(like.device)
+
     def _index(self, values: Tensor) -> Tensor:
-        samples = torch.from_numpy(self.samples).to(values.device)
+        samples = self._samples(values)
         return samples[:, None, :].expand(-1, values.shape[1], -1)
 
 
@@ -90,7 +98,7 @@ class LocalWork:
     momentum: float
     proximal: float
     data: ClientData
-    clients: np.ndarray
+    clients: Ids
     width: int
     local_steps: int
     schedule: Schedule | None
@@ -99,7 +107,7 @@ class LocalWork:
     def selections(self) -> Iterator[Selection]:
         """Samples of each step, of those clients that are not done yet."""
         if self.schedule is None:
-            everything = Selection(len(self.clients), None, self.data.sizes[self.clients])
+            everything = Selection(len(self.clients), None, self.data.sizes_of(self.clients))
             for _ in range(self.local_steps):
                 yield everything
             return
@@ -120,11 +128,15 @@ class LocalWork:
             assert selection.samples is not None
             yield self.data.chosen(clients, selection.samples, selection.counts)
 
+    def of(self, part: slice | np.ndarray) -> LocalWork:
+        """Give the work of some of the clients."""
+        return replace(self, clients=self.clients[part], rows=self.rows[part])
+
     def one(self, position: int) -> LocalWork:
         """Give the work of a single client, without padding."""
         part = slice(position, position + 1)
         clients = self.clients[part]
-        width = int(self.data.sizes[clients[0]])
+        width = int(self.data.sizes_of(clients)[0])
         return replace(self, clients=clients, rows=self.rows[part], width=width)
 
 
@@ -144,6 +156,9 @@ class Engine(ABC):
 
     name: ClassVar[str]
     """Name in configurations."""
+
+    together: ClassVar[int] = 16
+    """Clients whose results are added up in one go; more win nothing."""
 
     network: Network
 
@@ -180,6 +195,38 @@ class Engine(ABC):
         out_points, out_buffers
             Where the results go, (k, d); None where momentum is 0 and nobody asks for buffers.
         """
+
+    def train_clusters(self, start: ClusterStart, work: LocalWork) -> ClusterSums:
+        """Train locally from the clusters' models, after the clients have chosen theirs where they are to.
+
+        All data of the clients must fit into the width that ``work`` pads them to.
+        """
+        if callable(start.assignments):
+            batch = work.data.whole(work.clients, work.width)
+            scores = self.scores_of_all(start.models, batch.images)
+            assigned = start.assignments(cross_entropies(scores, batch.targets, batch.weights))
+        else:
+            assigned = start.assignments
+        points = start.models[assigned]
+        buffers = None if start.buffers is None else start.buffers[assigned]
+        ends = torch.empty_like(points)
+        own = torch.empty_like(points) if start.carries else None
+        self.train(points, buffers, points if work.proximal else None, work, ends, own)
+        if ends.device.type == "cuda":
+            belongs = memberships(assigned, len(start.models), start.weights, like=ends)
+            sums = [None if one is None else belongs @ one for one in (ends, own)]
+            own_sums = [] if sums[1] is None else list(sums[1])
+            assert sums[0] is not None
+            return ClusterSums(assigned, list(range(len(belongs))), list(sums[0]), own_sums)
+        for results in (ends, own):
+            if results is not None and start.weights is not None:
+                results.mul_(start.weights[:, None])
+        return ClusterSums(assigned, assigned.tolist(), list(ends), [] if own is None else list(own))
+
+    @property
+    def incomplete(self) -> int:
+        """Leading entries of vectors in ``ClusterSums`` that lack their shares."""
+        return 0
 
     def hessian_products(self, points: Tensor, directions: Tensor, batch: Batch) -> Tensor:
         """Hessians of the clients' losses at points times directions, all (k, d)."""

@@ -1,12 +1,4 @@
-"""Local training of perceptrons on the clients' Gram matrices, exactly.
-
-The gradient in the first layer's weight W, (h, in), is D X with the errors D, (h, n), and the client's data
-X, (n, in). After any number of steps W is therefore a combination of where it began, of the momentum buffer
-U and the anchor A that came with it, and of C X with a coefficient matrix C, (h, n). All that a step needs
-of W is W X', and C X X' needs only K = X X', (n, n): a step costs h n n multiplications in place of twice
-h n in, and W itself is put together once, at the end. A mini-batch of b samples uses b columns of X X' and
-moves b columns of C: h n b multiplications, and no pass over W.
-"""
+"""Local training of perceptrons on the clients' Gram matrices, exactly; see ``gram_steps``."""
 
 from __future__ import annotations
 
@@ -14,40 +6,20 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from neural.engines import dense
-from neural.engines.batched import DenseEngine, leading
-from neural.engines.engine import LocalWork, Selection, start_buffers
-from neural.engines.products import multiply
+from clusterproof.neural.engines import dense
+from clusterproof.neural.engines.batched import DenseEngine
+from clusterproof.neural.engines.clusters import ClusterStart, ClusterSums
+from clusterproof.neural.engines.data import Batch, Ids
+from clusterproof.neural.engines.engine import LocalWork, start_buffers
+from clusterproof.neural.engines.gram_steps import FirstLayer, LaterLayers, Shares, walk
+from clusterproof.neural.engines.members import Members, by_cluster
+from clusterproof.neural.engines.products import multiply
 
 STORED_BYTES = 2**30
 """Gram matrices are kept from round to round up to this size, and formed anew beyond it."""
-
-
-@dataclass
-class Shares:
-    """How much of the start w0, of the buffer u0 and of the anchor a0 a vector contains.
-
-    Attributes
-    ----------
-    start, buffer, anchor
-        Coefficients.
-    """
-
-    start: float
-    buffer: float
-    anchor: float
-
-    def of(self, total: Tensor, start: Tensor, buffer: Tensor | None, anchor: Tensor | None) -> Tensor:
-        """Add these shares of the three to ``total``, in place."""
-        parts = ((self.start, start), (self.buffer, buffer), (self.anchor, anchor))
-        for share, part in parts:
-            if share and part is not None:
-                total.add_(part, alpha=share)
-        return total
 
 
 @dataclass
@@ -59,8 +31,10 @@ class GramMatrices:
     lock: Lock = field(default_factory=Lock)
     """Threads with other clients store theirs at the same time."""
 
-    def of(self, clients: np.ndarray, features: Tensor) -> Tensor:
+    def of(self, clients: Ids, features: Tensor) -> Tensor:
         """Gram matrices (k, n, n) of clients (k,) with data (k, n, in)."""
+        if isinstance(clients, Tensor):  # whose numbers the host does not know, and a GPU forms them at once
+            return multiply(features, features.mT).add_(1)
         keys = [(int(client), features.shape[1]) for client in clients]
         if all(key in self.stored for key in keys):
             return torch.stack([self.stored[key] for key in keys])
@@ -104,78 +78,132 @@ class GramEngine(DenseEngine):
 
         everything = work.data.whole(work.clients, work.width)
         features = everything.features
-        gram = self.matrices.of(work.clients, features)
         start = dense.first_values(self.network.layers(points), features)
         carried = self._first_values(buffers, features)
         target = start if pulled is points else self._first_values(pulled, features)
-        place, speed = Shares(1.0, 0.0, 0.0), Shares(0.0, 1.0, 0.0)
-        moves = torch.zeros_like(start)
-        rates = None if out_buffers is None else torch.zeros_like(moves)
-        selections = list(work.selections())
-        for step, selection in enumerate(selections):
-            busy = selection.clients
-            batch = selection.of(everything)
-            begun = selection.columns(start)
-            first = torch.zeros_like(begun)
-            if step:
-                first = multiply(moves[:busy], selection.columns_of_symmetric(gram))
-            place.of(
-                first,
-                begun,
-                None if carried is None else selection.columns(carried),
-                None if target is None else selection.columns(target),
-            )
-            here = leading(layers, busy)
-            values = dense.remaining_values(here, first)
-            truth = dense.weighted_truth(batch.targets, batch.weights, self.network.classes)
-            errors = dense.all_errors(here, values, dense.to_errors(values[-1], truth, batch.weights))
-            for index in range(1, len(layers)):
-                self._step(
-                    here[index],
-                    None if velocities is None else leading(velocities, busy)[index],
-                    None if pulls is None else leading(pulls, busy)[index],
-                    errors[index],
-                    values[index - 1].mT,
-                    work,
-                )
-            self._move(moves[:busy], None if rates is None else rates[:busy], errors[0], selection, work)
-            self._advance(place, speed, work)
-            staying = selections[step + 1].clients if step + 1 < len(selections) else 0
-            if staying < busy:
-                done = slice(staying, busy)
-                vectors = [None if one is None else one[done] for one in (points, buffers, pulled)]
-                self._assemble(moves[done], place, features[done], vectors, out_points[done])
-                if rates is not None and out_buffers is not None:
-                    self._assemble(rates[done], speed, features[done], vectors, out_buffers[done])
+        later = LaterLayers(
+            layers[1:], None if velocities is None else velocities[1:], None if pulls is None else pulls[1:]
+        )
+        for arrived in walk(
+            FirstLayer(start, carried, target),
+            later,
+            everything,
+            self.matrices.of(work.clients, features),
+            work,
+            carries=out_buffers is not None,
+        ):
+            done = arrived.clients
+            vectors = [None if one is None else one[done] for one in (points, buffers, pulled)]
+            self._assemble(arrived.moves, arrived.place, features[done], vectors, out_points[done])
+            if arrived.rates is not None and out_buffers is not None:
+                self._assemble(arrived.rates, arrived.speed, features[done], vectors, out_buffers[done])
 
-    @staticmethod
-    def _move(
-        moves: Tensor, rates: Tensor | None, errors: Tensor, selection: Selection, work: LocalWork
-    ) -> None:
-        """Take a local step in the coefficients (k, h, n), from errors (k, h, b)."""
-        if rates is None:
-            if work.proximal:
-                moves.mul_(1 - work.step_size * work.proximal)
-            selection.add(moves, errors, -work.step_size)
-            return
-        selection.add(rates.mul_(work.momentum), errors, 1.0)
-        if work.proximal:
-            rates.add_(moves, alpha=work.proximal)
-        moves.sub_(rates, alpha=work.step_size)
+    def train_clusters(self, start: ClusterStart, work: LocalWork) -> ClusterSums:
+        """Train from the clusters' models, see ``Engine.train_clusters``.
+
+        The first layer of a client is never put together: a cluster's sum is one product of all its members'
+        coefficients and samples, plus the members' shares of its model and buffer.
+        """
+        network = self.network
+        everything = work.data.whole(work.clients, work.width)
+        features = everything.features
+        assigned, begun = self._choose(start, everything)
+        count = len(start.models)
+        groups = by_cluster(assigned, features, start.weights, count)
+        if begun is None:
+            begun = self._of_members(groups, start.models, features, assigned)
+        carried = None
+        if start.buffers is not None:
+            carried = self._of_members(groups, start.buffers, features, assigned)
+        tails = start.models[:, network.first_size :][assigned]
+        pulls = tails.clone() if work.proximal else None
+        speeds = None
+        if start.carries:
+            speeds = (
+                start.buffers[:, network.first_size :][assigned]
+                if start.buffers is not None
+                else torch.zeros_like(tails)
+            )
+        layers, velocities, anchors = (
+            None if one is None else network.later_layers(one) for one in (tails, speeds, pulls)
+        )
+        assert layers is not None
+        points: list[Tensor] = []
+        buffers: list[Tensor] = []
+        clusters, of_points, of_buffers = [], [], []
+        for arrived in walk(
+            FirstLayer(begun, carried, begun if work.proximal else None),
+            LaterLayers(layers, velocities, anchors),
+            everything,
+            self.matrices.of(work.clients, features),
+            work,
+            carries=start.carries,
+        ):
+            done = arrived.clients
+            if done != slice(0, len(assigned)):
+                weights = None if start.weights is None else start.weights[done]
+                groups = by_cluster(assigned[done], features[done], weights, count)
+            for group in groups:
+                clusters.append(group.cluster)
+                points.append(self._sum(group, arrived.moves, tails[done]))
+                of_points.append(arrived.place.times(group.size))
+                if arrived.rates is not None and speeds is not None:
+                    buffers.append(self._sum(group, arrived.rates, speeds[done]))
+                    of_buffers.append(arrived.speed.times(group.size))
+        return ClusterSums(assigned, clusters, points, buffers, of_points, of_buffers)
+
+    @property
+    def incomplete(self) -> int:
+        """Leading entries of vectors in ``ClusterSums`` that lack their shares: the first layer."""
+        return self.network.first_size
+
+    def _choose(self, start: ClusterStart, everything: Batch) -> tuple[Tensor, Tensor | None]:
+        """Assignments (k,), and what the chosen first layers give (k, h, n) where all models are asked."""
+        if not callable(start.assignments):
+            return start.assignments, None
+        first = self._first_of_all(start.models, everything.features)
+        count, _, clients, samples = first.shape
+        later = self.network.later_layers(start.models[:, self.network.first_size :])
+        scores = dense.remaining_values(later, first.flatten(2).clone())[-1]
+        scores = scores.view(count, -1, clients, samples).permute(2, 0, 1, 3)
+        assigned = start.assignments(dense.cross_entropies(scores, everything.targets, everything.weights))
+        return assigned, _chosen(first, assigned)
+
+    def _first_of_all(self, vectors: Tensor, features: Tensor) -> Tensor:
+        """What the first layers of all vectors (P, d) give on data (k, n, in), in one product: (P, h, k, n)."""
+        weight, bias = self.network.layers(vectors)[0]
+        found = multiply(weight.flatten(0, 1), features.flatten(0, 1).mT)
+        return found.view(*weight.shape[:2], *features.shape[:2]).add_(bias[..., None, None])
+
+    def _of_members(
+        self, groups: list[Members], vectors: Tensor, features: Tensor, assigned: Tensor
+    ) -> Tensor:
+        """What the first layers of the clusters' vectors (P, d) give on their members' samples, (k, h, n)."""
+        if features.device.type == "cuda":
+            return _chosen(self._first_of_all(vectors, features), assigned)
+        weight, bias = self.network.layers(vectors)[0]
+        found = features.new_empty(len(features), weight.shape[1], features.shape[1])
+        for group in groups:
+            found[group.rows] = group.values(weight, bias)
+        return found
+
+    def _sum(self, group: Members, coefficients: Tensor, tails: Tensor) -> Tensor:
+        """Sum (d,) of members' vectors, from coefficients (k, h, n) and later layers (k, d - d_1) of a chunk.
+
+        In the first layer it lacks what the vectors contain of their cluster's.
+        """
+        own = group.coefficients(coefficients)
+        total = tails.new_empty(self.network.dimension)
+        weight, bias = self.network.layers(total)[0]
+        multiply(own, group.features, out=weight)
+        bias.copy_(own.sum(1))
+        total[self.network.first_size :] = group.tails(tails)
+        return total
 
     def _first_values(self, vectors: Tensor | None, features: Tensor) -> Tensor | None:
         if vectors is None:
             return None
         return dense.first_values(self.network.layers(vectors), features)
-
-    @staticmethod
-    def _advance(place: Shares, speed: Shares, work: LocalWork) -> None:
-        """Carry the recursion of a local step out on the shares."""
-        for part in ("start", "buffer", "anchor"):
-            pull = work.proximal * (getattr(place, part) - (part == "anchor"))
-            faster = work.momentum * getattr(speed, part) + pull
-            setattr(speed, part, faster)
-            setattr(place, part, getattr(place, part) - work.step_size * faster)
 
     def _assemble(
         self,
@@ -192,3 +220,9 @@ class GramEngine(DenseEngine):
         shares.of(multiply(coefficients, features, out=weight), *weights)
         bias.copy_(coefficients.sum(-1))
         shares.of(bias, *biases)
+
+
+def _chosen(first: Tensor, assigned: Tensor) -> Tensor:
+    """What a client's own cluster's layer gives, (k, h, n), of what those of all clusters give, (P, h, k, n)."""
+    clients = torch.arange(len(assigned), device=assigned.device)
+    return first.permute(2, 0, 1, 3)[clients, assigned].contiguous()

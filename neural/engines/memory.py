@@ -36,9 +36,14 @@ class Workspace:
             if block.nbytes == size and sys.getrefcount(block) == UNUSED:
                 return self._tensor(block, reference)
         fresh = torch.empty(size, dtype=torch.uint8).numpy()
-        if sum(block.nbytes for block in self._blocks) + size <= KEPT_BYTES:
+        if self.kept_bytes + size <= KEPT_BYTES:
             self._blocks.append(fresh)
         return self._tensor(fresh, reference)
+
+    @property
+    def kept_bytes(self) -> int:
+        """How much is kept between calls, at most ``KEPT_BYTES``."""
+        return sum(block.nbytes for block in self._blocks)
 
     @staticmethod
     def _tensor(block: np.ndarray, reference: Tensor) -> Tensor:

@@ -9,10 +9,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from neural.engines.batched import DenseEngine, scores_one_by_one
-from neural.engines.data import Batch
-from neural.engines.engine import Engine, LocalWork, descend, start_buffers, weighted_loss
-from neural.networks import MLP
+from clusterproof.neural.engines.batched import DenseEngine, scores_one_by_one
+from clusterproof.neural.engines.data import Batch
+from clusterproof.neural.engines.engine import Engine, LocalWork, descend, start_buffers, weighted_loss
+from clusterproof.neural.networks import MLP
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,7 @@ class SerialEngine(Engine):
     """Each client on its own samples, without padding, and in place."""
 
     name: ClassVar[str] = "serial"
+    together: ClassVar[int] = 1
 
     @cached_property
     def _dense(self) -> DenseEngine | None:

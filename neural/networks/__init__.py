@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from algorithms.validation import InvalidArgument, check_choice
-from neural.networks.cnn import CNN
-from neural.networks.mlp import MLP
-from neural.networks.network import Network, Parameter
-from neural.networks.resnet import ResNet20
+from clusterproof.algorithms.discovery import classes_below
+from clusterproof.algorithms.validation import InvalidArgument, check_choice
+from clusterproof.neural.networks.cnn import CNN
+from clusterproof.neural.networks.mlp import MLP
+from clusterproof.neural.networks.network import Network, Parameter
+from clusterproof.neural.networks.resnet import ResNet20
 
-NETWORKS: dict[str, type[Network]] = {kind.name: kind for kind in (MLP, CNN, ResNet20)}
+NETWORKS: dict[str, type[Network]] = {kind.name: kind for kind in classes_below(__name__, Network)}
 """Networks by their names in configurations."""
 
 

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import conv2d, linear, max_pool2d
 
-from algorithms.validation import InvalidArgument, check_count
-from neural.networks.network import Network, fan_in_bound
+from clusterproof.algorithms.validation import InvalidArgument, check_count
+from clusterproof.neural.networks.network import Network, fan_in_bound
 
 KERNEL = 5
 

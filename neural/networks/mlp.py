@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from algorithms.validation import check_count
-from neural.networks.network import Network, fan_in_bound
+from clusterproof.algorithms.validation import check_count
+from clusterproof.neural.networks.network import Network, fan_in_bound
 
 
 @dataclass(frozen=True)
@@ -84,3 +84,16 @@ class MLP(Network):
             (views[f"layers.{index}.weight"], views[f"layers.{index}.bias"])
             for index in range(len(self.widths) - 1)
         ]
+
+    @property
+    def first_size(self) -> int:
+        """Number of parameters of the first layer, which come first in the vector."""
+        return self.layout[1].offset + self.layout[1].size
+
+    def later_layers(self, tails: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """Weights and biases of the layers after the first, from what follows it in the vector (..., d - d_1)."""
+        placed = [
+            tails[..., part.offset - self.first_size :][..., : part.size].view(*tails.shape[:-1], *part.shape)
+            for part in self.layout[2:]
+        ]
+        return list(zip(placed[::2], placed[1::2], strict=True))

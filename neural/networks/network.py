@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from algorithms.validation import InvalidArgument, check_count
+from clusterproof.algorithms.validation import InvalidArgument, check_count
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import conv2d, group_norm, linear, pad
 
-from neural.networks.network import Network, fan_in_bound
+from clusterproof.neural.networks.network import Network, fan_in_bound
 
 STAGES = (16, 32, 64)
 BLOCKS = 3

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from option_combinations import COMBINATIONS, describe, drawn_algorithms
 from plain_loops import discrepancy
 
-from synthetic import QuadraticMixture, strategies
+from clusterproof.synthetic import QuadraticMixture, strategies
 
 TOLERANCE = 1e-12
 

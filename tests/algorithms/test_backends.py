@@ -7,9 +7,16 @@ import pytest
 from array_api_compat import array_namespace
 from option_combinations import EVERY, describe
 
-from algorithms import InvalidArgument, Randomness, run
-from algorithms.arrays import argmin_smallest_index, one_hot, replace_rows, rows, sums_by_cluster, to_numpy
-from synthetic import OnArrays, QuadraticMixture, RegressionMixture
+from clusterproof.algorithms import InvalidArgument, Randomness, run
+from clusterproof.algorithms.arrays import (
+    argmin_smallest_index,
+    one_hot,
+    replace_rows,
+    rows,
+    sums_by_cluster,
+    to_numpy,
+)
+from clusterproof.synthetic import OnArrays, QuadraticMixture, RegressionMixture
 
 LIBRARIES = pytest.mark.parametrize("library", [torch, array_api_strict], ids=["torch", "array-api-strict"])
 TASK = RegressionMixture.random(

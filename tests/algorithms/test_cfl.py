@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms import CFL, FedAvg, Randomness, run
-from algorithms.participation import draw_participants
-from synthetic import QuadraticMixture, RegressionMixture, strategies
-from theory import fixed_points
+from clusterproof.algorithms import CFL, FedAvg, Randomness, run
+from clusterproof.algorithms.parts.participation import draw_participants
+from clusterproof.synthetic import QuadraticMixture, RegressionMixture, strategies
+from clusterproof.theory.instruments import fixed_points
 
 INTERLEAVED = QuadraticMixture(
     hessians=np.ones((12, 1, 1)) * np.eye(2),

@@ -3,8 +3,18 @@
 import numpy as np
 import pytest
 
-from algorithms import CFL, FPFC, FedBCD, FedProx, GradientLoss, InvalidArgument, PerFedAvg, SoFL, run
-from synthetic import QuadraticMixture
+from clusterproof.algorithms import (
+    CFL,
+    FPFC,
+    FedBCD,
+    FedProx,
+    GradientLoss,
+    InvalidArgument,
+    PerFedAvg,
+    SoFL,
+    run,
+)
+from clusterproof.synthetic import QuadraticMixture
 
 TASK = QuadraticMixture.random(clusters=2, clients=6, dimension=2, spread=0.5, seed=1)
 

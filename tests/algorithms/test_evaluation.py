@@ -4,7 +4,7 @@ import array_api_compat.torch as torch
 import numpy as np
 import pytest
 
-from algorithms import (
+from clusterproof.algorithms import (
     CFL,
     IFCA,
     FedAvg,
@@ -14,7 +14,7 @@ from algorithms import (
     received_models,
     run,
 )
-from synthetic import LogisticMixture, OnArrays, QuadraticMixture
+from clusterproof.synthetic import LogisticMixture, OnArrays, QuadraticMixture
 
 TASK = LogisticMixture.random(clusters=3, clients=9, dimension=4, data="population", signal=6.0, seed=1)
 

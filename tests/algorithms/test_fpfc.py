@@ -12,12 +12,13 @@ from fusion_loops import DenseFPFC, dense_pairs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms import FPFC, InvalidArgument, Randomness, pair_storage, pair_updates, run
-from algorithms.arrays import to_numpy
-from algorithms.fpfc import group_averages
-from algorithms.pair_storage import grouped
-from algorithms.participation import draw_participants
-from synthetic import OnArrays, QuadraticMixture, RegressionMixture
+from clusterproof.algorithms import FPFC, InvalidArgument, Randomness, run
+from clusterproof.algorithms.arrays import to_numpy
+from clusterproof.algorithms.fpfc import group_averages
+from clusterproof.algorithms.parts import pair_storage
+from clusterproof.algorithms.parts.pair_storage import grouped
+from clusterproof.algorithms.parts.participation import draw_participants
+from clusterproof.synthetic import OnArrays, QuadraticMixture, RegressionMixture
 
 SCAD = {"strength": 0.5, "smoothing": 0.05, "augmentation": 1.3, "threshold": 0.2}
 L1 = {"penalty": "l1", "strength": 0.4, "augmentation": 0.7}
@@ -48,10 +49,9 @@ def states(algorithm, task, start, rounds, seed=0):
 
 
 @pytest.fixture(params=[1, 3, 1000])
-def page_rows(request, monkeypatch):
+def page_rows(request, plant):
     """Pages of one row, of a few, and one page for all."""
-    for module in (pair_storage, pair_updates):
-        monkeypatch.setattr(module, "PAGE_ENTRIES", 4 * request.param)
+    plant(pair_storage, "PAGE_ENTRIES", 4 * request.param)
     return request.param
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from algorithms import IFCA, GradientLoss, InvalidArgument, Randomness, run
-from synthetic import LogisticMixture, QuadraticMixture, RegressionMixture
+from clusterproof.algorithms import IFCA, GradientLoss, InvalidArgument, Randomness, run
+from clusterproof.synthetic import LogisticMixture, QuadraticMixture, RegressionMixture
 
 TASK = QuadraticMixture.random(
     clusters=3, clients=9, dimension=3, condition_number=4, spread=0.6, separation=1.5, seed=2

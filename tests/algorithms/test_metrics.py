@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.cluster import contingency_matrix
 
-from algorithms import adjusted_rand_index, cluster_count, purity
+from clusterproof.algorithms import adjusted_rand_index, cluster_count, purity
 
 PAIRS = st.lists(st.tuples(st.integers(-1, 4), st.integers(0, 3)), min_size=1, max_size=30)
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms import CFLMGD, IFCA, Randomness, run
-from synthetic import QuadraticMixture, strategies
-from theory.heavy_ball import propagators, spectral_rate
+from clusterproof.algorithms import CFLMGD, IFCA, Randomness, run
+from clusterproof.synthetic import QuadraticMixture, strategies
+from clusterproof.theory.instruments.heavy_ball import propagators, spectral_rate
 
 
 def modes(task, models):

@@ -4,22 +4,19 @@ import dataclasses
 
 import pytest
 
-from algorithms import (
+from clusterproof.algorithms import (
     ALGORITHMS,
     CFL,
     CFLMGD,
-    FPFC,
     IFCA,
-    FedAvg,
     FedBCD,
     FedProx,
     GradientLoss,
     InvalidArgument,
-    Local,
     PerFedAvg,
     SoFL,
 )
-from synthetic import QuadraticMixture
+from clusterproof.synthetic import QuadraticMixture
 
 EVERYWHERE = [
     ("step_size", value, "greater than 0", "1 / task.smoothness")
@@ -82,21 +79,11 @@ MAPS = [
     ("cluster_count", "gap", "'silhouette', 'elbow'", "use 'silhouette'"),
 ]
 VALID = {
-    CFLMGD: {"step_size": 0.5, "momentum": 0.5},
-    IFCA: {"step_size": 0.5},
-    FedAvg: {"step_size": 0.5},
-    Local: {"step_size": 0.5},
-    FedProx: {"step_size": 0.5},
-    FedBCD: {"step_size": 0.5},
-    PerFedAvg: {"step_size": 0.5},
-    CFL: {"step_size": 0.5},
-    GradientLoss: {"step_size": 0.5},
-    SoFL: {"step_size": 0.5},
-    FPFC: {"step_size": 0.5},
+    kind: {"step_size": 0.5, **({"momentum": 0.5} if kind is CFLMGD else {})} for kind in ALGORITHMS.values()
 }
 CASES = [
     *((kind, *case) for kind in VALID for case in EVERYWHERE),
-    *((kind, *case) for kind in VALID if kind is not GradientLoss for case in LOCAL_STEPS),
+    *((kind, *case) for kind in VALID if "local_steps" in kind.__dataclass_fields__ for case in LOCAL_STEPS),
     *((kind, *case) for kind in (CFLMGD, IFCA) for case in CLUSTERS + AVERAGING),
     *((CFLMGD, *case) for case in MOMENTUM),
     *((kind, *case) for kind in (FedProx, FedBCD, SoFL) for case in PROXIMAL),

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from algorithms import InvalidArgument, PerFedAvg, Randomness, State, run
-from synthetic import LogisticMixture, RegressionMixture
+from clusterproof.algorithms import InvalidArgument, PerFedAvg, Randomness, State, run
+from clusterproof.synthetic import LogisticMixture, RegressionMixture
 
 NOISY = RegressionMixture.random(clusters=1, clients=1, dimension=2, condition_number=3, noise=0.5, samples=5)
 

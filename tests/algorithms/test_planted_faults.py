@@ -8,13 +8,11 @@ from array_api_compat import array_namespace
 from plain_loops import discrepancy
 from resampling import resampling_score
 
-import algorithms.aggregation
-import algorithms.cfl_mgd
-import algorithms.protocol
-import synthetic.quadratic
-from algorithms import CFLMGD
-from algorithms.arrays import one_hot, rows
-from synthetic import QuadraticMixture, RegressionMixture, direct_simulation
+from clusterproof.algorithms import CFLMGD, arrays, protocol
+from clusterproof.algorithms.arrays import one_hot, replace_rows, rows
+from clusterproof.algorithms.parts import aggregation
+from clusterproof.algorithms.parts.aggregation import average_by_cluster
+from clusterproof.synthetic import QuadraticMixture, RegressionMixture, direct_simulation
 
 TOLERANCE = 1e-12
 VISIBLE = 1e-3
@@ -50,23 +48,34 @@ def test_the_true_algorithm_passes_in_every_scenario():
 
 
 class MomentumTwice(CFLMGD):
-    def _average_gradients(self, state, task, randomness):
-        doubled = replace(state, buffers=self.momentum * state.buffers)
-        return super()._average_gradients(doubled, task, randomness)
+    """Option I multiplies the server's buffers by the momentum twice."""
+
+    def step(self, state, task, randomness):
+        if (self.averaging, self.momentum_owner) == ("gradient", "server"):
+            state = replace(state, buffers=self.momentum * state.buffers)
+        return super().step(state, task, randomness)
 
 
 class MomentumBackwards(CFLMGD):
-    def _average_gradients(self, state, task, randomness):
-        return super()._average_gradients(replace(state, buffers=-state.buffers), task, randomness)
+    """Option I subtracts the momentum that it should add."""
+
+    def step(self, state, task, randomness):
+        if (self.averaging, self.momentum_owner) == ("gradient", "server"):
+            state = replace(state, buffers=-state.buffers)
+        return super().step(state, task, randomness)
 
 
 class DividesTwice(CFLMGD):
-    def _divisor(self, models, assignments, task):
-        return super()._divisor(models, assignments, task) ** 2
+    """(5) with m^2 for m."""
+
+    def divisor(self, models, assignments, task):
+        return super().divisor(models, assignments, task) ** 2
 
 
 class DividesByParticipants(CFLMGD):
-    def _divisor(self, models, assignments, task):
+    """(5) with the number of participants for m."""
+
+    def divisor(self, models, assignments, task):
         return float(assignments.shape[-1])
 
 
@@ -80,17 +89,22 @@ class ChoosesAfterTheRound(CFLMGD):
 class ForgetsToSendTheMean(CFLMGD):
     """Line 15 without its second half: clients keep their own u_i."""
 
-    def _average_client_momentum(self, state, task, randomness):
-        moved = super()._average_client_momentum(state, task, randomness)
-        arriving = task.gradients(rows(state.models, state.assignments), state.clients, randomness.gradient)
-        own = self.momentum * rows(state.buffers, state.clients) + arriving
-        return replace(moved, buffers=algorithms.cfl_mgd.replace_rows(state.buffers, state.clients, own))
+    def step(self, state, task, randomness):
+        moved = super().step(state, task, randomness)
+        if self.momentum_owner == "server":
+            return moved
+        arriving = task.gradients(rows(state.models, moved.assignments), moved.clients, randomness.gradient)
+        own = self.momentum * rows(state.buffers, moved.clients) + arriving
+        return replace(moved, buffers=replace_rows(state.buffers, moved.clients, own))
 
 
 class MovesBeforeTheMomentum(CFLMGD):
-    def _average_models(self, state, task, randomness):
-        printed = CFLMGD(**{**self.__dict__, "update_order": "as-printed"})
-        return printed._average_models(state, task, randomness)
+    """Option II in the order of line 20 where (4) is asked for."""
+
+    def step(self, state, task, randomness):
+        if self.averaging == "model" and self.update_order == "momentum-first":
+            return replace(self, update_order="as-printed").step(state, task, randomness)
+        return super().step(state, task, randomness)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +129,7 @@ def average_over_everybody(values, assignments, fallback):
 
 
 def average_with_zero_for_the_empty(values, assignments, fallback):
-    return algorithms.aggregation.average_by_cluster(values, assignments, 0 * fallback)
+    return average_by_cluster(values, assignments, 0 * fallback)
 
 
 def shifted_members(task, models, clients, assignments, generator):
@@ -141,17 +155,17 @@ def replaced_without_the_absent(values, indices, updates):
 @pytest.mark.parametrize(
     ("module", "name", "wrong"),
     [
-        (algorithms.cfl_mgd, "average_by_cluster", average_over_everybody),
-        (algorithms.cfl_mgd, "average_by_cluster", average_with_zero_for_the_empty),
-        (synthetic.quadratic, "sum_gradients", shifted_members),
-        (algorithms.protocol, "sums_by_cluster", untransposed),
-        (algorithms.aggregation, "argmin_smallest_index", last_of_the_smallest),
-        (algorithms.cfl_mgd, "replace_rows", replaced_without_the_absent),
+        (aggregation, "average_by_cluster", average_over_everybody),
+        (aggregation, "average_by_cluster", average_with_zero_for_the_empty),
+        (protocol, "sum_gradients", shifted_members),
+        (arrays, "sums_by_cluster", untransposed),
+        (arrays, "argmin_smallest_index", last_of_the_smallest),
+        (arrays, "replace_rows", replaced_without_the_absent),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
-def test_a_wrong_building_block_is_detected(module, name, wrong, monkeypatch):
-    monkeypatch.setattr(module, name, wrong)
+def test_a_wrong_building_block_is_detected(module, name, wrong, plant):
+    plant(module, name, wrong)
     assert largest_discrepancy(CFLMGD) > VISIBLE
 
 

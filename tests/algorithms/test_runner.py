@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from option_combinations import EVERY, UNDRAWN, describe
 from scipy import stats
 
-from algorithms import (
+from clusterproof.algorithms import (
     ALGORITHMS,
     CFLMGD,
     IFCA,
@@ -23,8 +23,8 @@ from algorithms import (
     purity,
     run,
 )
-from algorithms.participation import draw_participants
-from synthetic import OnArrays, QuadraticMixture, RegressionMixture, strategies
+from clusterproof.algorithms.parts.participation import draw_participants
+from clusterproof.synthetic import OnArrays, QuadraticMixture, RegressionMixture, strategies
 
 NOISY = RegressionMixture.random(clusters=2, clients=7, dimension=3, noise=1.0, samples=5, separation=1.0)
 ALL = pytest.mark.parametrize("combination", EVERY, ids=describe)

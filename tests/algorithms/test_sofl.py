@@ -5,7 +5,7 @@ import importlib.util
 import numpy as np
 import pytest
 
-from algorithms import (
+from clusterproof.algorithms import (
     FedAvg,
     FedProx,
     InvalidArgument,
@@ -15,9 +15,9 @@ from algorithms import (
     adjusted_rand_index,
     run,
 )
-from algorithms import self_organising_map as som
-from synthetic import QuadraticMixture, RegressionMixture
-from theory import fixed_points
+from clusterproof.algorithms.parts import self_organising_map as som
+from clusterproof.synthetic import QuadraticMixture, RegressionMixture
+from clusterproof.theory.instruments import fixed_points
 
 SEPARATED = QuadraticMixture.random(
     clusters=3, clients=18, dimension=6, condition_number=2, spread=0.15, separation=3, seed=4

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms import CFLMGD, InvalidArgument, Trace, run
-from algorithms.storage import SIDECAR, TABLES, check_destination, load_trace, save_trace
-from synthetic import RegressionMixture, from_settings
+from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace, run
+from clusterproof.algorithms.storage import SIDECAR, TABLES, check_destination, load_trace, save_trace
+from clusterproof.synthetic import RegressionMixture, from_settings
 
 SPECIAL = [np.nan, np.inf, -np.inf, -0.0, 5e-324, 1.7976931348623157e308, 0.1]
 
@@ -218,8 +218,8 @@ def test_a_failing_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monk
 KILLED = """
 import os, signal, sys
 sys.path.insert(0, sys.argv[1])
-from tests.algorithms.test_storage import make_trace
-from algorithms.storage import save_trace
+from test_storage import make_trace
+from clusterproof.algorithms.storage import save_trace
 trace = make_trace()
 left = int(sys.argv[3])
 def kill_later(event, arguments):
@@ -234,13 +234,13 @@ save_trace(trace, sys.argv[2])
 
 
 def test_a_killed_write_leaves_nothing_or_a_whole_run(tmp_path: Path) -> None:
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parent
     whole = 0
     for step in range(20):
         folder = tmp_path / f"run-{step}"
         done = subprocess.run(
             [sys.executable, "-c", KILLED, str(root), str(folder), str(step)],
-            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(root)},
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
         )
         if done.returncode == 0:
             whole += 1

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from option_combinations import UNDRAWN, describe
 
-from algorithms import GradientLoss, Local, run
-from synthetic import QuadraticMixture
+from clusterproof.algorithms import GradientLoss, Local, run
+from clusterproof.synthetic import QuadraticMixture
 
 ALL = pytest.mark.parametrize("combination", UNDRAWN, ids=describe)
 TASK = QuadraticMixture.random(

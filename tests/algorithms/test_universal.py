@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from option_combinations import EVERY, describe
 
-from algorithms import ALGORITHMS, CFL, CFLMGD, FPFC, Local, SoFL, run
-from synthetic import OnArrays, QuadraticMixture, RegressionMixture, strategies
-from synthetic.experiment import make_algorithm
+from clusterproof.algorithms import ALGORITHMS, CFL, CFLMGD, FPFC, Local, SoFL, run
+from clusterproof.commands.experiment import make_algorithm
+from clusterproof.synthetic import OnArrays, QuadraticMixture, RegressionMixture, strategies
 
 ALL = pytest.mark.parametrize("combination", EVERY, ids=describe)
 SIXTY = RegressionMixture.random(

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from drawings import drawn
 
-from algorithms import CFLMGD, run
-from figures import contraction_map
-from synthetic import QuadraticMixture
+from clusterproof.algorithms import CFLMGD, run
+from clusterproof.figures import contraction_map
+from clusterproof.synthetic import QuadraticMixture
 
 
 def panels():

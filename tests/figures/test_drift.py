@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from drawings import SEED, drawn
 
-from figures import drift
-from theory import fixed_points
+from clusterproof.figures import drift
+from clusterproof.theory.instruments import fixed_points
 
 ETA, ALPHA, MU, BETAS = 0.1, 0.5, 1.0, {"0": 0.0, "0.5": 0.5, "0.9": 0.9}
 

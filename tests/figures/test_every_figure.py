@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from drawings import SEED, drawn
 
-from figures import FIGURES, save
-from figures.style import caption_of
+from clusterproof.figures import FIGURES, save
+from clusterproof.figures.style import caption_of
 
 PARAMETERS = {
     "contraction-map": ["step size 1/L", "$l = l_p = 0.5$", "5 eigenvalues", "400 rounds"],
@@ -94,7 +94,7 @@ def test_axes_are_named_and_curves_differ_in_style_and_not_only_in_colour(figure
 
 
 def test_importing_the_figures_does_not_import_matplotlib():
-    code = "import sys, figures; print('matplotlib' in sys.modules)"
+    code = "import sys, clusterproof.figures; print('matplotlib' in sys.modules)"
     assert subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout == ("False\n")
@@ -102,7 +102,7 @@ def test_importing_the_figures_does_not_import_matplotlib():
 
 def test_drawing_needs_neither_a_window_nor_the_state_of_pyplot():
     code = (
-        "import sys; from figures import FIGURES; FIGURES['contraction-map'].draw(0);"
+        "import sys; from clusterproof.figures import FIGURES; FIGURES['contraction-map'].draw(0);"
         "print('matplotlib.pyplot' in sys.modules)"
     )
     assert subprocess.run(
@@ -113,7 +113,7 @@ def test_drawing_needs_neither_a_window_nor_the_state_of_pyplot():
 def test_the_palette_is_that_of_okabe_and_ito():
     from matplotlib.colors import to_rgb
 
-    from figures import style
+    from clusterproof.figures import style
 
     published = {"ORANGE": (230, 159, 0), "SKY": (86, 180, 233), "GREEN": (0, 158, 115),
                  "YELLOW": (240, 228, 66), "BLUE": (0, 114, 178), "VERMILLION": (213, 94, 0),

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from drawings import SEED, drawn
 
-from algorithms import adjusted_rand_index
-from figures import fusion_strength
-from figures.style import caption_of
+from clusterproof.algorithms import adjusted_rand_index
+from clusterproof.figures import fusion_strength
+from clusterproof.figures.style import caption_of
 
 
 def curve(panel, gid):

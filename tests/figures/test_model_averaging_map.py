@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from algorithms import CFLMGD, run
-from figures import model_averaging_map
-from synthetic import QuadraticMixture
+from clusterproof.algorithms import CFLMGD, run
+from clusterproof.figures import model_averaging_map
+from clusterproof.synthetic import QuadraticMixture
 
 
 def growth(momentum: float, local_steps: int, *, reset: bool) -> float:

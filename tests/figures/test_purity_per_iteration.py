@@ -7,9 +7,9 @@ import pytest
 from drawings import SEED, drawn
 from sklearn.metrics.cluster import contingency_matrix
 
-from algorithms import IFCA, GradientLoss, run
-from figures import purity_per_iteration as figure
-from figures.style import caption_of
+from clusterproof.algorithms import IFCA, GradientLoss, run
+from clusterproof.figures import purity_per_iteration as figure
+from clusterproof.figures.style import caption_of
 
 ALGORITHMS = {
     "GL-CFL, descent": GradientLoss(step_size=0.1, weight=0.5),

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from drawings import SEED, drawn
 
-from algorithms import Randomness
-from figures import similarity_matrices as figure
-from figures.style import caption_of
+from clusterproof.algorithms import Randomness
+from clusterproof.figures import similarity_matrices as figure
+from clusterproof.figures.style import caption_of
 
 
 def cells(panel):

@@ -6,9 +6,9 @@ from drawings import SEED, drawn
 from scipy import stats
 from sklearn.metrics import adjusted_rand_score
 
-from algorithms import CFLMGD, IFCA, run
-from figures import success_map
-from synthetic import RegressionMixture
+from clusterproof.algorithms import CFLMGD, IFCA, run
+from clusterproof.figures import success_map
+from clusterproof.synthetic import RegressionMixture
 
 ALGORITHMS = {"IFCA": IFCA(step_size=1.0), "CFL-MGD": CFLMGD(step_size=1.0, momentum=0.9)}
 

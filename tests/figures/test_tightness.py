@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from drawings import SEED, drawn
 
-from algorithms import generator, run
-from figures import tightness
-from theory.cfl_mgd.corollary_b1 import CorollaryB1
-from theory.cfl_mgd.theorem_b import TheoremB
-from theory.experiments import experiment
+from clusterproof.algorithms import generator, run
+from clusterproof.figures import tightness
+from clusterproof.theory.bounds.corollary_b1 import CorollaryB1
+from clusterproof.theory.bounds.experiments import experiment
+from clusterproof.theory.bounds.theorem_b import TheoremB
 
 
 def panel():
@@ -38,6 +38,13 @@ def test_marks_are_the_bound_over_the_quantile_of_the_same_runs(name, momentum, 
     if momentum is None:
         expected = CorollaryB1().best_parts(trial.setting).last_round / observed
         np.testing.assert_allclose(marks("Corollary B1", row), expected, rtol=1e-12)
+
+
+def test_theorem_d_is_close_and_below_theorem_b_everywhere():
+    for row in range(len(tightness.SETTINGS)):
+        close = marks("Theorem D", row)
+        assert 1 < close.min() <= close.max() < 3
+        assert (close < marks("Theorem B", row)).all()
 
 
 def test_every_row_has_one_mark_a_cluster_to_the_right_of_the_line_at_one():

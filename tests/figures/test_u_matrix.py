@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from drawings import SEED, drawn
 
-from figures import style, u_matrix
+from clusterproof.figures import style, u_matrix
 
 
 def panel(start):

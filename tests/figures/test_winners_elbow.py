@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from drawings import SEED, drawn
 
-from algorithms import FedAvg, InvalidArgument, SoFL, generator, run
-from figures import winners_elbow
+from clusterproof.algorithms import FedAvg, InvalidArgument, SoFL, generator, run
+from clusterproof.figures import winners_elbow
 
 
 def line(panel, gid):

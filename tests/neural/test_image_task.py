@@ -8,12 +8,12 @@ import pytest
 import torch
 from small_images import random_partition
 
-from algorithms import InvalidArgument
-from neural.engines import ENGINES, ClientData, choose_engine, passes
-from neural.engines.choice import fastest_engine
-from neural.engines.data import padded_widths
-from neural.networks import CNN, MLP
-from neural.task import ImageTask
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.neural.engines import ENGINES, ClientData, choose_engine, chunks, passes
+from clusterproof.neural.engines.choice import fastest_engine
+from clusterproof.neural.engines.data import padded_widths
+from clusterproof.neural.networks import CNN, MLP
+from clusterproof.neural.task import ImageTask
 
 PARTITION = random_partition((7, 3, 12, 12, 1))
 NETWORK = MLP((1, 4, 4), 3, (6,))
@@ -141,7 +141,7 @@ ERRORS = {
 @pytest.mark.parametrize(
     ("engine", "batch_size"), [("gram", None), ("gram", 4), ("batched", None), ("batched", 4)]
 )
-def test_when_memory_runs_out_fewer_clients_go_at_a_time(monkeypatch, engine, batch_size, error):
+def test_when_memory_runs_out_fewer_clients_go_at_a_time(plant, engine, batch_size, error):
     partition = random_partition((8,) * 5)
     expected = train(make(partition=partition, engine=engine, batch_size=batch_size))
     sizes = []
@@ -154,7 +154,7 @@ def test_when_memory_runs_out_fewer_clients_go_at_a_time(monkeypatch, engine, ba
             raise error
         return load(self, clients, *arguments)
 
-    monkeypatch.setattr(ClientData, method, limited)
+    plant(ClientData, method, limited)
     with pytest.warns(RuntimeWarning, match="out of memory with 5 clients at a time; going on with 2"):
         found = train(make(partition=partition, engine=engine, batch_size=batch_size))
     assert sizes[0] == 5
@@ -163,25 +163,25 @@ def test_when_memory_runs_out_fewer_clients_go_at_a_time(monkeypatch, engine, ba
         assert torch.equal(one, other)
 
 
-def test_a_single_client_that_does_not_fit_is_an_error(monkeypatch):
+def test_a_single_client_that_does_not_fit_is_an_error(plant):
     def never(self, *arguments):
         raise ERRORS["gpu"]
 
-    monkeypatch.setattr(ClientData, "whole", never)
+    plant(ClientData, "whole", never)
     with pytest.raises(torch.cuda.OutOfMemoryError), pytest.warns(RuntimeWarning, match="out of memory"):
         train(make(partition=random_partition((8,) * 5)))
 
 
-def test_other_errors_are_not_taken_for_memory(monkeypatch):
+def test_other_errors_are_not_taken_for_memory(plant):
     def broken(self, *arguments):
         raise RuntimeError("shapes do not fit")
 
-    monkeypatch.setattr(ClientData, "whole", broken)
+    plant(ClientData, "whole", broken)
     with pytest.raises(RuntimeError, match="shapes"):
         train(make())
 
 
-def test_a_chunk_uses_half_of_the_free_memory(monkeypatch):
+def test_a_chunk_uses_half_of_the_free_memory(plant):
     """At 2 clients' worth of free memory one goes at a time, at 6 three, at plenty all of them."""
     partition = random_partition((8,) * 7)
     task = make(partition=partition, engine="batched")
@@ -192,11 +192,11 @@ def test_a_chunk_uses_half_of_the_free_memory(monkeypatch):
         sizes.append(len(clients))
         return load(self, clients, *arguments)
 
-    monkeypatch.setattr(ClientData, "whole", recorded)
+    plant(ClientData, "whole", recorded)
     points = task.initial_models(7, (), np.random.default_rng(0))
     for worth, expected in ((0, [1] * 7), (2, [1] * 7), (6, [3, 3, 1]), (1000, [7])):
         sizes.clear()
-        monkeypatch.setattr(passes, "free_bytes", lambda device, worth=worth: worth * a_client)
+        plant(chunks, "free_bytes", lambda device, worth=worth: worth * a_client)
         task.gradients(points, torch.arange(7), np.random.default_rng(0))
         assert sizes == expected
 
@@ -210,16 +210,24 @@ def test_data_of_like_size_are_padded_alike():
     assert padded_widths(np.full(4, 37)).tolist() == [37] * 4
 
 
-def test_pixels_stay_bytes():
-    """The images of a task take their own size and no more until they are used."""
-    task = make()
-    data = task._train
-    assert data._pixels.dtype == torch.uint8
-    assert data._pixels.nbytes == PARTITION.train.pixels.nbytes
+def test_pixels_stay_bytes(plant):
+    """The images of a task take their own size and no more, also when they have been used."""
+    used = []
+
+    def recorded(data, *arguments):
+        used.append(data)
+        return load(data, *arguments)
+
+    load = plant(ClientData, "whole", recorded)
+    train(make())
+    kept = [value for value in vars(used[0]).values() if isinstance(value, torch.Tensor)]
+    assert not any(tensor.is_floating_point() for tensor in kept)
+    pixels = sum(tensor.nbytes for tensor in kept if tensor.dtype == torch.uint8)
+    assert pixels == PARTITION.train.pixels.nbytes
 
 
-def test_gram_matrices_are_formed_once(monkeypatch):
-    from neural.engines import gram
+def test_gram_matrices_are_formed_once(plant):
+    from clusterproof.neural.engines import gram, products
 
     formed = []
     multiply = gram.multiply
@@ -229,13 +237,13 @@ def test_gram_matrices_are_formed_once(monkeypatch):
             formed.append(len(left))
         return multiply(left, right, out)
 
-    monkeypatch.setattr(gram, "multiply", counted)
+    plant(products, "multiply", counted, within=gram.__name__)
     task = make(partition=random_partition((8,) * 5))
     first = train(task)
     assert sum(formed) == 5
     second = train(task)
     assert sum(formed) == 5
-    monkeypatch.setattr(gram, "STORED_BYTES", 3 * 8 * 8 * 4)
+    plant(gram, "STORED_BYTES", 3 * 8 * 8 * 4)
     small = make(partition=random_partition((8,) * 5), chunk=2)
     third, fourth = train(small), train(small)
     assert sum(formed) == 5 + 5 + 2

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from synthetic import LogisticMixture, QuadraticMixture, RegressionMixture, strategies
+from clusterproof.synthetic import LogisticMixture, QuadraticMixture, RegressionMixture, strategies
 
 REGRESSION = strategies.regression_mixtures(smoothness=(0.2, 3), data=("population",))
 QUADRATIC = strategies.quadratic_mixtures(smoothness=(0.2, 3), spread=(0, 2), shared_hessians=False)

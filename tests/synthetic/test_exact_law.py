@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from two_samples import CONFIGURATIONS, all_p_values, bonferroni, compare
 
-from algorithms import CFLMGD, run, sum_gradients
-from synthetic import RegressionMixture
-from synthetic.exact_law import draw_losses_and_gradients, draw_triangle, semidefinite_cholesky
+from clusterproof.algorithms import CFLMGD, run, sum_gradients
+from clusterproof.synthetic import RegressionMixture
+from clusterproof.synthetic.exact_law import draw_losses_and_gradients, draw_triangle, semidefinite_cholesky
 
 ALARM = 1e-3
 """Family-wise level: one seed in a thousand would raise a false alarm."""

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, optimize
 
-from algorithms import CFLMGD, run, sum_gradients
-from synthetic import LogCoshMixture, from_settings
+from clusterproof.algorithms import CFLMGD, run, sum_gradients
+from clusterproof.synthetic import LogCoshMixture, from_settings
 
 
 def task_of(**changes: object) -> LogCoshMixture:

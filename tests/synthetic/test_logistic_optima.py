@@ -6,7 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from synthetic import LogisticMixture
+from clusterproof.synthetic import LogisticMixture
 
 TASK = LogisticMixture.random(
     clusters=3, clients=8, dimension=4, condition_number=20, support=60, proportions=[5, 2, 1], seed=3

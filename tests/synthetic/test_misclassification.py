@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from algorithms import InvalidArgument
-from synthetic import RegressionMixture, direct_simulation, strategies
-from synthetic.misclassification import pairwise_error, worst_case_error, worst_case_threshold
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.synthetic import RegressionMixture, direct_simulation, strategies
+from clusterproof.synthetic.misclassification import pairwise_error, worst_case_error, worst_case_threshold
 
 
 def tail(own, other, cross, samples):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from synthetic import LogisticMixture, QuadraticMixture, RegressionMixture
+from clusterproof.synthetic import LogisticMixture, QuadraticMixture, RegressionMixture
 
 KEPT = {"clusters": 2, "clients": 4, "dimension": 3, "condition_number": 3.0, "seed": 1}
 COVARIANCE = np.array([[[1.0, 0.3], [0.3, 0.5]], [[0.6, -0.2], [-0.2, 0.9]]])

@@ -14,14 +14,14 @@ from two_samples import (
     sum_p_values,
 )
 
-from synthetic import exact_law
+from clusterproof.synthetic import exact_law
 
 DETECTED = 1e-9
 
 true_triangle = exact_law.draw_triangle
 true_gradients = exact_law.draw_gradients
 true_root = exact_law.semidefinite_cholesky
-true_by_label = exact_law._by_label
+true_losses = exact_law.draw_losses
 true_pair = exact_law.draw_losses_and_gradients
 
 
@@ -68,8 +68,8 @@ def transposed_root(matrix):
     return np.swapaxes(true_root(matrix), -1, -2)
 
 
-def first_cluster_for_all(values, labels):
-    return true_by_label(values, np.zeros_like(labels))
+def first_cluster_for_all(covariance, labels, samples, generator):
+    return true_losses(covariance, np.zeros_like(labels), samples, generator)
 
 
 @pytest.mark.parametrize(
@@ -87,12 +87,12 @@ def first_cluster_for_all(values, labels):
         ("draw_gradients", mean_only, gradient_p_values),
         ("semidefinite_cholesky", transposed_root, loss_p_values),
         ("semidefinite_cholesky", transposed_root, joint_p_values),
-        ("_by_label", first_cluster_for_all, loss_p_values),
+        ("draw_losses", first_cluster_for_all, loss_p_values),
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )
-def test_a_wrong_sampler_is_detected(name, wrong, kind, monkeypatch):
-    monkeypatch.setattr(exact_law, name, wrong)
+def test_a_wrong_sampler_is_detected(name, wrong, kind, plant):
+    plant(exact_law, name, wrong)
     assert bonferroni(all_p_values((kind,))) < DETECTED
 
 
@@ -103,6 +103,6 @@ def gradient_of_another_batch(models, optimum, covariance, noise, samples, gener
     return losses, gradients
 
 
-def test_two_batches_in_place_of_one_are_detected(monkeypatch):
-    monkeypatch.setattr(exact_law, "draw_losses_and_gradients", gradient_of_another_batch)
+def test_two_batches_in_place_of_one_are_detected(plant):
+    plant(exact_law, "draw_losses_and_gradients", gradient_of_another_batch)
     assert bonferroni(all_p_values((joint_p_values,))) < DETECTED

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms import IFCA, run
-from synthetic import RegressionMixture, direct_simulation, strategies
+from clusterproof.algorithms import IFCA, run
+from clusterproof.synthetic import RegressionMixture, direct_simulation, strategies
 
 ROWS = 400_000
 
@@ -86,7 +86,7 @@ def test_fresh_batches_have_the_moments_of_their_size(sampling):
         assert abs(mean - task.gradient_variance(point, label) / task.samples) < margin
 
 
-def test_fixed_data_are_one_explicit_data_set_a_client(monkeypatch):
+def test_fixed_data_are_one_explicit_data_set_a_client(plant):
     drawn = []
 
     def recording(labels, *arguments):
@@ -94,7 +94,7 @@ def test_fixed_data_are_one_explicit_data_set_a_client(monkeypatch):
         return drawn[-1]
 
     true_draw = direct_simulation.draw_data
-    monkeypatch.setattr(direct_simulation, "draw_data", recording)
+    plant(direct_simulation, "draw_data", recording)
     task = replace(TASK, data="fixed", seed=3)
     stream = np.random.default_rng(0)
     models = stream.standard_normal((4, 2, 5))

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms import CFLMGD, run
-from synthetic import (
+from clusterproof.algorithms import CFLMGD, run
+from clusterproof.synthetic import (
     TASKS,
     LogisticMixture,
     QuadraticMixture,

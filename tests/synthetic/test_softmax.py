@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from algorithms import (
+from clusterproof.algorithms import (
     FPFC,
     CurvedTask,
     InvalidArgument,
@@ -14,9 +14,9 @@ from algorithms import (
     client_accuracies,
     run,
 )
-from algorithms.fpfc import group_averages
-from synthetic import softmax_sample
-from synthetic.softmax import SoftmaxMixture
+from clusterproof.algorithms.fpfc import group_averages
+from clusterproof.synthetic import softmax_sample
+from clusterproof.synthetic.softmax import SoftmaxMixture
 
 SETTINGS = {"clients": 6, "clusters": 2, "features": 4, "classes": 3, "largest": 300, "seed": 2}
 SMALL = SoftmaxMixture(**SETTINGS)
@@ -84,12 +84,12 @@ def test_single_precision_is_the_same_task_rounded():
     np.testing.assert_allclose(slopes, expected, rtol=0, atol=1e-6)
 
 
-def test_many_rows_are_summed_block_by_block(monkeypatch):
+def test_many_rows_are_summed_block_by_block(plant):
     points, clients = np.random.default_rng(1).standard_normal((6, 15)), np.arange(6)
     questions = (SMALL.losses, SMALL.gradients)
     whole = [ask(points, clients, NOTHING) for ask in questions]
     product = SMALL.hessian_products(points, points, clients, NOTHING)
-    monkeypatch.setattr(softmax_sample, "BLOCK", 7)
+    plant(softmax_sample, "BLOCK", 7)
     for ask, expected in zip(questions, whole, strict=True):
         np.testing.assert_allclose(ask(points, clients, NOTHING), expected, rtol=0, atol=1e-14)
     again = SMALL.hessian_products(points, points, clients, NOTHING)
@@ -122,7 +122,7 @@ def test_the_published_task_is_as_large_as_the_paper_says():
     task = SoftmaxMixture(seed=1)
     assert (task.clients, task.clusters, task.dimension) == (100, 4, 610)
     assert np.bincount(task.labels).tolist() == [25] * 4
-    total = np.array([len(targets) for _, targets in task._testing]) + task.sizes
+    total = np.array([len(task.testing_data(client)[1]) for client in range(task.clients)]) + task.sizes
     assert (total % 5 == 0).all()
     assert total.min() >= 250
     # the median of int(exp(N(4, 2))) is 54; of a hundred draws it lies within a factor 1.7

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from algorithms import FedAvg, InvalidArgument, run
-from algorithms.protocol import LocalTrainingTask
-from synthetic.softmax import SoftmaxMixture
+from clusterproof.algorithms import FedAvg, InvalidArgument, run
+from clusterproof.algorithms.protocol import LocalTrainingTask
+from clusterproof.synthetic.softmax import SoftmaxMixture
 
 SETTINGS = {"clients": 7, "clusters": 2, "features": 4, "classes": 3, "largest": 400, "seed": 2}
 WHOLE = SoftmaxMixture(**SETTINGS)
@@ -186,7 +186,7 @@ def test_algorithms_train_by_passes():
     assert isinstance(task, LocalTrainingTask)
     first = np.zeros((1, task.dimension))
     trace = run(FedAvg(step_size=0.2, local_steps=2), task, rounds=1, initial=first, seed=4)
-    from algorithms import Randomness
+    from clusterproof.algorithms import Randomness
 
     generator = Randomness.from_seed(4, "softmax", "fedavg").gradient
     steps = 2 * -(-task.sizes // 50)

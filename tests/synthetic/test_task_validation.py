@@ -5,9 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms import InvalidArgument
-from synthetic import LogisticMixture, QuadraticMixture, RegressionMixture, from_settings, strategies
-from synthetic.mixture import make_labels, place_optima
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.synthetic import (
+    LogisticMixture,
+    QuadraticMixture,
+    RegressionMixture,
+    from_settings,
+    strategies,
+)
+from clusterproof.synthetic.mixture import make_labels, place_optima
 
 NOT_A_NUMBER = float("nan")
 VALID = {
@@ -68,8 +74,18 @@ CASES = [
             ("hessians", np.eye(2), "finite array (m, d, d)", "one matrix a client"),
             ("hessians", [np.eye(3)] * 3, "must have the shape (3, 2, 2)", "one matrix a client"),
             ("hessians", [np.eye(2) * NOT_A_NUMBER] * 3, "finite array (m, d, d)", "one matrix a client"),
-            ("hessians", [np.zeros((2, 2))] * 3, "symmetric positive definite", "ridge"),
-            ("hessians", [[[1.0, 0.5], [0.0, 1.0]]] * 3, "symmetric positive definite", "symmetrise"),
+            (
+                "hessians",
+                [np.eye(2), np.zeros((2, 2)), np.eye(2)],
+                "must be positive definite; client 1's smallest eigenvalue is 0",
+                "ridge",
+            ),
+            (
+                "hessians",
+                [np.eye(2), np.eye(2), [[1.0, 0.5], [0.0, 1.0]]],
+                "must be symmetric; client 2's mirrored entries differ by up to 0.5",
+                "(A + A') / 2",
+            ),
             ("labels", [0, 1], "must have the shape (3,)", "label every client"),
             ("labels", [0, 2, 2], "each of 0 .. 2 occurs", "every cluster a client"),
             ("labels", [0.0, 1.0, 1.0], "occurs", "every client its true cluster"),
@@ -226,3 +242,19 @@ def test_the_smallest_distance_is_the_one_asked_for(clusters, dimension, separat
 )
 def test_strategies_refuse_bounds_that_no_task_meets(strategy, bounds):
     assert refusal(strategy, **bounds).argument in bounds
+
+
+@pytest.mark.parametrize("size", [5, 20, 200])
+def test_a_hessian_that_is_symmetric_to_rounding_is_taken(size):
+    stream = np.random.default_rng(size)
+    rotation = np.linalg.qr(stream.standard_normal((size, size)))[0]
+    hessian = rotation @ np.diag(np.geomspace(1, 1e-3, size)) @ rotation.T
+    assert not np.array_equal(hessian, hessian.T)
+    task = QuadraticMixture(hessians=[hessian], centers=np.zeros((1, size)), labels=[0])
+    assert np.array_equal(task.hessians, np.swapaxes(task.hessians, -1, -2))
+    assert task.smoothness == pytest.approx(1)
+    assert task.strong_convexity == pytest.approx(1e-3, rel=1e-9)
+    with pytest.raises(InvalidArgument, match="mirrored"):
+        QuadraticMixture(
+            hessians=[hessian + 1e-9 * np.eye(size, k=1)], centers=np.zeros((1, size)), labels=[0]
+        )

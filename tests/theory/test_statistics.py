@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from theory.statistics import binomial_quantile, clopper_pearson, judge_failures
-from theory.verdict import Kind
+from clusterproof.theory.statistics import binomial_quantile, clopper_pearson, judge_failures
+from clusterproof.theory.verdict import Kind
 
 
 @given(trials=st.integers(1, 400), data=st.data(), significance=st.sampled_from([0.05, 1e-3, 1e-7]))

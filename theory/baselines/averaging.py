@@ -4,37 +4,27 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 
-from algorithms import FedAvg, FedProx
-from synthetic import QuadraticMixture
-from theory import fixed_points
-from theory.baselines.resting import (
-    TOLERANCE,
-    counts,
-    drawn_task,
-    instances,
-    judge_rest,
-    rest_distance,
-    strengths,
+from clusterproof.algorithms import FedAvg, FedProx
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.baselines.resting import (
+    INSTANCES,
+    PAPER,
+    LocalSteps,
+    Strength,
+    Task,
+    kept_at_rest,
+    rests_at,
 )
-from theory.claim import Context, register
-from theory.counterexample import Instance, Number, confirm_equal, encode, replay_with, seek
-from theory.verdict import Finding
+from clusterproof.theory.instruments import fixed_points
+from clusterproof.theory.statement import Sides, equal, integers, rationals
 
 
-def fedavg(instance: Instance) -> tuple[Number, Number]:
-    """Distance of FedAvg's rest from its closed form."""
-    task = drawn_task(instance)
-    step, steps = 1 / task.client_smoothness, int(instance["local_steps"])
-    expected = fixed_points.fedavg(task.hessians, task.centers, step_size=step, local_steps=steps)
-    return rest_distance(FedAvg(step_size=step, local_steps=steps), task, [expected]), TOLERANCE
-
-
-@register("baselines/fedavg", label="FedAvg (ours)", kind="identity", replay=replay_with(fedavg))
-def fedavg_rests(context: Context) -> Finding:
+@PAPER.claim("fedavg", label="FedAvg (ours)", kind="identity", budget=INSTANCES)
+def fedavg(task: Task, local_steps: LocalSteps) -> Sides:
     """FedAvg with H local steps rests at (sum Q_i)^-1 sum Q_i b_i with Q_i = I - (I - eta A_i)^H.
 
     Hypotheses
@@ -54,23 +44,13 @@ def fedavg_rests(context: Context) -> Finding:
     Checked
         Runs to rest on 50 drawn tasks of up to 6 clients in up to 4 dimensions, to 1e-10.
     """
-    return judge_rest(context, instances(local_steps=counts(8)), fedavg, "FedAvg's rest and its closed form")
+    step = 1 / task.client_smoothness
+    form = fixed_points.fedavg(task.hessians, task.centers, step_size=step, local_steps=local_steps)
+    return rests_at(FedAvg(step_size=step, local_steps=local_steps), task, form)
 
 
-def fedprox(instance: Instance) -> tuple[Number, Number]:
-    """Distance of FedProx's rest from its closed form."""
-    task = drawn_task(instance)
-    strength, steps = float(instance["proximal"]), int(instance["local_steps"])
-    step = 1 / (task.client_smoothness + strength)
-    expected = fixed_points.fedprox(
-        task.hessians, task.centers, proximal=strength, step_size=step, local_steps=steps
-    )
-    algorithm = FedProx(step_size=step, proximal=strength, local_steps=steps)
-    return rest_distance(algorithm, task, [expected]), TOLERANCE
-
-
-@register("baselines/fedprox", label="FedProx, H steps (ours)", kind="identity", replay=replay_with(fedprox))
-def fedprox_rests(context: Context) -> Finding:
+@PAPER.claim("fedprox", label="FedProx, H steps (ours)", kind="identity", budget=INSTANCES)
+def fedprox(task: Task, proximal: Strength, local_steps: LocalSteps) -> Sides:
     """FedProx with H steps rests at the weights (I - (I - eta (A_i + mu I))^H) (A_i + mu I)^-1 A_i.
 
     Hypotheses
@@ -85,29 +65,17 @@ def fedprox_rests(context: Context) -> Finding:
     Source
         Ours; FedProx is Li et al. (2020), Algorithm 2, its local problems solved by H gradient steps.
         Identity.
-
-    Checked
-        Runs to rest on 50 drawn tasks, to 1e-10.
     """
-    drawn = instances(proximal=strengths(), local_steps=counts(8))
-    return judge_rest(context, drawn, fedprox, "FedProx's rest and its closed form")
-
-
-def fedprox_exact(instance: Instance) -> tuple[Number, Number]:
-    """Distance of FedProx's rest with many steps from the closed form of exact minimisation."""
-    task = drawn_task(instance)
-    strength = float(instance["proximal"])
+    strength = float(proximal)
     step = 1 / (task.client_smoothness + strength)
-    slowest = 1 - step * (float(np.linalg.eigvalsh(task.hessians).min()) + strength)
-    steps = max(1, math.ceil(math.log(1e-15) / math.log(slowest))) if slowest > 1e-15 else 1
-    expected = fixed_points.fedprox(task.hessians, task.centers, proximal=strength)
-    algorithm = FedProx(step_size=step, proximal=strength, local_steps=steps)
-    return rest_distance(algorithm, task, [expected]), TOLERANCE
+    form = fixed_points.fedprox(
+        task.hessians, task.centers, proximal=strength, step_size=step, local_steps=local_steps
+    )
+    return rests_at(FedProx(step_size=step, proximal=strength, local_steps=local_steps), task, form)
 
 
-@register("baselines/fedprox-exact", label="FedProx, exact (ours)", kind="identity",
-          replay=replay_with(fedprox_exact))  # fmt: skip
-def fedprox_exact_rests(context: Context) -> Finding:
+@PAPER.claim("fedprox-exact", label="FedProx, exact (ours)", kind="identity", budget=INSTANCES)
+def fedprox_exact(task: Task, proximal: Strength) -> Sides:
     """FedProx with local problems solved exactly rests at the weights (A_i + mu I)^-1 A_i.
 
     Hypotheses
@@ -127,39 +95,44 @@ def fedprox_exact_rests(context: Context) -> Finding:
         Runs to rest with so many local steps that each local problem is solved to rounding, on 50 drawn
         tasks, to 1e-10.
     """
-    drawn = instances(proximal=strengths())
-    return judge_rest(
-        context, drawn, fedprox_exact, "FedProx's rest with exact local steps and its closed form"
-    )
+    strength = float(proximal)
+    step = 1 / (task.client_smoothness + strength)
+    slowest = 1 - step * (float(np.linalg.eigvalsh(task.hessians).min()) + strength)
+    steps = max(1, math.ceil(math.log(1e-15) / math.log(slowest))) if slowest > 1e-15 else 1
+    form = fixed_points.fedprox(task.hessians, task.centers, proximal=strength)
+    return rests_at(FedProx(step_size=step, proximal=strength, local_steps=steps), task, form)
 
 
-def pair(instance: Instance) -> QuadraticMixture:
+def pair(curvature: Fraction) -> QuadraticMixture:
     """Two scalar clients with minimisers -1 and 1, curvatures the given one and 1."""
     return QuadraticMixture(
-        hessians=np.array([[[float(instance["curvature"])]], [[1.0]]]),
+        hessians=np.array([[[float(curvature)]], [[1.0]]]),
         centers=np.array([[-1.0], [1.0]]),
         labels=np.array([0, 0]),
     )
 
 
-def drift(instance: Instance) -> tuple[Number, Number]:
-    """Distance of FedAvg's rest from the exact optimum of two scalar clients, and 0."""
-    curvature, step = Fraction(instance["curvature"]), Fraction(instance["step"])
-    weight, other = (1 - (1 - step * a) ** int(instance["local_steps"]) for a in (curvature, Fraction(1)))
-    optimum = (1 - curvature) / (1 + curvature)
-    return abs((other - weight) / (other + weight) - optimum), 0
+Curvature = Annotated[Fraction, rationals(Fraction(1, 4), 1, 4)]
+Step = Annotated[Fraction, rationals(Fraction(1, 4), 1, 4)]
+Steps = Annotated[int, integers(1, 4, upwards=True)]
 
 
-def confirm_drift(instance: Instance, measured: float) -> None:
-    """Run FedAvg to rest on the two clients."""
-    task = pair(instance)
-    algorithm = FedAvg(step_size=float(instance["step"]), local_steps=int(instance["local_steps"]))
-    confirm_equal("drift", rest_distance(algorithm, task, [task.pooled_optimum]), measured)
+def rest_of_two(curvature: Fraction, step: Fraction, local_steps: int) -> Fraction:
+    """Where FedAvg rests on ``pair``."""
+    weight, other = (1 - (1 - step * a) ** local_steps for a in (curvature, Fraction(1)))
+    return (other - weight) / (other + weight)
 
 
-@register("baselines/fedavg-optimum", label="FedAvg, optimum", kind="identity", replay=replay_with(drift),
-          repaired_by="baselines/fedavg")  # fmt: skip
-def fedavg_optimum(context: Context) -> Finding:
+def run_to_rest(curvature: Curvature, step: Step, local_steps: Steps) -> float:
+    """Distance of a run's end from the optimum."""
+    task = pair(curvature)
+    algorithm = FedAvg(step_size=float(step), local_steps=local_steps)
+    return float(np.abs(kept_at_rest(algorithm, task, [task.pooled_optimum])[0] - task.pooled_optimum).max())
+
+
+@PAPER.claim("fedavg-optimum", label="FedAvg, optimum", kind="identity", confirm=run_to_rest,
+             repaired_by="baselines/fedavg")  # fmt: skip
+def fedavg_optimum(curvature: Curvature, step: Step, local_steps: Steps) -> Sides:
     """FedAvg minimises the mean of the clients' losses.
 
     Hypotheses
@@ -179,23 +152,12 @@ def fedavg_optimum(context: Context) -> Finding:
         Two clients with minimisers -1 and 1 in one dimension, exactly: the rest against the optimum. The
         found instance is run to rest.
     """
-    from hypothesis import strategies as st
-
-    drawn: Any = st.fixed_dictionaries(
-        {
-            "curvature": st.fractions(Fraction(1, 4), 1, max_denominator=4),
-            "step": st.fractions(Fraction(1, 4), 1, max_denominator=4),
-            "local_steps": st.integers(1, 4),
-        }
-    )
-    return seek(
-        context,
-        drawn,
-        drift,
-        violated=lambda one, measured, _: (
-            f"curvatures {encode(one['curvature'])} and 1, minimisers -1 and 1, eta = {encode(one['step'])}, H = "
-            f"{one['local_steps']}: FedAvg rests {float(measured):.3g} from the minimiser of the mean loss"
+    optimum = (1 - curvature) / (1 + curvature)
+    end = rest_of_two(curvature, step, local_steps)
+    return equal(
+        (end, optimum),
+        words=lambda: (
+            f"curvatures {curvature} and 1, minimisers -1 and 1, eta = {step}, H = {local_steps}: FedAvg rests at "
+            f"{end}, and the minimiser of the mean loss is {optimum}"
         ),
-        consistent="FedAvg rests at the optimum on every instance",
-        confirm=confirm_drift,
     )

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 from itertools import combinations, product
-from typing import Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
-from algorithms import CFL, Randomness, adjusted_rand_index
-from algorithms.bipartition import bipartition, cosine_similarities, cross_similarity
-from synthetic import QuadraticMixture
-from theory.baselines.cfl_stationary import simplex
-from theory.claim import Context, register
-from theory.counterexample import Instance, Number, replay_with, seek
-from theory.identities import judge_largest
-from theory.verdict import Finding
+from clusterproof.algorithms import CFL, Randomness, adjusted_rand_index
+from clusterproof.algorithms.parts.bipartition import bipartition, cosine_similarities, cross_similarity
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.baselines.cfl_stationary import simplex
+from clusterproof.theory.statement import (
+    Family,
+    Sides,
+    at_most,
+    choice,
+    drawn,
+    equal,
+    integers,
+    searched,
+    suppose,
+)
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+PAPER = Family("cfl")
 
 
 def least_similarity(similarities: np.ndarray) -> float:
@@ -24,19 +36,24 @@ def least_similarity(similarities: np.ndarray) -> float:
     return min(cross_similarity(similarities, side) for side in cuts)
 
 
-def single_excess(stream: np.random.Generator) -> float:
-    """By how much single linkage misses the least similarity across, on random updates."""
+def draw_updates(stream: np.random.Generator) -> np.ndarray:
+    """Draw updates of two to eight clients, some of them rounded, so that some are equal or 0."""
     updates = stream.standard_normal((int(stream.integers(2, 9)), int(stream.integers(1, 5))))
-    if stream.integers(2):  # some equal, some zero: ties
-        updates = np.round(updates)
-    similarities = cosine_similarities(updates)
-    return cross_similarity(similarities, bipartition(similarities, "single")) - least_similarity(
-        similarities
-    )
+    return np.asarray(np.round(updates) if stream.integers(2) else updates)
 
 
-@register("cfl/single-linkage", label="bipartition, single linkage", kind="identity")
-def single_linkage(context: Context) -> Finding:
+def read_updates(written: list[list[float]]) -> np.ndarray:
+    """Read the updates of two to eight clients."""
+    updates = np.array(written, dtype=float)
+    if updates.ndim != 2 or not 2 <= len(updates) <= 8 or not np.isfinite(updates).all():
+        raise ValueError("two to eight rows of numbers are needed")
+    return updates
+
+
+@PAPER.claim("single-linkage", label="bipartition, single linkage", kind="identity", budget=150)
+def single_linkage(
+    updates: Annotated[np.ndarray, drawn(draw_updates, write=np.ndarray.tolist, read=read_updates)],
+) -> Sides:
     """Single linkage on 1 - cosine finds the cut of least largest similarity.
 
     Hypotheses
@@ -56,41 +73,28 @@ def single_linkage(context: Context) -> Finding:
     Checked
         Random updates of up to 8 clients, with and without ties, against all cuts.
     """
-    return judge_largest(
-        context, single_excess, "excess of single linkage over the best cut", trials=150, tolerance=1e-12
-    )
+    similarities = cosine_similarities(updates)
+    found = cross_similarity(similarities, bipartition(similarities, "single"))
+    return equal((found, least_similarity(similarities)), rounding=1e-12)
 
 
-def updates_of(instance: Instance) -> np.ndarray:
-    """Updates in the plane, (n, 2)."""
-    count = int(instance["clients"])
-    return np.array([[float(instance[f"{axis}_{i}"]) for axis in "xy"] for i in range(count)])
-
-
-def complete_excess(instance: Instance) -> tuple[Number, Number]:
-    """By how much complete linkage misses the least similarity across, where no two pairs tie; and 0."""
-    similarities = cosine_similarities(updates_of(instance))
-    pairs = np.sort([similarities[i, j] for i, j in combinations(range(len(similarities)), 2)])
-    if np.diff(pairs).min(initial=1.0) < 1e-6:
-        return 0, 0
-    found = cross_similarity(similarities, bipartition(similarities, "complete"))
-    return found - least_similarity(similarities), 0
-
-
-def planar_updates() -> Any:
-    """Give 3 to 6 updates on a grid in the plane, none of them 0, as a hypothesis strategy."""
+def planar_updates() -> SearchStrategy[np.ndarray]:
+    """Give 3 to 6 updates on a grid in the plane, as a hypothesis strategy."""
     from hypothesis import strategies as st
 
-    def draw(count: int) -> Any:
-        names: dict[str, Any] = {f"{axis}_{i}": st.integers(-4, 4) for i in range(count) for axis in "xy"}
-        return st.fixed_dictionaries({"clients": st.just(count)} | names)
-
-    return st.integers(3, 6).flatmap(draw).filter(lambda one: bool(updates_of(one).any(axis=1).all()))
+    step = st.integers(-4, 4).map(float)
+    return st.lists(st.tuples(step, step), min_size=3, max_size=6).map(np.array)
 
 
-@register("cfl/complete-linkage", label="bipartition, public code", kind="identity",
-          replay=replay_with(complete_excess), repaired_by="cfl/single-linkage")  # fmt: skip
-def complete_linkage(context: Context) -> Finding:
+FOUR_UPDATES = np.array([[0.0, 1.0], [0.0, -1.0], [1.0, -1.0], [3.0, 1.0]])
+"""Directions of 90, -90, -45 and 18.4 degrees: after {-90, -45}, single linkage adds 18.4, complete {90, 18.4}."""
+
+
+@PAPER.claim("complete-linkage", label="bipartition, public code", kind="identity",
+             extremes=({"updates": FOUR_UPDATES},), repaired_by="cfl/single-linkage")  # fmt: skip
+def complete_linkage(
+    updates: Annotated[np.ndarray, searched(planar_updates, write=np.ndarray.tolist, read=read_updates)],
+) -> Sides:
     """Complete linkage, which the public code uses, finds the cut of least largest similarity.
 
     Hypotheses
@@ -106,46 +110,32 @@ def complete_linkage(context: Context) -> Finding:
         Public code of Sattler et al. (2020): agglomerative clustering with complete linkage.
 
     Checked
-        Updates on a grid in the plane against all cuts; the instance is minimised in the number of clients.
+        Updates in the plane against all cuts, four of them first: with three clients both linkages merge the
+        closest pair, and agree.
     """
-    return seek(
-        context,
-        planar_updates(),
-        complete_excess,
-        violated=lambda one, measured, _: (
-            f"{one['clients']} updates {updates_of(one).astype(int).tolist()}: the cut of complete linkage has a "
-            f"largest similarity across that is {float(measured):.3g} above the least"
-        ),
-        consistent="complete linkage found the best cut on every instance",
-    )
+    suppose("no update is 0", np.any(updates, axis=1).all())
+    similarities = cosine_similarities(updates)
+    pairs = np.sort([similarities[i, j] for i, j in combinations(range(len(similarities)), 2)])
+    suppose("no two pairs have the same similarity", np.diff(pairs).min(initial=1.0) >= 1e-6)
+    found = cross_similarity(similarities, bipartition(similarities, "complete"))
+    return equal((found, least_similarity(similarities)))
 
 
-def cut_twice(instance: Instance) -> tuple[list[list[int]], list[list[int]]]:
-    """Clusters after a second cut: with the clients' ids, and with positions inside the cut cluster."""
-    count = int(instance["clients"])
-    sides = [[i for i in range(count) if int(instance[f"side_{i}"]) == side] for side in (0, 1)]
-    kept, members = sides
-    cut = int(instance["cut"])
+Halves = Annotated[
+    str, choice(*("".join(each) for size in range(4, 9) for each in product("01", repeat=size)))
+]
+"""Side of each of four to eight clients after the first cut, such as "0111"."""
+
+
+def cut_twice(sides: str, cut: int) -> tuple[list[list[int]], list[list[int]]]:
+    """Clusters after side 1 is cut at a place: with the clients' ids, and with positions inside the cut cluster."""
+    kept, members = ([i for i, side in enumerate(sides) if side == half] for half in "01")
     positions = [list(range(cut)), list(range(cut, len(members)))]
     return [kept, *([members[p] for p in part] for part in positions)], [kept, *positions]
 
 
-def misplaced(instance: Instance) -> tuple[Number, Number]:
-    """Clients that are not in exactly the cluster they were cut into, with positions for ids; and 0."""
-    count = int(instance["clients"])
-    members = sum(int(instance[f"side_{i}"]) for i in range(count))
-    if not (2 < members < count and 0 < int(instance["cut"]) < members):
-        return 0, 0
-    right, printed = cut_twice(instance)
-    return sum(
-        [client in cluster for cluster in right] != [client in cluster for cluster in printed]
-        for client in range(count)
-    ), 0
-
-
-@register("cfl/notebook-index", label="public notebook", kind="identity", replay=replay_with(misplaced),
-          repaired_by="cfl/client-ids")  # fmt: skip
-def notebook_index(context: Context) -> Finding:
+@PAPER.claim("notebook-index", label="public notebook", kind="identity", repaired_by="cfl/client-ids")
+def notebook_index(sides: Halves, cut: Annotated[int, integers(1, 7)]) -> Sides:
     """The two lists of positions that a cut returns are the new clusters.
 
     Hypotheses
@@ -165,49 +155,43 @@ def notebook_index(context: Context) -> Finding:
         Two cuts of up to 8 clients, exactly: clients that are not in exactly the cluster they were cut
         into.
     """
-    from hypothesis import strategies as st
-
-    def draw(count: int) -> Any:
-        sides: dict[str, Any] = {f"side_{i}": st.integers(0, 1) for i in range(count)}
-        return st.fixed_dictionaries({"clients": st.just(count), "cut": st.integers(1, count - 1)} | sides)
-
-    return seek(
-        context,
-        st.integers(4, 8).flatmap(draw),
+    members = sides.count("1")
+    suppose(
+        "a cluster of more than two clients, not of all, is cut in two",
+        2 < members < len(sides) and cut < members,
+    )
+    right, printed = cut_twice(sides, cut)
+    misplaced = sum(
+        [client in cluster for cluster in right] != [client in cluster for cluster in printed]
+        for client in range(len(sides))
+    )
+    return at_most(
         misplaced,
-        violated=lambda one, measured, _: (
-            f"clusters {cut_twice(one)[0]} are listed as {cut_twice(one)[1]}: {measured} of {one['clients']} clients "
-            "are in a wrong cluster, in several or in none"
+        zero=0,
+        words=lambda: (
+            f"clusters {right} are listed as {printed}: {misplaced} of {len(sides)} clients are in a wrong cluster, in "
+            "several or in none"
         ),
-        consistent="positions were ids in every instance",
     )
 
 
-def lost_clients(stream: np.random.Generator) -> float:
-    """1 - ARI of CFL's clusters and the true ones; infinite where a round does not refine the one before."""
-    clusters = int(stream.integers(3, 6))
-    labels = stream.permutation(np.repeat(np.arange(clusters), 3))
-    # unequal lengths, so that one cut is best in every cluster
-    optima = simplex(clusters) * (1 + np.arange(clusters))[:, None]
-    task = QuadraticMixture(
-        hessians=np.broadcast_to(np.eye(clusters), (len(labels), clusters, clusters)),
-        centers=optima[labels],
-        labels=labels,
-    )
-    algorithm = CFL(step_size=0.5, warm_up=0, mean_threshold=1e-3, client_threshold=1e-2)
-    state, randomness = algorithm.initialise(np.zeros((1, clusters)), task), Randomness.from_seed(0)
-    before = np.array(state.assignments)
-    for _ in range(100):
-        state = algorithm.step(state, task, randomness)
-        after = np.array(state.assignments)
-        if len(np.unique(np.stack([before, after]), axis=1).T) != len(np.unique(after)):
-            return float("inf")
-        before = after
-    return 1 - adjusted_rand_index(before, labels)
+def draw_labels(stream: np.random.Generator) -> np.ndarray:
+    """Draw an order of three clients each of three to five clusters."""
+    return np.asarray(stream.permutation(np.repeat(np.arange(int(stream.integers(3, 6))), 3)))
 
 
-@register("cfl/client-ids", label="client ids (ours)", kind="identity")
-def client_ids(context: Context) -> Finding:
+def read_labels(written: list[int]) -> np.ndarray:
+    """Read such an order."""
+    labels = np.array(written, dtype=np.int64)
+    if labels.ndim != 1 or not 3 <= len(set(written)) <= 5 or (np.bincount(labels) != 3).any():
+        raise ValueError("three clients of each of three to five clusters are needed")
+    return labels
+
+
+@PAPER.claim("client-ids", label="client ids (ours)", kind="identity", budget=20)
+def client_ids(
+    labels: Annotated[np.ndarray, drawn(draw_labels, write=np.ndarray.tolist, read=read_labels)],
+) -> dict[str, Sides]:
     """With ids for positions, every cut refines the partition, and several cuts find the clusters.
 
     Hypotheses
@@ -226,6 +210,24 @@ def client_ids(context: Context) -> Finding:
     Checked
         100 rounds of the algorithm on random orders of clients, two to four cuts each.
     """
-    return judge_largest(
-        context, lost_clients, "1 - ARI of the clusters after all cuts", trials=20, tolerance=1e-12
+    clusters = int(labels.max()) + 1
+    # unequal lengths, so that one cut is best in every cluster
+    optima = simplex(clusters) * (1 + np.arange(clusters))[:, None]
+    task = QuadraticMixture(
+        hessians=np.broadcast_to(np.eye(clusters), (len(labels), clusters, clusters)),
+        centers=optima[labels],
+        labels=labels,
     )
+    algorithm = CFL(step_size=0.5, warm_up=0, mean_threshold=1e-3, client_threshold=1e-2)
+    state, randomness = algorithm.initialise(np.zeros((1, clusters)), task), Randomness.from_seed(0)
+    before, torn = np.array(state.assignments), 0
+    for _ in range(100):
+        state = algorithm.step(state, task, randomness)
+        after = np.array(state.assignments)
+        # where the new clusters refine the old ones, there are as many pairs of both as new ones
+        torn += len(np.unique(np.stack([before, after]), axis=1).T) != len(np.unique(after))
+        before = after
+    return {
+        "refines": equal((torn, 0)),
+        "finds": equal((adjusted_rand_index(before, labels), 1.0), rounding=1e-12),
+    }

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 
-from algorithms import FedAvg
-from algorithms.bipartition import cosine_similarities
-from synthetic import QuadraticMixture
-from theory.baselines.resting import rest, start_of
-from theory.claim import Context, register
-from theory.counterexample import Instance, Number, confirm_equal, encode, replay_with, seek
-from theory.identities import judge_largest
-from theory.verdict import Finding
+from clusterproof.algorithms import FedAvg
+from clusterproof.algorithms.parts.bipartition import cosine_similarities
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.baselines.resting import rest, start_of
+from clusterproof.theory.statement import Family, Sides, Stream, equal, integers, reals, suppose
 
-CLUSTERS = 3
+PAPER = Family("cfl")
+Step = Annotated[float, reals(Fraction(3, 10), 1)]
+"""In units of 1 / L, for L = 1."""
+LocalSteps = Annotated[int, integers(1, 3)]
 
 
 def stationary_cosines(task: QuadraticMixture, step: float, local_steps: int) -> np.ndarray:
@@ -36,26 +37,16 @@ def simplex(clusters: int) -> np.ndarray:
     return np.asarray(np.eye(clusters) - 1 / clusters)
 
 
-def distance_from_simplex(stream: np.random.Generator) -> float:
-    """Largest distance of a cosine from -1 / (K - 1) across clusters, from 1 inside."""
-    clusters, members = int(stream.integers(2, 7)), int(stream.integers(1, 4))
-    turn = np.linalg.qr(stream.standard_normal((clusters, clusters)))[0]
-    optima = float(stream.uniform(0.5, 3)) * simplex(clusters) @ turn + stream.standard_normal(clusters)
-    labels = np.repeat(np.arange(clusters), members)
-    task = QuadraticMixture(
-        hessians=np.broadcast_to(
-            float(stream.uniform(0.2, 1)) * np.eye(clusters), (len(labels), clusters, clusters)
-        ),
-        centers=optima[labels],
-        labels=labels,
-    )
-    found = stationary_cosines(task, float(stream.uniform(0.3, 1)), int(stream.integers(1, 4)))
-    expected = np.where(labels[:, None] == labels, 1.0, -1 / (clusters - 1))
-    return float(np.abs(found - expected).max())
-
-
-@register("cfl/stationary-cosine", label="stationary point, simplex (ours)", kind="identity")
-def stationary_cosine(context: Context) -> Finding:
+@PAPER.claim("stationary-cosine", label="stationary point, simplex (ours)", kind="identity", budget=50)
+def stationary_cosine(
+    clusters: Annotated[int, integers(2, 6)],
+    members: Annotated[int, integers(1, 3)],
+    size: Annotated[float, reals(Fraction(1, 2), 3)],
+    curvature: Annotated[float, reals(Fraction(1, 5), 1)],
+    step_size: Step,
+    local_steps: LocalSteps,
+    stream: Stream,
+) -> Sides:
     """At a stationary point, K clusters on a regular simplex have cross-cluster cosine -1 / (K - 1).
 
     Hypotheses
@@ -77,26 +68,27 @@ def stationary_cosine(context: Context) -> Finding:
         FedAvg run to rest on random rotated simplices with 2 to 6 clusters, 1 to 3 local steps, all pairs
         of updates, to 1e-10.
     """
-    return judge_largest(context, distance_from_simplex, "distance of a cosine from -1 / (K - 1)", trials=50)
-
-
-def distance_from_opposite(stream: np.random.Generator) -> float:
-    """Largest distance of a cosine from -1 across two clusters, from 1 inside."""
-    dimension, sizes = int(stream.integers(1, 5)), stream.integers(1, 5, 2)
-    labels = np.repeat([0, 1], sizes)
-    turn = np.linalg.qr(stream.standard_normal((dimension, dimension)))[0]
-    hessian = turn @ np.diag(stream.uniform(0.2, 1, dimension)) @ turn.T
+    turn = np.linalg.qr(stream.standard_normal((clusters, clusters)))[0]
+    optima = size * simplex(clusters) @ turn + stream.standard_normal(clusters)
+    labels = np.repeat(np.arange(clusters), members)
     task = QuadraticMixture(
-        hessians=np.broadcast_to((hessian + hessian.T) / 2, (len(labels), dimension, dimension)),
-        centers=stream.standard_normal((2, dimension))[labels],
+        hessians=np.broadcast_to(curvature * np.eye(clusters), (len(labels), clusters, clusters)),
+        centers=optima[labels],
         labels=labels,
     )
-    found = stationary_cosines(task, float(stream.uniform(0.3, 1)), int(stream.integers(1, 4)))
-    return float(np.abs(found - np.where(labels[:, None] == labels, 1.0, -1.0)).max())
+    expected = np.where(labels[:, None] == labels, 1.0, -1 / (clusters - 1))
+    return equal((stationary_cosines(task, step_size, local_steps), expected), rounding=1e-10)
 
 
-@register("cfl/two-clusters", label="stationary point, K = 2 (ours)", kind="identity")
-def two_clusters(context: Context) -> Finding:
+@PAPER.claim("two-clusters", label="stationary point, K = 2 (ours)", kind="identity", budget=50)
+def two_clusters(
+    first: Annotated[int, integers(1, 4)],
+    second: Annotated[int, integers(1, 4)],
+    dimension: Annotated[int, integers(1, 4)],
+    step_size: Step,
+    local_steps: LocalSteps,
+    stream: Stream,
+) -> Sides:
     """At a stationary point two clusters pull in exactly opposite directions.
 
     Hypotheses
@@ -114,40 +106,38 @@ def two_clusters(context: Context) -> Finding:
     Checked
         FedAvg run to rest on random tasks of up to 8 clients in up to 4 dimensions, to 1e-10.
     """
-    return judge_largest(context, distance_from_opposite, "distance of a cosine from -1 or 1", trials=50)
-
-
-def minimisers(instance: Instance) -> list[Fraction]:
-    """One client a cluster, in one dimension."""
-    return [Fraction(instance[f"minimiser_{k}"]) for k in range(CLUSTERS)]
-
-
-def missed(instance: Instance) -> tuple[Number, Number]:
-    """Largest distance of a cosine across clusters from -1 / (K - 1), and 0."""
-    points = minimisers(instance)
-    pulls = [point - sum(points) / CLUSTERS for point in points]
-    if not all(pulls) or len(set(points)) < CLUSTERS:
-        return 0, 0
-    return max(
-        abs((1 if one * other > 0 else -1) + Fraction(1, CLUSTERS - 1))
-        for one, other in combinations(pulls, 2)
-    ), 0
-
-
-def confirm(instance: Instance, measured: float) -> None:
-    """Run FedAvg to rest on the three clients."""
+    labels = np.repeat([0, 1], [first, second])
+    turn = np.linalg.qr(stream.standard_normal((dimension, dimension)))[0]
+    hessian = turn @ np.diag(stream.uniform(0.2, 1, dimension)) @ turn.T
     task = QuadraticMixture(
-        hessians=np.ones((CLUSTERS, 1, 1)),
-        centers=np.array([[float(point)] for point in minimisers(instance)]),
-        labels=np.arange(CLUSTERS),
+        hessians=np.broadcast_to((hessian + hessian.T) / 2, (len(labels), dimension, dimension)),
+        centers=stream.standard_normal((2, dimension))[labels],
+        labels=labels,
     )
-    cosines = stationary_cosines(task, 0.5, 1)[np.triu_indices(CLUSTERS, 1)]
-    confirm_equal("distance", float(np.abs(cosines + 1 / (CLUSTERS - 1)).max()), measured)
+    expected = np.where(labels[:, None] == labels, 1.0, -1.0)
+    return equal((stationary_cosines(task, step_size, local_steps), expected), rounding=1e-10)
 
 
-@register("cfl/stationary-cosine-anywhere", label="stationary point, any minimisers", kind="identity",
-          replay=replay_with(missed), repaired_by="cfl/stationary-cosine")  # fmt: skip
-def stationary_cosine_anywhere(context: Context) -> Finding:
+Minimiser = Annotated[int, integers(-4, 4, upwards=True, downwards=True)]
+
+
+def pulls(minimisers: Sequence[int]) -> list[Fraction]:
+    """Updates of clients with curvature 1 at FedAvg's rest, up to a factor."""
+    return [point - Fraction(sum(minimisers), len(minimisers)) for point in minimisers]
+
+
+def run_to_rest(minimiser_0: Minimiser, minimiser_1: Minimiser, minimiser_2: Minimiser) -> float:
+    """Largest distance of a cosine across clusters from -1/2, at the end of a run."""
+    centers = np.array([[float(minimiser_0)], [float(minimiser_1)], [float(minimiser_2)]])
+    task = QuadraticMixture(hessians=np.ones((3, 1, 1)), centers=centers, labels=np.arange(3))
+    return float(np.abs(stationary_cosines(task, 0.5, 1)[np.triu_indices(3, 1)] + 0.5).max())
+
+
+@PAPER.claim("stationary-cosine-anywhere", label="stationary point, any minimisers", kind="identity",
+             confirm=run_to_rest, repaired_by="cfl/stationary-cosine")  # fmt: skip
+def stationary_cosine_anywhere(
+    minimiser_0: Minimiser, minimiser_1: Minimiser, minimiser_2: Minimiser
+) -> Sides:
     """At a stationary point the cross-cluster cosine is -1 / (K - 1), wherever the clusters lie.
 
     Hypotheses
@@ -166,17 +156,8 @@ def stationary_cosine_anywhere(context: Context) -> Finding:
     Checked
         Three clients with curvature 1 in one dimension, exactly. The found instance is run to rest.
     """
-    from hypothesis import strategies as st
-
-    drawn: Any = st.fixed_dictionaries({f"minimiser_{k}": st.integers(-4, 4) for k in range(CLUSTERS)})
-    return seek(
-        context,
-        drawn,
-        missed,
-        violated=lambda one, measured, _: (
-            f"minimisers {', '.join(str(encode(point)) for point in minimisers(one))}: at FedAvg's rest two clusters "
-            f"have a cosine that is {float(measured):g} away from -1/2"
-        ),
-        consistent="all cosines are -1 / (K - 1)",
-        confirm=confirm,
-    )
+    updates = pulls((minimiser_0, minimiser_1, minimiser_2))
+    suppose("the clusters have minimisers of their own", len(set(updates)) == len(updates))
+    suppose("no update is 0", all(updates))
+    cosines = (1 if one * other > 0 else -1 for one, other in combinations(updates, 2))
+    return equal(*((cosine, Fraction(-1, len(updates) - 1)) for cosine in cosines))

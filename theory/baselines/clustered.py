@@ -3,32 +3,39 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from functools import partial
+from typing import Annotated, Any
 
 import numpy as np
 
-from algorithms import CFL, CFLMGD, IFCA, GradientLoss
-from synthetic import QuadraticMixture
-from theory import fixed_points
-from theory.baselines.resting import (
+from clusterproof.algorithms import CFL, CFLMGD, IFCA, GradientLoss
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.baselines.resting import (
+    INSTANCES,
+    PAPER,
     TOLERANCE,
-    counts,
-    distance,
-    drawn_task,
-    instances,
-    judge_rest,
+    FewSteps,
+    draw_task,
     kept,
     rest,
     start_of,
+    suppose_moderate,
 )
-from theory.claim import Context, register
-from theory.counterexample import Instance, Number, replay_with
-from theory.verdict import Finding
+from clusterproof.theory.instruments import fixed_points
+from clusterproof.theory.statement import Sides, drawn, equal, integers, rationals, suppose
+
+Task = Annotated[QuadraticMixture, drawn(partial(draw_task, clusters=2))]
+"""Two clusters of as many clients, 100 apart."""
+Momentum = Annotated[Fraction, rationals(0, Fraction(1, 2), 10)]
 
 
-def two_clusters(instance: Instance) -> QuadraticMixture:
-    """Two clusters of as many clients, 100 apart."""
-    return drawn_task(instance, clusters=2)
+def suppose_far_apart(task: QuadraticMixture) -> None:
+    """Suppose that the start is in the basins, so that the clusters are right from the first round."""
+    suppose_moderate(task)
+    suppose("there are two clusters", task.clusters == 2)
+    own = task.optima[task.labels]
+    spread = np.linalg.norm(task.centers - own, axis=-1).max()
+    suppose("the clusters are far apart", task.separation > 10 * (spread + 1))
 
 
 def rest_of_right_clusters(algorithm: Any, task: QuadraticMixture) -> list[np.ndarray]:
@@ -39,24 +46,8 @@ def rest_of_right_clusters(algorithm: Any, task: QuadraticMixture) -> list[np.nd
     return kept(state)
 
 
-def momenta() -> Any:
-    """Give momenta up to 1/2."""
-    from hypothesis import strategies as st
-
-    return st.fractions(0, Fraction(1, 2), max_denominator=10)
-
-
-def option_one(instance: Instance) -> tuple[Number, Number]:
-    """Distance of option I's rest, models and momenta, from the exact optima and 0."""
-    task = two_clusters(instance)
-    algorithm = CFLMGD(step_size=1 / task.client_smoothness, momentum=float(instance["momentum"]))
-    optima = fixed_points.within_clusters(fixed_points.exact, task.hessians, task.centers, task.labels)
-    return distance(rest_of_right_clusters(algorithm, task), [optima, 0 * optima]), TOLERANCE
-
-
-@register("baselines/cfl-mgd-gradient", label="CFL-MGD, option I (ours)", kind="identity",
-          replay=replay_with(option_one))  # fmt: skip
-def cfl_mgd_gradient(context: Context) -> Finding:
+@PAPER.claim("cfl-mgd-gradient", label="CFL-MGD, option I (ours)", kind="identity", budget=INSTANCES)
+def cfl_mgd_gradient(task: Task, momentum: Momentum) -> Sides:
     """Option I of CFL-MGD rests at the exact optimum of each cluster, without momentum left.
 
     Hypotheses
@@ -74,29 +65,15 @@ def cfl_mgd_gradient(context: Context) -> Finding:
     Checked
         Runs to rest on 50 drawn tasks of two clusters, models and buffers, to 1e-10.
     """
-    drawn = instances(momentum=momenta())
-    return judge_rest(context, drawn, option_one, "the rest of option I and the exact optima")
+    suppose_far_apart(task)
+    algorithm = CFLMGD(step_size=1 / task.client_smoothness, momentum=float(momentum))
+    models, buffers = rest_of_right_clusters(algorithm, task)
+    optima = fixed_points.within_clusters(fixed_points.exact, task.hessians, task.centers, task.labels)
+    return equal((models, optima), (buffers, 0 * optima), rounding=TOLERANCE)
 
 
-def option_two(instance: Instance) -> tuple[Number, Number]:
-    """Distance of option II's rest, models and momenta, from its closed form."""
-    task = two_clusters(instance)
-    step, steps = 0.2 / task.client_smoothness, int(instance["local_steps"])
-    momentum = float(instance["momentum"])
-    algorithm = CFLMGD(step_size=step, momentum=momentum, averaging="model", local_steps=steps)
-    ends = [
-        fixed_points.cfl_mgd(
-            task.hessians[own], task.centers[own], step_size=step, momentum=momentum, local_steps=steps
-        )
-        for own in (task.labels == cluster for cluster in range(2))
-    ]
-    expected = [np.stack([end[part] for end in ends]) for part in range(2)]
-    return distance(rest_of_right_clusters(algorithm, task), expected), TOLERANCE
-
-
-@register("baselines/cfl-mgd-model", label="CFL-MGD, option II (ours)", kind="identity",
-          replay=replay_with(option_two))  # fmt: skip
-def cfl_mgd_model(context: Context) -> Finding:
+@PAPER.claim("cfl-mgd-model", label="CFL-MGD, option II (ours)", kind="identity", budget=INSTANCES)
+def cfl_mgd_model(task: Task, momentum: Momentum, local_steps: FewSteps) -> Sides:
     """Option II of CFL-MGD rests where sum (I - M_i^H) (z - (b_i, 0)) = 0, with some momentum left.
 
     Hypotheses
@@ -115,8 +92,21 @@ def cfl_mgd_model(context: Context) -> Finding:
     Checked
         Runs to rest on 50 drawn tasks of two clusters, models and buffers, to 1e-10.
     """
-    drawn = instances(momentum=momenta(), local_steps=counts(4))
-    return judge_rest(context, drawn, option_two, "the rest of option II and its closed form")
+    suppose_far_apart(task)
+    step, beta = 0.2 / task.client_smoothness, float(momentum)
+    algorithm = CFLMGD(step_size=step, momentum=beta, averaging="model", local_steps=local_steps)
+    ends = [
+        fixed_points.cfl_mgd(
+            task.hessians[own], task.centers[own], step_size=step, momentum=beta, local_steps=local_steps
+        )
+        for own in (task.labels == cluster for cluster in range(2))
+    ]
+    models, buffers = rest_of_right_clusters(algorithm, task)
+    return equal(
+        (models, np.stack([end[0] for end in ends])),
+        (buffers, np.stack([end[1] for end in ends])),
+        rounding=TOLERANCE,
+    )
 
 
 def algorithms_within(step: float, steps: int) -> list[Any]:
@@ -125,30 +115,11 @@ def algorithms_within(step: float, steps: int) -> list[Any]:
     return [*found, GradientLoss(step_size=step)] if steps == 1 else found
 
 
-def clustered(instance: Instance) -> tuple[Number, Number]:
-    """Largest distance of the rest of IFCA, GL-CFL and CFL from FedAvg's inside each cluster."""
-    task = two_clusters(instance)
-    step, steps = 1 / task.client_smoothness, int(instance["local_steps"])
-
-    def inside(hessians: np.ndarray, centers: np.ndarray) -> np.ndarray:
-        return fixed_points.fedavg(hessians, centers, step_size=step, local_steps=steps)
-
-    expected = fixed_points.within_clusters(inside, task.hessians, task.centers, task.labels)
-    found = [
-        distance(rest_of_right_clusters(one, task), [expected]) for one in algorithms_within(step, steps)
-    ]
-    # CFL starts from one model and finds the clusters by one cut, when the pooled rest is near
-    recursive = CFL(step_size=step, local_steps=steps, warm_up=0, mean_threshold=1e-2, client_threshold=8.0)
-    state = rest(recursive, task, task.pooled_optimum[None] + 1.0)
-    members = np.asarray(state.assignments)
-    right = len(np.unique(members)) == 2 and (members == members[0]).tolist() == (task.labels == 0).tolist()
-    models = np.array(state.models) if right else np.full(task.centers.shape, np.nan)
-    return max(*found, distance([models], [expected[task.labels]])), TOLERANCE
-
-
-@register("baselines/clustered", label="IFCA, GL-CFL, CFL (ours)", kind="identity",
-          replay=replay_with(clustered))  # fmt: skip
-def clustered_rest(context: Context) -> Finding:
+@PAPER.claim("clustered", label="IFCA, GL-CFL, CFL (ours)", kind="identity", budget=INSTANCES)
+def clustered_rest(
+    task: Annotated[QuadraticMixture, drawn(partial(draw_task, clusters=2, fewest=2))],
+    local_steps: Annotated[int, integers(1, 3)],
+) -> dict[str, Sides]:
     """IFCA, GL-CFL and CFL rest at FedAvg's point of each cluster once the clusters are right.
 
     Hypotheses
@@ -168,9 +139,21 @@ def clustered_rest(context: Context) -> Finding:
     Checked
         Runs to rest on 50 drawn tasks of two clusters of at least two clients, to 1e-10.
     """
-    from hypothesis import strategies as st
-
-    drawn = instances(local_steps=counts(3), clients=st.integers(2, 4))
-    return judge_rest(
-        context, drawn, clustered, "the rest of a clustered algorithm and FedAvg's in the cluster"
+    suppose_far_apart(task)
+    suppose("a cluster has two clients at least", np.bincount(task.labels).min() >= 2)
+    step = 1 / task.client_smoothness
+    inside = partial(fixed_points.fedavg, step_size=step, local_steps=local_steps)
+    expected = fixed_points.within_clusters(inside, task.hessians, task.centers, task.labels)
+    sides = {
+        one.name: equal((rest_of_right_clusters(one, task)[0], expected), rounding=TOLERANCE)
+        for one in algorithms_within(step, local_steps)
+    }
+    # CFL starts from one model and finds the clusters by one cut, when the pooled rest is near
+    recursive = CFL(
+        step_size=step, local_steps=local_steps, warm_up=0, mean_threshold=1e-2, client_threshold=8.0
     )
+    state = rest(recursive, task, task.pooled_optimum[None] + 1.0)
+    members = np.asarray(state.assignments)
+    right = len(np.unique(members)) == 2 and (members == members[0]).tolist() == (task.labels == 0).tolist()
+    models = np.array(state.models) if right else np.full(task.centers.shape, np.nan)
+    return sides | {"cfl": equal((models, expected[task.labels]), rounding=TOLERANCE)}

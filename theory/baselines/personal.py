@@ -3,69 +3,47 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 
-from algorithms import FedBCD, Local, PerFedAvg
-from theory import fixed_points
-from theory.baselines.averaging import pair
-from theory.baselines.resting import (
-    TOLERANCE,
-    counts,
-    drawn_task,
-    instances,
-    judge_rest,
-    rest_distance,
+from clusterproof.algorithms import FedBCD, Local, PerFedAvg
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.baselines.averaging import Curvature, pair
+from clusterproof.theory.baselines.resting import (
+    INSTANCES,
+    PAPER,
+    FewSteps,
+    LocalSteps,
+    Task,
+    kept_at_rest,
+    rests_at,
 )
-from theory.claim import Context, register
-from theory.counterexample import Instance, Number, confirm_equal, encode, replay_with, seek
-from theory.verdict import Finding
+from clusterproof.theory.instruments import fixed_points
+from clusterproof.theory.statement import Sides, choice, equal, rationals
+
+InnerStep = Annotated[Fraction, rationals(Fraction(1, 10), Fraction(1, 2), 10)]
+"""In units of 1 / L."""
 
 
-def per_fedavg(instance: Instance, *, second_order: bool) -> tuple[Number, Number]:
-    """Distance of Per-FedAvg's rest from its closed form."""
-    task = drawn_task(instance)
-    inner = float(instance["inner"]) / task.client_smoothness
-    step, steps = 1 / task.client_smoothness, int(instance["local_steps"])
+def personal_rest(task: QuadraticMixture, inner: Fraction, local_steps: int, *, second_order: bool) -> Sides:
+    """Conclude that Per-FedAvg rests at its closed form."""
+    inner_step, step = float(inner) / task.client_smoothness, 1 / task.client_smoothness
+    form = fixed_points.per_fedavg(
+        task.hessians, task.centers, step_size=step, inner_step_size=inner_step, local_steps=local_steps,
+        second_order=second_order,
+    )  # fmt: skip
     algorithm = PerFedAvg(
         step_size=step,
-        inner_step_size=inner,
-        local_steps=steps,
+        inner_step_size=inner_step,
+        local_steps=local_steps,
         gradient="second-order" if second_order else "first-order",
     )
-    expected = fixed_points.per_fedavg(
-        task.hessians,
-        task.centers,
-        step_size=step,
-        inner_step_size=inner,
-        local_steps=steps,
-        second_order=second_order,
-    )
-    return rest_distance(algorithm, task, [expected]), TOLERANCE
+    return rests_at(algorithm, task, form)
 
 
-def second_order(instance: Instance) -> tuple[Number, Number]:
-    """Per-FedAvg with the factor that holds the Hessian."""
-    return per_fedavg(instance, second_order=True)
-
-
-def first_order(instance: Instance) -> tuple[Number, Number]:
-    """Per-FedAvg without it."""
-    return per_fedavg(instance, second_order=False)
-
-
-def personal_instances() -> Any:
-    """Give tasks, an inner step of up to a half of 1 / L, and local steps."""
-    from hypothesis import strategies as st
-
-    inner = st.fractions(Fraction(1, 10), Fraction(1, 2), max_denominator=10)
-    return instances(inner=inner, local_steps=counts(4))
-
-
-@register("baselines/per-fedavg-hf", label="Per-FedAvg HF (ours)", kind="identity",
-          replay=replay_with(second_order))  # fmt: skip
-def per_fedavg_second_order(context: Context) -> Finding:
+@PAPER.claim("per-fedavg-hf", label="Per-FedAvg HF (ours)", kind="identity", budget=INSTANCES)
+def per_fedavg_second_order(task: Task, inner: InnerStep, local_steps: FewSteps) -> Sides:
     """Per-FedAvg with the Hessian rests at Q_i = I - (I - beta (I - alpha A_i) A_i (I - alpha A_i))^tau.
 
     Hypotheses
@@ -80,21 +58,12 @@ def per_fedavg_second_order(context: Context) -> Finding:
 
     Source
         Ours; Fallah et al. (2020), Algorithm 1. Identity.
-
-    Checked
-        Runs to rest on 50 drawn tasks, to 1e-10.
     """
-    return judge_rest(
-        context,
-        personal_instances(),
-        second_order,
-        "the rest of Per-FedAvg with the Hessian and its closed form",
-    )
+    return personal_rest(task, inner, local_steps, second_order=True)
 
 
-@register("baselines/per-fedavg-fo", label="Per-FedAvg FO (ours)", kind="identity",
-          replay=replay_with(first_order))  # fmt: skip
-def per_fedavg_first_order(context: Context) -> Finding:
+@PAPER.claim("per-fedavg-fo", label="Per-FedAvg FO (ours)", kind="identity", budget=INSTANCES)
+def per_fedavg_first_order(task: Task, inner: InnerStep, local_steps: FewSteps) -> Sides:
     """First-order Per-FedAvg rests at Q_i = I - (I - beta A_i (I - alpha A_i))^tau.
 
     Hypotheses
@@ -108,39 +77,32 @@ def per_fedavg_first_order(context: Context) -> Finding:
 
     Source
         Ours; Fallah et al. (2020), Section 5, the first-order approximation. Identity.
-
-    Checked
-        Runs to rest on 50 drawn tasks, to 1e-10.
     """
-    return judge_rest(
-        context, personal_instances(), first_order, "the rest of first-order Per-FedAvg and its closed form"
-    )
+    return personal_rest(task, inner, local_steps, second_order=False)
 
 
-def missed_optimum(instance: Instance) -> tuple[Number, Number]:
-    """Distance of first-order Per-FedAvg's rest from the minimiser of its objective, and 0."""
-    inner = Fraction(instance["inner"])
-    curvatures = (Fraction(instance["curvature"]), Fraction(1))
-    ends = []
-    for power in (1, 2):
-        weights = [a * (1 - inner * a) ** power for a in curvatures]
-        ends.append((weights[1] - weights[0]) / (weights[0] + weights[1]))
-    return abs(ends[0] - ends[1]), 0
+Inner = Annotated[Fraction, rationals(Fraction(1, 4), Fraction(3, 4), 4)]
 
 
-def confirm_missed(instance: Instance, measured: float) -> None:
-    """Run first-order Per-FedAvg to rest and compare with the minimiser from the Hessians."""
-    task, inner = pair(instance), float(instance["inner"])
-    shrink = 1 - inner * task.hessians
+def rest_of_two(curvature: Fraction, inner: Fraction, power: int) -> Fraction:
+    """Where clients with minimisers -1 and 1 and weights a (1 - alpha a)^power rest: power 1 is first-order."""
+    weight, other = (a * (1 - inner * a) ** power for a in (curvature, Fraction(1)))
+    return (other - weight) / (weight + other)
+
+
+def run_to_rest(curvature: Curvature, inner: Inner) -> float:
+    """Distance of a run's end from the minimiser, which is computed from the Hessians."""
+    task, alpha = pair(curvature), float(inner)
+    shrink = 1 - alpha * task.hessians
     outer = shrink * task.hessians * shrink
-    optimum = (outer[:, 0] * task.centers).sum(axis=0) / outer[:, 0].sum(axis=0)
-    algorithm = PerFedAvg(step_size=0.5, inner_step_size=inner)
-    confirm_equal("distance", rest_distance(algorithm, task, [np.asarray(optimum)]), measured)
+    optimum = np.asarray((outer[:, 0] * task.centers).sum(axis=0) / outer[:, 0].sum(axis=0))
+    algorithm = PerFedAvg(step_size=0.5, inner_step_size=alpha)
+    return float(np.abs(kept_at_rest(algorithm, task, [optimum])[0] - optimum).max())
 
 
-@register("baselines/per-fedavg-fo-optimum", label="Per-FedAvg FO, optimum", kind="identity",
-          replay=replay_with(missed_optimum), repaired_by="baselines/per-fedavg-hf")  # fmt: skip
-def per_fedavg_first_order_optimum(context: Context) -> Finding:
+@PAPER.claim("per-fedavg-fo-optimum", label="Per-FedAvg FO, optimum", kind="identity", confirm=run_to_rest,
+             repaired_by="baselines/per-fedavg-hf")  # fmt: skip
+def per_fedavg_first_order_optimum(curvature: Curvature, inner: Inner) -> Sides:
     """First-order Per-FedAvg minimises the mean loss after one personal step.
 
     Hypotheses
@@ -158,43 +120,23 @@ def per_fedavg_first_order_optimum(context: Context) -> Finding:
     Checked
         Two clients with minimisers -1 and 1 in one dimension, exactly. The found instance is run to rest.
     """
-    from hypothesis import strategies as st
-
-    drawn: Any = st.fixed_dictionaries(
-        {
-            "curvature": st.fractions(Fraction(1, 4), 1, max_denominator=4),
-            "inner": st.fractions(Fraction(1, 4), Fraction(3, 4), max_denominator=4),
-        }
-    )
-    return seek(
-        context,
-        drawn,
-        missed_optimum,
-        violated=lambda one, measured, _: (
-            f"curvatures {encode(one['curvature'])} and 1, minimisers -1 and 1, alpha = {encode(one['inner'])}: the "
-            f"first-order variant rests {float(measured):.3g} from the minimiser of F"
+    end, optimum = (rest_of_two(curvature, inner, power) for power in (1, 2))
+    return equal(
+        (end, optimum),
+        words=lambda: (
+            f"curvatures {curvature} and 1, minimisers -1 and 1, alpha = {inner}: the first-order variant rests at "
+            f"{end}, and the minimiser of F is {optimum}"
         ),
-        consistent="the first-order variant rests at the minimiser on every instance",
-        confirm=confirm_missed,
     )
 
 
-def fedbcd(instance: Instance) -> tuple[Number, Number]:
-    """Distance of penalised FedBCD's rest, common and personal models, from its closed form."""
-    task = drawn_task(instance)
-    strength = float(instance["proximal"])
-    algorithm = FedBCD(
-        step_size=1 / (task.client_smoothness + strength),
-        proximal=strength,
-        local_steps=int(instance["local_steps"]),
-        server_step_size=float(instance["server"]),
-    )
-    expected = fixed_points.fedbcd(task.hessians, task.centers, proximal=strength)
-    return rest_distance(algorithm, task, expected), TOLERANCE
-
-
-@register("baselines/fedbcd", label="FedBCD (ours)", kind="identity", replay=replay_with(fedbcd))
-def fedbcd_rests(context: Context) -> Finding:
+@PAPER.claim("fedbcd", label="FedBCD (ours)", kind="identity", budget=INSTANCES)
+def fedbcd(
+    task: Task,
+    proximal: Annotated[Fraction, rationals(Fraction(1, 4), 1, 20)],
+    local_steps: LocalSteps,
+    server: Annotated[Fraction, choice(Fraction(1), Fraction(1, 2))],
+) -> Sides:
     """Penalised FedBCD rests where exact FedProx does, whatever its local steps and server step.
 
     Hypotheses
@@ -213,30 +155,22 @@ def fedbcd_rests(context: Context) -> Finding:
     Checked
         Runs to rest on 50 drawn tasks, common and personal models, to 1e-10.
     """
-    from hypothesis import strategies as st
-
-    drawn = instances(
-        proximal=st.fractions(Fraction(1, 4), 1, max_denominator=20),
-        local_steps=counts(6),
-        server=st.sampled_from([Fraction(1), Fraction(1, 2)]),
+    strength = float(proximal)
+    algorithm = FedBCD(
+        step_size=1 / (task.client_smoothness + strength),
+        proximal=strength,
+        local_steps=local_steps,
+        server_step_size=float(server),
     )
-    return judge_rest(context, drawn, fedbcd, "FedBCD's rest and its closed form")
+    return rests_at(algorithm, task, *fixed_points.fedbcd(task.hessians, task.centers, proximal=strength))
 
 
-def fedbcd_separate(instance: Instance) -> tuple[Number, Number]:
-    """Distance of FedBCD-I's rest, common and personal models, from its closed form."""
-    task = drawn_task(instance)
-    pull, steps, step = float(instance["pull"]), int(instance["local_steps"]), 1 / task.client_smoothness
-    algorithm = FedBCD(step_size=step, local_steps=steps, variant="separate", pull=pull)
-    expected = fixed_points.fedbcd_separate(
-        task.hessians, task.centers, step_size=step, local_steps=steps, pull=pull
-    )
-    return rest_distance(algorithm, task, expected), TOLERANCE
-
-
-@register("baselines/fedbcd-separate", label="FedBCD-I (ours)", kind="identity",
-          replay=replay_with(fedbcd_separate))  # fmt: skip
-def fedbcd_separate_rests(context: Context) -> Finding:
+@PAPER.claim("fedbcd-separate", label="FedBCD-I (ours)", kind="identity", budget=INSTANCES)
+def fedbcd_separate(
+    task: Task,
+    pull: Annotated[Fraction, rationals(Fraction(1, 10), Fraction(2, 5), 10)],
+    local_steps: FewSteps,
+) -> Sides:
     """FedBCD-I rests at the weights (I - c M_i)^-1 (I - M_i) with M_i = (I - eta A_i)^n.
 
     Hypotheses
@@ -255,22 +189,16 @@ def fedbcd_separate_rests(context: Context) -> Finding:
     Checked
         Runs to rest on 50 drawn tasks, common and personal models, to 1e-10.
     """
-    from hypothesis import strategies as st
-
-    pull = st.fractions(Fraction(1, 10), Fraction(2, 5), max_denominator=10)
-    drawn = instances(pull=pull, local_steps=counts(4))
-    return judge_rest(context, drawn, fedbcd_separate, "FedBCD-I's rest and its closed form")
-
-
-def local(instance: Instance) -> tuple[Number, Number]:
-    """Distance of LOCAL's rest from the clients' minimisers."""
-    task = drawn_task(instance)
-    algorithm = Local(step_size=1 / task.client_smoothness, local_steps=int(instance["local_steps"]))
-    return rest_distance(algorithm, task, [fixed_points.local(task.centers)]), TOLERANCE
+    step = 1 / task.client_smoothness
+    algorithm = FedBCD(step_size=step, local_steps=local_steps, variant="separate", pull=float(pull))
+    forms = fixed_points.fedbcd_separate(
+        task.hessians, task.centers, step_size=step, local_steps=local_steps, pull=float(pull)
+    )
+    return rests_at(algorithm, task, *forms)
 
 
-@register("baselines/local", label="LOCAL (ours)", kind="identity", replay=replay_with(local))
-def local_rests(context: Context) -> Finding:
+@PAPER.claim("local", label="LOCAL (ours)", kind="identity", budget=INSTANCES)
+def local(task: Task, local_steps: LocalSteps) -> Sides:
     """LOCAL rests at every client's own minimiser.
 
     Hypotheses
@@ -284,8 +212,6 @@ def local_rests(context: Context) -> Finding:
 
     Source
         Ours; the baseline of FPFC, Table 1. Identity.
-
-    Checked
-        Runs to rest on 50 drawn tasks, to 1e-10.
     """
-    return judge_rest(context, instances(local_steps=counts(6)), local, "LOCAL's rest and the minimisers")
+    algorithm = Local(step_size=1 / task.client_smoothness, local_steps=local_steps)
+    return rests_at(algorithm, task, fixed_points.local(task.centers))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from algorithms import Algorithm, Randomness, State, generator
-from synthetic import QuadraticMixture
-from theory.claim import Context
-from theory.counterexample import Evaluate, Instance, encode, seek
-from theory.verdict import Finding, Kind
+from clusterproof.algorithms import Algorithm, Randomness, State, generator
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.statement import Family, Sides, drawn, equal, integers, rationals, suppose
+
+PAPER = Family("baselines", {"Checked": "Runs to rest on 50 drawn tasks, to 1e-10."})
 
 TOLERANCE = 1e-10
 """Largest distance of a run's end from a closed form."""
@@ -25,6 +24,7 @@ LONGEST = 20000
 """Rounds after which a run is not waited for any longer."""
 
 INSTANCES = 50
+"""Drawn tasks of each closed form."""
 
 
 def rest(algorithm: Algorithm[Any], task: QuadraticMixture, initial: np.ndarray) -> State:
@@ -50,24 +50,25 @@ def kept(state: State) -> list[np.ndarray]:
     return [np.array(array) for array in arrays if array is not None]
 
 
-def drawn_task(instance: Instance, *, clusters: int = 1) -> QuadraticMixture:
-    """Make clients with Hessians and centres of their own; those of one of several clusters are alike.
+def draw_task(stream: np.random.Generator, *, clusters: int = 1, fewest: int = 1) -> QuadraticMixture:
+    """Draw clients with Hessians and centres of their own; those of one of several clusters are alike.
 
-    Eigenvalues lie in [1 / condition, 1]; centres are normal, and those of several clusters are far
-    apart, so that the clustering is right from the start.
+    Eigenvalues lie in [1/4, 1]; centres are normal, and those of several clusters are far apart, so
+    that the clustering is right from the start.
 
     Parameters
     ----------
-    instance
-        With ``seed``, ``clients``, ``dimension`` and ``condition``.
+    stream
+        Draws up to six clients a cluster, in up to four dimensions.
     clusters
-        Each has so many clients.
+        Each has as many clients.
+    fewest
+        Clients of a cluster at least.
     """
-    stream = generator(int(instance["seed"]), "baselines", "task")
-    clients, dimension = int(instance["clients"]), int(instance["dimension"])
-    count = clusters * clients
+    clients, dimension = int(stream.integers(fewest, 7)), int(stream.integers(1, 5))
+    count, condition = clusters * clients, float(stream.choice([1, 2, 4]))
     rotations = np.linalg.qr(stream.standard_normal((count, dimension, dimension)))[0]
-    spectra = stream.uniform(1 / float(instance["condition"]), 1, (count, dimension))
+    spectra = stream.uniform(1 / condition, 1, (count, dimension))
     hessians = (rotations * spectra[:, None, :]) @ np.swapaxes(rotations, -1, -2)
     labels = np.repeat(np.arange(clusters), clients)
     centers = stream.standard_normal((count, dimension))
@@ -77,81 +78,20 @@ def drawn_task(instance: Instance, *, clusters: int = 1) -> QuadraticMixture:
     )
 
 
-def instances(**parameters: Any) -> Any:
-    """Give the numbers of ``drawn_task`` and further ones, as a hypothesis strategy."""
-    from hypothesis import strategies as st
-
-    numbers: dict[str, Any] = {
-        "seed": st.integers(0, 2**31 - 1),
-        "clients": st.integers(1, 6),
-        "dimension": st.integers(1, 4),
-        "condition": st.sampled_from([1, 2, 4]),
-    }
-    return st.fixed_dictionaries(numbers | parameters)
+Task = Annotated[QuadraticMixture, drawn(draw_task)]
+Strength = Annotated[Fraction, rationals(Fraction(1, 20), 1, 20)]
+LocalSteps = Annotated[int, integers(1, 8)]
+FewSteps = Annotated[int, integers(1, 4)]
 
 
-def strengths() -> Any:
-    """Give exact positive numbers up to 1, simple ones first."""
-    from hypothesis import strategies as st
-
-    return st.fractions(Fraction(1, 20), 1, max_denominator=20)
-
-
-def counts(largest: int) -> Any:
-    """Give numbers of local steps."""
-    from hypothesis import strategies as st
-
-    return st.integers(1, largest)
-
-
-def distance(found: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> float:
-    """Largest difference of any entry; NaN counts as infinite."""
-    worst = max(float(np.abs(one - other).max()) for one, other in zip(found, expected, strict=True))
-    return worst if worst == worst else float("inf")
-
-
-def judge_rest(context: Context, drawn: Any, evaluate: Evaluate, what: str) -> Finding:
-    """Judge |closed form - run| <= 1e-10 on 50 instances that hypothesis draws.
-
-    Parameters
-    ----------
-    context
-        Seed, and the number of instances where it names one.
-    drawn
-        Strategy of instances.
-    evaluate
-        Gives the distance and 1e-10.
-    what
-        Names the two, for the reason.
-    """
-    found: list[float] = []
-
-    def remember(instance: Instance) -> tuple[float, float]:
-        measured, allowed = evaluate(instance)
-        found.append(float(measured))
-        return float(measured), float(allowed)
-
-    finding = seek(
-        context,
-        drawn,
-        remember,
-        violated=lambda instance, measured, _: (
-            f"{what} differ by {float(measured):.3g} for "
-            + ", ".join(f"{name} = {encode(value)}" for name, value in instance.items())
-        ),
-        consistent="",
-        budget=INSTANCES,
+def suppose_moderate(task: QuadraticMixture) -> None:
+    """Suppose that runs come to rest before they are given up, in numbers that rounding leaves alone."""
+    eigenvalues = np.linalg.eigvalsh(task.hessians)
+    suppose(
+        "the A_i have eigenvalues in [1/4, 1]",
+        eigenvalues.min() >= 0.25 - 1e-12 and eigenvalues.max() <= 1 + 1e-12,
     )
-    if finding.verdict is Kind.VIOLATED:
-        return finding
-    return dataclasses.replace(
-        finding,
-        reason=f"largest distance of {what} over {len(found)} drawn instances",
-        measured=max(found),
-        bound=TOLERANCE,
-        slack=None,
-        trials=len(found),
-    )
+    suppose("all b_i are within 1000 of 0", np.abs(task.centers).max() <= 1000)
 
 
 def start_of(task: QuadraticMixture, count: int) -> np.ndarray:
@@ -159,8 +99,16 @@ def start_of(task: QuadraticMixture, count: int) -> np.ndarray:
     return task.initial_models(count, (), generator(0, "baselines", "start"))
 
 
-def rest_distance(algorithm: Algorithm[Any], task: QuadraticMixture, expected: Sequence[np.ndarray]) -> float:
-    """Distance of everything that a run keeps at rest from the closed forms (models first)."""
+def kept_at_rest(
+    algorithm: Algorithm[Any], task: QuadraticMixture, forms: Sequence[np.ndarray]
+) -> list[np.ndarray]:
+    """Everything that a run keeps at rest, in the shapes of the closed forms (models first)."""
     state = rest(algorithm, task, start_of(task, algorithm.model_count(task)))
-    found = [array.reshape(form.shape) for array, form in zip(kept(state), expected, strict=False)]
-    return distance(found, list(expected))
+    return [array.reshape(form.shape) for array, form in zip(kept(state), forms, strict=False)]
+
+
+def rests_at(algorithm: Algorithm[Any], task: QuadraticMixture, *forms: np.ndarray) -> Sides:
+    """Conclude that what a run keeps at rest is what closed forms say."""
+    suppose_moderate(task)
+    found = kept_at_rest(algorithm, task, forms)
+    return equal(*zip(found, forms, strict=False), rounding=TOLERANCE)

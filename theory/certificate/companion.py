@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.validation import check_number
-from theory.heavy_ball import spectral_rate
+from clusterproof.algorithms.validation import check_number
+from clusterproof.theory.instruments.heavy_ball import spectral_rate
 
 
 def lyapunov_matrix(curvature: float, momentum: float, rate: float) -> np.ndarray:

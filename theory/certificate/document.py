@@ -11,26 +11,31 @@ that survives both leaves a proof of the statement in the file.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from algorithms import InvalidArgument
-from algorithms.atomic import write_whole
-from theory.certificate.lyapunov import PAIRS, POSITIVITY_PAIRS, START_PAIRS, Unknowns
-from theory.certificate.parameters import Parameters
-from theory.certificate.record import Certificate, FunctionClass
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.atomic import write_whole
+from clusterproof.theory.certificate.lyapunov import PAIRS, POSITIVITY_PAIRS, START_PAIRS, Unknowns
+from clusterproof.theory.certificate.parameters import Parameters
+from clusterproof.theory.certificate.record import Certificate, FunctionClass
+from clusterproof.theory.certificate.strict_json import (
+    Inconsistent,
+    Unreadable,
+    checksum,
+    read_bytes,
+    read_fraction,
+    read_json,
+    read_object,
+)
 
 FORMAT = "clusterproof-certificate-1"
 MAX_BYTES = 65536
-MAX_DIGITS = 200
 
-_FRACTION = re.compile(r"-?(0|[1-9][0-9]*)(/[1-9][0-9]*)?", re.ASCII)
 _NAMES = {
     "matrix": ("e_t,e_t", "e_t,e_t-1", "e_t,g_t", "e_t-1,e_t-1", "e_t-1,g_t", "g_t,g_t"),
     "values": ("t", "t-1"),
@@ -41,22 +46,14 @@ _NAMES = {
 """What the numbers of a proof are called."""
 
 
-class Unreadable(ValueError):
-    """A document that is no certificate; says why."""
-
-
-class Inconsistent(ValueError):
-    """A document in the form of a certificate that speaks of no dynamics; says why."""
-
-
 def to_json(certificate: Certificate) -> str:
     """Write a certificate as JSON text."""
     content = _content(certificate)
-    return json.dumps(content | {"sha256": _checksum(content)}, indent=2) + "\n"
+    return json.dumps(content | {"sha256": checksum(content)}, indent=2) + "\n"
 
 
-def from_json(document: bytes | str) -> tuple[Certificate, str | None]:
-    """Read a certificate; it is not checked whether it proves anything.
+def from_json(raw: object) -> tuple[Certificate, str | None]:
+    """Read a certificate from parsed JSON; it is not checked whether it proves anything.
 
     Returns
     -------
@@ -71,20 +68,6 @@ def from_json(document: bytes | str) -> tuple[Certificate, str | None]:
     Inconsistent
         If its parameters are out of range.
     """
-    if len(document) > MAX_BYTES:
-        raise Unreadable(f"longer than {MAX_BYTES} bytes")
-    try:
-        raw = json.loads(
-            document,
-            object_pairs_hook=_no_duplicates,
-            parse_int=_no_number,
-            parse_float=_no_number,
-            parse_constant=_no_number,
-        )
-    except Unreadable:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise Unreadable(f"not JSON ({type(error).__name__}: {str(error)[:100]})") from error
     names = [
         "format",
         "class",
@@ -96,7 +79,7 @@ def from_json(document: bytes | str) -> tuple[Certificate, str | None]:
         "statement",
         "sha256",
     ]
-    fields = _object(raw, "the document", names)
+    fields = read_object(raw, "the document", names)
     if fields["format"] != FORMAT:
         raise Unreadable(f"the format is not {FORMAT!r}")
     if fields["class"] not in [*FunctionClass]:
@@ -110,17 +93,17 @@ def from_json(document: bytes | str) -> tuple[Certificate, str | None]:
     certificate = Certificate(
         parameters=parameters,
         function_class=FunctionClass(fields["class"]),
-        rate=_fraction(fields["rate"], "rate"),
-        prefactor=_fraction(fields["prefactor"], "prefactor"),
+        rate=read_fraction(fields["rate"], "rate"),
+        prefactor=read_fraction(fields["prefactor"], "prefactor"),
         disturbance=None
         if fields["disturbance"] is None
-        else _fraction(fields["disturbance"], "disturbance"),
+        else read_fraction(fields["disturbance"], "disturbance"),
         proof=None if fields["proof"] is None else _proof(fields["proof"]),
     )
     content = _content(certificate)
     if fields["statement"] != content["statement"]:
         return certificate, "the statement is not the one that the fields make"
-    if fields["sha256"] != _checksum(content):
+    if fields["sha256"] != checksum(content):
         return certificate, "the SHA-256 is not that of the content: the file was changed"
     return certificate, None
 
@@ -138,25 +121,6 @@ def write_certificate(
     write_whole(argument, Path(path), to_json(certificate).encode())
 
 
-def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Read a file, or as much of it as shows that it is too long.
-
-    Raises
-    ------
-    Unreadable
-        If it cannot be read.
-    """
-    try:
-        if not Path(path).is_file():
-            raise Unreadable("not a file")
-        with open(path, "rb") as file:
-            return file.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        if isinstance(error, Unreadable):
-            raise
-        raise Unreadable(f"cannot be read ({getattr(error, 'strerror', None) or error})") from error
-
-
 def read_certificate(path: str | os.PathLike[str]) -> Certificate:
     """Read a certificate from a file; ``verify`` checks it.
 
@@ -166,7 +130,7 @@ def read_certificate(path: str | os.PathLike[str]) -> Certificate:
         If the file holds no certificate, or was changed.
     """
     try:
-        certificate, problem = from_json(read_bytes(path))
+        certificate, problem = from_json(read_json(read_bytes(path, MAX_BYTES), MAX_BYTES))
     except (Unreadable, Inconsistent) as error:
         raise _refuse(path, str(error)) from error
     if problem is not None:
@@ -199,46 +163,13 @@ def _content(certificate: Certificate) -> dict[str, Any]:
     }
 
 
-def _checksum(content: Mapping[str, Any]) -> str:
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()
-
-
 def _proof(value: object) -> Unknowns:
-    parts = _object(value, "proof", list(_NAMES))
+    parts = read_object(value, "proof", list(_NAMES))
     return Unknowns(
         **{part: tuple(_fractions(parts[part], part, names).values()) for part, names in _NAMES.items()}
     )
 
 
 def _fractions(value: object, where: str, names: Sequence[str]) -> dict[str, Fraction]:
-    fields = _object(value, where, names)
-    return {name: _fraction(fields[name], f"{where}[{name}]") for name in names}
-
-
-def _object(value: object, where: str, names: Sequence[str]) -> dict[str, Any]:
-    if not isinstance(value, dict) or value.keys() != set(names):
-        raise Unreadable(f"{where} must have exactly the names " + ", ".join(names))
-    return value
-
-
-def _fraction(value: object, where: str) -> Fraction:
-    if not isinstance(value, str) or len(value) > 2 * MAX_DIGITS + 2 or not _FRACTION.fullmatch(value):
-        raise Unreadable(f'{where} must be a fraction such as "1/3"')
-    if max(len(part.lstrip("-")) for part in value.split("/")) > MAX_DIGITS:
-        raise Unreadable(f"{where} must have at most {MAX_DIGITS} digits")
-    number = Fraction(value)
-    if str(number) != value:
-        raise Unreadable(f"{where} must be in lowest terms")
-    return number
-
-
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        raise Unreadable("a name is given twice")
-    return fields
-
-
-def _no_number(text: str) -> None:
-    raise Unreadable(f"{text[:20]} must be a fraction in a string")
+    fields = read_object(value, where, names)
+    return {name: read_fraction(fields[name], f"{where}[{name}]") for name in names}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from algorithms import InvalidArgument
+from clusterproof.algorithms import InvalidArgument
 
 Matrix = list[list[Any]]
 

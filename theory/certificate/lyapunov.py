@@ -35,7 +35,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-from theory.certificate.exact import Matrix
+from clusterproof.theory.certificate.exact import Matrix
 
 POINTS = ("*", "t-1", "t", "t+1")
 PAIRS = tuple(f"{i},{j}" for i in POINTS for j in POINTS if i != j)

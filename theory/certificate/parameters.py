@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from algorithms import InvalidArgument
+from clusterproof.algorithms import InvalidArgument
 
 MAX_DIGITS = 30
 """Digits of a parameter's numerator or denominator."""

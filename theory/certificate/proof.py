@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from theory.certificate.exact import is_positive_semidefinite, rational
-from theory.certificate.lyapunov import GRADIENT_PART, Form, System, Unknowns
-from theory.certificate.quadratic import constants_squared
-from theory.certificate.record import Certificate, FunctionClass
+from clusterproof.theory.certificate.exact import is_positive_semidefinite, rational
+from clusterproof.theory.certificate.lyapunov import GRADIENT_PART, Form, System, Unknowns
+from clusterproof.theory.certificate.quadratic import constants_squared
+from clusterproof.theory.certificate.record import Certificate, FunctionClass
 
 
 def failing_condition(certificate: Certificate) -> str | None:
     """Name the first condition that does not hold; None where the statement is proved."""
-    return next(_failures(certificate), None)
+    return next(failing_conditions(certificate), None)
 
 
-def _failures(certificate: Certificate) -> Iterator[str]:
+def failing_conditions(certificate: Certificate) -> Iterator[str]:
+    """Every condition that does not hold, in the order of the checks."""
     if not 0 < certificate.rate < 1:
         yield "the rate is not in (0, 1)"
     if certificate.prefactor <= 0:

@@ -32,7 +32,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from theory.certificate.parameters import Parameters, root_above, round_up
+from clusterproof.theory.certificate.parameters import Parameters, root_above, round_up
 
 RATE_DIGITS = 12
 CONSTANT_DIGITS = 9
@@ -102,7 +102,23 @@ def best_rate(parameters: Parameters) -> tuple[Fraction, Fraction, Fraction] | N
             best = rate, proved
     if best is None:
         return None
-    rate, (start, impulse) = best
+    return at_rate(parameters, best[0])
+
+
+def at_rate(parameters: Parameters, rate: Fraction) -> tuple[Fraction, Fraction, Fraction] | None:
+    """Prove a given rate on quadratics: it, C_0 and C_1, rounded up; None where it is not proved.
+
+    Parameters
+    ----------
+    parameters
+        The dynamics.
+    rate
+        r.
+    """
+    proved = constants_squared(parameters, rate)
+    if proved is None:
+        return None
+    start, impulse = proved
     return rate, root_above(start, CONSTANT_DIGITS), root_above(impulse, CONSTANT_DIGITS)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from theory.certificate.lyapunov import Unknowns
-from theory.certificate.parameters import Parameters
+from clusterproof.theory.certificate.lyapunov import Unknowns
+from clusterproof.theory.certificate.parameters import Parameters
+from clusterproof.theory.certificate.run_bound.record import RunCertificate
 
 
 class FunctionClass(StrEnum):
@@ -46,6 +48,12 @@ class Certificate:
     prefactor: Fraction
     disturbance: Fraction | None
     proof: Unknowns | None
+
+    @property
+    def informative_from(self) -> int:
+        """First round at which the bound is below the distance of the start."""
+        excess = math.log(max(float(self.prefactor), 1.0))
+        return math.floor(excess / -math.log(self.rate)) + 1
 
     @property
     def statement(self) -> str:
@@ -105,7 +113,7 @@ class Verification:
     valid: bool
     condition: str
     readable: bool = True
-    certificate: Certificate | None = None
+    certificate: Certificate | RunCertificate | None = None
 
     def __bool__(self) -> bool:
         return self.valid

@@ -10,9 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from theory.certificate.exact import fraction, is_positive_semidefinite, rational
-from theory.certificate.lyapunov import PAIRS, POINTS, POSITIVITY_PAIRS, START_PAIRS, System, Unknowns
-from theory.certificate.parameters import root_above
+from clusterproof.theory.certificate.exact import fraction, is_positive_semidefinite, rational
+from clusterproof.theory.certificate.lyapunov import (
+    PAIRS,
+    POINTS,
+    POSITIVITY_PAIRS,
+    START_PAIRS,
+    System,
+    Unknowns,
+)
+from clusterproof.theory.certificate.parameters import root_above
 
 DIGITS = 12
 """Significant decimals kept of a solver's answer, relative to its largest number."""

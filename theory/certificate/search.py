@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theory.certificate.lyapunov import (
+from clusterproof.theory.certificate.lyapunov import (
     GRADIENT_PART,
     PAIRS,
     POSITIVITY_PAIRS,
@@ -17,7 +17,7 @@ from theory.certificate.lyapunov import (
     System,
     Unknowns,
 )
-from theory.certificate.solving import Family, guarded, solve
+from clusterproof.theory.certificate.solving import Family, guarded, solve
 
 VALUES = slice(6, 8)
 """Where c_0 and c_1 stand in the vector of all unknowns, after the entries of P."""
@@ -46,7 +46,7 @@ class Search:
         norm: bool = False,
     ) -> None:
         system = System(float(momentum), float(strong_convexity), float(step))
-        self._maps = _LinearMaps.of(system)
+        self._maps = LinearMaps.of(system)
         self._compiled = _compile(system.linear, disturbance, norm)
         self._trace = self._maps.positivity[:: min(system.size, 4) + 1].sum(axis=0)
         self._family: Family | None = None
@@ -186,7 +186,7 @@ def _compile(linear: bool, disturbance: bool, norm: bool) -> _Compiled:
 
 
 @dataclass(frozen=True)
-class _LinearMaps:
+class LinearMaps:
     """Matrices that take the vector of all unknowns to each form, row by row, and its function values."""
 
     now: np.ndarray
@@ -200,7 +200,7 @@ class _LinearMaps:
     squares: np.ndarray
 
     @classmethod
-    def of(cls, system: System) -> _LinearMaps:
+    def of(cls, system: System) -> LinearMaps:
         """Tabulate the terms of every form."""
         nothing = Form(np.zeros((system.size, system.size)).tolist(), [0.0] * 3)
         current = system.terms["t", "t-1"]

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Annotated
 
-from theory.claim import Context, register
-from theory.verdict import Finding, Kind
+from clusterproof.theory.statement import Family, Sides, at_least, rationals, suppose
+
+PAPER = Family("fpfc")
+Condition = Annotated[Fraction, rationals(1, 5, 3, upwards=True)]
+"""L / mu."""
+Step = Annotated[Fraction, rationals(Fraction(1, 10), 1, 10, downwards=True)]
+"""alpha (L + mu), at most 1."""
 
 
-def gap(smoothness: Fraction, convexity: Fraction) -> Fraction:
-    """(L + mu)^2 - 4 L mu, minus (L - mu)^2: zero."""
-    return (smoothness + convexity) ** 2 - 4 * smoothness * convexity - (smoothness - convexity) ** 2
+def contraction(condition: Fraction, step: Fraction) -> Fraction:
+    """c = 1 - 2 alpha mu L / (L + mu)."""
+    return 1 - 2 * step * condition / (condition + 1) ** 2
 
 
-@register(
-    "fpfc/conditions",
-    label="Theorem 1, conditions as printed",
-    kind="hypothesis",
-    repaired_by="fpfc/repaired-models",
-)
-def conditions(context: Context) -> Finding:
+@PAPER.claim("conditions", label="Theorem 1, conditions as printed", kind="hypothesis",
+             repaired_by="fpfc/repaired-models")  # fmt: skip
+def conditions(condition: Condition, step: Step) -> Sides:
     """The step size and rho > L_f / (1 - 2c) can be met together.
 
     Hypotheses
@@ -41,15 +43,13 @@ def conditions(context: Context) -> Finding:
         what the printed C_1 is derived from; under that reading see ``fpfc/theorem-1-models``.
 
     Checked
-        The identity is one of polynomials of degree 2 in each of two variables: it holds because it
-        holds on a grid of 3 x 3 points, in rational arithmetic.
+        c >= 1/2 is proved on the symbols L / mu >= 1 and alpha (L + mu) <= 1, and the conditions are tried on a grid.
     """
-    grid = [Fraction(k) for k in range(3)]
-    exact = all(gap(one, other) == 0 for one in grid for other in grid)
-    return Finding(
-        verdict=Kind.VACUOUS if exact else Kind.ILL_POSED,
-        reason="c >= 1/2 for every admissible step size, since (L + mu)^2 - 4 mu L = (L - mu)^2: 1 - 2c <= 0, and "
-        "no rho exceeds L_f / (1 - 2c) > 0",
-        trials=9,
-        failures=0,
-    )
+    suppose("rho > L_f / (1 - 2c) > 0", contraction(condition, step) < Fraction(1, 2))
+    return at_least(1 - 2 * contraction(condition, step), nothing=0)
+
+
+@conditions.step("c >= 1/2", prove=True)
+def slow_contraction(condition: Condition, step: Step) -> Sides:
+    """No admissible step contracts by more than a half."""
+    return at_least(contraction(condition, step), half=Fraction(1, 2))

@@ -5,8 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from algorithms import FPFC
-from algorithms.penalties import SmoothedSCAD
+from clusterproof.algorithms import FPFC
+from clusterproof.algorithms.parts.penalties import SmoothedSCAD
+
+
+def mapping_bound(clients: int, strength: float, smoothing: float) -> float:
+    """m^2 lambda^2 xi^2 / (lambda + xi)^2."""
+    return (clients * strength * smoothing / (strength + smoothing)) ** 2
 
 
 @dataclass(frozen=True)
@@ -105,8 +110,7 @@ class Constants:
     @property
     def mapping_bound(self) -> float:
         """m^2 lambda^2 xi^2 / (lambda + xi)^2."""
-        lam, xi = self.penalty.strength, self.penalty.smoothing
-        return (self.clients * lam * xi / (lam + xi)) ** 2
+        return mapping_bound(self.clients, self.penalty.strength, self.penalty.smoothing)
 
     @property
     def start(self) -> float:

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 
-from algorithms import FPFC, adjusted_rand_index, run
-from algorithms.fpfc import group_averages
-from synthetic import QuadraticMixture
-from theory.claim import Context, register
-from theory.counterexample import Instance, Number, replay_with, seek
-from theory.verdict import Finding
+from clusterproof.algorithms import FPFC, adjusted_rand_index, run
+from clusterproof.algorithms.fpfc import group_averages
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.statement import Family, Sides, at_most, integers
 
+PAPER = Family("fpfc")
 ALMOST = 0.999
 """Adjusted Rand index below which clusters are not recovered."""
 
 
-def mixture(instance: Instance) -> QuadraticMixture:
+def mixture(members: int) -> QuadraticMixture:
     """Two clusters of clients with curvature 1, ten strengths apart, spread by a tenth of a strength."""
-    members = int(instance["members"])
     offsets = 0.1 * (np.arange(members) - (members - 1) / 2) / members
     centers = np.concatenate([offsets, 10 + offsets])[:, None]
     labels = np.repeat([0, 1], members)
     return QuadraticMixture(hessians=np.ones((2 * members, 1, 1)), centers=centers, labels=labels)
 
 
-def recovered(instance: Instance) -> tuple[float, float]:
+def recovered(members: int) -> tuple[float, float]:
     """Adjusted Rand index of FPFC-l1, and the largest error of a group's averaged model."""
-    task = mixture(instance)
+    task = mixture(members)
     algorithm = FPFC(step_size=0.5, penalty="l1", strength=1.0, threshold=0.1)
     trace = run(algorithm, task, rounds=200, initial=np.full((1, 1), 5.0))
     groups = trace.assignments[-1]
@@ -36,26 +34,8 @@ def recovered(instance: Instance) -> tuple[float, float]:
     return adjusted_rand_index(groups, task.labels), float(np.abs(averages - task.client_optima).max())
 
 
-def evaluate(instance: Instance) -> tuple[Number, Number]:
-    """Adjusted Rand index, and what it would have to stay below."""
-    return recovered(instance)[0], ALMOST
-
-
-def instances() -> Any:
-    """Strategy of cluster sizes."""
-    from hypothesis import strategies as st
-
-    return st.fixed_dictionaries({"members": st.integers(2, 6)})
-
-
-@register(
-    "fpfc/convex",
-    label="Approach, on convex penalties",
-    kind="upper",
-    replay=replay_with(evaluate),
-    repaired_by="fpfc/window",
-)
-def convex(context: Context) -> Finding:
+@PAPER.claim("convex", label="Approach, on convex penalties", kind="upper", repaired_by="fpfc/window")
+def convex(members: Annotated[int, integers(2, 6)]) -> Sides:
     """Convex penalties cannot correctly recover clusters.
 
     Hypotheses
@@ -74,14 +54,12 @@ def convex(context: Context) -> Finding:
     Checked
         Runs of FPFC-l1 on two scalar clusters; the reason gives the bias beside the recovery.
     """
-    return seek(
-        context,
-        instances(),
-        evaluate,
-        violated=lambda instance, measured, _: (
-            f"two clusters of {instance['members']} scalar clients, 10 apart, lambda = 1: FPFC-l1 has adjusted "
-            f"Rand index {float(measured):g}; its groups' models are off by {recovered(instance)[1]:.3g}"
+    index, bias = recovered(members)
+    return at_most(
+        index,
+        almost=ALMOST,
+        words=lambda: (
+            f"two clusters of {members} scalar clients, 10 apart, lambda = 1: FPFC-l1 has adjusted Rand index "
+            f"{index:g}; its groups' models are off by {bias:.3g}"
         ),
-        consistent="no task found whose clusters it recovers",
-        budget=20,
     )

@@ -3,55 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Annotated
 
 import numpy as np
 
-from algorithms import FPFC, Randomness
-from algorithms.fpfc import FusionState
-from algorithms.penalties import lengths_of
-from synthetic import QuadraticMixture
-from theory.claim import Context, register
-from theory.fpfc.repaired import draw_setting
-from theory.identities import judge_largest
-from theory.verdict import Finding
+from clusterproof.algorithms import Randomness
+from clusterproof.theory.fpfc.measured import augmented_lagrangian
+from clusterproof.theory.fpfc.repaired import PAPER, Random, suppose_the_hypotheses
+from clusterproof.theory.fpfc.runs import bound_descent
+from clusterproof.theory.statement import Sides, Stream, at_most, choice
+
+ROUNDS = 60
 
 
-def augmented_lagrangian(algorithm: FPFC, task: QuadraticMixture, state: FusionState) -> float:
-    """L_rho of a state of one run from a common start."""
-    models, rho = np.asarray(state.models), algorithm.augmentation
-    away = models - task.centers
-    losses = 0.5 * np.einsum("mi,mij,mj->", away, task.hessians, away)
-    theta = models[:, None, :] - models[None, :, :]
-    dual, gap = np.zeros_like(theta), np.zeros_like(theta)
-    for page, span in state.pairs.spans():
-        first, second = state.pairs.first[span], state.pairs.second[span]
-        factors = state.pairs.factors[span][:, None]
-        gap[first, second] = theta[first, second] - factors * page
-        theta[first, second], dual[first, second] = factors * page, rho * (1 - factors) * page
-    upper = np.triu_indices(task.clients, 1)
-    penalty = algorithm.fusion_penalty.value(lengths_of(theta[upper]))
-    coupling = (dual[upper] * gap[upper]).sum(axis=-1) + rho / 2 * (gap[upper] ** 2).sum(axis=-1)
-    # a client's difference with itself is 0, where the smoothed penalty is xi lambda / 2
-    own = task.clients * float(algorithm.fusion_penalty.value(np.zeros(1))[0])
-    return float(losses + ((penalty + coupling).sum() + own / 2) / task.clients)
-
-
-def largest_rise(stream: np.random.Generator) -> float:
-    """Largest rise of L_rho in a round of a random run, in units of its size."""
-    setting, task = draw_setting(stream)
-    rule = str(stream.choice(["either", "all"]))
-    algorithm = dataclasses.replace(setting.algorithm, pair_rule=rule)
-    state = algorithm.initialise(3 * stream.standard_normal((1, task.dimension)), task)
-    randomness = Randomness.from_seed(int(stream.integers(2**31)), "fpfc", "descent")
-    values = [augmented_lagrangian(algorithm, task, state)]
-    for _ in range(60):
-        state = algorithm.step(state, task, randomness)
-        values.append(augmented_lagrangian(algorithm, task, state))
-    return float(np.diff(values).max() / (1 + abs(values[0])))
-
-
-@register("fpfc/descent", label="proof of Theorem 1 (ours)", kind="upper")
-def descent(context: Context) -> Finding:
+@PAPER.claim("descent", label="proof of Theorem 1 (ours)", kind="upper", budget=30, bound_trace=bound_descent)
+def descent(case: Random, pair_rule: Annotated[str, choice("either", "all")], stream: Stream) -> Sides:
     """The augmented Lagrangian never rises, whoever takes part.
 
     Hypotheses
@@ -73,6 +39,13 @@ def descent(context: Context) -> Finding:
     Checked
         Every round of runs on random settings, 60 rounds each, to 1e-12 of the first value.
     """
-    return judge_largest(
-        context, largest_rise, "rise of L_rho in a round, relative to its size", trials=30, tolerance=1e-12
-    )
+    setting, task = case
+    suppose_the_hypotheses(setting)
+    algorithm = dataclasses.replace(setting.algorithm, pair_rule=pair_rule)
+    state = algorithm.initialise(3 * stream.standard_normal((1, task.dimension)), task)
+    randomness = Randomness.from_seed(int(stream.integers(2**31)), "fpfc", "descent")
+    values = [float(augmented_lagrangian(algorithm, task, state))]
+    for _ in range(ROUNDS):
+        state = algorithm.step(state, task, randomness)
+        values.append(float(augmented_lagrangian(algorithm, task, state)))
+    return at_most(np.diff(values) / (1 + abs(values[0])), nothing=0.0, rounding=1e-12)

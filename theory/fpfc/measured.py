@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms import FPFC, Randomness
-from algorithms.fpfc import FusionState
-from algorithms.penalties import SCAD, lengths_of
-from synthetic import QuadraticMixture
+from clusterproof.algorithms import FPFC, Randomness
+from clusterproof.algorithms.fpfc import FusionState
+from clusterproof.algorithms.parts.penalties import SCAD, lengths_of
+from clusterproof.synthetic import QuadraticMixture
 
 
 @dataclass(frozen=True)
@@ -102,3 +102,26 @@ def squared_mapping(algorithm: FPFC, state: FusionState) -> np.ndarray:
         moved = theta - unit_prox_lengths(penalty, theta + dual)
         np.add.at(total, pairs.replicate[span], 2 * moved**2)
     return total
+
+
+def augmented_lagrangian(algorithm: FPFC, task: QuadraticMixture, state: FusionState) -> np.ndarray:
+    """L_rho of a state of runs from a common start, (...)."""
+    lead = state.models.shape[:-2]
+    models = np.asarray(state.models).reshape(-1, task.clients, task.dimension)
+    away = models - task.centers
+    losses = 0.5 * np.einsum("rmi,mij,rmj->r", away, task.hessians, away)
+    theta = models[:, :, None, :] - models[:, None, :, :]
+    dual, gap = np.zeros_like(theta), np.zeros_like(theta)
+    pairs, rho = state.pairs, algorithm.augmentation
+    for page, span in pairs.spans():
+        place = pairs.replicate[span], pairs.first[span], pairs.second[span]
+        factors = pairs.factors[span][:, None]
+        gap[place] = theta[place] - factors * page
+        theta[place], dual[place] = factors * page, rho * (1 - factors) * page
+    first, second = np.triu_indices(task.clients, 1)
+    penalty = algorithm.fusion_penalty.value(lengths_of(theta[:, first, second]))
+    gap, dual = gap[:, first, second], dual[:, first, second]
+    coupling = (dual * gap).sum(axis=-1) + rho / 2 * (gap**2).sum(axis=-1)
+    # a client's difference with itself is 0, where the smoothed penalty is xi lambda / 2
+    own = task.clients * float(algorithm.fusion_penalty.value(np.zeros(1))[0])
+    return np.asarray(losses + ((penalty + coupling).sum(axis=-1) + own / 2) / task.clients).reshape(lead)

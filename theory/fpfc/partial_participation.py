@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 
-from algorithms import FPFC, Randomness
-from algorithms.participation import draw_participants
-from synthetic import QuadraticMixture
-from theory.claim import Context, register
-from theory.counterexample import Instance, Number, confirm_equal, replay_with, seek
-from theory.fpfc.constants import Constants
-from theory.fpfc.theorem_1_models import WEAK_CONVEXITY
-from theory.verdict import Finding
+from clusterproof.algorithms import FPFC, Randomness
+from clusterproof.algorithms.parts.participation import draw_participants
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.counterexample import confirm_equal
+from clusterproof.theory.fpfc.constants import Constants
+from clusterproof.theory.fpfc.theorem_1_models import WEAK_CONVEXITY
+from clusterproof.theory.statement import Family, Sides, at_most, choice, integers, suppose
 
 CURVATURE, AUGMENTATION, STRENGTH, SMOOTHING = 1000.0, 10_000.0, 1.0, 0.5
 
 
-def setting_of(instance: Instance) -> Constants:
+PAPER = Family("fpfc")
+Clients = Annotated[int, integers(2, 8)]
+Rounds = Annotated[int, choice(400, 200, 100)]
+
+
+def setting_of(clients: int) -> Constants:
     """Curvature 1000, rho ten times that, one participant a round, pairs with a participant updated."""
-    clients = int(instance["clients"])
     algorithm = FPFC(
         step_size=1 / (CURVATURE + 2 * AUGMENTATION - WEAK_CONVEXITY),
         local_steps=10,
@@ -91,7 +94,7 @@ def residual_rows(setting: Constants) -> np.ndarray:
 @lru_cache(maxsize=64)
 def expected_duals(clients: int, rounds: int) -> float:
     """Mean over rounds of E||grad_v L_0||^2, exactly: by the second moments of the state."""
-    setting = setting_of({"clients": clients})
+    setting = setting_of(clients)
     maps, forms = round_maps(setting), residual_rows(setting)
     gram = forms.T @ forms
     start = np.zeros(maps.shape[-1])
@@ -103,20 +106,10 @@ def expected_duals(clients: int, rounds: int) -> float:
     return total / rounds
 
 
-def evaluate(instance: Instance) -> tuple[Number, Number]:
-    """Left-hand side and right-hand side; F* = 0, since the clients have one minimiser."""
-    setting, rounds = setting_of(instance), int(instance["rounds"])
-    if not setting.admissible:
-        return 0.0, 1.0
-    start = setting.clients * CURVATURE / 2 * minimiser(setting.clients) ** 2
-    bound = setting.second * (start + setting.start) / rounds
-    return expected_duals(setting.clients, rounds), bound
-
-
-def run_the_algorithm(instance: Instance, _: float) -> None:
+def run_the_algorithm(clients: Clients, rounds: Rounds) -> None:
     """Compare the maps with the algorithm on one sample path."""
-    setting = setting_of(instance)
-    clients, algorithm = setting.clients, setting.algorithm
+    setting = setting_of(clients)
+    algorithm = setting.algorithm
     centre = minimiser(clients)
     task = QuadraticMixture(
         hessians=np.full((clients, 1, 1), CURVATURE),
@@ -138,21 +131,9 @@ def run_the_algorithm(instance: Instance, _: float) -> None:
         confirm_equal("||grad_v L_0|| of FPFC on one path", observed, expected)
 
 
-def instances() -> Any:
-    """Strategy of numbers of clients and rounds."""
-    from hypothesis import strategies as st
-
-    return st.fixed_dictionaries({"clients": st.integers(2, 8), "rounds": st.sampled_from([400, 200, 100])})
-
-
-@register(
-    "fpfc/theorem-1-participation",
-    label="Theorem 1, third inequality, partial participation",
-    kind="upper",
-    replay=replay_with(evaluate),
-    repaired_by="fpfc/repaired-duals",
-)
-def theorem_1_participation(context: Context) -> Finding:
+@PAPER.claim("theorem-1-participation", label="Theorem 1, third inequality, partial participation", kind="upper",
+             confirm=run_the_algorithm, repaired_by="fpfc/repaired-duals")  # fmt: skip
+def theorem_1_participation(clients: Clients, rounds: Rounds, *, power_of_pairs: float = 0.0) -> Sides:
     """The third inequality has no factor of participation, even if pairs with one participant move.
 
     Hypotheses
@@ -173,20 +154,12 @@ def theorem_1_participation(context: Context) -> Finding:
     Checked
         Alike scalar clients of curvature 1000 that start at 0 near their common minimiser, rho = 10000, one
         participant: every pair stays on the parabola of the penalty on every path, a round is a
-        linear map, and the expectation comes exactly from second moments. On the instance that was
+        linear map, and the expectation comes exactly from second moments. On the instance that is
         found the maps are compared with the algorithm, round by round.
     """
-    return seek(
-        context,
-        instances(),
-        evaluate,
-        violated=lambda instance, measured, bound: (
-            f"m = {instance['clients']} alike clients, L_f = 1000, rho = 10000, lambda = 1, xi = 0.5, T = 10, one "
-            f"client a round: after {instance['rounds']} rounds the expected mean is {float(measured / bound):.3g} "
-            "times the bound, and "
-            f"{float(measured / bound) * setting_of(instance).pair_participation:.3g} times the bound over P"
-        ),
-        consistent="no setting found above the bound",
-        budget=100,
-        confirm=run_the_algorithm,
-    )
+    setting = setting_of(clients)
+    suppose("the hypotheses of Theorem 1", setting.admissible)
+    factor = setting.second / setting.pair_participation**power_of_pairs / rounds
+    # F* = 0, since the clients have one minimiser
+    gap = clients * CURVATURE / 2 * minimiser(clients) ** 2
+    return at_most(expected_duals(clients, rounds), descent=factor * gap, smoothing=factor * setting.start)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 
-from algorithms import CFL, FPFC, Trace, adjusted_rand_index, run
-from algorithms.fpfc import group_averages
-from synthetic.softmax import SoftmaxMixture
-from theory.claim import Context, register
-from theory.counterexample import Instance, Number, replay_with, seek
-from theory.verdict import Finding
+from clusterproof.algorithms import CFL, FPFC, Trace, adjusted_rand_index, run
+from clusterproof.algorithms.fpfc import group_averages
+from clusterproof.synthetic.softmax import SoftmaxMixture
+from clusterproof.theory.statement import Family, Sides, at_most, choice, integers, suppose
+
+PAPER = Family("fpfc")
 
 CLIENTS, CLUSTERS = 20, 4
 STEP_SIZE, LOCAL_STEPS, SHARE, ROUNDS = 0.1, 10, 0.3, 600
@@ -72,47 +72,27 @@ def _judge(task: SoftmaxMixture, trace: Trace, models: np.ndarray) -> Outcome:
     )
 
 
-def outcomes(instance: Instance) -> list[tuple[Outcome, Outcome]]:
+def outcomes(data_seed: int, strength: float) -> list[tuple[Outcome, Outcome]]:
     """FPFC and CFL on the data sets, one after the other."""
-    first, strength = int(instance["data_seed"]), float(instance["strength"])
-    return [(fpfc(seed, strength), cfl(seed)) for seed in range(first, first + DATA_SETS)]
+    return [(fpfc(seed, strength), cfl(seed)) for seed in range(data_seed, data_seed + DATA_SETS)]
 
 
-def evaluate(instance: Instance) -> tuple[Number, Number]:
-    """Least lead of CFL over the data sets, which would have to be negative; -1 if it misses a cluster."""
-    pairs = outcomes(instance)
-    if any(theirs.adjusted_rand_index < 1 for _, theirs in pairs):
-        return -1.0, 0.0
-    return min(theirs.accuracy - ours.accuracy for ours, theirs in pairs), 0.0
-
-
-def describe(instance: Instance, _: Number, __: Number) -> str:
+def describe(pairs: list[tuple[Outcome, Outcome]], strength: float) -> str:
     """Accuracies and clusters of both."""
-    pairs = outcomes(instance)
     found = [
         ", ".join(f"{100 * each.accuracy:.1f} % ({each.clusters} clusters)" for each in side)
         for side in zip(*pairs, strict=True)
     ]
     return (
         f"{CLIENTS} clients in {CLUSTERS} clusters, {uploads()} uploads, {DATA_SETS} data sets: FPFC with lambda = "
-        f"{float(instance['strength']):g} has {found[0]}; CFL with all clients in every round {found[1]}, and the "
-        "true clusters on all"
+        f"{strength:g} has {found[0]}; CFL with all clients in every round {found[1]}, and the true clusters on all"
     )
 
 
-def instances() -> Any:
-    """Strategy of first data seeds and of lambda, the public code's first."""
-    from hypothesis import strategies as st
-
-    return st.fixed_dictionaries(
-        {"data_seed": st.integers(0, 20), "strength": st.sampled_from([0.6, 0.8, 0.4])}
-    )
-
-
-@register(
-    "fpfc/table-1-cfl", label="Table 1, FPFC and CFL", kind="upper", replay=replay_with(evaluate), quick=False
-)
-def table_1_cfl(context: Context) -> Finding:
+@PAPER.claim("table-1-cfl", label="Table 1, FPFC and CFL", kind="upper", budget=4, exhaustible=4, quick=False)
+def table_1_cfl(
+    data_seed: Annotated[int, integers(0, 20)], strength: Annotated[float, choice(0.6, 0.8, 0.4)]
+) -> Sides:
     """FPFC is more accurate than CFL, which finds too many clusters.
 
     Hypotheses
@@ -134,11 +114,7 @@ def table_1_cfl(context: Context) -> Finding:
         Paired on three data sets of 20 clients and 105 parameters: the accuracy of CFL has to be higher
         on each of them, with the true clusters found on each.
     """
-    return seek(
-        context,
-        instances(),
-        evaluate,
-        violated=describe,
-        consistent="no three data sets found on all of which CFL is more accurate",
-        budget=4,
-    )
+    pairs = outcomes(data_seed, strength)
+    suppose("CFL finds the true clusters", all(theirs.adjusted_rand_index == 1 for _, theirs in pairs))
+    lead = min(theirs.accuracy - ours.accuracy for ours, theirs in pairs)
+    return at_most(lead, nothing=0.0, words=lambda: describe(pairs, strength))

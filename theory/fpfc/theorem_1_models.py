@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 
-from algorithms import FPFC
-from synthetic import QuadraticMixture
-from theory.claim import Context, register
-from theory.counterexample import Instance, Number, replay_with, seek
-from theory.fpfc.constants import Constants
-from theory.fpfc.measured import run_averages
-from theory.verdict import Finding
+from clusterproof.algorithms import FPFC
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.fpfc.constants import Constants
+from clusterproof.theory.fpfc.measured import run_averages
+from clusterproof.theory.statement import Family, Sides, at_most, choice, integers, suppose
 
+PAPER = Family("fpfc")
 WEAK_CONVEXITY = 1e-3
 """L_- of convex losses: any positive number."""
 
 
-def setting_of(instance: Instance) -> Constants:
-    """Clients of curvature 1, strength 0.6 and the largest step size that is allowed."""
-    rho, smoothing = float(instance["augmentation"]), 0.6 * float(instance["smoothing"])
+def setting_of(clients: int, rho: float, share: float, local_steps: int) -> Constants:
+    """Clients of curvature 1, strength 0.6, a share of it as smoothing, the largest step size that is allowed."""
     algorithm = FPFC(
         step_size=1 / (1 + 2 * rho - WEAK_CONVEXITY),
-        local_steps=int(instance["local_steps"]),
+        local_steps=local_steps,
         strength=0.6,
-        smoothing=smoothing,
+        smoothing=0.6 * share,
         augmentation=rho,
         threshold=0.5,
     )
-    return Constants(algorithm, int(instance["clients"]), 1.0, WEAK_CONVEXITY)
+    return Constants(algorithm, clients, 1.0, WEAK_CONVEXITY)
 
 
 def two_sides(clients: int) -> QuadraticMixture:
@@ -40,47 +38,15 @@ def two_sides(clients: int) -> QuadraticMixture:
     )
 
 
-def evaluate(instance: Instance) -> tuple[Number, Number]:
-    """Left-hand side after some rounds of a run, and the largest right-hand side for any F*."""
-    setting = setting_of(instance)
-    if not setting.admissible or setting.first >= 0:
-        return 0.0, 1.0
-    rounds = int(instance["rounds"])
-    found = run_averages(
-        setting.algorithm,
-        two_sides(setting.clients),
-        np.full((1, 1), 2.0),
-        rounds=rounds,
-        replicates=1,
-        seed=0,
-    )
-    # C_1 < 0: the right-hand side is largest where F* is, F(w^0)
-    return found.models, setting.first * setting.start / rounds
-
-
-def instances() -> Any:
-    """Strategy of settings; ``smoothing`` is a share of the strength."""
-    from hypothesis import strategies as st
-
-    return st.fixed_dictionaries(
-        {
-            "clients": st.integers(2, 6),
-            "augmentation": st.integers(2, 40),
-            "smoothing": st.sampled_from([0.5, 0.8, 0.7, 0.6]),
-            "local_steps": st.integers(1, 8),
-            "rounds": st.integers(1, 5),
-        }
-    )
-
-
-@register(
-    "fpfc/theorem-1-models",
-    label="Theorem 1, first inequality",
-    kind="upper",
-    replay=replay_with(evaluate),
-    repaired_by="fpfc/repaired-models",
-)
-def theorem_1_models(context: Context) -> Finding:
+@PAPER.claim("theorem-1-models", label="Theorem 1, first inequality", kind="upper",
+             repaired_by="fpfc/repaired-models")  # fmt: skip
+def theorem_1_models(
+    clients: Annotated[int, integers(2, 6)],
+    augmentation: Annotated[int, integers(2, 40)],
+    smoothing: Annotated[float, choice(0.5, 0.8, 0.7, 0.6)],
+    local_steps: Annotated[int, integers(1, 8)],
+    rounds: Annotated[int, integers(1, 5)],
+) -> Sides:
     """The mean of E||grad_w L_0||^2 over K rounds is at most C_1 (F(w^0) - F* + m xi lambda / 4) / K.
 
     Hypotheses
@@ -102,19 +68,15 @@ def theorem_1_models(context: Context) -> Finding:
         rho > L_f / (1 - 2q) and q < 1/2. In between C_1 can be negative, and a mean square is not.
 
     Checked
-        Searched by hypothesis over scalar quadratics of curvature 1, full participation: the hypotheses
-        in float64, C_1 < 0, the left-hand side by a run of the algorithm.
+        Scalar quadratics of curvature 1, full participation, ``smoothing`` a share of the strength: the
+        hypotheses in float64, the left-hand side by a run of the algorithm, F* as favourable as it can be.
     """
-    return seek(
-        context,
-        instances(),
-        evaluate,
-        violated=lambda instance, measured, bound: (
-            f"m = {instance['clients']}, L_f = 1, lambda = 0.6, xi = {0.6 * instance['smoothing']:g}, rho = "
-            f"{instance['augmentation']}, T = {instance['local_steps']}: q = {setting_of(instance).power:.3f} < 1/2, "
-            f"rho > L_f / (1 - 2q), yet C_1 = {setting_of(instance).first:.1f} < 0, and so the mean square "
-            f"{float(measured):.3g} is above the bound {float(bound):.3g}"
-        ),
-        consistent="no admissible setting with C_1 < 0 was found",
-        budget=1000,
-    )
+    setting = setting_of(clients, augmentation, smoothing, local_steps)
+    suppose("the hypotheses of Theorem 1", setting.admissible)
+    suppose("C_1 is a number", setting.first_denominator != 0)
+    task, start = two_sides(clients), np.full((1, 1), 2.0)
+    found = run_averages(setting.algorithm, task, start, rounds=rounds, replicates=1, seed=0)
+    # the largest right-hand side for any F* between the sum of the clients' minima, which is 0, and F(w^0)
+    gap = found.start if setting.first > 0 else 0.0
+    factor = setting.first / rounds
+    return at_most(found.models, descent=factor * gap, smoothing=factor * setting.start)

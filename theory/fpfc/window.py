@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
-from algorithms.penalties import SCAD
-from synthetic import QuadraticMixture
-from theory.claim import Context, register
-from theory.identities import judge_largest
-from theory.verdict import Finding
+from clusterproof.algorithms.parts.penalties import SCAD
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.statement import Family, Sides, drawn, equal, reals, suppose
+
+PAPER = Family("fpfc")
 
 
 def window(task: QuadraticMixture, concavity: float) -> tuple[float, float]:
@@ -30,9 +32,9 @@ def window(task: QuadraticMixture, concavity: float) -> tuple[float, float]:
     return needed, task.separation / concavity
 
 
-def defect(stream: np.random.Generator) -> float:
-    """How far the multipliers of the proof are from making the oracle stationary, in a random window."""
-    task = QuadraticMixture.random(
+def draw_task(stream: np.random.Generator) -> QuadraticMixture:
+    """Draw clusters whose clients are alike enough for most windows not to be empty."""
+    return QuadraticMixture.random(
         clusters=int(stream.integers(2, 4)),
         clients=int(stream.integers(4, 13)),
         dimension=int(stream.integers(2, 5)),
@@ -41,24 +43,14 @@ def defect(stream: np.random.Generator) -> float:
         spread=float(stream.uniform(0, 0.1)),
         seed=int(stream.integers(2**31)),
     )
-    concavity = float(stream.uniform(2.1, 5))
-    least, largest = window(task, concavity)
-    if not least < largest:
-        return 0.0
-    strength = least + (largest - least) * float(stream.uniform(1e-6, 1 - 1e-6))
-    gradients = task.gradients(task.client_optima, np.arange(task.clients), np.random.default_rng(0))
-    same = task.labels[:, None] == task.labels[None, :]
-    shares = task.clients * task.proportions[task.labels]
-    duals = gradients[None, :, :] - gradients[:, None, :]
-    duals = np.where(same[..., None], task.clients / shares[:, None, None] * duals, 0.0)
-    theta = task.client_optima[:, None, :] - task.client_optima[None, :, :]
-    penalty = SCAD(strength=strength, concavity=concavity)
-    slope = np.abs(gradients + duals.sum(axis=1) / task.clients).max()
-    return float(max(slope, penalty.stationarity_residual(theta, duals).max()) / (1 + strength))
 
 
-@register("fpfc/window", label="fusion window (ours)", kind="upper")
-def fusion_window(context: Context) -> Finding:
+@PAPER.claim("window", label="fusion window (ours)", kind="upper", budget=200)
+def fusion_window(
+    task: Annotated[QuadraticMixture, drawn(draw_task)],
+    concavity: Annotated[float, reals(2.1, 5)],
+    place: Annotated[float, reals(1e-6, 1 - 1e-6)],
+) -> dict[str, Sides]:
     """In a window of strengths, the clusters' own minimisers are a stationary point of F.
 
     Hypotheses
@@ -85,4 +77,17 @@ def fusion_window(context: Context) -> Finding:
         The multipliers of the proof on random quadratic mixtures and strengths inside the window: the
         gradient in the models and the distance of v from the subdifferential, relative to 1 + lambda.
     """
-    return judge_largest(context, defect, "defect of stationarity", trials=200, tolerance=1e-12)
+    least, largest = window(task, concavity)
+    suppose("the window is not empty", least < largest)
+    strength = least + (largest - least) * place
+    gradients = task.gradients(task.client_optima, np.arange(task.clients), np.random.default_rng(0))
+    same = task.labels[:, None] == task.labels[None, :]
+    shares = task.clients * task.proportions[task.labels]
+    duals = gradients[None, :, :] - gradients[:, None, :]
+    duals = np.where(same[..., None], task.clients / shares[:, None, None] * duals, 0.0)
+    theta = task.client_optima[:, None, :] - task.client_optima[None, :, :]
+    penalty, rounding = SCAD(strength=strength, concavity=concavity), 1e-12 * (1 + strength)
+    return {
+        "models": equal((gradients + duals.sum(axis=1) / task.clients, 0.0), rounding=rounding),
+        "differences": equal((penalty.stationarity_residual(theta, duals), 0.0), rounding=rounding),
+    }

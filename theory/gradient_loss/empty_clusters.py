@@ -2,36 +2,51 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 
-from algorithms import GradientLoss, run
-from synthetic import QuadraticMixture
-from theory.claim import Context, register
-from theory.counterexample import Instance, Number, encode, replay_with, seek
-from theory.gradient_loss.scalar import confirm_rounds, exact_rounds, scalar_task
-from theory.verdict import Finding, Kind
+from clusterproof.algorithms import GradientLoss, run
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.gradient_loss.scalar import confirm_rounds, exact_rounds, scalar_task
+from clusterproof.theory.statement import (
+    Family,
+    Sides,
+    Stream,
+    at_most,
+    choice,
+    drawn,
+    equal,
+    integers,
+    rationals,
+    reals,
+    suppose,
+)
 
+PAPER = Family("gradient-loss")
 WEIGHT = Fraction(1, 5)
 ROUNDS = 8
 
+Away = Annotated[int, integers(3, 10, upwards=True)]
+"""Where the second model starts: far from all devices, which are at -1 and 1."""
 
-def readings_of_the_rule(rounds: int, seed: int) -> dict[str, np.ndarray]:
-    """Models after some rounds with each rule, from two models of which the second is far away."""
+
+def readings_of_the_rule(rounds: int, away: int, seed: int) -> dict[str, np.ndarray]:
+    """Models after some rounds with each rule, from two models of which nobody chooses the second at first."""
     task = scalar_task([Fraction(-1), Fraction(-1), Fraction(1), Fraction(1)])
     ends = {}
     for rule in ("never", "when-empty", "always"):
         algorithm = GradientLoss(step_size=0.5, weight=float(WEIGHT), empty_cluster=rule)
-        trace = run(algorithm, task, rounds=rounds, seed=seed, initial=np.array([[0.0], [10.0]]))
+        trace = run(algorithm, task, rounds=rounds, seed=seed, initial=np.array([[0.0], [float(away)]]))
         ends[rule] = trace.models[-1, :, 0]
     return ends
 
 
-@register("gradient-loss/equation-7-empty", label="(7), empty cluster", kind="definition",
-          repaired_by="gradient-loss/pinning")  # fmt: skip
-def equation_7_empty(context: Context) -> Finding:
+@PAPER.claim("equation-7-empty", label="(7), empty cluster", kind="definition",
+             repaired_by="gradient-loss/pinning")  # fmt: skip
+def equation_7_empty(away: Away, stream: Stream) -> Sides:
     """The model of each cluster is the mean of the models of its devices.
 
     Hypotheses
@@ -48,25 +63,23 @@ def equation_7_empty(context: Context) -> Finding:
         such a cluster, unless devices are pinned to it.
 
     Checked
-        Four devices choose the first of two models: (7) in floats gives no number for the second, keeping
-        it gives 10, and pinning a device moves it.
+        Four devices choose the first of two models: keeping the second leaves it where it is, and pinning a
+        device moves it.
     """
-    ends = readings_of_the_rule(1, context.seed)
-    with np.errstate(invalid="ignore"):
-        printed = np.float64(0.0) / np.float64(0.0)
-    differs = bool(np.isnan(printed)) and ends["never"][1] != ends["when-empty"][1]
-    return Finding(
-        verdict=Kind.ILL_POSED if differs else Kind.CONSISTENT,
-        reason=f"for a cluster without devices (7) is {printed}; keeping its model leaves it at "
-        f"{ends['never'][1]:g}, pinning a device moves it to {ends['when-empty'][1]:g}; read: it stays",
-        measured=float(abs(ends["never"][1] - ends["when-empty"][1])),
-        bound=0.0,
+    ends = readings_of_the_rule(1, away, int(stream.integers(2**31)))
+    kept, pinned = float(ends["never"][1]), float(ends["when-empty"][1])
+    return equal(
+        (kept, pinned),
+        words=lambda: (
+            f"for a cluster without devices (7) is 0 / 0; keeping its model leaves it at {kept:g}, pinning a device "
+            f"moves it to {pinned:g}; read: it stays"
+        ),
     )
 
 
-@register("gradient-loss/empty-cluster-rule", label="Section II-C", kind="definition",
-          repaired_by="gradient-loss/pinning")  # fmt: skip
-def empty_cluster_rule(context: Context) -> Finding:
+@PAPER.claim("empty-cluster-rule", label="Section II-C", kind="definition",
+             repaired_by="gradient-loss/pinning")  # fmt: skip
+def empty_cluster_rule(away: Away, stream: Stream) -> Sides:
     """K random devices are allocated, one to each cluster, so that no cluster is empty.
 
     Hypotheses
@@ -88,48 +101,47 @@ def empty_cluster_rule(context: Context) -> Finding:
     Checked
         Models after 20 rounds under both rules on four devices and two models.
     """
-    ends = readings_of_the_rule(20, context.seed)
-    distance = float(np.abs(ends["when-empty"] - ends["always"]).max())
-    return Finding(
-        verdict=Kind.ILL_POSED if distance > 1e-6 else Kind.CONSISTENT,
-        reason=f"after 20 rounds the models of the rule in rounds with an empty cluster and of the rule in all rounds "
-        f"differ by {distance:.3g}: pinning in all rounds keeps training on wrong devices; read: both are options",
-        measured=distance,
-        bound=0.0,
+    ends = readings_of_the_rule(20, away, int(stream.integers(2**31)))
+    return equal(
+        (ends["when-empty"], ends["always"]),
+        rounding=1e-6,
+        words=lambda: (
+            f"after 20 rounds the rule in rounds with an empty cluster has the models {ends['when-empty']}, the rule "
+            f"in all rounds {ends['always']}: pinning in all rounds keeps training on wrong devices; read: both are "
+            "options"
+        ),
     )
 
 
-def devices(instance: Instance) -> tuple[list[Fraction], list[Fraction], Fraction]:
-    """Minimisers, starts and step of an instance."""
-    centers = [Fraction(-1)] * int(instance["left"]) + [Fraction(1)] * int(instance["right"])
-    starts = [Fraction(instance["start_0"]), Fraction(instance["start_1"])]
-    return centers, starts, Fraction(instance["step"])
+Start = Annotated[Fraction, rationals(-4, 4, 2)]
 
 
-def returns(instance: Instance) -> tuple[Number, Number]:
-    """How many devices choose a model in a round after one in which it had none, and 0."""
-    centers, starts, step = devices(instance)
-    history = exact_rounds(centers, starts, weight=WEIGHT, step=step, rounds=ROUNDS)
-    empty: set[int] = set()
-    back = 0
-    for one in history:
-        if one.tied:
-            break
-        back = max(back, sum(choice in empty for choice in one.choices))
-        empty |= set(range(len(starts))) - set(one.choices)
-    return back, 0
+@dataclass(frozen=True)
+class TwoGroups:
+    """Devices with minimisers -1 and 1, and two models."""
+
+    left: Annotated[int, integers(1, 4)]
+    right: Annotated[int, integers(1, 4)]
+    start_0: Start
+    start_1: Start
+    step: Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 4), Fraction(1))]
+
+    @property
+    def centers(self) -> list[Fraction]:
+        """The devices' minimisers."""
+        return [Fraction(-1)] * self.left + [Fraction(1)] * self.right
 
 
-def confirm(instance: Instance, _measured: float) -> None:
-    """Run the algorithm."""
-    centers, starts, step = devices(instance)
-    history = exact_rounds(centers, starts, weight=WEIGHT, step=step, rounds=ROUNDS)
-    confirm_rounds(centers, starts, history, weight=WEIGHT, step=step)
+def run_the_algorithm(one: TwoGroups) -> None:
+    """Compare the rounds with the algorithm's."""
+    starts = [one.start_0, one.start_1]
+    history = exact_rounds(one.centers, starts, weight=WEIGHT, step=one.step, rounds=ROUNDS)
+    confirm_rounds(one.centers, starts, history, weight=WEIGHT, step=one.step)
 
 
-@register("gradient-loss/empty-for-good", label="Section II-C, cause", kind="upper", replay=replay_with(returns),
-          repaired_by="gradient-loss/pinning")  # fmt: skip
-def empty_for_good(context: Context) -> Finding:
+@PAPER.claim("empty-for-good", label="Section II-C, cause", kind="upper", confirm=run_the_algorithm,
+             repaired_by="gradient-loss/pinning")  # fmt: skip
+def empty_for_good(one: TwoGroups) -> Sides:
     """A cluster that has no device in one iteration is not chosen in the following ones.
 
     Hypotheses
@@ -149,34 +161,39 @@ def empty_for_good(context: Context) -> Finding:
         Exactly, in one dimension: devices that return to a model that had none, within 8 rounds. The
         found run is compared with the algorithm's.
     """
-    from hypothesis import strategies as st
-
-    start: Any = st.fractions(-4, 4, max_denominator=2)
-    instances = st.fixed_dictionaries(
-        {
-            "left": st.integers(1, 4),
-            "right": st.integers(1, 4),
-            "start_0": start,
-            "start_1": start,
-            "step": st.sampled_from([Fraction(1, 2), Fraction(1, 4), Fraction(1)]),
-        }
-    )
-    return seek(
-        context,
-        instances,
-        returns,
-        violated=lambda one, measured, _: (
-            f"{one['left']} device(s) with minimiser -1 and {one['right']} with 1, models {encode(one['start_0'])} and "
-            f"{encode(one['start_1'])}, alpha = {encode(one['step'])}: one model has no device in some round and "
-            f"{measured} later, since the other model moved away from them"
+    starts = [one.start_0, one.start_1]
+    empty: set[int] = set()
+    returned = 0
+    for each in exact_rounds(one.centers, starts, weight=WEIGHT, step=one.step, rounds=ROUNDS):
+        if each.tied:
+            break
+        returned = max(returned, sum(choice in empty for choice in each.choices))
+        empty |= set(range(len(starts))) - set(each.choices)
+    return at_most(
+        returned,
+        zero=0,
+        words=lambda: (
+            f"{one.left} device(s) with minimiser -1 and {one.right} with 1, models {one.start_0} and {one.start_1}, "
+            f"alpha = {one.step}: one model has no device in some round and {returned} later, since the other model "
+            "moved away from them"
         ),
-        consistent="no device returned to a model that had none",
-        confirm=confirm,
     )
 
 
-@register("gradient-loss/pinning", label="Section II-C (ours)", kind="identity")
-def pinning(context: Context) -> Finding:
+def distant_mixture(stream: np.random.Generator) -> QuadraticMixture:
+    """Draw two to four clusters of three devices with minimisers of their own."""
+    clusters = int(stream.integers(2, 5))
+    return QuadraticMixture.random(
+        clusters=clusters, clients=3 * clusters, dimension=3, spread=0.5, seed=int(stream.integers(2**31))
+    )
+
+
+@PAPER.claim("pinning", label="Section II-C (ours)", kind="identity", budget=40)
+def pinning(
+    task: Annotated[QuadraticMixture, drawn(distant_mixture)],
+    step_size: Annotated[float, reals(Fraction(1, 10), Fraction(9, 10))],
+    stream: Stream,
+) -> Sides:
     """With pinning in rounds with an empty cluster, every model is trained in every round.
 
     Hypotheses
@@ -196,26 +213,12 @@ def pinning(context: Context) -> Finding:
         Rounds of runs on random quadratics, started with one model far from all devices, in which some
         model stood still.
     """
-    stream = context.generator("instances")
-    trials = context.number_of_trials(40)
-    failures = rescued = 0
-    for _ in range(trials):
-        clusters = int(stream.integers(2, 5))
-        task = QuadraticMixture.random(
-            clusters=clusters, clients=3 * clusters, dimension=3, spread=0.5, seed=int(stream.integers(2**31))
-        )
-        initial = task.pooled_optimum + stream.standard_normal((clusters, 3))
-        initial[-1] += 50.0
-        algorithm = GradientLoss(step_size=float(stream.uniform(0.1, 0.9)), empty_cluster="when-empty")
-        trace = run(algorithm, task, rounds=8, seed=int(stream.integers(2**31)), initial=initial)
-        moved = np.abs(np.diff(trace.models, axis=0)).max(axis=-1) > 0
-        failures += not moved.all()
-        rescued += sum(len(np.unique(chosen)) < clusters for chosen in trace.assignments)
-    return Finding(
-        verdict=Kind.VIOLATED if failures else Kind.CONSISTENT,
-        reason=f"runs in which a model stood still; {rescued} of {8 * trials} rounds had an empty cluster",
-        measured=float(failures),
-        bound=0.0,
-        trials=trials,
-        failures=failures,
-    )
+    suppose("alpha L < 1", step_size * task.client_smoothness < 1)
+    initial = task.pooled_optimum + stream.standard_normal((task.clusters, task.dimension))
+    initial[-1] += 50.0
+    algorithm = GradientLoss(step_size=step_size, empty_cluster="when-empty")
+    trace = run(algorithm, task, rounds=ROUNDS, seed=int(stream.integers(2**31)), initial=initial)
+    lacking = [len(np.unique(chosen)) < task.clusters for chosen in np.asarray(trace.assignments)]
+    suppose("some cluster has nobody after the vote", any(lacking))
+    still = np.abs(np.diff(trace.models, axis=0)).max(axis=-1) == 0
+    return at_most(still.astype(int), zero=0)

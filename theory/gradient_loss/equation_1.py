@@ -2,85 +2,61 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 
-from algorithms import GradientLoss
-from algorithms.gradient_loss import MovingState
-from theory.claim import Context, register
-from theory.counterexample import Instance, Number, confirm_equal, encode, replay_with, seek
-from theory.gradient_loss.scalar import best, rows_task, score, sign, state_with
-from theory.identities import judge_largest
-from theory.verdict import Finding
+from clusterproof.algorithms import GradientLoss
+from clusterproof.algorithms.gradient_loss import MovingState
+from clusterproof.theory.counterexample import confirm_equal
+from clusterproof.theory.gradient_loss.scalar import (
+    Point,
+    Weight,
+    best,
+    rows_task,
+    score,
+    sign,
+    state_with,
+)
+from clusterproof.theory.statement import Family, Sides, Stream, choice, equal, integers, reals, suppose
+
+PAPER = Family("gradient-loss")
+Direction = Annotated[Fraction, choice(Fraction(1), Fraction(-1))]
 
 
-def instances() -> Any:
-    """Give two models, their last moves, lambda and a number of rows, as a hypothesis strategy."""
-    from hypothesis import strategies as st
+@dataclass(frozen=True)
+class TwoModels:
+    """Two models in one dimension and their last moves; the device's rows are x = 1, y = 0."""
 
-    point = st.fractions(-2, 2, max_denominator=4)
-    move = st.sampled_from([Fraction(1), Fraction(-1)])
-    return st.fixed_dictionaries(
-        {
-            "model_0": point,
-            "model_1": point,
-            "move_0": move,
-            "move_1": move,
-            "weight": st.fractions(Fraction(1, 10), Fraction(1, 2), max_denominator=10),
-            "rows": st.integers(1, 100),
-        }
-    )
+    model_0: Point
+    model_1: Point
+    move_0: Direction
+    move_1: Direction
+    weight: Weight
+
+    def scores(self, rows: int) -> list[Fraction]:
+        """Argument of (4) of the two models on so many copies of the row, loss summed."""
+        pairs = ((self.model_0, self.move_0), (self.model_1, self.move_1))
+        return [score(self.weight, -sign(w) * sign(move), rows * w**2 / 2) for w, move in pairs]
 
 
-def scores(instance: Instance, rows: int) -> list[Fraction]:
-    """Argument of (4) of the two models on ``rows`` copies of the row x = 1, y = 0, loss summed."""
-    numbers = {name: Fraction(value) for name, value in instance.items()}
-    models = [numbers[f"model_{k}"] for k in range(2)]
-    moves = [numbers[f"move_{k}"] for k in range(2)]
-    return [
-        score(numbers["weight"], -sign(w) * sign(move), rows * w**2 / 2)
-        for w, move in zip(models, moves, strict=True)
-    ]
-
-
-def changed(instance: Instance) -> tuple[Number, Number]:
-    """Whether the choice on many copies of a row differs from that on one: (0 or 1, 0)."""
-    one, many = scores(instance, 1), scores(instance, int(instance["rows"]))
-    if any(each[0] == each[1] for each in (one, many)):
-        return 0, 0
-    return int(best(one) != best(many)), 0
-
-
-def confirm(instance: Instance, _measured: float) -> None:
-    """Ask the algorithm for its scores of the summed loss."""
-    numbers = [Fraction(instance[name]) for name in ("model_0", "model_1", "move_0", "move_1")]
-    for rows in (1, int(instance["rows"])):
-        task = rows_task(rows)
-        algorithm = GradientLoss(
-            step_size=1.0, clusters=2, weight=float(instance["weight"]), loss_reduction="sum"
-        )
-        state = state_with(numbers[:2], numbers[2:])
+def ask_the_algorithm(one: TwoModels, rows: int) -> None:
+    """Compare the algorithm's scores of the summed loss."""
+    for count in (1, rows):
+        task = rows_task(count)
+        algorithm = GradientLoss(step_size=1.0, clusters=2, weight=float(one.weight), loss_reduction="sum")
+        state = state_with([one.model_0, one.model_1], [one.move_0, one.move_1])
         losses, gradients = task.losses_and_gradients(state.models, np.arange(1), np.random.default_rng(0))
         found = algorithm.scores(state, losses, gradients, task)[0]
-        for k, expected in enumerate(scores(instance, rows)):
-            confirm_equal(f"score of model {k} on {rows} rows", float(found[k]), float(expected))
+        for k, expected in enumerate(one.scores(count)):
+            confirm_equal(f"score of model {k} on {count} rows", float(found[k]), float(expected))
 
 
-def sentence(instance: Instance, measured: Number, allowed: Number) -> str:
-    """Tell the instance."""
-    one, many = scores(instance, 1), scores(instance, int(instance["rows"]))
-    return (
-        f"lambda = {encode(instance['weight'])}: the scores of the two models are {float(one[0]):.3g} and "
-        f"{float(one[1]):.3g} on one row, and {float(many[0]):.3g} and {float(many[1]):.3g} on {instance['rows']} "
-        "copies of it: the similarity, which is at most 1, no longer counts"
-    )
-
-
-@register("gradient-loss/equation-1", label="(1) and (4)", kind="identity", replay=replay_with(changed),
-          repaired_by="gradient-loss/equation-1-mean")  # fmt: skip
-def equation_1(context: Context) -> Finding:
+@PAPER.claim("equation-1", label="(1) and (4)", kind="identity", confirm=ask_the_algorithm,
+             repaired_by="gradient-loss/equation-1-mean")  # fmt: skip
+def equation_1(one: TwoModels, rows: Annotated[int, integers(1, 10, upwards=True)]) -> Sides:
     """The weight of (4) sets how much the similarity counts against the loss of (1).
 
     Hypotheses
@@ -101,18 +77,29 @@ def equation_1(context: Context) -> Finding:
         Two models in one dimension and a mini-batch of equal rows, exactly: whether the choice on many
         copies is that on one. The found scores are compared with the algorithm's.
     """
-    return seek(
-        context,
-        instances(),
-        changed,
-        violated=sentence,
-        consistent="no mini-batch changes the choice when it is copied",
-        confirm=confirm,
+    few, many = one.scores(1), one.scores(rows)
+    suppose("no two scores tie", few[0] != few[1] and many[0] != many[1])
+    return equal(
+        (best(few), best(many)),
+        words=lambda: (
+            f"lambda = {one.weight}: the scores of the two models are {few[0]} and {few[1]} on one row, and {many[0]} "
+            f"and {many[1]} on {rows} copies of it: the similarity, which is at most 1, no longer counts"
+        ),
     )
 
 
-@register("gradient-loss/equation-1-mean", label="(1) with the mean (ours)", kind="identity")
-def equation_1_mean(context: Context) -> Finding:
+@PAPER.claim("equation-1-mean", label="(1) with the mean (ours)", kind="identity", budget=100)
+def equation_1_mean(
+    models: Annotated[int, integers(2, 4)],
+    dimension: Annotated[int, integers(1, 5)],
+    rows: Annotated[int, integers(1, 7)],
+    copies: Annotated[int, integers(2, 50)],
+    step_size: Annotated[float, reals(Fraction(1, 10), 1)],
+    weight: Annotated[float, reals(0, 1)],
+    similarity: Annotated[str, choice("cosine", "euclidean")],
+    sign: Annotated[str, choice("descent", "as-printed")],
+    stream: Stream,
+) -> Sides:
     """With the mean loss, a mini-batch and several copies of it give the same scores.
 
     Hypotheses
@@ -132,30 +119,17 @@ def equation_1_mean(context: Context) -> Finding:
         Scores of the algorithm on random regression batches, both similarities and both signs, and on
         two to fifty copies of the same batches, to 1e-10.
     """
-    return judge_largest(context, copied_scores, "change of a score when the batch is copied", trials=100)
-
-
-def copied_scores(stream: np.random.Generator) -> float:
-    """Largest change of the algorithm's scores when a random batch is copied."""
-    models, dimension = int(stream.integers(2, 5)), int(stream.integers(1, 6))
     algorithm = GradientLoss(
-        step_size=float(stream.uniform(0.1, 1)),
-        clusters=models,
-        weight=float(stream.uniform(0, 1)),
-        similarity=str(stream.choice(["cosine", "euclidean"])),
-        sign=str(stream.choice(["descent", "as-printed"])),
+        step_size=step_size, clusters=models, weight=weight, similarity=similarity, sign=sign
     )
-    features = stream.standard_normal((int(stream.integers(1, 8)), dimension))
-    targets = stream.standard_normal(len(features))
+    features, targets = stream.standard_normal((rows, dimension)), stream.standard_normal(rows)
     points, moves = stream.standard_normal((2, models, dimension))
-    copies = int(stream.integers(2, 51))
     state = MovingState(points, np.arange(1), np.zeros(1, dtype=int), moves, np.asarray(1))
-    found = []
-    for count in (1, copies):
+
+    def scores(count: int) -> np.ndarray:
         x, y = np.tile(features, (count, 1)), np.tile(targets, count)
         residuals = points @ x.T - y
-        task = rows_task(len(y))
-        losses = (residuals**2).mean(axis=1)[None] / 2
-        gradients = (residuals @ x / len(y))[None]
-        found.append(algorithm.scores(state, losses, gradients, task))
-    return float(np.abs(found[0] - found[1]).max())
+        losses, gradients = (residuals**2).mean(axis=1)[None] / 2, (residuals @ x / len(y))[None]
+        return np.asarray(algorithm.scores(state, losses, gradients, rows_task(len(y))))
+
+    return equal((scores(1), scores(copies)), rounding=1e-10)

@@ -3,70 +3,36 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 
-from algorithms import GradientLoss, Randomness, run
-from synthetic import QuadraticMixture
-from theory.claim import Context, register
-from theory.counterexample import Instance, Number, confirm_equal, encode, replay_with, seek
-from theory.gradient_loss.scalar import confirm_rounds, exact_rounds
-from theory.identities import judge_largest
-from theory.verdict import Finding
+from clusterproof.algorithms import GradientLoss, Randomness, run
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.gradient_loss.scalar import Point, Step, confirm_rounds, exact_rounds
+from clusterproof.theory.statement import Family, Sides, Stream, choice, drawn, equal, reals, suppose
+
+PAPER = Family("gradient-loss")
+WEIGHT = Fraction(1, 5)
 
 
-def instances() -> Any:
-    """Give a cluster of two devices, its model and a learning rate, as a hypothesis strategy."""
-    from hypothesis import strategies as st
-
-    point = st.fractions(-2, 2, max_denominator=2)
-    return st.fixed_dictionaries(
-        {
-            "first": point,
-            "second": point,
-            "start": point,
-            "step": st.fractions(Fraction(1, 10), 1, max_denominator=10),
-        }
-    )
+def run_a_round(first: Point, second: Point, start: Point, step: Step) -> None:
+    """Compare the round with the algorithm's."""
+    history = exact_rounds([first, second], [start], weight=WEIGHT, step=step, rounds=1)
+    confirm_rounds([first, second], [start], history, weight=WEIGHT, step=step)
 
 
-def move_and_gradient(instance: Instance) -> tuple[Fraction, Fraction]:
+def move_and_gradient(
+    first: Fraction, second: Fraction, start: Fraction, step: Fraction
+) -> tuple[Fraction, Fraction]:
     """Delta w of the first round of one cluster, and the mean gradient of its devices."""
-    first, second, start, step = (Fraction(instance[name]) for name in ("first", "second", "start", "step"))
-    one = exact_rounds([first, second], [start], weight=Fraction(1, 5), step=step, rounds=1)[0]
+    one = exact_rounds([first, second], [start], weight=WEIGHT, step=step, rounds=1)[0]
     return one.after[0] - one.before[0], start - (first + second) / 2
 
 
-def missed(instance: Instance) -> tuple[Number, Number]:
-    """|Delta w - mean gradient|, and 0."""
-    move, gradient = move_and_gradient(instance)
-    return abs(move - gradient), 0
-
-
-def confirm(instance: Instance, _measured: float) -> None:
-    """Run the algorithm on the two devices."""
-    first, second, start, step = (Fraction(instance[name]) for name in ("first", "second", "start", "step"))
-    weight = Fraction(1, 5)
-    history = exact_rounds([first, second], [start], weight=weight, step=step, rounds=1)
-    confirm_rounds([first, second], [start], history, weight=weight, step=step)
-    move, _ = move_and_gradient(instance)
-    confirm_equal("Delta w", float(history[0].after[0] - history[0].before[0]), float(move))
-
-
-def sentence(instance: Instance, measured: Number, allowed: Number) -> str:
-    """Tell the instance."""
-    move, gradient = move_and_gradient(instance)
-    return (
-        f"devices with minimisers {encode(instance['first'])} and {encode(instance['second'])}, model "
-        f"{encode(instance['start'])}, alpha = {encode(instance['step'])}: the average gradient is "
-        f"{encode(gradient)} and Delta w = {encode(move)} = -alpha times it: wrong sign and wrong scale"
-    )
-
-
-@register("gradient-loss/equation-2", label="(2)", kind="identity", replay=replay_with(missed),
-          repaired_by="gradient-loss/equation-2-descent")  # fmt: skip
-def equation_2(context: Context) -> Finding:
+@PAPER.claim("equation-2", label="(2)", kind="identity", confirm=run_a_round,
+             repaired_by="gradient-loss/equation-2-descent")  # fmt: skip
+def equation_2(first: Point, second: Point, start: Point, step: Step) -> Sides:
     """The last move of a cluster's model is the average gradient of its devices.
 
     Hypotheses
@@ -86,39 +52,34 @@ def equation_2(context: Context) -> Finding:
         One cluster of two devices in one dimension, exactly: the move against the mean gradient. The
         found instance is run.
     """
-    return seek(
-        context,
-        instances(),
-        missed,
-        violated=sentence,
-        consistent="the move is the average gradient on every instance",
-        confirm=confirm,
+    move, gradient = move_and_gradient(first, second, start, step)
+    return equal(
+        (move, gradient),
+        words=lambda: (
+            f"devices with minimisers {first} and {second}, model {start}, alpha = {step}: the average gradient is "
+            f"{gradient} and Delta w = {move}, which is -alpha times it"
+        ),
     )
 
 
-def distance_of_moves(stream: np.random.Generator) -> float:
-    """Largest distance of a recorded move from -alpha times the members' mean gradient, over a run."""
-    clusters = int(stream.integers(1, 4))
-    task = QuadraticMixture.random(
-        clusters=clusters, clients=9, dimension=int(stream.integers(1, 5)), spread=0.5,
-        seed=int(stream.integers(2**31)),
+def small_mixture(stream: np.random.Generator) -> QuadraticMixture:
+    """Draw six devices in up to three clusters, with minimisers of their own and L = 1."""
+    dimension = int(stream.integers(1, 5))
+    return QuadraticMixture.random(
+        clusters=int(stream.integers(1, 4)), clients=6, dimension=dimension, spread=0.5,
+        condition_number=3.0 if dimension > 1 else 1.0, seed=int(stream.integers(2**31)),
     )  # fmt: skip
-    algorithm = GradientLoss(step_size=float(stream.uniform(0.05, 1)), weight=float(stream.uniform(0, 1)))
-    state = algorithm.initialise(task.initial_models(clusters, (), stream), task)
-    randomness, worst = Randomness.from_seed(0), 0.0
-    for _ in range(5):
-        before = np.array(state.models)
-        state = algorithm.step(state, task, randomness)
-        for k in range(clusters):
-            members = np.flatnonzero(np.asarray(state.assignments) == k)
-            gradients = np.einsum("nij,nj->ni", task.hessians[members], before[k] - task.centers[members])
-            expected = -algorithm.step_size * gradients.mean(axis=0) if len(members) else 0 * before[k]
-            worst = max(worst, float(np.abs(np.array(state.moves)[k] - expected).max()))
-    return worst
 
 
-@register("gradient-loss/equation-2-descent", label="(2) with its sign (ours)", kind="identity")
-def equation_2_descent(context: Context) -> Finding:
+Mixture = Annotated[QuadraticMixture, drawn(small_mixture)]
+Rate = Annotated[float, reals(Fraction(1, 20), 1)]
+Share = Annotated[float, reals(0, 1)]
+ROUNDING = 1e-10
+"""Of a run's models, relative to the largest of them."""
+
+
+@PAPER.claim("equation-2-descent", label="(2) with its sign (ours)", kind="identity", budget=50)
+def equation_2_descent(task: Mixture, step_size: Rate, weight: Share, stream: Stream) -> Sides:
     """The last move of a cluster's model is minus the learning rate times the average gradient.
 
     Hypotheses
@@ -137,7 +98,20 @@ def equation_2_descent(context: Context) -> Finding:
         The moves that the algorithm keeps against plain loops over its members, every round of runs
         on random quadratics, to 1e-10.
     """
-    return judge_largest(context, distance_of_moves, "distance of a move from -alpha mean G", trials=50)
+    suppose("alpha <= 1 / L", step_size * task.client_smoothness <= 1 + 1e-12)
+    algorithm = GradientLoss(step_size=step_size, weight=weight)
+    state = algorithm.initialise(task.initial_models(task.clusters, (), stream), task)
+    randomness, found, expected = Randomness.from_seed(0), [], []
+    for _ in range(5):
+        before = np.array(state.models)
+        state = algorithm.step(state, task, randomness)
+        found.append(np.array(state.moves))
+        for k, model in enumerate(before):
+            members = np.flatnonzero(np.asarray(state.assignments) == k)
+            gradients = np.einsum("nij,nj->ni", task.hessians[members], model - task.centers[members])
+            expected.append(-step_size * gradients.mean(axis=0) if len(members) else 0 * model)
+    right = np.reshape(expected, np.shape(found))
+    return equal((np.stack(found), right), rounding=ROUNDING * (1 + float(np.abs(right).max())))
 
 
 def plain_rounds(
@@ -173,28 +147,14 @@ def plain_rounds(
     return models, choices
 
 
-def distance_of_runs(stream: np.random.Generator) -> float:
-    """Largest distance of a run's models from the loops', infinite where a choice differs."""
-    clusters = int(stream.integers(1, 4))
-    task = QuadraticMixture.random(
-        clusters=clusters, clients=6, dimension=int(stream.integers(2, 4)), spread=0.5, condition_number=3.0,
-        seed=int(stream.integers(2**31)),
-    )  # fmt: skip
-    algorithm = GradientLoss(
-        step_size=float(stream.uniform(0.05, 1)),
-        weight=float(stream.uniform(0, 1)),
-        sign=str(stream.choice(["descent", "as-printed"])),
-    )
-    start = task.pooled_optimum + stream.standard_normal((clusters, task.dimension))
-    trace = run(algorithm, task, rounds=4, initial=start)
-    models, choices = plain_rounds(task, algorithm, start, 4)
-    if not np.array_equal(trace.assignments, choices):
-        return float("inf")
-    return float(np.abs(trace.models - np.stack(models)).max())
-
-
-@register("gradient-loss/equations-4-7", label="(4)-(7)", kind="definition")
-def equations_4_7(context: Context) -> Finding:
+@PAPER.claim("equations-4-7", label="(4)-(7)", kind="definition", ill_posed=False, budget=50)
+def equations_4_7(
+    task: Mixture,
+    step_size: Rate,
+    weight: Share,
+    sign: Annotated[str, choice("descent", "as-printed")],
+    stream: Stream,
+) -> dict[str, Sides]:
     """A round is the devices' choice, one gradient step of each, and the mean of each cluster.
 
     Hypotheses
@@ -215,4 +175,13 @@ def equations_4_7(context: Context) -> Finding:
         Runs of the algorithm on random quadratics against plain loops: every choice, and every model
         to 1e-10.
     """
-    return judge_largest(context, distance_of_runs, "distance of a run's models from the loops'", trials=50)
+    suppose("alpha <= 1 / L", step_size * task.client_smoothness <= 1 + 1e-12)
+    algorithm = GradientLoss(step_size=step_size, weight=weight, sign=sign)
+    start = task.pooled_optimum + stream.standard_normal((task.clusters, task.dimension))
+    trace = run(algorithm, task, rounds=4, initial=start)
+    models, choices = plain_rounds(task, algorithm, start, 4)
+    largest = 1 + float(np.abs(models).max())
+    return {
+        "choices": equal((np.asarray(trace.assignments), np.array(choices))),
+        "models": equal((np.asarray(trace.models), np.stack(models)), rounding=ROUNDING * largest),
+    }

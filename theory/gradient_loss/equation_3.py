@@ -3,63 +3,53 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 
-from algorithms import GradientLoss, Randomness
-from algorithms.gradient_loss import MovingState
-from synthetic import QuadraticMixture
-from theory.claim import Context, register
-from theory.counterexample import Instance, Number, confirm_equal, encode, replay_with, seek
-from theory.gradient_loss.scalar import exact_rounds, scalar_task, sign
-from theory.identities import judge_largest
-from theory.verdict import Finding, Kind
+from clusterproof.algorithms import GradientLoss, Randomness
+from clusterproof.algorithms.gradient_loss import MovingState
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.gradient_loss.scalar import exact_rounds, scalar_task, sign
+from clusterproof.theory.statement import (
+    Family,
+    Sides,
+    Stream,
+    at_least,
+    at_most,
+    drawn,
+    equal,
+    rationals,
+    reals,
+    suppose,
+)
 
+PAPER = Family("gradient-loss")
 CENTERS = (Fraction(-1), Fraction(1))
 
 
-def instances() -> Any:
-    """Give starts of two models next to their devices' minimisers -1 and 1, and a learning rate."""
-    from hypothesis import strategies as st
+@dataclass(frozen=True)
+class TwoDevices:
+    """Two devices with minimisers -1 and 1, each with a model next to it, and a learning rate."""
 
-    start = st.fractions(-1, 1, max_denominator=4)
-    return st.fixed_dictionaries(
-        {
-            "start_0": start.map(lambda x: CENTERS[0] + x / 2),
-            "start_1": start.map(lambda x: CENTERS[1] + x / 2),
-            "step": st.fractions(Fraction(1, 10), Fraction(1, 2), max_denominator=10),
-        }
-    )
+    start_0: Annotated[Fraction, rationals(Fraction(-3, 2), Fraction(-1, 2), 4)]
+    start_1: Annotated[Fraction, rationals(Fraction(1, 2), Fraction(3, 2), 4)]
+    step: Annotated[Fraction, rationals(Fraction(1, 10), Fraction(1, 2), 10)]
 
 
-def printed_similarities(instance: Instance) -> list[list[int]]:
-    """S_ik by (3) as printed in the second round, one row a device; none where (3) is 0 / 0 or a choice wrong."""
-    starts = [Fraction(instance["start_0"]), Fraction(instance["start_1"])]
-    one = exact_rounds(CENTERS, starts, weight=Fraction(1, 5), step=Fraction(instance["step"]), rounds=1)[0]
-    if one.choices != (0, 1) or one.tied:
-        return []
+def printed_similarities(one: TwoDevices) -> list[list[int]]:
+    """S_ik by (3) as printed in the second round, one row a device."""
+    starts = [one.start_0, one.start_1]
+    first = exact_rounds(CENTERS, starts, weight=Fraction(1, 5), step=one.step, rounds=1)[0]
+    suppose("all devices chose rightly in the last round", first.choices == (0, 1) and not first.tied)
     found = [
-        [sign(w - center) * sign(w - old) for w, old in zip(one.after, one.before, strict=True)]
+        [sign(w - center) * sign(w - old) for w, old in zip(first.after, first.before, strict=True)]
         for center in CENTERS
     ]
-    return found if all(map(all, found)) else []
-
-
-def excess(instance: Instance) -> tuple[Number, Number]:
-    """Largest S of another cluster minus S of the own cluster, and 0."""
-    found = printed_similarities(instance)
-    return max((found[i][1 - i] - found[i][i] for i in range(len(found))), default=0), 0
-
-
-def confirm(instance: Instance, measured: float) -> None:
-    """Ask the algorithm for its similarities after one round."""
-    algorithm = GradientLoss(step_size=float(instance["step"]), sign="as-printed")
-    task = scalar_task(CENTERS)
-    initial = np.array([[float(instance["start_0"])], [float(instance["start_1"])]])
-    found = similarities_after_a_round(algorithm, task, initial)[0]
-    confirm_equal("excess", max(found[0, 1] - found[0, 0], found[1, 0] - found[1, 1]), measured)
+    suppose("no gradient and no move is 0", all(map(all, found)))
+    return found
 
 
 def similarities_after_a_round(
@@ -72,20 +62,17 @@ def similarities_after_a_round(
     return np.asarray(algorithm.similarities(state, gradients)), state
 
 
-def sentence(instance: Instance, measured: Number, allowed: Number) -> str:
-    """Tell the instance."""
-    found = printed_similarities(instance)
-    device = max(range(2), key=lambda i: found[i][1 - i] - found[i][i])
-    return (
-        f"devices with minimisers -1 and 1, models {encode(instance['start_0'])} and {encode(instance['start_1'])}, "
-        f"alpha = {encode(instance['step'])}: both choose rightly, and in the next round device {device} has S = "
-        f"{found[device][device]} with its own cluster and {found[device][1 - device]} with the other"
-    )
+def ask_the_algorithm(one: TwoDevices) -> float:
+    """Largest S of the other cluster minus S of the own one, by the algorithm after one round."""
+    algorithm = GradientLoss(step_size=float(one.step), sign="as-printed")
+    initial = np.array([[float(one.start_0)], [float(one.start_1)]])
+    found = similarities_after_a_round(algorithm, scalar_task(CENTERS), initial)[0]
+    return float(max(found[0, 1] - found[0, 0], found[1, 0] - found[1, 1]))
 
 
-@register("gradient-loss/equation-3", label="(3)", kind="lower", replay=replay_with(excess),
-          repaired_by="gradient-loss/equation-3-descent")  # fmt: skip
-def equation_3(context: Context) -> Finding:
+@PAPER.claim("equation-3", label="(3)", kind="lower", confirm=ask_the_algorithm,
+             repaired_by="gradient-loss/equation-3-descent")  # fmt: skip
+def equation_3(one: TwoDevices) -> Sides:
     """The printed similarity of a device's gradient with the last move is largest in its own cluster.
 
     Hypotheses
@@ -106,39 +93,50 @@ def equation_3(context: Context) -> Finding:
         Two devices in one dimension, one a cluster, exactly: S of the other cluster minus S of the own
         one in the second round. The found instance is put to the algorithm.
     """
-    return seek(
-        context,
-        instances(),
-        excess,
-        violated=sentence,
-        consistent="the own cluster has the largest similarity on every instance",
-        confirm=confirm,
-    )
+    found = printed_similarities(one)
+    return at_most([found[0][1] - found[0][0], found[1][0] - found[1][1]], zero=0)
 
 
-def random_start(
-    stream: np.random.Generator, condition_number: float
-) -> tuple[QuadraticMixture, np.ndarray, float]:
-    """Draw a noiseless mixture, models inside the basins of their clusters, and a learning rate."""
+def noiseless_mixture(stream: np.random.Generator) -> QuadraticMixture:
+    """Draw clusters of equal devices, with equal curvatures in every second."""
     clusters, dimension = int(stream.integers(2, 5)), int(stream.integers(1, 7))
-    task = QuadraticMixture.random(
-        clusters=clusters, clients=3 * clusters, dimension=dimension,
-        condition_number=condition_number if dimension > 1 else 1.0, seed=int(stream.integers(2**31)),
+    condition = float(10 ** stream.uniform(0, 1.5)) if dimension > 1 and stream.integers(2) else 1.0
+    return QuadraticMixture.random(
+        clusters=clusters, clients=3 * clusters, dimension=dimension, condition_number=condition,
+        seed=int(stream.integers(2**31)),
     )  # fmt: skip
-    return task, task.initial_models(clusters, (), stream), float(stream.uniform(0.05, 0.95))
 
 
-def distance_from_worst(stream: np.random.Generator) -> float:
-    """Largest |S_true + 1| over the devices, with the printed sign."""
-    task, initial, step = random_start(stream, 1.0)
-    found, state = similarities_after_a_round(GradientLoss(step_size=step, sign="as-printed"), task, initial)
-    if not np.array_equal(np.asarray(state.assignments), task.labels):
-        return float("inf")
-    return float(np.abs(found[np.arange(task.clients), task.labels] + 1).max())
+def round_mixture(stream: np.random.Generator) -> QuadraticMixture:
+    """Draw clusters of equal devices with equal curvatures."""
+    clusters = int(stream.integers(2, 5))
+    return QuadraticMixture.random(
+        clusters=clusters, clients=3 * clusters, dimension=int(stream.integers(1, 7)),
+        seed=int(stream.integers(2**31)),
+    )  # fmt: skip
 
 
-@register("gradient-loss/equation-3-worst", label="(3) as printed (ours)", kind="identity")
-def equation_3_worst(context: Context) -> Finding:
+Rate = Annotated[float, reals(Fraction(1, 20), Fraction(19, 20))]
+
+
+def own_similarities(
+    task: QuadraticMixture, algorithm: GradientLoss, stream: np.random.Generator
+) -> np.ndarray:
+    """S_(i, true) of every device in the second round of a run from the clusters' basins, (m,)."""
+    first = [int(np.flatnonzero(task.labels == label)[0]) for label in task.labels]
+    alike = (task.centers == task.centers[first]).all() and (task.hessians == task.hessians[first]).all()
+    suppose("the devices of a cluster have one minimiser and one Hessian", alike)
+    suppose("alpha L < 1", algorithm.step_size * task.client_smoothness < 1)
+    found, state = similarities_after_a_round(algorithm, task, task.initial_models(task.clusters, (), stream))
+    suppose("all devices chose rightly", np.array_equal(np.asarray(state.assignments), task.labels))
+    suppose("no model was at rest", (np.abs(state.moves).max(axis=-1) > 0).all())
+    return np.asarray(found[np.arange(task.clients), task.labels])
+
+
+@PAPER.claim("equation-3-worst", label="(3) as printed (ours)", kind="identity", budget=100)
+def equation_3_worst(
+    task: Annotated[QuadraticMixture, drawn(round_mixture)], step_size: Rate, stream: Stream
+) -> Sides:
     """Without noise the printed similarity of a device with its own cluster is -1, the least there is.
 
     Hypotheses
@@ -158,9 +156,9 @@ def equation_3_worst(context: Context) -> Finding:
         |S_(i, true) + 1| of every device after one round of the algorithm on random noiseless mixtures
         of 2 to 4 clusters in up to 6 dimensions, to 1e-12.
     """
-    return judge_largest(
-        context, distance_from_worst, "|S_true + 1| of a device", trials=100, tolerance=1e-12
-    )
+    suppose("the Hessian is a I", task.condition_number <= 1 + 1e-12)
+    algorithm = GradientLoss(step_size=step_size, sign="as-printed")
+    return equal((own_similarities(task, algorithm, stream), -1.0), rounding=1e-12)
 
 
 def kantorovich(smallest: float, largest: float) -> float:
@@ -168,8 +166,10 @@ def kantorovich(smallest: float, largest: float) -> float:
     return 2 * math.sqrt(smallest * largest) / (smallest + largest)
 
 
-@register("gradient-loss/equation-3-descent", label="(3) with its sign (ours)", kind="lower")
-def equation_3_descent(context: Context) -> Finding:
+@PAPER.claim("equation-3-descent", label="(3) with its sign (ours)", kind="lower", budget=100)
+def equation_3_descent(
+    task: Annotated[QuadraticMixture, drawn(noiseless_mixture)], step_size: Rate, stream: Stream
+) -> Sides:
     """With the descent sign the own cluster's similarity is near its largest value, 1.
 
     Hypotheses
@@ -191,24 +191,6 @@ def equation_3_descent(context: Context) -> Finding:
         S_(i, true) of every device after one round of the algorithm on random noiseless mixtures, equal
         curvatures in every second.
     """
-    stream = context.generator("instances")
-    trials = context.number_of_trials(100)
-    failures, tightest, place = 0, math.inf, (1.0, 1.0)
-    for trial in range(trials):
-        condition = 1.0 if trial % 2 else float(10 ** stream.uniform(0, 1.5))
-        task, initial, step = random_start(stream, condition)
-        found, _ = similarities_after_a_round(GradientLoss(step_size=step), task, initial)
-        own = float(found[np.arange(task.clients), task.labels].min())
-        allowed = kantorovich(1 - step * task.smoothness, 1 - step * task.strong_convexity)
-        failures += not own >= allowed - 1e-12
-        if own - allowed < tightest:
-            tightest, place = own - allowed, (own, allowed)
-    return Finding(
-        verdict=Kind.VIOLATED if failures else Kind.CONSISTENT,
-        reason=f"least similarity of a device with its own cluster against 2 sqrt(rs) / (r + s), where they are "
-        f"nearest, over {trials} mixtures",
-        measured=place[0],
-        bound=place[1],
-        trials=trials,
-        failures=failures,
-    )
+    least = kantorovich(1 - step_size * task.smoothness, 1 - step_size * task.strong_convexity)
+    own = own_similarities(task, GradientLoss(step_size=step_size), stream)
+    return at_least(own, kantorovich=least, rounding=1e-12)

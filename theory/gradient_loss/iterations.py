@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
+from typing import Annotated
 
 import numpy as np
 
-from algorithms import Randomness
-from theory.claim import Context, register
-from theory.gradient_loss.race import (
-    Setting,
-    entrant,
-    in_words,
-    purities,
-    purity_goal,
-    race,
-    reduction,
-)
-from theory.statistics import judge_failures
-from theory.verdict import Finding
+from clusterproof.algorithms import Randomness
+from clusterproof.theory.gradient_loss.race import Setting, entrant, purities, purity_goal, race
+from clusterproof.theory.statement import Family, Frequency, Replicates, Stream, choice, probability
 
-DISTANCES = (0.01, 0.3, 1.0, 2.0)
-"""Of the initial models from the pooled optimum, in units of the clusters' separation."""
+PAPER = Family("gradient-loss")
 
-STEP_SIZES = (0.03, 0.1, 0.3)
-BATCHES = (10, 20, 100)
-
-APART = 20
-"""Pairs of runs at the other distances, which illustrate and do not decide."""
+APART, ONE_POINT = 1.0, 0.01
+"""Distance of the initial models from the pooled optimum, in units of the clusters' separation."""
 
 FEW = 2
 """Rounds that may be saved where all models start from one point."""
@@ -35,8 +21,16 @@ FEW = 2
 GOAL = purity_goal(0.9)
 
 
-@register("gradient-loss/sooner", label="Section III-B, purity", kind="probability")
-def sooner(context: Context) -> Finding:
+def races(
+    setting: Setting, stream: np.random.Generator, replicates: int, weight: float = 0.2
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rounds to purity 0.9 of IFCA and of GL-CFL in each pair of runs."""
+    seed = int(stream.integers(2**31))
+    return race(setting, seed=seed, replicates=replicates, goal=GOAL, weight=weight)
+
+
+@PAPER.claim("sooner", label="Section III-B, purity", kind="probability", replicates=60)
+def sooner(stream: Stream, replicates: Replicates) -> Frequency:
     """From models that start apart, gradient and loss together reach purity 0.9 no later than the loss.
 
     Hypotheses
@@ -55,42 +49,20 @@ def sooner(context: Context) -> Finding:
         printed sign or the summed loss it cannot: ``gradient-loss/equation-3`` and ``-1``.
 
     Checked
-        40 pairs of runs on the same data from the same starts, at most 60 rounds; the reason gives the
-        median reduction with its 95 % interval (order statistics).
+        60 pairs of runs on the same data from the same starts, at most 60 rounds.
     """
-    runs = context.number_of_trials(40)
-    baseline, proposed = race(Setting(distance=1.0), seed=context.seed, replicates=runs, goal=GOAL)
-    later = int((proposed > baseline).sum())
-    return judge_failures(
-        later,
-        runs,
-        0.5,
-        context.significance,
-        reason=f"iterations to purity 0.9: median {np.median(baseline):g} with the loss and {np.median(proposed):g} "
-        f"with both, reduced by {in_words(reduction(baseline, proposed))}; later in {later} of {runs} pairs",
-        measured=later / runs,
-        bound=0.5,
-    )
+    baseline, proposed = races(Setting(distance=APART), stream, replicates)
+    return probability(proposed > baseline, at_most=0.5)
 
 
-def curve(setting: Setting, seed: int, replicates: int) -> tuple[str, np.ndarray]:
-    """Medians over the initial distances in words, and the rounds saved from one point."""
-    parts, saved = [], np.empty(0)
-    for distance in DISTANCES:
-        one, from_one_point = dataclasses.replace(setting, distance=distance), distance == DISTANCES[0]
-        pairs = replicates if from_one_point else min(replicates, APART)
-        baseline, proposed = race(one, seed=seed, replicates=pairs, goal=GOAL)
-        if from_one_point:
-            saved = baseline - proposed
-        parts.append(
-            f"{distance:g}: {np.median(baseline):g} -> {np.median(proposed):g}, "
-            f"{in_words(reduction(baseline, proposed))}"
-        )
-    return "; ".join(parts), saved
+def saves_more(setting: Setting, stream: np.random.Generator, replicates: int) -> np.ndarray:
+    """Whether GL-CFL saves more than a few iterations, in each pair of runs."""
+    baseline, proposed = races(setting, stream, replicates)
+    return np.asarray(baseline - proposed > FEW)
 
 
-@register("gradient-loss/same-start", label="Section III-B, one start (ours)", kind="probability")
-def same_start(context: Context) -> Finding:
+@PAPER.claim("same-start", label="Section III-B, one start (ours)", kind="probability", replicates=40)
+def same_start(stream: Stream, replicates: Replicates) -> Frequency:
     """Where the models start from one point, the similarity saves hardly any iteration.
 
     Hypotheses
@@ -108,29 +80,19 @@ def same_start(context: Context) -> Finding:
         the K models are initialised.
 
     Checked
-        40 pairs of runs from one point, and 20 at each of three larger initial distances (0.3, 1 and 2
-        separations); the reason gives the measured curve: medians of T_IFCA -> T and the reduction with
-        its 95 % interval.
+        40 pairs of runs from one point.
     """
-    runs = context.number_of_trials(40)
-    words, saved = curve(Setting(distance=0.0), context.seed, runs)
-    failures = int((saved > FEW).sum())
-    return judge_failures(
-        failures,
-        runs,
-        0.5,
-        context.significance,
-        reason=f"iterations of IFCA -> with similarity and reduction, by initial distance: {words}; from one point "
-        f"the median saving is {np.median(saved):g}",
-        measured=float(np.median(saved)),
-        bound=float(FEW),
-    )
+    return probability(saves_more(Setting(distance=ONE_POINT), stream, replicates), at_most=0.5)
 
 
-@register(
-    "gradient-loss/reduction-curve", label="Section III-B, curves (ours)", kind="probability", quick=False
-)
-def reduction_curve(context: Context) -> Finding:
+@PAPER.claim("reduction-curve", label="Section III-B, curves (ours)", kind="probability", quick=False,
+             replicates=60)  # fmt: skip
+def reduction_curve(
+    step_size: Annotated[float, choice(0.03, 0.1, 0.3)],
+    rows: Annotated[int, choice(10, 20, 100)],
+    stream: Stream,
+    replicates: Replicates,
+) -> Frequency:
     """At every step and batch size, models that start from one point leave little to save.
 
     Hypotheses
@@ -146,26 +108,11 @@ def reduction_curve(context: Context) -> Finding:
         Ours; the image version is a matter of runs with networks.
 
     Checked
-        60 pairs of runs from one point for each of nine settings, and 20 at each of three larger
-        distances; the interval of each setting has a ninth of the error probability. The reason gives all curves.
+        60 pairs of runs from one point for each of nine settings; the interval of each setting has a ninth of
+        the error probability.
     """
-    runs = context.number_of_trials(60)
-    lines, worst = [], 0
-    for step in STEP_SIZES:
-        for rows in BATCHES:
-            words, saved = curve(Setting(distance=0.0, step_size=step, rows=rows), context.seed, runs)
-            lines.append(f"alpha {step:g}, {rows} rows: {words}")
-            worst = max(worst, int((saved > FEW).sum()))
-    return judge_failures(
-        worst,
-        runs,
-        0.5,
-        context.significance / len(lines),
-        reason="iterations of IFCA -> with similarity and reduction, by initial distance. "
-        + ". ".join(lines),
-        measured=worst / runs,
-        bound=0.5,
-    )
+    setting = Setting(distance=ONE_POINT, step_size=step_size, rows=rows)
+    return probability(saves_more(setting, stream, replicates), at_most=0.5)
 
 
 def mean_purity(weight: float, seed: int, replicates: int, rounds: range) -> np.ndarray:
@@ -182,8 +129,8 @@ def mean_purity(weight: float, seed: int, replicates: int, rounds: range) -> np.
     return np.asarray(np.mean(path, axis=0))
 
 
-@register("gradient-loss/weight-at-start", label="Section III-B, lambda", kind="probability")
-def weight_at_start(context: Context) -> Finding:
+@PAPER.claim("weight-at-start", label="Section III-B, lambda", kind="probability", replicates=160)
+def weight_at_start(stream: Stream, replicates: Replicates) -> Frequency:
     """A higher weight of the similarity, 0.5 against 0.1, gives a higher purity at the beginning.
 
     Hypotheses
@@ -201,22 +148,8 @@ def weight_at_start(context: Context) -> Finding:
         noise, and so is its direction.
 
     Checked
-        80 pairs of runs on the same data; the reason gives the mean purity at the beginning and, of 20 of
-        them, after 25 iterations.
+        160 pairs of runs on the same data.
     """
-    runs = context.number_of_trials(80)
-    early = [mean_purity(weight, context.seed, runs, range(2, 5)) for weight in (0.1, 0.5)]
-    late = [
-        mean_purity(weight, context.seed, min(runs, APART), range(25, 26)).mean() for weight in (0.1, 0.5)
-    ]
-    lower = int((early[1] < early[0]).sum())
-    return judge_failures(
-        lower,
-        runs,
-        0.5,
-        context.significance,
-        reason=f"mean purity of iterations 2-4 is {early[0].mean():.2f} with lambda = 0.1 and {early[1].mean():.2f} "
-        f"with 0.5, lower in {lower} of {runs} pairs; after 25 iterations it is {late[0]:.2f} and {late[1]:.2f}",
-        measured=lower / runs,
-        bound=0.5,
-    )
+    seed = int(stream.integers(2**31))
+    low, high = (mean_purity(weight, seed, replicates, range(2, 5)) for weight in (0.1, 0.5))
+    return probability(high < low, at_most=0.5)

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from itertools import combinations, permutations
-from typing import Any
+from itertools import permutations, product
+from typing import Annotated
 
 import numpy as np
 
-from algorithms import purity
-from algorithms.metrics import contingency
-from theory.claim import Context, register
-from theory.counterexample import Instance, Number, replay_with, seek
-from theory.identities import judge_largest
-from theory.verdict import Finding, Kind
+from clusterproof.algorithms import purity
+from clusterproof.algorithms.metrics import contingency
+from clusterproof.theory.statement import (
+    Family,
+    Sides,
+    at_least,
+    at_most,
+    choice,
+    drawn,
+    equal,
+    integers,
+    suppose,
+)
+
+PAPER = Family("gradient-loss")
 
 
 def correct_devices(assignments: np.ndarray, labels: np.ndarray) -> int:
@@ -30,37 +39,15 @@ def correct_devices(assignments: np.ndarray, labels: np.ndarray) -> int:
     return max(int(sum(square[k, j] for k, j in enumerate(order))) for order in permutations(range(size)))
 
 
-def clusterings(instance: Instance) -> tuple[np.ndarray, np.ndarray]:
-    """Found and true clusters of an instance."""
-    count = int(instance["devices"])
-    found = [int(instance[f"found_{i}"]) for i in range(count)]
-    truth = [int(instance[f"true_{i}"]) for i in range(count)]
-    return np.array(found), np.array(truth)
+Clusters = Annotated[
+    str, choice(*("".join(each) for size in range(2, 7) for each in product("01", repeat=size)))
+]
+"""Cluster of each of up to six devices, such as "0011"."""
 
 
-def counted(instance: Instance) -> tuple[Number, Number]:
-    """Devices that purity counts, and devices that are classified correctly."""
-    found, truth = clusterings(instance)
-    if len(np.unique(truth)) < 2:
-        return 0, 0
-    return round(purity(found, truth) * len(truth)), correct_devices(found, truth)
-
-
-def instances() -> Any:
-    """Give two partitions of up to 6 devices into two clusters, as a hypothesis strategy."""
-    from hypothesis import strategies as st
-
-    def draw(count: int) -> Any:
-        names = [f"{kind}_{i}" for kind in ("true", "found") for i in range(count)]
-        bits: dict[str, Any] = {name: st.integers(0, 1) for name in names}
-        return st.fixed_dictionaries({"devices": st.just(count)} | bits)
-
-    return st.integers(2, 6).flatmap(draw)
-
-
-@register("gradient-loss/purity", label="Section III-A3, purity", kind="identity", replay=replay_with(counted),
-          repaired_by="gradient-loss/purity-bound")  # fmt: skip
-def purity_as_accuracy(context: Context) -> Finding:
+@PAPER.claim("purity", label="Section III-A3, purity", kind="identity",
+             repaired_by="gradient-loss/purity-bound")  # fmt: skip
+def purity_as_accuracy(true: Clusters, found: Clusters) -> Sides:
     """Purity is the percentage of devices that are classified correctly.
 
     Hypotheses
@@ -77,32 +64,37 @@ def purity_as_accuracy(context: Context) -> Finding:
         majority, and its devices then count in all of them.
 
     Checked
-        All pairs of partitions of up to 6 devices that the search tries: M P against the best one-to-one
-        naming by trying all.
+        All pairs of partitions of up to 6 devices: M P against the best one-to-one naming by trying all.
     """
-    return seek(
-        context,
-        instances(),
-        counted,
-        violated=lambda one, measured, allowed: (
-            f"true clusters {clusterings(one)[1].tolist()}, found {clusterings(one)[0].tolist()}: purity counts "
-            f"{measured} of {one['devices']} devices, and no naming of the clusters makes more than {allowed} right"
-        ),
-        consistent="purity counts the devices in their true clusters",
-    )
+    suppose("both name a cluster for each device", len(true) == len(found))
+    suppose("there are two true clusters", len(set(true)) == 2)
+    truth, clusters = np.array([int(each) for each in true]), np.array([int(each) for each in found])
+    counted = round(purity(clusters, truth) * len(truth))
+    return at_most(counted, correct=correct_devices(clusters, truth))
 
 
-def purity_shortfall(stream: np.random.Generator) -> float:
-    """By how much purity is below the share of correct devices, or falls when a cluster is split."""
-    count, clusters = int(stream.integers(2, 15)), int(stream.integers(1, 5))
-    truth, found = stream.integers(0, clusters, (2, count))
-    split = found * 2 + stream.integers(0, 2, count)
-    value = purity(found, truth)
-    return max(correct_devices(found, truth) / count - value, value - purity(split, truth))
+def draw_partitions(stream: np.random.Generator) -> np.ndarray:
+    """True clusters, found ones and the halves into which these are split, of up to 14 devices, (3, m)."""
+    devices, clusters = int(stream.integers(2, 15)), int(stream.integers(1, 5))
+    return np.stack([stream.integers(0, most, devices) for most in (clusters, clusters, 2)])
 
 
-@register("gradient-loss/purity-bound", label="Section III-A3, purity (ours)", kind="lower")
-def purity_bound(context: Context) -> Finding:
+def read_partitions(written: list[list[int]]) -> np.ndarray:
+    """Read what was written of them."""
+    rows = np.array(written, dtype=np.int64)
+    if rows.ndim != 2 or len(rows) != 3 or rows.min() < 0 or rows.max() > MOST:
+        raise ValueError("three rows of clusters are needed")
+    return rows
+
+
+MOST = 6
+"""Largest number of a cluster: all namings of so many are tried."""
+
+Partitions = Annotated[np.ndarray, drawn(draw_partitions, write=np.ndarray.tolist, read=read_partitions)]
+
+
+@PAPER.claim("purity-bound", label="Section III-A3, purity (ours)", kind="lower", budget=200)
+def purity_bound(partitions: Partitions) -> dict[str, Sides]:
     """Purity is at least the share of correct devices, and never falls when clusters are split.
 
     Hypotheses
@@ -121,20 +113,26 @@ def purity_bound(context: Context) -> Finding:
     Checked
         Random partitions of up to 14 devices into up to 4 clusters, all namings, random splits.
     """
-    return judge_largest(context, purity_shortfall, "shortfall of purity", trials=200, tolerance=1e-12)
+    truth, found, halves = partitions
+    value, devices = purity(found, truth), len(truth)
+    return {
+        "correct": at_least(value, share=correct_devices(found, truth) / devices),
+        "refinement": at_least(purity(2 * found + halves, truth), whole=value),
+        "singletons": equal((purity(np.arange(devices), truth), 1.0), rounding=1e-12),
+    }
 
 
-def least_overlap(classes: int, kept: int, clusters: int) -> tuple[int, int]:
-    """Least number of common classes of two clusters that keep so many, and least of any in common.
+MERGED = "CIJKLMOPSUVWXYZ"
+"""Letters of EMNIST whose small and capital forms are one class."""
 
-    The second is the least for the best-spread choice: how many classes are dropped more than once.
-    """
-    dropped = classes - kept
-    return classes - 2 * dropped, max(0, clusters * dropped - classes)
+OVERLAPS = {"10 classes": (10, 8, 6), "EMNIST": (62 - len(MERGED), 40, 33)}
+"""Classes, how many of them each cluster has, and how many any two are said to share."""
 
 
-@register("gradient-loss/class-overlap", label="Section III-A1", kind="lower")
-def class_overlap(context: Context) -> Finding:
+@PAPER.claim("class-overlap", label="Section III-A1", kind="lower", part="two clusters", prove=True)
+def class_overlap(
+    data: Annotated[str, choice(*OVERLAPS)], unused: Annotated[int, integers(0, 2, upwards=True)]
+) -> Sides:
     """Devices in different clusters have at least 6 common classes.
 
     Hypotheses
@@ -152,19 +150,15 @@ def class_overlap(context: Context) -> Finding:
         Lin et al. (2023), Section III-A1 (MNIST, Fashion-MNIST, CIFAR10; 33 is ours).
 
     Checked
-        All 45 x 45 pairs of clusters of 8 of 10 classes; the count 62 - 15; the pigeonhole numbers.
+        |A and B| = |A| + |B| - |A or B|, where A or B lacks the classes that neither cluster has, of which
+        there are 0 or more; and the count of EMNIST's drops.
     """
-    keeps = [frozenset(each) for each in combinations(range(10), 8)]
-    least = min(len(one & other) for one in keeps for other in keeps)
-    merged = 62 - len(set("CIJKLMOPSUVWXYZ"))
-    shared, twice = least_overlap(merged, 40, 8)
-    right = (least, least_overlap(10, 8, 4)[0], merged, shared) == (6, 6, 47, 33)
-    return Finding(
-        verdict=Kind.CERTIFIED if right else Kind.VIOLATED,
-        reason=f"over all {len(keeps) ** 2} pairs two clusters share at least {least} of 10 classes; EMNIST keeps "
-        f"{merged} classes, two clusters share at least {shared}, and {twice} of the 56 drops repeat a class",
-        measured=float(least),
-        bound=6.0,
-        trials=len(keeps) ** 2,
-        failures=sum(len(one & other) < 6 for one in keeps for other in keeps),
-    )
+    classes, kept, shared = OVERLAPS[data]
+    return at_least(2 * kept - (classes - unused), shared=shared)
+
+
+@class_overlap.step("dropped twice", prove=True)
+def dropped_twice() -> Sides:
+    """8 clusters of EMNIST drop more classes together than there are."""
+    classes, kept, _ = OVERLAPS["EMNIST"]
+    return at_least(8 * (classes - kept), classes=classes, one=1)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms import GradientLoss, Randomness, generator, purity
-from algorithms.gradient_loss import MovingState
-from synthetic import RegressionMixture
+from clusterproof.algorithms import GradientLoss, Randomness, generator, purity
+from clusterproof.algorithms.gradient_loss import MovingState
+from clusterproof.synthetic import RegressionMixture
 
 LIMIT = 60
 """Rounds after which a race is stopped; who has not arrived by then counts as LIMIT + 1."""
@@ -78,20 +78,6 @@ def purities(task: RegressionMixture, state: MovingState) -> np.ndarray:
     return np.array([purity(votes, task.labels) for votes in np.asarray(state.assignments)])
 
 
-def explained_goal(level: float) -> Goal:
-    """Arrive where the voted models explain a share of the variance of the devices' targets."""
-
-    def arrived(task: RegressionMixture, state: MovingState) -> np.ndarray:
-        models, votes = np.asarray(state.models), np.asarray(state.assignments)
-        chosen = np.take_along_axis(models, votes[..., None], axis=-2)
-        optima = task.client_optima
-        left = task.noise**2 + ((chosen - optima) ** 2).sum(axis=-1)
-        total = task.noise**2 + (optima**2).sum(axis=-1)
-        return np.asarray((1 - left / total).mean(axis=-1) >= level)
-
-    return arrived
-
-
 def first_rounds(
     algorithm: GradientLoss, task: RegressionMixture, starts: np.ndarray, goal: Goal, seed: int
 ) -> np.ndarray:
@@ -130,30 +116,6 @@ def race(
     return baseline, proposed
 
 
-def median_interval(values: np.ndarray, level: float = 0.95) -> tuple[float, float, float]:
-    """Median and a distribution-free confidence interval between two order statistics.
-
-    Parameters
-    ----------
-    values
-        (n,), independent draws.
-    level
-        Probability of covering; with fewer than 6 draws the interval is all of them.
-    """
-    from scipy.stats import binom
-
-    count, ordered = len(values), np.sort(values)
-    # P(fewer than k of n draws are below the median) <= (1 - level) / 2 for the k-th draw from either end
-    k = max(int(binom.ppf((1 - level) / 2, count, 0.5)), 1)
-    return float(np.median(ordered)), float(ordered[k - 1]), float(ordered[count - k])
-
-
 def reduction(baseline: np.ndarray, proposed: np.ndarray) -> np.ndarray:
     """Share of the baseline's rounds that is saved, negative where more are needed."""
     return np.asarray(1 - proposed / baseline)
-
-
-def in_words(values: np.ndarray) -> str:
-    """Median and interval of shares, in per cent."""
-    middle, low, high = (round(100 * value) for value in median_interval(values))
-    return f"{middle} % [{low}, {high}]"

@@ -8,13 +8,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Annotated
 
 import numpy as np
 
-from algorithms import GradientLoss, run
-from algorithms.gradient_loss import MovingState
-from synthetic import QuadraticMixture, RegressionMixture
-from theory.counterexample import confirm_equal
+from clusterproof.algorithms import GradientLoss, run
+from clusterproof.algorithms.gradient_loss import MovingState
+from clusterproof.synthetic import QuadraticMixture, RegressionMixture
+from clusterproof.theory.counterexample import confirm_equal
+from clusterproof.theory.statement import rationals
+
+Point = Annotated[Fraction, rationals(-2, 2, 2, upwards=True, downwards=True)]
+"""A model, a minimiser or a gradient."""
+Step = Annotated[Fraction, rationals(Fraction(1, 10), 1, 5)]
+"""alpha, at most one over the curvature."""
+Weight = Annotated[Fraction, rationals(Fraction(1, 10), Fraction(1, 2), 4)]
+"""lambda, as in Fig. 4."""
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+from typing import Annotated
 
 import numpy as np
 
-from algorithms import IFCA, run
-from synthetic import RegressionMixture
-from synthetic.mixture import geometric_spectrum, make_labels
-from theory.claim import Context, register
-from theory.settings import largest_radius
-from theory.verdict import Finding, Kind
+from clusterproof.algorithms import IFCA, run
+from clusterproof.synthetic import RegressionMixture
+from clusterproof.synthetic.mixture import geometric_spectrum, make_labels
+from clusterproof.theory.bounds.setting import largest_radius
+from clusterproof.theory.statement import (
+    Family,
+    Sides,
+    Stream,
+    at_most,
+    choice,
+    drawn,
+    equal,
+    integers,
+    reals,
+    suppose,
+)
+
+PAPER = Family("ifca")
 
 
 def random_mixture(stream: np.random.Generator) -> RegressionMixture:
@@ -66,8 +80,13 @@ def misassigned(condition: float, radius: float) -> bool:
     return bool((trace.assignments[0] != task.labels).any())
 
 
-@register("ifca/basin", label="Initialisation condition, exact losses", kind="tight")
-def basin(context: Context) -> Finding:
+@PAPER.claim("basin", label="Initialisation condition, exact losses", kind="tight", part="runs", budget=25)
+def basin(
+    task: Annotated[RegressionMixture, drawn(random_mixture)],
+    share: Annotated[float, choice(0.999, 0.9, 0.5, 0.1)],
+    step: Annotated[float, reals(Fraction(1, 5), 1)],
+    stream: Stream,
+) -> dict[str, Sides]:
     """With exact losses IFCA is certain to converge from within Delta / (1 + sqrt(kappa)).
 
     Hypotheses
@@ -92,38 +111,29 @@ def basin(context: Context) -> Finding:
         contracts the distance by 1 - eta l_p mu, so that the models stay within B.
 
     Checked
-        IFCA on random mixtures from random directions at up to 0.999 of the radius, 40 rounds: assignments
-        and errors at every round. At the worst pair the client is right at 0.999 of the radius and wrong
-        at 1.001.
+        IFCA on random mixtures from random directions at up to 0.999 of the radius, eta L from 1/5 to 1, 40
+        rounds: assignments and errors at every round. At the worst pair the client is right at 0.999 of the
+        radius and wrong at 1.001.
     """
-    stream = context.generator("tasks")
-    trials = context.number_of_trials(25)
-    failures, ratio = 0, 0.0
-    for _ in range(trials):
-        task = random_mixture(stream)
-        directions = stream.standard_normal(task.optima.shape)
-        directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
-        distance = float(stream.choice([0.999, stream.uniform(0, 1)])) * largest_radius(task)
-        step = float(stream.uniform(0.2, 1)) / task.smoothness
-        trace = run(IFCA(step_size=step), task, rounds=40, initial=task.optima + distance * directions)
-        errors = np.asarray(trace.errors)
-        factor = 1 - step * task.proportions * task.strong_convexity
-        allowed = factor ** np.arange(41)[:, None] * errors[0] + 1e-12
-        ratio = max(ratio, float((errors / allowed).max()))
-        failures += bool((trace.assignments != task.labels).any() or (errors > allowed).any())
-        limit = 1 / (1 + math.sqrt(task.condition_number))
-        sharp = (
-            misassigned(task.condition_number, 0.999 * limit),
-            misassigned(task.condition_number, 1.001 * limit),
-        )
-        failures += sharp != (False, True)
-    return Finding(
-        verdict=Kind.VIOLATED if failures else Kind.CONSISTENT,
-        reason=f"all clients right and all errors below (1 - eta l_p mu)^t e_0 in {trials} runs from within Delta / "
-        "(1 + sqrt(kappa)); at the worst pair a client is right at 0.999 of it and wrong at 1.001",
-        measured=ratio,
-        bound=1.0,
-        slack=1 / ratio if ratio else None,
-        trials=trials,
-        failures=failures,
-    )
+    suppose("losses and gradients are the expected ones", task.data == "population")
+    directions = stream.standard_normal(task.optima.shape)
+    directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
+    step_size, start = step / task.smoothness, task.optima + share * largest_radius(task) * directions
+    trace = run(IFCA(step_size=step_size), task, rounds=40, initial=start)
+    errors = np.asarray(trace.errors)
+    factor = 1 - step_size * task.proportions * task.strong_convexity
+    right = np.broadcast_to(task.labels, np.shape(trace.assignments))
+    return {
+        "choices": equal((np.asarray(trace.assignments), right)),
+        "errors": at_most(errors, contraction=factor ** np.arange(41)[:, None] * errors[0], rounding=1e-12),
+    }
+
+
+@basin.step("worst pair")
+def worst_pair_ties(condition_number: Annotated[int, integers(1, 30, upwards=True)]) -> dict[str, Sides]:
+    """At the worst pair the client is right just within Delta / (1 + sqrt(kappa)), and wrong just beyond."""
+    limit = 1 / (1 + math.sqrt(condition_number))
+    return {
+        "within": equal((int(misassigned(condition_number, 0.999 * limit)), 0)),
+        "beyond": equal((int(misassigned(condition_number, 1.001 * limit)), 1)),
+    }

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms import CFLMGD, IFCA, generator, run
-from synthetic import RegressionMixture
-from synthetic.mixture import make_labels
-from theory.statistics import clopper_pearson
-from theory.verdict import Confidence
+from clusterproof.algorithms import CFLMGD, IFCA, generator, run
+from clusterproof.synthetic import RegressionMixture
+from clusterproof.synthetic.mixture import make_labels
+from clusterproof.theory.claim import CLAIM_SIGNIFICANCE
+from clusterproof.theory.statistics import clopper_pearson
+from clusterproof.theory.verdict import Confidence
 
 ROUNDS = 60
 """T: after it nothing changes any more but single clients near a tie."""
@@ -60,8 +61,8 @@ class Cell:
         return np.asarray(task.optima + self.start * self.separation * directions)
 
 
-def successes(algorithm: IFCA | CFLMGD, cell: Cell, replicates: int, seed: int) -> int:
-    """Number of replicates whose last assignment is the true partition, up to the names of the clusters."""
+def succeeds(algorithm: IFCA | CFLMGD, cell: Cell, replicates: int, seed: int) -> np.ndarray:
+    """Whether the last assignment of each replicate is the true partition, up to the names, (replicates,)."""
     trace = run(
         algorithm,
         cell.task,
@@ -70,9 +71,9 @@ def successes(algorithm: IFCA | CFLMGD, cell: Cell, replicates: int, seed: int) 
         replicates=replicates,
         initial=cell.starts(replicates, seed),
     )
-    return int((trace.adjusted_rand_index == 1).sum())
+    return np.asarray(trace.adjusted_rand_index == 1)
 
 
-def interval(count: int, replicates: int, significance: float) -> Confidence:
-    """Clopper-Pearson interval of the success probability."""
-    return clopper_pearson(count, replicates, significance)
+def interval(success: np.ndarray) -> Confidence:
+    """Clopper-Pearson interval of the success probability, of which forty together have a claim's error."""
+    return clopper_pearson(int(success.sum()), success.size, CLAIM_SIGNIFICANCE / 40)

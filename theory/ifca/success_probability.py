@@ -1,18 +1,27 @@
-"""Success probability of IFCA over separation, noise and start, with Clopper-Pearson intervals."""
+"""Success probability of IFCA over separation, noise and start."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
-from itertools import pairwise
-from typing import Any
+from typing import Annotated
 
-from algorithms import IFCA
-from theory.claim import Context, register
-from theory.counterexample import encode
-from theory.ifca.success import PAPER_RADIUS, Cell, interval, successes
-from theory.statistics import clopper_pearson, judge_failures
-from theory.verdict import Confidence, Finding, Kind
+import numpy as np
 
+from clusterproof.algorithms import IFCA
+from clusterproof.theory.ifca.success import Cell, interval, succeeds
+from clusterproof.theory.statement import (
+    Family,
+    Frequency,
+    Replicates,
+    Sides,
+    Stream,
+    at_most,
+    choice,
+    probability,
+)
+
+PAPER = Family("ifca")
 ALGORITHM = IFCA(step_size=1.0)
 
 ALLOWED = 0.05
@@ -21,36 +30,14 @@ ALLOWED = 0.05
 SEPARATIONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 """At noise 1."""
 
-NOISES = (0.25, 0.5, 1.0, 2.0, 4.0)
-"""At separation 2."""
+NOISES = (4.0, 2.0, 1.0, 0.5, 0.25)
+"""At separation 2, in the order in which success must not fall."""
 
-FAR_START = 1.0
-"""In units of the separation: outside of the basin, whose end is at a half."""
-
-Series = list[tuple[str, list[tuple[float, int]]]]
-"""Name of a series, and (value, successes) along it, in the order in which success must not fall."""
+Clusters = Annotated[int, choice(2, 4)]
 
 
-def falls(series: Series, replicates: int, significance: float) -> tuple[int, int]:
-    """Steps along which success falls beyond the two intervals, and the number of steps."""
-    broken = steps = 0
-    for _, points in series:
-        ends = [interval(count, replicates, significance) for _, count in points]
-        broken += sum(later.upper < earlier.lower for earlier, later in pairwise(ends))
-        steps += len(points) - 1
-    return broken, steps
-
-
-def written(series: Series, replicates: int) -> str:
-    """Success rates, series by series."""
-    return "; ".join(
-        f"{name} " + ", ".join(f"{value:g}: {count / replicates:.2f}" for value, count in points)
-        for name, points in series
-    )
-
-
-@register("ifca/certain-in-basin", label="Initialisation condition", kind="probability")
-def certain_in_basin(context: Context) -> Finding:
+@PAPER.claim("certain-in-basin", label="Initialisation condition", kind="probability", replicates=500)
+def certain_in_basin(clusters: Clusters, stream: Stream, replicates: Replicates) -> Frequency:
     """From the papers' radius IFCA finds all clusters with certainty once they are well separated.
 
     Hypotheses
@@ -70,29 +57,28 @@ def certain_in_basin(context: Context) -> Finding:
     Checked
         Replicated runs, with the Clopper-Pearson interval of the failure probability.
     """
-    replicates = context.number_of_trials(400)
-    failures = 0
-    for clusters in (2, 4):
-        count = successes(ALGORITHM, Cell(8.0, 1.0, clusters=clusters), replicates, context.seed)
-        failures += replicates - count
-    trials = 2 * replicates
-    ordinary = clopper_pearson(failures, trials, 0.05)
-    return judge_failures(
-        failures,
-        trials,
-        ALLOWED,
-        context.significance,
-        reason=f"{failures} of {trials} runs fail from Delta / 4 at Delta = 8 s; 95 % interval of the failure "
-        f"probability [{ordinary.lower:.2g}, {ordinary.upper:.2g}]",
-        measured=failures / trials,
-        bound=ALLOWED,
+    cell, seed = Cell(8.0, 1.0, clusters=clusters), int(stream.integers(2**31))
+    success = succeeds(ALGORITHM, cell, replicates, seed)
+    return probability(~success, at_most=ALLOWED)
+
+
+def never_falls(cells: Sequence[Cell], replicates: int, stream: np.random.Generator) -> Sides:
+    """Conclude that the success probability does not fall: no interval lies wholly below the one before it."""
+    seed = int(stream.integers(2**31))
+    series = [succeeds(ALGORITHM, cell, replicates, seed) for cell in cells]
+    ends = [interval(success) for success in series]
+    rates = ", ".join(f"{success.mean():.3f}" for success in series)
+    where = ", ".join(f"({cell.separation:g}, {cell.noise:g})" for cell in cells)
+    return at_most(
+        np.array([each.lower for each in ends[:-1]]),
+        after=np.array([each.upper for each in ends[1:]]),
+        words=f"at (Delta, s) = {where} IFCA succeeds in {rates} of {replicates} runs",
     )
 
 
-@register(
-    "ifca/monotone-in-basin", label="Initialisation condition, separation and noise", kind="probability"
-)
-def monotone_in_basin(context: Context) -> Finding:
+@PAPER.claim("monotone-in-basin", label="Initialisation condition, separation and noise", kind="probability",
+             part="separation", replicates=150)  # fmt: skip
+def monotone_in_basin(clusters: Clusters, stream: Stream, replicates: Replicates) -> Sides:
     """Within the papers' radius success grows with the separation and falls with the noise.
 
     Hypotheses
@@ -111,69 +97,26 @@ def monotone_in_basin(context: Context) -> Finding:
     Checked
         Success rates along both axes; violated where an interval lies wholly below the one before it.
     """
-    replicates = context.number_of_trials(150)
-    series: Series = []
-    for clusters in (2, 4):
-        series.append(
-            (
-                f"P = {clusters}, s = 1, Delta =",
-                [
-                    (
-                        value,
-                        successes(ALGORITHM, Cell(value, 1.0, clusters=clusters), replicates, context.seed),
-                    )
-                    for value in SEPARATIONS
-                ],
-            )
-        )
-    series.append(
-        (
-            "P = 2, Delta = 2, s =",
-            [
-                (value, successes(ALGORITHM, Cell(2.0, value), replicates, context.seed))
-                for value in reversed(NOISES)
-            ],
-        )
-    )
-    broken, steps = falls(series, replicates, context.significance / 20)
-    return Finding(
-        verdict=Kind.VIOLATED if broken else Kind.CONSISTENT,
-        reason=f"success falls beyond the intervals in {broken} of {steps} steps, {replicates} runs each: "
-        f"{written(series, replicates)}",
-        measured=float(broken),
-        bound=0.0,
-        trials=steps,
-        failures=broken,
-    )
+    cells = [Cell(separation, 1.0, clusters=clusters) for separation in SEPARATIONS]
+    return never_falls(cells, replicates, stream)
 
 
-def compare_separations(instance: dict[str, Any]) -> tuple[Confidence, Confidence, int, int]:
-    """Intervals and counts of success at the smaller and the larger separation."""
-    replicates, seed = int(instance["replicates"]), int(instance["seed"])
-    start, noise = float(Fraction(instance["start"])), float(Fraction(instance["noise"]))
-    counts = [
-        successes(
-            ALGORITHM, Cell(float(Fraction(instance[name])), noise, start, clusters=4), replicates, seed
-        )
-        for name in ("smaller", "larger")
-    ]
-    ends = [interval(count, replicates, SIGNIFICANCE) for count in counts]
-    return ends[0], ends[1], counts[0], counts[1]
+@monotone_in_basin.also("noise", replicates=150)
+def monotone_in_noise(stream: Stream, replicates: Replicates) -> Sides:
+    """The same as the noise falls, with two clusters."""
+    return never_falls([Cell(2.0, noise) for noise in NOISES], replicates, stream)
 
 
-SIGNIFICANCE = 1e-8
-"""Error probability of each interval that a fall in success is judged by."""
-
-
-def replay_fall(counterexample: dict[str, Any]) -> tuple[float, float]:
-    """Lower end at the smaller separation and upper end at the larger one."""
-    smaller, larger, _, _ = compare_separations(counterexample)
-    return smaller.lower, larger.upper
-
-
-@register("ifca/monotone-from-anywhere", label="Separation, any start", kind="probability",
-          replay=replay_fall, repaired_by="ifca/monotone-in-basin")  # fmt: skip
-def monotone_from_anywhere(context: Context) -> Finding:
+@PAPER.claim("monotone-from-anywhere", label="Separation, any start", kind="probability", replicates=1000,
+             repaired_by="ifca/monotone-in-basin")  # fmt: skip
+def monotone_from_anywhere(
+    smaller: Annotated[int, choice(2)],
+    larger: Annotated[int, choice(16)],
+    noise: Annotated[int, choice(1)],
+    start: Annotated[Fraction, choice(Fraction(1))],
+    stream: Stream,
+    replicates: Replicates,
+) -> Sides:
     """IFCA's success grows with the separation wherever it starts.
 
     Hypotheses
@@ -194,26 +137,5 @@ def monotone_from_anywhere(context: Context) -> Finding:
         Success at Delta = 2 s and at Delta = 16 s from the same directions; violated where the interval at
         the larger separation lies wholly below that at the smaller one.
     """
-    replicates = context.number_of_trials(600)
-    instance: dict[str, Any] = {
-        "smaller": 2,
-        "larger": 16,
-        "noise": 1,
-        "start": encode(Fraction(FAR_START)),
-        "replicates": replicates,
-        "seed": context.seed,
-    }
-    smaller, larger, first, second = compare_separations(instance)
-    violated = larger.upper < smaller.lower
-    return Finding(
-        verdict=Kind.VIOLATED if violated else Kind.CONSISTENT,
-        reason=f"from {FAR_START:g} Delta away IFCA succeeds in {first / replicates:.3f} of {replicates} runs at "
-        f"Delta = 2 s and in {second / replicates:.3f} at Delta = 16 s, P = 4; from {PAPER_RADIUS:g} Delta it does "
-        "not fall",
-        measured=smaller.lower,
-        bound=larger.upper,
-        slack=larger.upper / smaller.lower if smaller.lower else None,
-        trials=None if violated else 2 * replicates,
-        failures=int(violated),
-        counterexample=instance if violated else None,
-    )
+    cells = [Cell(float(width), float(noise), float(start), clusters=4) for width in (smaller, larger)]
+    return never_falls(cells, replicates, stream)

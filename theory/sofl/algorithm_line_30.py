@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Annotated
 
 import numpy as np
 
-from algorithms.cfl import PartitionState, average_in_clusters
-from algorithms.second_clustering import by_appearance
-from theory.claim import Context, register
-from theory.verdict import Finding, Kind
+from clusterproof.algorithms.cfl import PartitionState, average_in_clusters
+from clusterproof.algorithms.parts.second_clustering import by_appearance
+from clusterproof.theory.statement import Family, Sides, Stream, at_least, at_most, drawn, equal, integers
+
+PAPER = Family("sofl")
+
+Amount = Annotated[int, integers(1, 6, upwards=True)]
+"""Data of a client."""
 
 
 def weights_by_input(amounts: list[list[int]]) -> list[Fraction]:
@@ -18,9 +23,9 @@ def weights_by_input(amounts: list[list[int]]) -> list[Fraction]:
     return [Fraction(sum(own), everything) for own in amounts]
 
 
-@register("sofl/algorithm-1-line-30", label="Algorithm 1, line 30", kind="definition",
-          repaired_by="sofl/aggregation-in-cluster")  # fmt: skip
-def algorithm_line_30(context: Context) -> Finding:
+@PAPER.claim("algorithm-1-line-30", label="Algorithm 1, line 30", kind="definition",
+             repaired_by="sofl/aggregation-in-cluster")  # fmt: skip
+def algorithm_line_30(first: Amount, second: Amount, other: Amount) -> Sides:
     """A cluster's model is the sum of its clients' models with weights n_m / n.
 
     Hypotheses
@@ -39,34 +44,37 @@ def algorithm_line_30(context: Context) -> Finding:
         is the data of the cluster, and all its clients take part: ``sofl/aggregation-in-cluster``.
 
     Checked
-        The sum of the weights before and after a clustering of random amounts of data into two to
-        eight clusters, in rational arithmetic.
+        The sum of the weights of two clients whose cluster does not have the third, and 1, in rational arithmetic.
     """
-    stream = context.generator("amounts")
-    trials = context.number_of_trials(100)
-    sums: list[Fraction] = []
-    for _ in range(trials):
-        amounts = [
-            stream.integers(1, 1000, int(stream.integers(1, 6))).tolist()
-            for _ in range(int(stream.integers(2, 9)))
-        ]
-        together = weights_by_input([[amount for own in amounts for amount in own]])
-        sums.extend(weights_by_input(amounts) if together == [1] else [Fraction(1)])
-    largest = float(max(sums))
-    equal = float(weights_by_input([[500] * 5] * 4)[0])
-    return Finding(
-        verdict=Kind.ILL_POSED if largest < 1 else Kind.CONSISTENT,
-        reason="with the input's n the weights sum to 1 before the clustering and to a cluster's share after it: "
-        f"{equal:g} for four equal clusters, {float(min(sums)):.3g} to {largest:.3g} over {len(sums)} random ones; "
-        "read: n is the data of the cluster",
-        measured=equal,
-        bound=1.0,
-        trials=trials,
+    own = weights_by_input([[first, second], [other]])[0]
+    return equal(
+        (own, 1),
+        words=lambda: (
+            f"clients with {first} and {second} data in a cluster, another with {other}: with the input's n the "
+            f"weights of the cluster sum to {own}, its share of all data; read: n is the data of the cluster"
+        ),
     )
 
 
-@register("sofl/aggregation-in-cluster", label="Algorithm 1, line 30, as meant", kind="identity")
-def aggregation_in_cluster(context: Context) -> Finding:
+def draw_members(stream: np.random.Generator) -> np.ndarray:
+    """Draw the clusters of two to twelve clients."""
+    return np.asarray(by_appearance(stream.integers(0, 4, int(stream.integers(2, 13)))))
+
+
+def read_members(written: list[int]) -> np.ndarray:
+    """Read clusters, numbered by first appearance."""
+    members = np.array(written, dtype=np.int64)
+    if members.ndim != 1 or not (by_appearance(members) == members).all():
+        raise ValueError("clusters must be numbered by first appearance")
+    return members
+
+
+@PAPER.claim("aggregation-in-cluster", label="Algorithm 1, line 30, as meant", kind="identity", budget=100)
+def aggregation_in_cluster(
+    members: Annotated[np.ndarray, drawn(draw_members, write=np.ndarray.tolist, read=read_members)],
+    dimension: Annotated[int, integers(1, 3)],
+    stream: Stream,
+) -> dict[str, Sides]:
     """A cluster's model is the mean of its clients' models.
 
     Hypotheses
@@ -85,29 +93,15 @@ def aggregation_in_cluster(context: Context) -> Finding:
         The aggregation that SoFL uses after every round, on random models, updates and clusters of 2 to 12
         clients, against the mean summed client by client; the mean lies between its clients' models.
     """
-    stream = context.generator("states")
-    trials = context.number_of_trials(100)
-    worst, failures = 0.0, 0
-    for _ in range(trials):
-        clients, dimension = int(stream.integers(2, 13)), int(stream.integers(1, 4))
-        members = by_appearance(stream.integers(0, 4, clients))
-        received = stream.standard_normal((clients, dimension))[members]
-        updates = stream.standard_normal((clients, dimension))
-        state = PartitionState(received, np.arange(clients), members, 0)
-        found = average_in_clusters(state, np.arange(clients), updates).models
-        for client in range(clients):
-            own = [other for other in range(clients) if members[other] == members[client]]
-            mean = sum(received[other] + updates[other] for other in own) / len(own)
-            sent = (received + updates)[own]
-            gap = float(np.abs(found[client] - mean).max())
-            worst = max(worst, gap)
-            outside = (found[client] < sent.min(axis=0) - 1e-12) | (found[client] > sent.max(axis=0) + 1e-12)
-            failures += gap > 1e-10 or bool(outside.any())
-    return Finding(
-        verdict=Kind.VIOLATED if failures else Kind.CONSISTENT,
-        reason=f"largest difference of SoFL's model from the mean of its clients' over {trials} partitions",
-        measured=worst,
-        bound=1e-10,
-        trials=trials,
-        failures=failures,
-    )
+    clients = len(members)
+    received = stream.standard_normal((clients, dimension))[members]
+    updates = stream.standard_normal((clients, dimension))
+    state = PartitionState(received, np.arange(clients), members, 0)
+    found = np.asarray(average_in_clusters(state, np.arange(clients), updates).models)
+    sent = [(received + updates)[members == own] for own in members]
+    means = [sum(each) / len(each) for each in sent]
+    return {
+        "mean": equal((found, np.stack(means)), rounding=1e-10),
+        "hull, above": at_most(found, largest=np.stack([each.max(axis=0) for each in sent])),
+        "hull, below": at_least(found, smallest=np.stack([each.min(axis=0) for each in sent])),
+    }

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import numpy as np
+from fractions import Fraction
+from typing import Annotated
 
-from theory.claim import Context, register
-from theory.verdict import Finding, Kind
+from clusterproof.theory.statement import Family, Sides, at_most, rationals, suppose
 
-LARGEST_FACTOR = 10
-"""delta_2 is recommended in [delta_1, 10 delta_1]."""
+PAPER = Family("sofl")
+
+PARTS = 10
+"""delta_1 is recommended as so many parts of the largest update."""
 
 
-@register("sofl/clustering-condition", label="Section 4.1, conditions (a), (b)", kind="hypothesis")
-def clustering_condition(context: Context) -> Finding:
+@PAPER.claim("clustering-condition", label="Section 4.1, conditions (a), (b)", kind="hypothesis")
+def clustering_condition(
+    largest: Annotated[Fraction, rationals(Fraction(1, 10), 10, 2, upwards=True)],
+    factor: Annotated[Fraction, rationals(1, Fraction(99, 10), 10)],
+) -> Sides:
     """Clients are clustered when (a) the global update is small and (b) the clients' still fluctuate.
 
     Hypotheses
@@ -33,28 +38,10 @@ def clustering_condition(context: Context) -> Finding:
         10 delta_1 = max ||Delta w_i||, so (b) is true for every delta_2 < 10 delta_1 and false at the end.
 
     Checked
-        Random updates of 2 to 30 clients and every tenth of the range of delta_2: (b) decides nowhere. The
-        norm of the sum and of the mean, over the largest update, for homogeneous clients: the sum grows
-        with their number, so that (a) as printed depends on it.
+        Largest updates and delta_2 / delta_1 on a grid, exactly: (b) is false nowhere, so that there is nothing
+        that it could decide.
     """
-    stream = context.generator("updates")
-    trials = context.number_of_trials(200)
-    decides = 0
-    for _ in range(trials):
-        updates = stream.standard_normal((int(stream.integers(2, 31)), 5)) * 10 ** stream.uniform(-3, 3)
-        largest = float(np.linalg.norm(updates, axis=1).max())
-        for factor in np.linspace(1, LARGEST_FACTOR, 46)[:-1]:
-            decides += not largest > factor * (largest / 10) * (1 - 1e-12)
-    noise = stream.standard_normal((100, 200))
-    largest = float(np.linalg.norm(noise, axis=1).max())
-    ratios = [float(np.linalg.norm(noise[:n].sum(axis=0))) / largest for n in (4, 100)]
-    return Finding(
-        verdict=Kind.CONSISTENT if decides else Kind.VACUOUS,
-        reason=f"(b) holds for every delta_2 in [delta_1, 10 delta_1) in {trials} of {trials} sets of updates: it says "
-        f"nothing; and the sum of (a) over pure noise is {ratios[0]:.2g} of the largest update with 4 clients, "
-        f"{ratios[1]:.2g} with 100: read with the mean",
-        measured=decides / trials,
-        bound=0.0,
-        trials=trials,
-        failures=0,
-    )
+    delta_1 = largest / PARTS
+    delta_2 = factor * delta_1
+    suppose("(b) is false, max ||Delta w_i|| <= delta_2", largest <= delta_2)
+    return at_most(largest, delta_2=delta_2)

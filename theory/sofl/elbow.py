@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from itertools import combinations
+from typing import Annotated
 
 import numpy as np
 
-from algorithms import self_organising_map as som
-from algorithms.second_clustering import elbow
-from theory.claim import Context, register
-from theory.counterexample import Instance, Number, encode, replay_with, seek
-from theory.sofl.partitions import Point, exact_curve
-from theory.verdict import Finding
+from clusterproof.algorithms.parts import self_organising_map as som
+from clusterproof.algorithms.parts.second_clustering import elbow
+from clusterproof.theory.sofl.partitions import Point, exact_curve
+from clusterproof.theory.statement import Family, Sides, at_most, integers, suppose
+
+PAPER = Family("sofl")
+Place = Annotated[int, integers(0, 4, upwards=True)]
 
 
-def winners_of(instance: Instance) -> list[Point]:
-    """The winning neurons: points (x_k, y_k)."""
-    count = sum(name.startswith("x") for name in instance)
-    return [(Fraction(instance[f"x{k}"]), Fraction(instance[f"y{k}"])) for k in range(1, count + 1)]
+@dataclass(frozen=True)
+class ThreeWinners:
+    """Winning neurons (x_k, y_k) at whole numbers."""
+
+    x1: Place
+    y1: Place
+    x2: Place
+    y2: Place
+    x3: Place
+    y3: Place
+
+    @property
+    def points(self) -> list[Point]:
+        """The three, each in a direction of its own."""
+        numbers = ((self.x1, self.y1), (self.x2, self.y2), (self.x3, self.y3))
+        apart = all(p[0] * q[1] != q[0] * p[1] for p, q in combinations(numbers, 2))
+        suppose("each winner has a direction of its own", apart)
+        return [(Fraction(x), Fraction(y)) for x, y in numbers]
 
 
 def elbow_of(winners: list[Point]) -> int:
@@ -26,31 +43,7 @@ def elbow_of(winners: list[Point]) -> int:
     return elbow(np.array([float(value) for value in exact_curve(winners)]))
 
 
-def written(winners: list[Point]) -> str:
-    """Spell the points out."""
-    return ", ".join(f"({encode(x)}, {encode(y)})" for x, y in winners)
-
-
-def spread_winners(least: int, most: int) -> Any:
-    """Between ``least`` and ``most`` winners at whole numbers, each in a direction of its own."""
-    from hypothesis import strategies as st
-
-    def points(count: int) -> Any:
-        names = [f"{axis}{k}" for k in range(1, count + 1) for axis in "xy"]
-        return st.fixed_dictionaries({name: st.integers(0, 4) for name in names})
-
-    def distinct(instance: Instance) -> bool:
-        places = winners_of(instance)
-        return all(
-            places[i][0] * places[j][1] != places[i][1] * places[j][0]
-            for i in range(len(places))
-            for j in range(i)
-        )
-
-    return st.integers(least, most).flatmap(points).filter(distinct)
-
-
-def confirm_map(instance: Instance, measured: float) -> None:
+def run_the_map(one: ThreeWinners) -> None:
     """Run the map from the winners on clients that are equal within clusters: one winner a cluster stays.
 
     Raises
@@ -58,7 +51,7 @@ def confirm_map(instance: Instance, measured: float) -> None:
     ArithmeticError
         If the map does not return exactly the true clusters.
     """
-    winners = np.array([[float(x) for x in point] for point in winners_of(instance)])
+    winners = np.array(one.points, dtype=float)
     clients = np.repeat(winners, 3, axis=0)
     order = som.sample_order(len(clients), 300, np.random.default_rng(0))
     neurons = som.train(winners[None], clients, order, learning_rate=0.1, radius=0.0)
@@ -67,26 +60,9 @@ def confirm_map(instance: Instance, measured: float) -> None:
         raise ArithmeticError(f"the map groups the clients as {found.tolist()}")
 
 
-def merged(instance: Instance) -> tuple[Number, Number]:
-    """K true clusters, each with one winner, and the number that the elbow answers."""
-    winners = winners_of(instance)
-    return len(winners), elbow_of(winners)
-
-
-def merged_sentence(instance: Instance, measured: Number, allowed: Number) -> str:
-    """Spell the instance out."""
-    winners = winners_of(instance)
-    curve = ", ".join(str(encode(value)) for value in exact_curve(winners))
-    return (
-        f"K = {measured} clusters of equal clients, winners {written(winners)}: WCSS = {curve}, the elbow answers "
-        f"{allowed}; the last point of the curve lies on the chord, so K itself is never answered and true "
-        "clusters are merged"
-    )
-
-
-@register("sofl/elbow-exact-winners", label="Algorithm 1, line 14", kind="identity",
-          replay=replay_with(merged), repaired_by="sofl/guarded-count")  # fmt: skip
-def elbow_exact_winners(context: Context) -> Finding:
+@PAPER.claim("elbow-exact-winners", label="Algorithm 1, line 14", kind="identity", confirm=run_the_map,
+             repaired_by="sofl/guarded-count")  # fmt: skip
+def elbow_exact_winners(one: ThreeWinners) -> Sides:
     """Where the map returns exactly the true clusters, the elbow of the winners returns their number.
 
     Hypotheses
@@ -109,36 +85,15 @@ def elbow_exact_winners(context: Context) -> Finding:
         is answered, and with z = K winners fewer than K clusters.
 
     Checked
-        Exact curves of winners at whole numbers, by trying every partition; hypothesis finds the smallest.
+        Exact curves of three winners at whole numbers, by trying every partition, the smallest first.
         The map of ours, started there with radius 0, keeps one winner a cluster.
     """
-    return seek(
-        context,
-        spread_winners(3, 5),
-        merged,
-        violated=merged_sentence,
-        consistent="the elbow returns K",
-        budget=60,
-        confirm=confirm_map,
-    )
+    return at_most(len(one.points), answer=elbow_of(one.points))
 
 
-def split(instance: Instance) -> tuple[Number, Number]:
-    """What the elbow answers for the winners of clients with one distribution, and 1."""
-    return elbow_of(winners_of(instance)), 1
-
-
-def split_sentence(instance: Instance, measured: Number, allowed: Number) -> str:
-    """Spell the instance out."""
-    return (
-        f"clients of one distribution whose three winners are {written(winners_of(instance))}: the elbow answers "
-        f"{measured}; three winners are split unless they are equidistant, which noise never is"
-    )
-
-
-@register("sofl/one-cluster", label="Section 4.1, contribution (1)", kind="identity",
-          replay=replay_with(split), repaired_by="sofl/guarded-count")  # fmt: skip
-def one_cluster(context: Context) -> Finding:
+@PAPER.claim("one-cluster", label="Section 4.1, contribution (1)", kind="identity",
+             repaired_by="sofl/guarded-count")  # fmt: skip
+def one_cluster(one: ThreeWinners) -> Sides:
     """Without prior knowledge SoFL finds the number of clusters, one included.
 
     Hypotheses
@@ -160,13 +115,6 @@ def one_cluster(context: Context) -> Finding:
         same distance of each other.
 
     Checked
-        Three winners at whole numbers; hypothesis finds the smallest that are split.
+        Three winners at whole numbers, the smallest first.
     """
-    return seek(
-        context,
-        spread_winners(3, 3),
-        split,
-        violated=split_sentence,
-        consistent="one cluster is answered",
-        budget=60,
-    )
+    return at_most(elbow_of(one.points), one=1)

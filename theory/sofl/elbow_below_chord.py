@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
+from typing import Annotated
 
 import numpy as np
 
-from algorithms.second_clustering import elbow
-from theory.claim import Context, register
-from theory.sofl.partitions import Point, exact_curve, squared_distance
-from theory.verdict import Finding, Kind
+from clusterproof.algorithms.parts.second_clustering import elbow
+from clusterproof.theory.sofl.partitions import Point, exact_curve, squared_distance
+from clusterproof.theory.statement import Family, Sides, at_most, drawn, equal
+
+PAPER = Family("sofl")
 
 
 def chord(curve: list[Fraction]) -> list[Fraction]:
@@ -36,8 +39,27 @@ def random_points(stream: np.random.Generator) -> list[Point]:
             return sorted(points)
 
 
-@register("sofl/elbow-below-chord", label="Algorithm 1, line 14 (ours)", kind="tight")
-def elbow_below_chord(context: Context) -> Finding:
+def write_points(points: Sequence[Point]) -> list[list[int]]:
+    """Write whole numbers."""
+    return [[int(value) for value in point] for point in points]
+
+
+def read_points(written: list[list[int]]) -> list[Point]:
+    """Read three to six distinct points at whole numbers."""
+    points: list[Point] = [tuple(Fraction(value) for value in point) for point in written]
+    whole = all(type(value) is int for point in written for value in point)
+    if not (
+        whole and 3 <= len(points) <= 6 and len(set(points)) == len(points) and len({*map(len, points)}) == 1
+    ):
+        raise ValueError("three to six distinct points at whole numbers are needed")
+    return points
+
+
+Points = Annotated[list[Point], drawn(random_points, write=write_points, read=read_points)]
+
+
+@PAPER.claim("elbow-below-chord", label="Algorithm 1, line 14 (ours)", kind="tight", budget=25)
+def elbow_below_chord(points: Points) -> dict[str, Sides]:
     """The curve of within-cluster sums lies below its chord, and on it only for a regular simplex.
 
     Hypotheses
@@ -65,29 +87,11 @@ def elbow_below_chord(context: Context) -> Finding:
         Random points at whole numbers and regular simplices, all partitions in rational arithmetic; and
         the elbow of ours on these curves.
     """
-    stream = context.generator("points")
-    trials = context.number_of_trials(25)
-    failures, simplices, ratio = 0, 0, Fraction(0)
-    for _ in range(trials):
-        points = random_points(stream)
-        curve = exact_curve(points)
-        line = chord(curve)
-        regular = equidistant(points)
-        simplices += regular
-        below = all(value <= on_chord for value, on_chord in zip(curve, line, strict=True))
-        answer = elbow(np.array([float(value) for value in curve]))
-        right = below and (curve == line) == regular and (answer == 1) == regular and answer < len(points)
-        failures += not right
-        ratio = max(
-            ratio, *(value / on_chord for value, on_chord in zip(curve[1:-1], line[1:-1], strict=True))
-        )
-    return Finding(
-        verdict=Kind.VIOLATED if failures else Kind.CONSISTENT,
-        reason=f"largest WCSS_k over the chord in {trials} sets of 3 to 6 points, {simplices} of them regular "
-        "simplices, where every ratio is 1 and the elbow answers 1; elsewhere it answers 2 .. z - 1",
-        measured=float(ratio),
-        bound=1.0,
-        slack=float(1 / ratio),
-        trials=trials,
-        failures=failures,
-    )
+    curve, regular = exact_curve(points), equidistant(points)
+    line, answer = chord(curve), elbow(np.array([float(value) for value in curve]))
+    return {
+        "below": at_most(curve, chord=line),
+        "equality": equal((int(curve == line), int(regular))),
+        "one": equal((int(answer == 1), int(regular))),
+        "never z": at_most(answer, fewer=len(points) - 1),
+    }

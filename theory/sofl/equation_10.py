@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from fractions import Fraction
+from typing import Annotated
 
 import numpy as np
 
-from algorithms import self_organising_map as som
-from theory.claim import Context, register
-from theory.counterexample import Instance, Number, encode, replay_with, seek
-from theory.verdict import Finding, Kind
+from clusterproof.algorithms.parts import self_organising_map as som
+from clusterproof.theory.statement import (
+    Family,
+    Sides,
+    Stream,
+    at_least,
+    at_most,
+    choice,
+    equal,
+    integers,
+    reals,
+)
+
+PAPER = Family("sofl")
 
 
 def cosine(first: np.ndarray, second: np.ndarray) -> float:
@@ -18,8 +29,12 @@ def cosine(first: np.ndarray, second: np.ndarray) -> float:
     return float(first @ second / (np.linalg.norm(first) * np.linalg.norm(second)))
 
 
-@register("sofl/equation-10", label="(8)-(10)", kind="identity")
-def equation_10(context: Context) -> Finding:
+@PAPER.claim("equation-10", label="(8)-(10)", kind="identity", budget=300)
+def equation_10(
+    dimension: Annotated[int, integers(2, 8)],
+    rate: Annotated[float, reals(Fraction(1, 100), 1)],
+    stream: Stream,
+) -> dict[str, Sides]:
     """An update brings the winner nearer to the sample in the distance and in the cosine.
 
     Hypotheses
@@ -41,62 +56,25 @@ def equation_10(context: Context) -> Finding:
     Checked
         One update of the map of ours on random neurons and samples, dimensions 2 to 8.
     """
-    stream = context.generator("updates")
-    trials = context.number_of_trials(300)
-    worst, failures = 0.0, 0
-    for _ in range(trials):
-        dimension, rate = int(stream.integers(2, 9)), float(stream.uniform(0.01, 1))
-        neuron, sample = stream.standard_normal((2, dimension))
-        after = som.train(
-            neuron[None, None], sample[None], np.array([0]), learning_rate=rate, radius=1.0
-        ).ravel()
-        before = float(np.linalg.norm(neuron - sample))
-        gap = abs(float(np.linalg.norm(after - sample)) - (1 - rate) * before) / before
-        worst = max(worst, gap)
-        failures += gap > 1e-9 or cosine(after, sample) < cosine(neuron, sample) - 1e-9
-    return Finding(
-        verdict=Kind.VIOLATED if failures else Kind.CONSISTENT,
-        reason=f"largest relative difference of the distance from (1 - eta g) times the old one over {trials} updates; "
-        "the cosine fell in none" if not failures else f"{failures} of {trials} updates move away",
-        measured=worst,
-        bound=1e-9,
-        trials=trials,
-        failures=failures,
-    )  # fmt: skip
+    neuron, sample = stream.standard_normal((2, dimension))
+    after = som.train(neuron[None, None], sample[None], np.array([0]), learning_rate=rate, radius=1.0).ravel()
+    before = float(np.linalg.norm(neuron - sample))
+    return {
+        "distance": equal((float(np.linalg.norm(after - sample)) / before, 1 - rate), rounding=1e-9),
+        "cosine": at_least(cosine(after, sample), before=cosine(neuron, sample)),
+    }
 
 
 NEGLIGIBLE = 1e-3
 """A neighbour that moves by less than this share of the winner's move counts as unchanged."""
 
 
-def evaluate(instance: Instance) -> tuple[Number, Number]:
-    """Share (11) of the winner's move that its next neighbour makes at t = T_max, and what is negligible."""
-    updates = int(instance["updates"])
-    width = som.decayed(float(instance["radius"]), updates, updates, "as-printed")
-    return math.exp(-1 / (2 * width**2)), NEGLIGIBLE
-
-
-def sentence(instance: Instance, measured: Number, allowed: Number) -> str:
-    """Spell the instance out."""
-    return (
-        f"sigma_0 = {encode(instance['radius'])}, T_max = {encode(instance['updates'])}: the radius ends at sigma_0 / "
-        f"3 for every T_max, and the next neighbour still makes exp(-9 / 2 sigma_0^2) = {float(measured):.4g} of the "
-        "winner's move; (11) is positive everywhere, there is no neuron outside N"
-    )
-
-
-def schedules() -> Any:
-    """The paper's radius, any number of updates."""
-    from fractions import Fraction
-
-    from hypothesis import strategies as st
-
-    return st.fixed_dictionaries({"updates": st.integers(1, 10**6), "radius": st.just(Fraction(3, 2))})
-
-
-@register("sofl/shrinking-neighbourhood", label="Section 3.3, (10)-(13)", kind="upper",
-          replay=replay_with(evaluate), repaired_by="sofl/theorem-1-robbins-monro")  # fmt: skip
-def shrinking_neighbourhood(context: Context) -> Finding:
+@PAPER.claim("shrinking-neighbourhood", label="Section 3.3, (10)-(13)", kind="upper",
+             repaired_by="sofl/theorem-1-robbins-monro")  # fmt: skip
+def shrinking_neighbourhood(
+    updates: Annotated[int, integers(1, 1000, upwards=True)],
+    radius: Annotated[Fraction, choice(Fraction(3, 2))],
+) -> Sides:
     """The neighbourhood shrinks until it contains the best matching unit alone.
 
     Hypotheses
@@ -114,13 +92,16 @@ def shrinking_neighbourhood(context: Context) -> Finding:
         that vanishes meets it: ``sofl/theorem-1-robbins-monro``.
 
     Checked
-        (11) and (13) at t = T_max, the smallest radius of the run; hypothesis finds the smallest T_max.
+        (11) and (13) at t = T_max, the smallest radius of the run.
     """
-    return seek(
-        context,
-        schedules(),
-        evaluate,
-        violated=sentence,
-        consistent="N ends as the winner alone",
-        budget=100,
+    width = som.decayed(float(radius), updates, updates, "as-printed")
+    share = math.exp(-1 / (2 * width**2))
+    return at_most(
+        share,
+        negligible=NEGLIGIBLE,
+        words=lambda: (
+            f"sigma_0 = {radius}, T_max = {updates}: the radius ends at sigma_0 / 3 for every T_max, and the next "
+            f"neighbour still makes exp(-9 / 2 sigma_0^2) = {share:.4g} of the winner's move; (11) is positive "
+            "everywhere, there is no neuron outside N"
+        ),
     )

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from theory.claim import Context, register
-from theory.sofl.elbow_below_chord import random_points
-from theory.sofl.partitions import Point, squared_distance
-from theory.verdict import Finding, Kind
+from clusterproof.theory.sofl.elbow_below_chord import Points
+from clusterproof.theory.sofl.partitions import Point, squared_distance
+from clusterproof.theory.statement import Family, Sides, Stream, at_most
+
+PAPER = Family("sofl")
+
+LONGEST = 50
+"""Rounds after which the centres must be at rest: many more than there are partitions on the way."""
 
 
 def distortion(points: list[Point], centres: list[Point], labels: list[int]) -> Fraction:
@@ -36,8 +40,8 @@ def means(points: list[Point], centres: list[Point], labels: list[int]) -> list[
     return moved
 
 
-@register("sofl/equations-14-15", label="(14), (15)", kind="upper")
-def equations_14_15(context: Context) -> Finding:
+@PAPER.claim("equations-14-15", label="(14), (15)", kind="upper", budget=100)
+def equations_14_15(points: Points, stream: Stream) -> dict[str, Sides]:
     """Neither half-step of the second clustering raises (6), and it comes to rest.
 
     Hypotheses
@@ -61,35 +65,16 @@ def equations_14_15(context: Context) -> Finding:
     Checked
         Random points at whole numbers in rational arithmetic, all rounds until rest.
     """
-    stream = context.generator("points")
-    trials = context.number_of_trials(100)
-    failures, longest = 0, 0
-    for _ in range(trials):
-        points = random_points(stream)
-        clusters = int(stream.integers(1, len(points)))
-        centres = [points[i] for i in stream.choice(len(points), clusters, replace=False)]
-        labels = nearest(points, centres)
-        before = distortion(points, centres, labels)
-        rounds = 0
-        while rounds < 50:
-            rounds += 1
-            moved = means(points, centres, labels)
-            half = distortion(points, moved, labels)
-            labels = nearest(points, moved)
-            after = distortion(points, moved, labels)
-            if not before >= half >= after:
-                rounds = 50
-            if moved == centres:
-                break
-            centres, before = moved, after
-        failures += rounds >= 50
-        longest = max(longest, rounds)
-    return Finding(
-        verdict=Kind.VIOLATED if failures else Kind.CONSISTENT,
-        reason=f"the sum fell or stayed in every half-step of {trials} instances; the longest came to rest after "
-        f"{longest} rounds",
-        measured=float(failures),
-        bound=0.0,
-        trials=trials,
-        failures=failures,
-    )
+    clusters = int(stream.integers(1, len(points)))
+    centres = [points[i] for i in stream.choice(len(points), clusters, replace=False)]
+    labels = nearest(points, centres)
+    sums, moving = [distortion(points, centres, labels)], 0
+    for _ in range(LONGEST):
+        moved = means(points, centres, labels)
+        sums.append(distortion(points, moved, labels))
+        labels = nearest(points, moved)
+        sums.append(distortion(points, moved, labels))
+        if moved == centres:
+            break
+        centres, moving = moved, moving + 1
+    return {"falls": at_most(sums[1:], before=sums[:-1]), "rests": at_most(moving, longest=LONGEST - 1)}

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import isqrt
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 
-from synthetic import QuadraticMixture
-from theory.claim import Context, register
-from theory.counterexample import Instance, Number, encode, replay_with, seek
-from theory.sofl.partitions import Point, groups_of, partitions, squared_distance, within_sum
-from theory.verdict import Finding, Kind
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.sofl.partitions import Point, groups_of, partitions, squared_distance, within_sum
+from clusterproof.theory.statement import Family, Sides, at_most, drawn, earlier, equal, integers, suppose
+
+PAPER = Family("sofl")
 
 
-@register("sofl/equation-3", label="(3)", kind="definition", repaired_by="sofl/equation-6")
-def equation_3(context: Context) -> Finding:
+@PAPER.claim("equation-3", label="(3)", kind="definition", repaired_by="sofl/equation-6")
+def equation_3(
+    b1: Annotated[int, integers(0, 5, upwards=True)],
+    b2: Annotated[int, integers(earlier("b1") + 1, 6, upwards=True)],
+    b3: Annotated[int, integers(earlier("b2") + 1, 7, upwards=True)],
+    b4: Annotated[int, integers(earlier("b3") + 1, 8, upwards=True)],
+) -> Sides:
     """The number of clusters and the clusters themselves minimise the sum of the clients' losses.
 
     Hypotheses
@@ -38,27 +43,16 @@ def equation_3(context: Context) -> Finding:
         over K is reached with one cluster a client, and only there where all minimisers differ.
 
     Checked
-        phi_i(w) = (w - b_i)^2 / 2 with distinct random integers b_i, four to six clients: the best
-        partition over all K, found by trying every partition in rational arithmetic.
+        phi_i(w) = (w - b_i)^2 / 2 with distinct integers b_i, four clients: the best partition over all K,
+        found by trying every partition in rational arithmetic, has fewer clusters than clients.
     """
-    stream = context.generator("centres")
-    trials = context.number_of_trials(20)
-    singletons = 0
-    for _ in range(trials):
-        clients = int(stream.integers(4, 7))
-        centres = [
-            (Fraction(int(centre)),) for centre in stream.choice(np.arange(-20, 21), clients, replace=False)
-        ]
-        sums = {labels: within_sum(centres, labels) for labels in partitions(clients)}
-        best = min((total, labels) for labels, total in sums.items())[1]
-        singletons += max(best) + 1 == clients
-    return Finding(
-        verdict=Kind.ILL_POSED if singletons == trials else Kind.CONSISTENT,
-        reason=f"with K free the best partition has one cluster a client in {singletons} of {trials} instances, and "
-        "with K given (3) says nothing of it; read: K is given, and (6) is minimised",
-        measured=singletons / trials,
-        bound=0.0,
-        trials=trials,
+    centres: list[Point] = [(Fraction(place),) for place in (b1, b2, b3, b4)]
+    best = min((within_sum(centres, labels), labels) for labels in partitions(4))[1]
+    return at_most(
+        max(best) + 1,
+        fewer_than_clients=3,
+        words="with K free the best partition has one cluster a client, and with K given (3) says nothing of it; read: "
+        "K is given, and (6) is minimised",
     )
 
 
@@ -78,42 +72,13 @@ def pair_sum(points: list[Point], labels: tuple[int, ...], squared: bool) -> Fra
     return total
 
 
-def evaluate(instance: Instance) -> tuple[Number, Number]:
-    """(6) at the best partition by (4), for the better one of two distances, and the least (6)."""
-    points: list[Point] = [(Fraction(instance[name]),) for name in sorted(instance)]
-    candidates = two_groups(points)
-    reached = []
-    for squared in (False, True):
-        scores = {labels: pair_sum(points, labels, squared) for labels in candidates}
-        least = min(scores.values())
-        reached.append(
-            min(within_sum(points, labels) for labels in candidates if scores[labels] == least)
-        )  # ties in favour of the claim
-    return min(reached), min(within_sum(points, labels) for labels in candidates)
-
-
-def sentence(instance: Instance, measured: Number, allowed: Number) -> str:
-    """Spell the instance out."""
-    places = ", ".join(str(encode(instance[name])) for name in sorted(instance))
-    return (
-        f"clients with phi_i(w) = (w - b)^2 / 2, b = {places}, K = 2: the best partition by (4), with |x - y| and "
-        f"with its square, has twice the losses of (3) = {float(measured):.4g}, and the least is {float(allowed):.4g}: "
-        "pairs weigh a cluster by its size"
-    )
-
-
-def places() -> Any:
-    """Four or five clients at whole numbers."""
-    from hypothesis import strategies as st
-
-    return st.integers(4, 5).flatmap(
-        lambda size: st.fixed_dictionaries({f"b{i}": st.integers(0, 12) for i in range(1, size + 1)})
-    )
-
-
-@register("sofl/equation-4", label="(4), (5)", kind="identity", replay=replay_with(evaluate),
-          repaired_by="sofl/equation-6")  # fmt: skip
-def equation_4(context: Context) -> Finding:
+@PAPER.claim("equation-4", label="(4), (5)", kind="identity", repaired_by="sofl/equation-6")
+def equation_4(
+    b1: Annotated[int, integers(0, 0, upwards=True)],
+    b2: Annotated[int, integers(earlier("b1"), 12, upwards=True)],
+    b3: Annotated[int, integers(earlier("b2"), 12, upwards=True)],
+    b4: Annotated[int, integers(earlier("b3"), 12, upwards=True)],
+) -> Sides:
     """Minimising the distances within clusters (4), and then each cluster's loss (5), minimises (3).
 
     Hypotheses
@@ -134,13 +99,30 @@ def equation_4(context: Context) -> Finding:
 
     Checked
         Clients on a line, every partition in rational arithmetic, ties decided in favour of the
-        claim; hypothesis finds the smallest case in which the partition of (4) is not that of (3).
+        claim: four clients at whole numbers, in order, the nearest ones first.
     """
-    return seek(context, places(), evaluate, violated=sentence, consistent="both choose alike", budget=400)
+    points: list[Point] = [(Fraction(place),) for place in (b1, b2, b3, b4)]
+    candidates = two_groups(points)
+    reached = []
+    for squared in (False, True):
+        scores = {labels: pair_sum(points, labels, squared) for labels in candidates}
+        best = (labels for labels in candidates if scores[labels] == min(scores.values()))
+        reached.append(min(within_sum(points, labels) for labels in best))  # ties in favour of the claim
+    return at_most(min(reached), least=min(within_sum(points, labels) for labels in candidates))
 
 
-@register("sofl/equation-6", label="(6)", kind="identity")
-def equation_6(context: Context) -> Finding:
+def whole_mixture(stream: np.random.Generator) -> QuadraticMixture:
+    """Draw clients at whole numbers with Hessian I, in two clusters at random."""
+    clients, dimension = int(stream.integers(3, 9)), int(stream.integers(1, 4))
+    return QuadraticMixture(
+        hessians=np.broadcast_to(np.eye(dimension), (clients, dimension, dimension)),
+        centers=stream.integers(-9, 10, (clients, dimension)).astype(float),
+        labels=np.sort(np.append(np.arange(2), stream.integers(0, 2, clients - 2))),
+    )
+
+
+@PAPER.claim("equation-6", label="(6)", kind="identity", budget=60)
+def equation_6(task: Annotated[QuadraticMixture, drawn(whole_mixture)]) -> dict[str, Sides]:
     """With equal Hessians, (3) at the best models is half the within-cluster sum of squares (6).
 
     Hypotheses
@@ -161,35 +143,18 @@ def equation_6(context: Context) -> Finding:
         Random partitions of random integer points: the losses of our quadratic tasks at the optima that
         they know, against (6) and (4) from the points in rational arithmetic.
     """
-    stream = context.generator("points")
-    trials = context.number_of_trials(60)
-    worst, failures = 0.0, 0
-    for _ in range(trials):
-        clients, dimension = int(stream.integers(3, 9)), int(stream.integers(1, 4))
-        labels = np.sort(np.append(np.arange(2), stream.integers(0, 2, clients - 2)))
-        centers = stream.integers(-9, 10, (clients, dimension))
-        task = QuadraticMixture(
-            hessians=np.broadcast_to(np.eye(dimension), (clients, dimension, dimension)),
-            centers=centers.astype(float),
-            labels=labels,
-        )
-        sizes = np.bincount(labels)
-        least = sum(sizes[k] * float(task.expected_loss(task.optima[k], k)) for k in range(2))
-        points = [tuple(Fraction(int(value)) for value in row) for row in centers]
-        pairs = Fraction(0)
-        for k, members in enumerate(groups_of(labels.tolist())):
-            own = [points[i] for i in members]
-            pairs += sum((squared_distance(x, y) for x in own for y in own), Fraction(0))
-            pairs -= 2 * int(sizes[k]) * within_sum(own, [0] * len(own))
-        gap = abs(least - float(within_sum(points, labels.tolist()) / 2))
-        worst = max(worst, gap)
-        failures += gap > 1e-9 or pairs != 0
-    return Finding(
-        verdict=Kind.VIOLATED if failures else Kind.CONSISTENT,
-        reason=f"largest difference of the least sum of losses from WCSS / 2 over {trials} partitions; the pairs "
-        "of (4) are exactly 2 |C| WCSS",
-        measured=worst,
-        bound=1e-9,
-        trials=trials,
-        failures=failures,
-    )
+    suppose("phi_i(w) = ||w - theta_i||^2 / 2", (task.hessians == np.eye(task.dimension)).all())
+    suppose("the theta_i are whole numbers below 1000", (task.centers == np.round(task.centers)).all()
+            and np.abs(task.centers).max() < 1000)  # fmt: skip
+    labels, sizes = task.labels.tolist(), np.bincount(task.labels)
+    least = sum(size * float(task.expected_loss(task.optima[k], k)) for k, size in enumerate(sizes))
+    points: list[Point] = [tuple(Fraction(int(value)) for value in row) for row in task.centers]
+    pairs, weighted = Fraction(0), Fraction(0)
+    for members in groups_of(labels):
+        own = [points[i] for i in members]
+        pairs += sum((squared_distance(x, y) for x in own for y in own), Fraction(0))
+        weighted += 2 * len(own) * within_sum(own, [0] * len(own))
+    return {
+        "losses": equal((least, float(within_sum(points, labels) / 2)), rounding=1e-12 * (1 + abs(least))),
+        "pairs": equal((pairs, weighted)),
+    }

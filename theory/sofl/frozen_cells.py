@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms import self_organising_map as som
+from clusterproof.algorithms.parts import self_organising_map as som
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from algorithms import SoFL, cluster_count, run
-from synthetic import QuadraticMixture
-from theory.claim import Context, register
-from theory.statistics import judge_failures
-from theory.verdict import Finding
+from clusterproof.algorithms import SoFL, cluster_count, run
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.statement import Family, Frequency, Replicates, Stream, probability
+
+PAPER = Family("sofl")
 
 DIMENSION = 40
 """Of the models."""
@@ -37,17 +37,16 @@ def clustered_clients(clusters: int, stream: np.random.Generator) -> QuadraticMi
     )
 
 
-def counted(task: QuadraticMixture, rule: str, seed: int) -> int:
+def counted(task: QuadraticMixture, seed: int) -> int:
     """Number of clusters after the one clustering of SoFL."""
-    algorithm = SoFL(step_size=0.1, pretraining=0, cluster_count=rule)
+    algorithm = SoFL(step_size=0.1, pretraining=0, cluster_count="silhouette")
     trace = run(algorithm, task, rounds=1, seed=seed, initial=np.zeros((1, DIMENSION)))
     return cluster_count(trace.last_assignments)
 
 
-@register(
-    "sofl/guarded-count", label="Algorithm 1, line 14, repaired (ours)", kind="probability", quick=False
-)
-def guarded_count(context: Context) -> Finding:
+@PAPER.claim("guarded-count", label="Algorithm 1, line 14, repaired (ours)", kind="probability", quick=False,
+             replicates=24)  # fmt: skip
+def guarded_count(stream: Stream, replicates: Replicates) -> Frequency:
     """The silhouette of the clients, with one cluster allowed, finds 1, 2, 4 and 8 clusters.
 
     Hypotheses
@@ -67,28 +66,11 @@ def guarded_count(context: Context) -> Finding:
         replaces ``sofl/elbow-exact-winners``, where k = z is allowed, and ``sofl/one-cluster``.
 
     Checked
-        SoFL's own clustering on random tasks, one in four for each K; the printed elbow on the same tasks
-        for comparison.
+        SoFL's own clustering on random tasks, each K as likely.
     """
-    trials = context.number_of_trials(16)
-    failures, printed = 0, 0
-    missed: dict[int, int] = dict.fromkeys(COUNTS, 0)
-    for trial in range(trials):
-        clusters = COUNTS[trial % len(COUNTS)]
-        task = clustered_clients(clusters, context.generator("task", trial))
-        seed = int(context.generator("map", trial).integers(2**31))
-        failures += counted(task, "silhouette", seed) != clusters
-        wrong = counted(task, "elbow", seed) != clusters
-        printed += wrong
-        missed[clusters] += wrong
-    where = ", ".join(f"{count} of K = {clusters}" for clusters, count in missed.items() if count)
-    return judge_failures(
-        failures,
-        trials,
-        ALLOWED,
-        context.significance,
-        reason=f"the number is wrong in {failures} of {trials} clusterings, K = 1, 2, 4, 8 in turn; with the printed "
-        f"elbow in {printed}" + (f" ({where})" if where else ""),
-        measured=failures / trials,
-        bound=ALLOWED,
-    )
+    wrong = []
+    for _ in range(replicates):
+        clusters = int(stream.choice(COUNTS))
+        task = clustered_clients(clusters, stream)
+        wrong.append(counted(task, int(stream.integers(2**31))) != clusters)
+    return probability(np.array(wrong), at_most=ALLOWED)

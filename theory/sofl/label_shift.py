@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Annotated
 
 import numpy as np
 
-from theory.claim import Context, register
-from theory.counterexample import Instance, Number, replay_with
-from theory.sofl.tables import SINGLE_MODEL, TABLE_3, TABLE_4, TEST_IMAGES
-from theory.statistics import binomial_quantile
-from theory.verdict import Finding, Kind
+from clusterproof.theory.sofl.tables import SINGLE_MODEL, TABLE_3, TABLE_4, TEST_IMAGES
+from clusterproof.theory.statement import Family, Sides, Stream, at_most, choice, equal, integers
+from clusterproof.theory.statistics import binomial_quantile
+
+PAPER = Family("sofl")
 
 CHANCE = 1e-4
 """Probability with which the test images alone may lift an accuracy above the limit that it is compared with."""
@@ -65,8 +65,14 @@ def random_weights(count: int, stream: np.random.Generator) -> list[Fraction]:
     return [Fraction(part, sum(parts)) for part in parts]
 
 
-@register("sofl/label-shift-ceiling", label="Section 5.1.1, label skew (ours)", kind="tight")
-def label_shift_ceiling(context: Context) -> Finding:
+@PAPER.claim("label-shift-ceiling", label="Section 5.1.1, label skew (ours)", kind="tight", part="all functions",
+             budget=40)  # fmt: skip
+def label_shift_ceiling(
+    classes: Annotated[int, integers(2, 4)],
+    inputs: Annotated[int, integers(1, 3)],
+    clusters: Annotated[int, integers(1, 4)],
+    stream: Stream,
+) -> Sides:
     """Under K distinct label shifts no single model has a mean accuracy above 1/K.
 
     Hypotheses
@@ -90,99 +96,32 @@ def label_shift_ceiling(context: Context) -> Finding:
         Every function h on one to three inputs and two to four labels, with random shifts, weights and
         masses, in rational arithmetic: the best is the ceiling. Then the ceiling of the paper's partitions.
     """
-    stream = context.generator("partitions")
-    trials = context.number_of_trials(40)
-    failures = 0
-    for _ in range(trials):
-        classes, inputs, clusters = (
-            int(stream.integers(low, high)) for low, high in ((2, 5), (1, 4), (1, 5))
-        )
-        truth = stream.integers(0, classes, inputs).tolist()
-        shifts = stream.integers(0, classes + 2, clusters).tolist()
-        weights, masses = random_weights(clusters, stream), random_weights(inputs, stream)
-        failures += best_by_trying(truth, masses, shifts, weights, classes) != ceiling(
-            shifts, weights, classes
-        )
-    equal = {k: ceiling(range(k), [Fraction(1, k)] * k, 10) for k in (2, 4, 8)}
-    failures += any(limit != Fraction(1, k) for k, limit in equal.items())
-    even = ceiling(range(0, 16, 2), [Fraction(1, 8)] * 8, 10)
-    return Finding(
-        verdict=Kind.VIOLATED if failures else Kind.CONSISTENT,
-        reason=f"the ceiling is the best of all functions in {trials} random partitions; "
-        + ", ".join(f"K = {k}: {float(limit):.4g}" for k, limit in equal.items())
-        + f"; K = 8 with the shifts 0, 2, .. 14, of which five are distinct modulo 10: {float(even):.4g}",
-        measured=float(equal[4]),
-        bound=0.25,
-        slack=1.0,
-        trials=trials + len(equal),
-        failures=failures,
-    )
+    truth = stream.integers(0, classes, inputs).tolist()
+    shifts = stream.integers(0, classes + 2, clusters).tolist()
+    weights, masses = random_weights(clusters, stream), random_weights(inputs, stream)
+    best = best_by_trying(truth, masses, shifts, weights, classes)
+    return equal((best, ceiling(shifts, weights, classes)))
 
 
-def evaluate(instance: Instance) -> tuple[Number, Number]:
-    """A printed accuracy, and what one model reaches but for a chance of 1e-4 of the test images."""
-    clusters, images = int(instance["clusters"]), int(instance["test_images"])
-    accuracy = Fraction(instance["accuracy_percent"]) / 100
-    return accuracy, Fraction(binomial_quantile(images, 1 / clusters, CHANCE), images)
+@label_shift_ceiling.step("the paper's partitions")
+def equal_clusters(clusters: Annotated[int, choice(2, 4, 8)]) -> Sides:
+    """K equal clusters with distinct shifts have the ceiling 1/K."""
+    return equal((ceiling(range(clusters), [Fraction(1, clusters)] * clusters, 10), Fraction(1, clusters)))
 
 
-def tail(clusters: int, images: int, percent: Fraction) -> float:
-    """P(Bin(images, 1 / clusters) >= the printed accuracy)."""
-    from scipy.special import bdtrc
-
-    return float(bdtrc(math.ceil(percent * images / 100) - 1, images, 1 / clusters))
-
-
-def judge(cells: list[tuple[str, int, str, Fraction]], context: Context) -> Finding:
-    """Compare the printed accuracies of single models, (data, K, method, percent), with the ceiling."""
-    chances = [tail(clusters, TEST_IMAGES[data], percent) for data, clusters, _, percent in cells]
-    impossible = [cell for cell, chance in zip(cells, chances, strict=True) if chance < CHANCE]
-    worst = min(range(len(cells)), key=lambda place: (chances[place], -cells[place][3] * cells[place][1]))
-    data, clusters, _, percent = cells[worst]
-    instance: Instance = {
-        "clusters": clusters,
-        "accuracy_percent": percent,
-        "test_images": TEST_IMAGES[data],
-    }
-    measured, allowed = evaluate(instance)
-    written = ", ".join(f"{m} {float(p):.4g} on {d}, K = {k}" for d, k, m, p in impossible)
-    clients = 20
-    unequal = Fraction(-(-clients // clusters), clients)
-    note = (
-        f"; 20 clients cannot form {clusters} equal clusters, and with sizes as equal as possible the ceiling is "
-        f"{float(unequal):.3g}"
-        if clients % clusters
-        else ""
-    )
-    return Finding(
-        verdict=Kind.VIOLATED if impossible else Kind.CONSISTENT,
-        reason=(
-            f"{len(impossible)} of {len(cells)} entries are above 1/K beyond chance: {written}; the last test accuracy "
-            f"that {TEST_IMAGES[data]} images allow at K = {clusters} is {float(allowed):.4g}{note}"
-            if impossible
-            else f"none of {len(cells)} entries is above 1/K beyond chance; the most unlikely has probability "
-            f"{chances[worst]:.2g}"
-        ),
-        measured=float(measured),
-        bound=float(allowed),
-        slack=float(allowed / measured),
-        trials=None if impossible else len(cells),
-        failures=len(impossible),
-        counterexample=(
-            {
-                "clusters": clusters,
-                "accuracy_percent": f"{percent.numerator}/{percent.denominator}",
-                "test_images": TEST_IMAGES[data],
-            }
-            if impossible
-            else None
-        ),
-    )
+def below_ceiling(percent: Fraction, clusters: int, data: str) -> Sides:
+    """Conclude that a printed accuracy is what one model reaches, but for a chance of 1e-4 of the test images."""
+    images = TEST_IMAGES[data]
+    return at_most(percent / 100, by_chance=Fraction(binomial_quantile(images, 1 / clusters, CHANCE), images))
 
 
-@register("sofl/table-3-label-skew", label="Table 3, label distribution skew", kind="upper",
-          replay=replay_with(evaluate), repaired_by="sofl/label-shift-ceiling")  # fmt: skip
-def table_3_label_skew(context: Context) -> Finding:
+Data = Annotated[str, choice(*TEST_IMAGES)]
+Method = Annotated[str, choice(*SINGLE_MODEL)]
+
+
+@PAPER.claim("table-3-label-skew", label="Table 3, label distribution skew", kind="upper",
+             repaired_by="sofl/label-shift-ceiling")  # fmt: skip
+def table_3_label_skew(data: Data, method: Method) -> Sides:
     """The accuracies of FedAvg and FedProx under label skew in Table 3 are those of one global model.
 
     Hypotheses
@@ -207,18 +146,12 @@ def table_3_label_skew(context: Context) -> Finding:
         The printed numbers against the ceiling, with a chance of 1e-4 for n = 2000 (MNIST) and 4000 (CIFAR-10)
         test images, a fifth of the data.
     """
-    cells = [
-        (data, 4, method, row[method])
-        for (skew, data), row in TABLE_3.items()
-        if skew == "label"
-        for method in SINGLE_MODEL
-    ]
-    return judge(cells, context)
+    return below_ceiling(TABLE_3["label", data][method], 4, data)
 
 
-@register("sofl/table-4-single-model", label="Table 4, FedAvg and FedProx", kind="upper",
-          replay=replay_with(evaluate), repaired_by="sofl/label-shift-ceiling")  # fmt: skip
-def table_4_single_model(context: Context) -> Finding:
+@PAPER.claim("table-4-single-model", label="Table 4, FedAvg and FedProx", kind="upper",
+             repaired_by="sofl/label-shift-ceiling")  # fmt: skip
+def table_4_single_model(data: Data, clusters: Annotated[int, choice(2, 4, 8)], method: Method) -> Sides:
     """The accuracies of FedAvg and FedProx in Table 4 are those of one model under K distinct shifts.
 
     Hypotheses
@@ -241,9 +174,4 @@ def table_4_single_model(context: Context) -> Finding:
     Checked
         As ``sofl/table-3-label-skew``.
     """
-    cells = [
-        (data, clusters, method, row[method])
-        for (data, clusters), row in TABLE_4.items()
-        for method in SINGLE_MODEL
-    ]
-    return judge(cells, context)
+    return below_ceiling(TABLE_4[data, clusters][method], clusters, data)

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from algorithms import adjusted_rand_index, cluster_count, purity
-from theory.claim import Context, register
-from theory.sofl.tables import TABLE_2, TRUE_CLUSTERS
-from theory.verdict import Finding, Kind
+from clusterproof.algorithms import adjusted_rand_index, cluster_count, purity
+from clusterproof.theory.sofl.tables import TABLE_2, TRUE_CLUSTERS
+from clusterproof.theory.statement import Family, Sides, at_least, at_most, equal
+
+PAPER = Family("sofl")
 
 REDUNDANT = "SOM"
+"""The clustering of Table 2 that is said to have too many clusters, of pure members."""
+
 WRONG = "K-means (K = 4)"
+"""... that puts clients of different clusters together."""
+
 RIGHT = "SOM + K-means"
+"""... that is the true one: SoFL's."""
 
 
-@register("sofl/table-2", label="Table 2", kind="identity")
-def table_2(context: Context) -> Finding:
+@PAPER.claim("table-2", label="Table 2", kind="identity")
+def table_2() -> dict[str, Sides]:
     """The map has redundant clusters and no wrong ones, k-means wrong ones, and both together neither.
 
     Hypotheses
@@ -26,7 +32,7 @@ def table_2(context: Context) -> Finding:
         categories, although it does not misclassify. SOM + K-means correctly classifies the clients."
 
     Symbols
-        Purity, adjusted Rand index and number of clusters: ``algorithms.metrics``.
+        Purity, adjusted Rand index and number of clusters: ``clusterproof.algorithms.metrics``.
 
     Source
         Zhang and Qiao (2024), Table 2 and Section 5.2.3. The sentences follow from the table. The wrong
@@ -36,27 +42,11 @@ def table_2(context: Context) -> Finding:
         Each sentence from the printed columns.
     """
     truth = np.array(TRUE_CLUSTERS)
-    columns = {name: np.array(labels) for name, labels in TABLE_2.items()}
-    scores = {
-        name: (purity(labels, truth), adjusted_rand_index(labels, truth), cluster_count(labels))
-        for name, labels in columns.items()
+    wrong, redundant, right = (np.array(TABLE_2[name]) for name in (WRONG, REDUNDANT, RIGHT))
+    return {
+        "k-means misclassifies": at_most(round(purity(wrong, truth) * truth.size), but_one=truth.size - 1),
+        "between 1-5 and 11-14": equal((len({*wrong[:5].tolist(), *wrong[10:14].tolist()}), 1)),
+        "the map does not": equal((round(purity(redundant, truth) * truth.size), truth.size)),
+        "and is redundant": at_least(cluster_count(redundant), five=5),
+        "both are right": equal((adjusted_rand_index(right, truth), 1.0), rounding=1e-12),
     }
-    merged = columns[WRONG]
-    statements = [
-        scores[WRONG][0] < 1 and len({*merged[:5], *merged[10:14]}) == 1,
-        scores[REDUNDANT][0] == 1 and scores[REDUNDANT][2] > 4,
-        scores[RIGHT][1] == 1,
-    ]
-    failures = statements.count(False)
-    written = "; ".join(
-        f"{name} purity {pure:.3g}, ARI {rand:.3g}, {count} clusters"
-        for name, (pure, rand, count) in scores.items()
-    )
-    return Finding(
-        verdict=Kind.VIOLATED if failures else Kind.CONSISTENT,
-        reason=f"{len(statements) - failures} of {len(statements)} sentences follow from the columns: {written}",
-        measured=float(failures),
-        bound=0.0,
-        trials=len(statements),
-        failures=failures,
-    )

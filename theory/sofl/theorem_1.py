@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from theory.claim import Context, register
-from theory.counterexample import Instance, Number, confirm_equal, encode, replay_with, seek
-from theory.sofl.frozen_cells import FrozenRow, errors_after, floor, mean_over_orders
-from theory.sofl.uniform_cells import relative_error
-from theory.verdict import Finding, Kind
+from clusterproof.theory.counterexample import confirm_equal
+from clusterproof.theory.sofl.frozen_cells import FrozenRow, errors_after, floor, mean_over_orders
+from clusterproof.theory.statement import Family, Sides, at_most, choice, drawn, equal, suppose
 
-PAPER = {"learning_rate": Fraction(1, 10), "radius": Fraction(3, 2)}
-"""Section 5.2.2: eta = 0.1 and sigma = 1.5."""
+PAPER = Family("sofl")
 
 LONG = 20_000
 """Updates after which the exact mean-square distance must be within three hundredths of its limit."""
+
+Rate = Annotated[Fraction, choice(Fraction(1, 10), Fraction(1, 2), Fraction(1))]
+Radius = Annotated[Fraction, choice(Fraction(3, 2), Fraction(1), Fraction(2), Fraction(3), Fraction(1, 2))]
+"""Section 5.2.2 has eta_0 = 0.1 and sigma_0 = 1.5."""
 
 
 def two_clients() -> FrozenRow:
@@ -25,51 +26,41 @@ def two_clients() -> FrozenRow:
     return FrozenRow(samples=np.eye(2), cells=np.arange(2), start=np.eye(2))
 
 
-def evaluate(instance: Instance) -> tuple[Number, Number]:
-    """Limit of E||w_c - m_c||^2 at the end of a run of T updates as T grows, and Theorem 1's limit 0.
+def compare_with_runs(learning_rate: Rate, radius: Radius) -> float:
+    """Compare the algorithm with the exact moments over all short runs, and those with their limit, which is given.
+
+    Raises
+    ------
+    ArithmeticError
+        If they disagree.
+    """
+    schedule: dict[str, Any] = {
+        "learning_rate": float(learning_rate), "radius": float(radius), "schedule": "as-printed"
+    }  # fmt: skip
+    for updates in (1, 4, 7):
+        orders = mean_over_orders(two_clients(), updates, **schedule)
+        moments = errors_after(two_clients(), updates, **schedule)
+        confirm_equal(f"{updates} updates", float(orders.max()), float(moments.max()))
+    end, limit = (
+        float(errors_after(two_clients(), LONG, **schedule).max()),
+        last_distance(learning_rate, radius),
+    )
+    if not abs(end - limit) <= 0.03 * limit:
+        raise ArithmeticError(f"after {LONG} updates the distance is {end!r}, its limit {limit!r}")
+    return limit
+
+
+def last_distance(learning_rate: Fraction, radius: Fraction) -> float:
+    """Limit of E||w_c - m_c||^2 at the end of a run of T updates as T grows.
 
     By (12) and (13) eta(T) = eta_0 / 3 and sigma(T) = sigma_0 / 3, whatever T.
     """
-    rate, radius = float(instance["learning_rate"]) / 3, float(instance["radius"]) / 3
-    return float(floor(two_clients(), rate=rate, radius=radius).max()), 0.0
+    return float(floor(two_clients(), rate=float(learning_rate) / 3, radius=float(radius) / 3).max())
 
 
-def confirm(instance: Instance, measured: float) -> None:
-    """Compare the algorithm with the exact moments over all short runs, and those with their limit."""
-    parameters = {name: float(value) for name, value in instance.items()}
-    for updates in (1, 4, 7):
-        orders = mean_over_orders(two_clients(), updates, schedule="as-printed", **parameters)
-        moments = errors_after(two_clients(), updates, schedule="as-printed", **parameters)
-        confirm_equal(f"{updates} updates", float(orders.max()), float(moments.max()))
-    end = float(errors_after(two_clients(), LONG, schedule="as-printed", **parameters).max())
-    if not abs(end - measured) <= 0.03 * measured:
-        raise ArithmeticError(f"after {LONG} updates the distance is {end!r}, its limit {measured!r}")
-
-
-def sentence(instance: Instance, measured: Number, allowed: Number) -> str:
-    """Spell the instance out."""
-    return (
-        f"two neurons at the samples (1, 0) and (0, 1), eta_0 = {encode(instance['learning_rate'])}, sigma_0 = "
-        f"{encode(instance['radius'])}: E||w_c - m_c||^2 after T updates tends to {float(measured):.4g}, not to 0, as "
-        "T grows, since the schedule ends at eta_0 / 3 and sigma_0 / 3 for every T"
-    )
-
-
-def parameters() -> Any:
-    """Learning rates in (0, 1], radii from 1/2 to 3."""
-    from hypothesis import strategies as st
-
-    return st.fixed_dictionaries(
-        {
-            "learning_rate": st.sampled_from([Fraction(1, 10), Fraction(1, 2), 1]),
-            "radius": st.sampled_from([Fraction(3, 2), 1, 2, 3, Fraction(1, 2)]),
-        }
-    )
-
-
-@register("sofl/theorem-1", label="Theorem 1", kind="identity", replay=replay_with(evaluate),
-          repaired_by="sofl/theorem-1-robbins-monro")  # fmt: skip
-def theorem_1(context: Context) -> Finding:
+@PAPER.claim("theorem-1", label="Theorem 1", kind="identity", confirm=compare_with_runs,
+             repaired_by="sofl/theorem-1-robbins-monro")  # fmt: skip
+def theorem_1(learning_rate: Rate, radius: Radius) -> Sides:
     """The neurons of SoFL's map converge in mean square to the means of their cells.
 
     Hypotheses
@@ -99,37 +90,16 @@ def theorem_1(context: Context) -> Finding:
     Checked
         The limit in closed form for two samples and two neurons, with cosine best matching units; it is
         confirmed by the exact recursion at T = 20 000, and that by the very algorithm on all orders
-        of up to 7 samples. Runs of the algorithm on U[0, 1] with 10 neurons: measured floor.
+        of up to 7 samples.
     """
-    finding = seek(
-        context,
-        parameters(),
-        evaluate,
-        violated=sentence,
-        consistent="the limit is 0",
-        budget=50,
-        confirm=confirm,
-    )
-    measured = [
-        relative_error(
-            updates,
-            context.generator("runs", updates),
-            learning_rate=float(PAPER["learning_rate"]),
-            radius=float(PAPER["radius"]),
-        )
-        for updates in (300, 3000, 20_000)
-    ]
-    runs = ", ".join(f"{error:.3f}" for error in measured)
-    return Finding(
-        verdict=finding.verdict,
-        reason=f"{finding.reason}; runs on U[0, 1], 10 neurons, T = 300, 3000, 20 000: squared distance over the "
-        f"cells' variance {runs}",
-        measured=finding.measured,
-        bound=finding.bound,
-        slack=finding.slack,
-        trials=finding.trials,
-        failures=finding.failures,
-        counterexample=finding.counterexample,
+    end = last_distance(learning_rate, radius)
+    return equal(
+        (end, 0.0),
+        words=lambda: (
+            f"two neurons at the samples (1, 0) and (0, 1), eta_0 = {learning_rate}, sigma_0 = {radius}: E||w_c - "
+            f"m_c||^2 after T updates tends to {end:.4g}, not to 0, as T grows, since the schedule ends at eta_0 / 3 "
+            "and sigma_0 / 3 for every T"
+        ),
     )
 
 
@@ -141,8 +111,23 @@ def clustered_row(stream: np.random.Generator) -> FrozenRow:
     return FrozenRow(samples=samples, cells=np.tile(np.arange(cells), 2), start=samples[:cells])
 
 
-@register("sofl/theorem-1-robbins-monro", label="Theorem 1, repaired (ours)", kind="upper")
-def theorem_1_robbins_monro(context: Context) -> Finding:
+def write_row(row: FrozenRow) -> dict[str, Any]:
+    """Write samples, cells and first neurons."""
+    return {name: getattr(row, name).tolist() for name in ("samples", "cells", "start")}
+
+
+def read_row(written: dict[str, Any]) -> FrozenRow:
+    """Read what ``write_row`` wrote."""
+    row = FrozenRow(**{name: np.array(values) for name, values in written.items()})
+    if row.samples.shape != (len(row.cells), row.start.shape[1]) or row.cells.dtype.kind != "i":
+        raise ValueError("samples, their cells and neurons must go together")
+    return row
+
+
+@PAPER.claim("theorem-1-robbins-monro", label="Theorem 1, repaired (ours)", kind="upper", budget=2)
+def theorem_1_robbins_monro(
+    row: Annotated[FrozenRow, drawn(clustered_row, write=write_row, read=read_row)],
+) -> dict[str, Sides]:
     """With a Robbins-Monro rate and a radius that vanishes the neurons do converge to their cells' means.
 
     Hypotheses
@@ -170,30 +155,14 @@ def theorem_1_robbins_monro(context: Context) -> Finding:
         bound, and a tenth, within a factor of two; on the runs of all orders of three samples the
         very algorithm agrees with the moments to 1e-10.
     """
-    stream = context.generator("rows")
-    trials = context.number_of_trials(2)
-    ratios, decay, gaps = [], [], []
-    for _ in range(trials):
-        row = clustered_row(stream)
-        settings: dict[str, Any] = {"learning_rate": 0.1, "radius": 1.5, "schedule": "robbins-monro"}
-        short = errors_after(row, 3, **settings) - mean_over_orders(row, 3, **settings)
-        gaps.append(float(np.abs(short).max()))
-        early, late = (float(errors_after(row, updates, **settings).max()) for updates in (2000, 20_000))
-        spread = float(((row.samples - row.centres[row.cells]) ** 2).sum(axis=1).max())
-        ratios.append(late / (60 * 0.1 * spread / 20_000))
-        decay.append(late / early)
-    failures = sum(
-        not (ratio <= 1 and rest <= 0.2 and gap <= 1e-10)
-        for ratio, rest, gap in zip(ratios, decay, gaps, strict=True)
-    )
-    return Finding(
-        verdict=Kind.VIOLATED if failures else Kind.CONSISTENT,
-        reason=f"at T = 20 000 the largest E||w_c - m_c||^2 is {max(ratios):.3g} of 60 eta_0 v / T and "
-        f"{max(decay):.3g} of its value at T = 2000, over {trials} sets of samples; the algorithm differs from the "
-        f"moments by {max(gaps):.1g}",
-        measured=max(ratios),
-        bound=1.0,
-        slack=1 / max(ratios),
-        trials=trials,
-        failures=failures,
-    )
+    shares = np.bincount(row.cells, minlength=len(row.start)) / len(row.cells)
+    suppose("60 eta_0 P(X_c) >= 1", 60 * 0.1 * shares.min() >= 1)
+    settings: dict[str, Any] = {"learning_rate": 0.1, "radius": 1.5, "schedule": "robbins-monro"}
+    moments, runs = errors_after(row, 3, **settings), mean_over_orders(row, 3, **settings)
+    early, late = (float(errors_after(row, updates, **settings).max()) for updates in (2000, 20_000))
+    spread = float(((row.samples - row.centres[row.cells]) ** 2).sum(axis=1).max())
+    return {
+        "bound": at_most(late, noise=60 * 0.1 * spread / 20_000),
+        "decay": at_most(late, fifth=0.2 * early),
+        "runs": equal((runs, moments), rounding=1e-10),
+    }

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
+from typing import Annotated
 
 import numpy as np
 
-from algorithms import self_organising_map as som
-from theory.claim import Context, register
-from theory.sofl.uniform_cells import cell_bounds, cell_error, mean_field_fixed_point
-from theory.verdict import Finding, Kind
+from clusterproof.algorithms.parts import self_organising_map as som
+from clusterproof.theory.sofl.uniform_cells import cell_bounds, cell_error, mean_field_fixed_point
+from clusterproof.theory.statement import Family, Sides, Stream, at_most, equal, integers, rationals
+
+PAPER = Family("sofl")
 
 
 def hit_rate(hits: int) -> Fraction:
@@ -24,8 +26,10 @@ def nearest(neurons: list[Fraction], sample: Fraction) -> int:
     return distances.index(min(distances))
 
 
-@register("sofl/running-mean", label="Theorem 1 (ours)", kind="identity")
-def running_mean(context: Context) -> Finding:
+@PAPER.claim("running-mean", label="Theorem 1 (ours)", kind="identity", budget=30)
+def running_mean(
+    count: Annotated[int, integers(2, 5)], length: Annotated[int, integers(5, 39)], stream: Stream
+) -> dict[str, Sides]:
     """A winner that alone moves, by one over its hits, is the mean of all samples that it has won.
 
     Hypotheses
@@ -48,43 +52,30 @@ def running_mean(context: Context) -> Finding:
         Gaussian samples on a row of two to five neurons in rational arithmetic, and the map of ours
         beside it, one update at a time with radius 0: equal to 1e-9.
     """
-    stream = context.generator("samples")
-    trials = context.number_of_trials(30)
-    failures, worst = 0, 0.0
-    for _ in range(trials):
-        count, length = int(stream.integers(2, 6)), int(stream.integers(5, 40))
-        samples = stream.standard_normal(length)
-        exact = [Fraction(float(value)) for value in stream.standard_normal(count)]
-        neurons = np.array([[float(value)] for value in exact])[None]
-        won: list[list[Fraction]] = [[] for _ in range(count)]
-        equal = True
-        for value in samples:
-            sample = Fraction(float(value))
-            winner = nearest(exact, sample)
-            won[winner].append(sample)
-            rate = hit_rate(len(won[winner]))
-            exact[winner] += rate * (sample - exact[winner])
-            neurons = som.train(
-                neurons,
-                np.array([[value]]),
-                np.array([0]),
-                learning_rate=float(rate),
-                radius=0.0,
-                distance="euclidean",
-            )
-            equal &= exact[winner] == sum(won[winner], Fraction(0)) / len(won[winner])
-        gap = float(np.abs(neurons.ravel() - np.array([float(each) for each in exact])).max())
-        worst = max(worst, gap)
-        failures += not equal or gap > 1e-9
-    return Finding(
-        verdict=Kind.VIOLATED if failures else Kind.CONSISTENT,
-        reason=f"exactly the mean of the samples won in {trials - failures} of {trials} random sequences; the map "
-        f"differs by at most {worst:.1g}",
-        measured=worst,
-        bound=1e-9,
-        trials=trials,
-        failures=failures,
-    )
+    samples = stream.standard_normal(length)
+    exact = [Fraction(float(value)) for value in stream.standard_normal(count)]
+    neurons = np.array([[float(value)] for value in exact])[None]
+    won: list[list[Fraction]] = [[] for _ in range(count)]
+    means = []
+    for value in samples:
+        sample = Fraction(float(value))
+        winner = nearest(exact, sample)
+        won[winner].append(sample)
+        rate = hit_rate(len(won[winner]))
+        exact[winner] += rate * (sample - exact[winner])
+        neurons = som.train(
+            neurons,
+            np.array([[value]]),
+            np.array([0]),
+            learning_rate=float(rate),
+            radius=0.0,
+            distance="euclidean",
+        )
+        means.append((exact[winner], sum(won[winner], Fraction(0)) / len(won[winner])))
+    return {
+        "mean": equal(*means),
+        "map": equal((neurons.ravel(), np.array([float(each) for each in exact])), rounding=1e-9),
+    }
 
 
 def kept_variance(rate: Fraction, updates: int | None) -> Fraction:
@@ -93,8 +84,13 @@ def kept_variance(rate: Fraction, updates: int | None) -> Fraction:
     return limit if updates is None else limit * (1 - (1 - rate) ** (2 * updates))
 
 
-@register("sofl/frozen-cell-variance", label="Theorem 1 (ours)", kind="identity")
-def frozen_cell_variance(context: Context) -> Finding:
+@PAPER.claim("frozen-cell-variance", label="Theorem 1 (ours)", kind="identity", budget=12)
+def frozen_cell_variance(
+    size: Annotated[int, integers(2, 3)],
+    updates: Annotated[int, integers(1, 5)],
+    rate: Annotated[Fraction, rationals(Fraction(1, 10), 1, 10)],
+    stream: Stream,
+) -> Sides:
     """At a constant rate a neuron keeps the share eta / (2 - eta) of its cell's variance for ever.
 
     Hypotheses
@@ -117,37 +113,20 @@ def frozen_cell_variance(context: Context) -> Finding:
         The map of ours on every sequence of n samples from a random law on two or three integers: the
         variance over the sequences, weighted by their probabilities, against the formula.
     """
-    stream = context.generator("laws")
-    trials = context.number_of_trials(12)
-    worst = 0.0
-    for _ in range(trials):
-        size, updates = int(stream.integers(2, 4)), int(stream.integers(1, 6))
-        values = stream.choice(np.arange(-9, 10), size, replace=False).astype(float)
-        law = stream.dirichlet(np.ones(size))
-        rate = Fraction(int(stream.integers(1, 11)), 10)
-        mean = square = 0.0
-        for sequence in itertools.product(range(size), repeat=updates):
-            neuron = np.array([[[values[0]]]])
-            for sample in sequence:
-                neuron = som.train(
-                    neuron, values[:, None], np.array([sample]), learning_rate=float(rate), radius=0.0
-                )
-            chance = float(np.prod(law[list(sequence)]))
-            mean += chance * float(neuron[0, 0, 0])
-            square += chance * float(neuron[0, 0, 0]) ** 2
-        variance = float(law @ values**2 - (law @ values) ** 2)
-        worst = max(worst, abs(square - mean**2 - float(kept_variance(rate, updates)) * variance) / variance)
-    failed = worst > 1e-9
-    limit = kept_variance(Fraction(1, 30), None)
-    return Finding(
-        verdict=Kind.VIOLATED if failed else Kind.CONSISTENT,
-        reason=f"largest difference from the variance over all sequences, in units of the cell's, over {trials} laws; "
-        f"the share that SoFL's last rate keeps is {limit}",
-        measured=worst,
-        bound=1e-9,
-        trials=trials,
-        failures=int(failed),
-    )
+    values = stream.choice(np.arange(-9, 10), size, replace=False).astype(float)
+    law = stream.dirichlet(np.ones(size))
+    mean = square = 0.0
+    for sequence in itertools.product(range(size), repeat=updates):
+        neuron = np.array([[[values[0]]]])
+        for sample in sequence:
+            neuron = som.train(
+                neuron, values[:, None], np.array([sample]), learning_rate=float(rate), radius=0.0
+            )
+        chance = float(np.prod(law[list(sequence)]))
+        mean += chance * float(neuron[0, 0, 0])
+        square += chance * float(neuron[0, 0, 0]) ** 2
+    variance = float(law @ values**2 - (law @ values) ** 2)
+    return equal(((square - mean**2) / variance, float(kept_variance(rate, updates))), rounding=1e-9)
 
 
 def pull(points: np.ndarray, radius: float) -> np.ndarray:
@@ -161,8 +140,11 @@ def pull(points: np.ndarray, radius: float) -> np.ndarray:
     return np.asarray(others / weights.sum(axis=1) * reach)
 
 
-@register("sofl/mean-field-fixed-point", label="Theorem 1 (ours)", kind="upper")
-def mean_field(context: Context) -> Finding:
+RADII = (0.15, 0.2, 0.3, 0.5, 1.0, 1.5)
+
+
+@PAPER.claim("mean-field-fixed-point", label="Theorem 1 (ours)", kind="upper")
+def mean_field(neurons: Annotated[int, integers(2, 12, upwards=True)]) -> dict[str, Sides]:
     """As the radius vanishes, the point where the mean update rests goes to the cells' means.
 
     Hypotheses
@@ -187,33 +169,16 @@ def mean_field(context: Context) -> Finding:
         The fixed point, found by iteration with exact cells, for rows of 2 to 12 neurons and radii from
         0.15 to 1.5, against the bound; and at radius 0 against the equal cells.
     """
-    stream = context.generator("rows")
-    radii = (0.15, 0.2, 0.3, 0.5, 1.0, 1.5)
-    counts = sorted({10, *stream.integers(2, 13, context.number_of_trials(4)).tolist()})
-    failures, slack, at_paper = 0, float("inf"), 0.0
-    for count in counts:
-        errors = []
-        for radius in radii:
-            points = mean_field_fixed_point(count, radius)
-            bounds = cell_bounds(points)
-            distance = np.abs(points - (bounds[1:] + bounds[:-1]) / 2)
-            allowed = pull(points, radius)
-            failures += bool((distance > allowed + 1e-12).any())
-            slack = min(slack, float((allowed / np.maximum(distance, 1e-300)).min()))
-            errors.append(cell_error(points))
-        failures += any(second < first - 1e-12 for first, second in itertools.pairwise(errors))
-        exact = mean_field_fixed_point(count, 0.0)
-        failures += float(np.abs(exact - (np.arange(count) + 0.5) / count).max()) > 1e-10
-        if count == 10:
-            at_paper = errors[radii.index(0.5)]
-    return Finding(
-        verdict=Kind.VIOLATED if failures else Kind.CONSISTENT,
-        reason=f"rows of {', '.join(map(str, counts))} neurons on U[0, 1], radii {radii[0]} to {radii[-1]}: zero at "
-        f"radius 0, below the bound elsewhere; 10 neurons at SoFL's last radius 1/2 rest at {at_paper:.4g} of the "
-        "cells' variance",
-        measured=at_paper,
-        bound=None,
-        slack=slack,
-        trials=len(counts) * len(radii),
-        failures=failures,
+    rows = [mean_field_fixed_point(neurons, radius) for radius in RADII]
+    ends = [cell_bounds(points) for points in rows]
+    distance = np.stack(
+        [np.abs(points - (each[1:] + each[:-1]) / 2) for points, each in zip(rows, ends, strict=True)]
     )
+    allowed = np.stack([pull(points, radius) for points, radius in zip(rows, RADII, strict=True)])
+    errors = np.array([cell_error(points) for points in rows])
+    middles = (np.arange(neurons) + 0.5) / neurons
+    return {
+        "bound": at_most(distance, pull=allowed, rounding=1e-12),
+        "monotone": at_most(errors[:-1], wider=errors[1:], rounding=1e-12),
+        "zero": equal((mean_field_fixed_point(neurons, 0.0), middles), rounding=1e-10),
+    }

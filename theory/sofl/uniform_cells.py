@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from algorithms import self_organising_map as som
-
 
 def cell_bounds(neurons: np.ndarray) -> np.ndarray:
     """Ends of the neurons' intervals, midpoints between neighbours, for sorted neurons (C,): (C + 1,)."""
@@ -18,22 +16,6 @@ def cell_error(neurons: np.ndarray) -> float:
     bounds = cell_bounds(ordered)
     widths, centres = np.diff(bounds), (bounds[1:] + bounds[:-1]) / 2
     return float(((ordered - centres) ** 2).mean() / (widths**2 / 12).mean())
-
-
-def relative_error(
-    updates: int, stream: np.random.Generator, *, learning_rate: float, radius: float, neurons: int = 10
-) -> float:
-    """``cell_error`` after a run of the algorithm with SoFL's schedule on fresh samples, sorted start."""
-    start = np.linspace(0.05, 0.95, neurons)[None, :, None]
-    trained = som.train(
-        start,
-        stream.random((updates, 1)),
-        np.arange(updates),
-        learning_rate=learning_rate,
-        radius=radius,
-        distance="euclidean",
-    )
-    return cell_error(trained.ravel())
 
 
 def mean_field_fixed_point(

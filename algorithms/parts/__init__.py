@@ -1,0 +1,1 @@
+"""Parts that several algorithms are put together from."""

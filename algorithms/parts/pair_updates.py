@@ -1,0 +1,227 @@
+"""The server's side of a round of FPFC: the proximal step of every pair that the round touches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from clusterproof.algorithms.arrays import Array, to_numpy
+from clusterproof.algorithms.parts.pair_storage import (
+    PAGE_ENTRIES,
+    PageWriter,
+    Pairs,
+    column,
+    difference,
+    gathered,
+    mark,
+    pick,
+    put,
+)
+from clusterproof.algorithms.parts.penalties import Penalty, lengths_of
+
+PAIR_RULES = ("either", "both", "all")
+"""Which pairs a round updates: those with an active client, with two, or all."""
+
+Index: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Replicate, i and j of some pairs i < j, (n,) each."""
+
+
+@dataclass(frozen=True)
+class PairStep:
+    """How pairs are updated.
+
+    Attributes
+    ----------
+    penalty, augmentation
+        g and rho of the proximal step.
+    threshold
+        Largest ||theta_ij|| of two clients that are grouped (nu).
+    rule
+        One of ``PAIR_RULES``.
+    reuse_memory
+        Let go of the given pairs' pages, and write into them if no other pairs have them.
+    """
+
+    penalty: Penalty
+    augmentation: float
+    threshold: float
+    rule: str
+    reuse_memory: bool
+
+    def start(self, models: Array) -> Pairs:
+        """Pairs with theta = w_i - w_j and v = 0 for models (R, m, d): all are clean."""
+        runs, clients, dimension = models.shape
+        stored = np.zeros((runs, clients, clients), dtype=bool)
+        near = stored | np.eye(clients, dtype=bool)
+        every = np.triu(~stored, 1)
+        for index in _by_page(_within(every, models, ~stored[:, 0], self.threshold), dimension):
+            lengths = to_numpy(lengths_of(difference(models, *index)))
+            mark(near, *index, lengths <= self.threshold)
+        return PageWriter(1).finish(stored, near, exclusive=True)
+
+    def update(self, pairs: Pairs, before: Array, models: Array, active: np.ndarray) -> Pairs:
+        """Carry out the server's update of theta and v.
+
+        Parameters
+        ----------
+        pairs
+            Of the round before.
+        before, models
+            Models before and after the local steps, (R, m, d).
+        active
+            Who took part, booleans (R, m).
+        """
+        dimension = models.shape[-1]
+        made = PageWriter(max(1, PAGE_ENTRIES // dimension))
+        stored, near = pairs.stored.copy(), pairs.near.copy()
+        moving = np.ones_like(active) if self.rule == "all" else active
+        clean = np.triu(~stored, 1)
+        due = clean & _paired(moving, np.logical_and if self.rule == "both" else np.logical_or)
+        near &= ~(due | np.swapaxes(due, 1, 2))
+        reach = max(self.penalty.saturation, self.threshold)
+        fresh = _by_page(_within(due, models, moving, reach), dimension)
+        if self.rule == "both":
+            # theta of a clean pair is w_i - w_j only as long as neither moves without the other
+            for index in _by_page(clean & _paired(active, np.logical_xor), dimension):
+                made.add(difference(before, *index), *index, np.ones(len(index[0])))
+                mark(stored, *index, np.asarray(True))
+        self._update_stored(made, pairs, models, moving, stored, near)
+        for index in fresh:
+            moved = difference(models, *index)
+            lengths = to_numpy(lengths_of(moved))
+            shrunk, clean = self._settle(lengths, index, np.ones(len(lengths)), stored, near)
+            kept = np.flatnonzero(~clean)
+            made.add(pick(moved, kept), *_at(index, kept), shrunk[kept])
+        return made.finish(stored, near, exclusive=self.reuse_memory and pairs.exclusive)
+
+    def _update_stored(
+        self,
+        made: PageWriter,
+        pairs: Pairs,
+        models: Array,
+        moving: np.ndarray,
+        stored: np.ndarray,
+        near: np.ndarray,
+    ) -> None:
+        """Update the pairs that have a row: the vectors page by page, then everything else at once."""
+        index, factors = (pairs.replicate, pairs.first, pairs.second), pairs.factors.copy()
+        one, other = moving[index[0], index[1]], moving[index[0], index[2]]
+        touched = np.flatnonzero(one & other if self.rule == "both" else one | other)
+        chosen = _at(index, touched)
+        shares, lengths = column(1 - factors[touched], models), np.empty(len(touched))
+        pages = []
+        for page, span in pairs.spans(release=self.reuse_memory):
+            part = slice(*np.searchsorted(touched, (span.start, span.stop)))
+            inside = touched[part] - span.start
+            if len(inside):
+                if not (self.reuse_memory and pairs.exclusive):
+                    page = array_namespace(page).asarray(page, copy=True)
+                moved = pick(page, inside)
+                moved *= shares[part, :]
+                moved += gathered(models, chosen[0][part], chosen[1][part])
+                moved -= gathered(models, chosen[0][part], chosen[2][part])
+                lengths[part] = to_numpy(lengths_of(moved))
+                page = moved if len(inside) == page.shape[0] else put(page, inside, moved)
+            pages.append((page, span))
+        factors[touched], clean = self._settle(lengths, chosen, factors[touched], stored, near)
+        gone = np.zeros(len(factors), dtype=bool)
+        gone[touched] = clean
+        for page, span in pages:
+            rows = np.flatnonzero(~gone[span])
+            made.add(pick(page, rows), *_at(index, span.start + rows), factors[span][rows])
+
+    def _settle(
+        self, lengths: np.ndarray, index: Index, factors: np.ndarray, stored: np.ndarray, near: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Take the proximal step at vectors delta of these lengths (n,), of pairs that had ``factors``.
+
+        Returns
+        -------
+        tuple
+            The new factors (n,), and which pairs are clean from now on, booleans (n,).
+        """
+        shrunk = self.penalty.shrinkage(lengths, self.augmentation)
+        clean = (factors == 1) & (shrunk == 1)  # v was 0 and is 0, hence theta = w_i - w_j
+        mark(near, *index, shrunk * lengths <= self.threshold)
+        mark(stored, *index, ~clean)
+        return shrunk, clean
+
+    def lengths(self, pairs: Pairs, models: Array) -> np.ndarray:
+        """||theta_ij|| of all pairs, (R, m, m)."""
+        result = np.zeros(pairs.stored.shape)
+        for index in _by_page(np.triu(~pairs.stored, 1), models.shape[-1]):
+            mark(result, *index, to_numpy(lengths_of(difference(models, *index))))
+        for page, span in pairs.spans():
+            index = (pairs.replicate[span], pairs.first[span], pairs.second[span])
+            mark(result, *index, pairs.factors[span] * to_numpy(lengths_of(page)))
+        return result
+
+    def defects(self, pairs: Pairs, models: Array) -> tuple[np.ndarray, np.ndarray]:
+        """Sums over ordered pairs of two squared distances, each (R,).
+
+        Returns
+        -------
+        tuple
+            Of v from the subdifferential of g(||.||) at theta, and of w_i - w_j from theta.
+        """
+        runs = models.shape[0]
+        everybody = np.ones(pairs.stored.shape[:2], dtype=bool)
+        slopes, gaps = np.zeros(runs), np.zeros(runs)
+        clean = _within(np.triu(~pairs.stored, 1), models, everybody, self.penalty.saturation)
+        for index in _by_page(clean, models.shape[-1]):
+            apart = difference(models, *index)
+            found = to_numpy(self.penalty.stationarity_residual(apart, 0 * apart))
+            np.add.at(slopes, index[0], 2 * found**2)
+        for page, span in pairs.spans():
+            index = (pairs.replicate[span], pairs.first[span], pairs.second[span])
+            theta = column(pairs.factors[span], page) * page
+            dual = column(self.augmentation * (1 - pairs.factors[span]), page) * page
+            found = to_numpy(self.penalty.stationarity_residual(theta, dual))
+            np.add.at(slopes, index[0], 2 * found**2)
+            gap = to_numpy(lengths_of(difference(models, *index) - theta))
+            np.add.at(gaps, index[0], 2 * gap**2)
+        return slopes, gaps
+
+
+def _at(index: Index, chosen: np.ndarray) -> Index:
+    return index[0][chosen], index[1][chosen], index[2][chosen]
+
+
+def _paired(active: np.ndarray, how: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+    """Combine the flags (R, m) of two clients into one of the pair, (R, m, m)."""
+    return np.asarray(how(active[:, :, None], active[:, None, :]))
+
+
+def _by_page(chosen: np.ndarray, dimension: int) -> Iterator[Index]:
+    """Indices of the pairs marked in (R, m, m), as many at once as make a page."""
+    replicate, first, second = np.nonzero(chosen)
+    size = max(1, PAGE_ENTRIES // dimension)
+    for start in range(0, len(first), size):
+        yield _at((replicate, first, second), np.arange(start, min(start + size, len(first))))
+
+
+def _within(chosen: np.ndarray, models: Array, moving: np.ndarray, reach: float) -> np.ndarray:
+    """Leave out the pairs of a mover that are farther apart than ``reach``, of those marked (R, m, m).
+
+    What rounding leaves open stays in: the screening is a matrix product, which loses digits.
+    """
+    if not np.isfinite(reach) or not chosen.any():
+        return chosen
+    xp = array_namespace(models)
+    centred = models - xp.mean(models, axis=-2, keepdims=True)
+    squares = to_numpy(xp.vecdot(centred, centred))
+    # the movers of each run, and some others where a run has fewer than another
+    movers = np.argsort(~moving, axis=1, kind="stable")[:, : int(moving.sum(axis=1).max())]
+    runs, count = movers.shape
+    moved = gathered(centred, np.repeat(np.arange(runs), count), movers.ravel())
+    moved = xp.reshape(moved, (runs, count, -1))
+    products = to_numpy(xp.matmul(moved, xp.matrix_transpose(centred)))
+    sums = np.take_along_axis(squares, movers, axis=1)[:, :, None] + squares[:, None, :]
+    slack = 8 * models.shape[-1] * np.finfo(squares.dtype).eps * sums
+    far = np.zeros(chosen.shape, dtype=bool)
+    np.put_along_axis(far, movers[:, :, None], sums - 2 * products - slack > reach**2, axis=1)
+    return np.asarray(chosen & ~far & ~np.swapaxes(far, 1, 2))

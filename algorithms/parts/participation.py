@@ -1,0 +1,55 @@
+"""Which clients take part in a round."""
+
+from __future__ import annotations
+
+import numpy as np
+from array_api_compat import array_namespace, device
+
+from clusterproof.algorithms.arrays import Array, like
+from clusterproof.algorithms.validation import check_number
+
+
+def check_participation(participation: float) -> None:
+    """Require a fraction in (0, 1].
+
+    Raises
+    ------
+    InvalidArgument
+        If it is outside.
+    """
+    check_number(
+        "participation",
+        participation,
+        above=0,
+        at_most=1,
+        remedy="give the fraction of clients that take part in a round, such as 0.1",
+    )
+
+
+def draw_participants(
+    participation: float, clients: int, models: Array, generator: np.random.Generator
+) -> Array:
+    """Draw the participants of one round, uniformly and without replacement.
+
+    Parameters
+    ----------
+    participation
+        Fraction of clients; max(1, round(participation * clients)) of them take part.
+    clients
+        Number of clients (m).
+    models
+        Server models (..., P, d): the replicate axes and the array library to draw for.
+    generator
+        Not used when everybody takes part.
+
+    Returns
+    -------
+    Array
+        Sorted client indices (k,) with k = m at full participation, else (..., k).
+    """
+    count = max(1, round(participation * clients))
+    if count == clients:
+        return array_namespace(models).arange(clients, device=device(models))
+    keys = generator.random((*models.shape[:-2], clients))
+    chosen = np.argpartition(keys, count, axis=-1)[..., :count]
+    return like(np.sort(chosen, axis=-1), models)

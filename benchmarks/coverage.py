@@ -1,0 +1,252 @@
+"""How often true runs break Theorems D, E and A', on settings made to be hard for them.
+
+Run ``python -m benchmarks.coverage`` (``--runs N``; 4000 by default). Two-sided bounds are held against the deviation
+from the noise-free run. ``lower`` is the lower Clopper-Pearson end at 99.9 %: the theorem is refuted where it exceeds
+what is allowed. ``ratio`` is the bound after the last round over the observed 95 % quantile of the same quantity.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from clusterproof.algorithms import CFLMGD, Trace, run
+from clusterproof.synthetic import LogCoshMixture, LogisticMixture, Mixture, RegressionMixture
+from clusterproof.synthetic.mixture import geometric_spectrum, make_labels
+from clusterproof.theory.bounds.logarithmic.run_bound import (
+    theorem_a_prime_on,
+    theorem_d_on,
+    theorem_e_on,
+)
+from clusterproof.theory.statistics import clopper_pearson
+from clusterproof.theory.trace_bound import TraceBound
+
+FAILURE = 0.05
+BATCH = 400
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A setting: its task, what runs on it, and the theorem that speaks of it."""
+
+    name: str
+    task: Mixture
+    algorithm: CFLMGD
+    rounds: int
+    displacement: np.ndarray
+    theorem: Callable[..., TraceBound] = theorem_d_on
+
+
+def optima(clusters: int, dimension: int, separation: float = 2.0) -> np.ndarray:
+    """Optima at one distance of each other: on a line for two, on the axes for more."""
+    places = np.zeros((clusters, dimension))
+    if clusters == 2:
+        places[:, 0] = (separation / 2, -separation / 2)
+    elif clusters > 2:
+        places[np.arange(clusters), np.arange(clusters)] = separation / np.sqrt(2)
+    return places
+
+
+def cases() -> list[Case]:
+    """Give the settings."""
+    union = RegressionMixture(
+        optima=optima(1, 1), covariance=np.ones(1), noise=1.0, labels=np.zeros(100, int), samples=1000
+    )
+    damped = RegressionMixture(
+        optima=optima(1, 1), covariance=np.ones(1), noise=1.0, labels=np.zeros(10, int), samples=40
+    )
+    multiplicative = RegressionMixture(
+        optima=optima(2, 20), covariance=np.ones(20), noise=0.0, labels=make_labels(40, 2), samples=100
+    )
+    fast = RegressionMixture(
+        optima=optima(5, 30),
+        covariance=geometric_spectrum(30, 100.0),
+        noise=0.3,
+        labels=make_labels(150, 5, (5, 4, 3, 2, 1)),
+        samples=2_000_000,
+    )
+    crowded = RegressionMixture(
+        optima=optima(2, 10), covariance=np.ones(10), noise=0.7, labels=make_labels(20_000, 2), samples=10
+    )
+    turned = np.stack([np.diag(geometric_spectrum(4, 2.0)), np.diag(geometric_spectrum(4, 2.0)[::-1])])
+    different = RegressionMixture(
+        optima=optima(2, 4), covariance=turned, noise=0.5, labels=make_labels(4000, 2, (3, 1)), samples=24
+    )
+    partial = RegressionMixture(
+        optima=optima(2, 10),
+        covariance=geometric_spectrum(10, 4.0),
+        noise=0.5,
+        labels=make_labels(40, 2),
+        samples=2000,
+    )
+    log_cosh = LogCoshMixture(
+        optima=optima(2, 2),
+        valley_curvature=0.2,
+        width=0.05,
+        noise=1.0,
+        labels=make_labels(20, 2),
+        samples=20_000,
+    )
+    rng = np.random.default_rng(5)
+    features = rng.standard_normal((2, 50, 2))
+    features /= np.linalg.norm(features, axis=-1, keepdims=True)
+    signs = np.sign(np.einsum("pnd,pd->pn", features, np.array([[1.0, 0.0], [-1.0, 0.0]])))
+    logistic = LogisticMixture(
+        features=features, targets=signs, ridge=0.05, labels=make_labels(10, 2), samples=200_000
+    )
+    steepest = np.zeros((5, 30))
+    steepest[:, -1] = 0.04
+    near = np.zeros((2, 10))
+    near[:, 0] = (-0.3, 0.3)
+    return [
+        Case(
+            name="one mode, 400 rounds, the union alone",
+            task=union,
+            algorithm=CFLMGD(step_size=1.0, momentum=0.0),
+            rounds=400,
+            displacement=np.zeros((1, 1)),
+        ),
+        Case(
+            name="one mode, critically damped",
+            task=damped,
+            algorithm=CFLMGD(step_size=0.25, momentum=0.25),
+            rounds=60,
+            displacement=np.full((1, 1), 0.5),
+        ),
+        Case(
+            name="multiplicative noise alone",
+            task=multiplicative,
+            algorithm=CFLMGD(step_size=1.0, momentum=0.2),
+            rounds=15,
+            displacement=np.full((2, 20), 0.3 / np.sqrt(20)),
+        ),
+        Case(
+            name="kappa 100, start in the fastest mode",
+            task=fast,
+            algorithm=CFLMGD(step_size=1.0, momentum=0.95),
+            rounds=60,
+            displacement=steepest,
+        ),
+        Case(
+            name="misassigned clients, ten rows",
+            task=crowded,
+            algorithm=CFLMGD(step_size=1.0, momentum=0.1),
+            rounds=8,
+            displacement=near,
+        ),
+        Case(
+            name="misassigned, two covariances",
+            task=different,
+            algorithm=CFLMGD(step_size=1.0, momentum=0.1),
+            rounds=8,
+            displacement=near[:, :4] / 3,
+        ),
+        Case(
+            name="a tenth take part, by the cluster",
+            task=partial,
+            algorithm=CFLMGD(
+                step_size=1.0,
+                momentum=0.3,
+                participation=0.1,
+                normalisation="cluster",
+                empty_cluster="freeze",
+            ),
+            rounds=12,
+            displacement=near / 3,
+            theorem=theorem_e_on,
+        ),
+        Case(
+            name="half take part, counted intruders",
+            task=crowded,
+            algorithm=CFLMGD(step_size=1.0, momentum=0.1, participation=0.5, normalisation="cluster"),
+            rounds=8,
+            displacement=near,
+            theorem=theorem_e_on,
+        ),
+        Case(
+            name="option II, H = 4, empty clusters",
+            task=partial,
+            algorithm=CFLMGD(
+                step_size=1.0, momentum=0.5, averaging="model", local_steps=4, participation=0.1
+            ),
+            rounds=8,
+            displacement=near / 3,
+            theorem=theorem_e_on,
+        ),
+        Case(
+            name="log cosh, two dimensions",
+            task=log_cosh,
+            algorithm=CFLMGD(step_size=1.0, momentum=0.3),
+            rounds=30,
+            displacement=near[:, :2] / 3,
+            theorem=theorem_a_prime_on,
+        ),
+        Case(
+            name="logistic, bounded rows",
+            task=logistic,
+            algorithm=CFLMGD(step_size=1 / logistic.smoothness, momentum=0.2),
+            rounds=30,
+            displacement=near[:, :2] / 3,
+            theorem=theorem_a_prime_on,
+        ),
+    ]
+
+
+def measure(case: Case, runs: int, seed: int) -> tuple[int, int, float, TraceBound]:
+    """Count runs that break the bound at any round and after the last; the ratio, and the last batch's bound."""
+    broken = last = 0
+    observed: list[np.ndarray] = []
+    allowed: list[np.ndarray] = []
+    for batch in range(-(-runs // BATCH)):
+        count = min(BATCH, runs - batch * BATCH)
+        trace = run(
+            case.algorithm,
+            case.task,
+            rounds=case.rounds,
+            seed=seed + batch,
+            replicates=count,
+            initial=case.task.optima + case.displacement,
+        )
+        bound = case.theorem(case.task, trace, failure_probability=FAILURE)
+        where = bound.broken(trace)
+        broken += int(where.any(axis=(0, 2)).sum())
+        last += int(where[-1].any(axis=-1).sum())
+        measured, limit = quantity(bound, trace)
+        observed.append(measured)
+        allowed.append(limit)
+    ratio = np.quantile(np.concatenate(allowed) / np.concatenate(observed), 0.05, axis=0)
+    return broken, last, float(ratio.min()), bound
+
+
+def quantity(bound: TraceBound, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
+    """What is bounded after the last round, and its bound, (replicates, P) each."""
+    errors = np.asarray(trace.errors)[-1]
+    if bound.reference is None or bound.deviation is None:
+        return errors, np.broadcast_to(bound.last, errors.shape)
+    return np.linalg.norm(trace.models[-1] - bound.reference[-1], axis=-1), bound.deviation[-1]
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description="How often true runs break the bounds")
+    parser.add_argument("--runs", type=int, default=4000)
+    runs = parser.parse_args().runs
+    started = time.perf_counter()
+    print(f"{runs} runs a setting, failure probability {FAILURE:g} in all")
+    print(f"{'setting':40s}{'any round':>11s}{'last':>7s}{'allowed':>9s}{'lower':>9s}{'ratio':>8s}")
+    for number, case in enumerate(cases()):
+        broken, last, ratio, bound = measure(case, runs, seed=1000 * number)
+        lower = clopper_pearson(broken, runs, 1e-3).lower
+        print(
+            f"{case.name:40s}{broken:11d}{last:7d}{bound.failure_probability:9.3g}{lower:9.2g}{ratio:8.3g}",
+            flush=True,
+        )
+    print(f"{time.perf_counter() - started:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""The command ``figures``: draw figures into files."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.atomic import check_writable, write_whole
+from clusterproof.algorithms.validation import check_name, check_seed
+from clusterproof.commands import terminal
+from clusterproof.figures import FIGURES, save
+
+
+def draw(
+    *ids: str,
+    out: Path,
+    file_format: Annotated[Literal["png", "svg", "pdf"], Parameter("--format")] = "svg",
+    seed: terminal.Integer = 0,
+) -> int:
+    """Draw figures: all of them, or those that are named.
+
+    Parameters
+    ----------
+    ids
+        Names of figures.
+    out
+        Folder for the files; made if it is missing.
+    file_format
+        File format.
+    seed
+        Seed of the figures' data.
+    """
+    check_seed(seed)
+    try:
+        import matplotlib  # noqa: F401 - the import itself is the test
+    except ImportError as error:
+        remedy = "install the extra `plot`: pip install 'clusterproof[plot]'"
+        raise InvalidArgument("out", str(out), f"needs matplotlib to draw ({error})", remedy) from error
+    for name in ids:
+        check_name("id", name, list(FIGURES))
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        rule = f"must be a folder that can be written ({getattr(error, 'strerror', None) or error})"
+        raise InvalidArgument("out", str(out), rule, "choose another place") from error
+    chosen = list(dict.fromkeys(ids)) or list(FIGURES)
+    paths = {name: out / f"{name.replace('/', '-')}.{file_format}" for name in chosen}
+    for path in paths.values():
+        check_writable("out", path)
+    failures, written = [], []
+    with terminal.progress(len(chosen)) as advance:
+        for number, name in enumerate(chosen):
+            advance(number, name)
+            try:
+                content = _render(name, seed, file_format)
+            except Exception as error:  # one broken figure must not hide the others
+                failures.append(f"{name}: the figure failed with {type(error).__name__}: {error}")
+                continue
+            write_whole("out", paths[name], content)
+            written.append(paths[name])
+    for path in written:
+        print(path)
+    for failure in failures:
+        terminal.complain(failure)
+    return 1 if failures else 0
+
+
+def _render(name: str, seed: int, file_format: str) -> bytes:
+    """Draw a figure and give the bytes of its file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"figure.{file_format}"
+        save(FIGURES[name].draw(seed), path)
+        return path.read_bytes()

@@ -1,0 +1,199 @@
+"""The command ``table``: compute a paper's table anew and set it beside the printed one."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.atomic import check_writable, write_whole
+from clusterproof.algorithms.validation import check_count, check_name
+from clusterproof.commands import terminal
+from clusterproof.tables.machine.choices import list_choices, read_choices
+from clusterproof.tables.machine.numbers import table_parquet
+from clusterproof.tables.machine.report import table_json, table_text
+from clusterproof.tables.machine.reproducible_table import ReproducibleTable, Request
+from clusterproof.tables.machine.store import Outcome, Unit, UnitStore, cache_folder
+from clusterproof.tables.machine.workers import compute_units, load
+from clusterproof.tables.registry import TABLES
+
+
+def table(
+    table_id: str | None = None,
+    /,
+    *,
+    seeds: terminal.OptionalInteger = None,
+    rounds: terminal.OptionalInteger = None,
+    scale: Literal["small", "full"] = "full",
+    choose: Annotated[list[str] | None, Parameter(negative="")] = None,
+    choices: Annotated[bool, Parameter(negative="")] = False,
+    json: Path | None = None,
+    parquet: Path | None = None,
+    out: Path | None = None,
+    workers: terminal.OptionalInteger = None,
+) -> int:
+    """Compute a paper's table anew and set it beside the printed one; without a name, list the tables.
+
+    Parameters
+    ----------
+    table_id
+        Such as fpfc/table-1.
+    seeds
+        Number of seeds; the table's own number by default.
+    rounds
+        Communication rounds; the paper's by default.
+    scale
+        small is a quick run that shows that everything works.
+    choose
+        What the paper leaves unsaid, settled otherwise, as step-size=0.2; may be repeated.
+    choices
+        List what the paper leaves unsaid, with the defaults, and compute nothing.
+    json
+        File for the table with all its numbers.
+    parquet
+        File for all its numbers, a row a number.
+    out
+        Folder for finished parts, from which an interrupted table goes on; the user's cache by default.
+    workers
+        Parallel processes; as many as there are cores by default.
+    """
+    if table_id is None:
+        if choose or choices:
+            argument, given = ("choose", choose) if choose else ("choices", choices)
+            raise InvalidArgument(argument, given, "needs the name of a table", "see `clusterproof table`")
+        longest = max(map(len, TABLES), default=0)
+        for name, (title, _) in TABLES.items():
+            print(f"{name:<{longest}}  {title}")
+        return 0
+    check_name("id", table_id, list(TABLES))
+    for argument, value, most in (
+        ("seeds", seeds, 10_000),
+        ("rounds", rounds, 10**6),
+        ("workers", workers, 1024),
+    ):
+        if value is not None:
+            check_count(argument, value, at_least=1, at_most=most, remedy="leave it out for the default")
+    _check_files(json, parquet)
+    place = TABLES[table_id][1]
+    definition = _definition(table_id, place)
+    chosen = read_choices(definition.choices, choose or [], scale)
+    if choices:
+        for line in list_choices(definition.choices, scale):
+            print(line)
+        return 0
+    request = Request(definition.seeds if seeds is None else seeds, rounds, scale, chosen)
+    units = definition.units(request)
+    store = UnitStore.open(cache_folder() if out is None else out, definition.id, definition.version)
+    outcomes = {unit.name: outcome for unit in units if (outcome := store.read(unit)) is not None}
+    missing = [unit for unit in units if unit.name not in outcomes]
+    started = time.perf_counter()
+    failures, unstored = [], []
+    for unit, answer in _computed(place, missing, workers or os.cpu_count() or 1, len(units)):
+        if isinstance(answer, str):
+            failures.append(f"{unit.name}: {answer}")
+            continue
+        outcomes[unit.name] = answer
+        try:
+            store.write(unit, answer)
+        except InvalidArgument as error:  # a full disk must not cost what is still in memory
+            unstored.append(f"{unit.name}: {error}")
+    if unstored:
+        terminal.complain(f"{len(unstored)} of {len(units)} parts could not be stored; {unstored[0]}")
+    if failures:
+        terminal.complain(
+            f"{len(failures)} of {len(units)} parts failed; the others are stored in {store.folder}, "
+            f"and the same command goes on from there; {'; '.join(failures[:3])}"
+        )
+        return 1
+    seconds = time.perf_counter() - started
+    made = definition.table(request, {(unit.method, unit.seed): outcomes[unit.name].result for unit in units})
+    used = sum(outcome.cpu_seconds for outcome in outcomes.values())
+    cost = {"units": len(units), "cpu_seconds": used, "computed_now": len(missing), "seconds_now": seconds}
+    try:
+        _write(
+            {
+                "json": (json, lambda: table_json(made, cost)),
+                "parquet": (parquet, lambda: table_parquet(made)),
+            }
+        )
+    finally:  # a full disk must not cost the printed table
+        screen = terminal.console()
+        screen.print(table_text(made, screen.width))
+        print(
+            f"{len(units)} parts, {used / 60:.1f} min of processor time; {len(missing)} of them now, "
+            f"{seconds / 60:.1f} min; stored in {store.folder}"
+        )
+    return 0
+
+
+def _check_files(json: Path | None, parquet: Path | None) -> None:
+    """Make sure, before anything is computed, that the files can be written."""
+    if json is not None:
+        check_writable("json", json)
+    if parquet is not None:
+        try:
+            import polars  # noqa: F401 - the import itself is the test
+        except ImportError as error:
+            remedy = "install the extra `store`: pip install 'clusterproof[store]'"
+            raise InvalidArgument("parquet", str(parquet), f"needs polars ({error})", remedy) from error
+        check_writable("parquet", parquet)
+        if json is not None and json.resolve() == parquet.resolve():
+            raise InvalidArgument("parquet", str(parquet), "is the file of --json", "choose another place")
+
+
+def _write(files: dict[str, tuple[Path | None, Callable[[], bytes]]]) -> None:
+    """Write each file, whatever becomes of the others.
+
+    Raises
+    ------
+    InvalidArgument
+        If one cannot be written, after the others.
+    """
+    refused = []
+    for argument, (path, content) in files.items():
+        if path is not None:
+            try:
+                write_whole(argument, path, content())
+            except InvalidArgument as error:
+                refused.append(error)
+    if refused:
+        first, *others = refused
+        remedy = "; ".join([first.remedy, *map(str, others)])
+        raise InvalidArgument(first.argument, first.value, first.rule, remedy)
+
+
+def _definition(name: str, place: str) -> ReproducibleTable:
+    """Import a table."""
+    try:
+        found = load(place)
+    except ImportError as error:
+        remedy = "install the extra `neural`: pip install 'clusterproof[neural]'"
+        raise InvalidArgument("id", name, f"needs what is not installed ({error})", remedy) from error
+    assert isinstance(found, ReproducibleTable)
+    return found
+
+
+def _computed(
+    place: str, units: list[Unit], workers: int, total: int
+) -> Iterator[tuple[Unit, Outcome | str]]:
+    """Compute units and show how far it is, with the time that is left."""
+    whole, done, finished = sum(unit.cost for unit in units), 0.0, total - len(units)
+    started = time.monotonic()
+    with terminal.progress(total) as advance:
+        for unit, answer in compute_units(place, units, workers):
+            if answer is not None:
+                done += unit.cost
+                finished += 1
+            left = "" if not done else _duration((time.monotonic() - started) * (whole - done) / done)
+            advance(finished, f"{unit.name}{left}")
+            if answer is not None:
+                yield unit, answer
+
+
+def _duration(seconds: float) -> str:
+    return f", {seconds / 60:.0f} min left" if seconds >= 90 else f", {seconds:.0f} s left"

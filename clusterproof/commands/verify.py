@@ -1,0 +1,30 @@
+"""The command ``verify``: check a certificate in exact arithmetic."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.commands.certify import describe
+from clusterproof.theory import certificate
+
+
+def verify(file: Path, /) -> int:
+    """Check a certificate in exact arithmetic.
+
+    Exit status: 0 if it proves its statement, 1 if not, 2 if the file is no certificate.
+
+    Parameters
+    ----------
+    file
+        What `clusterproof certify --out` wrote.
+    """
+    outcome = certificate.verify(file)
+    if not outcome.readable:
+        rule = f"must be a certificate ({outcome.condition.removeprefix('unreadable: ')})"
+        raise InvalidArgument("file", str(file), rule, "make one with `clusterproof certify`")
+    if not outcome.valid or outcome.certificate is None:
+        print(f"invalid: {outcome.condition}")
+        return 1
+    print(f"valid: {outcome.condition}\n{describe(outcome.certificate)}")
+    return 0

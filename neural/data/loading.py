@@ -1,0 +1,78 @@
+"""Reading the image data sets."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from clusterproof.algorithms.validation import InvalidArgument, check_choice
+from clusterproof.neural.data.catalogue import DATASETS, Dataset
+from clusterproof.neural.data.images import Images, ImageSet
+from clusterproof.neural.data.published import Archive, PublishedFile, read_file, read_members
+
+ENVIRONMENT = "CLUSTERPROOF_DATA"
+"""Environment variable that names the folder of the data."""
+
+
+def data_folder(data_dir: str | os.PathLike[str] | None = None) -> Path:
+    """The folder in which each data set has a folder of its own.
+
+    Parameters
+    ----------
+    data_dir
+        None: what the environment variable CLUSTERPROOF_DATA says, else pooch's cache.
+
+    Raises
+    ------
+    InvalidArgument
+        If nothing names a folder and pooch is missing.
+    """
+    if data_dir is not None:
+        return Path(data_dir)
+    if os.environ.get(ENVIRONMENT):
+        return Path(os.environ[ENVIRONMENT])
+    try:
+        import pooch
+    except ImportError as error:
+        remedy = f"give one, set {ENVIRONMENT}, or install pooch: pip install 'clusterproof[neural]'"
+        raise InvalidArgument("data_dir", None, f"must name a folder ({error})", remedy) from error
+    return Path(pooch.os_cache("clusterproof"))
+
+
+def load(name: str, data_dir: str | os.PathLike[str] | None = None) -> ImageSet:
+    """Read a data set; every byte's SHA-256 is compared before it is used.
+
+    Parameters
+    ----------
+    name
+        Key of ``DATASETS``.
+    data_dir
+        As for ``data_folder``; the files lie in its folder ``name``.
+
+    Raises
+    ------
+    InvalidArgument
+        If there is no such set, or a file is missing, altered or not readable.
+    """
+    check_choice("data", name, list(DATASETS), remedy="see `clusterproof data list`")
+    dataset = DATASETS[name]
+    folder = data_folder(data_dir) / name if dataset.files else Path()
+    contents: dict[str, bytes] = {}
+    for source in sources(dataset, folder):
+        if isinstance(source, Archive):
+            contents |= read_members(folder / source.name, source, dataset.files, name)
+        else:
+            contents[source.name] = read_file(folder / source.name, source, name)
+    return dataset.read(contents)
+
+
+def sources(dataset: Dataset, folder: Path) -> list[PublishedFile]:
+    """The files that a set is read from: its own, or the archive where that is all there is."""
+    whole = all(os.path.exists(folder / file.name) for file in dataset.files)
+    archive = dataset.archive
+    if archive is not None and not whole and os.path.exists(folder / archive.name):
+        return [archive]
+    return [file for file in dataset.files if whole or file.name not in dataset.optional]
+
+
+__all__ = ["DATASETS", "ENVIRONMENT", "Dataset", "ImageSet", "Images", "data_folder", "load", "sources"]

@@ -1,0 +1,37 @@
+"""The 8 x 8 digits that scikit-learn carries: the data that need no download."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from clusterproof.algorithms.randomness import generator
+from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.neural.data.images import Images, ImageSet
+
+TRAINING = 1440
+"""Images for training; the other 357 are for testing."""
+
+
+def read_digits(_: Mapping[str, bytes]) -> ImageSet:
+    """Read the digits, their grey values 0 to 16 spread over 0 to 255.
+
+    The 1797 images are one list; a fixed permutation divides it.
+
+    Raises
+    ------
+    InvalidArgument
+        If scikit-learn is missing.
+    """
+    try:
+        from sklearn.datasets import load_digits
+    except ImportError as error:
+        remedy = "install the extra `neural`: pip install 'clusterproof[neural]'"
+        raise InvalidArgument("data", "digits", f"needs scikit-learn ({error})", remedy) from error
+    bunch = load_digits()
+    pixels = np.rint(bunch.images * (255 / 16)).astype(np.uint8)[:, None]
+    images = Images(pixels, bunch.target.astype(np.int64), 10)
+    order = generator(0, "digits").permutation(len(images))
+    note = f"one list of {len(images)} images, divided at random: {TRAINING} for training"
+    return ImageSet("digits", images.take(order[:TRAINING]), images.take(order[TRAINING:]), note)

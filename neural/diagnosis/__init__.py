@@ -1,0 +1,1 @@
+"""Which hypotheses of CFL-MGD's analysis hold on a training run."""

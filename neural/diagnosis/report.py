@@ -1,0 +1,182 @@
+"""A diagnosis as Markdown for reading and as JSON for machines."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clusterproof.algorithms.atomic import write_whole
+from clusterproof.neural.diagnosis.hypotheses import Scope, number
+from clusterproof.neural.runs.storage.run_folder import DIAGNOSIS
+
+if TYPE_CHECKING:
+    from clusterproof.neural.diagnosis.diagnosis import Diagnosis
+    from clusterproof.neural.diagnosis.observation import Observation
+
+FORMAT = 1
+NAMES = (DIAGNOSIS, "diagnosis.json")
+
+
+def write(found: Diagnosis, settings: Mapping[str, Any], folder: Path) -> None:
+    """Write both files into a folder, each whole or not at all.
+
+    Raises
+    ------
+    InvalidArgument
+        If one cannot be written.
+    """
+    for name, text in zip(NAMES, (to_markdown(found, settings), to_json(found, settings)), strict=True):
+        write_whole("out", folder / name, text.encode())
+
+
+def to_json(found: Diagnosis, settings: Mapping[str, Any]) -> str:
+    """Write everything but the models as strict JSON; numbers that are not finite become null."""
+    record = {
+        "format": FORMAT,
+        "settings": dict(settings),
+        "hypotheses": found.hypotheses,
+        "start_distances": found.evidence.start_distances,
+        "observations": found.evidence.observations,
+    }
+    return json.dumps(_plain(record), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def to_markdown(found: Diagnosis, settings: Mapping[str, Any]) -> str:
+    """Write the hypotheses, the trajectory, and what the measurements are of."""
+    evidence = found.evidence
+    budget = settings["budget"]
+    rounds = ", ".join(str(observation.round) for observation in evidence.observations)
+    parameters = ", ".join(
+        f"{name} {value}" for name, value in settings["algorithm"].items() if value is not None
+    )
+    lines = [
+        "# Hypotheses of CFL-MGD's analysis on this run",
+        "",
+        f"Zhao et al. (2023), Section 5. Run: {parameters}; {evidence.rounds} rounds, m = {evidence.clients} clients, "
+        f"P = {evidence.clusters} clusters, d = {evidence.dimension} parameters, models chosen with "
+        f"{evidence.choice_samples} samples, gradients of {evidence.gradient_samples}. "
+        f"Measured after rounds {rounds}.",
+        "",
+        *_table(
+            ("hypothesis", "asks for", "measured", "answer", "speaks of"),
+            [
+                (
+                    f"**{each.name}**: {each.statement}",
+                    each.required,
+                    each.measured,
+                    f"**{each.answer}**. {each.reason}",
+                    _word(each.scope),
+                )
+                for each in found.hypotheses
+            ],
+        ),
+        "",
+        "## Along the run",
+        "",
+        *_table(
+            ("round", *_COLUMNS),
+            [
+                (str(observation.round), *_trajectory(observation, evidence.last))
+                for observation in evidence.observations
+            ],
+        ),
+        "",
+        "Largest and smallest curvature, variances and gradient norm are the extremes over the clusters; the gap is "
+        "that of a cluster's loss at another model to that at its own; the drift is the largest distance of a "
+        "model to the same cluster's in the last measured round.",
+        "",
+        "## What was measured",
+        "",
+        f"- **{_word(Scope.LOCAL)}** answers speak of the measured models only. The Hessian is that of the mean loss "
+        f"of {budget['clients']} clients a cluster. Its ends come from at most {budget['products']} Hessian products, "
+        "are Rayleigh quotients and so lie inside the spectrum; the outer end of an interval is what a Lanczos "
+        "process from a random start leaves possible with 1 %. The inner end is the quotient of the same vector over "
+        f"all clients of the cluster, as {budget['others']} further clients show it, less Student's t for a total "
+        "error of 1 % over all clusters and rounds.",
+        f"- **{_word(Scope.STAND_IN)}** answers take the last measured models for the optima chi_p*, which nobody "
+        "knows. Their gradients are not zero, so that they are not optima.",
+        f"- sigma^2 is the variance of one sample's loss over {budget['loss_draws']} samples of a cluster, v^2 that "
+        f"of its gradient over {budget['gradient_draws']}: a client of the cluster drawn at random, and one of its "
+        "samples. Where a client's loss is not random, the client is the sample.",
+        f"- Choices are those of {min(budget['choices'], evidence.clients)} clients on a batch each, against the "
+        "matching of models to true clusters that the most clients agree with.",
+        "- A condition on mu and L is said to fail only if no values that the measurements allow meet it, and to hold "
+        "only if all do.",
+    ]
+    if settings["skipped_rounds"]:
+        skipped = ", ".join(map(str, settings["skipped_rounds"]))
+        lines.append(f"- After rounds {skipped} a model was not finite, and nothing was measured.")
+    return "\n".join(lines) + "\n"
+
+
+_COLUMNS = (
+    "largest eigenvalue (L)",
+    "smallest (mu)",
+    "Delta",
+    "sigma^2",
+    "v^2",
+    "smallest gap",
+    "wrong choices",
+    "wrong in the run",
+    "gradient norm",
+    "drift to the last",
+)
+
+
+def _trajectory(observation: Observation, last: Observation) -> tuple[str, ...]:
+    """One round's numbers, in the order of ``_COLUMNS``."""
+    cells = observation.clusters
+    asked = sum(cell.asked for cell in cells)
+    rows = {cell.cluster: row for row, cell in enumerate(last.clusters)}
+    drift = [
+        float(np.linalg.norm(model - last.models[rows[cell.cluster]]))
+        for cell, model in zip(cells, observation.models, strict=True)
+        if cell.cluster in rows
+    ]
+    return (
+        number(max(float(cell.curvature.value[1]) for cell in cells)),
+        number(min(float(cell.curvature.value[0]) for cell in cells)),
+        number(observation.separation),
+        number(max(float(cell.loss_variance.value.max()) for cell in cells)),
+        number(max(float(cell.gradient_variance.value) for cell in cells)),
+        number(min(float(np.delete(cell.gaps.value, cell.model).min()) for cell in cells)),
+        f"{sum(cell.wrong for cell in cells)} of {asked}",
+        number(observation.run_wrong),
+        number(max(cell.gradient_norm for cell in cells)),
+        number(max(drift, default=math.nan)),
+    )
+
+
+def _word(scope: Scope) -> str:
+    """First word of a scope."""
+    return scope.value.partition(":")[0]
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a Markdown table."""
+    return [
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |"
+        for line in (header, ("---",) * len(header), *rows)
+    ]
+
+
+def _plain(value: Any) -> Any:
+    """Turn records and arrays into JSON values, models and gradients left out."""
+    if is_dataclass(value) and not isinstance(value, type):
+        kept = [field.name for field in fields(value) if field.name not in ("models", "gradients")]
+        return {name: _plain(getattr(value, name)) for name in kept}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int) else str(value)

@@ -1,0 +1,68 @@
+"""Clients of a chunk, put together by the cluster whose model they train."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from clusterproof.neural.engines.clusters import Share, memberships
+from clusterproof.neural.engines.products import multiply
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """Clients of one cluster in a chunk.
+
+    Attributes
+    ----------
+    cluster
+        Which.
+    rows
+        Their places in the chunk, (r,); all on a GPU, where the factors tell members from others.
+    features
+        All their samples, (r n, in).
+    factors
+        Of each in the sum of the cluster, (r,); ones where None.
+    size
+        Sum of the factors.
+    """
+
+    cluster: int
+    rows: Tensor
+    features: Tensor
+    factors: Tensor | None
+    size: Share
+
+    def values(self, weight: Tensor, bias: Tensor) -> Tensor:
+        """What a layer of all clusters, (P, h, in) and (P, h), gives on their samples: (r, h, n)."""
+        found = multiply(weight[self.cluster], self.features.mT).add_(bias[self.cluster][:, None])
+        return found.view(len(found), len(self.rows), -1).transpose(0, 1)
+
+    def coefficients(self, everybody: Tensor) -> Tensor:
+        """Their own of coefficients (k, h, n), times the factors: (h, r n)."""
+        own = everybody.transpose(0, 1).index_select(1, self.rows)
+        return (own if self.factors is None else own.mul_(self.factors[:, None])).flatten(1)
+
+    def tails(self, everybody: Tensor) -> Tensor:
+        """Sum of their own of vectors (k, e), times the factors: (e,)."""
+        own = everybody.index_select(0, self.rows)
+        return (own if self.factors is None else own.mul_(self.factors[:, None])).sum(0)
+
+
+def by_cluster(assigned: Tensor, features: Tensor, weights: Tensor | None, clusters: int) -> list[Members]:
+    """Put clients with assignments (k,), data (k, n, in) and weights (k,) together."""
+    if features.device.type == "cuda":
+        everybody = torch.arange(len(assigned), device=features.device)
+        factors = memberships(assigned, clusters, weights, like=features)
+        together = features.flatten(0, 1)
+        return [Members(index, everybody, together, own, own.sum()) for index, own in enumerate(factors)]
+    found = []
+    for cluster in sorted(set(assigned.tolist())):
+        rows = torch.nonzero(assigned == cluster)[:, 0]
+        own = None if weights is None else weights[rows]
+        size = float(len(rows) if own is None else own.sum())
+        data = features if len(rows) == len(assigned) else features[rows]
+        found.append(Members(cluster, rows, data.flatten(0, 1), own, size))
+    return found

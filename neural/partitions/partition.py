@@ -1,0 +1,137 @@
+"""Who holds which image: the record that every partition recipe makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.neural.data.images import Images
+
+
+@dataclass(frozen=True, eq=False)
+class Holdings:
+    """The images of m clients, each distinct image stored once.
+
+    Attributes
+    ----------
+    pixels
+        uint8, (N, C, H, W): every image that a client holds, already rotated.
+    indices
+        int64, (m, n_max): the rows of ``pixels`` that each client holds; 0 beyond its size.
+    targets
+        int64, (m, n_max): its labels, after a shift or swap; 0 beyond its size.
+    sizes
+        int64, (m,): how many of the columns are real.
+    labels
+        int64, (m,): each client's true cluster.
+    """
+
+    pixels: np.ndarray
+    indices: np.ndarray
+    targets: np.ndarray
+    sizes: np.ndarray
+    labels: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """A data set divided among clients in true clusters.
+
+    Attributes
+    ----------
+    name
+        Key of ``clusterproof.neural.partitions.by_name.PARTITIONS``.
+    settings
+        Plain JSON, enough to make the partition again: the data set, the recipe, the seed and
+        every option, defaults filled in.
+    clusters, classes
+        Number of true clusters and of labels.
+    train, test
+        What is trained and tested on.
+    paired
+        Whether test holder i is train client i, so that a client's assignment by its training data
+        says which model it is tested with; else the test holders are other clients.
+    """
+
+    name: str
+    settings: Mapping[str, Any]
+    clusters: int
+    classes: int
+    train: Holdings
+    test: Holdings
+    paired: bool
+
+
+Recipe = TypeVar("Recipe", bound=Callable[..., Partition])
+
+PARTITIONS: dict[str, Callable[..., Partition]] = {}
+"""The recipes by their names on the command line; a module of this folder adds its own by ``recipe``."""
+
+
+def recipe(function: Recipe) -> Recipe:
+    """Make a function of a data set and a seed a partition; its name, with dashes, is the partition's.
+
+    Parameters
+    ----------
+    function
+        Called with an ``ImageSet``, ``seed=`` and its options, all of them keywords with defaults.
+
+    Raises
+    ------
+    InvalidArgument
+        If there is a partition of that name.
+    """
+    name = function.__name__.replace("_", "-")
+    if name in PARTITIONS:
+        raise InvalidArgument("name", name, "must be new", "rename one of the two partitions")
+    PARTITIONS[name] = function
+    return function
+
+
+def holdings(
+    images: Images,
+    rows: Sequence[np.ndarray],
+    labels: np.ndarray,
+    *,
+    turns: Sequence[int] | None = None,
+    relabel: np.ndarray | None = None,
+) -> Holdings:
+    """Gather what clients hold.
+
+    Parameters
+    ----------
+    images
+        As published.
+    rows
+        For each client the rows of ``images`` that it holds, at least one client with one row.
+    labels
+        True cluster of each client, (m,).
+    turns
+        For each cluster the quarter turns, counterclockwise, of its images, 0 to 3; none by default.
+    relabel
+        For each cluster and class the label in its place, (clusters, classes); none by default.
+    """
+    sizes = np.array([len(part) for part in rows], dtype=np.int64)
+    held = np.concatenate(rows)
+    cluster = np.repeat(labels, sizes)
+    turned = np.zeros(len(held), dtype=np.int64) if turns is None else np.asarray(turns)[cluster]
+    distinct, where = np.unique(turned * len(images) + held, return_inverse=True)
+    pixels = np.empty((len(distinct), *images.pixels.shape[1:]), dtype=np.uint8)
+    turn, source = np.divmod(distinct, len(images))
+    for quarter in range(4):
+        chosen = turn == quarter
+        pixels[chosen] = np.rot90(images.pixels[source[chosen]], quarter, axes=(-2, -1))
+    targets = images.labels[held] if relabel is None else relabel[cluster, images.labels[held]]
+    real = np.arange(sizes.max()) < sizes[:, None]
+    return Holdings(pixels, _padded(where, real), _padded(targets, real), sizes, labels)
+
+
+def _padded(values: np.ndarray, real: np.ndarray) -> np.ndarray:
+    """Lay values out row by row where ``real`` says so, zeros elsewhere."""
+    table = np.zeros(real.shape, dtype=np.int64)
+    table[real] = values
+    return table

@@ -1,0 +1,1 @@
+"""Training runs: configuration, training, measurement and report."""

@@ -1,0 +1,268 @@
+"""The settings of a training run as frozen records, and their TOML file."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument
+from clusterproof.neural.runs.options import SECTIONS, parameters
+from clusterproof.neural.runs.training_settings import TrainingSettings
+
+NAMES = {"data": "digits", "partition": "rotated-groups", "network": "mlp", "algorithm": "cfl-mgd"}
+"""What is trained where nothing is said."""
+
+ALGORITHM_DEFAULTS = {"step_size": 0.1, "momentum": 0.9}
+"""For the parameters that an algorithm in Python must be given; those of CFL-MGD's experiments on MNIST."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """A partition or a network: its name and its options.
+
+    Attributes
+    ----------
+    name
+        As on the command line.
+    options
+        Those that are given; the others have their defaults.
+    """
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Configuration:
+    """All that a training run depends on.
+
+    Attributes
+    ----------
+    data
+        Name of the data set.
+    data_dir
+        Where its files are; None for the usual places.
+    partition, network
+        Who holds what, and what is trained on it.
+    algorithm
+        With its parameters.
+    training
+        Everything else.
+    """
+
+    data: str
+    data_dir: str | None
+    partition: Named
+    network: Named
+    algorithm: Algorithm[Any]
+    training: TrainingSettings
+
+    @property
+    def sections(self) -> dict[str, dict[str, Any]]:
+        """Plain JSON values of which ``configuration_from`` makes the same again."""
+        every = {
+            "data": {"name": self.data, "data_dir": self.data_dir},
+            "partition": {"name": self.partition.name, **self.partition.options},
+            "network": {"name": self.network.name, **self.network.options},
+            "algorithm": {"name": self.algorithm.name, **_values(self.algorithm)},
+            "training": _values(self.training),
+        }
+        return {
+            section: {key: value for key, value in table.items() if value is not None}
+            for section, table in every.items()
+        }
+
+
+def configuration_from(sections: Mapping[str, Any]) -> Configuration:
+    """Make a configuration from plain values by section and key.
+
+    Parameters
+    ----------
+    sections
+        ``data``, ``partition``, ``network`` and ``algorithm``, each with its ``name`` and its parameters, and
+        ``training``. What is left out has its default.
+
+    Raises
+    ------
+    InvalidArgument
+        If a section or key is unknown (with the nearest known), or a value breaks its rule; the argument is
+        named as ``section.key``.
+    """
+    for section, table in sections.items():
+        if section not in SECTIONS:
+            rule = f"is no section; there are {', '.join(SECTIONS)}"
+            raise InvalidArgument(section, table, rule, _nearest(section, list(SECTIONS)))
+        if not isinstance(table, Mapping):
+            rule = "must be a section of keys and values"
+            raise InvalidArgument(section, table, rule, f"write [{section}]")
+    given = {section: dict(sections.get(section, {})) for section in SECTIONS}
+    names = {section: _name(section, given[section]) for section in NAMES}
+    values = {section: _checked(section, names.get(section, ""), given[section]) for section in SECTIONS}
+    data_dir = values["data"].get("data_dir")
+    if data_dir is not None and not data_dir.isprintable():
+        raise InvalidArgument("data.data_dir", data_dir, "must be printable", "give the path of a folder")
+    kind = ALGORITHMS[names["algorithm"]]
+    needed = {
+        key: value for key, value in ALGORITHM_DEFAULTS.items() if key in parameters("algorithm", kind.name)
+    }
+    return Configuration(
+        data=names["data"],
+        data_dir=data_dir,
+        partition=Named(names["partition"], values["partition"]),
+        network=Named(names["network"], values["network"]),
+        algorithm=_make("algorithm", kind, {**needed, **values["algorithm"]}),
+        training=_make("training", TrainingSettings, values["training"]),
+    )
+
+
+def to_toml(configuration: Configuration) -> str:
+    """Write a configuration as TOML, of which ``read_toml`` makes the same again."""
+    blocks = []
+    for section, table in configuration.sections.items():
+        lines = [f"{key} = {_toml(value)}" for key, value in table.items()]
+        blocks.append("\n".join([f"[{section}]", *lines]) + "\n")
+    return "\n".join(blocks)
+
+
+def read_toml(path: str | os.PathLike[str]) -> Configuration:
+    """Read a configuration from a TOML file.
+
+    Raises
+    ------
+    InvalidArgument
+        If the file cannot be read, is not TOML, or ``configuration_from`` refuses what it says; the message
+        names the file, the line and the section.
+    """
+    text, content = _read(path)
+    try:
+        return configuration_from(content)
+    except InvalidArgument as error:
+        raise located(error, path, text) from error
+
+
+def read_sections(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read what a TOML file says, still unchecked.
+
+    Raises
+    ------
+    InvalidArgument
+        If the file cannot be read or is not TOML.
+    """
+    return _read(path)[1]
+
+
+def located(error: InvalidArgument, path: str | os.PathLike[str], text: str | None = None) -> InvalidArgument:
+    """Say of an error about ``section.key`` in which line of a file that is.
+
+    Parameters
+    ----------
+    error
+        Of ``configuration_from``, or of what was made from its configuration.
+    path, text
+        Of the file, and what it contains where that is known.
+    """
+    section, _, key = error.argument.partition(".")
+    if text is None:
+        text = _read(path)[0]
+    line = _line(text, section, key)
+    place = os.fspath(path) if line is None else f"{os.fspath(path)}, line {line}"
+    return InvalidArgument(f"{place}, [{section}] {key}".rstrip(), error.value, error.rule, error.remedy)
+
+
+def _read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
+    """Give a TOML file's text and content."""
+    remedy = "see the configuration.toml that every training run leaves in its folder"
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        return text, tomllib.loads(text)
+    except OSError as error:
+        rule = f"must be a file that can be read ({error.strerror})"
+        raise InvalidArgument("config", os.fspath(path), rule, "choose another file") from error
+    except (ValueError, RecursionError) as error:
+        rule = " ".join(f"must be a TOML file ({error})".split())
+        raise InvalidArgument("config", os.fspath(path), rule, remedy) from error
+
+
+def _name(section: str, table: dict[str, Any]) -> str:
+    """Take a section's name out of it, or the default."""
+    name = table.pop("name", NAMES[section])
+    if not isinstance(name, str) or name not in SECTIONS[section]:
+        rule = f"must be one of {', '.join(SECTIONS[section])}"
+        raise InvalidArgument(f"{section}.name", name, rule, _nearest(str(name), SECTIONS[section]))
+    return name
+
+
+def _checked(section: str, name: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    """Check that a section's parameters exist and have the right types."""
+    known = parameters(section, name)
+    owner = f"{section} {name}".rstrip()
+    checked = {}
+    for key, value in table.items():
+        if key not in known:
+            has = ", ".join(known) or "none"
+            rule = f"is no parameter of {owner}, which has {has}"
+            raise InvalidArgument(f"{section}.{key}", value, rule, _nearest(key, list(known)))
+        try:
+            checked[key] = msgspec.convert(value, known[key])
+        except msgspec.ValidationError as error:
+            kinds = {"`": "", "| null": "", "array": "list", "object": "table", "str": "text"}
+            rule = str(error)
+            for word, plain in kinds.items():
+                rule = rule.replace(word, plain)
+            rule = f"has the wrong type: {' '.join(rule.split())}"
+            raise InvalidArgument(f"{section}.{key}", value, rule, "change the value") from error
+    return checked
+
+
+def _make(section: str, kind: Any, values: Mapping[str, Any]) -> Any:
+    """Construct, naming the section in what is refused."""
+    try:
+        return kind(**values)
+    except InvalidArgument as error:
+        argument = f"{section}.{error.argument}"
+        raise InvalidArgument(argument, error.value, error.rule, error.remedy) from error
+
+
+def _values(record: Any) -> dict[str, Any]:
+    return {entry.name: getattr(record, entry.name) for entry in fields(record)}
+
+
+def _nearest(word: str, known: Sequence[str]) -> str:
+    nearest = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    return f"the nearest is {nearest[0]}" if nearest else "leave it out or choose one of these"
+
+
+def _toml(value: Any) -> str:
+    """Write a text, number, truth value or list of them as TOML does."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    return repr(value)
+
+
+def _line(text: str, section: str, key: str) -> int | None:
+    """Find the line, counted from 1, of a key in its section, or of the section itself."""
+    current, header = "", None
+    for number, line in enumerate(text.splitlines(), start=1):
+        if match := re.match(r"\s*\[\s*([^\[\]]+?)\s*\]", line):
+            current = match[1].strip("\"'")
+            header = number if current == section else header
+        elif match := re.match(r"\s*([^=#]+?)\s*=", line):
+            written = match[1].strip("\"'")
+            if key and (current, written) == (section, key):
+                return number
+            if not current and written in (f"{section}.{key}", section):
+                return number
+    return header

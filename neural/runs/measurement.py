@@ -1,0 +1,121 @@
+"""How well the clients are served after a round: accuracy, losses, and who got the right cluster's model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clusterproof.algorithms import Algorithm, State, client_accuracies, generator
+from clusterproof.algorithms.arrays import Array, argmin_smallest_index, like, rows, to_numpy
+from clusterproof.algorithms.parts.aggregation import average_by_cluster
+from clusterproof.neural.runs.matching import match_models
+
+if TYPE_CHECKING:
+    from clusterproof.neural.task import ImageTask
+
+
+def evaluate(
+    algorithm: Algorithm[State],
+    task: ImageTask,
+    state: State,
+    assignments: np.ndarray,
+    *,
+    test_assignment: str,
+    seed: int,
+    done: int,
+    after_local_training: bool = False,
+) -> dict[str, float | None]:
+    """Measure the models of a state on the test data.
+
+    An algorithm with a model for every client serves each its own. Otherwise a test client chooses among
+    the models: by the loss on the same client's training data (``"train"``), or by the loss on its labelled
+    test data (``"test-loss"``). Where the test clients are others than those that have models, they choose
+    among the clusters' means.
+
+    Parameters
+    ----------
+    algorithm
+        With the step size of the round, for the further training.
+    task, state
+        What is measured.
+    assignments
+        Last known cluster of every client, (m,); -1 for one that has not taken part.
+    test_assignment
+        ``"train"`` or ``"test-loss"``.
+    seed, done
+        Of the run, and how many rounds led here.
+    after_local_training
+        Measure, too, what every client's model predicts after its next local training.
+
+    Returns
+    -------
+    dict
+        Means over clients: ``accuracy`` of the served models on the test data; ``test_loss`` and
+        ``training_loss``, the least of any model on a test client's data and on that of the round's
+        participants, where the clients choose; ``right``, the share of test clients that are served their
+        cluster's model, one model being matched to each cluster so that most are;
+        ``accuracy_after_local_training`` where asked for.
+    """
+    assert state.clients is not None, "a round led here"
+    stream = generator(seed, "evaluation", done)
+    models = state.models
+    everybody = like(np.arange(task.clients), models)
+    found: dict[str, float | None] = {}
+    if algorithm.target == "clients" and task.partition.paired:
+        accuracies = to_numpy(task.accuracies(models, everybody))
+        chosen, served = assignments, models
+    else:
+        if algorithm.target == "clients":
+            models = _means(models, assignments)
+        scores = task.scores(models)
+        test_losses = to_numpy(scores.losses)
+        if test_assignment == "train":
+            training_losses = task.losses(models, everybody, stream)
+            chosen = to_numpy(argmin_smallest_index(training_losses))
+            present = to_numpy(training_losses)[to_numpy(state.clients)]
+        else:
+            chosen = to_numpy(argmin_smallest_index(scores.losses))
+            present = to_numpy(task.losses(models, state.clients, stream))
+        each = np.arange(len(chosen))
+        accuracies = to_numpy(scores.accuracies)[each, chosen]
+        found["test_loss"] = _mean(test_losses[each, chosen])
+        found["training_loss"] = _mean(present.min(axis=-1))
+        served = rows(models, like(chosen, models)) if after_local_training else models
+    found["accuracy"] = _mean(accuracies)
+    found["right"] = share_of_right(chosen, task.partition.test.labels, task.clusters)
+    if after_local_training:
+        settings = algorithm.settings
+        trained = client_accuracies(
+            task, served, stream, step_size=settings["step_size"], local_steps=settings.get("local_steps", 1)
+        )
+        found["accuracy_after_local_training"] = _mean(trained.after_local_training)
+    return found
+
+
+def share_of_right(chosen: np.ndarray, labels: np.ndarray, clusters: int) -> float:
+    """Share of clients whose model is their cluster's, one model being matched to each so that most are.
+
+    Parameters
+    ----------
+    chosen, labels
+        Model and true cluster of each, integers (m,); a client without a model has -1.
+    clusters
+        Number of true clusters.
+    """
+    model_of = match_models(chosen, labels, int(chosen.max(initial=0)) + 1, clusters)
+    # a cluster without a model has -1, and so has a client: that is not right
+    return float(((chosen == model_of[labels]) & (chosen >= 0)).mean())
+
+
+def _means(models: Array, assignments: np.ndarray) -> Array:
+    """Mean model of each cluster, (P, d), of clients' models (m, d)."""
+    _, dense = np.unique(assignments, return_inverse=True)
+    groups = like(dense, models)
+    return average_by_cluster(models, groups, fallback=0 * models[: int(dense.max()) + 1])
+
+
+def _mean(values: np.ndarray) -> float | None:
+    """Mean over clients; None where it is not finite."""
+    mean = float(np.mean(values, dtype=np.float64))
+    return mean if np.isfinite(mean) else None

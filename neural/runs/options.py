@@ -1,0 +1,124 @@
+"""What a training run can be told: the sections, and the parameters that each has under each name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, get_type_hints
+
+from clusterproof.algorithms import ALGORITHMS
+from clusterproof.algorithms.docstrings import parameter_descriptions
+from clusterproof.neural.data.loading import DATASETS
+from clusterproof.neural.partitions.by_name import PARTITIONS
+from clusterproof.neural.runs.training_settings import TrainingSettings
+
+NETWORKS: dict[str, dict[str, Any]] = {
+    "mlp": {"hidden": Sequence[int]},
+    "cnn": {"channels": Sequence[int], "hidden": Sequence[int], "padding": Sequence[int]},
+    "resnet-20": {},
+}
+"""Networks and their options, as in ``clusterproof.neural.networks``, which imports torch."""
+
+SECTIONS: dict[str, Sequence[str]] = {
+    "data": tuple(DATASETS),
+    "partition": tuple(PARTITIONS),
+    "network": tuple(NETWORKS),
+    "algorithm": tuple(ALGORITHMS),
+    "training": (),
+}
+"""The sections of a configuration, and what each can be the name of."""
+
+_OWN_WORDS = {
+    ("data", "data_dir"): "Folder of the image data; $CLUSTERPROOF_DATA or a cache by default.",
+    ("partition", "clients_per_cluster"): "Clients of a cluster; by default as the paper has them.",
+    ("partition", "images"): "Images in all; by default as many as the paper takes.",
+    ("partition", "share"): 'Whether a group gets its "split" of the images or the "full" set.',
+    ("network", "hidden"): "Widths of the hidden layers, as 200 or 64,32.",
+    ("network", "channels"): "Channels of the two convolutions, as 32,64.",
+    (
+        "network",
+        "padding",
+    ): "Black pixels around the images before each convolution, as 2,0; none by default.",
+    ("algorithm", "clusters"): "Number of the algorithm's models, its `clusters`.",
+}
+
+
+@dataclass(frozen=True)
+class Option:
+    """A parameter of a section, under at least one of its names.
+
+    Attributes
+    ----------
+    section, key
+        As in a configuration file.
+    flag
+        Its name among all options: the key, but ``models`` for an algorithm's ``clusters``.
+    annotation
+        Type of the value.
+    help
+        What the docstrings say of it.
+    owners
+        The names under which the section has it; none where it always has.
+    """
+
+    section: str
+    key: str
+    flag: str
+    annotation: Any
+    help: str
+    owners: tuple[str, ...]
+
+
+@cache
+def parameters(section: str, name: str = "") -> dict[str, Any]:
+    """Types of a section's parameters, the name itself apart.
+
+    Parameters
+    ----------
+    section, name
+        One of ``SECTIONS``, and one of its names where it has some.
+    """
+    if section == "network":
+        return NETWORKS[name]
+    if section == "data":
+        return {"data_dir": str}
+    if section == "partition":
+        hints = get_type_hints(PARTITIONS[name])
+        return {
+            key: hints[key] for key in inspect.signature(PARTITIONS[name]).parameters if key not in _FIXED
+        }
+    kind = TrainingSettings if section == "training" else ALGORITHMS[name]
+    hints = get_type_hints(kind)
+    return {field.name: hints[field.name] for field in fields(kind)}
+
+
+_FIXED = ("data", "seed")
+"""What a recipe is given by the other sections."""
+
+
+@cache
+def all_options() -> tuple[Option, ...]:
+    """List the parameters of all sections under all names."""
+    collected: dict[str, Option] = {}
+    for section, names in SECTIONS.items():
+        for name in names if section != "data" and names else ("",):
+            for key, annotation in parameters(section, name).items():
+                flag = "models" if (section, key) == ("algorithm", "clusters") else key
+                known = collected.get(flag)
+                if known is None:
+                    words = _OWN_WORDS.get((section, key)) or parameter_descriptions(
+                        _documented(section, name)
+                    ).get(key, "")
+                    known = Option(section, key, flag, annotation, words, ())
+                owners = (*known.owners, name) if name else ()
+                merged = known.annotation if known.annotation == annotation else known.annotation | annotation
+                collected[flag] = Option(section, key, flag, merged, known.help, owners)
+    return tuple(collected.values())
+
+
+def _documented(section: str, name: str) -> Callable[..., Any]:
+    if section == "partition":
+        return PARTITIONS[name]
+    return TrainingSettings if section == "training" else ALGORITHMS[name]

@@ -1,0 +1,1 @@
+"""The teaching notes: pages beside this file, one finding a page."""

@@ -1,0 +1,116 @@
+"""The baselines of FPFC's Table 1 as the authors' public code runs them, where it is not the literature's way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from clusterproof.algorithms import CFL, IFCA, FedAvg, Randomness
+from clusterproof.algorithms.cfl import RecursiveState
+from clusterproof.algorithms.parts.aggregation import choose_clusters, local_descent
+from clusterproof.algorithms.parts.bipartition import bipartition, cosine_similarities
+from clusterproof.algorithms.parts.participation import draw_participants
+from clusterproof.algorithms.protocol import State, Task
+from clusterproof.synthetic.softmax import SoftmaxMixture
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightedFedAvg(FedAvg):
+    """FedAvg whose server weights each participant by its number of samples."""
+
+    def step(self, state: State, task: Task, randomness: Randomness) -> State:
+        """Carry out one round."""
+        assert isinstance(task, SoftmaxMixture)
+        clients = draw_participants(self.participation, task.clients, state.models, randomness.participation)
+        received = np.repeat(state.models, len(clients), axis=0)
+        points = self.descend(received, clients, task, randomness)
+        weights = task.sizes[clients].astype(points.dtype)
+        average = (weights @ points / weights.sum())[None]
+        return State(average, clients, np.zeros_like(clients))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FineTunedFedAvg(WeightedFedAvg):
+    """What the code calls Per-FedAvg: FedAvg, and one full gradient step of every client on what it receives.
+
+    A participant trains on from where that step has led it. ``models`` is the server's.
+    """
+
+    def descend(
+        self, received: np.ndarray, clients: np.ndarray, task: Task, randomness: Randomness
+    ) -> np.ndarray:
+        """Carry out the clients' part of a round, from (k, d) to (k, d)."""
+        tuned = self.fine_tune(received, clients, task, randomness)
+        return np.asarray(super().descend(tuned, clients, task, randomness))
+
+    def fine_tune(
+        self, received: np.ndarray, clients: np.ndarray, task: Task, randomness: Randomness
+    ) -> np.ndarray:
+        """Take one step on all samples, (k, d)."""
+        assert isinstance(task, SoftmaxMixture)
+        return received - self.step_size * task.whole.gradients(received, clients, randomness.gradient)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedIFCA(IFCA):
+    """IFCA whose server divides the sum of a cluster's models by the number of all participants.
+
+    A cluster that a share s of them has chosen is multiplied by about s each round, and an empty one
+    becomes zero.
+    """
+
+    averaging: str = "model"
+
+    def step(self, state: State, task: Task, randomness: Randomness) -> State:
+        """Carry out one round."""
+        models = state.models
+        clients = draw_participants(self.participation, task.clients, models, randomness.participation)
+        assignments = choose_clusters(task, models, clients, randomness.assignment)
+        points = local_descent(
+            task,
+            models[assignments],
+            clients,
+            randomness.gradient,
+            step_size=self.step_size,
+            local_steps=self.local_steps,
+        )
+        sums = np.zeros_like(models)
+        np.add.at(sums, assignments, points)
+        return State(sums / len(clients), clients, assignments)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AbsentAsZeroCFL(CFL):
+    """CFL in which a client that does not take part counts as one whose update is zero.
+
+    It lowers its cluster's mean update, which is weighted by numbers of samples, and when the cluster is
+    split it has cosine 0 with everybody.
+    """
+
+    linkage: str = "complete"
+    warm_up: int = 21
+
+    def step(self, state: RecursiveState, task: Task, randomness: Randomness) -> RecursiveState:
+        """Carry out one round."""
+        assert isinstance(task, SoftmaxMixture)
+        assert self.mean_threshold is not None
+        assert self.client_threshold is not None
+        models, members = state.models, state.assignments.copy()
+        clients = draw_participants(self.participation, task.clients, models, randomness.participation)
+        updates = np.zeros_like(models)
+        updates[clients] = self._descend(models, clients, task, randomness)
+        weights = task.sizes.astype(models.dtype)
+        for cluster in range(members.max() + 1):
+            ids = np.flatnonzero(members == cluster)
+            mean = np.linalg.norm(weights[ids] @ updates[ids] / weights[ids].sum())
+            largest = np.linalg.norm(updates[ids], axis=1).max()
+            small = mean < self.mean_threshold and largest > self.client_threshold
+            if small and len(ids) > 2 and int(state.rounds) >= self.warm_up:
+                side = bipartition(cosine_similarities(updates[ids]), self.linkage)
+                members[ids[side]] = members.max() + 1
+        moved = models.copy()
+        for cluster in range(members.max() + 1):
+            ids = np.flatnonzero(members == cluster)
+            moved[ids] += weights[ids] @ updates[ids] / weights[ids].sum()
+        return replace(state, models=moved, assignments=members, rounds=state.rounds + 1)

@@ -1,0 +1,394 @@
+"""The methods of FPFC's Table 1: how each is run on one data set, and what is measured of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from clusterproof.algorithms import CFL, FPFC, IFCA, Local, PerFedAvg, Randomness
+from clusterproof.algorithms.fpfc import FusionState, group_averages
+from clusterproof.algorithms.metrics import adjusted_rand_index, cluster_count
+from clusterproof.algorithms.parts.aggregation import choose_clusters
+from clusterproof.algorithms.parts.pair_storage import grouped
+from clusterproof.algorithms.protocol import Algorithm, State
+from clusterproof.synthetic.softmax import SoftmaxMixture
+from clusterproof.synthetic.softmax_sample import Sample
+from clusterproof.tables.fpfc.table_1_baselines import (
+    AbsentAsZeroCFL,
+    FineTunedFedAvg,
+    SharedIFCA,
+    WeightedFedAvg,
+)
+
+STEP_SIZE, LOCAL_STEPS, PARTICIPATION, MODELS = 0.1, 10, 0.3, 4
+"""Of all methods in the public code."""
+
+THRESHOLDS = (0.001, 0.1, 0.5, 1.0, 2.0, 3.0, 4.0)
+"""Values of nu at which a run of FPFC is evaluated."""
+
+CHECKPOINTS = 20
+"""How often the accuracy is recorded on the way."""
+
+OTHER_DATA = 40
+"""Data sets of the same law that a seed's is compared with."""
+
+FIT_STEPS, FIT_SLOPE = 1000, 1e-5
+"""Of the pooled model of a cluster: steps at most, and the largest entry of the gradient that is left."""
+
+Result: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Training:
+    """How all methods train, by default as in the public code.
+
+    Attributes
+    ----------
+    step_size
+        alpha.
+    local_steps
+        Steps, or passes, of a client in a round.
+    participation
+        Share of the clients in a round.
+    augmentation
+        rho of FPFC.
+    """
+
+    step_size: float = STEP_SIZE
+    local_steps: int = LOCAL_STEPS
+    participation: float = PARTICIPATION
+    augmentation: float = 1.0
+
+    @property
+    def meta_steps(self) -> int:
+        """Steps of Per-FedAvg, of two gradients each."""
+        return max(1, self.local_steps // 2)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One data set and the length of a run.
+
+    Attributes
+    ----------
+    seed
+        Of the data and of the run: all methods see the same data, start and participants.
+    rounds
+        Of methods in which a share of the clients takes part in a round.
+    data
+        Arguments of the task beside the seed.
+    training
+        How it is trained.
+    """
+
+    seed: int
+    rounds: int
+    data: Mapping[str, Any]
+    training: Training = Training()
+
+    def task(self, batch_size: int | None = None) -> SoftmaxMixture:
+        """Data in passes over mini-batches, or whole."""
+        unit = "step" if batch_size is None else "epoch"
+        return SoftmaxMixture(
+            **self.data, precision="single", batch_size=batch_size, local_unit=unit, seed=self.seed
+        )
+
+    @property
+    def randomness(self) -> Randomness:
+        """Streams of a run, the same for every method."""
+        return Randomness.from_seed(self.seed, "fpfc/table-1")
+
+
+def run_local(experiment: Scenario) -> Result:
+    """Run LOCAL: everybody alone, in every round."""
+    task = experiment.task()
+    training = experiment.training
+    algorithm = Local(step_size=training.step_size, local_steps=training.local_steps)
+    _, history = _train(algorithm, task, experiment, lambda state: state.models)
+    return {"accuracy": history[-1][1], "history": history, **_data_record(task)}
+
+
+def run_fedavg(experiment: Scenario) -> Result:
+    """Run FedAvg: passes in batches of 100, averages weighted by samples."""
+    task = experiment.task(batch_size=100)
+    training = experiment.training
+    algorithm = WeightedFedAvg(
+        step_size=training.step_size,
+        local_steps=training.local_steps,
+        participation=training.participation,
+    )
+    _, history = _train(algorithm, task, experiment, lambda state: _spread(state.models, task))
+    return {"accuracy": history[-1][1], "history": history}
+
+
+def run_fine_tuned(experiment: Scenario) -> Result:
+    """Run what the code calls Per-FedAvg."""
+    task = experiment.task(batch_size=100)
+    training = experiment.training
+    algorithm = FineTunedFedAvg(
+        step_size=training.step_size,
+        local_steps=training.local_steps,
+        participation=training.participation,
+    )
+    randomness, everybody = experiment.randomness, np.arange(task.clients)
+
+    def deployed(state: State) -> np.ndarray:
+        return np.asarray(algorithm.fine_tune(_spread(state.models, task), everybody, task, randomness))
+
+    state, history = _train(algorithm, task, experiment, deployed)
+    server = _accuracy(task, _spread(state.models, task))
+    return {"accuracy": history[-1][1], "server_accuracy": server, "history": history}
+
+
+def run_per_fedavg(experiment: Scenario, *, gradient: str) -> Result:
+    """Run Per-FedAvg with its meta-gradient: half as many steps, of two gradients each."""
+    task = experiment.task()
+    training = experiment.training
+    algorithm = PerFedAvg(
+        step_size=training.step_size,
+        inner_step_size=training.step_size,
+        local_steps=training.meta_steps,
+        participation=training.participation,
+        gradient=gradient,
+    )
+    randomness, everybody = experiment.randomness, np.arange(task.clients)
+
+    def deployed(state: State) -> np.ndarray:
+        return np.asarray(algorithm.personalise(_spread(state.models, task), everybody, task, randomness))
+
+    state, history = _train(algorithm, task, experiment, deployed)
+    server = _accuracy(task, _spread(state.models, task))
+    return {"accuracy": history[-1][1], "server_accuracy": server, "history": history}
+
+
+def run_ifca(experiment: Scenario, *, published: bool) -> Result:
+    """Run IFCA from independent models, as the code does, or with the members' mean and all local steps.
+
+    As published a client is tested with the model that it last chose, and one that never took part with
+    the first; otherwise with that of the smallest training loss at the end.
+    """
+    task = experiment.task()
+    training = experiment.training
+    kind, steps = (SharedIFCA, 1) if published else (IFCA, training.local_steps)
+    algorithm = kind(
+        step_size=training.step_size,
+        clusters=MODELS,
+        averaging="model",
+        local_steps=steps,
+        participation=training.participation,
+    )
+    start = experiment.randomness.initialisation.standard_normal((MODELS, task.dimension))
+    chosen, everybody = np.zeros(task.clients, dtype=np.int64), np.arange(task.clients)
+    nothing = experiment.randomness.assignment
+
+    def deployed(state: State) -> np.ndarray:
+        if not published:
+            chosen[:] = choose_clusters(task, state.models, everybody, nothing)
+        return np.asarray(state.models[chosen])
+
+    def note(state: State) -> None:
+        chosen[np.asarray(state.clients)] = np.asarray(state.assignments)
+
+    state, history = _train(algorithm, task, experiment, deployed, start=start.astype(np.float32), after=note)
+    return {
+        "accuracy": history[-1][1],
+        **_clustering(chosen, task),
+        "model_norm": float(np.linalg.norm(state.models[np.unique(chosen)], axis=1).mean()),
+        "history": history,
+    }
+
+
+def run_cfl(experiment: Scenario, *, published: bool, everybody: bool) -> Result:
+    """Run CFL, a pass in batches of 50: as the code does, or as ours, whose thresholds follow the updates.
+
+    With everybody in each round there are fewer rounds, of as many uploads in all.
+    """
+    task = experiment.task(batch_size=50)
+    training = experiment.training
+    participation = 1.0 if everybody else training.participation
+    algorithm = (
+        AbsentAsZeroCFL(
+            step_size=training.step_size,
+            participation=participation,
+            mean_threshold=0.5,
+            client_threshold=1.0,
+        )
+        if published
+        else CFL(step_size=training.step_size, participation=participation)
+    )
+    rounds = max(1, round(training.participation * experiment.rounds)) if everybody else experiment.rounds
+    counts: list[tuple[int, int]] = []
+
+    def deployed(state: Any) -> np.ndarray:
+        counts.append((int(state.rounds), int(state.assignments.max()) + 1))
+        return np.asarray(state.models)
+
+    state, history = _train(algorithm, task, experiment, deployed, rounds=rounds)
+    members = np.bincount(state.assignments)
+    return {
+        "accuracy": history[-1][1],
+        **_clustering(state.assignments, task),
+        "rounds": rounds,
+        "pairs_or_less": int((members <= 2).sum()),
+        "cluster_history": counts,
+        "history": history,
+    }
+
+
+def run_fpfc(experiment: Scenario, *, penalty: str, strength: float) -> Result:
+    """Run FPFC, group by several thresholds, and average within groups by samples."""
+    task = experiment.task()
+    training = experiment.training
+    algorithm = FPFC(
+        step_size=training.step_size,
+        local_steps=training.local_steps,
+        penalty=penalty,
+        strength=strength,
+        participation=training.participation,
+        augmentation=training.augmentation,
+        reuse_memory=True,
+    )
+    state, history = _train(algorithm, task, experiment, lambda state: state.models)
+    assert isinstance(state, FusionState)
+    lengths = algorithm.difference_lengths(state)
+    result: Result = {"own_accuracy": history[-1][1], "history": history, "thresholds": {}}
+    for threshold in THRESHOLDS:
+        near = lengths <= threshold
+        groups = grouped(near[None])[0]
+        averaged = group_averages(state.models, groups, task.sizes.astype(state.models.dtype))
+        transitive = bool((near == (groups[:, None] == groups)).all())
+        result["thresholds"][f"{threshold:g}"] = {
+            "accuracy": _accuracy(task, averaged),
+            **_clustering(groups, task),
+            "transitive": transitive,
+            **_strays(groups, task),
+        }
+    same = task.labels[:, None] == task.labels
+    off = ~np.eye(task.clients, dtype=bool)
+    result["longest_within"] = float(lengths[same & off].max())
+    result["shortest_between"] = float(lengths[~same].min())
+    return result
+
+
+def run_oracle(experiment: Scenario) -> Result:
+    """Fit one model to the pooled samples of each true cluster."""
+    task = experiment.task()
+    models = np.empty((task.clients, task.dimension), dtype=np.float32)
+    slopes = []
+    for cluster in range(task.clusters):
+        members = np.flatnonzero(task.labels == cluster)
+        models[members], slope = _pooled_fit(task, members)
+        slopes.append(slope)
+    return {"accuracy": _accuracy(task, models), "largest_slope": max(slopes), **_data_record(task)}
+
+
+def run_data(experiment: Scenario) -> Result:
+    """Score the classifiers that made the data, and those of other data sets of the law, on small samples."""
+    task = experiment.task()
+    settings = {**experiment.data, "largest": 300}
+    others = [
+        SoftmaxMixture(**settings, seed=1000 * (experiment.seed + 1) + number) for number in range(OTHER_DATA)
+    ]
+    return {
+        "accuracy": _accuracy(task, task.generating_models[task.labels]),
+        "others": [_accuracy(other, other.generating_models[other.labels]) for other in others],
+    }
+
+
+RUNS: dict[str, Callable[..., Result]] = {
+    "local": run_local,
+    "fedavg": run_fedavg,
+    "fine-tuned": run_fine_tuned,
+    "per-fedavg": run_per_fedavg,
+    "ifca": run_ifca,
+    "cfl": run_cfl,
+    "fpfc": run_fpfc,
+    "oracle": run_oracle,
+    "data": run_data,
+}
+"""What a unit may ask for, by name."""
+
+
+def _train(
+    algorithm: Algorithm[Any],
+    task: SoftmaxMixture,
+    experiment: Scenario,
+    deployed: Callable[[Any], np.ndarray],
+    *,
+    rounds: int | None = None,
+    start: np.ndarray | None = None,
+    after: Callable[[Any], None] | None = None,
+) -> tuple[Any, list[tuple[int, float]]]:
+    """Run an algorithm and give its last state and, now and then, rounds done and accuracy in percent."""
+    rounds = experiment.rounds if rounds is None else rounds
+    randomness = experiment.randomness
+    first = task.initial_models(algorithm.model_count(task), (), randomness.initialisation)
+    state = algorithm.initialise(first if start is None else start, task)
+    every, history = max(1, rounds // CHECKPOINTS), []
+    for done in range(1, rounds + 1):
+        state = algorithm.step(state, task, randomness)
+        if after is not None:
+            after(state)
+        if done % every == 0 or done == rounds:
+            history.append((done, _accuracy(task, deployed(state))))
+    return state, history
+
+
+def _spread(models: np.ndarray, task: SoftmaxMixture) -> np.ndarray:
+    """The one model (1, d) for everybody."""
+    return np.repeat(models, task.clients, axis=0)
+
+
+def _accuracy(task: SoftmaxMixture, models: np.ndarray) -> float:
+    """Unweighted mean over clients of the test accuracy of a model each (m, d), in percent."""
+    return 100 * float(task.accuracies(models, np.arange(task.clients)).mean())
+
+
+def _clustering(assignments: np.ndarray, task: SoftmaxMixture) -> Result:
+    return {
+        "clusters": cluster_count(assignments),
+        "index": float(adjusted_rand_index(assignments, task.labels)),
+    }
+
+
+def _strays(groups: np.ndarray, task: SoftmaxMixture) -> Result:
+    """Sizes of the clients that are not in the largest group of their true cluster."""
+    strays = np.zeros(task.clients, dtype=bool)
+    for cluster in range(task.clusters):
+        members = task.labels == cluster
+        strays |= members & (groups != np.bincount(groups[members]).argmax())
+    return {"stray_sizes": sorted(task.sizes[strays].tolist())}
+
+
+def _data_record(task: SoftmaxMixture) -> Result:
+    return {
+        "samples": int(task.sizes.sum()),
+        "median_size": float(np.median(task.sizes)),
+        "smoothness": task.smoothness,
+    }
+
+
+def _pooled_fit(task: SoftmaxMixture, members: np.ndarray) -> tuple[np.ndarray, float]:
+    """Minimise a cluster's pooled loss; the model (d,), and the norm of the gradient there."""
+    from scipy.optimize import minimize
+
+    data = [task.training_data(int(client)) for client in members]
+    features = np.concatenate([np.column_stack([x, np.ones(len(x))]) for x, _ in data]).T.astype(float)
+    targets = np.concatenate([classes for _, classes in data])
+    # in coordinates in which the features are uncorrelated a tenth of the steps is enough
+    root = np.linalg.cholesky(features @ features.T / features.shape[1])
+    pooled = Sample.of(np.linalg.solve(root, features), targets, task.classes)
+
+    def evaluate(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        matrix = flat.reshape(task.classes, -1)
+        return pooled.loss(matrix), pooled.gradient(matrix).ravel()
+
+    options = {"maxiter": FIT_STEPS, "gtol": FIT_SLOPE, "ftol": 0.0, "maxcor": 20}
+    start = np.zeros(task.dimension)
+    found = minimize(evaluate, start, jac=True, method="L-BFGS-B", options=options)
+    model = np.linalg.solve(root.T, found.x.reshape(task.classes, -1).T).T
+    slope = Sample.of(features, targets, task.classes).gradient(model)
+    return model.ravel(), float(np.linalg.norm(slope))

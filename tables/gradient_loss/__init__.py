@@ -1,0 +1,1 @@
+"""Curves of GL-CFL."""

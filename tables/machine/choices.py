@@ -1,0 +1,323 @@
+"""What a paper leaves unsaid: the choices of a table that can be made otherwise, and how they are read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.validation import check_name
+
+Value: TypeAlias = "int | float | str | tuple[int, ...] | tuple[float, ...] | None"
+"""Of a choice; None where it is that there is none, such as no size of a batch."""
+
+MOST = 1_000_000
+"""Largest integer that can be chosen."""
+
+
+class Kind(Protocol):
+    """What values a choice can have."""
+
+    @property
+    def rule(self) -> str:
+        """What the text of a value must be, in a few words."""
+
+    def read(self, text: str) -> Value:
+        """Turn text into a value; raises ValueError where it is none."""
+
+    def show(self, value: Value) -> str:
+        """Turn a value into text that ``read`` takes."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite number within bounds.
+
+    Attributes
+    ----------
+    above, at_least, at_most, below
+        The bounds.
+    """
+
+    above: float = -math.inf
+    at_least: float = -math.inf
+    at_most: float = math.inf
+    below: float = math.inf
+
+    @property
+    def rule(self) -> str:
+        """The bounds in words."""
+        bounds = {
+            "greater than": self.above,
+            "at least": self.at_least,
+            "at most": self.at_most,
+            "below": self.below,
+        }
+        finite = [f"{words} {bound:g}" for words, bound in bounds.items() if math.isfinite(bound)]
+        return " ".join(["a number", " and ".join(finite)]).strip()
+
+    def read(self, text: str) -> float:
+        """Read a number."""
+        number = float(text)
+        if not (self.above < number < self.below and self.at_least <= number <= self.at_most):
+            raise ValueError(text)
+        return number
+
+    def show(self, value: Value) -> str:
+        """Show a number."""
+        return _shortest(value)
+
+
+@dataclass(frozen=True)
+class Count:
+    """An integer from 1 to ``most``.
+
+    Attributes
+    ----------
+    most
+        The largest.
+    nothing
+        Word for the choice of none; none must be chosen where it is empty.
+    """
+
+    most: int = MOST
+    nothing: str = ""
+
+    @property
+    def rule(self) -> str:
+        """The bounds in words."""
+        return f"an integer from 1 to {self.most}" + (f", or {self.nothing}" if self.nothing else "")
+
+    def read(self, text: str) -> int | None:
+        """Read an integer, or the word."""
+        if self.nothing and text == self.nothing:
+            return None
+        count = int(text)
+        if not 1 <= count <= self.most:
+            raise ValueError(text)
+        return count
+
+    def show(self, value: Value) -> str:
+        """Show an integer."""
+        return self.nothing if value is None else f"{value}"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Integers separated by commas, such as widths of layers.
+
+    Attributes
+    ----------
+    fewest, most
+        How many.
+    """
+
+    fewest: int = 1
+    most: int = 1
+
+    @property
+    def rule(self) -> str:
+        """Their number and bounds in words."""
+        each = f"from 1 to {MOST}"
+        if self.most == 1:
+            return f"an integer {each}"
+        number = f"{self.fewest} to {self.most}" if self.fewest < self.most else f"{self.most}"
+        return f"{number} integers {each}, separated by commas" + ("" if self.fewest else ", or none")
+
+    def read(self, text: str) -> tuple[int, ...]:
+        """Read integers."""
+        if not self.fewest and text == "none":
+            return ()
+        counts = tuple(int(part) for part in text.split(","))
+        if not (self.fewest <= len(counts) <= self.most and all(1 <= each <= MOST for each in counts)):
+            raise ValueError(text)
+        return counts
+
+    def show(self, value: Value) -> str:
+        """Show integers."""
+        assert isinstance(value, tuple)
+        return ",".join(map(str, value)) if value else "none"
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Two positive numbers of which the first is not the larger one.
+
+    Attributes
+    ----------
+    nothing
+        Word for the choice of none; none must be chosen where it is empty.
+    """
+
+    nothing: str = ""
+
+    @property
+    def rule(self) -> str:
+        """The bounds in words."""
+        words = "two positive numbers separated by a comma, the second not below the first"
+        return words + (f", or {self.nothing}" if self.nothing else "")
+
+    def read(self, text: str) -> tuple[float, ...] | None:
+        """Read two numbers, or the word."""
+        if self.nothing and text == self.nothing:
+            return None
+        low, high = map(float, text.split(","))
+        if not 0 < low <= high < math.inf:
+            raise ValueError(text)
+        return low, high
+
+    def show(self, value: Value) -> str:
+        """Show two numbers."""
+        if value is None:
+            return self.nothing
+        assert isinstance(value, tuple)
+        return ",".join(map(_shortest, value))
+
+
+@dataclass(frozen=True)
+class Word:
+    """One of a few words.
+
+    Attributes
+    ----------
+    words
+        All of them.
+    """
+
+    words: tuple[str, ...]
+
+    @property
+    def rule(self) -> str:
+        """The words."""
+        return f"one of {', '.join(self.words)}"
+
+    def read(self, text: str) -> str:
+        """Read a word."""
+        if text not in self.words:
+            raise ValueError(text)
+        return text
+
+    def show(self, value: Value) -> str:
+        """Show a word."""
+        return f"{value}"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a paper leaves unsaid in a table.
+
+    Attributes
+    ----------
+    name
+        Such as "step-size".
+    default
+        What is taken where nobody says.
+    kind
+        Which values there are.
+    about
+        In one line that the paper does not state it, and why the default is what it is.
+    small
+        The default of the small scale, where it is another.
+    only_full
+        Whether the small scale has nothing that it applies to.
+    """
+
+    name: str
+    default: Value
+    kind: Kind
+    about: str
+    small: Value = None
+    only_full: bool = False
+
+    def default_at(self, scale: str) -> Value:
+        """Give the default of a scale, ``"full"`` or ``"small"``."""
+        return self.default if scale == "full" or self.small is None else self.small
+
+    @property
+    def title(self) -> str:
+        """The name in words."""
+        return self.name.replace("-", " ")
+
+    def read(self, text: str, scale: str) -> Value:
+        """Read a value.
+
+        Raises
+        ------
+        InvalidArgument
+            If it is none of this choice, or the scale has no such choice.
+        """
+        written = f"{self.name}={text}"
+        if self.only_full and scale == "small":
+            raise InvalidArgument("choose", written, "does not apply at the small scale", "leave it out")
+        try:
+            return self.kind.read(text)
+        except ValueError as error:
+            remedy = f"the default is {self.kind.show(self.default_at(scale))}"
+            raise InvalidArgument("choose", written, f"must be {self.kind.rule}", remedy) from error
+
+
+def read_choices(choices: Sequence[Choice], written: Sequence[str], scale: str) -> dict[str, Value]:
+    """Read what a user chose.
+
+    Parameters
+    ----------
+    choices
+        Those of the table.
+    written
+        Each as ``NAME=VALUE``.
+    scale
+        ``"full"`` or ``"small"``.
+
+    Returns
+    -------
+    dict
+        Values by name, of the given choices alone.
+
+    Raises
+    ------
+    InvalidArgument
+        If one is no choice of the table, is given twice, or has no value that it could have.
+    """
+    known = {choice.name: choice for choice in choices}
+    given: dict[str, Value] = {}
+    for text in written:
+        name, equals, value = text.partition("=")
+        if not known:
+            raise InvalidArgument("choose", text, "the table has no choices", "leave it out")
+        check_name("choose", name, list(known))
+        if not equals:
+            remedy = f"such as {name}={known[name].kind.show(known[name].default_at(scale))}"
+            raise InvalidArgument("choose", text, "must be NAME=VALUE", remedy)
+        if name in given:
+            raise InvalidArgument("choose", text, f"chooses {name} once more", "give it once")
+        given[name] = known[name].read(value, scale)
+    return given
+
+
+def chosen_note(choices: Sequence[Choice], given: Mapping[str, Value], scale: str) -> str | None:
+    """Say what was chosen in place of the defaults, with these in parentheses; None where it is nothing."""
+    parts = [
+        f"{choice.title} {choice.kind.show(given[choice.name])} ({choice.kind.show(default)})"
+        for choice in choices
+        if choice.name in given and given[choice.name] != (default := choice.default_at(scale))
+    ]
+    return f"Chosen in place of the default: {'; '.join(parts)}." if parts else None
+
+
+def list_choices(choices: Sequence[Choice], scale: str) -> list[str]:
+    """Describe choices for the user, a line each: name, default of the scale, values, and why."""
+    offered = [choice for choice in choices if scale == "full" or not choice.only_full]
+    shown = {choice.name: choice.kind.show(choice.default_at(scale)) for choice in offered}
+    longest = max(map(len, shown), default=0), max(map(len, shown.values()), default=0)
+    return [
+        f"{choice.name:<{longest[0]}}  {shown[choice.name]:<{longest[1]}}  {choice.kind.rule}. {choice.about}"
+        for choice in offered
+    ]
+
+
+def _shortest(value: Value) -> str:
+    """Write a number so that it is read back exactly."""
+    text = f"{value:g}"
+    return text if float(text) == value else f"{value}"

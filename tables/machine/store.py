@@ -1,0 +1,157 @@
+"""Finished parts of a long computation on disk, so that an interrupted one goes on where it stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.atomic import check_writable, remove_abandoned, write_whole
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A part of a table that is computed by itself.
+
+    Attributes
+    ----------
+    method
+        What is run; with the seed it names the unit within its table.
+    seed
+        Of the data and of the run.
+    settings
+        All else that the result depends on, as plain JSON values.
+    cost
+        About how long it takes compared with the table's other units, positive.
+    """
+
+    method: str
+    seed: int
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    cost: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """Method and seed, for messages."""
+        return f"{self.method}, seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A finished unit.
+
+    Attributes
+    ----------
+    result
+        What the unit's function gave, plain JSON values.
+    cpu_seconds, seconds
+        Processor time and time that passed.
+    """
+
+    result: Mapping[str, Any]
+    cpu_seconds: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class UnitStore:
+    """A folder with one file a finished unit of one table.
+
+    Attributes
+    ----------
+    folder
+        Made when it is opened.
+    table, version
+        The table's id and the version of its computation: units of another version are not read.
+    """
+
+    folder: Path
+    table: str
+    version: int
+
+    @classmethod
+    def open(cls, folder: Path, table: str, version: int) -> UnitStore:
+        """Make the folder of a table within ``folder`` and check that files can be written there.
+
+        What a killed table has left half written is removed.
+
+        Raises
+        ------
+        InvalidArgument
+            If it is no folder or cannot be written.
+        """
+        place = folder / _file_name(table)
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except (OSError, ValueError) as error:
+            rule = f"must be a folder that can be written ({getattr(error, 'strerror', None) or error})"
+            raise InvalidArgument("out", str(folder), rule, "choose another place") from error
+        check_writable("out", place / "unit.json")
+        remove_abandoned(place)
+        return cls(place, table, version)
+
+    def read(self, unit: Unit) -> Outcome | None:
+        """Give what is stored of a unit; None where nothing is, or a file that is not ours."""
+        try:
+            record = json.loads(self._path(unit).read_bytes())
+        except (OSError, ValueError):
+            return None
+        try:
+            known = record["unit"] == self._identity(unit)
+            outcome = Outcome(record["result"], float(record["cpu_seconds"]), float(record["seconds"]))
+        except (KeyError, TypeError, ValueError):
+            return None
+        return outcome if known else None
+
+    def write(self, unit: Unit, outcome: Outcome) -> None:
+        """Store a finished unit, whole or not at all.
+
+        Raises
+        ------
+        InvalidArgument
+            If it cannot be written.
+        """
+        record = {
+            "unit": self._identity(unit),
+            "result": outcome.result,
+            "cpu_seconds": outcome.cpu_seconds,
+            "seconds": outcome.seconds,
+        }
+        write_whole("out", self._path(unit), json.dumps(record).encode() + b"\n")
+
+    def _identity(self, unit: Unit) -> dict[str, Any]:
+        return {
+            "table": self.table,
+            "version": self.version,
+            "method": unit.method,
+            "seed": unit.seed,
+            "settings": dict(unit.settings),
+        }
+
+    def _path(self, unit: Unit) -> Path:
+        content = json.dumps(self._identity(unit), sort_keys=True).encode()
+        digest = hashlib.sha256(content).hexdigest()[:16]
+        return self.folder / f"{_file_name(unit.method)}-seed-{unit.seed}-{digest}.json"
+
+
+def cache_folder() -> Path:
+    """Where a user's finished units lie unless another folder is given."""
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "clusterproof" / "tables"
+
+
+def _file_name(text: str) -> str:
+    """Turn an id into part of a file name."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.")[:60]

@@ -1,0 +1,338 @@
+"""SoFL's experiments: what its tables ask for, what the paper leaves open, and one run of a method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from clusterproof.algorithms import (
+    InvalidArgument,
+    adjusted_rand_index,
+    client_accuracies,
+    cluster_count,
+    received_models,
+)
+from clusterproof.algorithms.arrays import like
+from clusterproof.tables.machine.choices import Choice, Count, Counts, Number, Thresholds, Word
+from clusterproof.tables.machine.reproducible_table import Request
+from clusterproof.tables.machine.store import Unit
+from clusterproof.tables.training_run import (
+    Snapshot,
+    all_assigned,
+    evaluation_generator,
+    image_task,
+    make_algorithm,
+    train,
+)
+from clusterproof.theory.sofl.tables import SINGLE_MODEL
+
+STEP_SIZE = 0.1
+"""Not in the paper."""
+
+GRID = 5
+MAP_STARTS = {"sample": "clients' updates", "random": "random unit vectors"}
+"""What the map's neurons start at."""
+
+SHARES = {"split": "a group has its share of the images", "full": "every group has all images"}
+"""The two readings of how images are divided among the groups."""
+
+PROXIMAL = 0.1
+"""Section 5.1.3."""
+
+METHODS: dict[str, dict[str, Any]] = {
+    "FedAvg": {"algorithm": "fedavg"},
+    "FedProx": {"algorithm": "fedprox", "proximal": PROXIMAL},
+    "CFL": {"algorithm": "cfl"},
+    "CFL, thresholds": {"algorithm": "cfl"},
+    "IFCA": {"algorithm": "ifca", "averaging": "model"},
+    "SoFL": {"algorithm": "sofl", "cluster_count": "elbow"},
+    "SoFL, guarded": {"algorithm": "sofl", "cluster_count": "silhouette"},
+}
+"""The rows of Tables 3, 4 and 5; CFL with thresholds in units of the models; and SoFL with the number of
+clusters by the clients' silhouette."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """How SoFL trains on a data set.
+
+    Attributes
+    ----------
+    name, title
+        Key of ``clusterproof.neural.data.loading.DATASETS``, and as the paper writes it.
+    images
+        In all (5.1.1).
+    network
+        Name and widths: one hidden layer of unstated width, or two convolutions and three linear layers
+        of unstated widths, here LeNet-5 (5.1.2).
+    epochs
+        E (5.1.2).
+    rounds, clustering
+        Rounds, which the paper does not state, and the round of the clustering (5.2.4, Figure 9).
+    thresholds
+        CFL's eps_1 and eps_2, which the paper does not state: on MNIST the mean update of unlike clients is
+        0.12 to 0.14 long at round 20 and the longest 0.74 to 1.27; of like ones the longest is 0.31.
+    step_size, participation, grid, map_start, share
+        None of them is in the paper, whose Algorithm 1 draws m clients of a cluster and does not say how many.
+    """
+
+    name: str
+    title: str
+    images: int
+    network: Mapping[str, Any]
+    epochs: int
+    rounds: int
+    clustering: int
+    thresholds: tuple[float, float] | None = None
+    step_size: float = STEP_SIZE
+    participation: float = 1.0
+    grid: int = GRID
+    map_start: str = "sample"
+    share: str = "split"
+
+    @property
+    def methods(self) -> list[str]:
+        """The rows, of ``METHODS``."""
+        return [name for name in METHODS if self.thresholds or name != "CFL, thresholds"]
+
+
+MNIST = Data("mnist", "MNIST", 10_000, {"name": "mlp", "hidden": [100]}, 3, 50, 20, (0.2, 0.5))
+CIFAR_10 = Data(
+    "cifar10",
+    "CIFAR-10",
+    20_000,
+    {"name": "cnn", "channels": [6, 16], "hidden": [120, 84]},
+    5,
+    100,
+    40,
+)
+SMALL = {"mnist": (2_000, 12, 6), "cifar10": (4_000, 30, 15)}
+"""Images, rounds and round of the clustering of the small scale, by data set."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of Tables 3, 4 or 5.
+
+    Attributes
+    ----------
+    name
+        For the reader.
+    data
+        On which it is.
+    skew
+        ``"feature"``: rotations; ``"label"``: shifts.
+    clusters
+        K.
+    printed
+        The paper's accuracies by method, in percent.
+    unit
+        Of their last digit.
+    concentration
+        phi of the clients' sizes; None for equal ones.
+    """
+
+    name: str
+    data: Data
+    skew: str
+    clusters: int
+    printed: Mapping[str, Fraction]
+    unit: float = 0.01
+    concentration: float | None = None
+
+    def ceiling(self, method: str) -> float | None:
+        """Most that a method's server model can reach on average, in percent; None where nothing is known.
+
+        One model for all answers each image in one way, of which K groups with distinct shifts hold
+        K different ones for right.
+        """
+        return 100 / self.clusters if self.skew == "label" and method in SINGLE_MODEL else None
+
+
+def length(data: Data, request: Request) -> tuple[int, int, int]:
+    """Images, rounds and round of the clustering that a request means.
+
+    Raises
+    ------
+    InvalidArgument
+        If it ends before the clustering.
+    """
+    images, rounds, clustering = (
+        SMALL[data.name] if request.scale == "small" else (data.images, data.rounds, data.clustering)
+    )
+    clustering = request.chosen("clustering-round", clustering)
+    if request.rounds is not None and request.rounds <= clustering:
+        rule = f"must be more than {clustering}, the round of the clustering"
+        raise InvalidArgument("rounds", request.rounds, rule, "give more, or leave it out")
+    if request.rounds is None and rounds <= clustering:
+        written = f"clustering-round={clustering}"
+        raise InvalidArgument(
+            "choose", written, f"must be less than the {rounds} rounds", "give --rounds, too"
+        )
+    return images, request.rounds or rounds, clustering
+
+
+def map_choices() -> tuple[Choice, ...]:
+    """What is left unsaid of the map wherever it is used."""
+    about = (
+        "Side of the map. Not in the paper; 25 neurons are about what MiniSom's rule gives for 20 clients."
+    )
+    return (Choice("grid", GRID, Count(50), about),)
+
+
+def training_choices(data: Data) -> tuple[Choice, ...]:
+    """What is left unsaid of the training in all tables."""
+    hidden = tuple(data.network["hidden"])
+    small = SMALL[data.name][2]
+    lenet = "Not in the paper; the default is LeNet-5."
+    width = "Not in the paper; the default is a common width." if len(hidden) == 1 else lenet
+    listed = [
+        Choice(
+            "step-size", data.step_size, Number(above=0), "Not in the paper; the default is IFCA's on MNIST."
+        ),
+        Choice("hidden", hidden, Counts(len(hidden), len(hidden)), f"Units of the hidden layers. {width}"),
+    ]
+    if "channels" in data.network:
+        channels = tuple(data.network["channels"])
+        listed.append(Choice("channels", channels, Counts(2, 2), f"Of the two convolutions. {lenet}"))
+    return (
+        *listed,
+        Choice(
+            "clustering-round",
+            data.clustering,
+            Count(),
+            "Round after which clients are clustered and CFL may split. In the paper for Figure 9 alone; "
+            "the default is that.",
+            small=small,
+        ),
+        Choice(
+            "share",
+            data.share,
+            Word(tuple(SHARES)),
+            "Whether a group has its split of the images or the full set. Not in the paper, whose number of images "
+            "is that of all clients.",
+        ),
+    )
+
+
+def choices_of(data: Data) -> tuple[Choice, ...]:
+    """What is left unsaid in Tables 3, 4 and 5."""
+    return (
+        *training_choices(data),
+        *map_choices(),
+        Choice(
+            "map-start",
+            data.map_start,
+            Word(tuple(MAP_STARTS)),
+            "What the map's neurons start at, clients' updates or random unit vectors, as MiniSom's. Not in the "
+            "paper; random ones may leave fewer winners than clusters.",
+        ),
+        Choice(
+            "participation",
+            data.participation,
+            Number(above=0, at_most=1),
+            "Share of the clients in a round. The paper draws m of them and does not print m; the default is all.",
+        ),
+        Choice(
+            "cfl-thresholds",
+            data.thresholds,
+            Thresholds("" if data.thresholds else "none"),
+            "eps_1 and eps_2 of the row of CFL with thresholds. Not in the paper; the default is "
+            + (
+                "between the updates of like and of unlike clients as measured."
+                if data.thresholds
+                else "to have no such row."
+            ),
+        ),
+    )
+
+
+def settled(data: Data, request: Request) -> Data:
+    """Give a data set's training with what was chosen."""
+    widths = {part: list(request.chosen(part, data.network[part])) for part in data.network if part != "name"}
+    return replace(
+        data,
+        network={"name": data.network["name"], **widths},
+        thresholds=request.chosen("cfl-thresholds", data.thresholds),
+        step_size=request.chosen("step-size", data.step_size),
+        participation=request.chosen("participation", data.participation),
+        grid=request.chosen("grid", data.grid),
+        map_start=request.chosen("map-start", data.map_start),
+        share=request.chosen("share", data.share),
+    )
+
+
+def make_unit(column: Column, method: str, share: str, seed: int, request: Request) -> Unit:
+    """One run of a method in a column."""
+    data = settled(column.data, request)
+    images, rounds, clustering = length(data, request)
+    recipe: dict[str, Any] = {"name": "rotated-groups" if column.skew == "feature" else "label-shift"}
+    if column.concentration is not None:
+        recipe = {"name": "quantity", "concentration": column.concentration}
+    algorithm = {**METHODS[method], "step_size": data.step_size, "local_steps": data.epochs}
+    if data.participation != 1:
+        algorithm["participation"] = data.participation
+    if method.startswith("CFL"):
+        algorithm["warm_up"] = clustering
+    if method == "CFL, thresholds" and data.thresholds:
+        algorithm["mean_threshold"], algorithm["client_threshold"] = data.thresholds
+    if method.startswith("SoFL"):
+        algorithm["pretraining"] = clustering
+        if data.grid != GRID:
+            algorithm["grid"] = data.grid
+        if data.map_start != "sample":
+            algorithm["initialisation"] = data.map_start
+    settings = {
+        "data": data.name,
+        "partition": {**recipe, "clusters": column.clusters, "images": images, "share": share},
+        "network": dict(data.network),
+        "task": {"batch_size": 100, "local_unit": "epoch"},
+        "gpu": data.name == CIFAR_10.name,
+        "algorithm": algorithm,
+        "rounds": rounds,
+    }
+    weight = 1 if share == "split" else column.clusters
+    cost = images * rounds * weight * (20 if data.name == CIFAR_10.name else 1) / 1e5
+    return Unit(f"{method}, {column.name}, {share}", seed, settings, cost)
+
+
+def compute(unit: Unit) -> Mapping[str, Any]:
+    """Train and measure every 10 rounds; see ``both_accuracies``."""
+    settings = unit.settings
+    task = image_task(settings, unit.seed)
+    algorithm = make_algorithm(settings["algorithm"])
+    curve = train(algorithm, task, rounds=settings["rounds"], seed=unit.seed, measure=both_accuracies)
+    return {"curve": curve, "device": str(task.device), "engine": task.settings["engine"]}
+
+
+def both_accuracies(snapshot: Snapshot) -> dict[str, Any]:
+    """The two accuracies of the clients on their own test data, in percent, and the clustering.
+
+    Returns
+    -------
+    dict
+        ``server`` is that of the model that a client receives, ``local`` that of the same model after the
+        client's next local training (without a proximal term), both means over the clients, whatever
+        their sizes; ``clusters`` and ``rand`` are the number of clusters and the adjusted Rand index.
+    """
+    task, models = snapshot.task, snapshot.state.models
+    algorithm: Any = snapshot.algorithm
+    source = evaluation_generator(snapshot)
+    known = snapshot.assignments
+    if algorithm.target != "clients":
+        known = all_assigned(snapshot, source)
+    found = client_accuracies(
+        task,
+        received_models(algorithm, models, like(known, models)),
+        source,
+        step_size=algorithm.step_size,
+        local_steps=algorithm.local_steps,
+    )
+    return {
+        "server": 100 * float(found.server_model.mean()),
+        "local": 100 * float(found.after_local_training.mean()),
+        "clusters": cluster_count(known),
+        "rand": adjusted_rand_index(known, task.labels),
+    }

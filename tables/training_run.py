@@ -1,0 +1,257 @@
+"""A training run of a table: from plain settings to a curve of measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument, Randomness, State, generator
+from clusterproof.algorithms.arrays import like, to_numpy
+from clusterproof.algorithms.parts.aggregation import choose_clusters
+from clusterproof.neural.data.loading import DATASETS, ENVIRONMENT, ImageSet, data_folder, load
+from clusterproof.neural.partitions.by_name import partition
+from clusterproof.neural.runs.matching import match_models
+
+if TYPE_CHECKING:
+    from clusterproof.neural.task import ImageTask
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """A run after a number of rounds.
+
+    Attributes
+    ----------
+    seed, round
+        Of the run, and how many rounds are done.
+    algorithm
+        With the step size of the last round.
+    task
+        What it is run on.
+    state
+        Of the algorithm.
+    assignments
+        Last known cluster of every client, (m,); -1 for one that has not taken part yet.
+    """
+
+    seed: int
+    round: int
+    algorithm: Algorithm[Any]
+    task: ImageTask
+    state: State
+    assignments: np.ndarray
+
+
+Measure: TypeAlias = Callable[[Snapshot], Mapping[str, Any]]
+"""What is measured at a snapshot, plain JSON values by name."""
+
+
+def require_data(name: str) -> None:
+    """Refuse to begin a table without its data.
+
+    Raises
+    ------
+    InvalidArgument
+        If no file of the data set is where it would be looked for.
+    """
+    dataset = DATASETS[name]
+    folder = data_folder() / name
+    files = [*dataset.files, *([] if dataset.archive is None else [dataset.archive])]
+    if dataset.files and not any((folder / file.name).exists() for file in files):
+        remedy = f"run `clusterproof data fetch {name}`, or set {ENVIRONMENT} to the folder it lies in"
+        raise InvalidArgument("id", name, f"needs the data set, which is not in {folder}", remedy)
+
+
+@lru_cache(maxsize=1)
+def _images(name: str, folder: str) -> ImageSet:
+    """A data set, kept for the next run of the same process."""
+    return load(name, folder)
+
+
+def image_task(settings: Mapping[str, Any], seed: int) -> ImageTask:
+    """Make the task of a run.
+
+    Parameters
+    ----------
+    settings
+        ``data``, ``partition`` and ``network`` (each a ``name`` and its options), and what else is given
+        to ``ImageTask`` under ``task``. Where that names no device, it is a GPU if there is one and
+        ``settings`` has ``gpu`` set.
+    seed
+        Of the partition.
+    """
+    import torch
+
+    from clusterproof.neural.networks import network
+    from clusterproof.neural.task import ImageTask
+
+    images = _images(settings["data"], str(data_folder()))
+    divided = _named(partition, settings["partition"], images, seed=seed)
+    net = _named(network, settings["network"], images.train.pixels.shape[1:], images.train.classes)
+    device = "cuda" if settings.get("gpu") and torch.cuda.is_available() else "cpu"
+    return ImageTask(partition=divided, network=net, **{"device": device, **settings.get("task", {})})
+
+
+def make_algorithm(settings: Mapping[str, Any]) -> Algorithm[Any]:
+    """Make an algorithm again from its ``settings``."""
+    parameters = dict(settings)
+    return ALGORITHMS[parameters.pop("algorithm")](**parameters)
+
+
+def snapshots(
+    algorithm: Algorithm[Any],
+    task: ImageTask,
+    *,
+    rounds: int,
+    seed: int,
+    every: int = 10,
+    decay: float = 1.0,
+) -> Iterator[Snapshot]:
+    """Run an algorithm and look at it now and then.
+
+    All algorithms of a seed start from the same models, as far as they have equally many, and see the
+    same participants.
+
+    Parameters
+    ----------
+    algorithm, task
+        What is run on what.
+    rounds
+        How many.
+    seed
+        The same gives the same numbers.
+    every
+        Rounds between two snapshots; the last round always has one.
+    decay
+        What the step size is multiplied by after each round.
+    """
+    randomness = Randomness.from_seed(seed, "table")
+    models = task.initial_models(algorithm.model_count(task), (), randomness.initialisation)
+    state: State = algorithm.initialise(models, task)
+    known = np.full(task.clients, -1, dtype=np.int64)
+    begun: Any = algorithm
+    for done in range(1, rounds + 1):
+        current = replace(begun, step_size=begun.step_size * decay ** (done - 1))
+        state = current.step(state, task, randomness)
+        remember(known, state)
+        if done % every == 0 or done == rounds:
+            yield Snapshot(seed, done, current, task, state, known.copy())
+
+
+def train(
+    algorithm: Algorithm[Any],
+    task: ImageTask,
+    *,
+    rounds: int,
+    seed: int,
+    measure: Measure,
+    every: int = 10,
+    decay: float = 1.0,
+) -> list[dict[str, Any]]:
+    """Run an algorithm and measure it now and then.
+
+    Parameters
+    ----------
+    algorithm, task, rounds, seed, every, decay
+        As for ``snapshots``.
+    measure
+        What is measured.
+
+    Returns
+    -------
+    list
+        A record a snapshot: ``round`` and what ``measure`` gives.
+    """
+    looks = snapshots(algorithm, task, rounds=rounds, seed=seed, every=every, decay=decay)
+    return [{"round": look.round, **measure(look)} for look in looks]
+
+
+def remember(known: np.ndarray, state: State) -> None:
+    """Write the clusters of a round's participants, or of everybody, into ``known`` (m,)."""
+    chosen = to_numpy(state.assignments)
+    everybody = chosen.shape[-1] == len(known)
+    known[slice(None) if everybody else to_numpy(state.clients)] = chosen
+
+
+def evaluation_generator(snapshot: Snapshot) -> np.random.Generator:
+    """Source of draws for measuring, apart from those of the run."""
+    return generator(snapshot.seed, "table", "evaluation", snapshot.round)
+
+
+def all_assigned(snapshot: Snapshot, source: np.random.Generator) -> np.ndarray:
+    """Last known clusters (m,), and the model of least loss for who has not taken part yet."""
+    known = snapshot.assignments
+    if (known >= 0).all():
+        return known
+    models = snapshot.state.models
+    everybody = like(np.arange(snapshot.task.clients), models)
+    chosen = choose_clusters(snapshot.task, models, everybody, source)
+    return np.where(known >= 0, known, to_numpy(chosen))
+
+
+def served_by_test_loss(snapshot: Snapshot) -> dict[str, Any]:
+    """Accuracy where each test client gets the model of least loss on its own labelled test data.
+
+    That is the protocol of IFCA's published code, which CFL-MGD follows: labels are used in testing.
+
+    Returns
+    -------
+    dict
+        ``accuracy``: percent, mean over the test clients. ``right``: share of the test clients that
+        get the model of their cluster, models being matched to clusters one to one. ``found``: number
+        of clusters with a model of their own, which more than half of its test clients get.
+    """
+    scores = snapshot.task.scores(snapshot.state.models)
+    chosen = _least(to_numpy(scores.losses))
+    accuracies = to_numpy(scores.accuracies)[np.arange(len(chosen)), chosen]
+    return _served(snapshot, chosen, np.asarray(snapshot.task.partition.test.labels), accuracies)
+
+
+def served_by_training_data(snapshot: Snapshot) -> dict[str, Any]:
+    """Accuracy where each client gets the model of least loss on its own training data.
+
+    Nothing is labelled in testing: a client is tested on all test images of its cluster, so that test
+    clients need not be those that train.
+
+    Returns
+    -------
+    dict
+        As of ``served_by_test_loss``, over the training clients.
+    """
+    task, models = snapshot.task, snapshot.state.models
+    everybody = like(np.arange(task.clients), models)
+    chosen = _least(to_numpy(task.losses(models, everybody, evaluation_generator(snapshot))))
+    accuracies = to_numpy(task.scores(models).accuracies)
+    held = task.partition.test.labels
+    of_cluster = np.stack([accuracies[held == cluster].mean(axis=0) for cluster in range(task.clusters)])
+    return _served(snapshot, chosen, task.labels, of_cluster[task.labels, chosen])
+
+
+def _least(losses: np.ndarray) -> np.ndarray:
+    """Which model has the least loss, (m,) of (m, P); one that is not a number has not."""
+    return np.asarray(np.argmin(np.where(np.isnan(losses), np.inf, losses), axis=-1))
+
+
+def _served(
+    snapshot: Snapshot, chosen: np.ndarray, labels: np.ndarray, accuracies: np.ndarray
+) -> dict[str, Any]:
+    """Measure the models that clients of known clusters get, with their accuracies, all (m,)."""
+    clusters = snapshot.task.clusters
+    owner = match_models(chosen, labels, snapshot.state.models.shape[-2], clusters)
+    right = chosen == owner[labels]
+    shares = [float(right[labels == cluster].mean()) for cluster in range(clusters)]
+    return {
+        "accuracy": 100 * float(accuracies.mean()),
+        "right": float(right.mean()),
+        "found": sum(share > 0.5 for share in shares),
+    }
+
+
+def _named(make: Callable[..., Any], settings: Mapping[str, Any], *arguments: Any, **more: Any) -> Any:
+    """Call with a name, arguments and the options beside the name."""
+    options = dict(settings)
+    return make(options.pop("name"), *arguments, **more, **options)

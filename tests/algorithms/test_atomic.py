@@ -1,0 +1,41 @@
+"""Files that appear whole or not at all, and what killed writers leave behind."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.atomic import remove_abandoned, write_whole
+
+STOPPED = """
+import os, signal, sys
+from pathlib import Path
+from clusterproof.algorithms.atomic import write_whole
+sys.addaudithook(lambda event, _: event == "os.rename" and os.kill(os.getpid(), signal.SIGKILL))
+write_whole("out", Path(sys.argv[1]), b"half")
+"""
+
+
+def test_what_a_killed_writer_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", STOPPED, str(tmp_path / "unit.json")])
+    (left,) = tmp_path.iterdir()
+    assert left.name.endswith(".partial")
+    ours = tmp_path / f".clusterproof-{os.getpid()}-00000000.partial"
+    earlier = tmp_path / ".clusterproof-0a1b2c3d.partial"
+    for path in (ours, earlier, tmp_path / "a.partial"):
+        path.touch()
+    remove_abandoned(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([ours.name, "a.partial"])
+
+
+def test_a_write_that_fails_keeps_what_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    os.chmod(tmp_path, 0o755)
+    with pytest.raises(InvalidArgument, match="must be a file that can be written"):
+        write_whole("out", tmp_path / "file" / "below", b"new")
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]

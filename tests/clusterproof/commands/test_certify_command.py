@@ -1,0 +1,202 @@
+"""The commands ``certify`` and ``verify``: what they print, write and return."""
+
+import json
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import cvxpy
+import pytest
+from command_line import refused
+
+from clusterproof.commands.application import main
+
+GRADIENT_DESCENT = ["certify", "--momentum", "0", "--condition", "4", "--proportion", "1/3"]
+
+
+@pytest.mark.parametrize(
+    ("function_class", "slack"), [("quadratic", Fraction(0)), ("smooth", Fraction(1, 10**6))]
+)
+def test_a_certificate_is_written_and_verified(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, function_class: str, slack: Fraction
+) -> None:
+    path = tmp_path / "c.json"
+    assert main([*GRADIENT_DESCENT, "--class", function_class, "--out", str(path)]) == 0
+    output, errors = capsys.readouterr()
+    assert errors == ""
+    assert f"class {function_class}\nrate 0.91666" in output
+    assert f"stored in {path}" in output
+    content = json.loads(path.read_text())
+    assert 0 <= Fraction(content["rate"]) - Fraction(11, 12) <= max(slack, Fraction(1, 10**11))
+    assert content["parameters"]["proportion"] == "1/3"
+    assert content["statement"] in output
+    assert main(["verify", str(path)]) == 0
+    output, errors = capsys.readouterr()
+    assert errors == ""
+    assert output.startswith("valid: every condition holds in exact arithmetic\n")
+    assert content["statement"] in output
+
+
+def test_options_reach_the_certificate(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    options = ["--momentum=0.3", "--condition-number", "10", "--proportion", "0.5", "--step-size", "3/2"]
+    assert main(["certify", *options, "--class", "smooth", "--disturbance", "--out", str(path)]) == 0
+    content = json.loads(path.read_text())
+    expected = {"momentum": "3/10", "condition_number": "10", "proportion": "1/2", "step_size": "3/2"}
+    assert content["parameters"] == expected
+    assert content["disturbance"] is not None
+    assert "disturbance" in capsys.readouterr().out
+
+
+def test_an_invalid_certificate_is_told_from_an_unreadable_one(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "c.json"
+    assert main([*GRADIENT_DESCENT, "--class", "smooth", "--out", str(path)]) == 0
+    text = path.read_text()
+    content = json.loads(text)
+    capsys.readouterr()
+    for name, value, condition in (
+        ("rate", "9/10", "contraction: the function values do not cancel"),
+        ("prefactor", "1/2", "start: the remaining quadratic form is not positive semidefinite"),
+        ("class", "quadratic", "a certificate for quadratics has a disturbance constant and no multipliers"),
+        ("statement", "P = NP", "the statement is not the one that the fields make"),
+        ("sha256", "0", "the SHA-256 is not that of the content: the file was changed"),
+    ):
+        path.write_text(json.dumps(content | {name: value}))
+        assert main(["verify", str(path)]) == 1
+        output, errors = capsys.readouterr()
+        assert output == f"invalid: {condition}\n"
+        assert errors == ""
+    for damaged in (
+        text[:-20],
+        text + " " * 70_000,
+        text.replace('"rate": "', '"rate": NaN, "x": "'),
+        "",
+        "[]",
+    ):
+        path.write_text(damaged)
+        assert "must be a certificate" in refused(capsys, "verify", str(path))
+    assert "must be a certificate" in refused(capsys, "verify", str(tmp_path / "missing"))
+    assert "must be a certificate" in refused(capsys, "verify", str(tmp_path))
+
+
+def test_no_certificate_is_status_one_and_no_file(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "c.json"
+    fast = ["certify", "--momentum", "0.9", "--condition", "4", "--proportion", "1", "--class", "smooth"]
+    assert main([*fast, "--out", str(path)]) == 1
+    assert capsys.readouterr().out.startswith("no certificate found: ")
+    far = [*GRADIENT_DESCENT, "--step-size", "7", "--class", "quadratic", "--out", str(path)]
+    assert main(far) == 1
+    assert "does not converge" in capsys.readouterr().out
+
+    class Panic(BaseException):
+        pass
+
+    def solve(*arguments: object, **options: object) -> None:
+        raise Panic
+
+    monkeypatch.setattr(cvxpy.Problem, "solve", solve)
+    assert main([*GRADIENT_DESCENT, "--class", "smooth", "--out", str(path)]) == 1
+    output, errors = capsys.readouterr()
+    assert output.startswith("no certificate found: ")
+    assert errors == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"--momentum": "1"}, "--momentum = 1.0: must be at least 0 and below 1"),
+        ({"--momentum": "nan"}, "--momentum = 'nan': must be a finite number"),
+        ({"--momentum": "-1/10"}, "--momentum = -0.1: must be at least 0"),
+        ({"--condition": "0.5"}, "--condition = 0.5: must be at least 1; give L / mu"),
+        ({"--condition": "1e99999"}, "--condition = '1e99999': must be a finite number"),
+        ({"--proportion": "0"}, "--proportion = 0.0: must be greater than 0 and at most 1"),
+        ({"--step-size": "-1"}, "--step-size = -1.0: must be greater than 0"),
+        ({"--class": "convex"}, "--class = 'convex': must be one of 'quadratic', 'smooth'"),
+        (
+            {"--out": "/nonexistent/c.json"},
+            "--out = '/nonexistent/c.json': must be a file that can be written",
+        ),
+    ],
+)
+def test_bad_input_is_one_line(
+    capsys: pytest.CaptureFixture[str], change: dict[str, str], message: str
+) -> None:
+    options = {"--momentum": "0", "--condition": "4", "--proportion": "1", "--class": "quadratic"} | change
+    arguments = [f"{name}={value}" for name, value in options.items()]
+    assert message in refused(capsys, "certify", *arguments)
+
+
+def test_missing_options_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    refused(capsys, "certify", "--momentum", "0")
+    refused(capsys, "verify")
+
+
+def test_verify_imports_no_solver_on_the_command_line(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    assert main([*GRADIENT_DESCENT, "--class", "smooth", "--out", str(path)]) == 0
+    code = (
+        "import sys; from clusterproof.commands.application import main; status = main(['verify', sys.argv[1]])\n"
+        "assert status == 0; assert not {'cvxpy', 'clarabel', 'scipy', 'scs'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True, timeout=60, capture_output=True)
+
+
+def test_a_rate_of_ones_choice(capsys: pytest.CaptureFixture[str]) -> None:
+    tuned = [
+        "certify",
+        "--momentum",
+        "0.81",
+        "--condition",
+        "100",
+        "--proportion",
+        "1",
+        "--class",
+        "quadratic",
+    ]
+    assert main(tuned) == 0
+    assert "below the start from round 124 on" in capsys.readouterr().out
+    assert main([*tuned, "--rate", "0.92"]) == 0
+    assert "prefactor 2.78021978: below the start from round 13 on" in capsys.readouterr().out
+    assert main([*tuned, "--rate", "0.5"]) == 1
+    assert "no certificate found: the rate is not above" in capsys.readouterr().out
+
+
+def test_the_bound_on_a_stored_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder, path = tmp_path / "run", tmp_path / "bound.json"
+    options = [
+        "--task",
+        "regression",
+        "--clusters",
+        "2",
+        "--clients",
+        "20",
+        "--dimension",
+        "3",
+        "--samples",
+        "5000",
+    ]
+    options += ["--momentum", "0.3", "--rounds", "5", "--replicates", "2", "--out", str(folder)]
+    assert main(["run", "cfl-mgd", "--step-size", "0.3", *options]) == 0
+    capsys.readouterr()
+    assert main(["certify", "--trace-bound", str(folder), "--replicate", "1", "--out", str(path)]) == 0
+    assert "failure probability 1e-09" in capsys.readouterr().out
+    assert main(["verify", str(path)]) == 0
+    output = capsys.readouterr().out
+    assert output.startswith("valid: every condition holds in interval arithmetic\n")
+    assert "is about the world" in output
+    content = json.loads(path.read_text())
+    content["total"] = "1/2000000000"
+    path.write_text(json.dumps(content))
+    assert main(["verify", str(path)]) == 1
+    assert "less than the sum of its parts" in capsys.readouterr().out
+    assert "replicate = 2" in refused(capsys, "certify", "--trace-bound", str(folder), "--replicate", "2")
+    assert "failure-probability" in refused(
+        capsys, "certify", "--trace-bound", str(folder), "--failure-probability", "2"
+    )
+    assert "momentum" in refused(capsys, "certify", "--condition", "4")

@@ -1,0 +1,238 @@
+"""The commands about claims: which are evaluated, what is written, and what is replayed."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from command_line import ROOT, make_claim, refused
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clusterproof import theory
+from clusterproof.commands.application import main
+from clusterproof.theory import REGISTRY, Kind
+
+FIELDS = """claim paper label verdict reason measured bound slack sharpness instances exhausted
+    rejected trials failures confidence seed
+    counterexample repaired_by seconds"""
+
+
+def test_check_reports_every_claim_even_where_one_breaks(
+    registry: dict[str, Any], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    make_claim("p/first")
+    make_claim("p/broken", outcome=RuntimeError("no\nluck"))
+    make_claim("p/last", Kind.VIOLATED, finding={"counterexample": {"x": 2}}, repaired_by="p/first")
+    make_claim("p/slow", quick=False)
+    report = tmp_path / "report.json"
+    assert main(["check", "--json", str(report)]) == 1
+    output, errors = capsys.readouterr()
+    assert errors == "clusterproof: p/broken: the check failed with RuntimeError: no luck\n"
+    lines = output.splitlines()
+    assert [line.split()[0] for line in lines] == ["claim", "p/first", "p/last", "3"]
+    assert "3 claims: 1 consistent, 1 violated, 1 failed" in lines[-1]
+    assert [record["claim"] for record in json.loads(report.read_text())] == ["p/first", "p/last"]
+
+
+@pytest.mark.parametrize("verdict", list(Kind))
+def test_any_verdict_is_a_success(
+    registry: dict[str, Any], capsys: pytest.CaptureFixture[str], verdict: Kind
+) -> None:
+    make_claim("p/one", verdict)
+    assert main(["check", "p/one"]) == 0
+    assert f"1 {verdict}" in capsys.readouterr().out
+
+
+def test_check_selects(registry: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    for name, quick in (("p/quick", True), ("p/slow", False), ("q/quick", True)):
+        make_claim(name, quick=quick)
+
+    def evaluated(*arguments: str) -> list[str]:
+        assert main(["check", *arguments]) == 0
+        return re.findall(r"^([pq]/\w+)", capsys.readouterr().out, flags=re.MULTILINE)
+
+    assert evaluated() == ["p/quick", "q/quick"]
+    assert evaluated("--all") == ["p/quick", "p/slow", "q/quick"]
+    assert evaluated("--paper", "p") == ["p/quick"]
+    assert evaluated("p/slow", "p/slow") == ["p/slow"]
+    assert "must be a claim of q" in refused(capsys, "check", "p/slow", "--paper", "q")
+
+
+def test_json_has_the_fields_of_the_contract_and_no_infinities(
+    registry: dict[str, Any], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    numbers = {"bound": np.inf, "slack": np.float64("nan"), "measured": np.float64(0.25)}
+    example = {"x": np.array([1, 2]), "y": (np.int64(3), np.bool_(True))}
+    make_claim("p/one", Kind.VIOLATED, finding={**numbers, "counterexample": example})
+    assert main(["check", "--json", str(tmp_path / "r"), "--seed", "5", "--trials", "9"]) == 0
+    (record,) = json.loads((tmp_path / "r").read_text(), parse_constant=pytest.fail)
+    assert list(record) == FIELDS.split()
+    assert (record["measured"], record["bound"], record["slack"], record["seed"]) == (0.25, None, None, 5)
+    assert record["counterexample"] == {"x": [1, 2], "y": [3, True]}
+    assert record["reason"] == f"x is {theory.Context(5, 9, 0.1, 'p/one').generator().random()}"
+
+
+def test_markdown_is_one_row_a_claim(registry: dict[str, Any], tmp_path: Path) -> None:
+    make_claim("p/one")
+    make_claim("p/|two|")
+    assert main(["check", "--markdown", str(tmp_path / "r.md")]) == 0
+    lines = (tmp_path / "r.md").read_text().splitlines()
+    assert len(lines) == 4
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {7}
+
+
+def test_a_pipe_gets_whole_ids_and_one_line_a_claim(
+    registry: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "p/" + "-".join(["long"] * 30)
+    make_claim(name, finding={"counterexample": None})
+    assert main(["check"]) == 0
+    assert main(["claims"]) == 0
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith(name + " ")]
+    assert len(rows) == 2
+    assert "x is 0." in rows[0]
+    assert "\x1b" not in rows[0]
+
+
+def on_terminal(*arguments: str, **environment: str) -> str:
+    """Run on a pseudo-terminal of 80 columns and give what it shows."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "clusterproof", *arguments],
+        stdout=slave,
+        stderr=slave,
+        cwd=ROOT,
+        env={**os.environ, "COLUMNS": "80", "TERM": "xterm-256color", **environment},
+    )
+    os.close(slave)
+    shown = b""
+    while True:
+        try:
+            chunk = os.read(master, 65536)
+        except OSError:  # how Linux says that the other end was closed
+            break
+        if not chunk:
+            break
+        shown += chunk
+    os.close(master)
+    assert process.wait() == 0
+    return shown.decode()
+
+
+def test_a_terminal_gets_colours_and_eighty_columns() -> None:
+    claim = next(iter(REGISTRY))
+    coloured = on_terminal("check", claim)
+    assert "\x1b[" in coloured
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", coloured)
+    table = plain[plain.index("claim  ") :].splitlines()
+    assert max(map(len, table)) <= 80
+    assert claim in plain
+    assert not re.search(r"\x1b\[[0-9;]*m", on_terminal("check", claim, NO_COLOR="1"))
+
+
+def test_a_defect_shows_its_place_only_on_request(
+    registry: dict[str, Any], capsys: pytest.CaptureFixture[str], plant: Callable[..., Any]
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("by nought")
+
+    make_claim("p/one")
+    plant(theory.report, "verdict_table", broken)
+    assert main(["check"]) == 1
+    errors = capsys.readouterr().err
+    assert errors.count("\n") == 1
+    assert "ZeroDivisionError: by nought; `python -X dev -m clusterproof` shows where" in errors
+
+
+def test_replay_tells_true_counterexamples_from_false_ones(
+    registry: dict[str, Any], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    make_claim(
+        "p/one",
+        Kind.VIOLATED,
+        finding={"counterexample": {"x": 3}, "measured": 3.0, "bound": 1.0},
+        replay=lambda example: (float(example["x"]), 1.0),
+    )
+    make_claim("p/two")
+    report = tmp_path / "report.json"
+    assert main(["check", "--json", str(report)]) == 0
+    capsys.readouterr()
+    assert main(["check", "--replay", str(report)]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "p/one  violated  replayed: 3 exceeds 1",
+        "1 of 1 counterexamples confirmed",
+    ]
+    report.write_text(report.read_text().replace('"x": 3', '"x": 1'))
+    assert "measured = 3.0" in refused(capsys, "check", "--replay", str(report), "p/one")
+    report.write_text(report.read_text().replace('"measured": 3.0', '"measured": 1.0'))
+    assert main(["check", "--replay", str(report), "p/one"]) == 1
+    assert "p/one  consistent  replayed: 1 is within 1" in capsys.readouterr().out
+    assert main(["check", "--replay", str(report), "p/two"]) == 0
+    assert "0 of 0" in capsys.readouterr().out
+    report.write_text(report.read_text().replace('"x": 1', '"x": [1]'))
+    assert "must hold the numbers" in refused(capsys, "check", "--replay", str(report))
+
+
+@given(
+    content=st.binary(max_size=60) | st.sampled_from([b"", b"[" * 99_999, b"{}", b"[1]", b'[{"claim": 3}]'])
+)
+@settings(max_examples=60)
+def test_no_file_breaks_replay(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    path = tmp_path_factory.mktemp("replay") / "report.json"
+    path.write_bytes(content)
+    with pytest.MonkeyPatch.context() as patch:
+        lines: list[str] = []
+        patch.setattr(
+            sys,
+            "stderr",
+            type("Lines", (), {"write": lambda _, text: lines.append(text), "flush": lambda _: None})(),
+        )
+        status = main(["check", "--replay", str(path)])
+    assert status == (0 if content.strip() == b"[]" else 2)
+    assert "".join(lines).count("\n") == (status == 2)
+
+
+def test_every_counterexample_of_a_real_report_is_confirmed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    able = [name for name, claim in REGISTRY.items() if claim.reexamine is not None and claim.quick]
+    assert main(["check", *able, "--json", str(tmp_path / "r.json")]) == 0
+    found = [r for r in json.loads((tmp_path / "r.json").read_text()) if r["counterexample"] is not None]
+    capsys.readouterr()
+    assert main(["check", "--replay", str(tmp_path / "r.json")]) == 0
+    assert f"{len(found)} of {len(found)} counterexamples confirmed" in capsys.readouterr().out
+
+
+def test_claims_lists_all_of_them(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["claims", "--json", str(tmp_path / "c.json")]) == 0
+    output = capsys.readouterr().out
+    records = json.loads((tmp_path / "c.json").read_text())
+    assert {record["id"] for record in records} == set(REGISTRY)
+    for record in records:
+        assert re.search(
+            rf"^{re.escape(record['id'])} .*{re.escape(record['title'])}", output, flags=re.MULTILINE
+        )
+
+
+def test_show_gives_the_card_the_verdict_and_the_repair(
+    registry: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_claim("p/bad", Kind.VIOLATED, finding={"counterexample": {"x": 3}}, repaired_by="p/good")
+    make_claim("p/good", outcome=RuntimeError("no"))
+    assert main(["show", "p/bad"]) == 0
+    output = capsys.readouterr().out
+    for part in ("p/bad: Lemma 7 (upper)", "Claim of a test.", "x is below one", "violated", '"x": 3'):
+        assert part in output
+    assert "repaired by p/good: Claim of a test." in output
+    assert "clusterproof check p/bad --seed 0 --json report.json" in output
+    assert main(["show", "p/good", "--no-check"]) == 0
+    assert main(["show", "p/good"]) == 1
+    assert capsys.readouterr().err == "clusterproof: p/good: the check failed with RuntimeError: no\n"

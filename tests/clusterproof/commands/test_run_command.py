@@ -1,0 +1,194 @@
+"""The command that runs an algorithm: every pair, every option, the bound, the stored trace."""
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from command_line import command, make_claim, refused
+
+from clusterproof.algorithms import ALGORITHMS, adjusted_rand_index, purity
+from clusterproof.algorithms.storage import load_trace
+from clusterproof.commands.application import main
+from clusterproof.synthetic import TASKS
+from clusterproof.theory import TraceBound
+
+
+@pytest.mark.parametrize("task", list(TASKS))
+@pytest.mark.parametrize("algorithm", list(ALGORITHMS))
+def test_every_algorithm_runs_on_every_task(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, algorithm: str, task: str
+) -> None:
+    sizes = ["--clients", "6", "--dimension", "3", "--rounds", "3", "--replicates", "3", "--seed", "4"]
+    sizes += ["--proportions", "2,1"]
+    folder = tmp_path / "run"
+    assert main(["run", algorithm, "--task", task, *sizes, "--out", str(folder)]) == 0
+    output, errors = capsys.readouterr()
+    assert errors == ""
+    trace = load_trace(folder)
+    assert trace.rounds == 3
+    assert trace.settings["algorithm"]["algorithm"] == algorithm
+    assert np.bincount(trace.labels).tolist() == [4, 2]
+    last = list(trace.assignments[-1])
+    middle = sorted(purity(row, trace.labels) for row in last)[1]
+    index = sorted(adjusted_rand_index(row, trace.labels) for row in last)[1]
+    if (trace.assignments >= 0).all():
+        assert f"purity {middle:.4g}, adjusted Rand index {index:.4g}" in output
+        true = sum(same_partition(row, trace.labels) for row in last)
+        assert f" of 2: the true clusters are recovered in {true} of 3 replicates" in output
+    errors_shown = np.array(re.findall(r"^\d+ {2,}\S+ +(\S+)", output, flags=re.MULTILINE), dtype=float)
+    final = trace.errors[-1]
+    if ALGORITHMS[algorithm].target == "clients":
+        expected = [np.sort(final[:, trace.labels == cluster], axis=None) for cluster in (0, 1)]
+        medians = [(values[(len(values) - 1) // 2] + values[len(values) // 2]) / 2 for values in expected]
+    else:
+        medians = np.sort(final, axis=0)[1]
+    np.testing.assert_allclose(errors_shown, medians, rtol=1e-5)
+
+
+def same_partition(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two clients share a cluster in the one exactly where they do in the other."""
+    return bool(((one[:, None] == one) == (other[:, None] == other)).all())
+
+
+@pytest.mark.parametrize(
+    ("strength", "words"),
+    [("0.6", "clusters 2 of 2: the true clusters are recovered"),
+     ("30", "clusters 1 of 2: the true clusters are not recovered")],
+)  # fmt: skip
+def test_fpfc_says_whether_it_recovers_the_clusters(
+    capsys: pytest.CaptureFixture[str], strength: str, words: str
+) -> None:
+    sizes = ["--clients", "12", "--dimension", "4", "--rounds", "80"]
+    assert main(["run", "fpfc", "--task", "regression", "--strength", strength, *sizes]) == 0
+    assert words in capsys.readouterr().out
+
+
+def test_clients_that_never_took_part_are_not_recovered(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "ifca", "--participation", "0.1", "--rounds", "1"]) == 0
+    assert (
+        "adjusted Rand index 1, clusters 2 of 2: the true clusters are not recovered"
+        in capsys.readouterr().out
+    )
+
+
+def test_run_shows_the_bound_where_one_speaks(
+    registry: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["run", "cfl-mgd", "--clients", "8", "--rounds", "2", "--replicates", "2"]
+    assert main(arguments) == 0
+    assert "no bound speaks of such a run" in capsys.readouterr().out
+    make_claim(
+        "cfl-mgd/theorem-b",
+        bound_trace=lambda task, trace, failure: TraceBound(np.array([[9, 9], [8, 8], [0.125, 0.375]]), 0.03),
+    )
+    assert main(arguments) == 0
+    output = capsys.readouterr().out
+    assert "broken with probability at most 0.03" in output
+    assert re.search(r"^0 .* 0\.125$", output, flags=re.MULTILINE)
+    assert re.search(r"^1 .* 0\.375$", output, flags=re.MULTILINE)
+
+
+def test_a_stored_run_is_compared_with_a_claim(
+    registry: dict[str, Any], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    make_claim("p/holds", bound_trace=lambda task, trace, failure: TraceBound(np.full((4, 2), 1e3)))
+    make_claim("p/fails", bound_trace=lambda task, trace, failure: TraceBound(np.zeros((4, 2))))
+    folder = str(tmp_path / "run")
+    assert main(["run", "ifca", "--clients", "5", "--rounds", "3", "--out", folder]) == 0
+    capsys.readouterr()
+    make_claim("p/rare", bound_trace=lambda task, trace, failure: TraceBound(np.zeros((4, 2)), 0.03))
+    assert main(["check", "p/holds", "--trace", folder]) == 0
+    assert re.match(
+        r"p/holds  holds  no replicate is above the bound; slack .*; faults", capsys.readouterr().out
+    )
+    assert main(["check", "p/holds", "p/rare", "--trace", folder]) == 3
+    assert "p/rare  undecidable  1 replicates could not break" in capsys.readouterr().out
+    assert main(["check", "p/holds", "p/rare", "p/fails", "--trace", folder]) == 1
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert re.fullmatch(r"p/fails  broken  error .* at round \d, cluster \d \(seed 0\).*", last)
+    (tmp_path / "run" / "models.parquet").write_bytes(b"short")
+    assert "must have the SHA-256" in refused(capsys, "check", "p/holds", "--trace", folder)
+
+
+def test_run_uses_the_options(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    arguments = (
+        "run cfl-mgd --task regression --clusters 3 --models 2 --clients 9 --dimension 4 --condition-number 5 "
+        "--separation 3 --noise .25 --samples 11 --proportions 1 --proportions 1 --proportions 1 --data population "
+        "--momentum .25 --averaging model --local-steps 2 --reset-momentum --participation .5 --rounds 2"
+    )
+    assert main([*arguments.split(), "--out", str(tmp_path / "run")]) == 0
+    trace = load_trace(tmp_path / "run")
+    algorithm, task = trace.settings["algorithm"], trace.settings["task"]
+    assert trace.models.shape == (3, 2, 4)
+    assert (algorithm["clusters"], algorithm["momentum"], algorithm["local_steps"]) == (2, 0.25, 2)
+    assert (algorithm["averaging"], algorithm["reset_momentum"], algorithm["participation"]) == (
+        "model",
+        True,
+        0.5,
+    )
+    assert algorithm["step_size"] == pytest.approx(1.0)  # L = 1
+    assert (task["noise"], task["samples"], task["data"], len(task["optima"])) == (0.25, 11, "population", 3)
+    assert max(task["covariance"]) / min(task["covariance"]) == pytest.approx(5)
+
+
+def test_the_default_step_is_one_over_the_smoothness(tmp_path: Path) -> None:
+    assert main(["run", "fedavg", "--task", "logistic", "--rounds", "1", "--out", str(tmp_path / "r")]) == 0
+    settings_ = load_trace(tmp_path / "r").settings
+    task = TASKS["logistic"].random(clusters=2, clients=40, dimension=20)
+    assert settings_["algorithm"]["step_size"] == 1 / task.smoothness
+
+
+def test_a_diverging_run_is_told_without_warnings() -> None:
+    done = command("run", "ifca", "--step-size", "1e300", "--rounds", "20")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "nan" in done.stdout or "inf" in done.stdout
+
+
+FULL = """
+import resource, signal, sys
+from clusterproof.commands.application import main
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+sys.exit(main(["run", "ifca", "--rounds", "100", "--out", sys.argv[1]]))
+"""
+
+
+def test_a_disk_that_fills_up_under_parquet_costs_one_line_and_not_the_report(tmp_path: Path) -> None:
+    """Polars writes the file itself, and raises a type of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(tmp_path / "run")], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode == 2
+    assert "purity" in done.stdout
+    assert done.stderr.startswith("clusterproof: --out = ") or done.stderr.startswith("clusterproof: out = ")
+    assert "must be a folder that can be written" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_progress_is_shown_from_the_start(tmp_path: Path) -> None:
+    """On a terminal, before the first of its rounds is done, a run says what it does."""
+    screen, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "clusterproof", "run", "ifca", "--replicates", "2000", "--clients", "2000"],
+        stdout=subprocess.DEVNULL,
+        stderr=terminal,
+        cwd=tmp_path,
+        env={**os.environ, "TERM": "xterm", "OMP_NUM_THREADS": "1"},
+    )
+    os.close(terminal)
+    seen = b""
+    try:
+        while b"0/50" not in seen or b"ifca" not in seen:
+            seen += os.read(screen, 4096)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(screen)
+    assert b"1/50" not in seen

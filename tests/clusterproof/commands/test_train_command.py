@@ -1,0 +1,367 @@
+"""The command ``train``: what it says, and that no input whatever leads to more than one line."""
+
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import ROOT, refused
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clusterproof.algorithms import CFLMGD, FedAvg
+from clusterproof.commands.application import main
+from clusterproof.neural.runs.configuration import configuration_from, read_toml, to_toml
+from clusterproof.neural.runs.options import SECTIONS, all_options
+from clusterproof.neural.runs.storage.run_folder import CONFIGURATION, stored_configuration
+from clusterproof.neural.runs.training import train
+
+TINY: dict[str, dict[str, Any]] = {
+    "partition": {"name": "rotated-groups", "clusters": 2, "clients_per_cluster": 2, "images": 120},
+    "network": {"name": "mlp", "hidden": [4]},
+    "algorithm": {"name": "ifca", "averaging": "model", "local_steps": 2},
+    "training": {"rounds": 2, "checkpoint_every": 1, "threads": 1},
+}
+FLAGS = [
+    "--clusters",
+    "2",
+    "--clients-per-cluster",
+    "2",
+    "--images",
+    "120",
+    "--hidden",
+    "4",
+    "--threads",
+    "1",
+]
+
+
+def run_command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    capsys.readouterr()
+    status = main(["train", *arguments])
+    return status, *capsys.readouterr()
+
+
+def test_flags_make_the_configuration_that_is_stored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    status, output, errors = run_command(
+        capsys,
+        *(
+            "--algorithm",
+            "cfl-mgd",
+            "--models",
+            "3",
+            "--averaging",
+            "model",
+            "--momentum",
+            ".5",
+            "--reset-momentum",
+        ),
+        *("--partition", "label-shift", "--clusters", "2", "--shifts", "0,4", "--images", "120"),
+        *("--network", "mlp", "--hidden", "6,5", "--rounds", "2", "--seed", "3", "--batch-size", "4"),
+        *("--step-size-decay", "0.9", "--local-unit", "epoch", "--out", str(out)),
+    )
+    assert (status, errors) == (0, "")
+    found = read_toml(out / CONFIGURATION)
+    assert found.algorithm == CFLMGD(
+        step_size=0.1, momentum=0.5, clusters=3, averaging="model", reset_momentum=True
+    )
+    assert found.partition.options == {"clusters": 2, "shifts": [0, 4], "images": 120}
+    assert found.network.options == {"hidden": [6, 5]}
+    training = found.training
+    assert (training.rounds, training.seed, training.batch_size) == (2, 3, 4)
+    assert (training.step_size_decay, training.local_unit) == (0.9, "epoch")
+    assert re.search(r"cfl-mgd on digits, label-shift, mlp: 2 of 2 rounds, seed 3", output)
+    assert re.search(r"round 2: test accuracy 0\.\d+, share with their cluster's model [01]", output)
+    assert f"stored in {out}" in output
+
+
+def test_a_file_makes_the_same_run_as_flags(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ["--algorithm", "fedavg", *FLAGS, "--rounds", "2", "--seed", "5"]
+    assert run_command(capsys, *flags, "--out", str(tmp_path / "flags"))[0] == 0
+    stored = tmp_path / "flags" / CONFIGURATION
+    text = stored.read_text().replace("seed = 5", "seed = 4").replace("rounds = 2", "rounds = 9")
+    (tmp_path / "run.toml").write_text(text)
+    beside = ["--config", str(tmp_path / "run.toml"), "--seed", "5", "--rounds", "2"]
+    assert run_command(capsys, *beside, "--out", str(tmp_path / "file"))[0] == 0
+    assert (tmp_path / "file" / CONFIGURATION).read_text() == stored.read_text()
+    assert read_toml(stored).algorithm == FedAvg(step_size=0.1)
+    names = [Path("checkpoints") / f"checkpoint-000002.{kind}" for kind in ("safetensors",)]
+    for name in names:
+        assert (tmp_path / "file" / name).read_bytes() == (tmp_path / "flags" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["--algorithm", "ifca"], "served by the loss on their training data"),
+        (["--algorithm", "ifca", "--test-assignment", "test-loss"], "on their labelled test data"),
+        (["--algorithm", "fedavg"], "every client is served the one model"),
+        (["--algorithm", "local"], "every client is served its own model"),
+    ],
+)
+def test_the_report_says_who_is_served_what(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: list[str], words: str
+) -> None:
+    status, output, _ = run_command(capsys, *flags, *FLAGS, "--rounds", "1", "--out", str(tmp_path / "run"))
+    assert status == 0
+    assert words in output
+
+
+def test_help_lists_every_option_and_imports_no_torch() -> None:
+    code = (
+        "import sys; from clusterproof.commands.application import main; "
+        "main(['train', '--help']); print('torch' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "COLUMNS": "200"},
+    )
+    assert done.stdout.splitlines()[-1] == "False"
+    listed = set(re.findall(r"--[a-z-]+", done.stdout))
+    assert {"--" + option.flag.replace("_", "-") for option in all_options()} <= listed
+    assert {
+        f"--{name}" for name in ("config", "resume", "out", "data", "partition", "network", "algorithm")
+    } <= listed
+
+
+@pytest.mark.parametrize(
+    ("mistake", "parts"),
+    [
+        ("", ["out = None", "add --out FOLDER"]),
+        ("--out x --step-size -1", ["--step-size = -1.0", "greater than 0"]),
+        ("--out x --step-sise 1", ["--step-sise", "Did you mean --step-size?"]),
+        ("--out x --algorithm ifka", ["--algorithm = 'ifka'", "nearest is ifca"]),
+        ("--out x --algorithm ifca --momentum .5", ["--momentum = 0.5", "no parameter of algorithm ifca"]),
+        ("--out x --algorithm ifca --models 100", ["--models = 100", "at most the number of clients (20)"]),
+        ("--out x --clusters 3", ["--clusters = 3", "must be 1, 2 or 4"]),
+        ("--out x --clients 3", ["--clients = 3", "no parameter of partition rotated-groups"]),
+        ("--out x --partition rotation", ["--partition = 'rotation'", "nearest is rotations"]),
+        ("--out x --network cnn", ["16"]),
+        ("--out x --network resnet-20 --hidden 3", ["--hidden", "no parameter of network resnet-20"]),
+        ("--out x --hidden a,b", ["--hidden = 'a,b'", "separated by commas"]),
+        ("--out x --hidden 0", ["--hidden = 0", "at least 1"]),
+        ("--out x --rounds 1.5", ["--rounds", "must be an integer"]),
+        ("--out x --engine gram --network resnet-20", ["--engine = 'gram'", "use 'auto'"]),
+        ("--out x --precision tf32", ["--precision = 'tf32'"]),
+        ("--out x --data mnist --data-dir none", ["none", "mnist"]),
+        ("--out x --partition rotations --algorithm local", ["--algorithm = 'local'"]),
+        ("--out x --partition rotations --test-assignment train", ["--test-assignment = 'train'"]),
+        ("--out x --config nowhere.toml", ["config = ", "nowhere.toml"]),
+        ("--out x --config run.toml --step-size 1", ["--step-size = 1.0", "does not go with --config"]),
+        ("--out x --config run.toml --rounds -1", ["--rounds = -1", "at least 0"]),
+        ("--out x --config bad.toml", ["bad.toml, line 2, [algorithm] name = 'x'"]),
+        ("--out x --config small.toml", ["small.toml, line 2, [partition] clusters = 3", "1, 2 or 4"]),
+        ("--resume nowhere", ["--resume = 'nowhere'", "must be the folder of a training run"]),
+        ("--resume nowhere --out x", ["--out = 'x'", "does not go with --resume"]),
+        ("--resume nowhere --config run.toml", ["--config = 'run.toml'", "does not go with --resume"]),
+        ("--resume nowhere --seed 1", ["--seed = 1", "does not go with --resume"]),
+    ],
+)
+def test_a_mistake_is_named_as_it_was_written(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    mistake: str,
+    parts: list[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run.toml").write_text(to_toml(configuration_from(TINY)))
+    (tmp_path / "bad.toml").write_text('[algorithm]\nname = "x"\n')
+    (tmp_path / "small.toml").write_text("[partition]\nclusters = 3\n")
+    message = refused(capsys, "train", *mistake.split())
+    for part in parts:
+        assert part in message
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize(
+    ("missing", "flag", "extra"),
+    [("torch", [], "neural"), ("polars", [], "store"), ("tensorboard", ["--tensorboard"], "board")],
+)
+def test_what_is_not_installed_is_named(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    missing: str,
+    flag: list[str],
+    extra: str,
+) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    assert f"clusterproof[{extra}]" in refused(capsys, "train", *flag, "--out", str(tmp_path / "run"))
+    assert list(tmp_path.iterdir()) == []
+
+
+VALUES = [
+    "",
+    "-1",
+    "0",
+    "1",
+    "2",
+    "3",
+    "0.5",
+    "1.5",
+    "nan",
+    "-inf",
+    "1e400",
+    "x",
+    "3,2",
+    "2,,",
+    "a b",
+    "ifca",
+    "sofl",
+]
+NAMES = [name for section in ("partition", "network", "algorithm") for name in SECTIONS[section]]
+WORDS = [
+    *VALUES,
+    *NAMES,
+    "train",
+    "test-loss",
+    "epoch",
+    "gradient",
+    "model",
+    "full",
+    "gram",
+    "serial",
+    "cuda",
+    "float64",
+]
+
+
+@contextmanager
+def capture() -> Iterator[list[str]]:
+    """Give a list that has standard output and standard error in the end."""
+    output, errors, found = io.StringIO(), io.StringIO(), []
+    with redirect_stdout(output), redirect_stderr(errors):
+        yield found
+    found += [output.getvalue(), errors.getvalue()]
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("scratch")
+    yield folder
+    shutil.rmtree(folder)
+
+
+def one_line_or_a_run(status: int, output: str, errors: str, out: Path, *, given: Any) -> None:
+    """Exit 0 with a report, or 2 with one line and nothing left behind."""
+    if status == 0:
+        assert "stored in" in output, given
+    else:
+        assert status == 2, (given, errors)
+        assert errors.startswith("clusterproof: "), given
+        assert errors.count("\n") == 1, (given, errors)
+        assert len(errors) < 1000, given
+        assert not out.exists(), given
+
+
+@settings(max_examples=120)
+@given(data=st.data())
+def test_no_options_lead_to_more_than_a_line(scratch: Path, data: st.DataObject) -> None:
+    known = ["--" + option.flag.replace("_", "-") for option in all_options() if option.flag != "rounds"]
+    known += ["--data", "--partition", "--network", "--algorithm", "--nonsense"]
+    arguments = ["--clients-per-cluster", "2", "--images", "120"] if data.draw(st.booleans()) else []
+    for flag in data.draw(st.lists(st.sampled_from(known), min_size=1, max_size=4, unique=True)):
+        arguments.append(flag)
+        if data.draw(st.integers(0, 9)):
+            right = [name for section, names in SECTIONS.items() if flag == f"--{section}" for name in names]
+            arguments.append(
+                data.draw(st.sampled_from(right or WORDS) | st.sampled_from(WORDS) | st.text(max_size=3))
+            )
+    out = scratch / "options"
+    shutil.rmtree(out, ignore_errors=True)
+    with pytest.MonkeyPatch.context() as patch, capture() as captured:
+        patch.setenv("CLUSTERPROOF_DATA", str(scratch / "no data here"))
+        status = main(["train", *arguments, "--rounds", "1", "--out", str(out)])
+    one_line_or_a_run(status, *captured, out, given=arguments)
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_no_file_leads_to_more_than_a_line(scratch: Path, data: st.DataObject) -> None:
+    lines = to_toml(configuration_from(TINY)).splitlines()
+    values = [
+        "-1",
+        "0",
+        "1",
+        "0.5",
+        "nan",
+        '"x"',
+        "true",
+        "[]",
+        "[3]",
+        "[-1]",
+        "{}",
+        "1979-05-27",
+        "''",
+        "1e400",
+        "=",
+    ]
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, len(lines) - 1))
+        key, equals, _ = lines[place].partition(" = ")
+        changes = [lines[place][::-1], "", "[algorithm]", lines[data.draw(st.integers(0, len(lines) - 1))]]
+        if equals:
+            changes += [f"{key} = {value}" for value in values] + [f"{key}x = 1", f"{key[1:]} = 1"]
+        lines[place] = data.draw(st.sampled_from(changes))
+    path, out = scratch / "run.toml", scratch / "file"
+    path.write_text("\n".join(lines))
+    shutil.rmtree(out, ignore_errors=True)
+    with capture() as captured:
+        status = main(["train", "--config", str(path), "--rounds", "1", "--out", str(out)])
+    one_line_or_a_run(status, *captured, out, given="\n".join(lines))
+
+
+@pytest.fixture(scope="module")
+def finished(scratch: Path) -> Path:
+    train(configuration_from(TINY), out=scratch / "finished")
+    return scratch / "finished"
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_no_damage_to_a_run_leads_to_more_than_a_line(
+    scratch: Path, finished: Path, data: st.DataObject
+) -> None:
+    damaged = scratch / "damaged"
+    shutil.rmtree(damaged, ignore_errors=True)
+    shutil.copytree(finished, damaged)
+    files = sorted(path for path in damaged.rglob("*") if path.is_file())
+    for path in data.draw(st.lists(st.sampled_from(files), min_size=1, max_size=3, unique=True)):
+        content = bytearray(path.read_bytes())
+        place = data.draw(st.integers(0, max(0, len(content) - 1)))
+        harm = data.draw(st.sampled_from(["flip", "cut", "empty", "remove", "folder", "swap"]))
+        path.unlink()
+        if harm == "folder":
+            path.mkdir()
+        elif harm == "swap":
+            shutil.copy(finished / data.draw(st.sampled_from(files)).relative_to(damaged), path)
+        elif harm != "remove":
+            if harm == "flip" and content:
+                content[place] ^= data.draw(st.integers(1, 255))
+            path.write_bytes({"flip": content, "cut": content[:place], "empty": b""}[harm])
+    # a harmed configuration may ask for any number of rounds
+    with capture() as captured:
+        status = main(["train", "--resume", str(damaged), "--rounds", "2"])
+    errors = captured[1]
+    last = Path("checkpoints") / "checkpoint-000002.safetensors"
+    if status == 0:
+        as_before = stored_configuration(damaged) == configuration_from(TINY)
+        assert not as_before or (damaged / last).read_bytes() == (finished / last).read_bytes()
+    else:
+        assert status == 2, errors
+        assert errors.count("\n") == 1, errors
+        assert errors.startswith("clusterproof: ")

@@ -1,0 +1,123 @@
+"""Every command in the documents is one that works: run as printed, or in little, or read by the command line."""
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from checkout import CLEAN, ROOT
+
+from clusterproof import check
+from clusterproof.commands.application import app, main
+
+PAGES = ("README.md", "SECURITY.md", "tables/results/README.md", "benchmarks/README.md")
+"""Those of CONTRIBUTING.md have a test of their own."""
+NOTES = tuple(f"notes/{path.name}" for path in sorted((ROOT / "notes").glob("*.md")))
+
+READ_ONLY = {
+    r"check( --json report\.json)?": "every quick claim, minutes: `make check`",
+    r"check --paper cfl-mgd --all": "every claim of a paper, minutes",
+    r"data fetch \w+": "wants the network",
+}
+"""Commands that are not run, and why."""
+
+LITTLE = {
+    r"table .+": {},
+    r"train --algorithm cfl-mgd .*": {"--rounds": "2"},
+    r"train --resume my-training .*": {"--rounds": "4"},
+    r"train --data mnist .*": {
+        "--data": "digits",
+        "--clients": "8",
+        "--samples": "40",
+        "--hidden": "8",
+        "--participation": "0.5",
+        "--rounds": "2",
+        "--evaluate-every": "1",
+    },
+}
+"""Commands that take minutes, or files that are not in the repository: options and what takes the place of their
+values. Of a table the choices are asked instead, which shows that there is such a table; of several figures, which have
+their own tests, the first is drawn."""
+
+
+def commands(page: str) -> list[str]:
+    """Every command line of ours on a page, in its order: in a block of code or within a sentence."""
+    text = (ROOT / page).read_text(encoding="utf-8").replace("\\\n", " ")
+    found = re.findall(r"(?m)^(?:\$ |    |(?:\.venv/bin/))clusterproof (.*)$|`clusterproof ([^`]*)`", text)
+    lines = [" ".join((block or inline).partition("#")[0].split()) for block, inline in found]
+    return [line for line in lines if "NAME" not in line.split() and "FILE" not in line]
+
+
+def in_little(line: str) -> list[str]:
+    """The words of a command as it is run here; none where it is only read."""
+    words = shlex.split(line)
+    if any(re.fullmatch(pattern, line) for pattern in READ_ONLY):
+        return []
+    for pattern, others in LITTLE.items():
+        if re.fullmatch(pattern, line):
+            for option, value in others.items():
+                words[words.index(option) + 1] = value
+    if words[0] == "figures":
+        return [*words[:2], *words[words.index("--out") :]]
+    return [*words[:2], "--choices"] if words[0] == "table" and len(words) > 1 else words
+
+
+@pytest.mark.parametrize("page", [*PAGES, *NOTES])
+def test_commands_run_as_printed(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for line in commands(page):
+        app.parse_args(shlex.split(line), exit_on_error=False, print_error=False)
+        if words := in_little(line):
+            capsys.readouterr()
+            assert main(words) == 0, (line, capsys.readouterr())
+
+
+def test_the_documents_have_commands() -> None:
+    found = [line for page in (*PAGES, *NOTES) for line in commands(page)]
+    assert len(found) > 40
+    for pattern in (*READ_ONLY, *LITTLE):
+        assert any(re.fullmatch(pattern, line) for line in found), pattern
+
+
+def test_the_verdict_that_the_readme_quotes_is_the_one_that_is_found() -> None:
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert check("cfl-mgd/lemma-2").reason in text
+
+
+def test_each_stored_result_has_the_command_that_made_it(tmp_path: Path) -> None:
+    text = (ROOT / "tables/results/README.md").read_text(encoding="utf-8")
+    made = set(re.findall(r"(?m)^    clusterproof table \S+ .*--(?:parquet|json) (\S+)$", text))
+    shutil.copytree(ROOT / "tables/results", tmp_path / "tables/results")
+    for code in re.findall(r'(?m)^    python -c "(.*)"$', text):  # what is taken out of a larger one
+        (written,) = re.findall(r"write_\w+\('(\S+)'\)", code)
+        (tmp_path / written).unlink()
+        subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=CLEAN, check=True)
+        assert (tmp_path / written).read_bytes() == (ROOT / written).read_bytes()
+        made.add(written)
+    stored = (ROOT / "tables/results").iterdir()
+    assert made == {path.relative_to(ROOT).as_posix() for path in stored if path.suffix != ".md"}
+
+
+def test_each_benchmark_is_named_with_a_command_that_starts() -> None:
+    text = (ROOT / "benchmarks/README.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"(?m)^    python -m benchmarks\.(\w+)", text))
+    started = '__name__ == "__main__"'
+    present = {path.stem for path in (ROOT / "benchmarks").glob("*.py") if started in path.read_text("utf-8")}
+    assert named == present
+    code = "; ".join(f"import benchmarks.{name}" for name in sorted(named))
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=CLEAN, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", [*PAGES, *NOTES])
+def test_files_and_folders_that_are_named_exist(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    linked = [(ROOT / page).parent / name for name in re.findall(r"\]\(([^)#:]+)\)", text)]
+    top = "algorithms|synthetic|theory|neural|tables|figures|benchmarks|notes|tests|clusterproof"
+    linked += [ROOT / name for name in re.findall(rf"`((?:{top})/[\w./-]*)`", text)]
+    assert not [str(path) for path in linked if not path.exists()]

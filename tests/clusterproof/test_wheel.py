@@ -1,0 +1,179 @@
+"""What is published: the whole product and nothing else, in a project that has folders of the same names."""
+
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from checkout import CLEAN, FOLDERS, copied, done, environment, product
+
+OWN_MODULE = '''
+"""A project's own folder, with a name that ours has, too."""
+OWNER = "the project"
+'''
+
+SCRIPT = """
+import algorithms, figures, notes, theory  # the project's
+import clusterproof
+import clusterproof.figures, clusterproof.theory
+
+assert {module.OWNER for module in (algorithms, figures, notes, theory)} == {"the project"}
+assert clusterproof.__file__.startswith(ENVIRONMENT), clusterproof.__file__
+verdict = clusterproof.theory.check("cfl-mgd/lemma-2")
+assert verdict.verdict == "violated" and verdict.counterexample
+"""
+
+PROPERTY = """
+import algorithms
+from hypothesis import given, settings
+
+from clusterproof.algorithms import FedAvg, run
+from clusterproof.synthetic import QuadraticMixture, strategies
+
+
+@settings(max_examples=20, deadline=None, database=None)
+@given(strategies.quadratic_mixtures(clusters=(1, 1)))
+def test_one_cluster_is_found(task: QuadraticMixture) -> None:
+    assert algorithms.OWNER == "the project"
+    trace = run(FedAvg(step_size=1 / task.smoothness), task, rounds=3)
+    assert trace.purity == 1
+"""
+
+TYPED = """
+import algorithms
+from clusterproof import Trace, Verdict, check
+from clusterproof.algorithms import CFLMGD, FedAvg, run
+from clusterproof.synthetic import RegressionMixture
+
+owner: str = algorithms.OWNER
+
+
+def descend(task: RegressionMixture) -> Trace:
+    return run(CFLMGD(step_size=1 / task.smoothness, momentum=0.5), task, rounds=5)
+
+
+def decide() -> Verdict:
+    return check("cfl-mgd/lemma-2", seed=1)
+"""
+
+MISTYPED = (
+    TYPED
+    + """
+check("cfl-mgd/lemma-2", seed="one")
+FedAvg(step_size="large")
+"""
+)
+
+
+def built(tree: Path, place: Path) -> Path:
+    """Build the wheel of a folder or of a source archive."""
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--no-index"]
+    done([*pip, "--no-build-isolation", "--no-deps", "--wheel-dir", place, tree])
+    (wheel,) = place.glob("*.whl")
+    return wheel
+
+
+def contents(wheel: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def shipped(wheel: Path) -> set[str]:
+    """Every file in a wheel but its metadata."""
+    return {name for name in contents(wheel) if not name.startswith("clusterproof-")}
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copied(tmp_path_factory.mktemp("checkout") / "tree")
+
+
+@pytest.fixture(scope="module")
+def wheel(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tree, tmp_path_factory.mktemp("wheel"))
+
+
+def test_the_wheel_holds_the_product_and_nothing_else(tree: Path, wheel: Path) -> None:
+    assert shipped(wheel) == product(tree)
+    names = shipped(wheel)
+    for name in ("py.typed", "__init__.pyi", "notes/README.md", "tables/results/fpfc-table-1.json"):
+        assert f"clusterproof/{name}" in names
+
+
+def test_every_top_folder_with_modules_is_known_here(tree: Path) -> None:
+    present = {path.parent.name for path in tree.glob("*/__init__.py")}
+    assert present == {"clusterproof", "benchmarks", *FOLDERS}
+
+
+def test_a_new_subfolder_is_shipped_only_as_a_package(tmp_path: Path) -> None:
+    """The trap: without ``__init__.py`` it can be imported in the checkout, and nowhere else."""
+    tree = copied(tmp_path / "tree")
+    for name in ("package", "no_package"):
+        (tree / "theory" / name / "deeper").mkdir(parents=True)
+        (tree / "theory" / name / "deeper" / "lemma.py").touch()
+    for name in ("package", "package/deeper"):
+        (tree / "theory" / name / "__init__.py").touch()
+    wheel = built(tree, tmp_path / "wheel")
+    assert product(tree) - shipped(wheel) == {"clusterproof/theory/no_package/deeper/lemma.py"}
+
+
+def test_the_source_release_gives_the_same_wheel(tree: Path, wheel: Path, tmp_path: Path) -> None:
+    code = "import sys; from setuptools.build_meta import build_sdist; build_sdist(sys.argv[1])"
+    done([sys.executable, "-c", code, tmp_path], tree)
+    (archive,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as source:
+        names = {name.partition("/")[2] for name in source.getnames()}
+    assert {"tests/conftest.py", "tests/helpers/command_line.py", "Makefile", "constraints.txt"} <= names
+    assert contents(built(archive, tmp_path)) == contents(wheel)
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of an environment with the wheel."""
+    return environment(tmp_path_factory.mktemp("environment"), wheel)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A stranger's project with folders of our folders' names."""
+    for folder in FOLDERS:
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "__init__.py").write_text(OWN_MODULE)
+    return tmp_path
+
+
+def test_a_check_runs_beside_the_projects_own_folders(python: Path, project: Path) -> None:
+    assert "violated" in done([python, "-m", "clusterproof", "check", "cfl-mgd/lemma-2"], project)
+    assert "cfl-mgd/lemma-2" in done([python.with_name("clusterproof"), "claims"], project)
+    (project / "script.py").write_text(f"ENVIRONMENT = {str(python.parents[1])!r}\n{SCRIPT}")
+    done([python, "script.py"], project)
+
+
+def test_a_property_based_test_runs_there(python: Path, project: Path) -> None:
+    (project / "test_property.py").write_text(PROPERTY)
+    assert "1 passed" in done([python, "-m", "pytest", "-q", "-p", "no:cacheprovider"], project)
+
+
+def test_our_types_are_seen_there(python: Path, project: Path) -> None:
+    (project / "typed.py").write_text(TYPED)
+    (project / "mistyped.py").write_text(MISTYPED)
+    mypy = [python, "-m", "mypy", "--strict", "--cache-dir", project / "cache"]
+    found = subprocess.run(
+        [*mypy, "typed.py", "mistyped.py"], capture_output=True, text=True, cwd=project, env=CLEAN
+    )
+    errors = [line for line in found.stdout.splitlines() if "error:" in line]
+    assert [line.partition(":")[0] for line in errors] == ["mistyped.py"] * 2, found.stdout
+    assert '"seed" to "check"' in errors[0]
+    assert '"step_size" to "FedAvg"' in errors[1]
+
+
+def test_notes_and_results_are_read_where_they_are_installed(python: Path, project: Path) -> None:
+    code = (
+        "from importlib.resources import files;"
+        "assert (files('clusterproof.notes') / 'a-false-lemma.md').read_text(encoding='utf-8')[:2] == '# ';"
+        "assert (files('clusterproof.tables') / 'results' / 'fpfc-table-1.json').is_file()"
+    )
+    for where in (python, sys.executable):
+        done([where, "-c", code], project)

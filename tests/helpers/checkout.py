@@ -1,0 +1,61 @@
+"""A copy of the checkout, in which a test may build, install and add files."""
+
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("algorithms", "synthetic", "theory", "neural", "tables", "figures", "notes")
+"""The top folders that are subpackages."""
+
+CLEAN = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "MYPYPATH")}
+"""The surroundings of every command: nothing leads back to the checkout."""
+
+
+def copied(place: Path) -> Path:
+    """Copy the checkout without what git ignores."""
+    ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").replace("/", "").split()
+    shutil.copytree(ROOT, place, ignore=shutil.ignore_patterns(".git", *ignored))
+    return place
+
+
+def done(command: Iterable[object], folder: Path | None = None) -> str:
+    """Run a command to its good end."""
+    words = [str(word) for word in command]
+    result = subprocess.run(words, capture_output=True, text=True, env=CLEAN, cwd=folder)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+def environment(place: Path, *install: object) -> Path:
+    """Make an environment with the libraries of this one, but not its ``clusterproof``, and install that.
+
+    Returns
+    -------
+    Path
+        Its interpreter.
+    """
+    venv.create(place)
+    python = place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    where = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    packages = Path(done([python, "-c", where]).strip())
+    libraries = [entry for entry in sys.path if Path(entry).name in ("site-packages", "dist-packages")]
+    # a folder named in a .pth file is searched, but the .pth files in it are not read: no editable install
+    (packages / "libraries.pth").write_text("\n".join(libraries))
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python, "install"]
+    done([*pip, "--no-index", "--no-deps", "--no-build-isolation", "--force-reinstall", *install])
+    return python
+
+
+def product(tree: Path) -> set[str]:
+    """Every file of the product's folders, by its place in the package."""
+    found = set()
+    for folder in ("clusterproof", *FOLDERS):
+        prefix = "" if folder == "clusterproof" else "clusterproof/"
+        paths = (path for path in (tree / folder).rglob("*") if path.is_file())
+        found |= {prefix + path.relative_to(tree).as_posix() for path in paths}
+    return {name for name in found if "__pycache__" not in name}

@@ -1,0 +1,60 @@
+"""What the tests of the commands share: claims made for a test, and what a refusal looks like."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clusterproof import theory
+from clusterproof.commands.application import main
+from clusterproof.theory import Finding, Kind
+from clusterproof.theory.claim import register
+
+ROOT = Path(__file__).parents[2]
+
+
+def command(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", **options.pop("env", {})}
+    return subprocess.run(
+        [sys.executable, "-m", "clusterproof", *arguments],
+        capture_output=True,
+        text=True,
+        env=environment,
+        **{"cwd": ROOT, **options},
+    )
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """Run in this process, require exit status 2 and one line on standard error; return the line."""
+    capsys.readouterr()
+    status = main(arguments)
+    output, errors = capsys.readouterr()
+    assert status == 2, (arguments, output, errors)
+    assert output == ""
+    assert errors.startswith("clusterproof: ")
+    assert errors.count("\n") == 1
+    assert "Traceback" not in errors
+    assert len(errors) < 1000
+    return errors
+
+
+def make_claim(name: str, verdict: Kind = Kind.CONSISTENT, **options: Any) -> None:
+    """Register a claim whose check says what it is told, or raises it."""
+    outcome = options.pop("outcome", None)
+    finding = {"measured": 0.5, "bound": 1.0, "slack": 2.0, "trials": 7, "failures": 0} | options.pop(
+        "finding", {}
+    )
+
+    def check(context: theory.Context) -> Finding:
+        """Claim of a test.
+
+        Statement: x is below one.
+        """
+        if outcome is not None:
+            raise outcome
+        return Finding(verdict=verdict, reason=f"x is {context.generator().random()}", **finding)
+
+    register(name, label="Lemma 7", kind="upper", **options)(check)

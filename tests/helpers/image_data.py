@@ -1,0 +1,71 @@
+"""Images for tests: made ones that are told apart by their pixels, and the published ones where they are."""
+
+import os
+
+import numpy as np
+import pytest
+
+from clusterproof.neural.data.images import Images
+from clusterproof.neural.data.loading import DATASETS, ImageSet, data_folder, load
+from clusterproof.neural.partitions.partition import Holdings
+
+
+def made_set(train: int, test: int, *, classes: int = 10, side: int = 6, name: str = "made") -> ImageSet:
+    """Images of random pixels: no two are alike, nor is one another one turned."""
+    random = np.random.default_rng(7)
+    halves = [
+        Images(
+            random.integers(0, 256, (count, 1, side, side), dtype=np.uint8),
+            random.permutation(np.arange(count) % classes),
+            classes,
+        )
+        for count in (train, test)
+    ]
+    return ImageSet(name, *halves)
+
+
+def identify(held: Holdings, images: Images) -> list[list[tuple[int, int]]]:
+    """For each client the published row and the quarter turns of each image, in its order.
+
+    Found by the pixels alone, whatever the layout.
+    """
+    known = {
+        np.rot90(images.pixels[row], turn, axes=(1, 2)).tobytes(): (row, turn)
+        for row in range(len(images))
+        for turn in range(4)
+    }
+    return [
+        [known[held.pixels[index].tobytes()] for index in held.indices[client, :size]]
+        for client, size in enumerate(held.sizes)
+    ]
+
+
+def targets(held: Holdings) -> list[list[int]]:
+    return [held.targets[client, :size].tolist() for client, size in enumerate(held.sizes)]
+
+
+def is_well_formed(held: Holdings) -> bool:
+    """Types, padding, and every image stored once and held by somebody."""
+    real = np.arange(held.indices.shape[1]) < held.sizes[:, None]
+    stored = held.pixels.reshape(len(held.pixels), -1)
+    arrays = (held.indices, held.targets, held.sizes, held.labels)
+    return (
+        held.pixels.dtype == np.uint8
+        and held.pixels.flags.writeable  # or torch warns
+        and all(array.dtype == np.int64 for array in arrays)
+        and held.sizes.max() == held.indices.shape[1]
+        and held.sizes.min() >= 1
+        and not held.indices[~real].any()
+        and not held.targets[~real].any()
+        and np.array_equal(np.unique(held.indices[real]), np.arange(len(held.pixels)))
+        and len(np.unique(stored, axis=0)) == len(stored)
+    )
+
+
+def real_set(name: str) -> ImageSet:
+    """The published set, or a skipped test where its files are not here."""
+    folder = data_folder() / name
+    needed = [file.name for file in DATASETS[name].files if file.name not in DATASETS[name].optional]
+    if missing := [file for file in needed if not os.path.exists(folder / file)]:
+        pytest.skip(f"{folder} has no {missing[0]}; CLUSTERPROOF_DATA names the folder of the data")
+    return load(name)

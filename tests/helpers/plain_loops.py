@@ -1,0 +1,298 @@
+"""The algorithms once more, one client at a time, straight from the papers' lines.
+
+Nothing here is shared with the package: losses and gradients are written out for quadratics, and
+every round is a loop over clients. ``discrepancy`` measures how far a run is from these loops.
+"""
+
+import numpy as np
+
+from clusterproof.algorithms import CFLMGD, IFCA, FedBCD, FedProx, GradientLoss, Local, PerFedAvg, run
+
+NEAR_TIE = 1e-9
+
+
+def loss(task, client, model):
+    displacement = model - task.centers[client]
+    return 0.5 * float(displacement @ task.hessians[client] @ displacement)
+
+
+def gradient(task, client, model):
+    return task.hessians[client] @ (model - task.centers[client])
+
+
+def choose(task, client, models, recorded):
+    """Line 4: the first model of smallest loss; only a tie to rounding follows the record."""
+    losses = [loss(task, client, model) for model in models]
+    best = losses.index(min(losses))
+    near = losses[recorded] - losses[best] <= NEAR_TIE * (1 + losses[best])
+    return recorded if near and losses[recorded] != losses[best] else best
+
+
+def cluster_sum(vectors, choices, cluster, dimension):
+    total = np.zeros(dimension)
+    for client, chosen in choices.items():
+        if chosen == cluster:
+            total = total + vectors[client]
+    return total
+
+
+def members(choices, cluster):
+    return [client for client, chosen in choices.items() if chosen == cluster]
+
+
+def divisor(algorithm, task, choices, cluster):
+    return {
+        "clients": task.clients,
+        "participants": len(choices),
+        "cluster": max(1, len(members(choices, cluster))),
+    }[algorithm.normalisation]
+
+
+class OptionOneServer:
+    """(32), second line: w_p = beta w_p + G_p, chi_p = chi_p - eta w_p."""
+
+    def __init__(self, algorithm, task, models):
+        self.buffers = [np.zeros(task.dimension) for _ in models]
+        self.last = [np.zeros(task.dimension) for _ in models]
+
+    def round(self, algorithm, task, models, choices):
+        gradients = {i: gradient(task, i, models[p]) for i, p in choices.items()}
+        moved = []
+        for p, model in enumerate(models):
+            fresh = cluster_sum(gradients, choices, p, task.dimension) / divisor(algorithm, task, choices, p)
+            used = fresh if algorithm.update_order == "momentum-first" else self.last[p]
+            self.last[p] = fresh
+            if algorithm.empty_cluster == "freeze" and not members(choices, p):
+                moved.append(model)
+                continue
+            self.buffers[p] = algorithm.momentum * self.buffers[p] + used
+            moved.append(model - algorithm.step_size * self.buffers[p])
+        return moved
+
+
+class OptionOneClient:
+    """Lines 7, 8 and 15: every client has u_i and then receives its cluster's mean."""
+
+    def __init__(self, algorithm, task, models):
+        self.buffers = {i: np.zeros(task.dimension) for i in range(task.clients)}
+        self.last = {i: np.zeros(task.dimension) for i in range(task.clients)}
+
+    def round(self, algorithm, task, models, choices):
+        for i, p in choices.items():
+            fresh = gradient(task, i, models[p])
+            used = fresh if algorithm.update_order == "momentum-first" else self.last[i]
+            self.last[i] = fresh
+            self.buffers[i] = algorithm.momentum * self.buffers[i] + used
+        moved = []
+        for p, model in enumerate(models):
+            total = cluster_sum(self.buffers, choices, p, task.dimension)
+            moved.append(model - algorithm.step_size * total / divisor(algorithm, task, choices, p))
+            for i in members(choices, p):
+                self.last_mean = total / len(members(choices, p))
+                self.buffers = {**self.buffers, i: self.last_mean}
+        return moved
+
+
+class OptionTwo:
+    """Lines 11, 16 and 19-22; a cluster without participants keeps model and momentum."""
+
+    def __init__(self, algorithm, task, models):
+        self.buffers = [np.zeros(task.dimension) for _ in models]
+
+    def round(self, algorithm, task, models, choices):
+        points, momenta = {}, {}
+        for i, p in choices.items():
+            point = models[p]
+            momentum = np.zeros(task.dimension) if algorithm.reset_momentum else self.buffers[p]
+            for _ in range(algorithm.local_steps):
+                slope = gradient(task, i, point)
+                if algorithm.update_order == "momentum-first":
+                    momentum = algorithm.momentum * momentum + slope
+                    point = point - algorithm.step_size * momentum
+                else:
+                    point = point - algorithm.step_size * momentum
+                    momentum = algorithm.momentum * momentum + slope
+            points[i], momenta[i] = point, momentum
+        moved = []
+        for p, model in enumerate(models):
+            count = len(members(choices, p))
+            if not count:
+                moved.append(model)
+                continue
+            moved.append(cluster_sum(points, choices, p, task.dimension) / count)
+            self.buffers[p] = cluster_sum(momenta, choices, p, task.dimension) / count
+        return moved
+
+
+class PlainDescent:
+    """IFCA's two kinds of averaging, FedAvg and LOCAL: no momentum anywhere."""
+
+    def __init__(self, algorithm, task, models):
+        self.averages_gradients = isinstance(algorithm, IFCA) and algorithm.averaging == "gradient"
+
+    def round(self, algorithm, task, models, choices):
+        moved = []
+        for p, model in enumerate(models):
+            own = members(choices, p)
+            if self.averages_gradients:
+                step = sum((gradient(task, i, model) for i in own), np.zeros(task.dimension))
+                moved.append(model - algorithm.step_size * step / task.clients)
+                continue
+            ends = []
+            for i in own:
+                point = model
+                for _ in range(algorithm.local_steps):
+                    point = point - algorithm.step_size * gradient(task, i, point)
+                ends.append(point)
+            moved.append(sum(ends) / len(ends) if ends else model)
+        return moved
+
+
+class Proximal:
+    """FedProx: H steps on the loss plus mu/2 ||w - w^t||^2, then the mean."""
+
+    def __init__(self, algorithm, task, models):
+        pass
+
+    def round(self, algorithm, task, models, choices):
+        ends = []
+        for i in choices:
+            point = models[0]
+            for _ in range(algorithm.local_steps):
+                slope = gradient(task, i, point) + algorithm.proximal * (point - models[0])
+                point = point - algorithm.step_size * slope
+            ends.append(point)
+        return [sum(ends) / len(ends)]
+
+
+class BlockCoordinate:
+    """FedBCD: x_i kept between rounds; rho = mu/2 has the gradient 2 rho (x - z)."""
+
+    def __init__(self, algorithm, task, models):
+        self.personal = [np.array(models[0]) for _ in range(task.clients)]
+
+    def round(self, algorithm, task, models, choices):
+        rho = 0.0 if algorithm.variant == "separate" else (algorithm.proximal or 0.1) / 2
+        for i in choices:
+            for _ in range(algorithm.local_steps):
+                slope = gradient(task, i, self.personal[i]) + 2 * rho * (self.personal[i] - models[0])
+                self.personal[i] = self.personal[i] - algorithm.step_size * slope
+            for _ in range(algorithm.local_steps if algorithm.variant == "separate" else 0):
+                self.personal[i] = self.personal[i] - (algorithm.pull or 0.2) * (self.personal[i] - models[0])
+        mean = sum(self.personal) / task.clients
+        return [models[0] - algorithm.server_step_size * (models[0] - mean)]
+
+
+class Meta:
+    """Per-FedAvg on quadratics: the difference quotient of HF is exact whatever its delta."""
+
+    def __init__(self, algorithm, task, models):
+        pass
+
+    def round(self, algorithm, task, models, choices):
+        inner, delta = algorithm.inner_step_size or algorithm.step_size / 2, 0.25
+        ends = []
+        for i in choices:
+            point = models[0]
+            for _ in range(algorithm.local_steps):
+                slope = gradient(task, i, point - inner * gradient(task, i, point))
+                ahead, behind = (gradient(task, i, point + s * delta * slope) for s in (1, -1))
+                bend = (ahead - behind) / (2 * delta) if algorithm.gradient == "second-order" else 0.0
+                point = point - algorithm.step_size * (slope - inner * bend)
+            ends.append(point)
+        return [sum(ends) / len(ends)]
+
+
+class GradientsAndLosses:
+    """GL-CFL without pinning: (2)-(7), with S = 0 in the first round and where a vector is zero."""
+
+    def __init__(self, algorithm, task, models):
+        self.moves = None
+
+    def choose(self, algorithm, task, models, client, recorded):
+        scores = []
+        for k, model in enumerate(models):
+            similarity = 0.0
+            if self.moves is not None:
+                g, d = gradient(task, client, model), self.moves[k]
+                if algorithm.similarity == "euclidean":
+                    other = -d / algorithm.step_size if algorithm.sign == "descent" else d
+                    similarity = -np.linalg.norm(g - other)
+                elif g.any() and d.any():
+                    similarity = g @ d / (np.linalg.norm(g) * np.linalg.norm(d))
+                    similarity = -similarity if algorithm.sign == "descent" else similarity
+            scores.append(algorithm.weight * similarity - (1 - algorithm.weight) * loss(task, client, model))
+        best = scores.index(max(scores))
+        # a move at rounding level has no direction: its cosine, and so the vote, is anything
+        rough = [0.0 if self.moves is None else np.finfo(float).eps * np.abs(m).max() for m in models]
+        lost = self.moves is not None and any(
+            0 < np.abs(d).max() < 1e4 * r for d, r in zip(self.moves, rough, strict=True)
+        )
+        near = scores[best] - scores[recorded] <= NEAR_TIE * (1 + abs(scores[best]))
+        return recorded if lost or near else best
+
+    def round(self, algorithm, task, models, choices):
+        moved = []
+        for p, model in enumerate(models):
+            ends = [model - algorithm.step_size * gradient(task, i, model) for i in members(choices, p)]
+            moved.append(sum(ends) / len(ends) if ends else model)
+        self.moves = [new - old for new, old in zip(moved, models, strict=True)]
+        return moved
+
+
+SERVERS = {GradientLoss: GradientsAndLosses, FedProx: Proximal, FedBCD: BlockCoordinate, PerFedAvg: Meta}
+
+
+def server_of(algorithm, task, models):
+    if type(algorithm) in SERVERS:
+        return SERVERS[type(algorithm)](algorithm, task, models)
+    if not isinstance(algorithm, CFLMGD):
+        return PlainDescent(algorithm, task, models)
+    if algorithm.averaging == "model":
+        return OptionTwo(algorithm, task, models)
+    owner = OptionOneClient if algorithm.momentum_owner == "client" else OptionOneServer
+    return owner(algorithm, task, models)
+
+
+def replay(algorithm, task, initial, recorded):
+    """Models (rounds + 1, P, d) and choices (rounds, m) with the recorded participants."""
+    models = list(initial)
+    server = server_of(algorithm, task, models)
+    history, chosen = [np.array(models)], []
+    for record in recorded:
+        choices = {}
+        for i in range(task.clients):
+            if record[i] < 0:
+                continue
+            if algorithm.target == "pooled":
+                choices[i] = 0
+            elif isinstance(algorithm, Local):
+                choices[i] = i
+            elif isinstance(algorithm, GradientLoss):
+                choices[i] = server.choose(algorithm, task, models, i, record[i])
+            else:
+                choices[i] = choose(task, i, models, record[i])
+        models = server.round(algorithm, task, models, choices)
+        history.append(np.array(models))
+        chosen.append([choices.get(i, -1) for i in range(task.clients)])
+    return np.array(history), np.array(chosen).reshape(len(recorded), task.clients)
+
+
+def discrepancy(algorithm, task, *, rounds, seed=0, replicates=None, initial=None):
+    """Largest distance of a run from the loops, in units of the largest model entry.
+
+    Infinite where a client chose another cluster or the wrong number of clients took part.
+    """
+    trace = run(algorithm, task, rounds=rounds, seed=seed, replicates=replicates, initial=initial)
+    models = trace.models if replicates is not None else trace.models[:, None]
+    assignments = trace.assignments if replicates is not None else trace.assignments[:, None]
+    count = max(1, round(algorithm.participation * task.clients))
+    worst = 0.0
+    for replicate in range(models.shape[1]):
+        recorded = assignments[:, replicate]
+        expected, choices = replay(algorithm, task, models[0, replicate], recorded)
+        if not np.array_equal(choices, recorded) or ((recorded >= 0).sum(axis=1) != count).any():
+            return np.inf
+        deviation = np.abs(models[:, replicate] - expected).max()
+        worst = max(worst, deviation / max(1.0, np.abs(expected).max()))
+    return worst

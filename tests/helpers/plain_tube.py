@@ -1,0 +1,84 @@
+"""Theorem D written out as it is stated: every sum over the past anew, no recursion, no reuse."""
+
+import math
+
+import numpy as np
+
+from clusterproof.synthetic.misclassification import worst_case_error
+from clusterproof.theory.bounds.logarithmic.norm_inequality import norm_bound
+from clusterproof.theory.statistics import binomial_quantile
+
+
+def plain_tube(
+    *,
+    own: np.ndarray,
+    samples: int,
+    spectra: np.ndarray,
+    common: bool,
+    step: float,
+    momentum: float,
+    noise: float,
+    separation: float,
+    diameter: float,
+    start: np.ndarray,
+    rounds: int,
+    failure: tuple[float, float, float],
+) -> tuple[np.ndarray, np.ndarray]:
+    """y at all rounds (rounds + 1, P) and after the last (P,), from the norms of e_0."""
+    clusters, clients = len(own), own.sum()
+    steepest, flattest = spectra.max(), spectra.min()
+    reach = np.zeros((rounds + 1, clusters))
+    reach[0] = start
+    last = np.zeros(clusters)
+    pairwise = []
+    for t in range(1, rounds + 1):
+        pairwise.append(worst_case_error(steepest, flattest, separation, noise, reach[t - 1].max(), samples))
+        for p in range(clusters):
+            share = own[p] / clients
+            eigenvalues = spectra[p]
+            roots = [np.roots([1, -(1 + momentum - step * share * a), momentum]) for a in eigenvalues]
+            lags = np.array([[impulse(t - 1 - k, *pair) for pair in roots] for k in range(t)])
+            widest = np.abs(lags).max(axis=1)
+            steep = (np.abs(lags) * eigenvalues).max(axis=1)
+            bias, scale, slack, far_trace, far_norm = 0.0, 0.0, 0.0, 0.0, 0.0
+            profile = np.zeros(len(eigenvalues))
+            for k in range(t):
+                tail = failure[0] / (2 * rounds * clusters)
+                inward = binomial_quantile(int(clients - own[p]), pairwise[k], tail)
+                outward = binomial_quantile(int(own[p]), min(1.0, (clusters - 1) * pairwise[k]), tail)
+                near, far = reach[k, p], diameter + reach[k, p]
+                bias += step * steepest / clients * widest[k] * (inward * far + outward * near)
+                weight = step**2 * share / (clients * samples)
+                crossing = step**2 * inward / (clients**2 * samples)
+                near_variance, far_variance = noise**2 + steepest * near**2, noise**2 + steepest * far**2
+                worst = math.sqrt(max(near_variance, far_variance if inward else 0.0))
+                scale = max(scale, 2 * step / (clients * samples) * widest[k] * math.sqrt(steepest) * worst)
+                slack += weight * near**2 * steep[k] ** 2
+                profile += weight * near_variance * lags[k] ** 2 * eigenvalues
+                if common:
+                    slack += crossing * far**2 * steep[k] ** 2
+                    profile += crossing * far_variance * lags[k] ** 2 * eigenvalues
+                else:
+                    rest = steepest**2 * far**2
+                    far_trace += crossing * widest[k] ** 2 * (far_variance * spectra.sum(1).max() + rest)
+                    far_norm += crossing * widest[k] ** 2 * (far_variance * steepest + rest)
+            trace, norm = profile.sum() + slack + far_trace, profile.max() + slack + far_norm
+            known = None if far_trace else profile
+            start_path = [impulse(t, *pair) - momentum * impulse(t - 1, *pair) for pair in roots]
+            growth = np.abs(start_path).max() * start[p]
+
+            levels = (math.log(clusters * rounds / failure[1]), math.log(clusters / failure[2]))
+            everywhere, final = (
+                float(
+                    norm_bound(trace, norm, scale, level, len(eigenvalues), profile=known, slack=slack).radius
+                )
+                for level in levels
+            )
+            reach[t, p] = growth + bias + everywhere
+            last[p] = growth + bias + final
+    return reach, last
+
+
+def impulse(lag: int, first: complex, second: complex) -> float:
+    """h at a lag, from the roots of its recursion: the sum of first^i second^(lag - i)."""
+    return float(sum(first**i * second ** (lag - i) for i in range(lag + 1)).real) if lag >= 0 else 0.0

@@ -1,0 +1,114 @@
+"""Small random partitions, and networks as plain modules of torch.nn, written anew."""
+
+from itertools import pairwise
+
+import numpy as np
+import torch
+from torch import nn
+
+from clusterproof.neural.networks import CNN, MLP
+from clusterproof.neural.partitions.partition import Holdings, Partition
+
+
+def random_holdings(stream, *, sizes, image_shape, classes, labels=None):
+    sizes = np.asarray(sizes)
+    rows = int(sizes.sum()) + 3
+    real = np.arange(sizes.max()) < sizes[:, None]
+    return Holdings(
+        pixels=stream.integers(0, 256, (rows, *image_shape), dtype=np.uint8),
+        indices=np.where(real, stream.integers(0, rows, real.shape), 0),
+        targets=np.where(real, stream.integers(0, classes, real.shape), 0),
+        sizes=sizes,
+        labels=np.arange(len(sizes)) % 2 if labels is None else labels,
+    )
+
+
+def random_partition(sizes, *, image_shape=(1, 4, 4), classes=3, test_sizes=None, seed=0, paired=True):
+    stream = np.random.default_rng(seed)
+    shape = {"image_shape": image_shape, "classes": classes}
+    train = random_holdings(stream, sizes=sizes, **shape)
+    test = random_holdings(stream, sizes=sizes if test_sizes is None else test_sizes, **shape)
+    return Partition("random", {"data": "random", "seed": seed}, 2, classes, train, test, paired)
+
+
+def module(network):
+    """The same network in torch.nn, with parameters in the same order."""
+    if isinstance(network, MLP):
+        return _perceptron(network)
+    return _Convolutional(network) if isinstance(network, CNN) else _Residual(network)
+
+
+def _perceptron(network):
+    layers = [nn.Flatten()]
+    for inputs, outputs in pairwise(network.widths):
+        layers += [nn.Linear(inputs, outputs), nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
+
+
+class _Convolutional(nn.Module):
+    def __init__(self, network):
+        super().__init__()
+        first, second = network.channels
+        self.first = nn.Conv2d(network.image_shape[0], first, 5, padding=network.padding[0])
+        self.second = nn.Conv2d(first, second, 5, padding=network.padding[1])
+        self.pool = nn.MaxPool2d(2)
+        with torch.no_grad():
+            features = self._features(torch.zeros(1, *network.image_shape)).shape[1]
+        widths = (features, *network.hidden, network.classes)
+        self.linear = nn.ModuleList(nn.Linear(inputs, outputs) for inputs, outputs in pairwise(widths))
+
+    def _features(self, images):
+        values = self.pool(torch.relu(self.first(images)))
+        return torch.flatten(self.pool(torch.relu(self.second(values))), 1)
+
+    def forward(self, images):
+        values = self.linear[0](self._features(images))
+        for layer in self.linear[1:]:
+            values = layer(torch.relu(values))
+        return values
+
+
+class _Block(nn.Module):
+    def __init__(self, inputs, outputs):
+        super().__init__()
+        self.stride = 1 if inputs == outputs else 2
+        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride=self.stride, padding=1, bias=False)
+        self.norm1 = nn.GroupNorm(outputs // 8, outputs)
+        self.conv2 = nn.Conv2d(outputs, outputs, 3, padding=1, bias=False)
+        self.norm2 = nn.GroupNorm(outputs // 8, outputs)
+
+    def forward(self, images):
+        values = self.norm2(self.conv2(torch.relu(self.norm1(self.conv1(images)))))
+        passed = images[:, :, :: self.stride, :: self.stride]
+        missing = torch.zeros(len(passed), values.shape[1] - passed.shape[1], *passed.shape[2:]).to(passed)
+        return torch.relu(values + torch.cat([passed, missing], dim=1))
+
+
+class _Residual(nn.Module):
+    def __init__(self, network):
+        super().__init__()
+        self.conv = nn.Conv2d(network.image_shape[0], 16, 3, padding=1, bias=False)
+        self.norm = nn.GroupNorm(2, 16)
+        pairs = [(16, 16)] * 3 + [(16, 32)] + [(32, 32)] * 2 + [(32, 64)] + [(64, 64)] * 2
+        self.blocks = nn.Sequential(*(_Block(inputs, outputs) for inputs, outputs in pairs))
+        self.head = nn.Linear(64, network.classes)
+
+    def forward(self, images):
+        values = self.blocks(torch.relu(self.norm(self.conv(images))))
+        return self.head(values.mean(dim=(2, 3)))
+
+
+def load(model, point):
+    """Copy a flat vector into a module."""
+    nn.utils.vector_to_parameters(point.clone(), model.parameters())
+
+
+def flat(model):
+    return nn.utils.parameters_to_vector(model.parameters()).detach()
+
+
+def client_data(holdings, client, dtype):
+    """Images and classes of one client, scaled to [0, 1]."""
+    where = holdings.indices[client, : holdings.sizes[client]]
+    images = torch.tensor(holdings.pixels[where] / 255.0, dtype=dtype)
+    return images, torch.tensor(holdings.targets[client, : holdings.sizes[client]])

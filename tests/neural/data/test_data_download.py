@@ -1,0 +1,393 @@
+"""Downloads from servers on this machine: dead, lying, slow and broken ones, and a fetch that is killed."""
+
+import gzip
+import hashlib
+import io
+import os
+import signal
+import struct
+import subprocess
+import sys
+import tarfile
+import textwrap
+import threading
+import time
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.commands.application import main
+from clusterproof.neural.data import catalogue
+from clusterproof.neural.data.catalogue import DATASETS, Dataset
+from clusterproof.neural.data.images import Images, ImageSet
+from clusterproof.neural.data.loading import load
+from clusterproof.neural.data.published import Archive, PublishedFile
+from clusterproof.neural.data.readers.archives import read_tar, read_zip
+from clusterproof.neural.data.readers.idx import read_idx
+
+PIXELS = np.random.default_rng(3).integers(0, 256, (6, 5, 5), dtype=np.uint8)
+LABELS = np.arange(6, dtype=np.uint8)
+
+
+def idx(values: np.ndarray) -> bytes:
+    header = struct.pack(f">HBB{values.ndim}I", 0, 8, values.ndim, *values.shape)
+    return gzip.compress(header + values.tobytes(), mtime=0)
+
+
+FILES = {"pixels.gz": idx(PIXELS), "labels.gz": idx(LABELS)}
+
+
+def read(contents: Mapping[str, bytes]) -> ImageSet:
+    pixels = read_idx(contents["pixels.gz"], PIXELS.shape, "pixels.gz")
+    labels = read_idx(contents["labels.gz"], LABELS.shape, "labels.gz").astype(np.int64)
+    images = Images(pixels[:, None], labels, 10)
+    return ImageSet("mnist", images, images)
+
+
+class Server:
+    """Answers each path as it was told; counts the requests."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Callable[[BaseHTTPRequestHandler], None]] = {}
+        self.requests: list[str] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                outer.requests.append(self.path)
+                outer.answers.get(self.path, lambda handler: handler.send_error(404))(self)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.01,))
+        self.thread.start()
+
+    def give(self, path: str, content: bytes, *, claim: int | str | None = None, **headers: str) -> None:
+        """Answer with content; ``claim`` is the length that is announced."""
+
+        def answer(handler: BaseHTTPRequestHandler) -> None:
+            handler.send_response(200)
+            handler.send_header("Content-Length", str(len(content) if claim is None else claim))
+            for name, value in headers.items():
+                handler.send_header(name.replace("_", "-"), value)
+            handler.end_headers()
+            handler.wfile.write(content)
+
+        self.answers[path] = answer
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    running = Server()
+    yield running
+    running.server.shutdown()
+    running.server.server_close()
+    running.thread.join()
+
+
+def published(name: str, *urls: str) -> PublishedFile:
+    return PublishedFile(name, hashlib.sha256(FILES[name]).hexdigest(), urls)
+
+
+def install(
+    monkeypatch: pytest.MonkeyPatch, *mirrors: str, archive: Archive | None = None, optional: str = ""
+) -> Dataset:
+    """Put a small set with two files in the place of MNIST."""
+    files = tuple(published(name, *(f"{mirror}/{name}" for mirror in mirrors)) for name in FILES)
+    dataset = replace(
+        DATASETS["mnist"],
+        files=files,
+        read=read,
+        archive=archive,
+        optional=frozenset([optional] if optional else []),
+    )
+    monkeypatch.setitem(DATASETS, "mnist", dataset)
+    return dataset
+
+
+def fetched(folder: Path) -> int:
+    return main(["data", "fetch", "mnist", "--data-dir", str(folder)])
+
+
+def here(folder: Path) -> list[str]:
+    return sorted(os.listdir(folder / "mnist"))
+
+
+def test_a_fetched_set_can_be_loaded_and_is_not_fetched_again(
+    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(monkeypatch, server.url)
+    for name, content in FILES.items():
+        server.give(f"/{name}", content)
+    assert fetched(tmp_path / "new" / "folder") == 0
+    assert here(tmp_path / "new" / "folder") == sorted(FILES)
+    assert np.array_equal(load("mnist", tmp_path / "new" / "folder").train.pixels[:, 0], PIXELS)
+    output, errors = capsys.readouterr()
+    assert errors == ""
+    assert output.count("fetched from 127.0.0.1") == 2
+    assert fetched(tmp_path / "new" / "folder") == 0
+    assert len(server.requests) == 2
+    assert capsys.readouterr().out.count("here, whole") == 2
+
+
+def bad_answers(server: Server, kind: str, name: str) -> None:
+    content = FILES[name]
+    if kind == "altered":
+        server.give(f"/bad/{name}", content[:-1] + bytes([content[-1] ^ 1]))
+    elif kind == "truncated":
+        server.give(f"/bad/{name}", content[:40])
+    elif kind == "cut off":
+        server.give(f"/bad/{name}", content[:40], claim=len(content))
+    elif kind == "empty":
+        server.give(f"/bad/{name}", b"")
+    elif kind == "another page":
+        server.give(f"/bad/{name}", b"<html>Please log in</html>", Content_Type="text/html")
+    elif kind == "no number":
+        server.give(f"/bad/{name}", content, claim="many")
+    elif kind == "not gzip":
+        server.give(f"/bad/{name}", b"garbage", Content_Encoding="gzip")
+    elif kind == "round and round":
+
+        def redirect(handler: BaseHTTPRequestHandler) -> None:
+            handler.send_response(302)
+            handler.send_header("Location", f"/bad/{name}")
+            handler.send_header("Content-Length", "0")
+            handler.end_headers()
+
+        server.answers[f"/bad/{name}"] = redirect
+    elif kind == "not http":
+        server.answers[f"/bad/{name}"] = lambda handler: handler.wfile.write(b"\x00\x01garbage\r\n\r\n")
+    elif kind == "closed":
+        server.answers[f"/bad/{name}"] = lambda handler: None
+    else:
+        assert kind == "missing"
+
+
+KINDS = [
+    "missing",
+    "altered",
+    "truncated",
+    "cut off",
+    "empty",
+    "another page",
+    "no number",
+    "not gzip",
+    "round and round",
+    "not http",
+    "closed",
+]
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "dead", "no such host", "no such scheme"])
+def test_a_bad_mirror_costs_nothing_but_the_try(
+    kind: str,
+    server: Server,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    others = {
+        "dead": "http://127.0.0.1:9",
+        "no such host": "http://no-such-host.invalid",
+        "no such scheme": "gopher://127.0.0.1",
+    }
+    bad = others.get(kind, server.url + "/bad")
+    for name, content in FILES.items():
+        server.give(f"/{name}", content)
+        if kind in KINDS:
+            bad_answers(server, kind, name)
+    install(monkeypatch, bad, server.url)
+    assert fetched(tmp_path) == 0
+    assert here(tmp_path) == sorted(FILES)
+    assert {name: (tmp_path / "mnist" / name).read_bytes() for name in FILES} == FILES
+    assert capsys.readouterr().err == ""
+    # and where there is no other: one line, and nothing left behind
+    install(monkeypatch, bad)
+    assert fetched(tmp_path / "alone") == 1
+    output, errors = capsys.readouterr()
+    assert errors.count("\n") == 1
+    assert errors.startswith("clusterproof: no mirror gave pixels.gz with SHA-256 ")
+    assert "Traceback" not in output + errors
+    assert len(errors) < 1000
+    assert here(tmp_path / "alone") == []
+
+
+def test_a_file_that_a_server_calls_encoded_arrives_as_it_is(
+    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Some servers say Content-Encoding: gzip of a .gz file, unless asked to leave it."""
+    install(monkeypatch, server.url)
+
+    def answer(name: str) -> Callable[[BaseHTTPRequestHandler], None]:
+        def respond(handler: BaseHTTPRequestHandler) -> None:
+            handler.send_response(200)
+            if "gzip" in handler.headers.get("Accept-Encoding", ""):
+                handler.send_header("Content-Encoding", "gzip")
+            handler.send_header("Content-Length", str(len(FILES[name])))
+            handler.end_headers()
+            handler.wfile.write(FILES[name])
+
+        return respond
+
+    for name in FILES:
+        server.answers[f"/{name}"] = answer(name)
+    assert fetched(tmp_path) == 0
+
+
+def test_an_altered_file_is_replaced_and_a_whole_one_kept(
+    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    install(monkeypatch, server.url)
+    server.give("/pixels.gz", FILES["pixels.gz"])
+    folder = tmp_path / "mnist"
+    folder.mkdir()
+    (folder / "pixels.gz").write_bytes(b"altered")
+    (folder / "labels.gz").write_bytes(FILES["labels.gz"])
+    assert fetched(tmp_path) == 0
+    assert server.requests == ["/pixels.gz"]
+    assert (folder / "pixels.gz").read_bytes() == FILES["pixels.gz"]
+
+
+def test_a_failed_fetch_keeps_what_was_there(
+    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(monkeypatch, server.url)
+    (tmp_path / "mnist").mkdir()
+    (tmp_path / "mnist" / "pixels.gz").write_bytes(b"altered")
+    assert fetched(tmp_path) == 1
+    assert (tmp_path / "mnist" / "pixels.gz").read_bytes() == b"altered"
+    assert "127.0.0.1" in capsys.readouterr().err
+
+
+def archived(kind: str) -> bytes:
+    buffer = io.BytesIO()
+    if kind == "tar":
+        with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
+            for name, content in FILES.items():
+                entry = tarfile.TarInfo("inside/" + name)
+                entry.size = len(content)
+                tar.addfile(entry, io.BytesIO(content))
+    else:
+        with zipfile.ZipFile(buffer, "w") as archive:
+            for name, content in FILES.items():
+                archive.writestr("inside/" + name, content)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["tar", "zip"])
+def test_files_are_taken_out_of_an_archive_that_is_then_removed(
+    kind: str, server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    content = archived(kind)
+    server.give("/all", content)
+    archive = Archive(
+        "all",
+        hashlib.sha256(content).hexdigest(),
+        (server.url + "/nothing", server.url + "/all"),
+        folder="inside/",
+        reader=read_tar if kind == "tar" else read_zip,
+    )
+    install(monkeypatch, archive=archive)
+    assert fetched(tmp_path) == 0
+    assert here(tmp_path) == sorted(FILES)
+    # an archive that is there already is not fetched, and can be read as it is
+    (tmp_path / "other" / "mnist").mkdir(parents=True)
+    (tmp_path / "other" / "mnist" / "all").write_bytes(content)
+    assert np.array_equal(load("mnist", tmp_path / "other").train.pixels[:, 0], PIXELS)
+    assert main(["data", "verify", "mnist", "--data-dir", str(tmp_path / "other")]) == 0
+    server.requests.clear()
+    assert fetched(tmp_path / "other") == 0
+    assert server.requests == []
+    assert here(tmp_path / "other") == sorted(FILES)
+
+
+def test_a_member_that_is_not_as_published_is_not_read(
+    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever the archive's own sum says."""
+    content = archived("tar")
+    (tmp_path / "mnist").mkdir()
+    (tmp_path / "mnist" / "all").write_bytes(content)
+    monkeypatch.setitem(FILES, "labels.gz", idx(LABELS + 1))
+    archive = Archive("all", hashlib.sha256(content).hexdigest(), folder="inside/", reader=read_tar)
+    install(monkeypatch, archive=archive)
+    with pytest.raises(InvalidArgument, match=r"must hold inside/labels\.gz with SHA-256"):
+        load("mnist", tmp_path)
+    assert fetched(tmp_path) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert here(tmp_path) == ["all"]
+
+
+@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT])
+def test_a_fetch_that_is_ended_half_way_leaves_no_half_file(
+    ending: signal.Signals, server: Server, tmp_path: Path
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    content = FILES["pixels.gz"]
+
+    def stall(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(content)))
+        handler.end_headers()
+        handler.wfile.write(content[:60])
+        handler.wfile.flush()
+        begun.set()
+        go_on.wait(60)
+
+    server.answers["/pixels.gz"] = stall
+    server.give("/labels.gz", FILES["labels.gz"])
+    sums = {name: hashlib.sha256(whole).hexdigest() for name, whole in FILES.items()}
+    script = f"""
+        import sys
+        from dataclasses import replace
+        from clusterproof.commands.application import main
+        from clusterproof.neural.data.catalogue import DATASETS
+        from clusterproof.neural.data.published import PublishedFile
+        files = tuple(PublishedFile(name, sum, ({server.url!r} + "/" + name,)) for name, sum in {sums!r}.items())
+        DATASETS["mnist"] = replace(DATASETS["mnist"], files=files)
+        sys.exit(main(["data", "fetch", "mnist", "--data-dir", {str(tmp_path)!r}]))
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    with process:
+        assert begun.wait(60) or process.kill()
+        time.sleep(0.2)
+        process.send_signal(ending)
+        _, errors = process.communicate(timeout=60)
+        go_on.set()
+    if ending == signal.SIGINT:
+        assert process.returncode == 130
+        assert errors == "clusterproof: interrupted\n"
+        assert here(tmp_path) == []
+    else:
+        assert process.returncode == -signal.SIGKILL
+        assert not set(FILES) & set(here(tmp_path))
+    server.give("/pixels.gz", content)
+    again = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert again.returncode == 0, again.stderr
+    assert set(FILES) <= set(here(tmp_path))
+
+
+def test_the_catalogue_names_several_mirrors_and_a_sum_for_every_file() -> None:
+    for name, dataset in DATASETS.items():
+        if name == "digits":
+            continue
+        outermost = [dataset.archive] if dataset.archive else list(dataset.files)
+        for file in outermost:
+            assert len(file.urls) >= 2
+            assert all(url.endswith("/" + file.name) for url in file.urls)
+        for file in [*dataset.files, *outermost]:
+            assert len(bytes.fromhex(file.sha256)) == 32
+    assert catalogue.DATASETS is DATASETS

@@ -1,0 +1,220 @@
+"""Loading: nothing is read that is not as published, and every refusal says what to do."""
+
+import hashlib
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_line import command, refused
+from image_data import real_set
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.commands.application import main
+from clusterproof.neural.data.loading import DATASETS, data_folder, load
+
+SUMS = {name: [file.sha256 for file in dataset.files] for name, dataset in DATASETS.items()}
+
+
+def test_digits_are_those_of_scikit_learn() -> None:
+    from sklearn.datasets import load_digits
+
+    data = load("digits")
+    assert data.train.pixels.shape == (1440, 1, 8, 8)
+    assert data.test.pixels.shape == (357, 1, 8, 8)
+    pixels = np.concatenate([data.train.pixels, data.test.pixels]).reshape(1797, 64)
+    labels = np.concatenate([data.train.labels, data.test.labels])
+    published = load_digits()
+    # every grey value k of 16 became k / 16 of 255, so it can be had back
+    back = np.column_stack([np.round(pixels / 255 * 16).astype(int), labels])
+    expected = np.column_stack([published.data.astype(int), published.target])
+    assert np.array_equal(back[np.lexsort(back.T)], expected[np.lexsort(expected.T)])
+    assert np.abs(pixels - np.round(pixels / 255 * 16) / 16 * 255).max() <= 0.5
+    assert pixels.max() == 255
+    assert "1797" in data.note
+    again = load("digits", "a folder that does not matter")
+    assert np.array_equal(again.train.pixels, data.train.pixels)
+
+
+@pytest.mark.parametrize("name", [name for name in DATASETS if name != "digits"])
+def test_the_published_sets(name: str) -> None:
+    data, known = real_set(name), DATASETS[name]
+    for half, count in ((data.train, known.train), (data.test, known.test)):
+        assert half.pixels.dtype == np.uint8
+        assert half.labels.dtype == np.int64
+        assert half.pixels.shape == (len(half), *known.shape)
+        assert half.pixels.flags.c_contiguous or name == "cifar10"
+        assert set(half.labels) == set(range(known.classes))
+        assert half.classes == known.classes
+        if not data.note:
+            assert len(half) == count
+    if data.note:
+        assert len(data.train) + len(data.test) == known.test
+    if name in ("fashion-mnist", "cifar10"):
+        assert set(np.bincount(data.train.labels)) == {known.train // 10}
+    if name == "mnist":  # the published means and deviations
+        assert data.train.pixels.mean() / 255 == pytest.approx(0.1307, abs=5e-5)
+        assert data.train.pixels.std() / 255 == pytest.approx(0.3081, abs=5e-5)
+        assert data.train.labels[:10].tolist() == [5, 0, 4, 1, 9, 2, 1, 3, 1, 4]
+    if name == "cifar10":
+        assert data.train.pixels.mean((0, 2, 3)) / 255 == pytest.approx([0.4914, 0.4822, 0.4465], abs=5e-5)
+        assert data.test.labels[:4].tolist() == [3, 8, 8, 0]
+
+
+def test_upright_emnist_digits_look_like_those_of_mnist() -> None:
+    """The mean image of each digit is nearer to MNIST's than the transposed mean is."""
+    emnist, mnist = real_set("emnist"), real_set("mnist")
+    for digit in (2, 3, 4, 5, 7, 9):  # the others are nearly symmetric
+        ours = emnist.train.pixels[emnist.train.labels == digit].mean((0, 1))
+        theirs = mnist.train.pixels[mnist.train.labels == digit].mean((0, 1))
+        assert np.abs(ours - theirs).sum() < 0.8 * np.abs(ours.T - theirs).sum()
+
+
+def test_the_folder_is_the_argument_else_the_environment_else_a_cache(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import pooch
+
+    monkeypatch.setenv("CLUSTERPROOF_DATA", str(tmp_path / "environment"))
+    assert data_folder(tmp_path) == tmp_path
+    assert data_folder() == tmp_path / "environment"
+    with pytest.raises(InvalidArgument, match="environment"):
+        load("mnist")
+    monkeypatch.setenv("CLUSTERPROOF_DATA", "")
+    assert data_folder() == pooch.os_cache("clusterproof")
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    with pytest.raises(InvalidArgument, match=r"set CLUSTERPROOF_DATA, or install pooch"):
+        data_folder()
+    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
+    with pytest.raises(InvalidArgument, match=r"pip install 'clusterproof\[neural\]'"):
+        load("digits")
+
+
+@pytest.mark.parametrize("name", ["mnist", "cifar10", "emnist"])
+@pytest.mark.parametrize("kind", ["missing", "altered", "empty", "folder", "file in its way", "no name"])
+def test_a_file_that_is_not_as_published_is_never_read(
+    name: str,
+    kind: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first = next(file for file in DATASETS[name].files if file.name not in DATASETS[name].optional)
+    path = tmp_path / name / first.name
+    folder = tmp_path
+    content = {"altered": b"something else", "empty": b""}.get(kind)
+    if kind == "file in its way":
+        (tmp_path / name).write_bytes(b"")
+    elif kind == "no name":
+        folder = tmp_path / "\0"
+    else:
+        path.parent.mkdir()
+    if content is not None:
+        path.write_bytes(content)
+    if kind == "folder":
+        path.mkdir()
+    monkeypatch.setitem(DATASETS, name, DATASETS[name])
+    with pytest.raises(InvalidArgument) as refusal:
+        load(name, folder)
+    message = str(refusal.value)
+    assert "\n" not in message
+    assert first.name in message
+    assert f"clusterproof data fetch {name}" in message
+    assert "--data-dir" in message
+    if content is not None:
+        assert first.sha256 in message
+        assert hashlib.sha256(content).hexdigest() in message
+    capsys.readouterr()
+    status = main(["data", "verify", name, "--data-dir", str(folder)])
+    output, errors = capsys.readouterr()
+    assert status == 1
+    assert errors.count("\n") == 1
+    assert first.name in output
+
+
+@pytest.mark.parametrize("at", [0, 4000, -1])
+def test_one_altered_bit_of_a_real_file_is_noticed(
+    at: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real_set("mnist")
+    folder = tmp_path / "mnist"
+    folder.mkdir()
+    for file in DATASETS["mnist"].files:
+        content = bytearray((data_folder() / "mnist" / file.name).read_bytes())
+        if file.name == "t10k-images-idx3-ubyte.gz":
+            content[at] ^= 4
+        (folder / file.name).write_bytes(content)
+    with pytest.raises(InvalidArgument, match="t10k-images"):
+        load("mnist", tmp_path)
+    assert main(["data", "verify", "mnist", "--data-dir", str(tmp_path)]) == 1
+    output = capsys.readouterr().out
+    assert output.count(": whole") == 3
+    assert output.count("altered: SHA-256") == 1
+
+
+@pytest.mark.parametrize("kind", ["altered", "folder"])
+@pytest.mark.parametrize("name", ["cifar10", "emnist"])
+def test_an_archive_that_is_not_as_published_is_never_opened(name: str, kind: str, tmp_path: Path) -> None:
+    archive = DATASETS[name].archive
+    assert archive is not None
+    path = tmp_path / name / archive.name
+    path.parent.mkdir()
+    if kind == "folder":
+        path.mkdir()
+    else:
+        path.write_bytes(b"something else")
+    with pytest.raises(InvalidArgument) as refusal:
+        load(name, tmp_path)
+    assert archive.name in str(refusal.value)
+    assert f"data fetch {name}" in str(refusal.value)
+    if kind == "altered":
+        assert archive.sha256 in str(refusal.value)
+
+
+def test_what_the_commands_refuse(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert "--name" not in refused(capsys, "data", "verify", "nist")
+    assert "'fashion-mnist'" in refused(capsys, "data", "fetch", "nist")
+    refused(capsys, "data", "fetch")
+    refused(capsys, "data", "verify", "mnist", "--folder", "x")
+    refused(capsys, "data", "find")
+    (tmp_path / "file").write_bytes(b"")
+    line = refused(capsys, "data", "fetch", "mnist", "--data-dir", str(tmp_path / "file"))
+    assert "--data-dir" in line
+    refused(capsys, "data", "fetch", "mnist", "--data-dir", "/proc/nothing")
+    with pytest.raises(InvalidArgument, match="see `clusterproof data list`"):
+        load("cifar-10")
+
+
+def test_the_list_says_what_is_here(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    names = [file.name for file in DATASETS["mnist"].files]
+    (tmp_path / "mnist").mkdir()
+    (tmp_path / "mnist" / names[0]).write_bytes(b"")
+    (tmp_path / "emnist").mkdir()
+    for file in DATASETS["emnist"].files[2:]:
+        (tmp_path / "emnist" / file.name).write_bytes(b"")
+    (tmp_path / "cifar10").mkdir()
+    (tmp_path / "cifar10" / "cifar-10-binary.tar.gz").write_bytes(b"")
+    assert main(["data", "list", "--data-dir", str(tmp_path)]) == 0
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert [name for name in lines if name in DATASETS] == list(DATASETS)
+    found = {"digits": "in scikit-learn", "mnist": "1 of 4 files", "fashion-mnist": " no "}
+    found |= {"cifar10": " yes ", "emnist": "test half"}
+    for name, state in found.items():
+        assert state in lines[name]
+        assert DATASETS[name].origin in lines[name]
+        assert DATASETS[name].licence in lines[name]
+    assert main(["data", "verify", "digits"]) == 0
+    assert main(["data", "fetch", "digits"]) == 0
+
+
+def test_help_does_not_load_what_the_commands_need() -> None:
+    script = (
+        "from clusterproof.commands.application import main; import sys; main(['--help']);"
+        "print([name for name in ('numpy', 'clusterproof.neural', 'pooch', 'sklearn') if name in sys.modules])"
+    )
+    import subprocess
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
+    assert command("data", "list", env={"CLUSTERPROOF_DATA": os.devnull}).returncode == 0

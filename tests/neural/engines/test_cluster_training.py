@@ -1,0 +1,243 @@
+"""Sums of a round's local training over clusters, without a model for each client."""
+
+import numpy as np
+import pytest
+import torch
+from plain_training import plain_training
+from small_images import random_partition
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from clusterproof.algorithms import ALGORITHMS, ClusterTrainingTask, Randomness
+from clusterproof.algorithms.arrays import argmin_smallest_index
+from clusterproof.neural.engines import passes
+from clusterproof.neural.networks import CNN, MLP
+from clusterproof.neural.task import ImageTask
+
+SIZES = (7, 3, 12, 10, 1, 12, 8)
+"""Some of which are padded alike, and make unequal numbers of batches of 5."""
+
+WAYS = {
+    "gram": (MLP((1, 16, 16), 3, (6,)), "gram", None),
+    "gram, deep": (MLP((1, 16, 16), 3, (6, 5)), "gram", None),
+    "gram, no hidden layer": (MLP((1, 16, 16), 3, ()), "gram", None),
+    "gram, mini-batches": (MLP((1, 16, 16), 3, (6,)), "gram", 5),
+    "batched": (MLP((1, 16, 16), 3, (6,)), "batched", None),
+    "batched, mini-batches": (MLP((1, 16, 16), 3, (6,)), "batched", 5),
+    "serial, mini-batches": (MLP((1, 16, 16), 3, (6,)), "serial", 5),
+    "convolutions": (CNN((1, 16, 16), 3, (2, 3), (5,)), "serial", 5),
+    "batched convolutions": (CNN((1, 16, 16), 3, (2, 3), (5,)), "batched", None),
+}
+MOTIONS = {
+    "plain": {"momentum": 0.0, "proximal": 0.0},
+    "momentum": {"momentum": 0.9, "proximal": 0.0},
+    "carried": {"momentum": 0.7, "proximal": 0.0, "carried": True},
+    "carried without momentum": {"momentum": 0.0, "proximal": 0.0, "carried": True},
+    "proximal": {"momentum": 0.0, "proximal": 0.4},
+    "all": {"momentum": 0.6, "proximal": 0.3, "carried": True},
+}
+
+
+def task_of(way, sizes=SIZES, **options):
+    network, engine, batch_size = WAYS[way]
+    given = {"dtype": "float64", "local_unit": "epoch", **options}
+    partition = random_partition(sizes, image_shape=(1, 16, 16))
+    return ImageTask(partition=partition, network=network, engine=engine, batch_size=batch_size, **given)
+
+
+def sums_of(task, models, buffers, clients, assignments, *, weights=None, momentum, proximal, local_steps=3):
+    return task.cluster_training(
+        models,
+        buffers,
+        clients,
+        assignments,
+        np.random.default_rng(4),
+        np.random.default_rng(5),
+        weights=weights,
+        step_size=0.3,
+        momentum=momentum,
+        proximal=proximal,
+        local_steps=local_steps,
+    )
+
+
+def drawn(task, count=3, carried=False):
+    models = task.initial_models(count, (), np.random.default_rng(1))
+    noise = np.random.default_rng(2).standard_normal(models.shape)
+    return models, 0.05 * torch.as_tensor(noise).to(models.dtype) if carried else None
+
+
+def add_up(vectors, assignments, like, weights=None):
+    sums = torch.zeros_like(like)
+    for row, cluster in enumerate(assignments.tolist()):
+        sums[cluster] += vectors[row] * (1.0 if weights is None else weights[row])
+    return sums
+
+
+@pytest.mark.parametrize("motion", MOTIONS)
+@pytest.mark.parametrize("way", WAYS)
+def test_sums_are_those_of_plain_autograd(way, motion):
+    """Of weighted clients; one model has nobody."""
+    task, how = task_of(way), dict(MOTIONS[motion])
+    models, buffers = drawn(task, 4, how.pop("carried", False))
+    clients, assignments = np.array([2, 0, 3, 1, 4, 6]), torch.tensor([0, 2, 2, 0, 3, 2])
+    weights = torch.tensor([0.5, 2.0, 1.0, 3.0, 0.25, 1.5], dtype=torch.float64)
+    before = [None if one is None else one.clone() for one in (models, buffers)]
+    chosen, sums, own = sums_of(
+        task, models, buffers, torch.as_tensor(clients), assignments, weights=weights, **how
+    )
+    start = models[assignments]
+    ends, speeds = plain_training(
+        task,
+        start,
+        None if buffers is None else buffers[assignments],
+        start,
+        clients,
+        np.random.default_rng(5),
+        {"step_size": 0.3, "local_steps": 3, **how},
+    )
+    assert torch.equal(chosen, assignments)
+    torch.testing.assert_close(sums, add_up(ends, assignments, models, weights), rtol=0, atol=1e-12)
+    assert not sums[1].any()
+    if own is None:
+        assert buffers is None
+        assert not how["momentum"]
+    else:
+        torch.testing.assert_close(own, add_up(speeds, assignments, models, weights), rtol=0, atol=1e-11)
+    for one, other in zip((models, buffers), before, strict=True):
+        assert one is None or torch.equal(one, other), "the inputs were written to"
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("way", WAYS)
+def test_clients_choose_and_train_as_in_two_calls(way, dtype):
+    task = task_of(way, dtype=dtype)
+    models, buffers = drawn(task, carried=True)
+    clients = torch.tensor([5, 2, 0, 3, 1, 4, 6])
+    chosen, sums, own = sums_of(
+        task, models, buffers, clients, argmin_smallest_index, momentum=0.5, proximal=0.0
+    )
+    losses = task.losses(models, clients, np.random.default_rng(4))
+    expected = argmin_smallest_index(losses)
+    assert torch.equal(chosen, expected)
+    assert len(set(expected.tolist())) > 1, "they choose differently"
+    ends, speeds = task.local_training(
+        models[expected],
+        buffers[expected],
+        None,
+        clients,
+        np.random.default_rng(5),
+        step_size=0.3,
+        momentum=0.5,
+        proximal=0.0,
+        local_steps=3,
+    )
+    tolerance = 1e-12 if dtype == "float64" else 1e-5
+    torch.testing.assert_close(sums, add_up(ends, expected, models), rtol=0, atol=tolerance)
+    torch.testing.assert_close(own, add_up(speeds, expected, models), rtol=0, atol=10 * tolerance)
+
+
+@pytest.mark.parametrize("way", ["gram", "serial, mini-batches"])
+def test_replicates_are_independent_runs(way):
+    task = task_of(way)
+    models = torch.stack([task.initial_models(3, (), np.random.default_rng(seed)) for seed in range(2)])
+    clients = torch.tensor([[4, 0, 2, 1], [3, 2, 5, 1]])
+    assignments, weights = clients % 3, 1.0 + clients.to(models.dtype)
+    chosen, sums, own = sums_of(
+        task, models, None, clients, assignments, weights=weights, momentum=0.5, proximal=0.1
+    )
+    assert torch.equal(chosen, assignments)
+    ends, speeds = task.local_training(
+        torch.stack([models[index][assignments[index]] for index in range(2)]),
+        None,
+        torch.stack([models[index][assignments[index]] for index in range(2)]),
+        clients,
+        np.random.default_rng(5),
+        step_size=0.3,
+        momentum=0.5,
+        proximal=0.1,
+        local_steps=3,
+    )
+    for index in range(2):
+        for found, vectors in ((sums, ends), (own, speeds)):
+            expected = add_up(vectors[index], assignments[index], models[index], weights[index])
+            torch.testing.assert_close(found[index], expected, rtol=0, atol=1e-12)
+    shared, _, _ = sums_of(task, models, None, clients[0], argmin_smallest_index, momentum=0.5, proximal=0.0)
+    assert shared.shape == (2, 4)
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "batched convolutions"])
+def test_the_bits_do_not_hang_on_the_threads(plant, way):
+    """Whoever computes a chunk, the same clients share it, and it is added in its turn."""
+    # so many perceptrons that a wave has several chunks
+    sizes = SIZES * (3 if WAYS[way][1] == "serial" else 20)
+
+    def results(threads, worth):
+        plant(passes, "SHARED_WORK", worth)
+        torch.set_num_threads(threads)
+        task = task_of(way, sizes, dtype="float32")
+        models, buffers = drawn(task, carried=True)
+        return sums_of(
+            task,
+            models,
+            buffers,
+            torch.arange(len(sizes)),
+            argmin_smallest_index,
+            momentum=0.5,
+            proximal=0.0,
+        )
+
+    expected = results(1, 0)
+    for threads, worth in ((2, 0), (3, 0), (2, 10**9)):
+        for found, known in zip(results(threads, worth), expected, strict=True):
+            assert torch.equal(found, known)
+
+
+class Largest(TorchDispatchMode):
+    """Notes the bytes of the largest tensor that any operation reads or makes."""
+
+    def __init__(self):
+        super().__init__()
+        self.bytes = 0
+
+    def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
+        result = function(*arguments, **(keywords or {}))
+        for leaf in tree_leaves((arguments, keywords, result)):
+            if isinstance(leaf, torch.Tensor):
+                self.bytes = max(self.bytes, leaf.untyped_storage().nbytes())
+        return result
+
+
+@pytest.mark.parametrize(
+    ("network", "engine"),
+    [
+        (MLP((1, 16, 16), 3, (40,)), "gram"),
+        (MLP((1, 16, 16), 3, (40,)), "batched"),
+        (CNN((1, 16, 16), 3, (2, 3), (300,)), "serial"),
+    ],
+    ids=["gram", "batched", "convolutions"],
+)
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("cfl-mgd", {"momentum": 0.5, "averaging": "model"}),
+        ("ifca", {"averaging": "model"}),
+        ("fedavg", {}),
+        ("fedprox", {"proximal": 0.2}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_no_array_of_a_model_for_each_client(network, engine, name, options):
+    torch.set_num_threads(1)
+    clients = 200 if isinstance(network, MLP) else 50
+    partition = random_partition((2,) * clients, image_shape=(1, 16, 16))
+    task = ImageTask(partition=partition, network=network, engine=engine, dtype="float64")
+    assert isinstance(task, ClusterTrainingTask)
+    algorithm = ALGORITHMS[name](step_size=0.1, local_steps=2, **options)
+    randomness = Randomness.from_seed(0, "test")
+    models = task.initial_models(algorithm.model_count(task), (), randomness.initialisation)
+    state = algorithm.initialise(models, task)
+    state = algorithm.step(state, task, randomness)
+    with Largest() as seen:
+        algorithm.step(state, task, randomness)
+    assert seen.bytes < clients * task.dimension * 8 / 4

@@ -1,0 +1,162 @@
+"""Every algorithm gives the same rounds whatever computes its clients' work."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from small_images import random_partition
+
+from clusterproof.algorithms import ALGORITHMS, ClusterTrainingTask, LocalTrainingTask, Randomness
+from clusterproof.algorithms.arrays import to_numpy
+from clusterproof.neural.networks import CNN, MLP
+from clusterproof.neural.task import ImageTask
+
+OPTIONS = {
+    "cfl-mgd": [
+        {"momentum": 0.7},
+        {"momentum": 0.7, "momentum_owner": "client", "update_order": "as-printed"},
+        {"momentum": 0.7, "averaging": "model", "local_steps": 3},
+        {"momentum": 0.7, "averaging": "model", "local_steps": 2, "update_order": "as-printed"},
+        {"momentum": 0.0, "averaging": "model", "local_steps": 2, "participation": 0.5},
+    ],
+    "ifca": [{}, {"averaging": "model", "local_steps": 3, "participation": 0.5}],
+    "fedavg": [{"local_steps": 3}],
+    "fedprox": [{"local_steps": 3, "proximal": 0.3}],
+    "fedbcd": [{"local_steps": 2, "proximal": 0.4}, {"variant": "separate", "local_steps": 2}],
+    "local": [{"local_steps": 2, "participation": 0.5}],
+    "per-fedavg": [{"local_steps": 2}, {"gradient": "second-order", "inner_step_size": 0.2}],
+    "cfl": [{"local_steps": 2, "warm_up": 1}],
+    "gradient-loss": [{"weight": 0.5}, {"weight": 0.5, "similarity": "euclidean", "loss_reduction": "sum"}],
+    "sofl": [{"pretraining": 1, "updates": 20, "grid": 2, "method": "fedprox", "proximal": 0.2}],
+    "fpfc": [{"local_steps": 2}],
+}
+CASES = [(name, options) for name, listed in OPTIONS.items() for options in listed]
+EQUAL = random_partition((8,) * 6, image_shape=(1, 6, 5))
+UNEQUAL = random_partition((8, 3, 5, 8, 1, 6), image_shape=(1, 6, 5))
+NETWORK = MLP((1, 6, 5), 3, (7,))
+
+
+class GradientsAlone:
+    """A task that answers everything but local training."""
+
+    def __init__(self, task):
+        self._task = task
+
+    def __getattr__(self, name):
+        if name in ("local_training", "cluster_training"):
+            raise AttributeError(name)
+        return getattr(self._task, name)
+
+
+def rounds(name, options, task, count=2):
+    """Everything in the last state, as numpy arrays."""
+    algorithm = ALGORITHMS[name](step_size=0.4, **options)
+    randomness = Randomness.from_seed(3, "image", name)
+    models = task.initial_models(algorithm.model_count(task), (), randomness.initialisation)
+    state = algorithm.initialise(models, task)
+    for _ in range(count):
+        state = algorithm.step(state, task, randomness)
+    kept = {field.name: getattr(state, field.name) for field in dataclasses.fields(state)}
+    pairs = kept.pop("pairs", None)
+    arrays = {key: to_numpy(value) for key, value in kept.items()}
+    if pairs is not None:
+        arrays["pairs"] = np.stack([to_numpy(page) for page in pairs.pages])
+    return arrays
+
+
+def check_alike(found, expected, tolerance):
+    assert found.keys() == expected.keys()
+    for key, values in expected.items():
+        np.testing.assert_allclose(found[key], values, rtol=0, atol=tolerance, err_msg=key)
+
+
+def test_every_algorithm_is_here():
+    assert set(OPTIONS) == set(ALGORITHMS)
+
+
+@pytest.mark.parametrize(("name", "options"), CASES, ids=str)
+def test_engines_agree_on_every_algorithm_and_with_the_plain_gradient_loop(name, options):
+    partition = EQUAL if options.get("loss_reduction") == "sum" else UNEQUAL
+    tasks = [
+        ImageTask(partition=partition, network=NETWORK, dtype="float64", engine=engine, chunk=chunk)
+        for engine, chunk in (("serial", None), ("batched", 4), ("gram", 2), ("gram", None))
+    ]
+    plain = GradientsAlone(tasks[0])
+    for protocol in (LocalTrainingTask, ClusterTrainingTask):
+        assert isinstance(tasks[0], protocol)
+        assert not isinstance(plain, protocol)
+    expected = rounds(name, options, plain)
+    for task in tasks:
+        check_alike(rounds(name, options, task), expected, 1e-12)
+
+
+@pytest.mark.parametrize("unit", ["step", "epoch"])
+@pytest.mark.parametrize("name", ["cfl-mgd", "fedprox", "per-fedavg", "gradient-loss", "fpfc"])
+def test_engines_agree_on_mini_batches(name, unit):
+    options = OPTIONS[name][2 if name == "cfl-mgd" else 0]
+    expected, *found = (
+        rounds(
+            name,
+            options,
+            ImageTask(
+                partition=UNEQUAL,
+                network=NETWORK,
+                dtype="float64",
+                engine=engine,
+                batch_size=3,
+                local_unit=unit,
+            ),
+        )
+        for engine in ("serial", "batched", "gram")
+    )
+    for other in found:
+        check_alike(other, expected, 1e-12)
+
+
+@pytest.mark.parametrize("name", ["cfl-mgd", "gradient-loss"])
+def test_engines_agree_on_convolutional_networks(name):
+    partition = random_partition((4, 2, 3), image_shape=(1, 16, 16))
+    options = OPTIONS[name][2 if name == "cfl-mgd" else 0]
+    network = CNN((1, 16, 16), 3, (2, 3), (4,))
+    expected, found = (
+        rounds(name, options, ImageTask(partition=partition, network=network, dtype="float64", engine=engine))
+        for engine in ("serial", "batched")
+    )
+    check_alike(found, expected, 1e-12)
+
+
+def test_an_epoch_of_full_batches_is_a_step():
+    options = {"momentum": 0.7, "averaging": "model", "local_steps": 3}
+    step, epoch = (
+        rounds("cfl-mgd", options, ImageTask(partition=UNEQUAL, network=NETWORK, local_unit=unit))
+        for unit in ("step", "epoch")
+    )
+    check_alike(epoch, step, 0)
+
+
+def test_single_precision_follows_double():
+    options = {"momentum": 0.7, "averaging": "model", "local_steps": 3}
+    single, double = (
+        rounds("cfl-mgd", options, ImageTask(partition=UNEQUAL, network=NETWORK, dtype=dtype))
+        for dtype in ("float32", "float64")
+    )
+    assert single["models"].dtype == np.float32
+    check_alike(single, double, 1e-5)
+
+
+def test_replicates_run_together():
+    """Full participation and full batches draw nothing: each replicate is the run from its own start."""
+    task = ImageTask(partition=UNEQUAL, network=NETWORK, dtype="float64")
+    algorithm = ALGORITHMS["cfl-mgd"](step_size=0.4, momentum=0.5, averaging="model", local_steps=2)
+    starts = task.initial_models(2, (3,), np.random.default_rng(0))
+
+    def last(models):
+        state = algorithm.initialise(models, task)
+        for _ in range(2):
+            state = algorithm.step(state, task, Randomness.from_seed(0))
+        return state.models
+
+    together = last(starts)
+    for start, found in zip(starts, together, strict=True):
+        torch.testing.assert_close(found, last(start), rtol=0, atol=1e-12)

@@ -1,0 +1,174 @@
+"""Every engine's local training against one client after the other in plain PyTorch."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plain_training import plain_training
+from small_images import random_partition
+
+from clusterproof.neural.engines import passes
+from clusterproof.neural.networks import CNN, MLP, ResNet20
+from clusterproof.neural.task import ImageTask
+
+DTYPES = {"float64": (torch.float64, 1e-12), "float32": (torch.float32, 1e-5)}
+SIZES = (7, 3, 12, 10, 1)
+"""12 and 10 are padded alike, and make unequal numbers of batches of 5."""
+
+
+def check(
+    task,
+    *,
+    momentum=0.0,
+    proximal=0.0,
+    carried=False,
+    local_steps=3,
+    clients=(2, 0, 3, 1, 4),
+    own_anchor=False,
+):
+    dtype, tolerance = DTYPES[task.dtype]
+    stream = np.random.default_rng(1)
+    points = task.initial_models(len(clients), (), stream)
+    drawn = torch.as_tensor(stream.standard_normal(points.shape)).to(dtype)
+    buffers = 0.05 * drawn if carried else None
+    anchors = points if own_anchor else points + 0.02 * drawn.flip(0)
+    options = {"step_size": 0.3, "momentum": momentum, "proximal": proximal, "local_steps": local_steps}
+    before = [None if one is None else one.clone() for one in (points, buffers, anchors)]
+    found, kept = task.local_training(
+        points, buffers, anchors, torch.tensor(clients), np.random.default_rng(5), **options
+    )
+    expected, expected_kept = plain_training(
+        task, points, buffers, anchors, np.array(clients), np.random.default_rng(5), options
+    )
+    assert found.dtype == dtype
+    torch.testing.assert_close(found, expected, rtol=0, atol=tolerance)
+    if kept is None:
+        assert buffers is None
+        assert not momentum
+    else:
+        torch.testing.assert_close(kept, expected_kept, rtol=0, atol=10 * tolerance)
+    for one, other in zip((points, buffers, anchors), before, strict=True):
+        assert one is None or torch.equal(one, other), "the inputs were written to"
+
+
+KINDS = {
+    "plain": {},
+    "momentum": {"momentum": 0.9},
+    "carried": {"momentum": 0.7, "carried": True},
+    "carried without momentum": {"momentum": 0.0, "carried": True},
+    "proximal": {"proximal": 0.4},
+    "proximal to the start": {"proximal": 0.4, "own_anchor": True},
+    "all": {"momentum": 0.6, "proximal": 0.3, "carried": True, "local_steps": 5},
+    "one step": {"momentum": 0.6, "carried": True, "local_steps": 1},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("engine", ["gram", "batched", "serial"])
+@pytest.mark.parametrize("hidden", [(), (6,), (6, 5)], ids=str)
+def test_perceptrons_with_full_batches(hidden, engine, dtype, kind):
+    partition = random_partition(SIZES)
+    network = MLP((1, 4, 4), 3, hidden)
+    check(ImageTask(partition=partition, network=network, engine=engine, dtype=dtype), **KINDS[kind])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("unit", ["step", "epoch"])
+@pytest.mark.parametrize("engine", ["gram", "batched", "serial"])
+def test_perceptrons_with_mini_batches(engine, unit, dtype, kind):
+    task = ImageTask(
+        partition=random_partition(SIZES),
+        network=MLP((1, 4, 4), 3, (6,)),
+        engine=engine,
+        dtype=dtype,
+        batch_size=5,
+        local_unit=unit,
+    )
+    check(task, **KINDS[kind])
+
+
+@pytest.mark.parametrize("kind", ["plain", "all"])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("batch_size", [None, 5])
+@pytest.mark.parametrize("engine", ["batched", "serial"])
+def test_convolutional_networks(engine, batch_size, dtype, kind):
+    shape = (2, 17, 16)
+    task = ImageTask(
+        partition=random_partition(SIZES, image_shape=shape),
+        network=CNN(shape, 3, (3, 4), (5,)),
+        engine=engine,
+        dtype=dtype,
+        batch_size=batch_size,
+        local_unit="epoch",
+    )
+    check(task, **KINDS[kind])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("engine", "batch_size"), [("gram", None), ("gram", 5), ("batched", None), ("batched", 5)]
+)
+def test_perceptrons_on_two_threads(plant, engine, batch_size, kind):
+    """Each of which takes a part of the clients."""
+    torch.set_num_threads(2)
+    plant(passes, "SHARED_WORK", 0)
+    task = ImageTask(
+        partition=random_partition(SIZES),
+        network=MLP((1, 4, 4), 3, (6, 5)),
+        engine=engine,
+        dtype="float64",
+        batch_size=batch_size,
+        local_unit="epoch",
+    )
+    check(task, **KINDS[kind])
+
+
+@pytest.mark.parametrize("engine", ["batched", "serial"])
+def test_the_residual_network(engine):
+    shape = (3, 8, 8)
+    task = ImageTask(
+        partition=random_partition((3, 2), image_shape=shape),
+        network=ResNet20(shape, 3),
+        engine=engine,
+        dtype="float64",
+    )
+    check(task, momentum=0.5, clients=(1, 0), local_steps=2)
+
+
+@settings(max_examples=40)
+@given(
+    sizes=st.lists(st.integers(1, 9), min_size=1, max_size=5),
+    hidden=st.lists(st.integers(1, 5), max_size=2).map(tuple),
+    image_shape=st.tuples(st.integers(1, 2), st.integers(1, 4), st.integers(1, 3)),
+    batch_size=st.none() | st.integers(1, 10),
+    unit=st.sampled_from(["step", "epoch"]),
+    momentum=st.floats(0, 0.95),
+    proximal=st.sampled_from([0.0, 0.3]),
+    carried=st.booleans(),
+    local_steps=st.integers(1, 4),
+    data=st.data(),
+)
+def test_any_shape(
+    sizes, hidden, image_shape, batch_size, unit, momentum, proximal, carried, local_steps, data
+):
+    clients = data.draw(st.lists(st.integers(0, len(sizes) - 1), min_size=1, max_size=6).map(tuple))
+    task = ImageTask(
+        partition=random_partition(sizes, image_shape=image_shape),
+        network=MLP(image_shape, 3, hidden),
+        engine=data.draw(st.sampled_from(["gram", "batched", "serial"])),
+        dtype="float64",
+        batch_size=batch_size,
+        local_unit=unit,
+        chunk=data.draw(st.none() | st.integers(1, 3)),
+    )
+    check(
+        task,
+        momentum=momentum,
+        proximal=proximal,
+        carried=carried,
+        local_steps=local_steps,
+        clients=clients,
+    )

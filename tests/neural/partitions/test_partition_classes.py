@@ -1,0 +1,172 @@
+"""Clusters that have some of the classes, and clusters in which two labels change places."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+from image_data import identify, is_well_formed, made_set, real_set, targets
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.neural.partitions.by_name import partition
+from clusterproof.neural.partitions.partition import Holdings
+
+A = {0, 1, 2, 3, 4, 5, 6, 8}
+B = {0, 1, 2, 3, 4, 6, 7, 9}
+
+
+def class_counts(held: Holdings, classes: int = 10) -> np.ndarray:
+    """Images of each label at each client, (m, classes)."""
+    return np.array([np.bincount(labels, minlength=classes) for labels in targets(held)])
+
+
+@given(clients=st.integers(1, 7), seed=st.integers(0, 1000), train=st.integers(200, 260))
+def test_each_class_is_divided_equally_among_those_that_have_it(clients: int, seed: int, train: int) -> None:
+    data = made_set(train, 200)
+    made = partition("classes", data, seed=seed, clients_per_cluster=clients)
+    assert made.paired
+    assert made.clusters == 4
+    for held, images in ((made.train, data.train), (made.test, data.test)):
+        assert is_well_formed(held)
+        found = identify(held, images)
+        rows = [row for one in found for row, _ in one]
+        assert sorted(rows) == list(range(len(images)))  # all of them, each once
+        assert {turn for one in found for _, turn in one} == {0}
+        assert targets(held) == [[int(images.labels[row]) for row, _ in one] for one in found]
+        counts = class_counts(held).reshape(4, clients, 10).sum(1)
+        assert [set(np.flatnonzero(row)) for row in counts[:2]] == [A, B]
+        assert (np.count_nonzero(counts, axis=1) == 8).all()
+        for of_class in counts.T:
+            assert np.ptp(of_class[of_class > 0]) <= 1
+        for cluster in range(4):
+            assert np.ptp(held.sizes[held.labels == cluster]) <= 1
+
+
+def test_the_printed_totals_settle_which_classes_c_and_d_lack() -> None:
+    """Equal division of 6000 images a class gives A 17500 and B 14500 in one pattern only."""
+    choices = 0
+    solutions = []
+    for lacks_c in combinations(range(10), 2):
+        for lacks_d in combinations(range(10), 2):
+            sets = [A, B, set(range(10)) - set(lacks_c), set(range(10)) - set(lacks_d)]
+            holders = [sum(label in one for one in sets) for label in range(10)]
+            choices += 1
+            totals = [sum(6000 / holders[label] for label in one) for one in sets]
+            if totals[:2] == [17500, 14500]:
+                solutions.append((set(lacks_c), set(lacks_d)))
+    assert (len(solutions), choices) == (48, 45**2)
+    for one, other in solutions:
+        assert len(one & other & {5, 8}) == 1
+        rest = (one | other) - {5, 8}
+        assert len(rest & {7, 9}) == 1
+        assert len(rest & A & B) == 1
+    data = made_set(60_000, 10_000, side=2)
+    made = partition("classes", data, seed=0)
+    held = class_counts(made.train).reshape(4, 20, 10).sum(1)
+    assert held.sum(1).tolist() == [17500, 14500, 13500, 14500]
+    assert tuple(set(np.flatnonzero(row == 0)) for row in held[2:]) in solutions
+    assert (class_counts(made.train).sum(1).reshape(4, 20) == held.sum(1)[:, None] / 20).all()
+
+
+def test_of_47_classes_each_of_8_clusters_has_40() -> None:
+    data = made_set(47 * 60, 47 * 60, classes=47, side=3)
+    made = partition("classes", data, seed=0, clients_per_cluster=3)
+    again = partition("classes", data, seed=1, clients_per_cluster=3)
+    counts = class_counts(made.train, 47).reshape(8, 3, 47).sum(1)
+    assert (np.count_nonzero(counts, axis=1) == 40).all()
+    lacking = np.count_nonzero(counts == 0, axis=0)
+    assert np.count_nonzero(counts[:6] == 0, axis=0).max() == 1  # 42 of 47 classes before the first repeats
+    assert set(lacking) == {1, 2}  # 56 gaps over 47 classes, as evenly as can be
+    for other in (made.test, again.train):  # the same classes in the test half and for another seed
+        assert np.array_equal(class_counts(other, 47).reshape(8, 3, 47).sum(1) > 0, counts > 0)
+    assert partition("classes", data, seed=0).settings["clients_per_cluster"] == 25
+
+
+@given(
+    clients=st.sampled_from([4, 8, 20]),
+    test=st.sampled_from(["same", "independent"]),
+    seed=st.integers(0, 1000),
+)
+def test_swap_covers_both_halves_and_exchanges_two_labels(clients: int, test: str, seed: int) -> None:
+    data = made_set(600, 500)
+    made = partition("label-swap", data, seed=seed, clients=clients, concentration=2.0, test=test)
+    assert made.paired
+    for held, images in ((made.train, data.train), (made.test, data.test)):
+        assert is_well_formed(held)
+        assert held.labels.tolist() == [k for k in range(4) for _ in range(clients // 4)]
+        found = identify(held, images)
+        assert sorted(row for one in found for row, _ in one) == list(range(len(images)))
+        swapped = {0: {0: 8, 8: 0}, 1: {1: 7, 7: 1}, 2: {2: 6, 6: 2}, 3: {3: 5, 5: 3}}
+        assert targets(held) == [
+            [swapped[cluster].get(int(images.labels[row]), int(images.labels[row])) for row, _ in one]
+            for cluster, one in zip(held.labels, found, strict=True)
+        ]
+
+
+def test_the_test_half_has_the_same_or_independent_proportions() -> None:
+    data = made_set(8000, 4000, side=3)
+    same = partition("label-swap", data, seed=0)
+    train, test = class_counts(same.train), class_counts(same.test)
+    # 800 and 400 images a class, each count within one of its proportion
+    assert np.abs(train / 800 - test / 400).max() <= 1 / 800 + 1 / 400
+    independent = partition("label-swap", data, seed=0, test="independent")
+    again = class_counts(independent.test)
+    assert np.array_equal(class_counts(independent.train), train)
+    assert abs(np.corrcoef(train.ravel(), again.ravel())[0, 1]) < 0.25
+
+
+@pytest.mark.parametrize("concentration", [1.0, 0.3])
+def test_proportions_follow_the_dirichlet_law(concentration: float) -> None:
+    data = made_set(5000, 5000, side=3)
+    shares = []
+    for seed in range(40):
+        made = partition("label-swap", data, seed=seed, concentration=concentration)
+        counts = class_counts(made.train)
+        shares += (counts[7] / 500).tolist()  # one client, all classes: independent of each other
+    # rounding to 1/500 hides the least shares
+    law = scipy.stats.beta(concentration, 19 * concentration)
+    for quantile in (0.6, 0.75, 0.9):
+        margin = 4 * np.sqrt(quantile * (1 - quantile) / len(shares))
+        assert abs(np.mean(np.array(shares) < law.ppf(quantile)) - quantile) < margin + 0.02
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "classes", "argument"),
+    [
+        ("classes", {}, 12, "data"),
+        ("classes", {"clients_per_cluster": 0}, 10, "clients_per_cluster"),
+        ("classes", {"clients_per_cluster": 60}, 10, "clients_per_cluster"),
+        ("classes", {"clusters": 4}, 10, "clusters"),
+        ("label-swap", {}, 8, "data"),
+        ("label-swap", {"clients": 6}, 10, "clients"),
+        ("label-swap", {"clients": 200}, 10, "clients"),
+        ("label-swap", {"concentration": 0.001}, 10, "clients"),
+        ("label-swap", {"concentration": -1.0}, 10, "concentration"),
+        ("label-swap", {"concentration": "1"}, 10, "concentration"),
+        ("label-swap", {"test": "other"}, 10, "test"),
+    ],
+)
+def test_what_breaks_a_rule_of_these_is_refused(
+    name: str, options: dict[str, object], classes: int, argument: str
+) -> None:
+    with pytest.raises(InvalidArgument) as refusal:
+        partition(name, made_set(120, 120, classes=classes), seed=0, **options)
+    assert refusal.value.argument == argument
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(("name", "tolerance"), [("fashion-mnist", 0.0), ("mnist", 0.02)])
+def test_totals_on_the_published_images(name: str, tolerance: float) -> None:
+    made = partition("classes", real_set(name), seed=0)
+    totals = class_counts(made.train).reshape(4, 20, 10).sum((1, 2))
+    assert totals.sum() == 60_000
+    assert totals == pytest.approx([17500, 14500, 13500, 14500], rel=tolerance or 1e-12)
+
+
+def test_emnist_is_divided_among_200_clients() -> None:
+    made = partition("classes", real_set("emnist"), seed=0)
+    assert len(made.train.labels) == 200
+    counts = class_counts(made.train, 47).reshape(8, 25, 47).sum(1)
+    assert (np.count_nonzero(counts, axis=1) == 40).all()

@@ -1,0 +1,179 @@
+"""SoFL's groups: rotations, shifted labels, unequal sizes."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+from image_data import identify, is_well_formed, made_set, targets
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.neural.partitions.by_name import PARTITIONS, partition
+from clusterproof.neural.partitions.groups import draw_shares
+
+GROUPED = ["rotated-groups", "label-shift", "quantity"]
+
+
+@given(
+    name=st.sampled_from(GROUPED),
+    clusters=st.sampled_from([1, 2, 4]),
+    clients=st.integers(1, 5),
+    images=st.integers(200, 300),
+    share=st.sampled_from(["split", "full"]),
+    seed=st.integers(0, 1000),
+)
+def test_groups_cover_the_drawn_images(
+    name: str, clusters: int, clients: int, images: int, share: str, seed: int
+) -> None:
+    data = made_set(300, 10)
+    options = {"clusters": clusters, "clients_per_cluster": clients, "images": images, "share": share}
+    made = partition(name, data, seed=seed, **options)
+    assert made.paired
+    assert made.train.labels.tolist() == made.test.labels.tolist()
+    assert made.train.labels.tolist() == [k for k in range(clusters) for _ in range(clients)]
+    groups: list[list[int]] = [[] for _ in range(clusters)]
+    train, test = identify(made.train, data.train), identify(made.test, data.train)
+    for cluster, one, other in zip(made.train.labels, train, test, strict=True):
+        assert len(one) + len(other) >= 2
+        assert abs(len(one) - 0.8 * (len(one) + len(other))) < 1
+        groups[cluster] += [row for row, _ in one + other]
+        assert {turn for _, turn in one + other} == {
+            cluster * 4 // clusters if name == "rotated-groups" else 0
+        }
+    for group in groups:
+        assert len(set(group)) == len(group)
+    if share == "split":
+        assert len(set().union(*groups)) == sum(map(len, groups)) == images
+        assert max(map(len, groups)) - min(map(len, groups)) <= 1
+    else:
+        assert all(set(group) == set(groups[0]) and len(group) == images for group in groups)
+    shifts = made.settings.get("shifts", [0] * clusters)
+    for held, found in ((made.train, train), (made.test, test)):
+        assert is_well_formed(held)
+        assert targets(held) == [
+            [int(data.train.labels[row] + shifts[cluster]) % 10 for row, _ in one]
+            for cluster, one in zip(held.labels, found, strict=True)
+        ]
+    if name != "quantity":
+        sizes = made.train.sizes + made.test.sizes
+        for cluster in range(clusters):
+            assert np.ptp(sizes[made.train.labels == cluster]) <= 1
+
+
+@pytest.mark.parametrize(
+    ("clusters", "clients", "shifts"),
+    [(1, 20, [0]), (2, 10, [0, 2]), (4, 5, [0, 2, 4, 6]), (8, 3, [0, 1, 2, 3, 4, 5, 6, 7])],
+)
+def test_defaults_of_table_4(clusters: int, clients: int, shifts: list[int]) -> None:
+    made = partition("label-shift", made_set(60_000, 10, side=2, name="mnist"), seed=0, clusters=clusters)
+    assert made.settings["shifts"] == shifts
+    assert made.settings["images"] == 10_000
+    assert len(made.train.labels) == clusters * clients
+    assert (made.train.sizes + made.test.sizes).sum() == 10_000
+
+
+def test_cifar10_has_20000_images_and_full_gives_them_to_every_group() -> None:
+    data = made_set(50_000, 10, side=3, name="cifar10")
+    made = partition("rotated-groups", data, seed=0, share="full")
+    assert set(made.train.sizes) == {3200}
+    assert set(made.test.sizes) == {800}
+
+
+def test_a_full_share_is_divided_anew_in_each_group() -> None:
+    data = made_set(400, 10)
+    made = partition("rotated-groups", data, seed=0, share="full")
+    first_clients = [{row for row, _ in identify(made.train, data.train)[5 * k]} for k in range(4)]
+    for one, other in pairwise(first_clients):
+        assert len(one & other) < 40  # of 64; about 64 x 64 / 400 by chance
+
+
+@pytest.mark.parametrize("concentration", [0.5, 1.0, 10.0])
+def test_sizes_follow_the_dirichlet_law_down_to_their_floor(concentration: float) -> None:
+    data = made_set(4000, 10, side=3)
+    first, least = [], []
+    for seed in range(150):
+        made = partition("quantity", data, seed=seed, concentration=concentration, images=4000)
+        sizes = (made.train.sizes + made.test.sizes).reshape(4, 5)
+        assert (sizes.sum(1) == 1000).all()
+        first += sizes[:, 0].tolist()
+        least.append(sizes.min())
+    assert min(least) >= 20  # 2 % of 1000
+    law = scipy.stats.beta(concentration, 4 * concentration)
+    # far above the floor, raising others moves a size by at most 4 x 2 % of itself and the median less
+    share = np.array(first) / 1000
+    for quantile in (0.6, 0.75, 0.9):
+        point = law.ppf(quantile)
+        low, high = law.cdf(point / 1.0), law.cdf(point * 1.08)
+        below = np.mean(share < point)
+        margin = 4 * np.sqrt(quantile * (1 - quantile) / len(share))
+        assert low - margin < below < high + margin
+    if concentration == 10:  # the floor does not bind
+        assert scipy.stats.kstest(share, law.cdf).pvalue > 1e-4
+    else:
+        assert np.mean(share < 0.0211) > law.cdf(0.02) - 0.06
+
+
+def test_the_sizes_above_the_floor_keep_their_ratios() -> None:
+    drawn = np.random.default_rng(4).dirichlet(np.full(5, 0.5), size=200)
+
+    class Draw:
+        def __init__(self, values: np.ndarray) -> None:
+            self.values = values
+
+        def dirichlet(self, _: np.ndarray) -> np.ndarray:
+            return self.values.copy()
+
+    bound = 0
+    for values in drawn:
+        sizes = draw_shares(Draw(values), 5, 0.5)  # type: ignore[arg-type]
+        assert sizes.sum() == pytest.approx(1)
+        assert sizes.min() >= 0.02 - 1e-12
+        # the closed form: sizes = max(0.02, t values), with t such that they add up to 1
+        above = sizes > 0.02 + 1e-12
+        scale = (1 - 0.02 * (~above).sum()) / values[above].sum()
+        assert sizes == pytest.approx(np.maximum(0.02, scale * values), abs=1e-12)
+        bound += not above.all()
+    assert bound > 50
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "argument"),
+    [
+        ("rotated-groups", {"clusters": 8}, "clusters"),
+        ("label-shift", {"clusters": 11}, "clusters"),
+        ("label-shift", {"clusters": 0}, "clusters"),
+        ("label-shift", {"shifts": [0, 2, 4]}, "shifts"),
+        ("label-shift", {"shifts": [0, 2, 4, 10]}, "shifts"),
+        ("label-shift", {"shifts": [0, 2, 4, 1.5]}, "shifts"),
+        ("label-shift", {"shifts": 3}, "shifts"),
+        ("label-shift", {"images": 101}, "images"),
+        ("label-shift", {"images": 39}, "images"),
+        ("label-shift", {"clients_per_cluster": 0}, "clients_per_cluster"),
+        ("label-shift", {"share": "half"}, "share"),
+        ("label-shift", {"concentration": 1.0}, "concentration"),
+        ("quantity", {"concentration": 0.0}, "concentration"),
+        ("quantity", {"concentration": float("nan")}, "concentration"),
+        ("quantity", {"clients_per_cluster": 25}, "images"),
+    ],
+)
+def test_what_breaks_a_rule_is_refused(name: str, options: dict[str, object], argument: str) -> None:
+    with pytest.raises(InvalidArgument) as refusal:
+        partition(name, made_set(100, 40), seed=0, **options)
+    assert refusal.value.argument == argument
+    assert "\n" not in str(refusal.value)
+
+
+def test_an_unknown_partition_or_seed_is_refused() -> None:
+    for name, seed in (("rotation", 0), ("rotations", -1), ("rotations", 0.5)):
+        with pytest.raises(InvalidArgument):
+            partition(name, made_set(100, 40), seed=seed)  # type: ignore[arg-type]
+    assert set(PARTITIONS) == {
+        "rotations",
+        "rotated-groups",
+        "label-shift",
+        "classes",
+        "label-swap",
+        "quantity",
+    }

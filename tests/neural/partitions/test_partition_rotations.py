@@ -1,0 +1,142 @@
+"""Rotated copies: what each client holds is found by its pixels and compared with the paper's sentence."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from image_data import identify, is_well_formed, made_set, real_set, targets
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.neural.partitions.by_name import partition
+
+
+@given(
+    clusters=st.sampled_from([1, 2, 4]),
+    per_cluster=st.integers(1, 6),
+    samples=st.integers(1, 9),
+    spare=st.integers(0, 3),
+    seed=st.integers(0, 2**32),
+)
+def test_every_image_once_in_every_rotation(
+    clusters: int, per_cluster: int, samples: int, spare: int, seed: int
+) -> None:
+    data = made_set(per_cluster * samples + spare, 2 * samples + spare)
+    made = partition(
+        "rotations", data, seed=seed, clusters=clusters, clients=clusters * per_cluster, samples=samples
+    )
+    assert is_well_formed(made.train)
+    assert is_well_formed(made.test)
+    assert not made.paired
+    held = identify(made.train, data.train)
+    assert made.train.labels.tolist() == [c for c in range(clusters) for _ in range(per_cluster)]
+    for cluster in range(clusters):
+        own = [images for images, label in zip(held, made.train.labels, strict=True) if label == cluster]
+        assert [len(images) for images in own] == [samples] * per_cluster
+        flat = [image for images in own for image in images]
+        assert {turn for _, turn in flat} == {cluster * 4 // clusters}
+        rows = [row for row, _ in flat]
+        assert len(set(rows)) == len(rows) == per_cluster * samples
+        if spare == 0:
+            assert sorted(rows) == list(range(len(data.train)))
+    assert targets(made.train) == [[int(data.train.labels[row]) for row, _ in images] for images in held]
+
+
+@given(clusters=st.sampled_from([1, 2, 4]), samples=st.integers(1, 9), chunks=st.integers(1, 5))
+def test_test_clients_are_unshuffled_chunks_of_the_test_images(
+    clusters: int, samples: int, chunks: int
+) -> None:
+    data = made_set(samples, chunks * samples)
+    made = partition("rotations", data, seed=0, clusters=clusters, samples=samples)
+    assert len(made.test.labels) == len(data.test) * clusters // samples
+    for client, images in enumerate(identify(made.test, data.test)):
+        cluster, chunk = divmod(client, chunks)
+        turn = cluster * 4 // clusters
+        assert made.test.labels[client] == cluster
+        assert images == [(row, turn) for row in range(chunk * samples, (chunk + 1) * samples)]
+        first = made.test.pixels[made.test.indices[client, 0], 0]
+        upright = data.test.pixels[chunk * samples, 0]
+        # a quarter turn counterclockwise by its definition: what was on the right is on top
+        expected = upright
+        for _ in range(turn):
+            expected = expected.T[::-1]
+        assert np.array_equal(first, expected)
+
+
+def test_the_permutation_of_each_rotation_is_a_fresh_one() -> None:
+    data = made_set(400, 100)
+    made = partition("rotations", data, seed=0, clusters=4, samples=100)
+    orders = [[row for row, _ in images] for images in identify(made.train, data.train)]
+    joined = [tuple(row for rows in orders[4 * k : 4 * k + 4] for row in rows) for k in range(4)]
+    assert len(set(joined)) == 4
+    assert all(np.corrcoef(order, range(400))[0, 1] < 0.25 for order in joined)
+
+
+@pytest.mark.parametrize(
+    ("name", "clusters", "clients", "samples"), [("mnist", 4, 2400, 100), ("cifar10", 2, 200, 500)]
+)
+def test_defaults_are_the_papers(name: str, clusters: int, clients: int, samples: int) -> None:
+    data = made_set({"mnist": 60_000, "cifar10": 50_000}[name], 10_000, side=2, name=name)
+    made = partition("rotations", data, seed=0)
+    assert made.settings == {
+        "data": name,
+        "partition": "rotations",
+        "seed": 0,
+        "clusters": clusters,
+        "clients": clients,
+        "samples": samples,
+    }
+    assert made.train.indices.shape == (clients, samples)
+    assert made.test.indices.shape == (10_000 * clusters // samples, samples)
+
+
+def test_what_is_left_out_is_filled_in() -> None:
+    data = made_set(120, 40)
+    made = partition("rotations", data, seed=0, clusters=2, clients=12)
+    assert made.settings["samples"] == 20
+    made = partition("rotations", data, seed=0, clusters=2, samples=30)
+    assert made.settings["clients"] == 8
+
+
+@pytest.mark.parametrize(
+    ("options", "argument"),
+    [
+        ({"clusters": 3}, "clusters"),
+        ({"clusters": 0}, "clusters"),
+        ({"clusters": 2.0}, "clusters"),
+        ({"clusters": True}, "clusters"),
+        ({"clusters": "2"}, "clusters"),
+        ({"clients": 6}, "clients"),
+        ({"clients": 2}, "clients"),
+        ({"clients": 44, "samples": 10}, "clients"),
+        ({"clients": 404}, "clients"),
+        ({"samples": 0}, "samples"),
+        ({"samples": 41}, "samples"),
+        ({"samples": 101}, "clients"),
+    ],
+)
+def test_what_the_data_do_not_suffice_for_is_refused(options: dict[str, object], argument: str) -> None:
+    with pytest.raises(InvalidArgument) as refusal:
+        partition("rotations", made_set(100, 40), seed=0, **options)
+    assert refusal.value.argument == argument
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(("name", "clusters", "clients"), [("mnist", 4, 2400), ("cifar10", 2, 200)])
+def test_on_the_published_images(name: str, clusters: int, clients: int) -> None:
+    data = real_set(name)
+    made = partition("rotations", data, seed=3)
+    assert len(made.train.labels) == clients
+    assert len(made.train.pixels) == clusters * len(data.train)
+    # a number for each image, exact in floating point, by which sorted lists are compared
+    weights = np.random.default_rng(0).integers(0, 2**32, data.train.pixels[0].size).astype(float)
+
+    def numbers(pixels: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        flat = np.concatenate([part.reshape(len(part), -1) @ weights for part in np.array_split(pixels, 20)])
+        return np.sort(flat * 16 + labels)
+
+    expected = numbers(data.train.pixels, data.train.labels)
+    for cluster in range(clusters):
+        own = made.train.labels == cluster
+        turned = made.train.pixels[made.train.indices[own].ravel()]
+        upright = np.rot90(turned, -cluster * 4 // clusters, axes=(2, 3))
+        assert np.array_equal(numbers(upright, made.train.targets[own].ravel()), expected)

@@ -1,0 +1,61 @@
+"""A partition is a function of its settings: made again from them, and of its seed, to the bit."""
+
+import json
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.neural.data.loading import load
+from clusterproof.neural.partitions.by_name import PARTITIONS, from_settings, partition
+from clusterproof.neural.partitions.partition import Partition
+
+OPTIONS: list[tuple[str, dict[str, Any]]] = [
+    *((name, {}) for name in PARTITIONS),
+    ("rotations", {"clusters": 2, "clients": np.int64(30)}),
+    ("rotated-groups", {"share": "full", "clusters": 2}),
+    ("label-shift", {"shifts": (1, 5, 9, 3), "images": 800}),
+    ("quantity", {"concentration": np.float64(2.0), "clients_per_cluster": 7}),
+    ("label-swap", {"test": "independent", "clients": 8}),
+]
+
+
+def same(one: Partition, other: Partition) -> bool:
+    return all(
+        np.array_equal(getattr(getattr(one, half), field.name), getattr(getattr(other, half), field.name))
+        for half in ("train", "test")
+        for field in fields(getattr(one, half))
+    )
+
+
+@pytest.mark.parametrize(("name", "options"), OPTIONS)
+def test_settings_make_the_same_partition_again(name: str, options: dict[str, Any]) -> None:
+    made = partition(name, load("digits"), seed=5, **options)
+    settings = json.loads(json.dumps(dict(made.settings)))
+    again = from_settings(settings)
+    assert same(made, again)
+    assert again.settings == settings == made.settings
+    assert (again.name, again.clusters, again.classes) == (name, made.clusters, 10)
+    assert not same(made, from_settings(settings | {"seed": 6}))
+
+
+@pytest.mark.parametrize(
+    ("change", "argument"),
+    [
+        ({"note": "something else"}, "data"),
+        ({"partition": "rotation"}, "partition"),
+        ({"data": "digit"}, "data"),
+        ({"data": ["digits"]}, "data"),
+        ({"seed": "0"}, "seed"),
+        ({"batch": 3}, "batch"),
+    ],
+)
+def test_settings_of_something_else_are_refused(change: dict[str, object], argument: str) -> None:
+    settings = dict(partition("rotations", load("digits"), seed=0).settings)
+    with pytest.raises(InvalidArgument) as refusal:
+        from_settings(settings | change)
+    assert refusal.value.argument == argument
+    with pytest.raises(InvalidArgument, match="'seed'"):
+        from_settings({"data": "digits", "partition": "rotations"})

@@ -1,0 +1,288 @@
+"""A state comes back from its file to the bit, whatever the algorithm; a harmed file is noticed."""
+
+import json
+import os
+from dataclasses import dataclass, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import array_api_compat.torch as torch
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument, Randomness, State
+from clusterproof.neural.runs.storage.checkpoint import Checkpoint, find_checkpoint, save_checkpoint
+from clusterproof.neural.runs.storage.state_tree import (
+    all_finite,
+    lay_out_alike,
+    map_arrays,
+    put_together,
+    take_apart,
+)
+from clusterproof.synthetic import OnArrays, RegressionMixture
+
+TASK = RegressionMixture.random(clusters=3, clients=9, dimension=4, noise=0.5, samples=6, seed=1)
+TASKS = {"numpy": TASK, "torch": OnArrays(TASK, torch)}
+OPTIONS: dict[str, list[dict[str, Any]]] = {
+    "cfl-mgd": [
+        {"momentum": 0.7},
+        {"momentum": 0.7, "momentum_owner": "client", "update_order": "as-printed"},
+        {"momentum": 0.7, "averaging": "model", "local_steps": 2},
+    ],
+    "cfl": [{"warm_up": 1, "mean_threshold": 0.5, "client_threshold": 0.6}],
+    "sofl": [{"pretraining": 1, "updates": 20}],
+    "fpfc": [{"local_steps": 1, "strength": 5.0, "reuse_memory": reuse} for reuse in (False, True)],
+    "per-fedavg": [{"gradient": "second-order"}],
+}
+EVERY = [(name, options) for name in ALGORITHMS for options in OPTIONS.get(name, [{}])]
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equal classes, libraries, types, shapes and bytes, all the way down."""
+    if type(one) is not type(other):
+        return False
+    if is_dataclass(one):
+        return all(same(getattr(one, field.name), getattr(other, field.name)) for field in fields(one))
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, torch.Tensor):
+        return one.device == other.device and same(one.numpy(), other.numpy())
+    if isinstance(one, np.ndarray | np.generic):
+        return (one.dtype, one.shape, one.tobytes()) == (other.dtype, other.shape, other.tobytes())
+    return bool(one == other)
+
+
+def after_rounds(algorithm: Algorithm[Any], task: Any, rounds: int, seed: int = 0) -> Checkpoint:
+    randomness = Randomness.from_seed(seed)
+    models = task.initial_models(algorithm.model_count(task), (), randomness.initialisation)
+    state = algorithm.initialise(models, task)
+    for _ in range(rounds):
+        state = algorithm.step(state, task, randomness)
+    return Checkpoint(
+        rounds=rounds,
+        state=state,
+        last_assignments=np.arange(TASK.clients) - 1,
+        randomness=randomness,
+        metrics={"round": list(range(rounds)), "accuracy": [None, *[1 / 3] * (rounds - 1)][:rounds]},
+        settings={"seed": seed, "algorithm": algorithm.settings},
+    )
+
+
+def load(folder: Path, algorithm: Algorithm[Any]) -> Checkpoint:
+    stored = find_checkpoint(folder)
+    assert stored is not None
+    assert not stored.remarks
+    return stored.restore(algorithm)
+
+
+@pytest.mark.parametrize("library", list(TASKS))
+@pytest.mark.parametrize("participation", [1.0, 0.5])
+@pytest.mark.parametrize(("name", "options"), EVERY, ids=lambda value: str(value))
+def test_a_run_goes_on_from_its_file_as_if_nothing_had_happened(
+    tmp_path: Path, name: str, options: dict[str, Any], participation: float, library: str
+) -> None:
+    algorithm = ALGORITHMS[name](step_size=0.2, participation=participation, **options)
+    task = TASKS[library]
+    for rounds in (0, 1, 4):
+        kept = after_rounds(algorithm, task, rounds)
+        save_checkpoint(tmp_path, kept)
+        read = load(tmp_path, algorithm)
+        assert all(
+            same(getattr(kept, name), getattr(read, name))
+            for name in ("rounds", "state", "last_assignments", "metrics", "settings")
+        )
+        onward = [algorithm.step(one.state, task, one.randomness) for one in (kept, read)]
+        assert same(*onward)
+
+
+@dataclass(frozen=True)
+class Inner:
+    pages: list[Any]
+    count: int
+    flag: bool
+
+
+@dataclass(frozen=True)
+class Anything(State):
+    inner: Inner
+    word: str | None
+
+
+@st.composite
+def arrays(draw: st.DrawFn) -> Any:
+    shape = tuple(draw(st.lists(st.integers(0, 3), max_size=3)))
+    kind = draw(st.sampled_from([np.float64, np.float32, np.int64, np.int32, np.int16, np.bool_]))
+    size = int(np.prod(shape)) * np.dtype(kind).itemsize
+    content = draw(st.binary(min_size=size, max_size=size))
+    array = np.frombuffer(content, np.uint8).copy()
+    array = (array & 1 if kind is np.bool_ else array).view(kind).reshape(shape)
+    turned = np.asfortranarray(array) if draw(st.booleans()) else array
+    if not shape and draw(st.booleans()):
+        return array[()]
+    return torch.asarray(turned.copy(order="K")) if draw(st.booleans()) else turned
+
+
+@settings(max_examples=50)
+@given(
+    parts=st.lists(arrays(), min_size=5, max_size=8),
+    count=st.integers(-(2**60), 2**60),
+    word=st.none() | st.text(),
+)
+def test_any_arrays_in_any_layout_come_back_to_the_bit(
+    tmp_path_factory: pytest.TempPathFactory, parts: list[Any], count: int, word: str | None
+) -> None:
+    state = Anything(parts[0], parts[1], None, Inner(parts[2:], count, count > 0), word)
+    plain, numbers = take_apart(state)
+    again = put_together(json.loads(json.dumps(plain)), numbers, Anything)
+    assert same(again, state)
+    assert same(map_arrays(lay_out_alike, state), state)
+
+
+def test_what_is_no_part_of_a_state_is_a_defect() -> None:
+    with pytest.raises(TypeError, match="cannot hold a set"):
+        take_apart(Anything(np.ones(1), None, None, Inner([{1}], 0, True), None))  # type: ignore[list-item]
+
+
+def test_only_the_algorithms_own_records_are_made(tmp_path: Path) -> None:
+    save_checkpoint(tmp_path, after_rounds(ALGORITHMS["fpfc"](step_size=0.1), TASK, 1))
+    stored = find_checkpoint(tmp_path)
+    assert stored is not None
+    with pytest.raises(InvalidArgument, match="must hold a state of ifca") as caught:
+        stored.restore(ALGORITHMS["ifca"](step_size=0.1))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_number_that_is_not_finite_is_found_wherever_it_is(value: float) -> None:
+    state = after_rounds(ALGORITHMS["fpfc"](step_size=0.1, strength=5.0), TASK, 3).state
+    assert all_finite(state)
+    pairs = state.pairs  # type: ignore[attr-defined]
+    assert pairs.pages, "nothing would be planted"
+    harmed = [page.copy() for page in pairs.pages]
+    harmed[-1][-1, -1] = value
+    assert not all_finite(replace(state, pairs=replace(pairs, pages=harmed)))  # type: ignore[call-arg]
+    models = torch.asarray(state.models.copy())
+    models[1, 2] = value
+    assert not all_finite(State(models, None, None))
+
+
+def test_the_last_two_are_kept_and_newer_ones_removed(tmp_path: Path) -> None:
+    algorithm = ALGORITHMS["ifca"](step_size=0.1)
+    for rounds in (0, 3, 9, 12, 5):
+        save_checkpoint(tmp_path, after_rounds(algorithm, TASK, rounds))
+        (tmp_path / ".clusterproof-0000.partial").write_text("half of something")
+    names = {path.name for path in tmp_path.iterdir() if path.suffix != ".partial"}
+    assert names == {f"checkpoint-00000{n}.{kind}" for n in (5,) for kind in ("json", "safetensors")}
+    for rounds in (999_998, 999_999, 1_000_000):
+        save_checkpoint(tmp_path, replace(after_rounds(algorithm, TASK, 1), rounds=rounds))
+    assert {path.stem for path in tmp_path.iterdir()} == {"checkpoint-999999", "checkpoint-1000000"}
+
+
+MOMENTUM = ALGORITHMS["cfl-mgd"](step_size=0.1, momentum=0.5)
+TWO = {rounds: after_rounds(MOMENTUM, TASK, rounds) for rounds in (2, 4)}
+
+
+def write_two(folder: Path) -> Algorithm[Any]:
+    for checkpoint in TWO.values():
+        save_checkpoint(folder, checkpoint)
+    return MOMENTUM
+
+
+@pytest.mark.parametrize("name", ["checkpoint-000004.json", "checkpoint-000004.safetensors"])
+@pytest.mark.parametrize("harm", ["flip", "truncate", "empty", "remove", "folder"])
+def test_a_harmed_checkpoint_gives_way_to_the_one_before(tmp_path: Path, name: str, harm: str) -> None:
+    algorithm = write_two(tmp_path)
+    path = tmp_path / name
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.unlink()
+    if harm == "folder":
+        path.mkdir()
+    elif harm != "remove":
+        path.write_bytes({"flip": bytes(content), "truncate": bytes(content[:-7]), "empty": b""}[harm])
+    stored = find_checkpoint(tmp_path)
+    assert stored is not None
+    assert same(stored.restore(algorithm).state, TWO[2].state)
+    passed_over = harm != "remove" or name.endswith("safetensors")
+    assert len(stored.remarks) == passed_over
+    assert all(name in remark and "\n" not in remark for remark in stored.remarks)
+
+
+def test_where_all_are_harmed_one_line_says_what_is_wrong_with_the_last(tmp_path: Path) -> None:
+    write_two(tmp_path)
+    for path in tmp_path.glob("*.safetensors"):
+        path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(InvalidArgument, match=r"checkpoint-000004\.safetensors.*SHA-256") as caught:
+        find_checkpoint(tmp_path)
+    assert "\n" not in str(caught.value)
+    assert find_checkpoint(tmp_path / "nowhere") is None
+
+
+@settings(max_examples=50)
+@given(data=st.data())
+def test_no_byte_can_change_unnoticed(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    folder = tmp_path_factory.mktemp("checkpoint")
+    algorithm = write_two(folder)
+    path = folder / f"checkpoint-000004.{data.draw(st.sampled_from(['json', 'safetensors']))}"
+    content = bytearray(path.read_bytes())
+    place = data.draw(st.integers(0, len(content) - 1))
+    content[place] = data.draw(st.integers(0, 255))
+    path.write_bytes(content)
+    stored = find_checkpoint(folder)
+    assert stored is not None
+    assert same(stored.restore(algorithm).state, TWO[2 if stored.remarks else 4].state)
+
+
+@pytest.mark.parametrize("content", [b"{}", b"[1, 2", b"null", b"\xff\xfe", b"[" * 100_000, b'{"a": 1e999}'])
+def test_something_else_in_place_of_the_record_is_passed_over(tmp_path: Path, content: bytes) -> None:
+    write_two(tmp_path)
+    (tmp_path / "checkpoint-000004.json").write_bytes(content)
+    stored = find_checkpoint(tmp_path)
+    assert stored is not None
+    assert stored.rounds == 2
+    assert len(stored.remarks) == 1
+
+
+@pytest.mark.parametrize("failing", ["tensors", "record"])
+def test_a_full_disk_keeps_what_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    algorithm = write_two(tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    left = {"tensors": 0, "record": 2}[failing]
+    whole = os.fsync
+
+    def full_disk(descriptor: int) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise OSError(28, "No space left on device")
+        whole(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(InvalidArgument, match="No space left on device"):
+        save_checkpoint(tmp_path, after_rounds(algorithm, TASK, 6))
+    assert not list(tmp_path.glob("*.partial"))
+    assert before.items() <= {path.name: path.read_bytes() for path in tmp_path.iterdir()}.items()
+    assert load(tmp_path, algorithm).rounds == 4
+
+
+def test_an_unwritable_place_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("precious")
+    with pytest.raises(InvalidArgument, match=r"out = .*Not a directory") as caught:
+        save_checkpoint(tmp_path / "file" / "below", after_rounds(ALGORITHMS["ifca"](step_size=0.1), TASK, 0))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_record_under_another_ones_name_is_refused(tmp_path: Path) -> None:
+    """Its sums are right, but what is older than it would be looked for under its name."""
+    algorithm = ALGORITHMS["ifca"](step_size=0.1)
+    for rounds in (1, 2):
+        save_checkpoint(tmp_path, after_rounds(algorithm, TASK, rounds))
+    first, second = sorted(tmp_path.glob("checkpoint-*.json"))
+    second.write_bytes(first.read_bytes())
+    first.unlink()
+    with pytest.raises(InvalidArgument, match="it was renamed"):
+        find_checkpoint(tmp_path)

@@ -1,0 +1,215 @@
+"""What is measured of a run, against plain loops over clients and images with networks of torch.nn."""
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from small_images import client_data, load, module, random_partition
+from torch.nn.functional import cross_entropy
+
+from clusterproof.algorithms import ALGORITHMS, InvalidArgument, State
+from clusterproof.neural.networks import MLP
+from clusterproof.neural.runs.configuration import configuration_from
+from clusterproof.neural.runs.measurement import evaluate, share_of_right
+from clusterproof.neural.runs.training import train
+from clusterproof.neural.task import ImageTask
+
+NETWORK = MLP((1, 4, 4), 3, (5,))
+SIZES = (6, 9, 4, 7, 5)
+
+
+@given(data=st.data(), clusters=st.integers(1, 4), models=st.integers(1, 5))
+def test_right_is_the_best_of_all_matchings(data: st.DataObject, clusters: int, models: int) -> None:
+    labels = np.array(data.draw(st.lists(st.integers(0, clusters - 1), min_size=1, max_size=12)))
+    chosen = np.array(
+        data.draw(st.lists(st.integers(-1, models - 1), min_size=len(labels), max_size=len(labels)))
+    )
+    best = 0.0
+    # None: a cluster to which no model is matched
+    for owners in itertools.permutations([*range(models), *[None] * clusters], clusters):
+        right = [owners[label] == choice for choice, label in zip(chosen, labels, strict=True)]
+        best = max(best, float(np.mean(right)))
+    assert share_of_right(chosen, labels, clusters) == pytest.approx(best)
+
+
+def make_task(*, paired: bool, batch_size: int | None = None) -> ImageTask:
+    partition = random_partition(SIZES, test_sizes=SIZES if paired else (5, 3, 8), paired=paired)
+    return ImageTask(partition=partition, network=NETWORK, dtype="float64", batch_size=batch_size)
+
+
+def loss_and_accuracy(point: torch.Tensor, holdings: Any, client: int) -> tuple[float, float]:
+    network = module(NETWORK).double()
+    load(network, point)
+    images, targets = client_data(holdings, client, torch.float64)
+    scores = network(images)
+    hits = (scores.argmax(1) == targets).double()
+    return float(cross_entropy(scores, targets).detach()), float(hits.mean())
+
+
+@pytest.mark.parametrize("batch_size", [None, 3])
+@pytest.mark.parametrize("protocol", ["train", "test-loss"])
+@pytest.mark.parametrize("paired", [True, False])
+def test_a_test_client_is_served_by_the_protocol(paired: bool, protocol: str, batch_size: int | None) -> None:
+    if protocol == "train" and not paired:
+        return
+    task = make_task(paired=paired, batch_size=batch_size)
+    models = 3 * task.initial_models(4, (), np.random.default_rng(3))
+    present = torch.tensor([0, 3, 4])
+    state = State(models, present, torch.tensor([1, 0, 2]))
+    found = evaluate(
+        ALGORITHMS["ifca"](step_size=0.1),
+        task,
+        state,
+        np.array([1, -1, -1, 0, 2]),
+        test_assignment=protocol,
+        seed=0,
+        done=1,
+    )
+    train_half, test_half = task.partition.train, task.partition.test
+    chosen, losses, accuracies = [], [], []
+    for client in range(len(test_half.sizes)):
+        tests = [loss_and_accuracy(model, test_half, client) for model in models]
+        own = train_half if protocol == "train" else test_half
+        deciding = [loss_and_accuracy(model, own, client)[0] for model in models]
+        chosen.append(int(np.argmin(deciding)))
+        losses.append(tests[chosen[-1]][0])
+        accuracies.append(tests[chosen[-1]][1])
+    assert len(set(chosen)) > 1, "there would be nothing to tell apart"
+    assert found["accuracy"] == pytest.approx(np.mean(accuracies))
+    assert found["test_loss"] == pytest.approx(np.mean(losses))
+    least = [min(loss_and_accuracy(model, train_half, client)[0] for model in models) for client in (0, 3, 4)]
+    assert found["training_loss"] == pytest.approx(np.mean(least))
+    assert found["right"] == share_of_right(np.array(chosen), test_half.labels, 2)
+
+
+@pytest.mark.parametrize("name", ["local", "cfl", "sofl", "fpfc"])
+def test_everybody_is_served_their_own_model_where_they_have_one(name: str) -> None:
+    task = make_task(paired=True)
+    models = 3 * task.initial_models(len(SIZES), (), np.random.default_rng(3))
+    assignments = np.array([0, 1, 0, 1, 1])
+    state = State(models, torch.arange(len(SIZES)), torch.tensor(assignments))
+    algorithm = ALGORITHMS[name](step_size=0.1)
+    found = evaluate(algorithm, task, state, assignments, test_assignment="train", seed=0, done=1)
+    own = [loss_and_accuracy(models[i], task.partition.test, i)[1] for i in range(len(SIZES))]
+    assert found["accuracy"] == pytest.approx(np.mean(own))
+    assert found["right"] == share_of_right(assignments, task.partition.test.labels, 2)
+    assert found["right"] == 4 / 5
+
+
+def test_other_test_clients_choose_among_the_clusters_means() -> None:
+    task = make_task(paired=False)
+    models = 3 * task.initial_models(len(SIZES), (), np.random.default_rng(3))
+    assignments = np.array([4, 1, 4, 1, 1])
+    state = State(models, torch.arange(len(SIZES)), torch.tensor(assignments))
+    algorithm = ALGORITHMS["fpfc"](step_size=0.1)
+    found = evaluate(algorithm, task, state, assignments, test_assignment="test-loss", seed=0, done=1)
+    means = [models[[1, 3, 4]].mean(0), models[[0, 2]].mean(0)]
+    accuracies = []
+    for client in range(3):
+        pairs = [loss_and_accuracy(mean, task.partition.test, client) for mean in means]
+        accuracies.append(min(pairs)[1])
+    assert found["accuracy"] == pytest.approx(np.mean(accuracies))
+
+
+@pytest.mark.parametrize("name", ["fedavg", "ifca", "sofl"])
+def test_accuracy_after_local_training_is_that_of_plain_steps(name: str) -> None:
+    task = make_task(paired=True)
+    count = {"fedavg": 1, "ifca": 2, "sofl": len(SIZES)}[name]
+    models = 3 * task.initial_models(count, (), np.random.default_rng(3))
+    options = {} if name != "ifca" else {"averaging": "model"}
+    algorithm = ALGORITHMS[name](step_size=0.5, local_steps=3, **options)
+    assignments = np.arange(len(SIZES)) % count
+    state = State(models, torch.arange(len(SIZES)), torch.tensor(assignments))
+    found = evaluate(
+        algorithm,
+        task,
+        state,
+        assignments,
+        test_assignment="train",
+        seed=0,
+        done=1,
+        after_local_training=True,
+    )
+    train_half = task.partition.train
+    expected = []
+    for client in range(len(SIZES)):
+        losses = [loss_and_accuracy(model, train_half, client)[0] for model in models]
+        network = module(NETWORK).double()
+        load(network, models[client if name == "sofl" else int(np.argmin(losses))])
+        images, targets = client_data(train_half, client, torch.float64)
+        descent = torch.optim.SGD(network.parameters(), lr=0.5)
+        for _ in range(3):
+            descent.zero_grad()
+            cross_entropy(network(images), targets).backward()
+            descent.step()
+        images, targets = client_data(task.partition.test, client, torch.float64)
+        expected.append(float((network(images).argmax(1) == targets).double().mean()))
+    assert found["accuracy_after_local_training"] == pytest.approx(np.mean(expected))
+
+
+def test_measuring_takes_nothing_from_the_runs_random_numbers(tmp_path: Path) -> None:
+    models = []
+    for every in (1, 5):
+        configuration = configuration_from(
+            {
+                "partition": {"clusters": 2, "clients_per_cluster": 3, "images": 240},
+                "network": {"hidden": [6]},
+                "algorithm": {"name": "fedavg", "participation": 0.5},
+                "training": {
+                    "rounds": 5,
+                    "batch_size": 5,
+                    "evaluate_every": every,
+                    "after_local_training": every == 1,
+                },
+            }
+        )
+        train(configuration, out=tmp_path / str(every))
+        models.append((tmp_path / str(every) / "checkpoints" / "checkpoint-000005.safetensors").read_bytes())
+    assert models[0] == models[1]
+
+
+def test_losses_that_are_no_numbers_are_left_out() -> None:
+    task = make_task(paired=True)
+    models = task.initial_models(2, (), np.random.default_rng(3)) * torch.inf
+    state = State(models, torch.arange(5), torch.zeros(5, dtype=torch.int64))
+    with np.errstate(all="ignore"):
+        found = evaluate(
+            ALGORITHMS["ifca"](step_size=0.1),
+            task,
+            state,
+            np.zeros(5, int),
+            test_assignment="train",
+            seed=0,
+            done=1,
+        )
+    assert found["training_loss"] is None
+    assert found["test_loss"] is None
+
+
+@pytest.mark.parametrize(
+    ("section", "table", "argument"),
+    [
+        ("algorithm", {"name": "local"}, "algorithm.name = 'local'"),
+        ("training", {"test_assignment": "train"}, "training.test_assignment = 'train'"),
+        ("training", {"after_local_training": True}, "training.after_local_training = True"),
+    ],
+)
+def test_what_needs_the_training_clients_tests_says_so(
+    tmp_path: Path, section: str, table: dict[str, Any], argument: str
+) -> None:
+    configuration = configuration_from({"partition": {"name": "rotations"}, section: table})
+    with pytest.raises(InvalidArgument, match="needs test data of the training clients") as caught:
+        train(configuration, out=tmp_path / "run")
+    assert str(caught.value).startswith(argument)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_protocol_is_by_training_data_where_there_are_some(tmp_path: Path) -> None:
+    for name, expected in (("rotated-groups", "train"), ("rotations", "test-loss")):
+        configuration = configuration_from({"partition": {"name": name}, "training": {"rounds": 1}})
+        assert train(configuration, out=tmp_path / name).choices["test_assignment"] == expected

@@ -1,0 +1,105 @@
+"""Units of a table: what is stored and read back, and the processes that compute them."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.tables.machine.store import Outcome, Unit, UnitStore, cache_folder
+from clusterproof.tables.machine.workers import compute_units
+
+PLACE = "miniature_table:TABLE"
+UNIT = Unit("FPFC, lambda 0.6", 3, {"rounds": 5, "step": 0.1, "path": None})
+OUTCOME = Outcome({"score": [0.1, 1 / 3, None], "number": 7}, 1.25, 2.5)
+
+
+def test_a_unit_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    store = UnitStore.open(tmp_path / "new" / "folder", "paper/table-1", 1)
+    assert store.read(UNIT) is None
+    store.write(UNIT, OUTCOME)
+    assert store.read(UNIT) == OUTCOME
+    assert [path.parent.name for path in tmp_path.rglob("*.json")] == ["paper-table-1"]
+    # what it costs is no part of what it is
+    assert store.read(Unit(UNIT.method, UNIT.seed, UNIT.settings, cost=9.0)) == OUTCOME
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Unit(UNIT.method, 4, UNIT.settings),
+        Unit("FPFC, lambda 0.7", 3, UNIT.settings),
+        Unit(UNIT.method, 3, {**UNIT.settings, "rounds": 6}),
+        Unit(UNIT.method, 3, {**UNIT.settings, "new": 0}),
+    ],
+)
+def test_other_units_are_other_files(tmp_path: Path, other: Unit) -> None:
+    store = UnitStore.open(tmp_path, "paper/table-1", 1)
+    store.write(UNIT, OUTCOME)
+    assert store.read(other) is None
+    store.write(other, Outcome({}, 0.0, 0.0))
+    assert store.read(UNIT) == OUTCOME
+
+
+def test_units_of_other_tables_and_versions_are_not_read(tmp_path: Path) -> None:
+    UnitStore.open(tmp_path, "paper/table-1", 1).write(UNIT, OUTCOME)
+    assert UnitStore.open(tmp_path, "paper/table-1", 2).read(UNIT) is None
+    assert UnitStore.open(tmp_path, "paper/table-2", 1).read(UNIT) is None
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: content[: len(content) // 2],
+        lambda content: b"",
+        lambda content: b"[]",
+        lambda content: b"\xff\xfe",
+        lambda content: content.replace(b'"seed": 3', b'"seed": 4'),
+        lambda content: content.replace(b'"seconds"', b'"second"'),
+        lambda content: content.replace(b"2.5", b'"soon"'),
+    ],
+)
+def test_a_damaged_file_is_as_good_as_none(tmp_path: Path, damage) -> None:
+    store = UnitStore.open(tmp_path, "paper/table-1", 1)
+    store.write(UNIT, OUTCOME)
+    (path,) = tmp_path.rglob("*.json")
+    path.write_bytes(damage(path.read_bytes()))
+    assert store.read(UNIT) is None
+    store.write(UNIT, OUTCOME)
+    assert store.read(UNIT) == OUTCOME
+
+
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InvalidArgument, match=r"out = .*file.*: must be a folder"):
+        UnitStore.open(tmp_path / "file", "paper/table-1", 1)
+
+
+def test_the_cache_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / "clusterproof" / "tables"
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert cache_folder() == tmp_path / "home" / ".cache" / "clusterproof" / "tables"
+
+
+def test_workers_compute_the_costliest_first_on_one_thread_and_survive_each_other() -> None:
+    common = {"rounds": 2}
+    units = [
+        Unit("slow", 0, common, cost=1.0),
+        Unit("slow", 1, {**common, "fault": "slow,seed1"}, cost=2.0),
+        Unit("slow", 2, {**common, "fault": "slow,seed2", "dies": True}, cost=3.0),
+        Unit("slow", 3, common, cost=4.0),
+    ]
+    found = list(compute_units(PLACE, units, 1))
+    assert [unit.seed for unit, answer in found if answer is None] == [3, 2, 1, 0]
+    answers = {unit.seed: answer for unit, answer in found if answer is not None}
+    assert answers[1] == "RuntimeError: no luck"
+    assert answers[2] == "its process ended with status 9; out of memory?"
+    for seed in (0, 3):
+        outcome = answers[seed]
+        assert isinstance(outcome, Outcome)
+        assert set(outcome.result["threads"]) == {"1"}
+        json.dumps(outcome.result)

@@ -1,0 +1,39 @@
+"""Wrong algorithms break Theorem D, each run by itself, at the fractions that were printed; true ones do not."""
+
+import pytest
+from scipy import stats
+
+from clusterproof.theory.bounds.logarithmic.power import FAULTS, power
+
+RUNS = 60
+PRINTED = {
+    # fault: the fraction in the column "deviation", and whether one run at 1e-9 is enough
+    "none": (0.0, False),
+    "noise x 1.3": (0.42, False),
+    "noise x 2": (1.0, False),
+    "half of the rows": (0.92, False),
+    "momentum 0.4": (1.0, True),
+    "momentum 0": (1.0, True),
+    "step 0.9": (1.0, True),
+    "step 1.2": (1.0, True),
+    "divided by the cluster": (1.0, True),
+    "half take part, divided by m": (1.0, True),
+    "option II, H = 2": (1.0, True),
+    "kappa 6": (1.0, True),
+    "one client of 20 swapped": (1.0, True),
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_fault_is_caught_as_often_as_printed(name: str) -> None:
+    (fault,) = [one for one in FAULTS if one.name == name]
+    fraction, at_once = PRINTED[name]
+    found = power(fault, replicates=RUNS, seed=0)
+    law = stats.binom(RUNS, fraction)
+    low, high = law.ppf(0.001) / RUNS, law.ppf(0.999) / RUNS
+    assert low <= found["deviation"] <= high
+    assert found["B"] == 0  # Chebyshev's bound sees none of them
+    if at_once:
+        assert found["1e-9"] == 1
+    if name == "none":
+        assert set(found.values()) == {0.0}

@@ -1,0 +1,140 @@
+"""Runs against Theorems D and E: true ones pass, wrong ones fail, and the fault is named."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clusterproof.algorithms import CFLMGD, IFCA, InvalidArgument, Trace, run
+from clusterproof.synthetic import RegressionMixture
+from clusterproof.synthetic.mixture import geometric_spectrum, make_labels
+from clusterproof.theory.bounds.logarithmic.likely_fault import fit_moves, likely_fault
+from clusterproof.theory.bounds.logarithmic.run_bound import theorem_d_on, theorem_e_on
+
+MEANT = CFLMGD(step_size=1.0, momentum=0.5)
+
+
+def task(**changes: Any) -> RegressionMixture:
+    optima = np.zeros((2, 20))
+    optima[:, 0] = (1.0, -1.0)
+    arguments: dict[str, Any] = {
+        "optima": optima, "covariance": geometric_spectrum(20, 4.0), "labels": make_labels(40, 2), "noise": 0.5,
+        "samples": 20_000,
+    }  # fmt: skip
+    return RegressionMixture(**(arguments | changes))
+
+
+def start() -> np.ndarray:
+    direction = np.random.default_rng(1).standard_normal((2, 20))
+    return task().optima + 0.125 * direction / np.linalg.norm(direction, axis=-1, keepdims=True)
+
+
+def claimed(
+    ran: CFLMGD | IFCA, meant: CFLMGD | IFCA = MEANT, *, replicates: int | None = None, **changes: Any
+) -> Trace:
+    """A run whose record says another algorithm than what ran."""
+    trace = run(ran, task(**changes), rounds=50, seed=3, replicates=replicates, initial=start())
+    return replace(trace, settings=dict(trace.settings) | {"algorithm": meant.settings})
+
+
+@pytest.mark.parametrize("algorithm", [MEANT, IFCA(step_size=1.0), CFLMGD(step_size=0.5, momentum=0.9)])
+def test_true_runs_pass(algorithm: CFLMGD | IFCA) -> None:
+    trace = run(algorithm, task(), rounds=50, seed=0, replicates=60, initial=start())
+    for bound in (theorem_d_on(task(), trace), theorem_e_on(task(), trace)):
+        assert bound.failure_probability <= 1e-9 * (1 + 1e-12)
+        assert not bound.broken(trace).any()
+        assert bound.reference is not None
+        assert bound.reference.shape == trace.models.shape
+        loose = np.linalg.norm(trace.models - bound.reference, axis=-1) / bound.deviation
+        assert 0.4 < np.nanmax(loose[1:]) < 1
+
+
+def test_single_and_random_starts() -> None:
+    single = run(MEANT, task(), rounds=10, seed=0)
+    several = run(MEANT, task(), rounds=10, seed=0, replicates=5)
+    for trace in (single, several):
+        for theorem in (theorem_d_on, theorem_e_on):
+            bound = theorem(task(), trace)
+            assert np.broadcast_shapes(bound.bound.shape, np.shape(trace.errors)) == np.shape(trace.errors)
+            assert not bound.broken(trace).any()
+
+
+@pytest.mark.parametrize(
+    ("ran", "changes", "words"),
+    [
+        (CFLMGD(step_size=1.0, momentum=0.4), {}, "momentum 0.4"),
+        (CFLMGD(step_size=1.0, momentum=0.0), {}, "momentum"),
+        (CFLMGD(step_size=0.9, momentum=0.5), {}, "step size 0."),
+        (CFLMGD(step_size=1.2, momentum=0.5), {}, "step size 1."),
+        (
+            CFLMGD(step_size=1.0, momentum=0.5, normalisation="cluster"),
+            {},
+            "cluster's clients instead of all",
+        ),
+        (CFLMGD(step_size=1.0, momentum=0.5, update_order="as-printed"), {}, "delayed gradient"),
+        (MEANT, {"noise": 1.0}, "noise is 2"),
+    ],
+)
+def test_a_wrong_run_breaks_it_alone_and_the_fault_is_named(
+    ran: CFLMGD, changes: dict[str, Any], words: str
+) -> None:
+    trace = claimed(ran, **changes)
+    bound = theorem_d_on(task(), trace)  # failure probability 1e-9: one run decides
+    broken = bound.broken(trace)
+    assert broken.any()
+    cluster = int(np.argwhere(broken)[0][-1])
+    assert words in likely_fault(task(), trace, (), cluster)
+
+
+@pytest.mark.parametrize(("step_size", "momentum"), [(0.9, 0.5), (1.2, 0.5), (1.0, 0.4), (1.0, 0.0)])
+def test_step_and_momentum_are_estimated(step_size: float, momentum: float) -> None:
+    fit = fit_moves(task(), claimed(CFLMGD(step_size=step_size, momentum=momentum)), (), 0)
+    assert fit is not None
+    assert fit.step[0] == pytest.approx(step_size, rel=0.03)
+    assert fit.momentum[0] == pytest.approx(momentum, abs=0.03)
+
+
+def test_ifca_with_momentum_that_it_should_not_have() -> None:
+    trace = claimed(CFLMGD(step_size=1.0, momentum=0.1), IFCA(step_size=1.0))
+    assert theorem_d_on(task(), trace).broken(trace).any()
+    assert "momentum 0." in likely_fault(task(), trace, (), 0)
+
+
+def test_partial_participation_with_the_wrong_divisor() -> None:
+    half = CFLMGD(step_size=1.0, momentum=0.5, participation=0.5)
+    right = run(half, task(), rounds=50, seed=0, replicates=20, initial=start())
+    assert not theorem_e_on(task(), right).broken(right).any()
+    trace = claimed(replace(half, normalisation="participants"), half)
+    assert theorem_e_on(task(), trace).broken(trace).any()
+    assert "participants instead of all clients" in likely_fault(task(), trace, (), 0)
+
+
+def test_local_steps_that_should_not_be_there() -> None:
+    meant = CFLMGD(step_size=0.5, momentum=0.5, averaging="model")
+    trace = claimed(CFLMGD(step_size=0.5, momentum=0.5, averaging="model", local_steps=2), meant)
+    assert theorem_e_on(task(), trace).broken(trace).any()
+
+
+def test_misassigned_clients_are_counted_where_they_are_likely() -> None:
+    close = task(samples=60, labels=make_labels(4000, 2), noise=1.0)
+    trace = run(MEANT, close, rounds=10, seed=0, replicates=10, initial=start())
+    d, e = theorem_d_on(close, trace), theorem_e_on(close, trace)
+    np.testing.assert_allclose(d.bound, e.bound, rtol=1e-2)
+    assert not d.broken(trace).any()
+    averaging = CFLMGD(step_size=1.0, momentum=0.5, averaging="model", local_steps=2)
+    trace = run(averaging, close, rounds=10, seed=0, initial=start())
+    with pytest.raises(InvalidArgument, match="misassignment probability"):
+        theorem_e_on(close, trace)
+
+
+def test_refusals_name_the_hypothesis() -> None:
+    trace = run(MEANT, task(), rounds=3, seed=0)
+    with pytest.raises(InvalidArgument, match="fresh"):
+        theorem_d_on(task(data="fixed"), trace)
+    far = run(MEANT, task(), rounds=3, seed=0, initial=task().optima[::-1].copy())
+    with pytest.raises(InvalidArgument, match="basin"):
+        theorem_d_on(task(), far)
+    owner = CFLMGD(step_size=1.0, momentum=0.5, momentum_owner="client")
+    with pytest.raises(InvalidArgument, match="on the server"):
+        theorem_e_on(task(), run(owner, task(), rounds=2, seed=0))

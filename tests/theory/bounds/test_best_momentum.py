@@ -1,0 +1,101 @@
+"""The momentum advice against the audit's numbers and independent minimisation."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+from clusterproof import theory
+from clusterproof.theory.bounds.best_momentum import (
+    best_for_horizon,
+    fastest,
+    helpful_limit,
+    largest_certified,
+    noise_floor,
+)
+from clusterproof.theory.certificate import Certificate, Verification, certify
+from clusterproof.theory.cfl_mgd.repaired.momentum_advice import horizon_task
+from clusterproof.theory.instruments.exact_moments import error_moments
+from clusterproof.theory.instruments.heavy_ball import spectral_rate
+from clusterproof.theory.verdict import Kind
+
+
+@pytest.mark.parametrize("claim_id", ["cfl-mgd/momentum-helps", "cfl-mgd/momentum-horizon"])
+def test_verdict(claim_id: str) -> None:
+    for seed in range(3):
+        verdict = theory.check(claim_id, seed=seed, trials=60)
+        assert verdict.verdict is Kind.CONSISTENT, verdict.reason
+
+
+@pytest.mark.parametrize("flattest", [0.01, 0.05, 0.3])
+def test_fastest_minimises_the_rate(flattest: float) -> None:
+    curvatures = np.linspace(flattest, 1.0, 50)
+    found = optimize.minimize_scalar(
+        lambda beta: float(spectral_rate(curvatures, beta).max()), bounds=(0, 0.999), method="bounded",
+        options={"xatol": 1e-10},
+    )  # fmt: skip
+    assert fastest(flattest) == pytest.approx(found.x, abs=1e-4)
+    limit = helpful_limit(flattest)
+    assert spectral_rate(curvatures, limit - 1e-4).max() < 1 - flattest
+    assert spectral_rate(curvatures, limit + 1e-4).max() > 1 - flattest
+
+
+def test_floors_of_the_audit() -> None:
+    """Section 6.3: 0.001515 / .002136 / .003461 / .004769 / .006744 at beta 0 / .5 / .81 / .9 / .95, up to scale."""
+    task, _, share = horizon_task()
+    spectrum = task.covariances.eigenvalues[0]
+    rows = share * task.clients * task.samples
+    ours = [
+        noise_floor(spectrum, step=share, momentum=beta, noise=0.3, rows=rows)
+        for beta in (0.0, 0.5, 0.81, 0.9, 0.95)
+    ]
+    audit = np.array([0.001515, 0.002136, 0.003461, 0.004769, 0.006744])
+    np.testing.assert_allclose(np.array(ours) / ours[0], audit / audit[0], rtol=0.01)
+    _, variance = error_moments(
+        spectrum, np.zeros(20), step=share, momentum=0.9, noise=0.3, rows=rows, rounds=4000
+    )
+    assert variance[-1] ** 0.5 == pytest.approx(ours[3], rel=1e-3)
+
+
+def test_best_momentum_falls_with_the_horizon() -> None:
+    task, start, share = horizon_task()
+    rows = share * task.clients * task.samples
+    spectrum = task.covariances.eigenvalues[0]
+
+    def best(rounds: int, noise: float) -> float:
+        return best_for_horizon(
+            spectrum, start, step=share, noise=noise, rows=rows, rounds=rounds, resolution=0.02
+        )
+
+    assert best(640, 0.3) == 0.0
+    assert 0.7 < best(40, 0.3) < 0.9
+    assert best(640, 0.0) > 0.5
+    assert best(160, 3.0) <= best(160, 0.3)
+
+
+@pytest.mark.parametrize(
+    ("condition", "proportion", "audited"), [(4, 0.5, 0.896), (10, 1.0, 0.730), (100, 0.25, 0.936)]
+)
+def test_largest_certified_momentum_is_at_least_the_audits(
+    condition: float, proportion: float, audited: float
+) -> None:
+    """Section 6.3, whose Lyapunov functions are among ours."""
+    found = largest_certified(condition, proportion, resolution=0.01)
+    assert audited - 0.015 <= found < 1
+
+
+def test_momentum_is_certified_to_help_on_smooth_losses(plant: Callable[..., Any]) -> None:
+    verdict = theory.check("cfl-mgd/momentum-certified")
+    assert verdict.verdict is Kind.CERTIFIED, verdict.reason
+    assert verdict.slack is not None
+    assert verdict.slack > 1
+    # audit 6.3: kappa = 10, l_p = 1/2: .881 at its best against .95
+    found = certify("2/5", 10, "1/2", function_class="smooth")
+    assert isinstance(found, Certificate)
+    assert float(found.rate) < 0.92
+    # a certificate that does not verify must not be believed
+    never = Verification(valid=False, condition="planted")
+    plant("clusterproof.theory.certificate.verify", "verify", lambda _: never)
+    assert theory.check("cfl-mgd/momentum-certified").verdict is Kind.CONSISTENT

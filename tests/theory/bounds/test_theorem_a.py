@@ -1,0 +1,138 @@
+"""Theorem A: by hand at zero momentum, the audit's tightness, planted faults."""
+
+import dataclasses
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clusterproof import theory
+from clusterproof.algorithms import InvalidArgument, run
+from clusterproof.theory.bounds import theorem_a
+from clusterproof.theory.bounds.bound import Parts
+from clusterproof.theory.bounds.corollary_b1 import CorollaryB1
+from clusterproof.theory.bounds.experiments import (
+    experiment,
+    log_cosh_experiment,
+    run_errors,
+    starting_models,
+)
+from clusterproof.theory.bounds.setting import Setting
+from clusterproof.theory.bounds.theorem_a import Contraction, TheoremA, contractions
+from clusterproof.theory.bounds.theorem_b import TheoremB
+from clusterproof.theory.cfl_mgd.repaired import theorem_a as claim
+from clusterproof.theory.claim import CLAIM_SIGNIFICANCE, Context
+from clusterproof.theory.statement.trial import attempt
+from clusterproof.theory.verdict import Kind
+
+Plant = Callable[..., Any]
+
+
+def test_plain_descent_contracts_by_its_known_rate() -> None:
+    """V = ||e||^2 with r = 1 - alpha mu, C_0 = C_1 = 1, is the textbook certificate."""
+    found = contractions(0.0, 10.0, Fraction(1, 2), 1.0)
+    norms = [one for one in found if one.is_norm]
+    assert min(one.rate for one in found) == pytest.approx(0.95, abs=1e-6)
+    best = min(norms, key=lambda one: one.rate)
+    assert (best.rate, best.start, best.disturbance) == pytest.approx((0.95, 1.0, 1.0), abs=2e-3)
+
+
+def test_bound_by_hand(plant: Callable[..., Any]) -> None:
+    """One certificate r = 1/2, C_0 = 2, C_1 = 3, a norm; no misclassification, no multiplicative noise."""
+    one = Contraction(rate=0.5, start=2.0, disturbance=3.0, is_norm=True)
+    plant(theorem_a, "contractions", lambda *_: (one,))
+    setting = dataclasses.replace(log_cosh_experiment(0.0, 10**6).setting, misclassification=0.0, rounds=3)
+    parts = TheoremA().parts(setting)
+    start, additive = setting.start[0], 0.5 / (50 * 1e6)
+    assert parts.mean[:, 0] == pytest.approx([2 * start / 2**t for t in range(4)])
+    excess = math.sqrt(2 * 9 / 0.02 * 3 * additive)
+    assert parts.all_rounds[:, 0] == pytest.approx(parts.mean[:, 0] + excess)
+    second = (2 * start) ** 2
+    for _ in range(3):
+        second = second / 4 + 9 * additive
+    assert parts.variance[-1, 0] == pytest.approx(second)
+    expected = min(parts.mean[-1, 0] + excess, math.sqrt(2 / 0.02 * second))
+    assert parts.last_round[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("one", "least", "largest"),
+    [
+        (experiment("S1", 0.0), 8.2, 8.3),
+        (experiment("S1", None), 9.0, 9.0),
+        (log_cosh_experiment(0.0, 20_000), 12.6, 12.7),
+        (log_cosh_experiment(0.4, 20_000), 11.5, 12.1),
+        (experiment("S3", 0.0), 19.2, 19.7),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_tightness_of_the_audit(
+    one: theory.bounds.experiments.Experiment, least: float, largest: float
+) -> None:
+    errors = run_errors(one, 0, starting_models(one, 0, 150, "test"))
+    parts = TheoremA().best_parts(one.setting)
+    assert parts.applicable
+    assert (errors <= (1 + 1e-9) * parts.all_rounds[:, None]).all()
+    ratio = np.quantile(parts.last_round / errors[-1], 0.05, axis=0).min()
+    assert 0.9 * least < ratio < 1.1 * largest
+
+
+def test_b_and_b1_refuse_losses_that_are_not_quadratic() -> None:
+    one = log_cosh_experiment(0.0, 10**6)
+    for bound in (TheoremB(), CorollaryB1()):
+        with pytest.raises(
+            InvalidArgument, match="must have quadratic expected losses; use cfl-mgd/theorem-a"
+        ):
+            bound.parts(one.setting)
+
+
+def test_it_holds_on_runs_that_are_not_quadratic_and_notices_slow_ones() -> None:
+    one = log_cosh_experiment(0.4, 20_000)
+    trace = run(one.algorithm, one.task, rounds=60, seed=1, replicates=30)
+    theory.assert_holds("cfl-mgd/theorem-a", one.task, trace)
+    errors = np.asarray(trace.errors).copy()
+    errors[1:] *= 30
+    slow = dataclasses.replace(trace, errors=errors)
+    with pytest.raises(AssertionError, match="30 of 30 replicates"):
+        theory.assert_holds("cfl-mgd/theorem-a", one.task, slow)
+
+
+class WithoutProportion(TheoremA):
+    """Certificates of the map with step eta instead of eta l_p."""
+
+    def parts(self, setting: Setting) -> Parts:
+        whole = dataclasses.replace(setting, proportions=(1.0,) * setting.clusters)
+        return dataclasses.replace(super().parts(setting), mean=super().parts(whole).mean)
+
+
+class WithoutDisturbance(TheoremA):
+    """Noise that does not accumulate: the second moment of one round alone."""
+
+    def parts(self, setting: Setting) -> Parts:
+        parts = super().parts(setting)
+        additive, _ = TheoremB().gradient_noise(setting, min(setting.proportions), 0)
+        return dataclasses.replace(
+            parts, variance=np.full_like(parts.variance, setting.step_size**2 * additive)
+        )
+
+
+@pytest.mark.parametrize(
+    ("bound", "conclusion"), [(WithoutProportion(), "envelope"), (WithoutDisturbance(), "variance")]
+)
+def test_planted_faults(bound: TheoremA, conclusion: str, plant: Plant) -> None:
+    moments = next(part for part in claim.theorem_a.parts if part.name == "moments")
+    context = Context(seed=0, trials=5, significance=CLAIM_SIGNIFICANCE, claim="test")
+    assert attempt(moments, context).found is None
+    plant(claim, "BOUND", bound)
+    found = attempt(moments, context).found
+    assert found is not None
+    assert found.broken == conclusion
+
+
+def test_verdict() -> None:
+    verdict = theory.check("cfl-mgd/theorem-a", trials=8)
+    assert verdict.verdict is Kind.CONSISTENT, verdict.reason
+    assert verdict.trials == 5 * 8, "every setting meets the hypotheses"

@@ -1,0 +1,173 @@
+"""IFCA's basin of attraction: verdicts, hand computations, planted faults, thirty seeds."""
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clusterproof import theory
+from clusterproof.algorithms import CFLMGD, IFCA, InvalidArgument
+from clusterproof.theory.bounds import setting
+from clusterproof.theory.claim import CLAIM_SIGNIFICANCE
+from clusterproof.theory.ifca import basin, success, success_probability
+from clusterproof.theory.ifca.success import Cell, succeeds
+from clusterproof.theory.verdict import Kind
+
+EXPECTED = {
+    "ifca/basin": Kind.CONSISTENT,
+    "ifca/certain-in-basin": Kind.CONSISTENT,
+    "ifca/monotone-in-basin": Kind.CONSISTENT,
+    "ifca/monotone-from-anywhere": Kind.VIOLATED,
+    "ifca/cfl-mgd-in-basin": Kind.CONSISTENT,
+    "ifca/cfl-mgd-same-basin": Kind.VIOLATED,
+}
+
+
+def test_every_claim_is_expected() -> None:
+    assert sorted(EXPECTED) == sorted(claim.id for claim in theory.claims("ifca"))
+
+
+@pytest.mark.parametrize("claim_id", EXPECTED)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_verdict(claim_id: str, seed: int) -> None:
+    verdict = theory.check(claim_id, seed=seed)
+    assert verdict.verdict is EXPECTED[claim_id], verdict.reason
+    if verdict.verdict is Kind.VIOLATED:
+        assert EXPECTED[verdict.repaired_by] is Kind.CONSISTENT
+        stored = json.loads(json.dumps(theory.as_json(verdict)))
+        again = theory.replay(claim_id, stored["counterexample"])
+        assert again.verdict is Kind.VIOLATED
+        assert again.measured == pytest.approx(verdict.measured)
+    else:
+        assert not verdict.failures
+
+
+@pytest.mark.parametrize(
+    ("claim_id", "trials"),
+    [
+        ("ifca/basin", 5),
+        ("ifca/certain-in-basin", 60),
+        ("ifca/monotone-in-basin", 25),
+        ("ifca/cfl-mgd-in-basin", 30),
+    ],
+)
+def test_thirty_seeds(claim_id: str, trials: int) -> None:
+    for seed in range(30):
+        verdict = theory.check(claim_id, seed=seed, trials=trials)
+        assert verdict.verdict is Kind.CONSISTENT, (seed, verdict.reason)
+
+
+def test_certain_means_that_the_interval_ends_below_the_allowed_failures() -> None:
+    verdict = theory.check("ifca/certain-in-basin")
+    assert verdict.confidence is not None
+    assert verdict.confidence.upper < 0.05
+    assert verdict.confidence.level == pytest.approx(1 - CLAIM_SIGNIFICANCE / 2, abs=1e-12)
+    # no failures in n runs of each setting: the upper end u has (1 - u)^n = half of its error probability
+    assert verdict.trials == 2 * 500
+    half = CLAIM_SIGNIFICANCE / 2 / 2
+    assert (1 - verdict.confidence.upper) ** 500 == pytest.approx(half, rel=1e-6)
+
+
+@pytest.mark.parametrize("condition", [1.0, 4.0, 20.0])
+def test_the_worst_pair_ties_at_the_radius(condition: float) -> None:
+    """Losses by hand: L B^2 / 2 against mu (1 - B)^2 / 2 with mu = L / kappa."""
+    radius = 1 / (1 + math.sqrt(condition))
+    task, models = basin.worst_pair(condition, radius)
+    own, other = (float(task.expected_loss(model, 0)) for model in models)
+    assert own == pytest.approx(radius**2 / 2)
+    assert other == pytest.approx((1 - radius) ** 2 / condition / 2)
+    assert own == pytest.approx(other)
+    assert task.separation == pytest.approx(1)
+    assert task.condition_number == pytest.approx(condition)
+    assert np.linalg.norm(models - task.optima, axis=1) == pytest.approx([radius, radius])
+    assert task.basin_radius < radius
+
+
+def test_starts_are_where_they_should_be_and_the_same_in_every_cell() -> None:
+    for cell in (Cell(2.0, 1.0), Cell(4.0, 0.5, 1.5, clusters=4)):
+        task, starts = cell.task, cell.starts(7, 3)
+        assert task.separation == pytest.approx(cell.separation)
+        assert task.condition_number == pytest.approx(1)
+        distances = np.linalg.norm(starts - task.optima, axis=-1)
+        np.testing.assert_allclose(distances, cell.start * cell.separation)
+    assert Cell(1.0, 1.0).task.basin_radius == pytest.approx(Cell(1.0, 1.0).start)
+    first, second = (Cell(width, 1.0).starts(3, 0) - Cell(width, 1.0).task.optima for width in (1.0, 8.0))
+    np.testing.assert_allclose(8 * first, second, rtol=1e-12)
+
+
+def test_only_the_ratio_of_separation_and_noise_matters() -> None:
+    """A change of units changes neither choices nor successes."""
+    for algorithm in (IFCA(step_size=1.0), CFLMGD(step_size=1.0, momentum=0.5)):
+        counts = [succeeds(algorithm, Cell(2 * unit, 2.0 * unit), 100, 0).sum() for unit in (1.0, 4.0)]
+        assert counts[0] == counts[1]
+        assert 0 < counts[0] < 100
+
+
+def test_without_momentum_cfl_mgd_has_the_success_of_ifca() -> None:
+    """They draw different samples: the rates agree up to four standard errors of their difference."""
+    cell = Cell(1.0, 1.0, 1.0)
+    plain = succeeds(IFCA(step_size=1.0), cell, 400, 5).mean()
+    other = succeeds(CFLMGD(step_size=1.0, momentum=0.0), cell, 400, 5).mean()
+    assert abs(plain - other) < 4 * math.sqrt(0.5 / 400)
+    assert 0.2 < plain < 0.8
+
+
+def test_a_basin_that_is_too_large_is_seen(plant: Callable[..., Any]) -> None:
+    plant(setting, "largest_radius", lambda task: 1.3 * task.separation)
+    assert theory.check("ifca/basin").verdict is Kind.VIOLATED
+
+
+def test_a_pair_that_is_not_the_worst_is_seen(plant: Callable[..., Any]) -> None:
+    plant(basin, "misassigned", lambda condition, radius: False)
+    assert theory.check("ifca/basin", trials=3).verdict is Kind.VIOLATED
+
+
+def test_a_start_outside_of_the_basin_is_not_certain(plant: Callable[..., Any]) -> None:
+    def far(separation: float, noise: float, clusters: int = 2) -> Cell:
+        return Cell(separation, noise, 1.0, clusters)
+
+    plant(success, "Cell", far)
+    assert theory.check("ifca/certain-in-basin").verdict is Kind.VIOLATED
+    assert theory.check("ifca/cfl-mgd-in-basin").verdict is Kind.VIOLATED
+
+
+def test_success_that_falls_is_seen(plant: Callable[..., Any]) -> None:
+    plant(success_probability, "SEPARATIONS", (8.0, 2.0, 0.5))
+    verdict = theory.check("ifca/monotone-in-basin")
+    assert verdict.verdict is Kind.VIOLATED
+    assert verdict.counterexample is not None
+    assert verdict.counterexample["part"] == "separation"
+
+
+def test_success_that_falls_with_the_noise_is_seen(plant: Callable[..., Any]) -> None:
+    plant(success_probability, "NOISES", (0.25, 1.0, 4.0))
+    verdict = theory.check("ifca/monotone-in-basin")
+    assert verdict.verdict is Kind.VIOLATED
+    assert verdict.counterexample is not None
+    assert verdict.counterexample["part"] == "noise"
+
+
+def test_inside_the_basin_neither_fall_is_found(plant: Callable[..., Any]) -> None:
+    true = success.Cell.starts
+    plant(success.Cell, "starts", lambda cell, *numbers: true(replace(cell, start=0.25), *numbers))
+    assert theory.check("ifca/monotone-from-anywhere", trials=200).verdict is Kind.CONSISTENT
+    assert theory.check("ifca/cfl-mgd-same-basin", trials=200).verdict is Kind.CONSISTENT
+
+
+@pytest.mark.parametrize(
+    ("claim_id", "forged", "rule"),
+    [
+        ("ifca/monotone-from-anywhere", {"larger": 1}, "larger"),
+        ("ifca/cfl-mgd-same-basin", {"momentum": 1}, "momentum"),
+        ("ifca/cfl-mgd-same-basin", {"replicates": 0}, "replicates"),
+    ],
+)
+def test_a_forged_instance_is_refused(claim_id: str, forged: dict[str, Any], rule: str) -> None:
+    found = theory.check(claim_id).counterexample
+    assert found is not None
+    with pytest.raises(InvalidArgument, match=rule):
+        theory.replay(claim_id, {**found, **forged})

@@ -1,0 +1,144 @@
+"""Runs of FPFC, and of a user's own, held to the repaired theorem: true ones hold, planted faults do not."""
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from clusterproof import theory
+from clusterproof.algorithms import FPFC, IFCA, InvalidArgument, Trace, run
+from clusterproof.algorithms.fpfc import FusionState
+from clusterproof.synthetic import QuadraticMixture
+
+BOUNDS = (
+    "fpfc/descent",
+    "fpfc/repaired-models",
+    "fpfc/repaired-mapping",
+    "fpfc/repaired-duals",
+    "fpfc/local-steps",
+)
+SURE = ("fpfc/descent", "fpfc/repaired-mapping", "fpfc/local-steps")
+TASK = QuadraticMixture.random(
+    clusters=2, clients=8, dimension=3, condition_number=3.0, separation=3.0, spread=0.3, seed=1
+)
+
+
+def declared(**options: object) -> FPFC:
+    given = {
+        "strength": 0.6,
+        "smoothing": 0.3,
+        "augmentation": 4.5,
+        "threshold": 0.5,
+        "local_steps": 3,
+    } | options
+    return FPFC(step_size=1 / (TASK.client_smoothness + 4.5), **given)  # type: ignore[arg-type]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Mine(FPFC):
+    """FPFC written by a user, who claims that it is the declared one."""
+
+    name: ClassVar[str] = "mine"
+
+    @property
+    def dynamics(self) -> FPFC:
+        return declared(participation=self.participation)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class StaleDuals(Mine):
+    """A server that forgets what the pairs' update gave."""
+
+    name: ClassVar[str] = "stale-duals"
+
+    def update(self, state: FusionState, clients: np.ndarray, points: np.ndarray) -> FusionState:
+        return dataclasses.replace(super().update(state, clients, points), pairs=state.pairs)
+
+
+def parameters(kind: type[FPFC], **changes: object) -> FPFC:
+    one = declared()
+    given = {field.name: getattr(one, field.name) for field in dataclasses.fields(one)} | changes
+    return kind(**given)  # type: ignore[arg-type]
+
+
+FAULTS = {
+    "twice the augmentation": parameters(Mine, augmentation=9.0),
+    "half the augmentation": parameters(Mine, augmentation=2.25),
+    "a proximal map of twice the strength": parameters(Mine, strength=1.2),
+    "the proximal map of the l1 penalty": parameters(Mine, penalty="l1", smoothing=None),
+    "stale duals": parameters(StaleDuals),
+    "twice the step": parameters(Mine, step_size=2 * declared().step_size),
+}
+
+
+@pytest.mark.parametrize("claim", BOUNDS)
+def test_true_runs_hold(claim: str) -> None:
+    for trace in (run(declared(), TASK, rounds=60, seed=0, replicates=3), run(declared(), TASK, rounds=20)):
+        theory.assert_holds(claim, TASK, trace)
+    theory.assert_holds(claim, TASK, run(parameters(Mine), TASK, rounds=20))
+
+
+@pytest.mark.parametrize("claim", SURE)
+def test_true_runs_with_partial_participation_hold(claim: str) -> None:
+    trace = run(declared(participation=0.4), TASK, rounds=60, seed=1, replicates=4)
+    theory.assert_holds(claim, TASK, trace)
+
+
+@pytest.mark.parametrize("participation", [1.0, 0.4])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_planted_faults_are_broken_by_a_single_run(fault: str, participation: float) -> None:
+    algorithm = dataclasses.replace(FAULTS[fault], participation=participation)
+    trace = run(algorithm, TASK, rounds=20, seed=0)
+    with pytest.raises(
+        AssertionError, match=r"fpfc/local-steps: distance from the minimiser of h_i .* round"
+    ):
+        theory.assert_holds("fpfc/local-steps", TASK, trace)
+
+
+@pytest.mark.parametrize(
+    "fault", ["a proximal map of twice the strength", "the proximal map of the l1 penalty"]
+)
+def test_a_wrong_proximal_map_lets_the_lagrangian_rise(fault: str) -> None:
+    trace = run(FAULTS[fault], TASK, rounds=200, seed=0, replicates=3)
+    with pytest.raises(AssertionError, match="fpfc/descent: augmented Lagrangian"):
+        theory.assert_holds("fpfc/descent", TASK, trace)
+
+
+def test_models_that_never_settle_break_the_stationarity_bounds() -> None:
+    trace = run(declared(), TASK, rounds=400, seed=0)
+    shaken = trace.models + np.where(np.arange(401) % 2, 1.0, -1.0)[:, None, None]
+    with pytest.raises(AssertionError, match=r"mean of \|\|grad_w L_0\|\|\^2"):
+        theory.assert_holds("fpfc/repaired-models", TASK, dataclasses.replace(trace, models=shaken))
+
+
+def test_a_bound_in_expectation_needs_replicates_and_says_how_many() -> None:
+    trace = run(declared(participation=0.4), TASK, rounds=20, seed=1)
+    with pytest.raises(theory.Undecidable, match="6 would decide"):
+        theory.assert_holds("fpfc/repaired-models", TASK, trace)
+    many = run(declared(participation=0.4), TASK, rounds=20, seed=1, replicates=6)
+    theory.assert_holds("fpfc/repaired-models", TASK, many)
+
+
+def hypotheses() -> dict[str, tuple[Trace, str]]:
+    changes = {
+        "augmentation": ({"augmentation": 2.25}, "augmentation"),
+        "step": ({"step_size": 1.5 * declared().step_size}, "step_size"),
+        "rule": ({"pair_rule": "both"}, "pair_rule"),
+        "penalty": ({"penalty": "l1", "smoothing": None}, "penalty"),
+        "start": ({"start": "own"}, "start"),
+    }
+    found = {
+        name: (run(parameters(FPFC, **change), TASK, rounds=2), argument)
+        for name, (change, argument) in changes.items()
+    }
+    return found | {"algorithm": (run(IFCA(step_size=0.1), TASK, rounds=2), "trace")}
+
+
+@pytest.mark.parametrize("name", ["augmentation", "step", "rule", "penalty", "start", "algorithm"])
+def test_the_hypothesis_that_fails_is_named(name: str) -> None:
+    trace, argument = hypotheses()[name]
+    for claim in BOUNDS:
+        with pytest.raises(InvalidArgument) as raised:
+            theory.bound(claim, TASK, trace)
+        assert raised.value.argument == argument

@@ -1,0 +1,287 @@
+"""Theorem A': option I on smooth strongly convex losses, with the failure probability inside a logarithm."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from clusterproof.theory.bounds.logarithmic.tube import ROUNDING
+from clusterproof.theory.bounds.theorem_a import Contraction
+
+SEARCH = np.linspace(-40, 40, 401)
+"""Values of log x among which x is sought first; then about the best, as the function is not convex."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubGaussianRows(ABC):
+    """Rows whose gradient noise is sub-Gaussian wherever the models are.
+
+    Attributes
+    ----------
+    smoothness, strong_convexity
+        L and mu of the clusters' expected losses.
+    separation, diameter
+        Smallest and largest distance of two optima (Delta, D).
+    samples
+        Rows of one client for one purpose in one round (n').
+    dimension
+        d.
+    """
+
+    smoothness: float
+    strong_convexity: float
+    separation: float
+    diameter: float
+    samples: int
+    dimension: int
+
+    @property
+    def largest_radius(self) -> float:
+        """B* = Delta / (1 + sqrt(kappa))."""
+        return self.separation / (1 + math.sqrt(self.smoothness / self.strong_convexity))
+
+    @property
+    @abstractmethod
+    def proxy(self) -> float:
+        """v with log E exp<a, g - E g> <= v ||a||^2 / 2 for the gradient of one row, at any model."""
+
+    @abstractmethod
+    def wrong_choice(self, gap: float, reach: float) -> float:
+        """Probability that the mean over n' rows of a loss difference is not above 0.
+
+        Parameters
+        ----------
+        gap
+            Lower bound on its expectation, positive.
+        reach
+            Upper bound on the distance of the two models.
+        """
+
+    def misclassification(self, radius: float) -> float:
+        """pi: a client prefers a given wrong model, all models being within radius < B*."""
+        if not math.isfinite(self.separation):
+            return 0.0
+        far = self.strong_convexity * (self.separation - radius) ** 2
+        return self.wrong_choice((far - self.smoothness * radius**2) / 2, self.diameter + 2 * radius)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdditiveGaussianRows(SubGaussianRows):
+    """The log-cosh mixture: a loss plus y . (chi - theta), y ~ N(0, nu^2 I / d).
+
+    Attributes
+    ----------
+    noise
+        nu.
+    """
+
+    noise: float
+
+    @property
+    def proxy(self) -> float:
+        """nu^2 / d."""
+        return self.noise**2 / self.dimension
+
+    def wrong_choice(self, gap: float, reach: float) -> float:
+        """The difference is Gaussian, of deviation at most nu reach / sqrt(d n')."""
+        from scipy.special import ndtr
+
+        deviation = self.noise * reach / math.sqrt(self.dimension * self.samples)
+        return float(ndtr(-gap / deviation)) if deviation > 0 else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogisticRows(SubGaussianRows):
+    """Ridge-penalised logistic regression with features of norm at most X.
+
+    The loss of a row changes by at most X ||chi - chi'|| besides the penalty, which is not random; so do <a, g> and
+    the loss difference lie in intervals of length 2 X ||a|| and 2 X ||chi - chi'||: Hoeffding.
+
+    Attributes
+    ----------
+    largest_feature
+        X.
+    """
+
+    largest_feature: float
+
+    @property
+    def proxy(self) -> float:
+        """X^2, Hoeffding's lemma."""
+        return self.largest_feature**2
+
+    def wrong_choice(self, gap: float, reach: float) -> float:
+        """exp(-2 n' gap^2 / (2 X reach)^2), Hoeffding's inequality."""
+        return math.exp(-self.samples * (gap / (self.largest_feature * reach)) ** 2 / 2)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SmoothTube:
+    """Theorem A's bound with a logarithmic tail.
+
+    Attributes
+    ----------
+    reach
+        y_t, (rounds + 1, P).
+    last_reach
+        Bound after the last round, (P,).
+    misassignment
+        delta_cl: bound on the probability that any client is ever misassigned.
+    chosen
+        The certificate of each cluster.
+    weights
+        x at every round and, last, at the last round alone, (rounds + 2, P); 0 at the start.
+    """
+
+    reach: np.ndarray
+    last_reach: np.ndarray
+    misassignment: float
+    chosen: tuple[Contraction, ...]
+    weights: np.ndarray
+
+
+def theorem_a_prime(
+    rows: SubGaussianRows,
+    certificates: Sequence[Sequence[Contraction]],
+    *,
+    own: np.ndarray,
+    step_size: float,
+    start: np.ndarray,
+    rounds: int,
+    failure: tuple[float, float],
+) -> SmoothTube | None:
+    """Bound the error of option I at full participation, at every round and after the last.
+
+    Hypotheses
+        Full participation, division by m, server momentum updated first, fresh independent rows. phi_p L-smooth and
+        mu-strongly convex; given the past the disturbance delta_k = -eta zeta_k obeys log E exp<a, delta_k> <= a' Xi a
+        / 2, ||Xi|| <= sigma^2, tr Xi <= d sigma^2. A certificate V >= ||e||^2 with V <= C_0^2 ||e||^2 at rest,
+        V(next) <= r^2 V, and V(z + (delta, 0)) <= V(z) + <v, delta> + C_1^2 ||delta||^2 with ||v|| <= 2 C_1 sqrt(V).
+
+    Statement
+        With w = C_1^2 sigma^2, s_t = 2 sum_(k<t) r^(2(t-1-k)) w and Y_t(u)^2 = min over x > 0 of (1 + x) [r^(2t) C_0^2
+        ||e_0||^2 / x + s_t ((d/2) log(1 + 1/x) + u)]: if y_t = Y_t(log(PT / delta_2)) < B* for all t < T, then with
+        probability at least 1 - delta_2 - delta_cl all ||e_(t,p)|| <= y_(t,p), and with probability at least
+        1 - delta_2 - delta_3 - delta_cl also ||e_(T,p)|| <= Y_T(log(P / delta_3)).
+
+    Proof
+        Freeze the noise at the first misassigned client or the first exit. Hsu, Kakade and Zhang (2012): for 0 <=
+        lambda w < 1/2 linearise exp(lambda C_1^2 ||delta||^2) = E_g exp(sqrt(2 lambda) C_1 <g, delta>), use the proxy,
+        integrate g: E exp(lambda <v, delta> + lambda C_1^2 ||delta||^2) <= (1 - 2 lambda w)^(-d/2)
+        exp(lambda^2 sigma^2 ||v||^2 / (2 (1 - 2 lambda w))). With ||v||^2 <= 4 C_1^2 V, in total E e^(lambda V+) <=
+        (1 - 2 lambda w)^(-d/2) exp(lambda r^2 V / (1 - 2 lambda w)). Let lambda = 1 / phi_(k+1), phi_(k+1) = r^2 phi_k
+        + 2w: then lambda r^2 / (1 - 2 lambda w) = 1 / phi_k and 1 - 2 lambda w = r^2 phi_k / phi_(k+1), so that the
+        factors telescope: E e^(V_t / phi_t) <= (phi_t / (r^(2t) phi_0))^(d/2) e^(V_0 / phi_0). Markov, with
+        phi_t = (1 + x) s_t. Union over rounds and clusters.
+
+    Parameters
+    ----------
+    rows
+        The law of the rows.
+    certificates
+        Some for each cluster; fixed in advance, and the best of them is chosen by the bound alone.
+    own
+        Clients of each cluster, (P,).
+    step_size
+        eta.
+    start
+        ||e_0|| of each cluster, (P,).
+    rounds
+        T.
+    failure
+        delta_2 and delta_3.
+
+    Returns
+    -------
+    SmoothTube or None
+        None where no certificate keeps some cluster in the basin.
+    """
+    clusters, clients = len(own), int(np.sum(own))
+    everywhere = math.log(clusters * max(rounds, 1) / failure[0])
+    last = math.log(clusters / failure[1])
+    columns = []
+    for members, distance, offered in zip(own, start, certificates, strict=True):
+        spread = step_size**2 * float(members) / clients**2 / rows.samples * rows.proxy
+        found = [
+            _column(one, float(distance), spread, rows.dimension, rounds, everywhere, last) for one in offered
+        ]
+        inside = [
+            (reach, final, weights, one)
+            for one, (reach, final, weights) in zip(offered, found, strict=True)
+            if reach[:-1].max(initial=reach[0]) < rows.largest_radius
+        ]
+        if not inside:
+            return None
+        columns.append(min(inside, key=lambda column: column[1]))
+    reach = np.stack([column[0] for column in columns], axis=-1)
+    widest = reach[:-1].max(axis=-1)
+    wrong = clients * (clusters - 1) * sum(rows.misclassification(float(one)) for one in widest)
+    return SmoothTube(
+        reach=reach,
+        last_reach=np.array([column[1] for column in columns]),
+        misassignment=float(wrong),
+        chosen=tuple(column[3] for column in columns),
+        weights=np.stack([column[2] for column in columns], axis=-1),
+    )
+
+
+def smooth_reach(
+    start: np.ndarray, spread: np.ndarray, dimension: float, level: float, x: np.ndarray
+) -> np.ndarray:
+    """Y_t^2 at a given x > 0: (1 + x) [start / x + s_t ((d/2) log(1 + 1/x) + u)].
+
+    Parameters
+    ----------
+    start
+        r^(2t) C_0^2 ||e_0||^2.
+    spread
+        s_t.
+    dimension
+        d, or d_eff with tr Xi <= d_eff sigma^2.
+    level
+        u.
+    x
+        Broadcastable with the others.
+    """
+    return np.asarray((1 + x) * (start / x + spread * (dimension / 2 * np.log1p(1 / x) + level)))
+
+
+def _column(
+    one: Contraction,
+    distance: float,
+    spread: float,
+    dimension: int,
+    rounds: int,
+    everywhere: float,
+    last: float,
+) -> tuple[np.ndarray, float, np.ndarray]:
+    """Y_t at all rounds, Y_T at the last, and the x of each."""
+    times = np.arange(rounds + 1)
+    decayed = one.rate ** (2 * times) * (one.start * distance) ** 2
+    gathered = np.zeros(rounds + 1)
+    for t in range(rounds):
+        gathered[t + 1] = one.rate**2 * gathered[t] + 2 * one.disturbance**2 * spread
+    squares, weights = _least(decayed, gathered, dimension, everywhere)
+    reach = np.sqrt(squares) * ROUNDING
+    reach[0], weights[0] = distance * ROUNDING, 0.0
+    final, weight = _least(decayed[-1:], gathered[-1:], dimension, last)
+    value = float(np.sqrt(final[0])) * ROUNDING if rounds else float(reach[0])
+    return reach, value, np.append(weights, weight)
+
+
+def _least(
+    start: np.ndarray, spread: np.ndarray, dimension: int, level: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Minimise over x, (T,) each: the value and x."""
+    x = np.broadcast_to(np.exp(SEARCH), (len(start), len(SEARCH)))
+    for width in (0.2, 0.01):
+        values = smooth_reach(start[:, None], spread[:, None], dimension, level, x)
+        best = x[np.arange(len(x)), values.argmin(axis=1)]
+        x = best[:, None] * np.exp(np.linspace(-width, width, 41))
+    values = smooth_reach(start[:, None], spread[:, None], dimension, level, x)
+    index = (np.arange(len(x)), values.argmin(axis=1))
+    return values[index], x[index]

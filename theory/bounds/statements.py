@@ -1,0 +1,157 @@
+"""What the proof of a high-probability bound shows one after the other, as two sides each.
+
+A bound that is loose as a whole (Chebyshev's factors cost up to ten) would hide a wrong rate or a
+wrong floor from any number of runs. So each thing that its proof shows is compared with the truth by
+itself: the noise-free envelope, the variance, the misclassification in the basin, and then the whole.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.algorithms import CFLMGD, run
+from clusterproof.synthetic import RegressionMixture
+from clusterproof.synthetic.mixture import geometric_spectrum, make_labels, place_optima
+from clusterproof.theory.bounds.bound import Bound, Parts
+from clusterproof.theory.bounds.experiments import Experiment, run_errors
+from clusterproof.theory.bounds.setting import Setting, setting_of
+from clusterproof.theory.instruments.exact_moments import error_moments
+from clusterproof.theory.statement import Sides, at_most, choice, drawn, reals, suppose
+
+ROUNDS = 40
+"""Of the stages on small tasks."""
+
+
+def small_task(stream: np.random.Generator) -> RegressionMixture:
+    """Draw a small regression over the whole range of the hypotheses."""
+    condition = float(stream.choice([1.0, 1.0, 3.0, 10.0, 40.0]))
+    clusters = int(stream.integers(2, 4))
+    clients = int(stream.integers(clusters, 60))
+    dimension = int(stream.integers(2, 6))
+    return RegressionMixture(
+        optima=place_optima(clusters, dimension, 2.0, stream),
+        covariance=geometric_spectrum(dimension, condition),
+        labels=make_labels(clients, clusters, stream.dirichlet(np.full(clusters, 1.5)) + 1e-3),
+        noise=float(stream.choice([0.0, 0.3, 5.0])),
+        samples=int(stream.choice([50, 2000, 10**6])),
+    )
+
+
+SmallTask = Annotated[RegressionMixture, drawn(small_task)]
+Momentum = Annotated[float, reals(0, 0.97)]
+Share = Annotated[float, choice(0.2, 0.5, 0.9, 0.999)]
+"""Of the largest basin radius that a bound admits."""
+
+
+def small_setting(task: RegressionMixture, algorithm: CFLMGD) -> Setting:
+    """The setting of a run that starts half the basin's radius away, misclassification apart."""
+    suppose("the clusters share a covariance with these eigenvectors", task.covariances.diagonals is not None)
+    start = np.full(task.clusters, task.basin_radius / 2)
+    return dataclasses.replace(setting_of(task, algorithm, start, ROUNDS), misclassification=0.0)
+
+
+def small_parts(bound: Bound, task: RegressionMixture, algorithm: CFLMGD) -> Parts:
+    """The parts of a bound on a small task; those of the noise-free error and of the variance hold anywhere."""
+    return bound.parts(small_setting(task, algorithm))
+
+
+def admissible(parts: Parts) -> Parts:
+    """Give the parts of a bound where its hypotheses hold."""
+    suppose("the bound stays in the basin, and its failure probability is below 1", parts.applicable)
+    return parts
+
+
+def envelope(parts: Parts, task: RegressionMixture, algorithm: CFLMGD) -> Sides:
+    """Compare the noise-free envelope with runs from every eigenvector, at every round."""
+    away = 0.5 * task.basin_radius * np.eye(task.dimension)
+    trace = run(
+        algorithm,
+        dataclasses.replace(task, data="population"),
+        rounds=ROUNDS,
+        replicates=task.dimension,
+        initial=task.optima + away[:, None, :],
+    )
+    return at_most(np.asarray(trace.errors).max(axis=1), envelope=parts.mean)
+
+
+def variance(parts: Parts, task: RegressionMixture, algorithm: CFLMGD) -> Sides:
+    """Compare the variance with the exact second moments of Gaussian regression, at every round."""
+    exact = [
+        error_moments(
+            task.covariances.eigenvalues[0],
+            0.5 * task.basin_radius * np.eye(task.dimension),
+            step=algorithm.step_size * share,
+            momentum=algorithm.momentum,
+            noise=task.noise,
+            rows=share * task.clients * task.samples,
+            rounds=ROUNDS,
+        )[1].max(axis=-1)
+        for share in task.proportions
+    ]
+    # the exact variance is a difference of second moments of at most order 1
+    return at_most(np.stack(exact, axis=-1), floor=parts.variance, rounding=1e-13)
+
+
+def misclassification(
+    bound: Bound, task: RegressionMixture, algorithm: CFLMGD, share: float, stream: np.random.Generator
+) -> dict[str, Sides]:
+    """Compare pi with the exact F tail at models on the rim of an admissible basin.
+
+    The own model is displaced along the steepest direction, the other towards the own optimum
+    along the flattest, which is the worst there is; others stand in random directions.
+    """
+    steep, flat = np.eye(task.dimension)[[-1, 0]]
+    pair = RegressionMixture(
+        optima=np.stack([np.zeros(task.dimension), task.separation * flat]),
+        covariance=task.covariances.matrices[0],
+        noise=task.noise,
+        labels=np.array([0, 1]),
+        samples=task.samples,
+    )
+    radius = share * bound.largest_radius(task.smoothness, task.strong_convexity, task.separation)
+    near = np.stack([radius * steep, (task.separation - radius) * flat])
+    own, other = pair.expected_loss(near, 0)
+    losses = {"expected loss": at_most(float(own), other=float(other))}
+    if own >= other:
+        return losses  # no bound pi is defined where models tie
+    turned = stream.standard_normal((200, 2, task.dimension))
+    turned *= radius / np.linalg.norm(turned, axis=-1, keepdims=True)
+    models = np.concatenate([near[None], pair.optima + turned])
+    exact = float(pair.misclassification_probability(models, 0)[:, 1].max())
+    allowed = setting_of(task, algorithm, np.zeros(task.clusters), 1, radius).misclassification
+    return losses | {"probability": at_most(exact, pi=allowed, rounding=1e-300)}
+
+
+def runs(
+    bound: Bound, experiment: Experiment, replicates: int, stream: np.random.Generator
+) -> dict[str, Sides]:
+    """Compare the whole bound with runs on fresh data, at every round and after the last one."""
+    initial = experiment.initial(stream, replicates)
+    return runs_from(initial, bound.best_parts(experiment.setting), experiment, stream)
+
+
+def runs_from(
+    initial: np.ndarray, parts: Parts, experiment: Experiment, stream: np.random.Generator
+) -> dict[str, Sides]:
+    """Compare a bound with runs from given first models, (replicates, P, d).
+
+    The bound's entries have the shape (T + 1, P), or (T + 1, replicates, P) where they depend on the start.
+    """
+    parts = admissible(parts)
+    errors = run_errors(experiment, int(stream.integers(2**31)), initial)
+    mean, everywhere = (
+        bound if bound.ndim == 3 else bound[:, None] for bound in (parts.mean, parts.all_rounds)
+    )
+    return {
+        "all rounds": at_most(
+            np.moveaxis(errors, 1, 0), contraction=np.moveaxis(mean, 1, 0),
+            noise=np.moveaxis(everywhere - mean, 1, 0), failure=parts.all_rounds_failure,
+        ),
+        "last round": at_most(
+            errors[-1], contraction=mean[-1], noise=parts.last_round - mean[-1],
+            failure=parts.last_round_failure,
+        ),
+    }  # fmt: skip

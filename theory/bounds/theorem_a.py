@@ -1,0 +1,163 @@
+"""Theorem A: a repaired Theorem 1 for smooth strongly convex expected losses."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.theory.bounds.bound import Bound, Parts
+from clusterproof.theory.bounds.setting import Setting
+from clusterproof.theory.bounds.theorem_b import TheoremB
+from clusterproof.theory.certificate import Certificate, certify, certify_at
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """What Theorem A takes from a certificate of the noise-free map.
+
+    Attributes
+    ----------
+    rate, start, disturbance
+        r, C_0 and C_1.
+    is_norm
+        Whether the Lyapunov function is a squared norm (c_0 = c_1 = 0).
+    """
+
+    rate: float
+    start: float
+    disturbance: float
+    is_norm: bool
+
+
+@lru_cache(maxsize=256)
+def contractions(
+    momentum: float, condition_number: float, proportion: Fraction, step: float
+) -> tuple[Contraction, ...]:
+    """Certificates of the dynamics at the least rate that is found and at slower ones.
+
+    A slower rate has smaller constants, and a norm a smaller gamma. Each was checked in exact arithmetic.
+
+    Parameters
+    ----------
+    momentum, condition_number
+        beta and kappa.
+    proportion
+        l_p as a fraction.
+    step
+        eta L, at most 1.
+    """
+    # a larger class contains the task's: kappa and its rounding error are rounded up
+    condition = Fraction(math.ceil(condition_number * (1 - 1e-12) * 10**9), 10**9)
+    arguments = (momentum, max(condition, Fraction(1)), proportion, min(step, 1.0))
+    fastest = certify(*arguments, function_class="smooth", disturbance=True)
+    if not isinstance(fastest, Certificate):
+        return ()
+    gap = 1 - fastest.rate
+    rates = [1 - gap * Fraction(share, 100) for share in (98, 95, 90, 80, 65, 50)]
+    slower = [
+        certify_at(rate.limit_denominator(10**8), *arguments, norm=norm)
+        for norm in (False, True)
+        for rate in rates
+    ]
+    return tuple(_read(one) for one in (fastest, *slower) if isinstance(one, Certificate))
+
+
+def _read(certificate: Certificate) -> Contraction:
+    """Take the four numbers from a certificate on smooth functions with a disturbance constant."""
+    proof, disturbance = certificate.proof, certificate.disturbance
+    if proof is None or disturbance is None:
+        raise InvalidArgument("certificate", certificate.statement, "must bound disturbances", "ask for it")
+    return Contraction(
+        rate=float(certificate.rate),
+        start=float(certificate.prefactor),
+        disturbance=float(disturbance),
+        is_norm=not any(proof.values),
+    )
+
+
+@dataclass(frozen=True)
+class TheoremA(Bound):
+    """The bound of Theorem A; for each cluster the certificate that stays inside and is best after T."""
+
+    def parts(self, setting: Setting) -> Parts:
+        """Compute the bound for every cluster; infinite where no certificate is found."""
+        _, leave, last = setting.failure
+
+        def preference(column: tuple[np.ndarray, np.ndarray, np.ndarray, float]) -> tuple[bool, float]:
+            return bool(column[2].max() > setting.radius), column[3]
+
+        columns = [
+            min(self._candidates(setting, *each), key=preference)
+            for each in zip(setting.proportions, setting.start, strict=True)
+        ]
+        mean, variance, everywhere = (
+            np.stack([column[index] for column in columns], axis=-1) for index in range(3)
+        )
+        failure = setting.failure[0] + leave
+        return Parts(
+            mean=mean,
+            variance=variance,
+            all_rounds=everywhere,
+            last_round=np.array([float(column[3]) for column in columns]),
+            all_rounds_failure=failure,
+            last_round_failure=failure + last,
+            applicable=bool((everywhere <= setting.radius).all()),
+        )
+
+    def _candidates(
+        self, setting: Setting, proportion: float, start: float
+    ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, float]]:
+        """Mean, second moment, all-rounds and last-round bound for each certificate."""
+        share = Fraction(round(proportion * setting.clients), setting.clients)
+        found = contractions(
+            setting.momentum,
+            setting.smoothness / setting.strong_convexity,
+            share,
+            setting.step_size * setting.smoothness,
+        )
+        infinite = np.full(setting.rounds + 1, np.inf)
+        nothing = (infinite, infinite, infinite, math.inf)
+        return [nothing, *(self._with(one, setting, proportion, start) for one in found)]
+
+    def _with(
+        self, one: Contraction, setting: Setting, proportion: float, start: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+        """Evaluate the theorem with one certificate."""
+        shared = TheoremB()
+        intruders, strays = shared.counts(setting, proportion)
+        additive, multiplicative = shared.gradient_noise(setting, proportion, intruders)
+        reach = one.disturbance * setting.step_size
+        drift = intruders / setting.clients * setting.smoothness * (setting.diameter + setting.radius)
+        rate = one.rate + reach * setting.smoothness * strays / setting.clients
+        infinite = np.full(setting.rounds + 1, np.inf)
+        if rate >= 1:
+            return infinite, infinite, infinite, math.inf
+        times = np.arange(setting.rounds + 1)
+        mean = rate**times * one.start * start + reach * drift * (1 - rate**times) / (1 - rate)
+        moment = np.empty(setting.rounds + 1)
+        moment[0] = (one.start * start) ** 2
+        for t in range(setting.rounds):
+            spread = reach**2 * (additive + multiplicative * moment[t])
+            moment[t + 1] = (rate * math.sqrt(moment[t]) + reach * drift) ** 2 + spread
+        _, leave, last = setting.failure
+        weight = setting.clusters * reach**2 / ((1.0 if one.is_norm else 1 - rate) * leave)
+        excess = _positive_root(
+            1 - weight * setting.rounds * multiplicative,
+            -2 * weight * multiplicative * mean[:-1].sum(),
+            -weight * (setting.rounds * additive + multiplicative * (mean[:-1] ** 2).sum()),
+        )
+        everywhere = mean + excess
+        final = min(everywhere[-1], math.sqrt(setting.clusters / last) * math.sqrt(moment[-1]))
+        return mean, moment, everywhere, float(final)
+
+
+def _positive_root(square: float, linear: float, constant: float) -> float:
+    """Largest x with square x^2 + linear x + constant = 0, constant <= 0; infinite if square <= 0."""
+    if square <= 0:
+        return math.inf if constant < 0 or linear < 0 else 0.0
+    return (-linear + math.sqrt(linear**2 - 4 * square * constant)) / (2 * square)

@@ -1,0 +1,1 @@
+"""The appendix: (A1) to (A42)."""

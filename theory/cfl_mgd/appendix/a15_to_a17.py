@@ -1,0 +1,161 @@
+"""(A15)-(A17): the number of intruders, and the bound on T_2."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.theory.cfl_mgd.appendix.a9_to_a14 import intrusion
+from clusterproof.theory.cfl_mgd.appendix.rounds import one_round
+from clusterproof.theory.cfl_mgd.appendix.tasks import PAPER, NoisyTask, basin_models, suppose_units
+from clusterproof.theory.instruments.two_point_law import TwoPointLaw, binomial_upper_tail, confirm_choices
+from clusterproof.theory.statement import (
+    Replicates,
+    Sides,
+    Stream,
+    at_most,
+    choice,
+    integers,
+    suppose,
+)
+
+CONSTANT = 128
+"""c_1 of Lemma 1 and (A15)."""
+
+Own = Annotated[int, integers(1, 3)]
+"""Clients of cluster 1."""
+Foreign = Annotated[int, integers(1, 6)]
+"""Clients of cluster 2."""
+Level = Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 10), Fraction(9, 10), Fraction(99, 100))]
+"""lambda_2."""
+
+
+@PAPER.claim("a15", label="(A15)", kind="upper", budget=150)
+def a15(task: NoisyTask, stream: Stream) -> Sides:
+    """The expected number of intruders is at most c_1 m sigma^2 / (mu^2 Delta^4 n').
+
+    Hypotheses
+        Assumptions 1-4 in the round at hand, sigma^2 at the models that are compared.
+
+    Statement
+        E |C_1 - C*_1| <= c_1 m sigma^2 / (mu^2 Delta^4 n'), c_1 = 128.
+
+    Symbols
+        C_1 - C*_1 the intruders, n' ``samples``, Delta ``separation``.
+
+    Source
+        Zhao et al. (2023), (A15), from Lemma 1. Upper bound; (1 - l_1) m is enough for m.
+
+    Checked
+        The exact F tails of random regressions, at models in the basin.
+    """
+    models = basin_models(task, stream)
+    expected, variance = 0.0, 0.0
+    for cluster in range(1, task.clusters):
+        # the others stay where they are: a client joins C_1 only if model 1 beats its own
+        pair = np.where(np.arange(task.clusters)[:, None] == 0, models[0], models[cluster])
+        own = float(task.proportions[cluster]) * task.clients
+        expected += own * float(task.misclassification_probability(pair, cluster)[0])
+        variance = max(variance, float(task.loss_variance(models[[0, cluster]], cluster).max()))
+    scale = task.strong_convexity**2 * task.separation**4 * task.samples
+    return at_most(expected, chebyshev=CONSTANT * task.clients * variance / scale)
+
+
+def many_intruders(law: TwoPointLaw, own: int, foreign: int, level: Fraction) -> Fraction:
+    """P(|C_1 - C*_1| > c_1 m sigma^2 / (mu^2 lambda_2 Delta^4 n')), exactly."""
+    threshold = CONSTANT * (own + foreign) * law.needed_samples / (level * law.samples)
+    return binomial_upper_tail(foreign, law.error_probability, threshold)
+
+
+@PAPER.claim("a16", label="(A16)", kind="probability", confirm=lambda law, **_: confirm_choices(law),
+             repaired_by="cfl-mgd/a16-meant")  # fmt: skip
+def a16(law: TwoPointLaw, own: Own, foreign: Foreign, level: Level) -> Sides:
+    """There are few intruders with probability at most 1 - lambda_2.
+
+    Hypotheses
+        As (A15), lambda_2 in (0, 1).
+
+    Statement
+        P(|C_1 - C*_1| <= c_1 m sigma^2 / (mu^2 lambda_2 Delta^4 n')) <= 1 - lambda_2.
+
+    Symbols
+        As (A15).
+
+    Source
+        Zhao et al. (2023), (A16), as printed: the inequality points the wrong way.
+
+    Checked
+        Two scalar clusters, samples with two values: hypothesis searches law, models, clients and
+        lambda_2, the probability is a binomial sum in rational arithmetic, and a round of the algorithm
+        with one client for each possible batch confirms who joins C_1.
+    """
+    return at_most(1 - many_intruders(law, own, foreign, level), printed=1 - level)
+
+
+@PAPER.claim("a16-meant", label="(A16), meant", kind="probability", budget=300, exhaustible=300)
+def a16_meant(law: TwoPointLaw, own: Own, foreign: Foreign, level: Level) -> Sides:
+    """There are few intruders with probability at least 1 - lambda_2.
+
+    Hypotheses
+        As (A16).
+
+    Statement
+        P(|C_1 - C*_1| <= c_1 m sigma^2 / (mu^2 lambda_2 Delta^4 n')) >= 1 - lambda_2.
+
+    Symbols
+        As (A15).
+
+    Source
+        Zhao et al. (2023), (A16) as (A17) uses it. Probability, by Markov's inequality on (A15).
+
+    Checked
+        As (A16), exactly.
+    """
+    return at_most(many_intruders(law, own, foreign, level), markov=level)
+
+
+@PAPER.claim("a17", label="(A17)", kind="probability", budget=30, replicates=200)
+def a17(
+    task: NoisyTask,
+    level: Annotated[Fraction, choice(Fraction(1, 10), Fraction(1, 4))],
+    stream: Stream,
+    replicates: Replicates,
+) -> Sides:
+    """The intruders move model 1 by at most the two terms of (36).
+
+    Hypotheses
+        As (A14) and (A15), eta = 1/L.
+
+    Statement
+        With probability at least 1 - P lambda_1 - lambda_2, ||T_2|| <= c_1 sigma^2 / (mu^2 lambda_2 Delta^4
+        n') + c_2 v sigma sqrt(P) / (lambda_1 mu L Delta^2 n' sqrt(m lambda_2)), c_1 = 384 = 3 * 128,
+        c_2 = sqrt(128).
+
+    Symbols
+        As (A14) and (A15).
+
+    Source
+        Zhao et al. (2023), (A17) = (36), from (A14) and (A16) as meant. Probability.
+
+    Checked
+        Drawn rounds on random regressions with misclassified clients, max ||chi*|| <= 1,
+        lambda_1 = lambda_2 = 1/10 or 1/4.
+    """
+    failure = (task.clusters + 1) * float(level)
+    suppose("P lambda_1 + lambda_2 < 1", failure < 1)
+    suppose_units(task)
+    one = one_round(task, replicates, stream)
+    norms, _, deviation = intrusion(one)
+    spread = max(one.loss_variance(p) for p in range(1, task.clusters))
+    curvature, rate = task.strong_convexity, float(level)
+    gap, rows = task.separation**2, task.samples
+    root = math.sqrt(CONSTANT * spread * task.clusters / (task.clients * rate))
+    return at_most(
+        norms,
+        count=3 * CONSTANT * spread / (curvature**2 * rate * gap**2 * rows),
+        cross=deviation * root / (rate * curvature * task.smoothness * gap * rows),
+        failure=failure,
+    )

@@ -1,0 +1,141 @@
+"""(A1)-(A3): the own clients' part T_1 of a round, split into descent and noise."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clusterproof.synthetic import Mixture, QuadraticMixture
+from clusterproof.theory.cfl_mgd.appendix.rounds import Level, one_round
+from clusterproof.theory.cfl_mgd.appendix.runs import Momentum, momentum_run
+from clusterproof.theory.cfl_mgd.appendix.tasks import PAPER, AnyTask, NoisyTask
+from clusterproof.theory.statement import Replicates, Sides, Stream, at_most, equal, suppose
+
+
+@PAPER.claim("a1", label="(A1)", kind="identity", budget=20)
+def a1(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
+    """The own clients' part of a round is one gradient step plus averaged noise.
+
+    Hypotheses
+        Option I; some own client stays: |C_1 n C*_1| >= 1, since T_12 is 0/0 otherwise.
+
+    Statement
+        T_1 = [chi_1 - chi*_1 - h grad phi^1(chi_1)] + h [grad phi^1(chi_1) - mean of g_i over
+        C_1 n C*_1], h = (eta/m) |C_1 n C*_1|, where chi_1^(t+1) - chi*_1 = T_1 - T_2 - T_3.
+
+    Symbols
+        h the paper's eta-hat, T_11 and T_12 the two brackets.
+
+    Source
+        Zhao et al. (2023), (A1) = (34). Identity.
+
+    Checked
+        On recorded runs of option I as printed, with clients that choose wrong clusters: T_1 built
+        from (A1), less the intruders' gradients and the momentum, against the next model.
+    """
+    one = momentum_run(task, momentum, stream)
+    own = one.shared(0).sum(axis=-1)[:, None]
+    suppose("|C_1 n C*_1| >= 1", own.all())
+    slope = task.expected_gradient(one.models, 0)
+    step = one.weight * own
+    descent = one.models - task.optima[0] - step * slope
+    noise = slope - one.sum_over(one.gradients, own=True) / own
+    intruders = one.weight * one.sum_over(one.gradients, own=False)
+    everybody = one.sum_over(one.buffers, own=True) + one.sum_over(one.buffers, own=False)
+    carried = one.weight * momentum * everybody
+    after = descent + step * noise - intruders - carried
+    return equal((after, one.following - task.optima[0]), rounding=1e-10)
+
+
+def gradient_steps(task: Mixture, stream: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Step from 30 points for each cluster: ||chi - h grad phi - chi*||, ||chi - chi*|| and h, (P, 30) each."""
+    clusters, dimension = task.optima.shape
+    offsets = stream.standard_normal((clusters, 30, dimension))
+    if isinstance(task, QuadraticMixture):
+        flattest = np.linalg.eigh(task.cluster_hessians)[1][:, :, 0]
+        offsets[:, :5] = flattest[:, None]
+    offsets *= 10.0 ** stream.uniform(-2, 1, (clusters, 30, 1))
+    step = stream.choice([1.0, 0.5, stream.uniform()], (clusters, 30)) / task.smoothness
+    slopes = [task.expected_gradient(task.optima[p] + offsets[p], p) for p in range(clusters)]
+    moved = offsets - step[..., None] * np.stack(slopes)
+    return np.linalg.norm(moved, axis=-1), np.linalg.norm(offsets, axis=-1), step
+
+
+@PAPER.claim("a2", label="(A2)", kind="upper", budget=150)
+def a2(task: AnyTask, stream: Stream) -> Sides:
+    """One gradient step with h <= 1/L contracts by 1 - h mu L / (mu + L).
+
+    Hypotheses
+        phi^1 is L-smooth and mu-strongly convex, 0 < h <= 1/L.
+
+    Statement
+        ||chi_1 - chi*_1 - h grad phi^1(chi_1)|| <= (1 - h mu L / (mu + L)) ||chi_1 - chi*_1||.
+
+    Symbols
+        h the paper's eta-hat, mu ``strong_convexity``, L ``smoothness``.
+
+    Source
+        Zhao et al. (2023), (A2). Upper bound, not tight: ``cfl-mgd/a2-sharp``.
+
+    Checked
+        On random regressions, quadratics and ridge-logistic losses, which are not quadratic, at
+        distances 0.01 to 10 and steps up to 1/L, the flattest direction included.
+    """
+    after, before, step = gradient_steps(task, stream)
+    strong, smooth = task.strong_convexity, task.smoothness
+    return at_most(after, contraction=(1 - step * strong * smooth / (strong + smooth)) * before)
+
+
+@PAPER.claim("a2-sharp", label="(A2), sharper", kind="tight", budget=150)
+def a2_sharp(task: AnyTask, stream: Stream) -> Sides:
+    """One gradient step with h <= 1/L contracts by 1 - h mu.
+
+    Hypotheses
+        As (A2).
+
+    Statement
+        ||chi_1 - chi*_1 - h grad phi^1(chi_1)|| <= (1 - h mu) ||chi_1 - chi*_1||, which is (A2)'s
+        with up to twice the gain, since L / (mu + L) is in [1/2, 1).
+
+    Symbols
+        As (A2).
+
+    Source
+        Textbook bound max(|1 - h mu|, |1 - h L|) for h <= 2 / (mu + L) (Polyak 1987, 1.4). Attained on
+        quadratics in the flattest direction.
+
+    Checked
+        As (A2).
+    """
+    after, before, step = gradient_steps(task, stream)
+    return at_most(after, contraction=(1 - step * task.strong_convexity) * before)
+
+
+@PAPER.claim("a3", label="(A3)", kind="probability", budget=15, replicates=300)
+def a3(task: NoisyTask, level: Level, stream: Stream, replicates: Replicates) -> Sides:
+    """The own clients' averaged noise is at most v / (lambda_0 sqrt(n' |C_1 n C*_1|)).
+
+    Hypotheses
+        Assumption 3 with v at chi_1, gradients on batches that the choice of clusters did not use.
+
+    Statement
+        Given the clusters, with probability at least 1 - lambda_0,
+        ||T_12|| <= v / (lambda_0 sqrt(n' |C_1 n C*_1|)). The line before prints E ||T_12||^2 = v^2 / (n'
+        |C_1 n C*_1|): meant is <=.
+
+    Symbols
+        v ``gradient_variance`` (its root), n' ``samples``.
+
+    Source
+        Zhao et al. (2023), (A3). Probability, by Markov's inequality; Chebyshev's would have
+        lambda_0^(1/2).
+
+    Checked
+        Drawn gradients of rounds in which clients do choose wrong clusters, on random regressions
+        and models in the basin, lambda_0 = 0.1, 0.5, 0.9, v in closed form.
+    """
+    one = one_round(task, replicates, stream)
+    # multiplied by |C_1 n C*_1|, so that an empty intersection says nothing
+    spread = one.gradient_deviation(0) * np.sqrt(one.shared(0) / task.samples)
+    return at_most(
+        np.linalg.norm(one.deviation(0), axis=-1), noise=spread / float(level), failure=float(level)
+    )

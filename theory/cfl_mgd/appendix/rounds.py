@@ -1,0 +1,72 @@
+"""One round of option I, many times over, on which the appendix of CFL-MGD is checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.algorithms import CFLMGD
+from clusterproof.synthetic import RegressionMixture
+from clusterproof.theory.cfl_mgd.appendix.tasks import basin_models
+from clusterproof.theory.instruments.recorded_run import record
+from clusterproof.theory.statement import choice
+
+Level = Annotated[Fraction, choice(Fraction(1, 10), Fraction(1, 2), Fraction(9, 10))]
+"""lambda_0 .. lambda_4: the larger, the sharper Markov's inequality."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of option I from given models, many times over; the paper's first cluster is 0 here.
+
+    Attributes
+    ----------
+    task
+        With max ||chi*|| <= 1.
+    models
+        chi^t within the basin, (P, d).
+    members
+        Whether a client is in C_1, (replicates, m).
+    gradients
+        g_i^t, (replicates, m, d).
+    """
+
+    task: RegressionMixture
+    models: np.ndarray
+    members: np.ndarray
+    gradients: np.ndarray
+
+    def shared(self, cluster: int) -> np.ndarray:
+        """|C_1 n C*_p|, (replicates,)."""
+        return np.asarray((self.members & (self.task.labels == cluster)).sum(axis=-1))
+
+    def deviation(self, cluster: int) -> np.ndarray:
+        """Sum over C_1 n C*_p of g_i - grad phi_p(chi_1), (replicates, d)."""
+        chosen = self.members & (self.task.labels == cluster)
+        mean = self.task.expected_gradient(self.models[0], cluster)
+        return np.asarray(((self.gradients - mean) * chosen[..., None]).sum(axis=-2))
+
+    def total(self, cluster: int) -> np.ndarray:
+        """T_2p, the sum over C_1 n C*_p of g_i, (replicates, d)."""
+        chosen = self.members & (self.task.labels == cluster)
+        return np.asarray((self.gradients * chosen[..., None]).sum(axis=-2))
+
+    def gradient_deviation(self, cluster: int) -> float:
+        """The v of one row at chi_1 for clients of a cluster."""
+        return float(np.sqrt(self.task.gradient_variance(self.models[0], cluster)))
+
+    def loss_variance(self, cluster: int) -> float:
+        """The sigma^2 of one row for a client of a cluster at its own model and at chi_1."""
+        return float(self.task.loss_variance(self.models[[0, cluster]], cluster).max())
+
+
+def one_round(task: RegressionMixture, replicates: int, stream: np.random.Generator) -> Round:
+    """Carry out a round from models in the basin, in all replicates."""
+    models = basin_models(task, stream)
+    algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=0.0, momentum_owner="client")
+    initial = np.broadcast_to(models, (replicates, *models.shape))
+    seen = record(task, algorithm, rounds=1, initial=initial, seed=int(stream.integers(2**31)))
+    return Round(task, models, seen.assignments[0] == 0, seen.gradients[0])

@@ -1,0 +1,1 @@
+"""Assumptions 1 to 5."""

@@ -1,0 +1,66 @@
+"""(29) and (30): Chebyshev for the two losses, against exact chi-square tails."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from clusterproof.theory.instruments import loss_tails
+from clusterproof.theory.instruments.basin_pairs import Pair
+from clusterproof.theory.statement import Family, Sides, at_most
+
+TAILS = Family("cfl-mgd", {"Symbols": "n' ``samples``, Delta ``separation``, mu ``strong_convexity``."})
+
+
+def towards(noise: Fraction, samples: int, own_angle: Fraction) -> dict[str, Pair]:
+    """Both models on the rim, the other one between the optima, kappa = 1: where the bound is least loose."""
+    one, ahead = Fraction(1), Fraction(1)
+    return {"pair": Pair(1, one, noise, samples, 0, one, own_angle, one, ahead)}
+
+
+def chebyshev(pair: Pair) -> float:
+    """64 sigma^2 / (Delta^4 mu^2 n')."""
+    task = pair.task
+    return 64 * pair.sigma**2 / (task.separation**4 * task.strong_convexity**2 * task.samples)
+
+
+@TAILS.claim("equation-29", label="(29)", kind="upper", budget=300,
+             extremes=(towards(Fraction(3, 2), 200, Fraction(4, 5)),))  # fmt: skip
+def equation_29(pair: Pair) -> Sides:
+    """The own loss exceeds delta with probability at most 64 sigma^2 / (Delta^4 mu^2 n').
+
+    Hypotheses
+        Models in the paper's basin; sigma^2 bounds the variance of one row's loss at both models;
+        delta = (phi^1(chi_1) + phi^1(chi_p)) / 2.
+
+    Statement
+        P(phi_i(chi_1) > delta) <= 64 sigma^2 / (Delta^4 mu^2 n').
+
+    Source
+        Zhao et al. (2023), (29): Chebyshev with the gap mu Delta^2 / 8 of (28) and variance
+        sigma^2 / n'. Upper bound, loose: the truth is exponentially small in n'.
+
+    Checked
+        Gaussian regression: the exact chi-square tail at pairs of models in the basin, searched
+        for the largest ratio, the largest that is known first.
+    """
+    return at_most(loss_tails.exceeds(pair, 0, loss_tails.midpoint(pair)), chebyshev=chebyshev(pair))
+
+
+@TAILS.claim("equation-30", label="(30)", kind="upper", budget=300,
+             extremes=(towards(Fraction(3, 7), 19, Fraction(4, 7)),))  # fmt: skip
+def equation_30(pair: Pair) -> Sides:
+    """The other loss is at most delta with probability at most 64 sigma^2 / (Delta^4 mu^2 n').
+
+    Hypotheses
+        As (29).
+
+    Statement
+        P(phi_i(chi_p) <= delta) <= 64 sigma^2 / (Delta^4 mu^2 n').
+
+    Source
+        Zhao et al. (2023), (30). Upper bound, loose.
+
+    Checked
+        As (29).
+    """
+    return at_most(loss_tails.at_most(pair, 1, loss_tails.midpoint(pair)), chebyshev=chebyshev(pair))

@@ -1,0 +1,121 @@
+"""Lemma 1, (21)-(23): the probability that a client joins a wrong cluster."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.synthetic import RegressionMixture
+from clusterproof.theory.instruments.basin_pairs import Pair
+from clusterproof.theory.instruments.random_tasks import random_regression
+from clusterproof.theory.instruments.two_point_law import TwoPointLaw
+from clusterproof.theory.statement import Family, Sides, Stream, at_most, drawn, equal, suppose
+
+PAPER = Family("cfl-mgd")
+SomeRegression = Annotated[RegressionMixture, drawn(random_regression)]
+
+CONSTANT = 128.0
+"""c_1 of the proof: 64 from each of (29) and (30)."""
+
+
+@PAPER.claim("equation-21", label="(21)", kind="definition", ill_posed=False, budget=60)
+def equation_21(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
+    """A client that joins cluster p has a loss there that is at most the loss at its own model.
+
+    Hypotheses
+        Client i belongs to cluster 1.
+
+    Statement
+        xi_i^(1,p) = {phi_i(chi_1; Y_i) >= phi_i(chi_p; Y_i)} contains the event that i joins p. For
+        P = 2 the two are the same, up to ties.
+
+    Symbols
+        Y_i the n' rows that the client chooses with.
+
+    Source
+        Zhao et al. (2023), (21), a bracket of which is missing. Definition. For P > 2 it is larger
+        than "divided into p"; and xi^(p,p), the right choice by the text, would be sure by (21).
+
+    Checked
+        Choices of clients with drawn batches on random regressions with two or three clusters.
+    """
+    suppose("two clusters or more", task.clusters > 1)
+    models = task.optima + task.basin_radius * stream.uniform(-1, 1, task.optima.shape)
+    clients = np.flatnonzero(task.labels == 0)
+    losses = task.losses(models, np.repeat(clients, 50), stream)
+    events = losses[:, :1] >= losses[:, 1:]
+    joined = np.argmin(losses, axis=-1)[:, None] == np.arange(1, task.clusters)
+    conclusions = {"joined": equal(((joined & ~events).sum(), 0))}
+    if task.clusters == 2:
+        conclusions["P = 2"] = equal(((joined != events).sum(), 0))
+    return conclusions
+
+
+@PAPER.claim("lemma-1", label="Lemma 1, (22)", kind="upper", part="Gaussian", budget=700)
+def lemma_1(pair: Pair, *, c_1: float = CONSTANT, power_of_samples: float = 1.0) -> Sides:
+    """A client prefers a given wrong model with probability at most c_1 sigma^2 / (Delta^4 mu^2 n').
+
+    Hypotheses
+        Assumptions 1-4 in the round at hand: ||chi_p - chi*_p|| <= sqrt(mu/L) Delta / 4 for all p;
+        sigma^2 bounds the variance of one row's loss at the models that are compared.
+
+    Statement
+        P(phi_i(chi_p) >= phi_i(chi_p')) <= c_1 sigma^2 / (Delta^4 mu^2 n'), c_1 = 128.
+
+    Symbols
+        Delta ``separation``, n' ``samples``.
+
+    Source
+        Zhao et al. (2023), Lemma 1 with (24)-(30); the constant is the sum of (29) and (30), and
+        (27) lacks a square. Upper bound, loose: the truth is exponentially small in n'.
+
+    Checked
+        The exact probability of Gaussian regression (F distribution) at pairs of models anywhere in the
+        basin, searched for the largest ratio; and every law with two values of a grid, in rational
+        arithmetic, which comes much nearer. Sharper: ``cfl-mgd/lemma-1-cantelli`` and
+        ``cfl-mgd/lemma-1-exact``.
+    """
+    scale = pair.task.separation**4 * pair.task.strong_convexity**2 * pair.task.samples**power_of_samples
+    return at_most(pair.exact, chebyshev=c_1 * pair.sigma**2 / scale)
+
+
+@lemma_1.also("two values")
+def lemma_1_of_two_values(law: TwoPointLaw, *, c_1: float = CONSTANT, power_of_samples: float = 1.0) -> Sides:
+    """The same for samples with two values, mu = 1 and Delta = 2."""
+    spread = float(law.loss_variance)
+    return at_most(
+        float(law.error_probability), chebyshev=c_1 * spread / (16 * law.samples**power_of_samples)
+    )
+
+
+@PAPER.claim("lemma-1-union", label="Lemma 1, (23)", kind="upper", budget=150)
+def lemma_1_union(task: SomeRegression, stream: Stream) -> Sides:
+    """A client joins any wrong cluster with probability at most c_1 P sigma^2 / (Delta^4 mu^2 n').
+
+    Hypotheses
+        As (22).
+
+    Statement
+        The printed (23) repeats the event of (22); meant is its union over p' != p. Then
+        P(some wrong model's loss is at most the own one's) <= c_1 P sigma^2 / (Delta^4 mu^2 n').
+
+    Symbols
+        P ``clusters``, Delta ``separation``, n' ``samples``.
+
+    Source
+        Zhao et al. (2023), Lemma 1, (23). Upper bound; P - 1 is enough.
+
+    Checked
+        Sum of the exact pairwise probabilities on random regressions with two or three clusters,
+        each with a covariance of its own, at random models in and on the basin.
+    """
+    suppose("two clusters or more", task.clusters > 1)
+    offsets = stream.standard_normal((50, task.clusters, task.dimension))
+    offsets /= np.linalg.norm(offsets, axis=-1, keepdims=True)
+    models = task.optima + task.basin_radius * offsets * stream.choice([1.0, 0.5], (50, 1, 1))
+    clusters = range(task.clusters)
+    exact = [task.misclassification_probability(models, own).sum(axis=-1) for own in clusters]
+    variances = [task.loss_variance(models, own).max(axis=-1) for own in clusters]
+    scale = task.separation**4 * task.strong_convexity**2 * task.samples
+    return at_most(np.array(exact), chebyshev=CONSTANT * task.clusters * np.array(variances) / scale)

@@ -1,0 +1,43 @@
+"""Lemma 1 with Cantelli's inequality: same assumptions, half the constant, never above 1."""
+
+from __future__ import annotations
+
+from clusterproof.theory.instruments.basin_pairs import Pair
+from clusterproof.theory.statement import Family, Sides, at_most
+
+PAPER = Family("cfl-mgd")
+
+
+def cantelli_bound(pair: Pair) -> float:
+    """64 sigma^2 / (64 sigma^2 + n' mu^2 Delta^4)."""
+    task = pair.task
+    variance = 64 * pair.sigma**2
+    gap = task.samples * task.strong_convexity**2 * task.separation**4
+    return variance / (variance + gap)
+
+
+@PAPER.claim("lemma-1-cantelli", label="Lemma 1 (ours, Cantelli)", kind="upper", budget=700)
+def lemma_1_cantelli(pair: Pair) -> Sides:
+    """A client prefers a given wrong model with probability at most 64 s^2 / (64 s^2 + n' mu^2 D^4).
+
+    Hypotheses
+        As Lemma 1: models in the paper's basin, sigma^2 (s^2 in the title) bounds the variance of
+        one row's loss at the two models, Delta (D in the title) the separation.
+
+    Statement
+        P(phi_i(chi_p) >= phi_i(chi_p')) <= 64 sigma^2 / (64 sigma^2 + n' mu^2 Delta^4).
+
+    Proof
+        Cantelli's inequality for phi_i(chi_p) - phi_i(chi_p'), whose mean is at most -mu Delta^2 / 4
+        by (28) and whose variance is at most 4 sigma^2 / n'.
+
+    Symbols
+        Delta ``separation``, n' ``samples``.
+
+    Source
+        Ours (audit of CFL-MGD, 2.2). Upper bound.
+
+    Checked
+        As Lemma 1 on Gaussian regression.
+    """
+    return at_most(pair.exact, cantelli=cantelli_bound(pair))

@@ -1,0 +1,97 @@
+"""Theorem A': option I on smooth strongly convex losses, with the failure probability inside a logarithm."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.algorithms import run
+from clusterproof.theory.bounds.experiments import log_cosh_experiment
+from clusterproof.theory.bounds.logarithmic.run_bound import theorem_a_prime_on
+from clusterproof.theory.statement import Family, Replicates, Sides, Stream, at_most, choice, equal, rationals
+
+PAPER = Family("cfl-mgd")
+Momentum = Annotated[float, choice(0.0, 0.4, 0.6)]
+Scale = Annotated[Fraction, rationals(Fraction(1, 20), Fraction(19, 20), denominator=20)]
+Slope = Annotated[Fraction, rationals(-3, 3, denominator=4)]
+
+
+@PAPER.claim("theorem-a-prime", label="Theorem A' (ours)", kind="probability", part="runs",
+             bound_trace=theorem_a_prime_on, budget=3, replicates=200, quick=False)  # fmt: skip
+def theorem_a_prime(momentum: Momentum, replicates: Replicates, stream: Stream) -> dict[str, Sides]:
+    """Smooth losses and sub-Gaussian noise: any exactly checked certificate gives a logarithmic tail.
+
+    Hypotheses
+        Option I, full participation, division by m, fresh rows with sub-Gaussian gradients; expected losses
+        L-smooth and mu-strongly convex; a certificate with a disturbance constant, V(next) <= r^2 V. The
+        bound stays below B* = Delta / (1 + sqrt(kappa)).
+
+    Statement
+        With w = C_1^2 sigma^2, s_t = 2 w (1 - r^(2t)) / (1 - r^2) and Y_t(u)^2 = min over x > 0 of (1 + x)
+        [r^(2t) C_0^2 ||e_0||^2 / x + s_t ((d/2) log(1 + 1/x) + u)]: with probability at least 1 - delta_2 -
+        delta_cl all ||e_(t,p)|| <= Y_t(log(PT / delta_2)); after T rounds, with delta_3 more, Y_T(log(P /
+        delta_3)).
+
+    Proof
+        E e^(V_t / phi_t) telescopes for phi_(t+1) = r^2 phi_t + 2w (Hsu, Kakade and Zhang 2012 for one step);
+        Markov. In full in ``theory.bounds.logarithmic.theorem_a_prime``.
+
+    Symbols
+        r, C_0, C_1 of ``clusterproof certify --disturbance``; sigma^2 of the averaged noise times the step
+        size.
+
+    Source
+        Ours; replaces Theorem A where the noise is sub-Gaussian, without its factor 1 / (1 - r): 6 to 8 times
+        below it.
+
+    Checked
+        Runs on S4, whose losses are not quadratic, at three momenta; one step of the exponential moment,
+        which is an equality for Gaussian noise, and for the two-valued noise of the same proxy.
+    """
+    one = log_cosh_experiment(momentum, 10**6 if momentum == 0.6 else 20_000)
+    initial = one.initial(stream, 1)[0]
+    trace = run(
+        one.algorithm, one.task, rounds=one.rounds, seed=int(stream.integers(2**31)), replicates=replicates,
+        initial=initial,
+    )  # fmt: skip
+    bound = theorem_a_prime_on(one.task, trace, failure_probability=0.05)
+    errors = np.moveaxis(np.asarray(trace.errors), 1, 0)
+    last = bound.bound[-1] if bound.last is None else bound.last
+    return {
+        "all rounds": at_most(
+            errors, reach=np.moveaxis(bound.bound, 1, 0), failure=bound.failure_probability
+        ),
+        "last round": at_most(errors[:, -1], reach=last[None], failure=bound.failure_probability),
+    }
+
+
+def one_step(scale: Fraction, slope: Fraction) -> tuple[float, float, float, float]:
+    """lambda, C_1, the slope of V and the bound on E exp(lambda (v delta + C_1^2 delta^2)), sigma = 1."""
+    constant = 1.25
+    lam = float(scale) / (2 * constant**2)
+    v = 2 * constant * float(slope)
+    room = 1 - 2 * lam * constant**2
+    return lam, constant, v, math.exp(lam**2 * v**2 / (2 * room)) / math.sqrt(room)
+
+
+@theorem_a_prime.step("Gaussian step", budget=200)
+def gaussian_step(scale: Scale, slope: Slope) -> Sides:
+    """For Gaussian noise the exponential moment of one step is what the proof says."""
+    lam, constant, v, bound = one_step(scale, slope)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(64)
+    # integrate against the Gaussian that the exponent leaves, where the integrand is a constant
+    room = 1 - 2 * lam * constant**2
+    shifted = nodes / math.sqrt(room) + lam * v / room
+    density = np.exp(lam * (v * shifted + constant**2 * shifted**2) - shifted**2 / 2 + nodes**2 / 2)
+    exact = float((weights * density).sum() / math.sqrt(2 * math.pi * room))
+    return equal((exact / bound, 1.0), rounding=1e-9)
+
+
+@theorem_a_prime.step("two-valued step", budget=200)
+def two_valued_step(scale: Scale, slope: Slope) -> Sides:
+    """Noise of +-sigma has the same proxy, and its exponential moment is no larger."""
+    lam, constant, v, bound = one_step(scale, slope)
+    return at_most(math.exp(lam * constant**2) * math.cosh(lam * v), bound=bound)

@@ -1,0 +1,1 @@
+"""Theorem 1, its probability, its floor and Remark 1."""

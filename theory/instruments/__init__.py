@@ -1,0 +1,1 @@
+"""Mathematics that several statements use: exact laws, recursions and tails of the smallest tasks."""

@@ -1,0 +1,68 @@
+"""Ends of a range: a number, or what an earlier quantity makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+Instance: TypeAlias = Mapping[str, Any]
+"""Quantities of an instance by name."""
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """The value of a quantity that stands earlier in the signature, times a factor, plus an offset.
+
+    Attributes
+    ----------
+    name
+        Of the quantity.
+    factor, offset
+        Rational.
+    """
+
+    name: str
+    factor: Fraction = Fraction(1)
+    offset: Fraction = Fraction(0)
+
+    def __add__(self, number: int | Fraction) -> Earlier:
+        return Earlier(self.name, self.factor, self.offset + number)
+
+    def __sub__(self, number: int | Fraction) -> Earlier:
+        return self + -number
+
+    def __mul__(self, number: int | Fraction) -> Earlier:
+        return Earlier(self.name, self.factor * number, self.offset * number)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, number: int | Fraction) -> Earlier:
+        return self * (1 / Fraction(number))
+
+    def __str__(self) -> str:
+        factor = "" if self.factor == 1 else f"{self.factor} "
+        sign = "-" if self.offset < 0 else "+"
+        return f"{factor}{self.name}" + (f" {sign} {abs(self.offset)}" if self.offset else "")
+
+
+End: TypeAlias = int | Fraction | Earlier
+"""Where a range begins or stops."""
+
+
+def earlier(name: str) -> Earlier:
+    """Name a quantity that stands earlier in the signature, as an end of a later one's range.
+
+    Examples
+    --------
+    ``own: Annotated[int, integers(1, earlier("clients") - 1)]``: fewer than all clients.
+    """
+    return Earlier(name)
+
+
+def value_of(end: End, so_far: Instance) -> Any:
+    """Evaluate an end where the earlier quantities are known; they may be symbols."""
+    if isinstance(end, Earlier):
+        return end.factor * so_far[end.name] + end.offset
+    return end

@@ -1,0 +1,151 @@
+"""Exact rational functions of named quantities: a statement that is evaluated on them is a formula.
+
+Our own hundred lines, because what a claim's verdict is may not depend on an installed extra:
+python-flint, which has such polynomials too, is 27 MB of compiled code that the core does without
+(the tests compare with it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NoReturn
+
+Powers = tuple[int, ...]
+Terms = Mapping[Powers, Fraction]
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """Polynomial with rational coefficients; the zero polynomial has no terms.
+
+    Attributes
+    ----------
+    terms
+        Coefficient, not zero, for the powers of each variable.
+    """
+
+    terms: Terms
+
+    def __add__(self, other: Polynomial) -> Polynomial:
+        total = dict(self.terms)
+        for powers, coefficient in other.terms.items():
+            total[powers] = total.get(powers, Fraction(0)) + coefficient
+        return Polynomial({powers: value for powers, value in total.items() if value})
+
+    def __neg__(self) -> Polynomial:
+        return Polynomial({powers: -value for powers, value in self.terms.items()})
+
+    def __mul__(self, other: Polynomial) -> Polynomial:
+        total: dict[Powers, Fraction] = {}
+        for left, a in self.terms.items():
+            for right, b in other.terms.items():
+                powers = tuple(p + q for p, q in zip(left, right, strict=True))
+                total[powers] = total.get(powers, Fraction(0)) + a * b
+        return Polynomial({powers: value for powers, value in total.items() if value})
+
+    def __pow__(self, power: int) -> Polynomial:
+        count = len(next(iter(self.terms), ()))
+        result = Polynomial({(0,) * count: Fraction(1)})
+        for _ in range(power):
+            result = result * self
+        return result
+
+    def degree(self, variable: int) -> int:
+        """Largest power of a variable."""
+        return max((powers[variable] for powers in self.terms), default=0)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A comparison of symbols: a hypothesis that a proof does without. It is neither true nor false."""
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(
+            "a comparison of symbols is neither true nor false: `min`, `max` and `if` have no formula"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Symbol:
+    """A quotient of two polynomials in the quantities of a statement."""
+
+    top: Polynomial
+    bottom: Polynomial
+
+    def _lift(self, other: Any) -> Symbol:
+        if isinstance(other, Symbol):
+            return other
+        if isinstance(other, bool) or not isinstance(other, int | Fraction):
+            raise TypeError(f"a proof needs exact numbers, not {other!r}")
+        one = (0,) * len(next(iter(self.bottom.terms)))
+        value = Fraction(other)
+        return Symbol(Polynomial({one: value} if value else {}), Polynomial({one: Fraction(1)}))
+
+    def __add__(self, other: Any) -> Symbol:
+        b = self._lift(other)
+        if self.bottom == b.bottom:
+            return Symbol(self.top + b.top, self.bottom)
+        return Symbol(self.top * b.bottom + b.top * self.bottom, self.bottom * b.bottom)
+
+    def __neg__(self) -> Symbol:
+        return Symbol(-self.top, self.bottom)
+
+    def __mul__(self, other: Any) -> Symbol:
+        b = self._lift(other)
+        return Symbol(self.top * b.top, self.bottom * b.bottom)
+
+    def __truediv__(self, other: Any) -> Symbol:
+        b = self._lift(other)
+        if not b.top.terms:
+            raise ZeroDivisionError("division by the zero polynomial")
+        return Symbol(self.top * b.bottom, self.bottom * b.top)
+
+    def __pow__(self, power: int) -> Symbol:
+        if type(power) is not int:
+            raise TypeError(f"a power in a proof must be a whole number, not {power!r}")
+        if power < 0:
+            return 1 / self ** (-power)
+        if power == 0:
+            return self._lift(1)
+        return Symbol(self.top**power, self.bottom**power) if self.top.terms else self
+
+    def __sub__(self, other: Any) -> Symbol:
+        return self + -self._lift(other)
+
+    def __rsub__(self, other: Any) -> Symbol:
+        return self._lift(other) - self
+
+    def __rtruediv__(self, other: Any) -> Symbol:
+        return self._lift(other) / self
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a symbol is neither true nor false: `if` has no formula")
+
+    def _compare(self, other: Any) -> Condition:
+        self._lift(other)
+        return Condition()
+
+    __lt__ = __le__ = __gt__ = __ge__ = _compare
+
+    def __eq__(self, other: object) -> Any:
+        return self._compare(other)
+
+    def __ne__(self, other: object) -> Any:
+        return self._compare(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def symbols(names: tuple[str, ...]) -> dict[str, Symbol]:
+    """Give a symbol for each name."""
+    count = len(names)
+    one = Polynomial({(0,) * count: Fraction(1)})
+    return {
+        name: Symbol(Polynomial({tuple(int(i == j) for j in range(count)): Fraction(1)}), one)
+        for i, name in enumerate(names)
+    }

@@ -1,0 +1,83 @@
+"""What a claim allows on a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clusterproof.algorithms import Trace
+
+ROUNDING = 1e-12
+"""Room for rounding, relative to one plus the bound."""
+
+
+@dataclass(frozen=True, eq=False)
+class TraceBound:
+    """What a claim allows on a given run; all of it holds at once, with one failure probability.
+
+    Attributes
+    ----------
+    bound
+        Upper bounds on what is compared, broadcastable to it; infinite where the claim says nothing.
+    failure_probability
+        Probability with which a replicate may break any of it; 0 for a deterministic claim.
+    last
+        The sharper bound after the last round, broadcastable to (replicates, P), or None.
+    reference, deviation
+        Where a claim bounds the distance of the models from a path: the path (rounds + 1, ..., P, d), and
+        the allowed distance, broadcastable to the errors; None otherwise.
+    measured
+        What is compared, (rounds + 1, replicates, k) without the middle axis where the run has no
+        replicates; None for the errors of the trace.
+    quantity
+        What that is, for messages.
+    """
+
+    bound: np.ndarray
+    failure_probability: float = 0.0
+    last: np.ndarray | None = None
+    reference: np.ndarray | None = None
+    deviation: np.ndarray | None = None
+    measured: np.ndarray | None = None
+    quantity: str = "error"
+
+    def broken(self, trace: Trace) -> np.ndarray:
+        """Whether each round, run and cluster breaks it, of the shape of what is compared."""
+        found = np.logical_or.reduce(
+            [excess(measured, limit) > 0 for _, measured, limit in self.compared(trace)]
+        )
+        return np.asarray(found[:, 0] if trace.models.ndim == 3 else found)
+
+    def compared(self, trace: Trace) -> list[tuple[str, np.ndarray, np.ndarray]]:
+        """Give each quantity with its name, what is measured and what is allowed, of equal shapes.
+
+        Shapes are (rounds + 1, replicates, k), with one replicate where the run has none.
+        """
+        measured = np.asarray(trace.errors if self.measured is None else self.measured, dtype=float)
+        bound = _spread(self.bound, measured)
+        if self.last is not None:
+            bound[-1] = np.minimum(bound[-1], np.broadcast_to(self.last, measured[-1].shape))
+        found = [(self.quantity, measured, bound)]
+        if self.reference is not None and self.deviation is not None:
+            away = np.linalg.norm(trace.models - self.reference, axis=-1)
+            found.append(("distance from the noise-free path", away, _spread(self.deviation, away)))
+        if trace.models.ndim == 3:
+            found = [(name, one[:, None], other[:, None]) for name, one, other in found]
+        return found
+
+
+def _spread(bound: np.ndarray, like: np.ndarray) -> np.ndarray:
+    """Broadcast a bound without replicates, (rounds + 1, k), over those of what is measured."""
+    bound = np.asarray(bound, dtype=float)
+    if like.ndim == 3 and bound.ndim == 2:
+        bound = bound[:, None, :]
+    return np.broadcast_to(bound, like.shape).copy()
+
+
+def excess(measured: np.ndarray, bound: np.ndarray) -> np.ndarray:
+    """How far each entry is above its bound; positive beyond rounding only, infinite for a diverged run."""
+    with np.errstate(all="ignore"):
+        above = np.where(np.isnan(measured) & np.isfinite(bound), np.inf, measured - bound)
+        room = ROUNDING * np.where(np.isfinite(bound), 1 + np.abs(bound), 1.0)
+    return np.asarray(np.where(above > room, above, np.minimum(above, 0.0)))
