@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Written(Range):
     """Objects of any kind; a replay reads what ``write`` wrote, so that it needs no draw.
 
@@ -57,7 +57,7 @@ class Written(Range):
         return self.read(code)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Drawn(Written):
     """Objects that a function draws."""
 
@@ -69,7 +69,7 @@ class Drawn(Written):
         return self.make(stream)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Searched(Written):
     """Objects that hypothesis searches."""
 

@@ -28,7 +28,11 @@ SORTED = 100_000
 
 
 class Range(ABC):
-    """What one quantity may be. ``so_far`` holds the quantities before it, which its ends may name."""
+    """What one quantity may be. ``so_far`` holds the quantities before it, which its ends may name.
+
+    Ranges are equal only to themselves: ``typing.Annotated`` hands out one object for equal metadata, so that
+    ``choice(True)`` would become another claim's ``choice(1)``.
+    """
 
     complete: bool = True
     """Whether the listed values are all that the statement speaks of."""
@@ -74,7 +78,7 @@ class Range(ABC):
         return None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Interval(Range):
     """Numbers from ``low`` to ``high``; the statement speaks of larger ones too where ``upwards``."""
 
@@ -103,7 +107,7 @@ class Interval(Range):
         return f"{low} .. {'' if self.upwards else self.high}".strip()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Integers(Interval):
     """Whole numbers."""
 
@@ -138,7 +142,7 @@ class Integers(Interval):
         return code
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rationals(Interval):
     """Fractions; those with denominators up to ``denominator`` are tried."""
 
@@ -170,7 +174,7 @@ class Rationals(Interval):
         raise TypeError(f"{code!r} is no fraction")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Reals(Interval):
     """Floating numbers."""
 
@@ -210,7 +214,7 @@ class Reals(Interval):
         return float(stream.uniform(float(value_of(self.low, so_far)), float(value_of(self.high, so_far))))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Choice(Range):
     """One of a few values."""
 

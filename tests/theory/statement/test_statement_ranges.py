@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import numpy as np
 import pytest
@@ -183,3 +183,12 @@ def test_a_signature_that_is_no_space_is_refused() -> None:
     for function, name in ((untyped, "x"), (twice, "own"), (reserved, "seed")):
         with pytest.raises(InvalidArgument, match=f"^{name} = "):
             Space.of(function)
+
+
+def test_equal_numbers_of_other_types_do_not_take_each_others_place() -> None:
+    """`typing` keeps one object for equal annotations; which claim was imported first must not matter."""
+    for first, second in ((0, 0.0), (1, True), (Fraction(2), 2)):
+        for made in (choice, lambda end: reals(end, 5)):
+            ranges = [get_args(Annotated[float, made(value)])[1] for value in (first, second)]
+            kept = [getattr(one, "low", None) if made is not choice else one.values({})[0] for one in ranges]
+            assert [type(value) for value in kept] == [type(first), type(second)]
