@@ -16,7 +16,7 @@ check: $(VENV)/.check-ready
 figures: $(VENV)/.check-ready
 	$(BIN)/clusterproof figures --out figures-out
 
-test: $(VENV)/.test-ready
+test: $(VENV)/.test-ready links
 	$(BIN)/python -m pytest -n 2
 
 lint: $(VENV)/.test-ready
