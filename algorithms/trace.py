@@ -129,7 +129,7 @@ class Trace:
         count = self.models.shape[-2]
         replicates = self.models.shape[1] if self.models.ndim == 4 else 1
         steps = np.indices((len(self.models), replicates, count), dtype=np.int32).reshape(3, -1)
-        chosen = self.assignments.reshape(self.rounds, replicates, 1, -1)
+        chosen = self.assignments.reshape(self.rounds, replicates, 1, len(self.labels))
         sizes = (chosen == np.arange(count)[:, None]).sum(axis=-1)  # (rounds, replicates, P)
         chosen_by = [*[None] * (replicates * count), *sizes.reshape(-1).tolist()]
         return polars.DataFrame(
