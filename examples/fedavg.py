@@ -63,21 +63,23 @@ class Problem:
         gap = square - 2 * self.optimum * mean + self.optimum**2
         return (1 + self.curvature) / 4 * gap, largest
 
-    def bound(self, sampling: Fraction, clients: Fraction) -> Sides:
-        """Compare with (4) and (5) and, with the term C = ``clients`` 4 E^2 G^2, with (6)."""
-        suppose("at least one step", self.rounds * self.local_steps > 1)
-        gap, largest = self.run(sampling)
-        rate = self.curvature / (self.shift + self.rounds * self.local_steps - 1)
-        apart = self.curvature * self.center**2 / (4 * (1 + self.curvature))  # Gamma = F* - sum p_k F_k*
-        terms = {
-            "noise": 2 * rate * self.noise / 2,
-            "heterogeneity": 12 * rate * self.curvature * apart,
-            "drift": 16 * rate * (self.local_steps - 1) ** 2 * largest,
-            "start": rate * self.shift / 2 * (self.start - self.optimum) ** 2,
-        }
-        if clients:
-            terms["sampling"] = 8 * rate * clients * self.local_steps**2 * largest
-        return at_most(gap, **terms)
+
+def compared(problem: Problem, sampling: Fraction, clients: Fraction) -> Sides:
+    """Compare with (4) and (5) and, with the term C = ``clients`` 4 E^2 G^2, with (6)."""
+    suppose("at least one step", problem.rounds * problem.local_steps > 1)
+    gap, largest = problem.run(sampling)
+    smoothness, steps = problem.curvature, problem.local_steps
+    rate = smoothness / (problem.shift + problem.rounds * steps - 1)
+    apart = smoothness * problem.center**2 / (4 * (1 + smoothness))  # Gamma = F* - sum p_k F_k*
+    terms = {
+        "noise": 2 * rate * problem.noise / 2,
+        "heterogeneity": 12 * rate * smoothness * apart,
+        "drift": 16 * rate * (steps - 1) ** 2 * largest,
+        "start": rate * problem.shift / 2 * (problem.start - problem.optimum) ** 2,
+    }
+    if clients:
+        terms["sampling"] = 8 * rate * clients * steps**2 * largest
+    return at_most(gap, **terms)
 
 
 @claim("fedavg/theorem-1", label="Theorem 1, (4), (5)")
@@ -95,7 +97,7 @@ def theorem_1(problem: Problem) -> Sides:
         READ: main text of the ICLR 2020 version, without its appendix. G^2 is taken along the run: over all w
         A2 and A4 exclude each other.
     """
-    return problem.bound(Q(0), Q(0))
+    return compared(problem, Q(0), Q(0))
 
 
 @claim("fedavg/theorem-2", label="Theorem 2, (6)")
@@ -108,7 +110,7 @@ def theorem_2(problem: Problem, drawn: Annotated[int, choice(1, 2, 5)]) -> Sides
     Source
         READ: main text of the ICLR 2020 version, Scheme I.
     """
-    return problem.bound(Q(1, drawn), Q(1, drawn))
+    return compared(problem, Q(1, drawn), Q(1, drawn))
 
 
 @claim("fedavg/theorem-3", label="Theorem 3")
@@ -121,7 +123,7 @@ def theorem_3(problem: Problem, drawn: Annotated[int, choice(1, 2)]) -> Sides:
     Source
         READ: main text of the ICLR 2020 version, Scheme II.
     """
-    return problem.bound(Q(2 - drawn, drawn), Q(2 - drawn, drawn))
+    return compared(problem, Q(2 - drawn, drawn), Q(2 - drawn, drawn))
 
 
 def fixed_point(clients: tuple[tuple[Fraction, Fraction], ...], step: Fraction, local_steps: int) -> Fraction:
