@@ -1,6 +1,6 @@
 """Whether a verdict depends on the seed: every claim at the budget that users get, over a hundred seeds.
 
-Run ``python -m benchmarks.verdicts_over_seeds`` (``--seeds N``, 100 by default; claims may be given as patterns such as
+Run ``python -m benchmarks.verdicts_over_seeds`` (``--seeds N``, 100 by default; claims may be patterns such as
 ``'cfl-mgd/*'``; ``--anew`` forgets what is stored of them). The verdicts go to ``tests/theory/verdicts_over_seeds.json``
 after every claim, so that it can be stopped and goes on where it was. What is stored of a claim is forgotten when the
 code of its module has changed; after a change elsewhere, ``--anew`` is yours to say.
