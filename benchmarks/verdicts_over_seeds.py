@@ -1,9 +1,9 @@
 """Whether a verdict depends on the seed: every claim at the budget that users get, over a hundred seeds.
 
 Run ``python -m benchmarks.verdicts_over_seeds`` (``--seeds N``, 100 by default; claims may be patterns such as
-``'cfl-mgd/*'``; ``--anew`` forgets what is stored of them). The verdicts go to ``tests/theory/verdicts_over_seeds.json``
-after every claim, so that it can be stopped and goes on where it was. What is stored of a claim is forgotten when the
-code of its module has changed; after a change elsewhere, ``--anew`` is yours to say.
+``'cfl-mgd/*'``; ``--anew`` forgets what is stored of them). ``tests/theory/verdicts_over_seeds.json`` is written
+after every claim, so that the command can be stopped and goes on where it was. What is stored of a claim is
+forgotten when the code of its module has changed; after a change elsewhere, ``--anew`` is yours to say.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ STORE = Path(__file__).resolve().parents[1] / "tests" / "theory" / "verdicts_ove
 
 def source_of(claim: theory.Claim) -> str:
     """Digest of the code of a claim's module: words and layout do not count."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
     tree = ast.parse(inspect.getsource(sys.modules[claim.check.__module__]))
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+        if isinstance(node, documented) and ast.get_docstring(node) is not None:
             node.body = node.body[1:]
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:16]
 
