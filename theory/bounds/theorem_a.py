@@ -26,12 +26,15 @@ class Contraction:
         r, C_0 and C_1.
     is_norm
         Whether the Lyapunov function is a squared norm (c_0 = c_1 = 0).
+    source
+        The certificate that the numbers were read from; None where they are given.
     """
 
     rate: float
     start: float
     disturbance: float
     is_norm: bool
+    source: Certificate | None = None
 
 
 @lru_cache(maxsize=256)
@@ -77,6 +80,7 @@ def _read(certificate: Certificate) -> Contraction:
         start=float(certificate.prefactor),
         disturbance=float(disturbance),
         is_norm=not any(proof.values),
+        source=certificate,
     )
 
 
