@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -131,6 +132,9 @@ class Space:
     def instances(self, limit: int) -> list[dict[str, Any]] | None:
         """All instances that are tried, simple ones first; None where they are more than ``limit``."""
         if not all(allowed.listed for allowed in self.ranges.values()):
+            return None
+        # an empty list, that of a choice of none, is found below
+        if math.prod(max(1, allowed.at_least()) for allowed in self.ranges.values()) > limit:
             return None
         ranked: list[tuple[tuple[int, ...], dict[str, Any]]] = []
         for each in self._ranked({}, ()):
