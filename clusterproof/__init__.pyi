@@ -28,6 +28,7 @@ from .synthetic import LogCoshMixture as LogCoshMixture
 from .synthetic import LogisticMixture as LogisticMixture
 from .synthetic import QuadraticMixture as QuadraticMixture
 from .synthetic import RegressionMixture as RegressionMixture
+from .synthetic import TwoPointMixture as TwoPointMixture
 from .theory import Verdict as Verdict
 from .theory import assert_holds as assert_holds
 from .theory import check as check

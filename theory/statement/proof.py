@@ -87,7 +87,9 @@ def _holds(sides: Sides, bounds: Sequence[Bounds]) -> bool:
     if sides.failure is not None or sides.rounding:
         raise TypeError("a proof needs sure and exact sides")
     if sides.identity:
-        return all(not gap.top.terms if isinstance(gap, Symbol) else _exactly(gap) == 0 for gap in sides.measured)
+        return all(
+            not gap.top.terms if isinstance(gap, Symbol) else _exactly(gap) == 0 for gap in sides.measured
+        )
     excess = sides.measured - sides.allowed if sides.lower else sides.allowed - sides.measured
     if not isinstance(excess, Symbol):
         return bool(_exactly(excess) >= 0)

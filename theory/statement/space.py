@@ -8,6 +8,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
+from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, get_origin, get_type_hints
 
 import numpy as np
@@ -218,7 +219,8 @@ def mark_of(hint: Any) -> Any:
     mark = next((m for m in getattr(hint, "__metadata__", ()) if isinstance(m, Range | Marker)), None)
     if not isinstance(mark, Written) or hint.__origin__ is Any:
         return mark
-    return replace(mark, kind=get_origin(hint.__origin__) or hint.__origin__)
+    kind = hint.__origin__
+    return replace(mark, kind=kind if isinstance(kind, UnionType) else get_origin(kind) or kind)
 
 
 def ranges_of(record: Any) -> dict[str, Range]:

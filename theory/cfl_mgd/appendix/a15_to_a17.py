@@ -11,7 +11,10 @@ import numpy as np
 from clusterproof.theory.cfl_mgd.appendix.a9_to_a14 import intrusion
 from clusterproof.theory.cfl_mgd.appendix.rounds import one_round
 from clusterproof.theory.cfl_mgd.appendix.tasks import PAPER, NoisyTask, basin_models, suppose_units
+from clusterproof.theory.cfl_mgd.lemma_1.lemma_1 import CANTELLI
 from clusterproof.theory.instruments.two_point_law import TwoPointLaw, binomial_upper_tail, confirm_choices
+from clusterproof.theory.instruments.two_point_losses import TwoPointLosses, tightest
+from clusterproof.theory.looseness import Best
 from clusterproof.theory.statement import (
     Replicates,
     Sides,
@@ -29,11 +32,19 @@ Own = Annotated[int, integers(1, 3)]
 """Clients of cluster 1."""
 Foreign = Annotated[int, integers(1, 6)]
 """Clients of cluster 2."""
+Crowd = Annotated[int, integers(1, 50, upwards=True)]
+"""The same, so many that cluster 1 hardly counts."""
 Level = Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 10), Fraction(9, 10), Fraction(99, 100))]
 """lambda_2."""
 
 
-@PAPER.claim("a15", label="(A15)", kind="upper", budget=150)
+def without_twos() -> float:
+    """64 of Cantelli's inequality for 128, and (1 - l_1) m clients for m, with l_1 near 0."""
+    return CANTELLI / CONSTANT
+
+
+@PAPER.claim("a15", label="(A15)", kind="upper", part="regressions", budget=75,
+             looseness=Best(without_twos, "Cantelli's inequality needs 64 for 128"))  # fmt: skip
 def a15(task: NoisyTask, stream: Stream) -> Sides:
     """The expected number of intruders is at most c_1 m sigma^2 / (mu^2 Delta^4 n').
 
@@ -50,7 +61,8 @@ def a15(task: NoisyTask, stream: Stream) -> Sides:
         Zhao et al. (2023), (A15), from Lemma 1. Upper bound; (1 - l_1) m is enough for m.
 
     Checked
-        The exact F tails of random regressions, at models in the basin.
+        The exact F tails of random regressions, at models in the basin; and laws whose losses take two
+        values, exactly, with one own client and up to 50 others.
     """
     models = basin_models(task, stream)
     expected, variance = 0.0, 0.0
@@ -64,7 +76,14 @@ def a15(task: NoisyTask, stream: Stream) -> Sides:
     return at_most(expected, chebyshev=CONSTANT * task.clients * variance / scale)
 
 
-def many_intruders(law: TwoPointLaw, own: int, foreign: int, level: Fraction) -> Fraction:
+@a15.also("two values", budget=150, exhaustible=150, extremes=({"law": tightest(), "own": 1, "foreign": 50},))
+def a15_of_two_values(law: TwoPointLosses, own: Own, foreign: Crowd) -> Sides:
+    """The same for losses with two values, mu = 1 and Delta = 2."""
+    allowed = CONSTANT * (own + foreign) * law.loss_variance / (16 * law.samples)
+    return at_most(foreign * law.error_probability, chebyshev=allowed)
+
+
+def many_intruders(law: TwoPointLaw | TwoPointLosses, own: int, foreign: int, level: Fraction) -> Fraction:
     """P(|C_1 - C*_1| > c_1 m sigma^2 / (mu^2 lambda_2 Delta^4 n')), exactly."""
     threshold = CONSTANT * (own + foreign) * law.needed_samples / (level * law.samples)
     return binomial_upper_tail(foreign, law.error_probability, threshold)
@@ -95,8 +114,13 @@ def a16(law: TwoPointLaw, own: Own, foreign: Foreign, level: Level) -> Sides:
     return at_most(1 - many_intruders(law, own, foreign, level), printed=1 - level)
 
 
-@PAPER.claim("a16-meant", label="(A16), meant", kind="probability", budget=300, exhaustible=300)
-def a16_meant(law: TwoPointLaw, own: Own, foreign: Foreign, level: Level) -> Sides:
+# one intruder is one too many, and every foreign client is one with probability 1/1000
+SPENT = {"law": tightest(), "own": 1, "foreign": 48, "level": Fraction(1, 10)}
+
+
+@PAPER.claim("a16-meant", label="(A16), meant", kind="probability", budget=150, exhaustible=150, extremes=(SPENT,),
+             looseness=Best(without_twos, "Markov's inequality with the 64 of Cantelli's for 128"))  # fmt: skip
+def a16_meant(law: TwoPointLosses, own: Own, foreign: Crowd, level: Level) -> Sides:
     """There are few intruders with probability at least 1 - lambda_2.
 
     Hypotheses
@@ -112,7 +136,8 @@ def a16_meant(law: TwoPointLaw, own: Own, foreign: Foreign, level: Level) -> Sid
         Zhao et al. (2023), (A16) as (A17) uses it. Probability, by Markov's inequality on (A15).
 
     Checked
-        As (A16), exactly.
+        Two scalar clusters whose losses take two values, exactly: searched, and the law that comes nearest to
+        Markov's inequality first.
     """
     return at_most(many_intruders(law, own, foreign, level), markov=level)
 

@@ -12,6 +12,7 @@ from clusterproof.synthetic import Mixture, QuadraticMixture
 from clusterproof.theory.instruments import loss_tails
 from clusterproof.theory.instruments.basin_pairs import Pair
 from clusterproof.theory.instruments.random_tasks import random_mixture
+from clusterproof.theory.instruments.two_point_losses import TwoPointLosses
 from clusterproof.theory.statement import (
     Family,
     Sides,
@@ -29,7 +30,7 @@ from clusterproof.theory.statement import (
 PAPER = Family("cfl-mgd")
 
 
-@PAPER.claim("equation-24", label="(24)", kind="upper", budget=300)
+@PAPER.claim("equation-24", label="(24)", kind="tight", part="Gaussian", budget=150)
 def equation_24(
     pair: Pair,
     multiple: Annotated[
@@ -48,12 +49,13 @@ def equation_24(
         phi_i the loss on n' ``samples``.
 
     Source
-        Zhao et al. (2023), (24). Upper bound: if phi_i(chi_1) >= phi_i(chi_p) and phi_i(chi_1) <= delta,
-        then phi_i(chi_p) <= delta.
+        Zhao et al. (2023), (24). If phi_i(chi_1) >= phi_i(chi_p) and phi_i(chi_1) <= delta, then
+        phi_i(chi_p) <= delta. Tight: an equality where one of the losses alone is random.
 
     Checked
         Gaussian regression, exactly: the F tail against two chi-square tails, at pairs of models in
-        the basin and 0 to 3 times the paper's delta, searched for the largest ratio.
+        the basin and 0 to 3 times the paper's delta, searched for the largest ratio; and every law of a
+        grid whose losses take two values, with the paper's delta.
     """
     delta = float(multiple) * loss_tails.midpoint(pair)
     return at_most(
@@ -61,6 +63,13 @@ def equation_24(
         own_above=loss_tails.exceeds(pair, 0, delta),
         other_below=loss_tails.at_most(pair, 1, delta),
     )
+
+
+@equation_24.also("two values")
+def equation_24_of_two_values(law: TwoPointLosses) -> Sides:
+    """The same for losses with two values, in rational arithmetic."""
+    delta = threshold(*law.expected)
+    return at_most(law.error_probability, own_above=law.own_exceeds(delta), other_below=law.other_at_most(delta))
 
 
 def threshold(own: Fraction, other: Fraction) -> Fraction:
