@@ -45,7 +45,7 @@ class TwoPointLosses:
 
     samples: Annotated[int, integers(1, 3, upwards=True)]
     rarity: Annotated[Fraction, choice(RARE, *map(Fraction, ("1/2", "1/5", "1/10", "2/3", "51/100")))]
-    reach: Annotated[Fraction, choice(Fraction(1), Fraction(1, 2), Fraction(501, 1000), Fraction(2))]
+    reach: Annotated[Fraction, choice(Fraction(1), Fraction(1, 2), Fraction(501, 1000), Fraction(10))]
     lever: Annotated[Fraction, choice(Fraction(1, 2), Fraction(0), Fraction(1))]
     first: Offset
     second: Offset

@@ -10,8 +10,9 @@ import numpy as np
 
 from clusterproof.theory.cfl_mgd.appendix.a9_to_a14 import intrusion
 from clusterproof.theory.cfl_mgd.appendix.rounds import one_round
-from clusterproof.theory.cfl_mgd.appendix.tasks import PAPER, NoisyTask, basin_models, suppose_units
+from clusterproof.theory.cfl_mgd.appendix.tasks import PAPER, NoisyTask, Place, basin_models, suppose_units
 from clusterproof.theory.cfl_mgd.lemma_1.lemma_1 import CANTELLI
+from clusterproof.theory.instruments.intruding import exceeded_displacement
 from clusterproof.theory.instruments.two_point_law import TwoPointLaw, binomial_upper_tail, confirm_choices
 from clusterproof.theory.instruments.two_point_losses import TwoPointLosses, tightest
 from clusterproof.theory.looseness import Best
@@ -142,10 +143,28 @@ def a16_meant(law: TwoPointLosses, own: Own, foreign: Crowd, level: Level) -> Si
     return at_most(many_intruders(law, own, foreign, level), markov=level)
 
 
-@PAPER.claim("a17", label="(A17)", kind="probability", budget=30, replicates=200)
+def markov_at_once() -> float:
+    """||T_2|| exceeds E||T_2|| / ((P + 1) lambda) with probability (P + 1) lambda at most, for P = 2 and lambda near 1/3.
+
+    E||T_2|| is 3/2 L times 64 sigma^2 / (mu^2 Delta^4 n'), since a client at distance s of chi_1 errs with a
+    probability of at most (16 sigma / (mu (4 s^2 - 1)))^2 / n' in units of Delta / 2, and s is 3/2 at least.
+    """
+    return 1.5 * CANTELLI / (3 * CONSTANT) / 3
+
+
+# the share of clients that err is next to certain, and their noise averages out
+CERTAIN = {
+    "law": tightest(), "own": 1, "foreign": 10**6, "level": Fraction(33, 100)
+}  # fmt: skip
+
+
+@PAPER.claim("a17", label="(A17)", kind="probability", part="regressions", budget=15, replicates=200,
+             looseness=Best(markov_at_once, "Markov's inequality at once, for many clients, whose noise averages out")
+             )  # fmt: skip
 def a17(
     task: NoisyTask,
     level: Annotated[Fraction, choice(Fraction(1, 10), Fraction(1, 4))],
+    place: Place,
     stream: Stream,
     replicates: Replicates,
 ) -> Sides:
@@ -167,12 +186,13 @@ def a17(
 
     Checked
         Drawn rounds on random regressions with misclassified clients, max ||chi*|| <= 1,
-        lambda_1 = lambda_2 = 1/10 or 1/4.
+        lambda_1 = lambda_2 = 1/10 or 1/4; and for losses with two values and one row the exact law of ||T_2||, with
+        lambda_1 = lambda_2 up to 33/100.
     """
     failure = (task.clusters + 1) * float(level)
     suppose("P lambda_1 + lambda_2 < 1", failure < 1)
     suppose_units(task)
-    one = one_round(task, replicates, stream)
+    one = one_round(task, place, replicates, stream)
     norms, _, deviation = intrusion(one)
     spread = max(one.loss_variance(p) for p in range(1, task.clusters))
     curvature, rate = task.strong_convexity, float(level)
@@ -183,4 +203,25 @@ def a17(
         count=3 * CONSTANT * spread / (curvature**2 * rate * gap**2 * rows),
         cross=deviation * root / (rate * curvature * task.smoothness * gap * rows),
         failure=failure,
+    )
+
+
+@a17.also("two values", budget=60, exhaustible=60, extremes=(CERTAIN,))
+def exact_intrusion(
+    law: TwoPointLosses,
+    own: Own,
+    foreign: Annotated[int, choice(1, 10, 100, 10**6)],
+    level: Annotated[Fraction, choice(*map(Fraction, ("1/10", "1/4", "3/10", "33/100")))],
+) -> Sides:
+    """What ||T_2|| exceeds with more than the probability 3 lambda, for losses with two values."""
+    suppose("n' = 1", law.samples == 1)
+    # whose number of outcomes can be gone through
+    suppose("at most 2000 intruders are expected", foreign * law.error_probability <= 2000)
+    spread, rate, clients = float(law.loss_variance), float(level), own + foreign
+    rare, common = law.noise
+    deviation = math.sqrt(law.rarity * (1 - law.rarity)) * float(abs(rare - common))
+    return at_most(
+        exceeded_displacement(law, clients, foreign, 3 * rate),
+        count=3 * CONSTANT * spread / (16 * rate),
+        cross=deviation * math.sqrt(CONSTANT * spread * 2 / (clients * rate)) / (4 * rate),
     )

@@ -10,6 +10,7 @@ import numpy as np
 
 from clusterproof.synthetic import Mixture, QuadraticMixture
 from clusterproof.theory.instruments import loss_tails
+from clusterproof.theory.instruments.algebra import BasinPair
 from clusterproof.theory.instruments.basin_pairs import Pair
 from clusterproof.theory.instruments.random_tasks import random_mixture
 from clusterproof.theory.instruments.two_point_losses import TwoPointLosses
@@ -178,7 +179,8 @@ def equation_26(task: SomeMixture, stream: Stream) -> dict[str, Sides]:
         Zhao et al. (2023), (26). Lower bound, attained for kappa = 1 with chi_p between the optima.
 
     Checked
-        Both steps on random tasks at models in and on the basin, some on the lines between optima.
+        The second step is proved on symbols, the first is Assumption 2 at the optimum. Both steps on random
+        tasks at models in and on the basin, some on the lines between optima.
     """
     losses, mu = expected_losses(task, stream), task.strong_convexity
     quadratic = mu / 2 * losses.other_distance**2
@@ -186,6 +188,12 @@ def equation_26(task: SomeMixture, stream: Stream) -> dict[str, Sides]:
         "convexity": at_least(losses.other, distance=quadratic, rounding=losses.rounding),
         "distance": at_least(quadratic, separation=9 / 32 * mu * task.separation**2),
     }
+
+
+@equation_26.proof("algebra")
+def equation_26_on_symbols(pair: BasinPair) -> Sides:
+    """The second step; the first is Assumption 2 at the optimum."""
+    return at_least(pair.other_cost, separation=Fraction(9, 32))
 
 
 def printed_cost(root_of_kappa: int, distance: Fraction) -> Fraction:
@@ -241,7 +249,8 @@ def equation_27_squared(task: SomeMixture, stream: Stream) -> dict[str, Sides]:
         Zhao et al. (2023), (27) with its square. Upper bound, attained on the rim of the basin.
 
     Checked
-        Both steps on random tasks at models in and on the basin.
+        The second step is proved on symbols, the first is Assumption 1 at the optimum. Both steps on random
+        tasks at models in and on the basin.
     """
     losses = expected_losses(task, stream)
     quadratic = task.smoothness / 2 * losses.own_distance**2
@@ -249,6 +258,12 @@ def equation_27_squared(task: SomeMixture, stream: Stream) -> dict[str, Sides]:
         "smoothness": at_most(losses.own, distance=quadratic, rounding=losses.rounding),
         "distance": at_most(quadratic, separation=task.strong_convexity * task.separation**2 / 32),
     }
+
+
+@equation_27_squared.proof("algebra")
+def equation_27_squared_on_symbols(pair: BasinPair) -> Sides:
+    """The second step; the first is Assumption 1 at the optimum."""
+    return at_most(pair.own_cost, separation=Fraction(1, 32))
 
 
 @PAPER.claim("equation-28", label="(28)", kind="tight", extremes=(ROUND,), budget=60)
@@ -268,8 +283,14 @@ def equation_28(task: SomeMixture, stream: Stream) -> Sides:
         Zhao et al. (2023), (28): 9/32 - 1/32 = 1/4. Lower bound, attained for kappa = 1.
 
     Checked
-        Random tasks at models in and on the basin, some on the lines between optima.
+        Proved on symbols from (26) and (27). Random tasks at models in and on the basin, some on the lines between optima.
     """
     losses = expected_losses(task, stream)
     gap = task.strong_convexity / 4 * task.separation**2
     return at_least(losses.other - losses.own, separation=gap, rounding=losses.rounding)
+
+
+@equation_28.proof("algebra")
+def equation_28_on_symbols(pair: BasinPair) -> Sides:
+    """The difference of the least and the most that the two models cost."""
+    return at_least(pair.other_cost - pair.own_cost, separation=Fraction(1, 4))

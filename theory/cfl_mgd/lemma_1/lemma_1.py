@@ -57,7 +57,7 @@ CANTELLI = 64.0
 """c_1 of ``cfl-mgd/lemma-1-cantelli``, whose bound is below 64 sigma^2 / (Delta^4 mu^2 n'); a law attains it."""
 
 
-@PAPER.claim("lemma-1", label="Lemma 1, (22)", kind="upper", part="Gaussian", budget=350,
+@PAPER.claim("lemma-1", label="Lemma 1, (22)", kind="upper", part="Gaussian", budget=200,
              looseness=Best(lambda: CANTELLI / CONSTANT, "Cantelli's inequality needs 64 for 128"))  # fmt: skip
 def lemma_1(pair: Pair, *, c_1: float = CONSTANT, power_of_samples: float = 1.0) -> Sides:
     """A client prefers a given wrong model with probability at most c_1 sigma^2 / (Delta^4 mu^2 n').
