@@ -124,6 +124,11 @@ class ImageClients:
         return self.network.dimension
 
     @property
+    def client_samples(self) -> np.ndarray:
+        """Training samples of each client (n_i), (m,)."""
+        return self.partition.train.sizes
+
+    @property
     def labels(self) -> np.ndarray:
         """The true cluster of each client, (m,)."""
         return self.partition.train.labels

@@ -205,7 +205,7 @@ def _start(configuration: Configuration, assembly: Assembly) -> Checkpoint:
     """Draw the starting models."""
     algorithm, task = assembly.algorithm, assembly.task
     randomness = Randomness.from_seed(configuration.training.seed, "image", algorithm.name)
-    models = task.initial_models(algorithm.model_count(task), (), randomness.initialisation)
+    models = algorithm.draw_models(task, (), randomness)
     return Checkpoint(
         rounds=0,
         state=map_arrays(lay_out_alike, algorithm.initialise(models, task)),
