@@ -70,6 +70,9 @@ def test_commands_run_as_printed(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for name, content in re.findall(r"(?ms)^New file `(.+?)`:\n\n```python\n(.*?)^```$", text):
+        (tmp_path / name).write_text(content, encoding="utf-8")
     for line in commands(page):
         app.parse_args(shlex.split(line), exit_on_error=False, print_error=False)
         if words := in_little(line):
