@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 if TYPE_CHECKING:
-    from clusterproof.tables.machine.progress import Progress
+    from clusterproof.tables.machine.progress import Progress as Units
 
 
 def read_integer(_type: Any, tokens: Sequence[Token]) -> int:
@@ -76,7 +76,7 @@ def progress(total: int) -> Iterator[Callable[[int, str], None]]:
 
 
 @contextmanager
-def watch_units() -> Iterator[Callable[[Progress], None]]:
+def watch_units() -> Iterator[Callable[[Units], None]]:
     """Give a function that shows how far units are: a bar on a terminal, now and then a line in a pipe.
 
     Yields
@@ -87,7 +87,7 @@ def watch_units() -> Iterator[Callable[[Progress], None]]:
     with ExitStack() as stack:
         shown: list[Callable[[int, str], None]] = []
 
-        def watch(far: Progress) -> None:
+        def watch(far: Units) -> None:
             if not sys.stderr.isatty():
                 if far.due:
                     complain(far.text)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import shutil
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +48,7 @@ class DaskCluster:
         """
         distributed = require_dask("dask", self.address, "distributed")
         try:
+            distributed.comm.registry.get_backend(distributed.comm.addressing.parse_address(self.address)[0])
             client = distributed.Client(self.address, timeout=TIMEOUT, set_as_default=False)
         except (OSError, ValueError, TimeoutError, ImportError) as error:
             rule = f"must be the address of a Dask scheduler that answers ({error or 'it does not'})"
@@ -75,21 +77,19 @@ class SlurmJobs:
         Raises
         ------
         InvalidArgument
-            If dask-jobqueue or SLURM is not installed, or jobs are refused.
+            If dask-jobqueue or SLURM is not installed.
         """
         jobqueue = require_dask("slurm", self.jobs, "dask_jobqueue")
         distributed = require_dask("slurm", self.jobs, "distributed")
-        with ExitStack() as stack:
-            try:
-                cluster = stack.enter_context(jobqueue.SLURMCluster(**self.settings()))
-                cluster.scale(jobs=self.jobs)
-                cluster.sync(cluster._correct_state)  # else a refused job is only logged
-                client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
-            except (OSError, RuntimeError, ValueError) as error:
-                rule = f"must be a number of jobs that SLURM takes ({error})"
-                raise InvalidArgument(
-                    "slurm", self.jobs, rule, "run it where `sbatch` works, see jobqueue.slurm in Dask's settings"
-                ) from error
+        if shutil.which("sbatch") is None:
+            raise InvalidArgument(
+                "slurm", self.jobs, "needs SLURM, and there is no `sbatch` here", "run it on a login node"
+            )
+        with (
+            jobqueue.SLURMCluster(**self.settings()) as cluster,
+            distributed.Client(cluster, set_as_default=False) as client,
+        ):
+            cluster.scale(jobs=self.jobs)
             yield from _compute_on(client, work, units, str(self.jobs))
 
     def settings(self) -> dict[str, Any]:
@@ -109,8 +109,6 @@ def require_dask(argument: str, value: object, module: str) -> Any:
     InvalidArgument
         If it is not installed.
     """
-    import importlib
-
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -134,7 +132,7 @@ def _compute_on(client: Any, work: Work, units: Sequence[Unit], name: str) -> An
 
     # the costliest first: Dask starts what it was given first
     first = [submit(unit, 1) for unit, _ in zip(waiting, range(IN_FLIGHT), strict=False)]
-    ended = as_completed(first)
+    ended: Any = as_completed(first, loop=client.loop)  # type: ignore[no-untyped-call]
     del first
     for future in ended:
         unit, attempt = given.pop(future.key)

@@ -8,7 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -89,7 +89,7 @@ class LocalProcesses:
             env=dict.fromkeys(THREAD_VARIABLES, "1"),
         )
         source = work.source
-        running = {}
+        running: dict[Future[Outcome | str], Unit] = {}
         broken = False
         try:
             while running or (waiting and not broken):
