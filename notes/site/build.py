@@ -1,0 +1,172 @@
+"""Build the site: write its sources into a folder of their own, and let Sphinx make HTML of them."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import tempfile
+from contextlib import redirect_stdout
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from clusterproof.notes.site import catalogue, gallery, lessons, reference
+from clusterproof.notes.site.results import STORED_VERDICTS, read_verdicts
+
+HERE = Path(__file__).parent
+CHECKOUT = HERE.parents[1]
+"""The repository, where this is one: its documents are pages, too."""
+
+INDEX = """# Clusterproof
+
+Clusterproof checks the theory of clustered federated learning: it states the claims of papers in code, searches for
+counterexamples on tasks whose truth is known, and says what is true of each.
+
+[The catalogue](catalogue/index.md) has every claim with its verdict, [the gallery](gallery.md) every figure. The eight
+lessons take one finding each. `marimo run` opens one with live sliders; here each slider shows pictures drawn beforehand.
+
+```{{toctree}}
+:caption: Lessons
+:maxdepth: 1
+
+{lessons}
+```
+
+```{{toctree}}
+:caption: Look up
+:maxdepth: 1
+
+catalogue/index
+gallery
+reference/index
+command-line
+report
+```
+
+```{{toctree}}
+:caption: Take part
+:maxdepth: 1
+
+{documents}
+```
+"""
+
+CITE = """# How to cite
+
+`CITATION.cff` names this software and the papers whose claims it checks. Cite the papers, too, when you use their claims.
+
+```yaml
+{citation}
+```
+"""
+
+CONFIGURATION: dict[str, Any] = {
+    "project": "Clusterproof",
+    "author": "The Clusterproof developers",
+    "copyright": "The Clusterproof developers, Apache-2.0",
+    "language": "en",
+    "extensions": [
+        "myst_nb",
+        "sphinx.ext.autodoc",
+        "sphinx.ext.napoleon",
+        "clusterproof.notes.site.mathml",
+        "clusterproof.notes.site.catalogue",
+        "clusterproof.notes.site.reference",
+    ],
+    "html_theme": "furo",
+    "html_title": "Clusterproof",
+    "html_math_renderer": "mathml",
+    "html_css_files": ["site.css"],
+    "html_js_files": ["frames.js", "catalogue.js"],
+    "html_show_search_summary": False,  # it would fetch pages, which a browser refuses to file://
+    "html_copy_source": False,
+    "html_show_sphinx": False,
+    "pygments_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+    "myst_enable_extensions": ["dollarmath", "amsmath"],
+    "myst_heading_anchors": 4,
+    "myst_all_links_external": False,
+    "nb_execution_mode": "off",  # marimo has executed the lessons
+    "nb_render_markdown_format": "myst",
+    "napoleon_google_docstring": False,
+    "napoleon_use_rtype": False,
+    "autodoc_typehints": "none",
+    "suppress_warnings": ["ref.python", "autodoc.import_object"],
+}
+
+
+def build(out: Path, *, verdicts: Path = STORED_VERDICTS) -> list[str]:
+    """Write the site into a folder.
+
+    Parameters
+    ----------
+    out
+        Folder for the HTML; made if it is missing, what is there is kept.
+    verdicts
+        Report whose verdicts the catalogue shows.
+
+    Returns
+    -------
+    list
+        What Sphinx warns of, a line each.
+
+    Raises
+    ------
+    InvalidArgument
+        If the report cannot be read.
+    RuntimeError
+        If a lesson fails or Sphinx does.
+    """
+    from sphinx.application import Sphinx
+
+    read_verdicts(verdicts)
+    with tempfile.TemporaryDirectory() as folder:
+        source, extra, html = (Path(folder) / name for name in ("source", "extra", "html"))
+        _write_sources(source, extra)
+        settings = {
+            **CONFIGURATION,
+            "release": metadata.version("clusterproof"),
+            "verdicts_report": str(verdicts),
+            "html_static_path": [str(HERE / "static")],
+            "html_extra_path": [str(extra)],
+        }
+        warnings = io.StringIO()
+        app = Sphinx(
+            str(source), None, str(html), str(Path(folder) / "trees"), "html", settings,
+            status=None, warning=warnings, freshenv=True,
+        )  # fmt: skip
+        with redirect_stdout(io.StringIO()):
+            app.build()
+        if app.statuscode:
+            raise RuntimeError(f"Sphinx failed: {warnings.getvalue()[-2000:]}")
+        shutil.copytree(html, out, dirs_exist_ok=True)
+    return [line for line in warnings.getvalue().splitlines() if line.strip()]
+
+
+def _write_sources(source: Path, extra: Path) -> None:
+    """Write every page's source."""
+    for folder in (source / "lessons", source / "catalogue", source / "reference", source / "pictures", extra):
+        folder.mkdir(parents=True)
+    lessons.write(source / "lessons", extra)
+    for folder, pages in (("catalogue", catalogue.pages()), ("reference", reference.pages())):
+        for name, text in pages.items():
+            (source / folder / f"{name}.md").write_text(text, encoding="utf-8")
+    (source / "gallery.md").write_text(gallery.page(source / "pictures"), encoding="utf-8")
+    (source / "command-line.md").write_text(reference.command_line(), encoding="utf-8")
+    (source / "report.md").write_text(reference.report(), encoding="utf-8")
+    documents = _documents(source)
+    index = INDEX.format(
+        lessons="\n".join(f"lessons/{name}" for name in lessons.names()), documents="\n".join(documents)
+    )
+    (source / "index.md").write_text(index, encoding="utf-8")
+
+
+def _documents(source: Path) -> list[str]:
+    """Write the repository's own documents, where this is a checkout, and give their pages' names."""
+    found = []
+    if (CHECKOUT / "CONTRIBUTING.md").exists():
+        (source / "contributing.md").write_bytes((CHECKOUT / "CONTRIBUTING.md").read_bytes())
+        citation = (CHECKOUT / "CITATION.cff").read_text(encoding="utf-8")
+        (source / "cite.md").write_text(CITE.format(citation=citation), encoding="utf-8")
+        found = ["contributing", "cite"]
+    return found

@@ -1,0 +1,35 @@
+"""What the site shows without computing it anew: the verdicts of a report, and drawn figures.
+
+Both are recomputed by the commands in ``notes/results/README.md``.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from clusterproof.algorithms import InvalidArgument
+
+RESULTS = Path(__file__).parents[1] / "results"
+STORED_VERDICTS = RESULTS / "verdicts.json"
+STORED_FIGURES = RESULTS / "figures"
+
+
+def read_verdicts(path: Path) -> dict[str, dict[str, Any]]:
+    """Read a report of ``clusterproof check --json``: its verdicts by the claim's id.
+
+    Raises
+    ------
+    InvalidArgument
+        If the file cannot be read or is no such report.
+    """
+    remedy = "write it with `clusterproof check --all --json FILE`"
+    try:
+        records = json.loads(path.read_text(encoding="utf-8"))
+        return {record["claim"]: {"verdict": record["verdict"], **record} for record in records}
+    except (OSError, ValueError) as error:
+        rule = f"must be a report that can be read ({getattr(error, 'strerror', None) or error})"
+        raise InvalidArgument("verdicts", str(path), rule, remedy) from error
+    except (TypeError, KeyError) as error:
+        raise InvalidArgument("verdicts", str(path), "must be a list of verdicts", remedy) from error
