@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Trace, generator
+from clusterproof.algorithms.notebook import html_table
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.trace_bound import TraceBound
 from clusterproof.theory.verdict import Finding, Kind
@@ -64,7 +66,7 @@ Reexamine = Callable[[dict[str, Any]], Finding]
 """Evaluates a counterexample anew, hypotheses included; refuses what is no instance of the claim."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Claim:
     """One statement.
 
@@ -108,6 +110,18 @@ class Claim:
     def paper(self) -> str:
         """Name of the paper: the part of the id before the slash."""
         return self.id.partition("/")[0]
+
+    def __repr__(self) -> str:
+        return f"<Claim {self.id} ({self.label}, {self.kind}): {self.title}>"
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "title": self.title,
+            "source": self.label,
+            "kind": self.kind,
+            "repaired by": self.repaired_by,
+        }
+        return html_table(self.id, facts) + f"<pre>{escape(self.card)}</pre>"
 
 
 REGISTRY: dict[str, Claim] = {}
