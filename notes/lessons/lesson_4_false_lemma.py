@@ -127,7 +127,7 @@ def describe(momentum, share):
     """Say which rounds break the lemma."""
     errors, allowed = excess(momentum, share)
     broken = [t + 1 for t in range(len(allowed)) if errors[t + 1] > allowed[t] + 1e-15]
-    said = f"rounds {', '.join(map(str, broken))} break Lemma 2" if broken else "no round breaks Lemma 2"
+    said = f"rounds that break Lemma 2: {', '.join(map(str, broken))}" if broken else "no round breaks Lemma 2"
     return f"At momentum {momentum:g} and share {share:g}, {said}; the error after 30 rounds is {errors[-1]:.2g}."
 
 
@@ -200,10 +200,20 @@ def _():
 def _():
     from typing import Annotated
 
-    from clusterproof.theory.claim import CLAIM_SIGNIFICANCE, REGISTRY, Context
-    from clusterproof.theory.statement import Family, Sides, at_most, integers, rationals
+    from clusterproof import at_most, choice, claim, integers, rationals
 
-    print(REGISTRY and CLAIM_SIGNIFICANCE, Annotated, Context, Family, Sides, at_most, integers, rationals)
+    Momentum = Annotated[Fraction, rationals(0, Fraction(9, 10), 10)]
+    Share = Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 4), Fraction(1, 10))]
+    Round = Annotated[int, integers(0, 8)]
+
+    @claim("lesson-4/two-rounds")
+    def two_rounds(momentum: Momentum, share: Share, round: Round):
+        """Two rounds together contract twice."""
+        path = exact_path(share, momentum, Fraction(1, 2), round + 2)
+        return at_most(abs(path[-1]), contraction=(1 - share / 8) ** 2 * abs(path[-3]))
+
+    found = check("lesson-4/two-rounds")
+    print(found.verdict, "--", found.reason)
     return
 
 

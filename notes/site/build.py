@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import io
+import re
 import shutil
 import tempfile
 from contextlib import redirect_stdout
-from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from clusterproof.notes.site import catalogue, gallery, lessons, reference
 from clusterproof.notes.site.results import STORED_VERDICTS, read_verdicts
@@ -51,6 +50,8 @@ report
 ```
 """
 
+COLOURS = re.compile(r"\x1b\[[\d;]*m")
+
 CITE = """# How to cite
 
 `CITATION.cff` names this software and the papers whose claims it checks. Cite the papers, too, when you use their claims.
@@ -59,41 +60,6 @@ CITE = """# How to cite
 {citation}
 ```
 """
-
-CONFIGURATION: dict[str, Any] = {
-    "project": "Clusterproof",
-    "author": "The Clusterproof developers",
-    "copyright": "The Clusterproof developers, Apache-2.0",
-    "language": "en",
-    "extensions": [
-        "myst_nb",
-        "sphinx.ext.autodoc",
-        "sphinx.ext.napoleon",
-        "clusterproof.notes.site.mathml",
-        "clusterproof.notes.site.catalogue",
-        "clusterproof.notes.site.reference",
-    ],
-    "html_theme": "furo",
-    "html_title": "Clusterproof",
-    "html_math_renderer": "mathml",
-    "html_css_files": ["site.css"],
-    "html_js_files": ["frames.js", "catalogue.js"],
-    "html_show_search_summary": False,  # it would fetch pages, which a browser refuses to file://
-    "html_copy_source": False,
-    "html_show_sphinx": False,
-    "pygments_style": "a11y-high-contrast-light",
-    "pygments_dark_style": "a11y-high-contrast-dark",
-    "myst_enable_extensions": ["dollarmath", "amsmath"],
-    "myst_heading_anchors": 4,
-    "myst_all_links_external": False,
-    "nb_execution_mode": "off",  # marimo has executed the lessons
-    "nb_render_markdown_format": "myst",
-    "napoleon_google_docstring": False,
-    "napoleon_use_rtype": False,
-    "autodoc_typehints": "none",
-    "suppress_warnings": ["ref.python", "autodoc.import_object"],
-}
-
 
 def build(out: Path, *, verdicts: Path = STORED_VERDICTS) -> list[str]:
     """Write the site into a folder.
@@ -124,15 +90,13 @@ def build(out: Path, *, verdicts: Path = STORED_VERDICTS) -> list[str]:
         source, extra, html = (Path(folder) / name for name in ("source", "extra", "html"))
         _write_sources(source, extra)
         settings = {
-            **CONFIGURATION,
-            "release": metadata.version("clusterproof"),
             "verdicts_report": str(verdicts),
             "html_static_path": [str(HERE / "static")],
             "html_extra_path": [str(extra)],
         }
         warnings = io.StringIO()
         app = Sphinx(
-            str(source), None, str(html), str(Path(folder) / "trees"), "html", settings,
+            str(source), str(HERE), str(html), str(Path(folder) / "trees"), "html", settings,
             status=None, warning=warnings, freshenv=True,
         )  # fmt: skip
         with redirect_stdout(io.StringIO()):
@@ -140,7 +104,7 @@ def build(out: Path, *, verdicts: Path = STORED_VERDICTS) -> list[str]:
         if app.statuscode:
             raise RuntimeError(f"Sphinx failed: {warnings.getvalue()[-2000:]}")
         shutil.copytree(html, out, dirs_exist_ok=True)
-    return [line for line in warnings.getvalue().splitlines() if line.strip()]
+    return [line for line in COLOURS.sub("", warnings.getvalue()).splitlines() if line.strip()]
 
 
 def _write_sources(source: Path, extra: Path) -> None:

@@ -35,10 +35,10 @@ def page(pictures: Path) -> str:
             picture.write_bytes(stored.read_bytes())
         else:
             save(figure.draw(0), picture, caption=False)
-        links = [f"[{claim}](catalogue/{claim.partition('/')[0]}.html#{anchor(claim)})" for claim in claims(name)]
+        links = [f'<a href="catalogue/{claim.partition("/")[0]}.html#{anchor(claim)}">{claim}</a>' for claim in claims(name)]
         shown = f"Illustrates {', '.join(links)}.\n\n" if links else ""
         parts.append(
-            f"## {figure.title}\n\n(figure-{name})=\n"
+            f"(figure-{name})=\n## {figure.title}\n\n"
             f"```{{image}} pictures/{picture.name}\n:alt: {figure.title}\n:width: 100%\n```\n\n"
             f"{description_of(picture)}\n\n{shown}`clusterproof figures {name} --out figures-out`\n"
         )

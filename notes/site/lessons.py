@@ -108,9 +108,11 @@ def _cell(cell: dict[str, Any], name: str, frames: Path) -> dict[str, Any] | Non
         return {"cell_type": "markdown", "metadata": {}, "source": _figure(load(name), name, frames)}
     if "controls = " in text:
         return None
-    if "remove-input" in cell["metadata"].get("tags", []) and not cell["outputs"]:
-        return None
-    return cell
+    if "remove-input" not in cell["metadata"].get("tags", []):
+        return cell
+    computed = ["".join(one["data"]["text/markdown"]) for one in cell["outputs"] if "text/markdown" in one.get("data", {})]
+    # computed prose is a page's text like any other; a hidden cell that shows nothing is nothing
+    return {"cell_type": "markdown", "metadata": {}, "source": computed[0]} if computed else None
 
 
 def _figure(module: ModuleType, name: str, frames: Path) -> str:

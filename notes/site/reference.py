@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+import json
 import re
 from typing import Any
 
 from sphinx.application import Sphinx
+
+from clusterproof.theory.workbench.schema import report_schema
 
 PACKAGES = {
     "clusterproof.algorithms": "Algorithms, runs and traces",
@@ -27,11 +31,13 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 def pages() -> dict[str, str]:
     """Give the source of every page of the reference by its name below ``reference/``."""
-    found = {
-        module: f"# {title}\n\n`{module}`\n\n```{{eval-rst}}\n.. automodule:: {module}\n   :members:\n"
-        "   :imported-members:\n   :show-inheritance:\n   :member-order: bysource\n```\n"
-        for module, title in PACKAGES.items()
-    }
+    found = {}
+    for module, title in PACKAGES.items():
+        imported = "   :imported-members:\n" if hasattr(importlib.import_module(module), "__all__") else ""
+        found[module] = (
+            f"# {title}\n\n`{module}`\n\n```{{eval-rst}}\n.. automodule:: {module}\n   :members:\n{imported}"
+            "   :show-inheritance:\n   :member-order: bysource\n```\n"
+        )
     listed = "\n".join(PACKAGES)
     found["index"] = f"# Reference\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
     return found
@@ -52,7 +58,9 @@ def report() -> str:
         "# What `check --json` writes\n\nA list of objects, one a claim. `null` stands where a field has no meaning.\n\n"
         "```{eval-rst}\n.. autoclass:: clusterproof.theory.Verdict\n   :no-index:\n\n"
         ".. autoclass:: clusterproof.theory.Finding\n   :no-index:\n\n"
-        ".. autoclass:: clusterproof.theory.Confidence\n   :no-index:\n```\n"
+        ".. autoclass:: clusterproof.theory.Confidence\n   :no-index:\n```\n\n"
+        "## The JSON schema\n\n`clusterproof schema` prints it.\n\n"
+        f"```json\n{json.dumps(report_schema(), indent=2)}\n```\n"
     )
 
 
@@ -60,7 +68,7 @@ def escape(_app: Any, _what: str, _name: str, _object: Any, _options: Any, lines
     """Escape what reStructuredText would read as markup outside of code: bars, stars and trailing underscores."""
     code = False
     for number, line in enumerate(lines):
-        if line.strip() and not line.startswith((" ", ".. ", ":")):
+        if line.strip() and not line.startswith(" "):
             code = False
         if not code:
             parts = re.split(r"(``.+?``)", line)
