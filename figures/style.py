@@ -143,7 +143,9 @@ def save(figure: Figure, path: str | Path, *, caption: bool = True) -> None:
         "png": {"Description": caption_of(figure)},
     }.get(form, {})
     with rc_context({"svg.hashsalt": "clusterproof", "pdf.fonttype": 42}):
-        (figure if caption else _without_caption(figure)).savefig(path, format=form, dpi=200, metadata=metadata)
+        (figure if caption else _without_caption(figure)).savefig(
+            path, format=form, dpi=200, metadata=metadata
+        )
 
 
 def _without_caption(figure: Figure) -> Figure:

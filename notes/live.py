@@ -11,7 +11,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["BLACK", "BLUE", "GREEN", "ORANGE", "PURPLE", "SKY", "VERMILLION", "label_axes", "panels", "sliders"]
+__all__ = [
+    "BLACK",
+    "BLUE",
+    "GREEN",
+    "ORANGE",
+    "PURPLE",
+    "SKY",
+    "VERMILLION",
+    "label_axes",
+    "panels",
+    "sliders",
+]
 
 LABELS = {
     "clients": "clients m",
@@ -22,7 +33,7 @@ LABELS = {
     "momentum": "momentum β",
     "noise": "noise, in units of what was meant",
     "rounds": "rounds T",
-    "samples": "samples n′",
+    "samples": "samples n′",  # noqa: RUF001 - a prime
     "separation": "separation Δ",
     "share": "smallest share l",
     "start": "distance of the start, in basin radii",
@@ -48,7 +59,10 @@ def sliders(values: Mapping[str, Sequence[float]]) -> Any:
 
     made = {
         name: marimo.ui.slider(
-            steps=list(steps), value=steps[(len(steps) - 1) // 2], label=LABELS.get(name, name), show_value=True
+            steps=list(steps),
+            value=steps[(len(steps) - 1) // 2],
+            label=LABELS.get(name, name),
+            show_value=True,
         )
         for name, steps in values.items()
     }

@@ -36,7 +36,9 @@ app.command("clusterproof.commands.figures:draw", name="figures", help="Draw fig
 app.command("clusterproof.commands.data:app", name="data", help="List, fetch and verify image data sets.")
 app.command("clusterproof.commands.train:train", name="train", help="Train networks on image data.")
 app.command("clusterproof.commands.table:table", name="table", help="Compute a paper's table anew.")
-app.command("clusterproof.commands.notes:notes", name="notes", help="Build the lessons and the catalogue as a site.")
+app.command(
+    "clusterproof.commands.notes:notes", name="notes", help="Build the lessons and the catalogue as a site."
+)
 app.command("clusterproof.commands.schema:schema", name="schema", help="Print the JSON schema of a report.")
 app.register_install_completion_command()
 

@@ -91,12 +91,16 @@ def picture(momentum, share, condition_number):
     errors, _ = modes(momentum, share, condition_number)
     figure, (left, right) = panels(2)
     left.semilogy(np.maximum(errors[:, 0], 1e-16), color=BLUE, label="flattest mode, λ = μ")
-    left.semilogy(np.maximum(errors[:, 1], 1e-16), color=VERMILLION, linestyle="--", label="steepest mode, λ = L")
+    left.semilogy(
+        np.maximum(errors[:, 1], 1e-16), color=VERMILLION, linestyle="--", label="steepest mode, λ = L"
+    )
     left.set_ylim(1e-8, 2)
     label_axes(left, "a  Error of two modes", "round", "|error|")
     grid = np.linspace(0, 0.99, 200)
     flattest = share / condition_number
-    right.plot(grid, [spectral_rate(flattest, beta) for beta in grid], color=BLUE, label="rate of the flattest mode")
+    right.plot(
+        grid, [spectral_rate(flattest, beta) for beta in grid], color=BLUE, label="rate of the flattest mode"
+    )
     right.axhline(1 - flattest, color=BLACK, linestyle=":", label="without momentum")
     best = fastest(flattest)
     right.plot(best, 1 - np.sqrt(flattest), "*", color=GREEN, markersize=11, label="best momentum")

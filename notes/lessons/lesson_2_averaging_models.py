@@ -17,7 +17,9 @@ with app.setup(hide_code=True):
 
 @app.cell(hide_code=True)
 def _():
-    named = round_map(np.array([[[0.01]], [[1.0]]]), np.zeros((2, 1)), step_size=1.0, momentum=0.9, local_steps=5).rate
+    named = round_map(
+        np.array([[[0.01]], [[1.0]]]), np.zeros((2, 1)), step_size=1.0, momentum=0.9, local_steps=5
+    ).rate
     mo.md(
         rf"""
     # Lesson 2. Averaging models: contractions that diverge together
@@ -87,7 +89,9 @@ def _():
 @app.function(hide_code=True)
 def two_clients():
     """The two clients, one cluster."""
-    return QuadraticMixture(hessians=np.array([[[0.01]], [[1.0]]]), centers=np.zeros((2, 1)), labels=np.zeros(2, int))
+    return QuadraticMixture(
+        hessians=np.array([[[0.01]], [[1.0]]]), centers=np.zeros((2, 1)), labels=np.zeros(2, int)
+    )
 
 
 @app.function(hide_code=True)
@@ -98,14 +102,21 @@ def picture(momentum, local_steps):
     figure, (left, right) = panels(2)
     left.plot(grid, [max(alone) for alone, _, _ in curves], color=BLUE, label="slower client alone")
     left.plot(grid, [both for _, both, _ in curves], color=VERMILLION, label="both, averaged", linestyle="--")
-    left.plot(grid, [reset for _, _, reset in curves], color=GREEN, label="both, buffer reset", linestyle="-.")
+    left.plot(
+        grid, [reset for _, _, reset in curves], color=GREEN, label="both, buffer reset", linestyle="-."
+    )
     left.axhline(1, color=BLACK, linewidth=0.8)
     left.axvline(momentum, color=ORANGE, linestyle=":")
     left.set_ylim(0, 2)
     label_axes(left, "a  Rate of a round", "momentum β", "spectral radius")
     for reset, colour, style in ((False, VERMILLION, "--"), (True, GREEN, "-.")):
         algorithm = CFLMGD(
-            clusters=1, step_size=1.0, momentum=momentum, averaging="model", local_steps=local_steps, reset_momentum=reset
+            clusters=1,
+            step_size=1.0,
+            momentum=momentum,
+            averaging="model",
+            local_steps=local_steps,
+            reset_momentum=reset,
         )
         errors = run(algorithm, two_clients(), rounds=30, initial=np.ones((1, 1))).errors[:, 0]
         label = "buffer reset" if reset else "buffer averaged"

@@ -100,7 +100,14 @@ def picture(separation, samples, start):
     for rows, colour, style in ((5, ORANGE, ":"), (20, BLUE, "-"), (100, VERMILLION, "--")):
         wrong = [worst_case_error(1, 1, separation, 1.0, radius * separation / 2, rows) for radius in radii]
         width = 2.5 if rows == samples else 1
-        left.semilogy(radii, np.maximum(wrong, 1e-8), color=colour, linestyle=style, linewidth=width, label=f"n′ = {rows}")
+        left.semilogy(
+            radii,
+            np.maximum(wrong, 1e-8),
+            color=colour,
+            linestyle=style,
+            linewidth=width,
+            label=f"n′ = {rows}",
+        )
     left.set_ylim(1e-6, 1)
     label_axes(left, "a  Worst error of choosing", "radius, in basin radii", "probability")
     left.legend(fontsize=7, frameon=False)

@@ -6,6 +6,7 @@ app = marimo.App(app_title="A false lemma")
 
 with app.setup(hide_code=True):
     from fractions import Fraction
+    from itertools import pairwise
 
     import marimo as mo
     import numpy as np
@@ -52,8 +53,9 @@ def _():
 
 @app.cell(hide_code=True)
 def _(verdict):
-    share, beta = Fraction(verdict.counterexample["own"], verdict.counterexample["clients"]), Fraction(
-        verdict.counterexample["momentum"]
+    share, beta = (
+        Fraction(verdict.counterexample["own"], verdict.counterexample["clients"]),
+        Fraction(verdict.counterexample["momentum"]),
     )
     e = exact_path(share, beta, Fraction(verdict.counterexample["start"]), 3)
     allowed = (1 - share / 8) * abs(e[2]) + share / 4
@@ -115,7 +117,9 @@ def picture(momentum, share):
     figure, (panel,) = panels(1)
     panel.plot(rounds, errors, color=BLUE, marker="o", markersize=3, label="error of the model")
     panel.plot(rounds[1:], allowed, color=BLACK, linestyle="--", label="allowed by Lemma 2")
-    panel.plot(broken, errors[broken], color=VERMILLION, marker="X", markersize=9, linestyle="none", label="broken")
+    panel.plot(
+        broken, errors[broken], color=VERMILLION, marker="X", markersize=9, linestyle="none", label="broken"
+    )
     panel.set_ylim(0, 0.55)
     label_axes(panel, "Lemma 2, round by round", "round", "distance from the optimum")
     panel.legend(fontsize=8, frameon=False)
@@ -127,7 +131,9 @@ def describe(momentum, share):
     """Say which rounds break the lemma."""
     errors, allowed = excess(momentum, share)
     broken = [t + 1 for t in range(len(allowed)) if errors[t + 1] > allowed[t] + 1e-15]
-    said = f"rounds that break Lemma 2: {', '.join(map(str, broken))}" if broken else "no round breaks Lemma 2"
+    said = (
+        f"rounds that break Lemma 2: {', '.join(map(str, broken))}" if broken else "no round breaks Lemma 2"
+    )
     return f"At momentum {momentum:g} and share {share:g}, {said}; the error after 30 rounds is {errors[-1]:.2g}."
 
 
@@ -172,7 +178,7 @@ def _():
 def _():
     def contracts(momentum):
         path = exact_path(Fraction(1, 2), momentum, Fraction(1, 2), 13)
-        return all(abs(after) <= Fraction(15, 16) * abs(before) for before, after in zip(path, path[1:], strict=False))
+        return all(abs(after) <= Fraction(15, 16) * abs(before) for before, after in pairwise(path))
 
     momenta = [Fraction(k, 20) for k in range(20)]
     least = next(beta for beta in momenta if not contracts(beta))
@@ -207,9 +213,9 @@ def _():
     Round = Annotated[int, integers(0, 8)]
 
     @claim("lesson-4/two-rounds")
-    def two_rounds(momentum: Momentum, share: Share, round: Round):
+    def two_rounds(momentum: Momentum, share: Share, round_: Round):
         """Two rounds together contract twice."""
-        path = exact_path(share, momentum, Fraction(1, 2), round + 2)
+        path = exact_path(share, momentum, Fraction(1, 2), round_ + 2)
         return at_most(abs(path[-1]), contraction=(1 - share / 8) ** 2 * abs(path[-3]))
 
     found = check("lesson-4/two-rounds")

@@ -113,7 +113,11 @@ def meant(momentum):
     """Run what is meant, and bound it by Theorems B and D at a failure probability of 0.05."""
     optima = np.eye(2, 20) * np.sqrt(2)
     task = RegressionMixture(
-        optima=optima, covariance=np.geomspace(1, 0.25, 20), noise=0.5, labels=np.repeat([0, 1], 20), samples=20_000
+        optima=optima,
+        covariance=np.geomspace(1, 0.25, 20),
+        noise=0.5,
+        labels=np.repeat([0, 1], 20),
+        samples=20_000,
     )
     start = optima + 0.125 / np.sqrt(20)
     trace = run(CFLMGD(step_size=1.0, momentum=momentum), task, rounds=50, seed=0, initial=start)
@@ -199,7 +203,8 @@ def _():
 
     spectrum = np.geomspace(1, 0.25, 20)
     floors = {
-        beta: noise_floor(spectrum, step=0.5, momentum=beta, noise=0.5, rows=400_000.0) for beta in (0.0, 0.5, 0.9)
+        beta: noise_floor(spectrum, step=0.5, momentum=beta, noise=0.5, rows=400_000.0)
+        for beta in (0.0, 0.5, 0.9)
     }
     best = {
         horizon: best_for_horizon(

@@ -6,11 +6,13 @@ import io
 import re
 import shutil
 import tempfile
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 
-from clusterproof.notes.site import catalogue, gallery, lessons, reference
-from clusterproof.notes.site.results import STORED_VERDICTS, read_verdicts
+from clusterproof.notes.results import STORED_VERDICTS, read_verdicts
+from clusterproof.notes.site import catalogue, gallery, reference
+from clusterproof.notes.site import lessons as pages
 
 HERE = Path(__file__).parent
 CHECKOUT = HERE.parents[1]
@@ -22,7 +24,8 @@ Clusterproof checks the theory of clustered federated learning: it states the cl
 counterexamples on tasks whose truth is known, and says what is true of each.
 
 [The catalogue](catalogue/index.md) has every claim with its verdict, [the gallery](gallery.md) every figure. The eight
-lessons take one finding each. `marimo run` opens one with live sliders; here each slider shows pictures drawn beforehand.
+lessons take one finding each. `marimo run` opens one with live sliders; here each slider shows pictures that were drawn
+beforehand.
 
 ```{{toctree}}
 :caption: Lessons
@@ -54,14 +57,16 @@ COLOURS = re.compile(r"\x1b\[[\d;]*m")
 
 CITE = """# How to cite
 
-`CITATION.cff` names this software and the papers whose claims it checks. Cite the papers, too, when you use their claims.
+`CITATION.cff` names this software and the papers whose claims it checks. Cite the papers, too, when you use their
+claims.
 
 ```yaml
 {citation}
 ```
 """
 
-def build(out: Path, *, verdicts: Path = STORED_VERDICTS) -> list[str]:
+
+def build(out: Path, *, verdicts: Path = STORED_VERDICTS, lessons: Sequence[str] | None = None) -> list[str]:
     """Write the site into a folder.
 
     Parameters
@@ -70,6 +75,8 @@ def build(out: Path, *, verdicts: Path = STORED_VERDICTS) -> list[str]:
         Folder for the HTML; made if it is missing, what is there is kept.
     verdicts
         Report whose verdicts the catalogue shows.
+    lessons
+        Names of the lessons' modules that it has; all where None.
 
     Returns
     -------
@@ -88,7 +95,7 @@ def build(out: Path, *, verdicts: Path = STORED_VERDICTS) -> list[str]:
     read_verdicts(verdicts)
     with tempfile.TemporaryDirectory() as folder:
         source, extra, html = (Path(folder) / name for name in ("source", "extra", "html"))
-        _write_sources(source, extra)
+        _write_sources(source, extra, pages.names() if lessons is None else lessons)
         settings = {
             "verdicts_report": str(verdicts),
             "html_static_path": [str(HERE / "static")],
@@ -107,20 +114,26 @@ def build(out: Path, *, verdicts: Path = STORED_VERDICTS) -> list[str]:
     return [line for line in COLOURS.sub("", warnings.getvalue()).splitlines() if line.strip()]
 
 
-def _write_sources(source: Path, extra: Path) -> None:
+def _write_sources(source: Path, extra: Path, lessons: Sequence[str]) -> None:
     """Write every page's source."""
-    for folder in (source / "lessons", source / "catalogue", source / "reference", source / "pictures", extra):
+    for folder in (
+        source / "lessons",
+        source / "catalogue",
+        source / "reference",
+        source / "pictures",
+        extra,
+    ):
         folder.mkdir(parents=True)
-    lessons.write(source / "lessons", extra)
-    for folder, pages in (("catalogue", catalogue.pages()), ("reference", reference.pages())):
-        for name, text in pages.items():
+    pages.write(lessons, source / "lessons", extra)
+    for folder, texts in (("catalogue", catalogue.pages()), ("reference", reference.pages())):
+        for name, text in texts.items():
             (source / folder / f"{name}.md").write_text(text, encoding="utf-8")
     (source / "gallery.md").write_text(gallery.page(source / "pictures"), encoding="utf-8")
     (source / "command-line.md").write_text(reference.command_line(), encoding="utf-8")
     (source / "report.md").write_text(reference.report(), encoding="utf-8")
     documents = _documents(source)
     index = INDEX.format(
-        lessons="\n".join(f"lessons/{name}" for name in lessons.names()), documents="\n".join(documents)
+        lessons="\n".join(f"lessons/{name}" for name in lessons), documents="\n".join(documents)
     )
     (source / "index.md").write_text(index, encoding="utf-8")
 

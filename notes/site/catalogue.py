@@ -15,9 +15,9 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from clusterproof import theory
-from clusterproof.notes.site.results import read_verdicts
+from clusterproof.notes.results import read_verdicts
 from clusterproof.theory import Claim
-from clusterproof.theory.report import number
+from clusterproof.theory.report import LEAST_FACTOR, TIMES, number
 
 PAPERS = {
     "baselines": "Baselines: where FedAvg and its relatives rest",
@@ -66,7 +66,7 @@ def sharpness(record: dict[str, Any] | None) -> str:
     factor = ((record or {}).get("sharpness") or {}).get("all")
     if factor is None:
         return ""
-    return f"within ×{1 / factor:.3g}" if factor > 1e-3 else "not exercised"
+    return f"within {TIMES}{1 / factor:.3g}" if factor > LEAST_FACTOR else "not exercised"
 
 
 class ClaimTable(SphinxDirective):
@@ -130,7 +130,9 @@ class ClaimsOfPaper(SphinxDirective):
             section += nodes.definition_list(
                 "",
                 nodes.definition_list_item(
-                    "", nodes.term(text=heading), nodes.definition("", nodes.paragraph("", "", *_marked(body)))
+                    "",
+                    nodes.term(text=heading),
+                    nodes.definition("", nodes.paragraph("", "", *_marked(body))),
                 ),
                 classes=["card"],
             )

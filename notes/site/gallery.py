@@ -6,8 +6,8 @@ from pathlib import Path
 
 from clusterproof.figures import FIGURES, save
 from clusterproof.figures.style import description_of
+from clusterproof.notes.results import STORED_FIGURES
 from clusterproof.notes.site.catalogue import anchor
-from clusterproof.notes.site.results import STORED_FIGURES
 
 ILLUSTRATES = {
     "contraction-map": ("cfl-mgd/lemma-2", "cfl-mgd/per-step-region"),
@@ -35,7 +35,7 @@ def page(pictures: Path) -> str:
             picture.write_bytes(stored.read_bytes())
         else:
             save(figure.draw(0), picture, caption=False)
-        links = [f'<a href="catalogue/{claim.partition("/")[0]}.html#{anchor(claim)}">{claim}</a>' for claim in claims(name)]
+        links = [_link(claim) for claim in ILLUSTRATES.get(name, ())]
         shown = f"Illustrates {', '.join(links)}.\n\n" if links else ""
         parts.append(
             f"(figure-{name})=\n## {figure.title}\n\n"
@@ -45,6 +45,6 @@ def page(pictures: Path) -> str:
     return "\n".join(parts)
 
 
-def claims(figure: str) -> tuple[str, ...]:
-    """Give the claims that a figure illustrates."""
-    return ILLUSTRATES.get(figure, ())
+def _link(claim: str) -> str:
+    """Point to a claim in the catalogue."""
+    return f'<a href="catalogue/{claim.partition("/")[0]}.html#{anchor(claim)}">{claim}</a>'

@@ -13,7 +13,7 @@ import json
 import pkgutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
@@ -44,11 +44,13 @@ def positions(module: ModuleType) -> Iterator[tuple[str, dict[str, Any]]]:
         yield key, dict(zip(module.SLIDERS, (value for _, value in chosen), strict=True))
 
 
-def write(pages: Path, extra: Path) -> None:
+def write(chosen: Sequence[str], pages: Path, extra: Path) -> None:
     """Write the page of every lesson, and the frames that it shows.
 
     Parameters
     ----------
+    chosen
+        Names of the lessons' modules.
     pages
         Folder of the site's sources for the notebooks.
     extra
@@ -60,7 +62,7 @@ def write(pages: Path, extra: Path) -> None:
         If a lesson fails.
     """
     with ThreadPoolExecutor(max_workers=2) as pool:  # each in a process of its own
-        list(pool.map(lambda name: _page(name, pages, extra / "frames" / name), names()))
+        list(pool.map(lambda name: _page(name, pages, extra / "frames" / name), chosen))
 
 
 def _page(name: str, pages: Path, frames: Path) -> None:
@@ -71,7 +73,11 @@ def _page(name: str, pages: Path, frames: Path) -> None:
     done = subprocess.run([sys.executable, *command, "-f", "-o", target], capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"the lesson {name} failed: {done.stderr[-2000:] or done.stdout[-2000:]}")
-    draw = [sys.executable, "-c", "import sys; from clusterproof.notes.site.lessons import draw; draw(*sys.argv[1:])"]
+    draw = [
+        sys.executable,
+        "-c",
+        "import sys; from clusterproof.notes.site.lessons import draw; draw(*sys.argv[1:])",
+    ]
     done = subprocess.run([*draw, name, frames], capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"the figures of the lesson {name} failed: {done.stderr[-2000:]}")
@@ -110,7 +116,8 @@ def _cell(cell: dict[str, Any], name: str, frames: Path) -> dict[str, Any] | Non
         return None
     if "remove-input" not in cell["metadata"].get("tags", []):
         return cell
-    computed = ["".join(one["data"]["text/markdown"]) for one in cell["outputs"] if "text/markdown" in one.get("data", {})]
+    shown = [output.get("data", {}) for output in cell["outputs"]]
+    computed = ["".join(data["text/markdown"]) for data in shown if "text/markdown" in data]
     # computed prose is a page's text like any other; a hidden cell that shows nothing is nothing
     return {"cell_type": "markdown", "metadata": {}, "source": computed[0]} if computed else None
 

@@ -24,5 +24,7 @@ def inline(translator: Any, node: nodes.math) -> None:
 def display(translator: Any, node: nodes.math_block) -> None:
     """Write a formula on lines of its own; a narrow screen scrolls it, with the keyboard too."""
     formula = latex2mathml.converter.convert(node.astext(), display="block")
-    translator.body.append(f'<div class="math" role="group" aria-label="formula" tabindex="0">{formula}</div>\n')
+    translator.body.append(
+        f'<div class="math" role="group" aria-label="formula" tabindex="0">{formula}</div>\n'
+    )
     raise nodes.SkipNode

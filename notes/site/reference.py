@@ -55,7 +55,8 @@ def command_line() -> str:
 def report() -> str:
     """Write the page on what ``check --json`` writes, from the fields of a verdict."""
     return (
-        "# What `check --json` writes\n\nA list of objects, one a claim. `null` stands where a field has no meaning.\n\n"
+        "# What `check --json` writes\n\nA list of objects, one a claim. `null` stands "
+        "where a field has no meaning.\n\n"
         "```{eval-rst}\n.. autoclass:: clusterproof.theory.Verdict\n   :no-index:\n\n"
         ".. autoclass:: clusterproof.theory.Finding\n   :no-index:\n\n"
         ".. autoclass:: clusterproof.theory.Confidence\n   :no-index:\n```\n\n"
@@ -78,4 +79,6 @@ def escape(_app: Any, _what: str, _name: str, _object: Any, _options: Any, lines
 
 def _plain(text: str) -> str:
     """Escape the markup of a line without code."""
-    return re.sub(r"(?<!\*)\*(?!\*)(?=[^\s*]+)(?![^*\s]+\*)|\||(?<=\w)_(?!\w)", lambda found: "\\" + found[0], text)
+    return re.sub(
+        r"(?<!\*)\*(?!\*)(?=[^\s*]+)(?![^*\s]+\*)|\||(?<=\w)_(?!\w)", lambda found: "\\" + found[0], text
+    )

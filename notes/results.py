@@ -1,6 +1,6 @@
-"""What the site shows without computing it anew: the verdicts of a report, and drawn figures.
+"""What the notes show without computing it anew: a report's verdicts, drawn figures, a diagnosis.
 
-Both are recomputed by the commands in ``notes/results/README.md``.
+All are recomputed by the commands in ``notes/README.md``.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
 
-RESULTS = Path(__file__).parents[1] / "results"
-STORED_VERDICTS = RESULTS / "verdicts.json"
-STORED_FIGURES = RESULTS / "figures"
+STORED = Path(__file__).parent / "stored"
+STORED_VERDICTS = STORED / "verdicts.json"
+STORED_FIGURES = STORED / "figures"
+DIAGNOSIS = STORED / "digits-diagnosis.json"
+"""Hypotheses of CFL-MGD's analysis on a network, as ``train --diagnose`` writes them."""
 
 
 def read_verdicts(path: Path) -> dict[str, dict[str, Any]]:
