@@ -145,6 +145,11 @@ class Mixture(ABC):
         return len(self.labels)
 
     @property
+    def client_samples(self) -> np.ndarray:
+        """Samples that each client counts for where samples weigh (n_i), (m,): as many for all."""
+        return np.ones(self.clients, dtype=np.int64)
+
+    @property
     def clusters(self) -> int:
         """Number of true clusters (P)."""
         return len(self.optima)
