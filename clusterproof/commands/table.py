@@ -15,12 +15,16 @@ from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.algorithms.validation import check_count, check_name
 from clusterproof.commands import terminal
 from clusterproof.tables.machine.choices import list_choices, read_choices
+from clusterproof.tables.machine.comparison import as_miniature
 from clusterproof.tables.machine.numbers import table_parquet
 from clusterproof.tables.machine.report import table_json, table_text
 from clusterproof.tables.machine.reproducible_table import ReproducibleTable, Request
 from clusterproof.tables.machine.store import Outcome, Unit, UnitStore, cache_folder
 from clusterproof.tables.machine.workers import compute_units, load
 from clusterproof.tables.registry import TABLES
+
+PIPE_EVERY = 20.0
+"""Seconds after which a line says how far it is where standard error is no terminal."""
 
 
 def table(
@@ -112,6 +116,8 @@ def table(
         return 1
     seconds = time.perf_counter() - started
     made = definition.table(request, {(unit.method, unit.seed): outcomes[unit.name].result for unit in units})
+    if scale == "small":
+        made = as_miniature(made)
     used = sum(outcome.cpu_seconds for outcome in outcomes.values())
     cost = {"units": len(units), "cpu_seconds": used, "computed_now": len(missing), "seconds_now": seconds}
     try:
@@ -184,7 +190,7 @@ def _computed(
     """Compute units and show how far it is, with the time that is left."""
     whole, done, finished = sum(unit.cost for unit in units), 0.0, total - len(units)
     started = time.monotonic()
-    with terminal.progress(total) as advance:
+    with terminal.progress(total, pipe_every=PIPE_EVERY) as advance:
         for unit, answer in compute_units(place, units, workers):
             if answer is not None:
                 done += unit.cost

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any, NoReturn, TypeAlias
@@ -50,13 +51,15 @@ def console() -> Console:
 
 
 @contextmanager
-def progress(total: int) -> Iterator[Callable[[int, str], None]]:
+def progress(total: int, pipe_every: float | None = None) -> Iterator[Callable[[int, str], None]]:
     """Give a function that shows what is done, from the start, where standard error is a terminal.
 
     Parameters
     ----------
     total
         Number of steps.
+    pipe_every
+        Where it is none, a line is written whenever so many seconds have passed; nothing where None.
 
     Yields
     ------
@@ -64,12 +67,37 @@ def progress(total: int) -> Iterator[Callable[[int, str], None]]:
         Takes the number of steps done and what goes on.
     """
     if not sys.stderr.isatty():
-        yield lambda *_: None
+        if pipe_every is None:
+            yield lambda *_: None
+        else:
+            with _lines(total, pipe_every) as show:
+                yield show
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=QuietConsole(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=total)
         yield lambda done, text: bar.update(task, completed=done, description=text)
+
+
+@contextmanager
+def _lines(total: int, every: float) -> Iterator[Callable[[int, str], None]]:
+    """Say how far it is every so many seconds, however long a step takes."""
+    state, ended = [0, "getting ready"], threading.Event()
+
+    def say() -> None:
+        while not ended.wait(every):
+            complain(f"{state[0]} of {total} parts; {state[1]}")
+
+    def show(done: int, text: str) -> None:
+        state[:] = done, text
+
+    speaker = threading.Thread(target=say, daemon=True)
+    speaker.start()
+    try:
+        yield show
+    finally:
+        ended.set()
+        speaker.join()
 
 
 def complain(message: str) -> None:
