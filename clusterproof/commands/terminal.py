@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Annotated, Any, NoReturn, TypeAlias
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias
 
 from cyclopts import Parameter, Token
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+if TYPE_CHECKING:
+    from clusterproof.tables.machine.progress import Progress as Units
 
 
 def read_integer(_type: Any, tokens: Sequence[Token]) -> int:
@@ -51,27 +53,21 @@ def console() -> Console:
 
 
 @contextmanager
-def progress(total: int, pipe_every: float | None = None) -> Iterator[Callable[[int, str], None]]:
+def progress(total: int) -> Iterator[Callable[[int, str], None]]:
     """Give a function that shows what is done, from the start, where standard error is a terminal.
 
     Parameters
     ----------
     total
-        Number of steps.
-    pipe_every
-        Where it is none, a line is written whenever so many seconds have passed; nothing where None.
+        Number of steps; nothing is shown where there are none.
 
     Yields
     ------
     Callable
         Takes the number of steps done and what goes on.
     """
-    if not sys.stderr.isatty():
-        if pipe_every is None:
-            yield lambda *_: None
-        else:
-            with _lines(total, pipe_every) as show:
-                yield show
+    if not total or not sys.stderr.isatty():
+        yield lambda *_: None
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=QuietConsole(stderr=True), transient=True) as bar:
@@ -80,26 +76,36 @@ def progress(total: int, pipe_every: float | None = None) -> Iterator[Callable[[
 
 
 @contextmanager
-def _lines(total: int, every: float) -> Iterator[Callable[[int, str], None]]:
-    """Say how far it is every so many seconds, however long a step takes."""
-    state, ended = [0, "getting ready"], threading.Event()
+def watch_units() -> Iterator[Callable[[Units], None]]:
+    """Give a function that shows how far units are: a bar on a terminal, now and then a line in a pipe.
 
-    def say() -> None:
-        while not ended.wait(every):
-            complain(f"{state[0]} of {total} parts; {state[1]}")
+    Yields
+    ------
+    Callable
+        Takes the progress, first before any unit has ended.
+    """
+    with ExitStack() as stack:
+        shown: list[Callable[[int, str], None]] = []
 
-    def show(done: int, text: str) -> None:
-        state[:] = done, text
+        def watch(far: Units) -> None:
+            if not sys.stderr.isatty():
+                if far.due:
+                    complain(far.text)
+                return
+            if not shown:
+                shown.append(stack.enter_context(progress(far.total)))
+            shown[0](far.done, far.text)
 
-    speaker = threading.Thread(target=say, daemon=True)
-    speaker.start()
-    try:
-        yield show
-    finally:
-        ended.set()
-        speaker.join()
+        yield watch
 
 
 def complain(message: str) -> None:
     """Write one line on standard error."""
     print("clusterproof:", " ".join(message.split()), file=sys.stderr)
+
+
+def load(modules: Sequence[str]) -> list[str]:
+    """Import users' files and modules of claims; give the ids of their claims."""
+    from clusterproof.theory import load_claims
+
+    return [claim for module in dict.fromkeys(modules) for claim in load_claims(module)]

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -203,27 +202,3 @@ def test_a_miniature_says_nothing_of_the_paper(
         assert sentence in full
         assert sentence not in small
     assert "no sentence and no verdict" in small
-
-
-def test_a_table_is_not_silent_in_a_pipe(
-    miniature: None,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
-    monkeypatch.setattr("clusterproof.commands.table.PIPE_EVERY", 0.1)
-    monkeypatch.setenv("MINIATURE", "sleep=0.4")
-    arguments = [
-        "table",
-        "miniature/table-1",
-        "--seeds",
-        "1",
-        "--workers",
-        "1",
-        "--out",
-        str(tmp_path / "parts"),
-    ]
-    assert main(arguments) == 0
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) >= 3
-    assert all(re.fullmatch(r"clusterproof: \d of 2 parts; .+", line) for line in lines), lines

@@ -130,6 +130,8 @@ class Tube:
         What W used: for every step from the first on and, last, for the last round alone.
     evaluations
         How many sums W was applied to at a round, at a local step, and after the last round.
+    levels
+        Failure probability of one use of W at each of these.
     """
 
     deviation: np.ndarray
@@ -142,6 +144,7 @@ class Tube:
     steps: np.ndarray
     searches: list[NormBound]
     evaluations: tuple[int, int, int]
+    levels: tuple[float, float, float]
 
     @property
     def applicable(self) -> bool:
@@ -252,6 +255,7 @@ def forward(chains: Chains) -> Tube:
         steps=reach,
         searches=searches,
         evaluations=(uses[0], uses[1], uses[2]),
+        levels=(chains.everywhere, chains.inside, chains.last),
     )
 
 
