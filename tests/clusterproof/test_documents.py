@@ -16,7 +16,7 @@ from clusterproof.commands.application import app, main
 PAGES = ("README.md", "SECURITY.md", "tables/results/README.md", "benchmarks/README.md")
 """Those of CONTRIBUTING.md have a test of their own."""
 LESSONS = sorted((ROOT / "notes/lessons").glob("lesson_*.py"))
-NOTES = ("notes/README.md", *(f"notes/lessons/{path.name}" for path in LESSONS))
+NOTES = ("notes/README.md", "notes/your-own.md", *(f"notes/lessons/{path.name}" for path in LESSONS))
 
 READ_ONLY = {
     r"check( --json report\.json)?": "every quick claim, minutes: `make check`",
