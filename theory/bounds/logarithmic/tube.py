@@ -18,7 +18,7 @@ import numpy as np
 
 from clusterproof.theory.bounds.logarithmic.norm_inequality import NormBound, norm_bound
 from clusterproof.theory.bounds.logarithmic.responses import Moments, Responses
-from clusterproof.theory.bounds.logarithmic.rows import Rows
+from clusterproof.theory.bounds.logarithmic.rows import GaussianRows
 from clusterproof.theory.statistics import binomial_quantile
 
 ROUNDING = 1 + 1e-9
@@ -89,7 +89,7 @@ class Chains:
         Failure probabilities of one use of W: at a round, at a local step, and after the last round.
     """
 
-    rows: Rows
+    rows: GaussianRows
     clusters: int
     diameter: float
     step_size: float
