@@ -135,6 +135,15 @@ class LocalTrainingTask(Protocol):
 
 
 @runtime_checkable
+class SizedTask(Protocol):
+    """What a task may answer besides: how many samples each client holds."""
+
+    @property
+    def client_samples(self) -> np.ndarray:
+        """Samples of each client (n_i), positive integers (m,)."""
+
+
+@runtime_checkable
 class ClusterTrainingTask(Protocol):
     """What a task may answer besides: a round of local training, added up over each cluster.
 
@@ -219,6 +228,10 @@ class Algorithm(ABC, Generic[StateT]):
     @abstractmethod
     def model_count(self, task: Task) -> int:
         """Give the number of models that the server keeps on this task (P)."""
+
+    def draw_models(self, task: Task, shape: tuple[int, ...], randomness: Randomness) -> Array:
+        """Draw starting points (*shape, P, d), by the task's law unless an algorithm has one of its own."""
+        return task.initial_models(self.model_count(task), shape, randomness.initialisation)
 
     @abstractmethod
     def initialise(self, models: Array, task: Task) -> StateT:

@@ -15,7 +15,7 @@ NETWORKS: dict[str, type[Network]] = {kind.name: kind for kind in classes_below(
 """Networks by their names in configurations."""
 
 
-def network(name: str, image_shape: tuple[int, int, int], classes: int, **options: Any) -> Network:
+def network(name: str, image_shape: tuple[int, ...], classes: int, **options: Any) -> Network:
     """Make a network by name.
 
     Parameters

@@ -56,6 +56,8 @@ def describe_training(
         if target == "clients" and measured and measured[-1]["test_loss"] is None:
             protocol = "own"
         lines.append(f"{choices['device']}, engine {choices['engine']}; {PROTOCOLS[protocol]}")
+        if "one_thread" in choices:
+            lines.append(f"on one thread: of the network, {choices['one_thread']}")
     return "\n".join(lines)
 
 
