@@ -137,8 +137,6 @@ def equation_1_mean(
 
 
 @equation_1_mean.proof("algebra")
-def equation_1_mean_on_symbols(
-    total: Number, rows: Positive, copies: Positive
-) -> Sides:
+def equation_1_mean_on_symbols(total: Number, rows: Positive, copies: Positive) -> Sides:
     """The mean over copies of a batch: a sum that grows with the copies, over a count that does; losses and slopes."""
     return equal((copies * total / (copies * rows), total / rows))

@@ -117,7 +117,11 @@ def equation_2_descent(task: Mixture, step_size: Rate, weight: Share, stream: St
 
 @equation_2_descent.proof("algebra")
 def equation_2_descent_on_symbols(
-    model: Number, step: Number, first: Number, second: Number, third: Number,
+    model: Number,
+    step: Number,
+    first: Number,
+    second: Number,
+    third: Number,
     members: Annotated[int, choice(3, 2, 1, 0)],
 ) -> Sides:
     """A cluster with up to three members, in each coordinate: the mean of their steps, less the model."""

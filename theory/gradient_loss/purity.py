@@ -126,7 +126,11 @@ def purity_bound(partitions: Partitions) -> dict[str, Sides]:
 
 @purity_bound.proof("algebra")
 def purity_bound_on_symbols(
-    named: NotNegative, named_more: NotNegative, first: NotNegative, second: NotNegative, more: NotNegative,
+    named: NotNegative,
+    named_more: NotNegative,
+    first: NotNegative,
+    second: NotNegative,
+    more: NotNegative,
     still_more: NotNegative,
 ) -> dict[str, Sides]:
     """In each cluster: the largest count is at least the one that a naming chooses, and splits have their own.

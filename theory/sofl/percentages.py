@@ -156,7 +156,9 @@ def drop_with_clusters(data: Data, method: Method) -> Sides:
     return rounded(DROPS[data], drop(data, method))
 
 
-@PAPER.claim("mean-drop-with-clusters", label="Section 5.2.6, K = 2 to 8, as meant", kind="identity", prove=True)
+@PAPER.claim(
+    "mean-drop-with-clusters", label="Section 5.2.6, K = 2 to 8, as meant", kind="identity", prove=True
+)
 def mean_drop_with_clusters(data: Data) -> Sides:
     """From K = 2 to K = 8 FedAvg and FedProx lose 33 and 20 percent in the mean of the two.
 

@@ -13,7 +13,7 @@ import pytest
 from clusterproof import theory
 from clusterproof.theory import Claim
 from clusterproof.theory.claim import CLAIM_SIGNIFICANCE, Context
-from clusterproof.theory.statement import Frequency, Sides
+from clusterproof.theory.statement import Frequency
 from clusterproof.theory.statement.judging import WHOLE, judge
 from clusterproof.theory.statement.statement import Statement
 from clusterproof.theory.statement.trial import Trial, attempt
@@ -26,7 +26,11 @@ REPETITIONS = 60
 """Of random settings that are cheap enough for a hundred."""
 BELOW, ABOVE = 1 - 1e-3, 1 + 1e-6
 
-TRUE = [claim for claim in theory.claims() if claim.parts is not None and claim.repaired_by is None and claim.quick]
+TRUE = [
+    claim
+    for claim in theory.claims()
+    if claim.parts is not None and claim.repaired_by is None and claim.quick
+]
 
 
 def tried(part: Statement, claim: Claim) -> tuple[Trial, Context]:

@@ -106,7 +106,10 @@ def theorem_d(
         "deviation": at_most(distance, noise=tube.deviation[None], failure=sum(FAILURE[:2]), rounding=1e-13),
         "errors": at_most(
             # at round 0 both sides are the start
-            errors[:, 1:], path=lengths[None, 1:], noise=tube.deviation[None, 1:], failure=sum(FAILURE[:2]),
+            errors[:, 1:],
+            path=lengths[None, 1:],
+            noise=tube.deviation[None, 1:],
+            failure=sum(FAILURE[:2]),
             rounding=1e-13,
         ),
         "last round": at_most(

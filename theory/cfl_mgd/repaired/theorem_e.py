@@ -88,7 +88,9 @@ def theorem_e(kind: Kind, replicates: Replicates, stream: Stream) -> dict[str, S
         ),
         "before the run": at_most(
             # at round 0 both sides are the start
-            np.moveaxis(np.asarray(trace.errors), 1, 0)[:, 1:], reach=before.tube.reach[None, 1:], failure=failure
+            np.moveaxis(np.asarray(trace.errors), 1, 0)[:, 1:],
+            reach=before.tube.reach[None, 1:],
+            failure=failure,
         ),
     }
 
