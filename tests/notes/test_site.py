@@ -29,6 +29,14 @@ FLAGS = (
 in_a_browser = pytest.mark.skipif(BROWSER is None, reason="no browser is installed: apt-get install chromium")
 
 WIDE, NARROW = 1280, 400
+LONG = (
+    "catalogue/cfl-mgd.html",
+    "catalogue/gradient-loss.html",
+    "catalogue/sofl.html",
+    "contributing.html",
+    "genindex.html",
+)
+"""Pages that take seconds and are made like others that are looked at; of a site that was built before, all are."""
 
 
 @pytest.fixture(scope="module")
@@ -62,10 +70,12 @@ def test_every_page_is_silent_asks_nobody_is_accessible_and_fits_a_telephone(sit
     found = []
     for path in pages(site):
         name = path.relative_to(site)
+        if "CLUSTERPROOF_SITE" not in os.environ and str(name) in LONG:
+            continue
         page.set_viewport_size({"width": WIDE, "height": 900})
         page.goto(path.as_uri())
         assert page.title(), name
-        for one in axe.run(page).response["violations"]:
+        for one in axe.run(page, options={"preload": False}).response["violations"]:
             where = [node["target"] for node in one["nodes"][:3]]
             found.append(f"{name}: {one['id']}: {one['help']} {where}")
         page.set_viewport_size({"width": NARROW, "height": 800})
