@@ -24,7 +24,7 @@ READ_ONLY = {
     r"data fetch \w+": "wants the network",
     r"check --all --json .*": "every claim, the long ones too",
     r"figures --no-caption --out .*": "every figure, minutes",
-    r"notes --out site": "has tests of its own",
+    r"notes --out notes-out": "has tests of its own",
 }
 """Commands that are not run, and why."""
 
