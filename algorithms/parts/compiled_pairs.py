@@ -8,7 +8,7 @@ import numpy as np
 from array_api_compat import is_numpy_array
 
 from clusterproof.algorithms.arrays import Array
-from clusterproof.algorithms.compiling import can_compile, compiled
+from clusterproof.algorithms.parts.compiling import can_compile, compiled
 from clusterproof.algorithms.parts.pair_storage import PAGE_ENTRIES, PageWriter, Pairs
 from clusterproof.algorithms.parts.penalties import Penalty
 
