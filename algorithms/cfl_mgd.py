@@ -149,6 +149,11 @@ class CFLMGD(Algorithm[MomentumState]):
         """Give the number of models."""
         return resolve_clusters(self.clusters, task)
 
+    @property
+    def asks_single_gradients(self) -> bool:
+        """With gradient averaging, and in the printed order of updates."""
+        return self.averaging == "gradient" or self.update_order == "as-printed"
+
     def draw_models(self, task: Task, shape: tuple[int, ...], randomness: Randomness) -> Array:
         """Draw starting points (*shape, P, d), see ``least_share`` and ``restarts``."""
         return draw_starts(self._starts, self, task, shape, randomness)

@@ -80,6 +80,11 @@ class IFCA(Algorithm[State]):
         """Give the number of models."""
         return resolve_clusters(self.clusters, task)
 
+    @property
+    def asks_single_gradients(self) -> bool:
+        """With gradient averaging."""
+        return self.averaging == "gradient"
+
     def draw_models(self, task: Task, shape: tuple[int, ...], randomness: Randomness) -> Array:
         """Draw starting points (*shape, P, d), see ``least_share`` and ``restarts``."""
         return draw_starts(self._starts, self, task, shape, randomness)

@@ -116,6 +116,16 @@ class PerFedAvg(Algorithm[State]):
             points = points - self.step_size * slope
         return points
 
+    @property
+    def has_personal_step(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def asks_single_gradients(self) -> bool:
+        """Always: a local step takes two or three."""
+        return True
+
     def personalise(self, points: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
         """Take the personal step: what a client deploys when it has received ``points`` (..., k, d)."""
         return points - self._inner * task.gradients(points, clients, randomness.gradient)

@@ -242,6 +242,20 @@ class Algorithm(ABC, Generic[StateT]):
         """Carry out one communication round; the given state is left as it was."""
 
     @property
+    def has_personal_step(self) -> bool:
+        """Whether a client deploys something else than what it received: what ``personalise`` makes of it."""
+        return False
+
+    def personalise(self, points: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
+        """Give what clients (..., k) deploy when they have received ``points`` (..., k, d)."""
+        return points
+
+    @property
+    def asks_single_gradients(self) -> bool:
+        """Whether clients' gradients are asked one by one, so that a local step cannot be a pass over the data."""
+        return False
+
+    @property
     def dynamics(self) -> Algorithm[Any]:
         """The algorithm whose recursion this one follows, on which bounds are stated: itself, unless it says else.
 

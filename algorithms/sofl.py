@@ -180,6 +180,20 @@ class SoFL(Algorithm[DoubleState]):
         return average_in_clusters(state, clients, sent, weights=weights)
 
     @property
+    def has_personal_step(self) -> bool:
+        """Whether the method has."""
+        return self._trainer.has_personal_step
+
+    def personalise(self, points: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
+        """Take the method's personal step."""
+        return self._trainer.personalise(points, clients, task, randomness)
+
+    @property
+    def asks_single_gradients(self) -> bool:
+        """Whether the method does."""
+        return self._trainer.asks_single_gradients
+
+    @property
     def _trainer(self) -> FedAvg | FedProx | PerFedAvg:
         """The algorithm whose clients' part of a round is used."""
         if self.method == "fedprox":

@@ -43,7 +43,7 @@ def network(name: str, image_shape: tuple[int, ...], classes: int, **options: An
         if not isinstance(value, list | tuple):
             raise InvalidArgument(option, value, "must be a list of numbers", "write [200] for one of 200")
     given = {option: tuple(value) for option, value in options.items()}
-    return kind(tuple(image_shape), classes, **given)  # type: ignore[arg-type]
+    return kind(tuple(image_shape), classes, **given)
 
 
 __all__ = ["CNN", "MLP", "NETWORKS", "Network", "Parameter", "ResNet20", "network"]

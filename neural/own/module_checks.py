@@ -173,7 +173,7 @@ def _tried(
     with torch.autograd.graph.saved_tensors_hooks(count, lambda value: value):
         total = module(samples[:1]).sum()
     names = trainable(module)
-    slopes = torch.autograd.grad(total, list(names.values()), allow_unused=True)
+    slopes: tuple[Tensor | None, ...] = torch.autograd.grad(total, list(names.values()), allow_unused=True)
     for place, slope in zip(names, slopes, strict=True):
         if slope is None:
             rule = f"has the parameter `{place}`, which its scores do not depend on"

@@ -13,6 +13,7 @@ import importlib
 import importlib.util
 import os
 import sys
+from functools import cache
 from importlib import metadata
 from operator import attrgetter
 from pathlib import Path
@@ -41,6 +42,7 @@ def is_own(section: str, name: str) -> bool:
     return section in GROUPS and (is_reference(name) or name in offered(section))
 
 
+@cache
 def offered(section: str) -> dict[str, str]:
     """What installed packages offer for a section: ``MODULE:NAME`` by the names of their entry points."""
     return {point.name: point.value for point in metadata.entry_points(group=GROUPS[section])}

@@ -29,8 +29,8 @@ class Assembly:
         As in ``algorithms.run``.
     choices
         What was left open and is settled now: ``device``, ``engine``, ``threads`` and ``test_assignment``, and
-        why a network of the user's own has ``one_thread`` where it has. A resumed run keeps them, for the sake
-        of its bits.
+        why a network of the user's own has ``one_thread`` where it has, and whether accuracies are those after a
+        ``personal_step``. A resumed run keeps them, for the sake of its bits.
     """
 
     algorithm: Algorithm[Any]
@@ -100,6 +100,11 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
     made.setdefault("test_assignment", training.test_assignment or own)
     with _naming("algorithm"):
         algorithm.model_count(task)
+    if algorithm.has_personal_step and division.paired:
+        made["personal_step"] = True
+    if training.local_unit == "epoch" and training.batch_size is not None and algorithm.asks_single_gradients:
+        rule = f"is a pass over a client's data, and {algorithm.name} with these parameters asks for single gradients"
+        raise InvalidArgument("training.local_unit", training.local_unit, rule, "use 'step'")
     if training.after_local_training and "step_size" not in algorithm.settings:
         rule = f"asks for an algorithm with a step size, which {algorithm.name} has not"
         raise InvalidArgument("training.after_local_training", True, rule, "leave it out")

@@ -71,7 +71,7 @@ class TrainingResult:
     directory
         Of the run's files.
     choices
-        What the configuration left open: ``device``, ``engine``, ``threads`` and ``test_assignment``.
+        What the configuration left open, see ``Assembly``.
     complete
         Whether all rounds are done.
     remarks

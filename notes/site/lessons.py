@@ -82,7 +82,7 @@ def _page(name: str, pages: Path, frames: Path) -> None:
     if done.returncode:
         raise RuntimeError(f"the figures of the lesson {name} failed: {done.stderr[-2000:]}")
     notebook = json.loads(target.read_text(encoding="utf-8"))
-    notebook["cells"] = [one for cell in notebook["cells"] if (one := _cell(cell, name, frames)) is not None]
+    notebook["cells"] = list(_cells(notebook["cells"], name, frames))
     target.write_text(json.dumps(notebook), encoding="utf-8")
 
 
@@ -103,6 +103,21 @@ def draw(name: str, folder: str) -> None:
         module.picture(**values).savefig(place / f"{key}.png", dpi=150)
         said[key] = module.describe(**values)
     (place / "said.json").write_text(json.dumps(said), encoding="utf-8")
+
+
+def _cells(cells: list[dict[str, Any]], name: str, frames: Path) -> Iterator[dict[str, Any]]:
+    """Turn cells into what the page shows of them; the code of a solution is folded away."""
+    exercises = False
+    for cell in cells:
+        shown = _cell(cell, name, frames)
+        if shown is None:
+            if exercises:
+                yield {**cell, "metadata": {"tags": ["hide-cell"]}}
+            continue
+        text = "".join(shown["source"])
+        if shown["cell_type"] == "markdown":
+            exercises = "## Exercises" in text or (exercises and "## What breaks" not in text)
+        yield shown
 
 
 def _cell(cell: dict[str, Any], name: str, frames: Path) -> dict[str, Any] | None:
@@ -127,7 +142,7 @@ def _figure(module: ModuleType, name: str, frames: Path) -> str:
     said = json.loads((frames / "said.json").read_text(encoding="utf-8"))
     shown = {key: {"src": f"../frames/{name}/{key}.png", "alt": text} for key, text in said.items()}
     controls = "".join(
-        f"<label>{html.escape(LABELS.get(slider, slider))} <output></output>"
+        f"<label>{html.escape(LABELS.get(slider, slider))} <span></span>"
         f'<input type="range" min="0" max="{len(values) - 1}" value="{(len(values) - 1) // 2}" step="1" '
         f"data-values='{json.dumps(values)}'></label>"
         for slider, values in module.SLIDERS.items()

@@ -86,9 +86,9 @@ def test_single_precision_stays_single_when_compiled(plant):
     }
 
 
-def test_without_numba_numpy_does_it(plant, monkeypatch):
+def test_without_numba_numpy_does_it(plant):
     plant(compiled_pairs, "LEAST_ENTRIES", 0)
-    monkeypatch.setattr(compiling, "find_spec", lambda name: None)
+    plant(compiling, "can_compile", lambda: False)
     *_, state = follow(FPFC(step_size=0.3, **SMOOTHED), mixture(), np.ones((1, 4)), 2)
     assert state.pairs.sums is None
 

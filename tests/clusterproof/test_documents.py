@@ -16,7 +16,7 @@ from clusterproof.commands.application import app, main
 PAGES = ("README.md", "SECURITY.md", "tables/results/README.md", "benchmarks/README.md")
 """Those of CONTRIBUTING.md have a test of their own."""
 LESSONS = sorted((ROOT / "notes/lessons").glob("lesson_*.py"))
-NOTES = ("notes/README.md", *(f"notes/lessons/{path.name}" for path in LESSONS))
+NOTES = ("notes/README.md", "notes/your-own.md", *(f"notes/lessons/{path.name}" for path in LESSONS))
 
 pytestmark = pytest.mark.usefixtures("claims_of_files")
 
@@ -26,7 +26,7 @@ READ_ONLY = {
     r"data fetch \w+": "wants the network",
     r"check --all --json .*": "every claim, the long ones too",
     r"figures --no-caption --out .*": "every figure, minutes",
-    r"notes --out site": "has tests of its own",
+    r"notes --out notes-out": "has tests of its own",
     r"--install-completion": "writes into the settings of the user's shell",
 }
 """Commands that are not run, and why."""

@@ -70,7 +70,9 @@ def equation_24(
 def equation_24_of_two_values(law: TwoPointLosses) -> Sides:
     """The same for losses with two values, in rational arithmetic."""
     delta = threshold(*law.expected)
-    return at_most(law.error_probability, own_above=law.own_exceeds(delta), other_below=law.other_at_most(delta))
+    return at_most(
+        law.error_probability, own_above=law.own_exceeds(delta), other_below=law.other_at_most(delta)
+    )
 
 
 def threshold(own: Fraction, other: Fraction) -> Fraction:
