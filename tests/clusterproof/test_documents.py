@@ -21,6 +21,7 @@ READ_ONLY = {
     r"check( --json report\.json)?": "every quick claim, minutes: `make check`",
     r"check --paper cfl-mgd --all": "every claim of a paper, minutes",
     r"data fetch \w+": "wants the network",
+    r"sweep .+ --(dask|slurm) .+": "wants a cluster: tests of sweeps start one",
 }
 """Commands that are not run, and why."""
 
@@ -70,6 +71,11 @@ def test_commands_run_as_printed(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for file, content in re.findall(
+        r"(?s)`(\w+\.toml)`:\n\n```toml\n(.*?)```", (ROOT / page).read_text("utf-8")
+    ):
+        (tmp_path / file).write_text(content, encoding="utf-8")
     for line in commands(page):
         app.parse_args(shlex.split(line), exit_on_error=False, print_error=False)
         if words := in_little(line):
