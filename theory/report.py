@@ -15,7 +15,9 @@ import msgspec
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.checking import as_json, find_claim, replay
 from clusterproof.theory.claim import Claim
+from clusterproof.theory.sharpness import NEEDED, idle_parts
 from clusterproof.theory.verdict import Finding, Kind, Verdict
+from clusterproof.theory.workbench.pasting import code_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -30,9 +32,6 @@ STYLES = {
 """Colours of the verdicts."""
 
 TIMES = "\N{MULTIPLICATION SIGN}"
-LEAST_FACTOR = 1e-3
-"""A factor below this says that a term was never needed."""
-
 WIDE = 120
 """Columns from which the evidence stands beside the numbers instead of beneath them."""
 
@@ -45,6 +44,8 @@ class Recorded(msgspec.Struct):
     measured: float | None
     bound: float | None
     counterexample: dict[str, Any] | None
+    sharpness: dict[str, float | None] | None = None
+    exhausted: bool | None = None
 
 
 def to_json(records: Sequence[Any]) -> str:
@@ -54,7 +55,7 @@ def to_json(records: Sequence[Any]) -> str:
 
 
 def to_markdown(verdicts: Sequence[Verdict]) -> str:
-    """Write verdicts as a Markdown table."""
+    """Write verdicts as a Markdown table, and below it each counterexample as Python to paste."""
     header = ("claim", "source", "verdict", "measured", "bound", "evidence")
     rows = [
         (
@@ -68,11 +69,20 @@ def to_markdown(verdicts: Sequence[Verdict]) -> str:
         for verdict in verdicts
     ]
     lines = [header, ("---",) * len(header), *rows]
-    return "".join("| " + " | ".join(map(_cell, line)) + " |\n" for line in lines)
+    table = "".join("| " + " | ".join(map(_cell, line)) + " |\n" for line in lines)
+    pasted = [(verdict.claim, code) for verdict in verdicts if (code := code_of(verdict)) is not None]
+    return table + "".join(f"\n`{claim}`:\n\n```python\n{code}```\n" for claim, code in pasted)
 
 
-def read_report(path: Path) -> list[Recorded]:
+def read_report(path: Path, option: str = "replay") -> list[Recorded]:
     """Read what ``to_json`` wrote.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    option
+        That names it, for a refusal.
 
     Raises
     ------
@@ -85,7 +95,7 @@ def read_report(path: Path) -> list[Recorded]:
         rule = f"must be a file that can be read ({error.strerror})"
     except (ValueError, RecursionError) as error:
         rule = f"must be the JSON of a report ({error})"
-    raise InvalidArgument("replay", str(path), rule, "write it with `clusterproof check --json FILE`")
+    raise InvalidArgument(option, str(path), rule, "write it with `clusterproof check --json FILE`")
 
 
 def replay_recorded(recorded: Recorded) -> Finding:
@@ -149,7 +159,7 @@ def sharpness_words(sharpness: Mapping[str, float | None]) -> list[str]:
         what = "" if name == "all" else f"{name.removesuffix(': all')} "
         if factor is None:
             words.append(f"{what or 'bound '}out of reach of so few repetitions")
-        elif factor < LEAST_FACTOR:
+        elif factor < NEEDED:
             words.append(f"{what or 'bound '}not exercised")
         else:
             words.append(f"{what or 'sharp '}within {TIMES}{1 / factor:.3g}")
@@ -206,13 +216,16 @@ def summary(verdicts: Sequence[Verdict], failures: int, seed: int, seconds: floa
     noun = "claim" if total == 1 else "claims"
     sharp = [verdict.sharpness for verdict in verdicts if verdict.sharpness]
     whole = [factors.get("all") or 0.0 for factors in sharp]
-    idle = sum(any(f is not None and f < LEAST_FACTOR for f in factors.values()) for factors in sharp)
+    idle = [
+        f"{verdict.claim} ({', '.join(unused)})" for verdict in verdicts if (unused := idle_parts(verdict))
+    ]
     line = f"{total} {noun}: {', '.join(parts)} (seed {seed}, {seconds:.1f} s)"
     if not sharp:
         return line
     return (
         f"{line}; of {len(sharp)} with a sharpness {sum(f >= 1 / 2 for f in whole)} are sharp within {TIMES}2, "
-        f"{sum(f >= 1 / 10 for f in whole)} within {TIMES}10, {idle} have a part that was never exercised"
+        f"{sum(f >= 1 / 10 for f in whole)} within {TIMES}10"
+        + (f"; never needed, in {len(idle)}: {'; '.join(idle)}" if idle else "")
     )
 
 

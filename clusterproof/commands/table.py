@@ -14,6 +14,7 @@ from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.algorithms.validation import check_count, check_name
 from clusterproof.commands import engine, terminal
 from clusterproof.tables.machine.choices import list_choices, read_choices
+from clusterproof.tables.machine.comparison import as_miniature
 from clusterproof.tables.machine.engines import Work
 from clusterproof.tables.machine.execution import run_units
 from clusterproof.tables.machine.numbers import table_parquet
@@ -114,6 +115,8 @@ def table(
     seconds = time.perf_counter() - started
     results = {(unit.method, unit.seed): found.outcomes[number].result for number, unit in enumerate(units)}
     made = definition.table(request, results)
+    if scale == "small":
+        made = as_miniature(made)
     used = sum(outcome.cpu_seconds for outcome in found.outcomes.values())
     cost = {"units": len(units), "cpu_seconds": used, "computed_now": found.computed, "seconds_now": seconds}
     try:

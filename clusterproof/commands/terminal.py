@@ -59,14 +59,14 @@ def progress(total: int) -> Iterator[Callable[[int, str], None]]:
     Parameters
     ----------
     total
-        Number of steps.
+        Number of steps; nothing is shown where there are none.
 
     Yields
     ------
     Callable
         Takes the number of steps done and what goes on.
     """
-    if not sys.stderr.isatty():
+    if not total or not sys.stderr.isatty():
         yield lambda *_: None
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -102,3 +102,10 @@ def watch_units() -> Iterator[Callable[[Units], None]]:
 def complain(message: str) -> None:
     """Write one line on standard error."""
     print("clusterproof:", " ".join(message.split()), file=sys.stderr)
+
+
+def load(modules: Sequence[str]) -> list[str]:
+    """Import users' files and modules of claims; give the ids of their claims."""
+    from clusterproof.theory import load_claims
+
+    return [claim for module in dict.fromkeys(modules) for claim in load_claims(module)]

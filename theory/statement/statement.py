@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from clusterproof.algorithms import generator
+from clusterproof.algorithms import InvalidArgument, generator
 from clusterproof.theory.statement.ends import Instance
+from clusterproof.theory.statement.frequency import Frequency
 from clusterproof.theory.statement.judging import Conclusion
+from clusterproof.theory.statement.sides import Sides
 from clusterproof.theory.statement.space import Space
 
 Conclusions: TypeAlias = Conclusion | Mapping[str, Conclusion]
@@ -41,6 +43,8 @@ class Statement:
         was measured, which must agree to 1e-9; or compares by itself and gives None.
     prove
         Whether to try a proof first.
+    whole
+        Whether that proof is one of the whole claim, whose other parts hold it against instances.
     extremes
         Instances that are tried before all others, each as arguments by name.
     exhaustible
@@ -59,6 +63,7 @@ class Statement:
     replicates: int = REPLICATES_EACH
     confirm: Callable[..., float | None] | None = None
     prove: bool = False
+    whole: bool = False
     extremes: Sequence[Mapping[str, Any]] = ()
     exhaustible: int = EXHAUSTIBLE
     same: bool = True
@@ -68,6 +73,11 @@ class Statement:
     def __post_init__(self) -> None:
         # a statement that cannot be tried is refused where it is written
         object.__setattr__(self, "space", Space.of(self.function))
+        if self.prove and self.random:
+            raise InvalidArgument(
+                "prove", True, f"must not be asked of {self.name or 'a statement'} with random numbers",
+                "state the algebra on quantities of its own",
+            )  # fmt: skip
         object.__setattr__(self, "first", [self.space.flatten(arguments) for arguments in self.extremes])
 
     @property
@@ -108,4 +118,9 @@ class Statement:
         if self.space.replicates is not None:
             filled[self.space.replicates] = replicates or self.replicates
         value = self.function(**self.space.arguments(one), **filled, **(constants or {}))
+        if not isinstance(value, Sides | Frequency) and not (isinstance(value, Mapping) and value):
+            name = getattr(self.function, "__name__", self.name)
+            raise InvalidArgument(
+                name, value, "must be two sides", "end the function with `return at_most(...)` or its like"
+            )
         return dict(value) if isinstance(value, Mapping) else {"": value}
