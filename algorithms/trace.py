@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clusterproof.algorithms.metrics import adjusted_rand_index, cluster_count, purity
-from clusterproof.algorithms.notebook import html_table
+from clusterproof.algorithms.parts.notebook import html_table
 from clusterproof.algorithms.validation import InvalidArgument
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class Trace:
         count = self.models.shape[-2]
         replicates = self.models.shape[1] if self.models.ndim == 4 else 1
         steps = np.indices((len(self.models), replicates, count), dtype=np.int32).reshape(3, -1)
-        chosen = self.assignments.reshape(self.rounds, replicates, 1, -1)
+        chosen = self.assignments.reshape(self.rounds, replicates, 1, len(self.labels))
         sizes = (chosen == np.arange(count)[:, None]).sum(axis=-1)  # (rounds, replicates, P)
         chosen_by = [*[None] * (replicates * count), *sizes.reshape(-1).tolist()]
         return polars.DataFrame(

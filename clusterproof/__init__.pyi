@@ -28,6 +28,7 @@ from .synthetic import LogCoshMixture as LogCoshMixture
 from .synthetic import LogisticMixture as LogisticMixture
 from .synthetic import QuadraticMixture as QuadraticMixture
 from .synthetic import RegressionMixture as RegressionMixture
+from .synthetic import TwoPointMixture as TwoPointMixture
 from .theory import TraceBound as TraceBound
 from .theory import Undecidable as Undecidable
 from .theory import Verdict as Verdict

@@ -13,7 +13,7 @@ from clusterproof.figures import style
 from clusterproof.figures.illustration import Illustration
 from clusterproof.figures.runs import BAND, draw_runs
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.bounds.bound import Parts
+from clusterproof.theory.bounds.bound import BoundParts
 from clusterproof.theory.bounds.corollary_b1 import CorollaryB1
 from clusterproof.theory.bounds.experiments import Experiment, experiment
 from clusterproof.theory.bounds.logarithmic.gaussian import gaussian_dynamics
@@ -61,8 +61,8 @@ class Curves:
     trial: Experiment
     errors: np.ndarray
     noise_free_errors: np.ndarray
-    theorem_b: Parts
-    corollary_b1: Parts
+    theorem_b: BoundParts
+    corollary_b1: BoundParts
     theorem_d: Tube
     noise_free_bound: np.ndarray
     floor: float

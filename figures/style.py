@@ -20,11 +20,14 @@ BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILLION, PURPLE = (
 )  # fmt: skip
 """The palette of Okabe and Ito, which colour-blind readers can tell apart."""
 
+GREY = "#8C8C8C"
+"""Between black and white, where the palette is used up."""
+
 RUNS = ((BLUE, "o"), (VERMILLION, "s"), (GREEN, "^"), (PURPLE, "D"))
 """Colour and marker of the runs' curves, one a cluster; they are solid."""
 
-BOUNDS = ((BLACK, "--"), (ORANGE, "-."), (SKY, ":"), (PURPLE, (0, (5, 1, 1, 1, 1, 1))))
-"""Colour and line style of the bounds' curves; none is solid, none has markers."""
+BOUNDS = ((BLACK, "--"), (ORANGE, "-."), (SKY, ":"), (GREY, (0, (5, 1, 1, 1, 1, 1))))
+"""Colour and line style of the bounds' curves; none is solid, none has a colour of the runs."""
 
 WIDTH = 7.2
 """Inches of a figure across two columns of text."""

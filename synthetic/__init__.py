@@ -11,6 +11,7 @@ from clusterproof.synthetic.mixture import Mixture
 from clusterproof.synthetic.on_arrays import OnArrays
 from clusterproof.synthetic.quadratic import QuadraticMixture
 from clusterproof.synthetic.regression import RegressionMixture
+from clusterproof.synthetic.two_point import TwoPointMixture
 
 TASKS: dict[str, type[Mixture]] = {task.name: task for task in classes_below(__name__, Mixture)}
 """Command-line names of the tasks: every mixture that a module of this folder defines."""
@@ -45,5 +46,6 @@ __all__ = [
     "OnArrays",
     "QuadraticMixture",
     "RegressionMixture",
+    "TwoPointMixture",
     "from_settings",
 ]

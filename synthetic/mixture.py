@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, sum_gradients
-from clusterproof.algorithms.notebook import html_table
+from clusterproof.algorithms.parts.notebook import html_table
 from clusterproof.algorithms.validation import check_count
 
 SPELLED = 24
@@ -96,6 +96,10 @@ class Mixture(ABC):
         """
         return sizes["clients"] * sizes["dimension"]
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.__repr__ = cls.__repr__  # type: ignore[method-assign]  # a dataclass keeps one that is the class's own
+
     @property
     def code(self) -> str:
         """The call that makes the task again: valid Python, exact to the last bit."""
@@ -143,6 +147,11 @@ class Mixture(ABC):
     def clients(self) -> int:
         """Number of clients (m)."""
         return len(self.labels)
+
+    @property
+    def client_samples(self) -> np.ndarray:
+        """Samples that each client counts for where samples weigh (n_i), (m,): as many for all."""
+        return np.ones(self.clients, dtype=np.int64)
 
     @property
     def clusters(self) -> int:

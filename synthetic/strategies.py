@@ -31,6 +31,7 @@ from clusterproof.synthetic.log_cosh import LogCoshMixture
 from clusterproof.synthetic.logistic import LogisticMixture
 from clusterproof.synthetic.quadratic import QuadraticMixture
 from clusterproof.synthetic.regression import RegressionMixture
+from clusterproof.synthetic.two_point import TwoPointMixture
 
 Bounds: TypeAlias = float | tuple[float, float]
 """A fixed number, or the smallest and the largest one."""
@@ -319,6 +320,62 @@ def log_cosh_mixtures(
             labels=labels,
             samples=draw(rows),
             data=draw(st.sampled_from(list(data))),
+        )
+
+    return tasks()
+
+
+def two_point_mixtures(
+    *,
+    clusters: Bounds = (1, 3),
+    clients: Bounds = (1, 8),
+    dimension: Bounds = (1, 3),
+    separation: Bounds = (1, 4),
+    rarity: Bounds = (0.01, 0.9),
+    samples: Bounds = (1, 20),
+) -> SearchStrategy[TwoPointMixture]:
+    """Draw mixtures whose noise takes two values, on a grid of directions and centers.
+
+    Parameters
+    ----------
+    clusters, clients, dimension, samples
+        Bounds on P, m, d and n', integers of at least 1.
+    separation
+        Bounds on the smallest distance of two optima (Delta), positive.
+    rarity
+        Bounds on q, the probability of the rare value, in (0, 1).
+
+    Returns
+    -------
+    hypothesis.strategies.SearchStrategy
+        Of ``TwoPointMixture``.
+
+    Raises
+    ------
+    InvalidArgument
+        If a bound is out of range.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> @given(two_point_mixtures(clusters=2))
+    ... def test_an_error_has_a_probability(task):
+    ...     assert 0 <= task.misclassification_probability(task.optima, 0)[1] <= 1
+    """
+    sizes = _sizes(clusters, clients, dimension)
+    distance, chance = _reals("separation", separation, above=0), _reals("rarity", rarity, above=0)
+    rows = _integers("samples", samples)
+
+    @st.composite
+    def tasks(draw: DrawFn) -> TwoPointMixture:
+        count, labels, size = draw(sizes)
+        return TwoPointMixture(
+            optima=draw(_optima(count, size, distance)),
+            slopes=draw(_grid(count, size, largest=2)),
+            centers=draw(_grid(count, size, largest=2)),
+            rarity=draw(chance),
+            labels=labels,
+            samples=draw(rows),
         )
 
     return tasks()

@@ -6,15 +6,19 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Trace, generator
-from clusterproof.algorithms.notebook import html_table
+from clusterproof.algorithms.parts.notebook import html_table
 from clusterproof.synthetic import Mixture
+from clusterproof.theory.looseness import Looseness
 from clusterproof.theory.trace_bound import TraceBound
-from clusterproof.theory.verdict import Finding, Kind
+from clusterproof.theory.verdict import Finding
+
+if TYPE_CHECKING:
+    from clusterproof.theory.statement.parts import Parts
 
 CLAIM_SIGNIFICANCE = 1e-9
 """Probability that a true claim is called violated: a fixed share, so that another claim moves no interval.
@@ -59,9 +63,6 @@ class Context:
 TraceBounder = Callable[[Mixture, Trace, float | None], TraceBound]
 """Bounds a run on a task, with a failure probability or its own where None."""
 
-Replay = Callable[[dict[str, Any]], tuple[float, float]]
-"""Evaluates a counterexample anew: (measured, bound), with measured > bound where it holds up."""
-
 Reexamine = Callable[[dict[str, Any]], Finding]
 """Evaluates a counterexample anew, hypotheses included; refuses what is no instance of the claim."""
 
@@ -93,6 +94,10 @@ class Claim:
         Id of the claim that replaces this one.
     quick
         Whether a plain ``check`` includes it.
+    parts
+        The statements that it is made of; None for checks of their own kind.
+    looseness
+        Why it is not sharp; None where it is, or where that follows from its statements.
     """
 
     id: str
@@ -105,6 +110,8 @@ class Claim:
     bound_trace: TraceBounder | None = None
     repaired_by: str | None = None
     quick: bool = True
+    parts: Parts | None = None
+    looseness: Looseness | None = None
 
     @property
     def paper(self) -> str:
@@ -133,15 +140,16 @@ def register(
     *,
     label: str,
     kind: str,
-    replay: Replay | None = None,
     reexamine: Reexamine | None = None,
     bound_trace: TraceBounder | None = None,
     repaired_by: str | None = None,
     quick: bool = True,
+    parts: Parts | None = None,
+    looseness: Looseness | None = None,
 ) -> Callable[[Callable[[Context], Finding]], Callable[[Context], Finding]]:
     """Make a check function a claim; its docstring is the theorem card, its first line the title.
 
-    Parameters are those of ``Claim``, and ``replay`` for checks that give the two sides alone.
+    Parameters are those of ``Claim``.
     """
     if kind not in KINDS:
         raise InvalidArgument("kind", kind, f"must be one of {', '.join(KINDS)}", "choose the nearest")
@@ -157,30 +165,13 @@ def register(
             title=title.strip(),
             card=card.strip(),
             check=check,
-            reexamine=reexamine if replay is None else _by_sides(replay),
+            reexamine=reexamine,
             bound_trace=bound_trace,
             repaired_by=repaired_by,
             quick=quick,
+            parts=parts,
+            looseness=looseness,
         )
         return check
 
     return decorate
-
-
-def _by_sides(replay: Replay) -> Reexamine:
-    """Compare the two sides that a replay gives."""
-
-    def reexamine(counterexample: dict[str, Any]) -> Finding:
-        measured, bound = replay(counterexample)
-        broken = measured > bound
-        return Finding(
-            verdict=Kind.VIOLATED if broken else Kind.CONSISTENT,
-            reason=f"replayed: {measured:.6g} {'exceeds' if broken else 'is within'} {bound:.6g}",
-            measured=measured,
-            bound=bound,
-            counterexample=counterexample,
-            trials=1,
-            failures=int(broken),
-        )
-
-    return reexamine

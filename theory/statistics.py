@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clusterproof.theory.verdict import Confidence, Finding, Kind
+from clusterproof.theory.verdict import Confidence
 
 
 def clopper_pearson(failures: int, trials: int, significance: float) -> Confidence:
@@ -54,43 +54,3 @@ def binomial_quantile(count: int, probability: float, tail: float) -> int:
         exceeds = 0.0 if middle >= count else float(bdtrc(middle, count, probability))
         low, high = (low, middle) if exceeds <= tail else (middle, high)
     return high
-
-
-def judge_failures(
-    failures: int,
-    trials: int,
-    allowed: float,
-    significance: float,
-    *,
-    reason: str,
-    measured: float | None = None,
-    bound: float | None = None,
-    slack: float | None = None,
-    counterexample: dict[str, object] | None = None,
-) -> Finding:
-    """Decide a probability claim: violated only where the interval's lower end exceeds ``allowed``.
-
-    Parameters
-    ----------
-    failures, trials
-        How many repetitions broke the bound.
-    allowed
-        Failure probability that the claim allows.
-    significance
-        Error probability of the interval.
-    reason, measured, bound, slack, counterexample
-        As in ``Finding``; the counterexample is kept only if the claim is violated.
-    """
-    confidence = clopper_pearson(failures, trials, significance)
-    violated = confidence.lower > allowed
-    return Finding(
-        verdict=Kind.VIOLATED if violated else Kind.CONSISTENT,
-        reason=reason,
-        measured=measured,
-        bound=bound,
-        slack=slack,
-        trials=trials,
-        failures=failures,
-        confidence=confidence,
-        counterexample=counterexample if violated else None,
-    )

@@ -35,6 +35,7 @@ app.command("clusterproof.commands.verify:verify", name="verify", help="Check a 
 app.command("clusterproof.commands.figures:draw", name="figures", help="Draw figures.")
 app.command("clusterproof.commands.data:app", name="data", help="List, fetch and verify image data sets.")
 app.command("clusterproof.commands.train:train", name="train", help="Train networks on image data.")
+app.command("clusterproof.commands.sweep:sweep", name="sweep", help="Run over settings and seeds.")
 app.command("clusterproof.commands.table:table", name="table", help="Compute a paper's table anew.")
 app.command(
     "clusterproof.commands.notes:notes", name="notes", help="Build the lessons and the catalogue as a site."

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Annotated, Any, NoReturn, TypeAlias
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias
 
 from cyclopts import Parameter, Token
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+if TYPE_CHECKING:
+    from clusterproof.tables.machine.progress import Progress as Units
 
 
 def read_integer(_type: Any, tokens: Sequence[Token]) -> int:
@@ -70,6 +73,30 @@ def progress(total: int) -> Iterator[Callable[[int, str], None]]:
     with Progress(*columns, console=QuietConsole(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=total)
         yield lambda done, text: bar.update(task, completed=done, description=text)
+
+
+@contextmanager
+def watch_units() -> Iterator[Callable[[Units], None]]:
+    """Give a function that shows how far units are: a bar on a terminal, now and then a line in a pipe.
+
+    Yields
+    ------
+    Callable
+        Takes the progress, first before any unit has ended.
+    """
+    with ExitStack() as stack:
+        shown: list[Callable[[int, str], None]] = []
+
+        def watch(far: Units) -> None:
+            if not sys.stderr.isatty():
+                if far.due:
+                    complain(far.text)
+                return
+            if not shown:
+                shown.append(stack.enter_context(progress(far.total)))
+            shown[0](far.done, far.text)
+
+        yield watch
 
 
 def complain(message: str) -> None:

@@ -16,7 +16,7 @@ from clusterproof.commands.application import app, main
 PAGES = ("README.md", "SECURITY.md", "tables/results/README.md", "benchmarks/README.md")
 """Those of CONTRIBUTING.md have a test of their own."""
 LESSONS = sorted((ROOT / "notes/lessons").glob("lesson_*.py"))
-NOTES = ("notes/README.md", *(f"notes/lessons/{path.name}" for path in LESSONS))
+NOTES = ("notes/README.md", "notes/your-own.md", *(f"notes/lessons/{path.name}" for path in LESSONS))
 
 READ_ONLY = {
     r"check( --json report\.json)?": "every quick claim, minutes: `make check`",
@@ -75,6 +75,9 @@ def test_commands_run_as_printed(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for name, content in re.findall(r"(?ms)^New file `(.+?)`:\n\n```python\n(.*?)^```$", text):
+        (tmp_path / name).write_text(content, encoding="utf-8")
     for line in commands(page):
         app.parse_args(shlex.split(line), exit_on_error=False, print_error=False)
         if words := in_little(line):

@@ -1,8 +1,10 @@
 """What the tests of the commands share: claims made for a test, and what a refusal looks like."""
 
+import functools
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +43,21 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return errors
 
 
+def compare_sides(
+    replay: Callable[[dict[str, Any]], tuple[float, float]], example: dict[str, Any]
+) -> Finding:
+    """Judge a counterexample by the two sides that it gives."""
+    measured, bound = replay(example)
+    verdict, word = (Kind.VIOLATED, "exceeds") if measured > bound else (Kind.CONSISTENT, "is within")
+    reason = f"replayed: {measured:.6g} {word} {bound:.6g}"
+    return Finding(verdict=verdict, reason=reason, measured=measured, bound=bound, counterexample=example)
+
+
 def make_claim(name: str, verdict: Kind = Kind.CONSISTENT, **options: Any) -> None:
-    """Register a claim whose check says what it is told, or raises it."""
+    """Register a claim whose check says what it is told, or raises it; ``replay`` gives the two sides anew."""
     outcome = options.pop("outcome", None)
+    if "replay" in options:
+        options["reexamine"] = functools.partial(compare_sides, options.pop("replay"))
     finding = {"measured": 0.5, "bound": 1.0, "slack": 2.0, "trials": 7, "failures": 0} | options.pop(
         "finding", {}
     )

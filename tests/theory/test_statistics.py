@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from clusterproof.theory.statistics import binomial_quantile, clopper_pearson, judge_failures
-from clusterproof.theory.verdict import Kind
+from clusterproof.theory.statistics import binomial_quantile, clopper_pearson
 
 
 @given(trials=st.integers(1, 400), data=st.data(), significance=st.sampled_from([0.05, 1e-3, 1e-7]))
@@ -26,9 +25,3 @@ def test_quantile_is_the_smallest_that_is_rarely_exceeded(
     assert law.sf(quantile) <= tail * (1 + 1e-9)
     if quantile > 0:
         assert law.sf(quantile - 1) > tail * (1 - 1e-9)
-
-
-def test_a_probability_claim_is_violated_only_beyond_chance() -> None:
-    assert judge_failures(9, 100, 0.05, 1e-6, reason="").verdict is Kind.CONSISTENT
-    assert judge_failures(40, 100, 0.05, 1e-6, reason="").verdict is Kind.VIOLATED
-    assert judge_failures(0, 1, 0.0, 1e-6, reason="").verdict is Kind.CONSISTENT

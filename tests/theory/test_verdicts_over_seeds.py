@@ -1,13 +1,10 @@
 """No verdict depends on the seed: the stored hundred seeds, and ten others of what is quick."""
 
-import json
-from pathlib import Path
-
 import pytest
+from stored_verdicts import STORED
 
 from clusterproof import theory
 
-STORED = json.loads(Path(__file__).with_name("verdicts_over_seeds.json").read_text())
 QUICK = [name for name, entry in STORED.items() if entry["seconds"] < 0.06 * entry["seeds"]]
 """What takes less than so many seconds a seed."""
 

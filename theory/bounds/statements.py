@@ -15,7 +15,7 @@ import numpy as np
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.synthetic.mixture import geometric_spectrum, make_labels, place_optima
-from clusterproof.theory.bounds.bound import Bound, Parts
+from clusterproof.theory.bounds.bound import Bound, BoundParts
 from clusterproof.theory.bounds.experiments import Experiment, run_errors
 from clusterproof.theory.bounds.setting import Setting, setting_of
 from clusterproof.theory.instruments.exact_moments import error_moments
@@ -53,18 +53,18 @@ def small_setting(task: RegressionMixture, algorithm: CFLMGD) -> Setting:
     return dataclasses.replace(setting_of(task, algorithm, start, ROUNDS), misclassification=0.0)
 
 
-def small_parts(bound: Bound, task: RegressionMixture, algorithm: CFLMGD) -> Parts:
+def small_parts(bound: Bound, task: RegressionMixture, algorithm: CFLMGD) -> BoundParts:
     """The parts of a bound on a small task; those of the noise-free error and of the variance hold anywhere."""
     return bound.parts(small_setting(task, algorithm))
 
 
-def admissible(parts: Parts) -> Parts:
+def admissible(parts: BoundParts) -> BoundParts:
     """Give the parts of a bound where its hypotheses hold."""
     suppose("the bound stays in the basin, and its failure probability is below 1", parts.applicable)
     return parts
 
 
-def envelope(parts: Parts, task: RegressionMixture, algorithm: CFLMGD) -> Sides:
+def envelope(parts: BoundParts, task: RegressionMixture, algorithm: CFLMGD) -> Sides:
     """Compare the noise-free envelope with runs from every eigenvector, at every round."""
     away = 0.5 * task.basin_radius * np.eye(task.dimension)
     trace = run(
@@ -74,10 +74,11 @@ def envelope(parts: Parts, task: RegressionMixture, algorithm: CFLMGD) -> Sides:
         replicates=task.dimension,
         initial=task.optima + away[:, None, :],
     )
-    return at_most(np.asarray(trace.errors).max(axis=1), envelope=parts.mean)
+    # at round 0 both are the start
+    return at_most(np.asarray(trace.errors).max(axis=1)[1:], envelope=parts.mean[1:])
 
 
-def variance(parts: Parts, task: RegressionMixture, algorithm: CFLMGD) -> Sides:
+def variance(parts: BoundParts, task: RegressionMixture, algorithm: CFLMGD) -> Sides:
     """Compare the variance with the exact second moments of Gaussian regression, at every round."""
     exact = [
         error_moments(
@@ -134,7 +135,7 @@ def runs(
 
 
 def runs_from(
-    initial: np.ndarray, parts: Parts, experiment: Experiment, stream: np.random.Generator
+    initial: np.ndarray, parts: BoundParts, experiment: Experiment, stream: np.random.Generator
 ) -> dict[str, Sides]:
     """Compare a bound with runs from given first models, (replicates, P, d).
 
@@ -147,8 +148,9 @@ def runs_from(
     )
     return {
         "all rounds": at_most(
-            np.moveaxis(errors, 1, 0), contraction=np.moveaxis(mean, 1, 0),
-            noise=np.moveaxis(everywhere - mean, 1, 0), failure=parts.all_rounds_failure,
+            # at round 0 both sides are the start
+            np.moveaxis(errors, 1, 0)[:, 1:], contraction=np.moveaxis(mean, 1, 0)[:, 1:],
+            noise=np.moveaxis(everywhere - mean, 1, 0)[:, 1:], failure=parts.all_rounds_failure,
         ),
         "last round": at_most(
             errors[-1], contraction=mean[-1], noise=parts.last_round - mean[-1],

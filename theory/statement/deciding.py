@@ -36,12 +36,18 @@ def decide(claim: Parts, context: Context) -> Finding:
             return _refuted(claim, trials, trials[-1].found, context)
     main = [trial for trial in trials if trial.statement.same]
     if not any(trial.instances or trial.proved for trial in main):
-        return _vacuous(main, context)
+        return _vacuous(trials, context)
     return _consistent(trials, context)
 
 
+def proves(trials: Sequence[Trial]) -> bool:
+    """Whether every part was proved, or one that is a proof of the whole claim."""
+    whole = [trial.proved for trial in trials if trial.statement.whole]
+    return all(whole) if whole else all(trial.proved for trial in trials)
+
+
 def _consistent(trials: Sequence[Trial], context: Context) -> Finding:
-    proved = all(trial.proved for trial in trials)
+    proved = proves(trials)
     main = [trial.tightest for trial in trials if trial.statement.same and trial.tightest is not None]
     tightest = max(main, key=lambda each: each.used, default=None)
     numbers: dict[str, Any] = {}
@@ -87,10 +93,13 @@ def _sharpness(trials: Sequence[Trial], context: Context) -> dict[str, float | N
 
 
 def _vacuous(trials: Sequence[Trial], context: Context) -> Finding:
-    names = [name for trial in trials for name in exclude_each_other(trial, context)]
+    main = [trial for trial in trials if trial.statement.same]
+    steps = [trial for trial in trials if not trial.statement.same]
+    names = [name for trial in main for name in exclude_each_other(trial, context)]
+    reason = sentences.none_admissible(main, list(dict.fromkeys(names)))
     return Finding(
         verdict=Kind.VACUOUS,
-        reason=sentences.none_admissible(trials, list(dict.fromkeys(names))),
+        reason="; ".join(part for part in (reason, sentences.holds(steps)) if part),
         **_counts(trials),
     )
 
@@ -131,9 +140,10 @@ def larger(first: Any, second: Any) -> Any:
 def _counts(trials: Sequence[Trial]) -> dict[str, Any]:
     rejected = sum((trial.rejected for trial in trials), Counter[str]())
     repetitions = sum(trial.trials for trial in trials)
-    proved = all(trial.proved for trial in trials)
+    proved = proves(trials)
+    instances = sum(trial.instances for trial in trials)
     return {
-        "instances": None if proved else sum(trial.instances for trial in trials),
+        "instances": None if proved and not instances else instances,
         "exhausted": proved or all(trial.exhausted or trial.proved for trial in trials),
         "rejected": dict(rejected),
         "trials": repetitions or None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import UnionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +33,7 @@ class Written(Range):
 
     write: Callable[[Any], Any]
     read: Callable[[Any], Any]
-    kind: type = field(default=object, kw_only=True)
+    kind: type | UnionType = field(default=object, kw_only=True)
     complete = False
     listed = False
 
@@ -46,7 +47,7 @@ class Written(Range):
 
     def describe(self) -> str:
         """What it must be."""
-        return f"what the constructor of {self.kind.__name__} accepts"
+        return f"what the constructor of {getattr(self.kind, '__name__', self.kind)} accepts"
 
     def encode(self, value: Any) -> Any:
         """Write the constructor's arguments."""

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 from clusterproof.theory.claim import Context, TraceBounder, register
+from clusterproof.theory.looseness import Looseness
 from clusterproof.theory.statement.cards import card_of
 from clusterproof.theory.statement.deciding import decide
 from clusterproof.theory.statement.replaying import replay
@@ -47,6 +48,7 @@ class Family:
         bound_trace: TraceBounder | None = None,
         ill_posed: bool | None = None,
         quick: bool = True,
+        looseness: Looseness | None = None,
         **how: Any,
     ) -> Callable[[Callable[P, R]], Theorem[P, R]]:
         """Register a statement: its docstring is the card, its signature the space, its value the sides.
@@ -55,7 +57,7 @@ class Family:
         ----------
         name
             Of the claim: the id is ``paper/name``.
-        label, kind, repaired_by, bound_trace, quick
+        label, kind, repaired_by, bound_trace, quick, looseness
             As in ``Claim``.
         part
             Name of this statement where the claim has several.
@@ -82,7 +84,7 @@ class Family:
             check.__doc__, check.__module__ = card_of(function, self.sections), function.__module__
             register(
                 theorem.id, label=label, kind=kind, reexamine=partial(replay, theorem), repaired_by=repaired_by,
-                bound_trace=bound_trace, quick=quick,
+                bound_trace=bound_trace, quick=quick, parts=theorem, looseness=looseness,
             )(check)  # fmt: skip
             return theorem
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from clusterproof.theory.statement.expansion import Bounds, is_nonnegative, is_positive
@@ -19,7 +20,7 @@ class Unproved(Exception):
     """The coefficients do not decide, or the statement is no formula; the message says which."""
 
 
-def certify(space: Space, evaluate: Any) -> None:
+def certify(space: Space, evaluate: Any) -> bool:
     """Prove a statement for every instance of its ranges.
 
     An identity is the zero polynomial. In an inequality the difference of the sides is a quotient whose
@@ -32,6 +33,11 @@ def certify(space: Space, evaluate: Any) -> None:
         Of the statement. Quantities that are choices are taken case by case.
     evaluate
         Gives the conclusions by name for an instance.
+
+    Returns
+    -------
+    bool
+        Whether there are symbols; otherwise every quantity is a choice, and every case was decided.
 
     Raises
     ------
@@ -47,8 +53,8 @@ def certify(space: Space, evaluate: Any) -> None:
         except KeyError as error:
             raise Unproved(f"the range of {name} depends on a choice") from error
         if ends is None:
-            if not allowed.listed:
-                raise Unproved(f"{name} has neither bounds nor a list")
+            if not (allowed.listed and allowed.complete):
+                raise Unproved(f"{name} has neither bounds nor a complete list")
             listed[name] = allowed.values(known)
             bounds.append((0, None))  # takes the place of a symbol that does not occur
         else:
@@ -74,18 +80,34 @@ def certify(space: Space, evaluate: Any) -> None:
         met = True
     if not met:
         raise Unproved("no combination of choices meets the hypotheses")
+    return bool(names)
 
 
 def _holds(sides: Sides, bounds: Sequence[Bounds]) -> bool:
     if sides.failure is not None or sides.rounding:
         raise TypeError("a proof needs sure and exact sides")
     if sides.identity:
-        return all(not gap.top.terms if isinstance(gap, Symbol) else gap == 0 for gap in sides.measured)
+        return all(
+            not gap.top.terms if isinstance(gap, Symbol) else _exactly(gap) == 0 for gap in sides.measured
+        )
     excess = sides.measured - sides.allowed if sides.lower else sides.allowed - sides.measured
     if not isinstance(excess, Symbol):
-        return bool(excess >= 0)
+        return bool(_exactly(excess) >= 0)
     for sign in (1, -1):
         top, bottom = (excess.top, excess.bottom) if sign == 1 else (-excess.top, -excess.bottom)
         if is_positive(bottom, bounds) and is_nonnegative(top, bounds):
             return True
     return False
+
+
+def _exactly(number: Any) -> Any:
+    """Refuse what rounding may have touched.
+
+    Raises
+    ------
+    TypeError
+        If it is no integer or fraction.
+    """
+    if isinstance(number, bool) or not isinstance(number, int | Fraction):
+        raise TypeError(f"a proof needs exact numbers, not {number!r}")
+    return number

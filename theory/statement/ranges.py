@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory.statement.ends import End, Instance, value_of
+from clusterproof.theory.statement.ends import Earlier, End, Instance, value_of
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 SORTED = 100_000
-"""Longest range of integers of both signs that is put in order."""
+"""Longest range of integers of both signs that is put in order, and longest grid of fractions that is listed."""
 
 
 class Range(ABC):
@@ -60,6 +60,10 @@ class Range(ABC):
     @abstractmethod
     def decode(self, code: Any) -> Any:
         """Read what ``encode`` wrote; ValueError or TypeError where it is none."""
+
+    def at_least(self) -> int:
+        """Number of values that are tried, or less of them; 1 where that depends on earlier quantities."""
+        return len(self.values({}))
 
     def strategy(self, so_far: Instance) -> SearchStrategy[Any]:
         """Give a hypothesis strategy of the values."""
@@ -101,6 +105,17 @@ class Interval(Range):
         """Give the ends."""
         return self.ends(so_far)
 
+    def multiples(self, denominator: int, so_far: Instance) -> range:
+        """Whole numbers that give values when divided by a denominator."""
+        low, high = value_of(self.low, so_far), value_of(self.high, so_far)
+        return range(math.ceil(low * denominator), math.floor(high * denominator) + 1)
+
+    def at_least(self) -> int:
+        """Those with one denominator."""
+        if isinstance(self.low, Earlier) or isinstance(self.high, Earlier):
+            return 1
+        return len(self.multiples(getattr(self, "denominator", 1), {}))
+
     def describe(self) -> str:
         """Write the ends."""
         low = "" if self.downwards else self.low
@@ -118,7 +133,7 @@ class Integers(Interval):
 
     def values(self, so_far: Instance) -> Sequence[int]:
         """Those nearest to zero first, in ranges that are not too long to be sorted."""
-        every = range(math.ceil(value_of(self.low, so_far)), math.floor(value_of(self.high, so_far)) + 1)
+        every = self.multiples(1, so_far)
         if every.start >= 0 or len(every) > SORTED:
             return every
         return sorted(every, key=lambda value: (abs(value), value < 0))
@@ -154,6 +169,22 @@ class Rationals(Interval):
         return _fractions(
             Fraction(value_of(self.low, so_far)), Fraction(value_of(self.high, so_far)), self.denominator
         )
+
+    def strategy(self, so_far: Instance) -> SearchStrategy[Any]:
+        """Sample from the list, unless it were too long to be written."""
+        from hypothesis import strategies as st
+
+        if len(self.multiples(self.denominator, so_far)) <= SORTED:
+            return super().strategy(so_far)
+        low, high = value_of(self.low, so_far), value_of(self.high, so_far)
+        return st.fractions(Fraction(low), Fraction(high), max_denominator=self.denominator)
+
+    def draw(self, so_far: Instance, stream: np.random.Generator) -> Any:
+        """Draw from the list, unless it were too long to be written: then one of the finest grid."""
+        every = self.multiples(self.denominator, so_far)
+        if len(every) <= SORTED:
+            return super().draw(so_far, stream)
+        return Fraction(every[int(stream.integers(len(every)))], self.denominator)
 
     def holds(self, value: Any, so_far: Instance) -> bool:
         """Whether it is a fraction between the ends."""

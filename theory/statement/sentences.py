@@ -54,7 +54,9 @@ def holds(trials: Iterable[Trial]) -> str:
 
 def _tried(trial: Trial) -> str:
     if trial.proved:
-        return "proved on symbols, for every instance of the ranges"
+        return (
+            "proved on symbols, for every instance of the ranges" if trial.symbolic else "every case, exactly"
+        )
     if not trial.instances:
         return "no instance met its hypotheses, so that it was not tried"
     count = f"{trial.instances} {plural('instance', trial.instances)}"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
+from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, get_origin, get_type_hints
 
 import numpy as np
@@ -132,6 +134,9 @@ class Space:
         """All instances that are tried, simple ones first; None where they are more than ``limit``."""
         if not all(allowed.listed for allowed in self.ranges.values()):
             return None
+        # an empty list, that of a choice of none, is found below
+        if math.prod(max(1, allowed.at_least()) for allowed in self.ranges.values()) > limit:
+            return None
         ranked: list[tuple[tuple[int, ...], dict[str, Any]]] = []
         for each in self._ranked({}, ()):
             ranked.append(each)
@@ -214,7 +219,8 @@ def mark_of(hint: Any) -> Any:
     mark = next((m for m in getattr(hint, "__metadata__", ()) if isinstance(m, Range | Marker)), None)
     if not isinstance(mark, Written) or hint.__origin__ is Any:
         return mark
-    return replace(mark, kind=get_origin(hint.__origin__) or hint.__origin__)
+    kind = hint.__origin__
+    return replace(mark, kind=kind if isinstance(kind, UnionType) else get_origin(kind) or kind)
 
 
 def ranges_of(record: Any) -> dict[str, Range]:

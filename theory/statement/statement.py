@@ -43,6 +43,8 @@ class Statement:
         was measured, which must agree to 1e-9; or compares by itself and gives None.
     prove
         Whether to try a proof first.
+    whole
+        Whether that proof is one of the whole claim, whose other parts hold it against instances.
     extremes
         Instances that are tried before all others, each as arguments by name.
     exhaustible
@@ -61,6 +63,7 @@ class Statement:
     replicates: int = REPLICATES_EACH
     confirm: Callable[..., float | None] | None = None
     prove: bool = False
+    whole: bool = False
     extremes: Sequence[Mapping[str, Any]] = ()
     exhaustible: int = EXHAUSTIBLE
     same: bool = True
@@ -70,6 +73,11 @@ class Statement:
     def __post_init__(self) -> None:
         # a statement that cannot be tried is refused where it is written
         object.__setattr__(self, "space", Space.of(self.function))
+        if self.prove and self.random:
+            raise InvalidArgument(
+                "prove", True, f"must not be asked of {self.name or 'a statement'} with random numbers",
+                "state the algebra on quantities of its own",
+            )  # fmt: skip
         object.__setattr__(self, "first", [self.space.flatten(arguments) for arguments in self.extremes])
 
     @property

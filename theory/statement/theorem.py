@@ -46,6 +46,17 @@ class Theorem(Parts, Generic[P, R]):
         """
         return self._add(name, {"same": False, **how})
 
+    def proof(self, name: str, **how: Any) -> Callable[[Callable[Q, S]], Callable[Q, S]]:
+        """Add a proof of the whole claim, which its other parts hold against tasks or runs.
+
+        Where it goes through and no instance breaks another part, the claim is certified. For algebra
+        behind a statement about vectors, sums or runs: the function is the statement reduced to numbers, and
+        the card says how.
+
+        Parameters are those of ``also``.
+        """
+        return self._add(name, {"same": True, "prove": True, "whole": True, **how})
+
     def _add(self, name: str, how: dict[str, Any]) -> Callable[[Callable[Q, S]], Callable[Q, S]]:
         if not name or any(part.name == name for part in self.parts):
             raise InvalidArgument("name", name, f"must be new among the parts of {self.id}", "name the part")

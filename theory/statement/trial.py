@@ -62,6 +62,8 @@ class Trial:
         Draws, or listed instances, by the hypothesis that they broke first.
     outside
         Those draws, of which a vacuous statement consists.
+    symbolic
+        Whether the proof has symbols, instead of cases only.
     unproved
         Why the proof that was asked for did not go through; empty where it did, None where none was asked.
     factors
@@ -84,6 +86,7 @@ class Trial:
     complete: bool = False
     rejected: Counter[str] = field(default_factory=Counter)
     outside: list[dict[str, Any]] = field(default_factory=list)
+    symbolic: bool = False
     unproved: str | None = None
     factors: dict[tuple[str, str], Extreme] = field(default_factory=dict)
     tightest: Evaluation | None = None
@@ -112,7 +115,7 @@ def attempt(statement: Statement, context: Context) -> Trial:
     trial = Trial(statement)
     if statement.prove:
         try:
-            certify(statement.space, statement.conclude)
+            trial.symbolic = certify(statement.space, statement.conclude)
         except Unproved as reason:
             trial.unproved = str(reason)
         else:

@@ -10,8 +10,12 @@ import numpy as np
 
 from clusterproof.theory.cfl_mgd.appendix.a9_to_a14 import intrusion
 from clusterproof.theory.cfl_mgd.appendix.rounds import one_round
-from clusterproof.theory.cfl_mgd.appendix.tasks import PAPER, NoisyTask, basin_models, suppose_units
+from clusterproof.theory.cfl_mgd.appendix.tasks import PAPER, NoisyTask, Place, basin_models, suppose_units
+from clusterproof.theory.cfl_mgd.lemma_1.lemma_1 import CANTELLI
+from clusterproof.theory.instruments.intruding import exceeded_displacement
 from clusterproof.theory.instruments.two_point_law import TwoPointLaw, binomial_upper_tail, confirm_choices
+from clusterproof.theory.instruments.two_point_losses import TwoPointLosses, tightest
+from clusterproof.theory.looseness import Best
 from clusterproof.theory.statement import (
     Replicates,
     Sides,
@@ -29,11 +33,19 @@ Own = Annotated[int, integers(1, 3)]
 """Clients of cluster 1."""
 Foreign = Annotated[int, integers(1, 6)]
 """Clients of cluster 2."""
+Crowd = Annotated[int, integers(1, 50, upwards=True)]
+"""The same, so many that cluster 1 hardly counts."""
 Level = Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 10), Fraction(9, 10), Fraction(99, 100))]
 """lambda_2."""
 
 
-@PAPER.claim("a15", label="(A15)", kind="upper", budget=150)
+def without_twos() -> float:
+    """64 of Cantelli's inequality for 128, and (1 - l_1) m clients for m, with l_1 near 0."""
+    return CANTELLI / CONSTANT
+
+
+@PAPER.claim("a15", label="(A15)", kind="upper", part="regressions", budget=75,
+             looseness=Best(without_twos, "Cantelli's inequality needs 64 for 128"))  # fmt: skip
 def a15(task: NoisyTask, stream: Stream) -> Sides:
     """The expected number of intruders is at most c_1 m sigma^2 / (mu^2 Delta^4 n').
 
@@ -50,7 +62,8 @@ def a15(task: NoisyTask, stream: Stream) -> Sides:
         Zhao et al. (2023), (A15), from Lemma 1. Upper bound; (1 - l_1) m is enough for m.
 
     Checked
-        The exact F tails of random regressions, at models in the basin.
+        The exact F tails of random regressions, at models in the basin; and laws whose losses take two
+        values, exactly, with one own client and up to 50 others.
     """
     models = basin_models(task, stream)
     expected, variance = 0.0, 0.0
@@ -64,7 +77,14 @@ def a15(task: NoisyTask, stream: Stream) -> Sides:
     return at_most(expected, chebyshev=CONSTANT * task.clients * variance / scale)
 
 
-def many_intruders(law: TwoPointLaw, own: int, foreign: int, level: Fraction) -> Fraction:
+@a15.also("two values", budget=150, exhaustible=150, extremes=({"law": tightest(), "own": 1, "foreign": 50},))
+def a15_of_two_values(law: TwoPointLosses, own: Own, foreign: Crowd) -> Sides:
+    """The same for losses with two values, mu = 1 and Delta = 2."""
+    allowed = CONSTANT * (own + foreign) * law.loss_variance / (16 * law.samples)
+    return at_most(foreign * law.error_probability, chebyshev=allowed)
+
+
+def many_intruders(law: TwoPointLaw | TwoPointLosses, own: int, foreign: int, level: Fraction) -> Fraction:
     """P(|C_1 - C*_1| > c_1 m sigma^2 / (mu^2 lambda_2 Delta^4 n')), exactly."""
     threshold = CONSTANT * (own + foreign) * law.needed_samples / (level * law.samples)
     return binomial_upper_tail(foreign, law.error_probability, threshold)
@@ -95,8 +115,13 @@ def a16(law: TwoPointLaw, own: Own, foreign: Foreign, level: Level) -> Sides:
     return at_most(1 - many_intruders(law, own, foreign, level), printed=1 - level)
 
 
-@PAPER.claim("a16-meant", label="(A16), meant", kind="probability", budget=300, exhaustible=300)
-def a16_meant(law: TwoPointLaw, own: Own, foreign: Foreign, level: Level) -> Sides:
+# one intruder is one too many, and every foreign client is one with probability 1/1000
+SPENT = {"law": tightest(), "own": 1, "foreign": 48, "level": Fraction(1, 10)}
+
+
+@PAPER.claim("a16-meant", label="(A16), meant", kind="probability", budget=150, exhaustible=150, extremes=(SPENT,),
+             looseness=Best(without_twos, "Markov's inequality with the 64 of Cantelli's for 128"))  # fmt: skip
+def a16_meant(law: TwoPointLosses, own: Own, foreign: Crowd, level: Level) -> Sides:
     """There are few intruders with probability at least 1 - lambda_2.
 
     Hypotheses
@@ -112,15 +137,34 @@ def a16_meant(law: TwoPointLaw, own: Own, foreign: Foreign, level: Level) -> Sid
         Zhao et al. (2023), (A16) as (A17) uses it. Probability, by Markov's inequality on (A15).
 
     Checked
-        As (A16), exactly.
+        Two scalar clusters whose losses take two values, exactly: searched, and the law that comes nearest to
+        Markov's inequality first.
     """
     return at_most(many_intruders(law, own, foreign, level), markov=level)
 
 
-@PAPER.claim("a17", label="(A17)", kind="probability", budget=30, replicates=200)
+def markov_at_once() -> float:
+    """||T_2|| exceeds E||T_2|| / ((P + 1) lambda) with probability (P + 1) lambda at most, for P = 2 and lambda near 1/3.
+
+    E||T_2|| is 3/2 L times 64 sigma^2 / (mu^2 Delta^4 n'), since a client at distance s of chi_1 errs with a
+    probability of at most (16 sigma / (mu (4 s^2 - 1)))^2 / n' in units of Delta / 2, and s is 3/2 at least.
+    """
+    return 1.5 * CANTELLI / (3 * CONSTANT) / 3
+
+
+# the share of clients that err is next to certain, and their noise averages out
+CERTAIN = {
+    "law": tightest(), "own": 1, "foreign": 10**6, "level": Fraction(33, 100)
+}  # fmt: skip
+
+
+@PAPER.claim("a17", label="(A17)", kind="probability", part="regressions", budget=15, replicates=200,
+             looseness=Best(markov_at_once, "Markov's inequality at once, for many clients, whose noise averages out")
+             )  # fmt: skip
 def a17(
     task: NoisyTask,
     level: Annotated[Fraction, choice(Fraction(1, 10), Fraction(1, 4))],
+    place: Place,
     stream: Stream,
     replicates: Replicates,
 ) -> Sides:
@@ -142,12 +186,13 @@ def a17(
 
     Checked
         Drawn rounds on random regressions with misclassified clients, max ||chi*|| <= 1,
-        lambda_1 = lambda_2 = 1/10 or 1/4.
+        lambda_1 = lambda_2 = 1/10 or 1/4; and for losses with two values and one row the exact law of ||T_2||, with
+        lambda_1 = lambda_2 up to 33/100.
     """
     failure = (task.clusters + 1) * float(level)
     suppose("P lambda_1 + lambda_2 < 1", failure < 1)
     suppose_units(task)
-    one = one_round(task, replicates, stream)
+    one = one_round(task, place, replicates, stream)
     norms, _, deviation = intrusion(one)
     spread = max(one.loss_variance(p) for p in range(1, task.clusters))
     curvature, rate = task.strong_convexity, float(level)
@@ -158,4 +203,25 @@ def a17(
         count=3 * CONSTANT * spread / (curvature**2 * rate * gap**2 * rows),
         cross=deviation * root / (rate * curvature * task.smoothness * gap * rows),
         failure=failure,
+    )
+
+
+@a17.also("two values", budget=60, exhaustible=60, extremes=(CERTAIN,))
+def exact_intrusion(
+    law: TwoPointLosses,
+    own: Own,
+    foreign: Annotated[int, choice(1, 10, 100, 10**6)],
+    level: Annotated[Fraction, choice(*map(Fraction, ("1/10", "1/4", "3/10", "33/100")))],
+) -> Sides:
+    """What ||T_2|| exceeds with more than the probability 3 lambda, for losses with two values."""
+    suppose("n' = 1", law.samples == 1)
+    # whose number of outcomes can be gone through
+    suppose("at most 2000 intruders are expected", foreign * law.error_probability <= 2000)
+    spread, rate, clients = float(law.loss_variance), float(level), own + foreign
+    rare, common = law.noise
+    deviation = math.sqrt(law.rarity * (1 - law.rarity)) * float(abs(rare - common))
+    return at_most(
+        exceeded_displacement(law, clients, foreign, 3 * rate),
+        count=3 * CONSTANT * spread / (16 * rate),
+        cross=deviation * math.sqrt(CONSTANT * spread * 2 / (clients * rate)) / (4 * rate),
     )

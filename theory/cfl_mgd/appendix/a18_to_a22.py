@@ -12,6 +12,7 @@ import numpy as np
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.cfl_mgd.appendix.runs import Momentum, momentum_run
 from clusterproof.theory.cfl_mgd.appendix.tasks import PAPER, NoisyTask, noisy_regression, with_samples
+from clusterproof.theory.instruments.algebra import Number, Positive, SplitSum
 from clusterproof.theory.instruments.prescribed_samples import Rounds, Table, confirm_play, play
 from clusterproof.theory.instruments.two_clusters import NoiseFreeRun, carried, confirm_path
 from clusterproof.theory.statement import Sides, Stream, choice, drawn, equal, integers, rationals, suppose
@@ -46,7 +47,7 @@ def a18(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
         Zhao et al. (2023), (A18) = (37), with the first line of (32). Definition.
 
     Checked
-        On recorded runs with clients that change cluster: T_31 + T_32 from the algorithm's own
+        Proved on symbols. On recorded runs with clients that change cluster: T_31 + T_32 from the algorithm's own
         buffers, against the next model.
     """
     one = momentum_run(task, momentum, stream)
@@ -54,6 +55,12 @@ def a18(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
     own = momentum * one.weight * one.sum_over(one.buffers, own=True)
     foreign = momentum * one.weight * one.sum_over(one.buffers, own=False)
     return equal((one.models - one.weight * gradients - (own + foreign), one.following), rounding=1e-10)
+
+
+@a18.proof("algebra")
+def a18_on_symbols(one: SplitSum) -> Sides:
+    """The sum over three clients, in each coordinate; every further client adds to one part."""
+    return one.of_parts()
 
 
 @dataclass(frozen=True)
@@ -202,7 +209,7 @@ def a19_sums(task: QuietTask, momentum: Momentum, stream: Stream) -> Sides:
         What remains of (A19)-(A21) of Zhao et al. (2023) under line 15, which keeps sums. Identity.
 
     Checked
-        On recorded runs of random regressions with 400 rows, in the rounds up to which cluster 1 kept
+        Proved on symbols, round by round. On recorded runs of random regressions with 400 rows, in the rounds up to which cluster 1 kept
         its members; single buffers do differ from (A19) there.
     """
     one = momentum_run(task, momentum, stream)
@@ -214,6 +221,21 @@ def a19_sums(task: QuietTask, momentum: Momentum, stream: Stream) -> Sides:
     past = momentum * one.weight * (one.past_gradients * members[..., None]).sum(axis=1)
     displaced = momentum * -np.diff(one.seen.models[:, 0], axis=0, prepend=0)[:-1]
     return equal((carried[kept], past[kept]), (carried[kept], displaced[kept]), rounding=1e-10)
+
+
+@a19_sums.proof("algebra")
+def a19_sums_on_symbols(
+    momentum: Number, first: Number, second: Number, third: Number, fourth: Number, count: Positive
+) -> Sides:
+    """One round: sums of the buffers and of the past gradients that agree still do after line 15.
+
+    Two members have buffers that sum to first, gradients third and fourth; their new buffers are replaced by
+    the mean of all ``count`` members, of whom the others hold second.
+    """
+    kept = first + second
+    before = momentum * first + third + fourth
+    after = count * ((before + momentum * second) / count)
+    return equal((after, momentum * kept + (third + fourth)))
 
 
 @PAPER.claim("a22", label="(A22)", kind="identity", budget=20)
@@ -235,7 +257,7 @@ def a22(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
         parentheses: ``cfl-mgd/a22-parentheses``.
 
     Checked
-        On recorded runs of random regressions with intruders.
+        Proved on symbols. On recorded runs of random regressions with intruders.
     """
     one = momentum_run(task, momentum, stream)
     weight, slope = momentum * one.weight, task.expected_gradient(one.models, 0)
@@ -243,6 +265,12 @@ def a22(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
     apart = one.sum_over(one.past_gradients - slope[:, None], own=True)
     count = one.shared(0).sum(axis=-1)[:, None]
     return equal((left, weight * apart + weight * count * slope), rounding=1e-10)
+
+
+@a22.proof("algebra")
+def a22_on_symbols(one: SplitSum) -> Sides:
+    """The sum over three clients, in each coordinate; every further client adds the same to both sides."""
+    return one.of_deviations("own")
 
 
 @PAPER.claim("a22-parentheses", label="(A22) in (A23)", kind="identity", confirm=confirm_path,

@@ -11,6 +11,7 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.theory.cfl_mgd.appendix.tasks import PAPER
+from clusterproof.theory.instruments.algebra import AtLeastOne, Share
 from clusterproof.theory.instruments.two_clusters import NoiseFreeRun, confirm_path
 from clusterproof.theory.statement import Family, Sides, at_most, choice, integers, rationals
 
@@ -194,7 +195,7 @@ def a23_meant(
         equality up to the factor 1 - beta^(2t).
 
     Checked
-        Runs of one scalar cluster whose gradient noise takes two values: the expectation is summed
+        Proved on symbols, from t to t + 1. Runs of one scalar cluster whose gradient noise takes two values: the expectation is summed
         over all outcomes in rational arithmetic, hypothesis searching momentum, step, law and round.
     """
     law = {jump: rarity, -jump * rarity / (1 - rarity): 1 - rarity}
@@ -210,3 +211,12 @@ def a23_meant(
             error -= curvature * buffer
         moment += weight * past**2
     return at_most(moment, martingale=clients * variance / (1 - momentum**2))
+
+
+@a23_meant.proof("induction")
+def a23_meant_on_symbols(limit: AtLeastOne, share: Share) -> Sides:
+    """From t to t + 1, limit = 1 / (1 - beta^2): in units of |C| v^2 / n' the moment is 1 + beta^2 times the one before.
+
+    Noises of different rounds are uncorrelated, and at t = 0 the moment is 0.
+    """
+    return at_most(1 + (1 - 1 / limit) * (share * limit), martingale=limit)

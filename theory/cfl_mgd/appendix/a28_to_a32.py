@@ -13,6 +13,7 @@ from typing import Annotated
 from clusterproof.theory.cfl_mgd.appendix.a18_to_a22 import PrescribedRun, a21, confirm_samples
 from clusterproof.theory.cfl_mgd.appendix.runs import Momentum, momentum_run
 from clusterproof.theory.cfl_mgd.appendix.tasks import PAPER, NoisyTask
+from clusterproof.theory.instruments.algebra import SplitSum
 from clusterproof.theory.instruments.prescribed_samples import Table, confirm_play, play
 from clusterproof.theory.instruments.two_clusters import carried, exact_path
 from clusterproof.theory.statement import (
@@ -48,7 +49,7 @@ def a28(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
         Zhao et al. (2023), (A28). Identity. The line after it is ``cfl-mgd/a28-sum``.
 
     Checked
-        On recorded runs of random regressions with intruders.
+        Proved on symbols. On recorded runs of random regressions with intruders.
     """
     one = momentum_run(task, momentum, stream)
     pairs = []
@@ -59,6 +60,12 @@ def a28(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
         apart = ((one.past_gradients - slope[:, None]) * chosen).sum(axis=1)
         pairs.append((left, apart + chosen.sum(axis=1) * slope))
     return equal(*pairs, rounding=1e-10)
+
+
+@a28.proof("algebra")
+def a28_on_symbols(one: SplitSum) -> Sides:
+    """The sum over three clients, in each coordinate; every further client adds the same to both sides."""
+    return one.of_deviations("foreign")
 
 
 @PAPER.claim("a28-sum", label="after (A28)", kind="identity", confirm=confirm_samples,

@@ -8,6 +8,8 @@ from fractions import Fraction
 from typing import Annotated
 
 from clusterproof.theory.cfl_mgd.appendix.tasks import PAPER
+from clusterproof.theory.instruments.algebra import NotNegative
+from clusterproof.theory.instruments.algebra import Share as Part
 from clusterproof.theory.statement import Family, Sides, at_most, choice, equal, integers, rationals
 
 RECURSIONS = Family("cfl-mgd", {"Symbols": "As (A39)."})
@@ -89,12 +91,20 @@ def a39(one: Recursion, rounds: Annotated[int, integers(0, 30)]) -> Sides:
         P lambda_5 of probability, T P lambda_5 in all, which the paper leaves out.
 
     Checked
-        The recursion with equality in (A37), round by round in rational arithmetic, T up to 30.
+        Proved on symbols, from T to T + 1. The recursion with equality in (A37), round by round in rational
+        arithmetic, T up to 30.
     """
     error = one.start
     for _ in range(rounds):
         error = (1 - one.decay) * error + one.floor
     return at_most(error, start=(1 - one.decay) ** rounds * one.start, floors=one.floor / one.decay)
+
+
+@a39.proof("induction")
+def a39_on_symbols(decay: Part, kept: NotNegative, floors: NotNegative, used: Part) -> Sides:
+    """From T to T + 1: an error within kept + floors, rho_0 = decay times floors; at T = 0 it is that of the start."""
+    error = used * (kept + floors)
+    return at_most((1 - decay) * error + decay * floors, start=(1 - decay) * kept, floors=floors)
 
 
 @RECURSIONS.claim("a40", label="(A40)", kind="identity", repaired_by="cfl-mgd/a40-meant")

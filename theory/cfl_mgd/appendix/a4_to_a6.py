@@ -11,6 +11,8 @@ import numpy as np
 from clusterproof.theory.cfl_mgd.appendix.tasks import PAPER, NoisyTask, basin_models, with_samples
 from clusterproof.theory.instruments.exact_tails import exponential_bounds, quarter_deviation, quarter_tail
 from clusterproof.theory.instruments.two_point_law import TwoPointLaw, confirm_choices
+from clusterproof.theory.instruments.two_point_losses import TwoPointLosses
+from clusterproof.theory.looseness import Best
 from clusterproof.theory.statement import Sides, Stream, at_most, choice, integers, suppose
 
 CONSTANT = 256
@@ -25,8 +27,14 @@ Sixteenths = Annotated[int, choice(8, 10, 12, 14, 16)]
 """Sixteen times the probability of the right choice."""
 
 
-@PAPER.claim("a4", label="(A4)", kind="lower", confirm=confirm_choices)
-def a4(law: TwoPointLaw) -> Sides:
+def by_cantelli() -> float:
+    """What Cantelli's inequality, 64 s / (64 s + 16 n'), gives for n' = 256 s / 16, over 1/2."""
+    return 64 / (64 + CONSTANT) / 0.5
+
+
+@PAPER.claim("a4", label="(A4)", kind="lower", part="two values",
+             looseness=Best(by_cantelli, "Cantelli's inequality: 1/5 of the clients err at most, not 1/2"))  # fmt: skip
+def a4(law: TwoPointLosses) -> Sides:
     """At least half of a cluster's clients find their model, in expectation.
 
     Hypotheses
@@ -41,12 +49,12 @@ def a4(law: TwoPointLaw) -> Sides:
 
     Source
         Zhao et al. (2023), (A4), "using Lemma 1". Lower bound; by Cantelli's inequality 64 (2 P - 3)
-        is enough. That some constant is needed: ``cfl-mgd/a4-constant``.
+        is enough, and for P = 2 nothing less is. That some constant is needed: ``cfl-mgd/a4-constant``.
 
     Checked
-        Every law with two values, number of samples and pair of models of a grid, in rational
-        arithmetic with P = 2; and the exact F tails of random regressions with two or three clusters
-        and just enough samples.
+        Laws whose losses take two values, with just enough rows for each number of them up to 4 and
+        jumps of each reach, in rational arithmetic with P = 2; and the exact F tails of random regressions with
+        two or three clusters and just enough samples.
     """
     suppose("n' >= 256 (P - 1) sigma^2 / (mu^2 Delta^4)", law.samples >= CONSTANT * law.needed_samples)
     return at_most(law.error_probability, half=Fraction(1, 2))
@@ -117,7 +125,26 @@ def a5(count: Count, sixteenths: Sixteenths) -> Sides:
     return at_most(quarter_deviation(count, sixteenths), hoeffding=allowed)
 
 
-@PAPER.claim("a6", label="(A6)", kind="probability")
+def one_client() -> float:
+    """Share of the bound that one client who errs half of the time uses, which no number of clients exceeds.
+
+    Up to 100 clients by the incomplete beta function; beyond, Chernoff's exponent KL(1/4 || 1/2) is above 1/8.
+    """
+    from scipy.special import bdtr
+
+    counts = np.arange(1, 101)
+    used = bdtr(np.ceil(counts / 4) - 1, counts, 0.5) / (2 * np.exp(-counts / 8))
+    beyond = math.exp(-101 * (best_exponent() - 1 / 8)) / 2
+    return float(max(used.max(), beyond))
+
+
+def best_exponent() -> float:
+    """KL(1/4 || 1/2)."""
+    return math.log(2) + 0.25 * math.log(0.25) + 0.75 * math.log(0.75)
+
+
+@PAPER.claim("a6", label="(A6)", kind="probability",
+             looseness=Best(one_client, "the lower tail alone, by the incomplete beta function and Chernoff"))  # fmt: skip
 def a6(count: Count, sixteenths: Sixteenths) -> Sides:
     """At least a quarter of the own clients stay with probability at least 1 - 2 exp(-clm), c = 1/8.
 
@@ -162,12 +189,11 @@ def a5_constant(count: Count, constant: Annotated[Fraction, choice(Fraction(1, 5
         shown is the smallest number that fails.
     """
     measured, allowed = quarter_tail(count, 8), 2 * exponential_bounds(constant * count)[1]
-    best = math.log(2) + 0.25 * math.log(0.25) + 0.75 * math.log(0.75)
     return at_most(
         measured,
         hoeffding=allowed,
         words=lambda: (
             f"P(Bin({count}, 1/2) <= {count}/4) = {float(measured):.4g} > 2 exp(-{count}/5) = {float(allowed):.4g}; "
-            f"no c above KL(1/4 || 1/2) = {best:.4f} serves all N"
+            f"no c above KL(1/4 || 1/2) = {best_exponent():.4f} serves all N"
         ),
     )

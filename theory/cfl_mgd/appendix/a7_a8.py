@@ -10,7 +10,8 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.theory.cfl_mgd.appendix.rounds import Level, one_round
-from clusterproof.theory.cfl_mgd.appendix.tasks import PAPER, AnyTask, NoisyTask
+from clusterproof.theory.cfl_mgd.appendix.tasks import PAPER, AnyTask, ExtremeTask, Place, two_values
+from clusterproof.theory.instruments.algebra import DescentStep
 from clusterproof.theory.statement import (
     Replicates,
     Sides,
@@ -19,6 +20,7 @@ from clusterproof.theory.statement import (
     at_most,
     earlier,
     integers,
+    rationals,
     suppose,
 )
 
@@ -84,12 +86,27 @@ def a7_step(one: Shares) -> dict[str, Sides]:
         Zhao et al. (2023), what (A7) uses. Attained at l_1 = l.
 
     Checked
-        All numbers of up to 40 clients, in rational arithmetic.
+        Proved on symbols; and all numbers of up to 40 clients, in rational arithmetic.
     """
     suppose("|C_1 n C*_1| >= l_1 m / 4", 4 * one.shared >= one.own)
     return {
         "at least": at_least(one.step, quarter=one.smallest / 4),
         "at most": at_most(one.step, one=1),
+    }
+
+
+@a7_step.proof("algebra")
+def a7_step_on_symbols(
+    clients: Annotated[int, integers(2, 40, upwards=True)],
+    own: Annotated[int, integers(1, earlier("clients"))],
+    shared: Annotated[Fraction, rationals(earlier("own") / 4, earlier("own"), 4)],
+    smallest: Annotated[int, integers(0, earlier("own"))],
+) -> dict[str, Sides]:
+    """For any l m that is at most the number of own clients, as the smallest cluster's is."""
+    step = shared / clients
+    return {
+        "at least": at_least(step, quarter=smallest / (4 * clients)),
+        "at most": at_most(step, one=1),
     }
 
 
@@ -111,7 +128,7 @@ def a7(task: AnyTask, stream: Stream) -> Sides:
         ``cfl-mgd/a2-sharp`` it is 1 - l mu / 4L, and with all own clients 1 - l mu / L.
 
     Checked
-        On random regressions, quadratics and ridge-logistic losses, for every number of own clients
+        Proved on symbols from the co-coercivity of the gradient. On random regressions, quadratics and ridge-logistic losses, for every number of own clients
         from a quarter to all of them, at distances 0.01 to 10.
     """
     moved, offsets = [], []
@@ -127,8 +144,24 @@ def a7(task: AnyTask, stream: Stream) -> Sides:
     return at_most(np.linalg.norm(moved, axis=-1), contraction=rate * np.linalg.norm(offsets, axis=-1))
 
 
-@PAPER.claim("a8", label="(A8)", kind="probability", budget=15, replicates=300)
-def a8(task: NoisyTask, level: Level, stream: Stream, replicates: Replicates) -> Sides:
+@a7.proof("co-coercivity")
+def a7_on_symbols(
+    one: DescentStep,
+    smallest: Annotated[Fraction, rationals(0, 1, 4)],
+    staying: Annotated[Fraction, rationals(earlier("smallest") / 4, 1, 8)],
+) -> Sides:
+    """As (A2), with h = (share that stays) / L, at least l / 4L."""
+    rate = 1 - smallest / (8 * one.kappa)
+    return at_most(one.squared_distance(staying / one.kappa), squared=rate**2)
+
+
+# a tenth of the clients, all of whom stay, with hardly any noise; and noise alone
+QUIET = {"task": two_values(8, 72, 1e-3), "level": Fraction(1, 10), "place": "apart"}
+NOISE = {"task": two_values(40, 40, 0.2), "level": Fraction(1, 10), "place": "optima"}
+
+
+@PAPER.claim("a8", label="(A8)", kind="probability", budget=15, replicates=300, extremes=(QUIET, NOISE))
+def a8(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates) -> Sides:
     """The own clients' part of a round contracts by 1 - l mu / 8L up to 2 v / (lambda_0 L sqrt(l m n')).
 
     Hypotheses
@@ -146,12 +179,13 @@ def a8(task: NoisyTask, level: Level, stream: Stream, replicates: Replicates) ->
         clients the floor is v sqrt(l_1) / (lambda_0 L sqrt(m n')), smaller by up to 2 / l.
 
     Checked
-        Drawn rounds on random regressions with misclassified clients, lambda_0 = 0.1, 0.5, 0.9.
+        Drawn rounds on random regressions with misclassified clients, lambda_0 = 0.1 to 0.9, and of
+        gradients with two values.
     """
     share, smooth = float(task.proportions.min()), task.smoothness
     failure = float(level) + 2 * math.exp(-share * task.clients / 8)
     suppose("lambda_0 + 2 exp(-clm) < 1", failure < 1)
-    one = one_round(task, replicates, stream)
+    one = one_round(task, place, replicates, stream)
     before = one.models[0] - task.optima[0]
     after = before - one.total(0) / (task.clients * smooth)
     root = math.sqrt(share * task.clients * task.samples)

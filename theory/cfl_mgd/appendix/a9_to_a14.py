@@ -14,16 +14,21 @@ from clusterproof.theory.cfl_mgd.appendix.runs import Momentum, momentum_run
 from clusterproof.theory.cfl_mgd.appendix.tasks import (
     PAPER,
     AnyTask,
+    ExtremeTask,
     NoisyTask,
+    Place,
     basin_models,
     suppose_units,
+    two_values,
 )
+from clusterproof.theory.instruments.algebra import AtLeastOne, Positive, Share, SplitSum
 from clusterproof.theory.statement import (
     Replicates,
     Sides,
     Stream,
     at_most,
     choice,
+    earlier,
     equal,
     integers,
     rationals,
@@ -49,7 +54,7 @@ def a9(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
         Zhao et al. (2023), (A9). Identity.
 
     Checked
-        On recorded runs of option I as printed: the step of model 1, rebuilt with the right side of
+        Proved on symbols. On recorded runs of option I as printed: the step of model 1, rebuilt with the right side of
         (A9), against the next model.
     """
     one = momentum_run(task, momentum, stream)
@@ -62,6 +67,12 @@ def a9(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
     carried = one.sum_over(one.buffers, own=True) + one.sum_over(one.buffers, own=False)
     total = one.sum_over(one.gradients, own=True) + intruders + momentum * carried
     return equal((one.models - one.weight * total, one.following), rounding=1e-10)
+
+
+@a9.proof("algebra")
+def a9_on_symbols(one: SplitSum) -> Sides:
+    """The sum over three clients, in each coordinate; every further client adds the same to both sides."""
+    return one.of_deviations("foreign")
 
 
 @PAPER.claim("a10", label="(A10)", kind="upper", budget=200)
@@ -83,7 +94,7 @@ def a10(task: NoisyTask, stream: Stream) -> dict[str, Sides]:
         ``cfl-mgd/a10-scale``; 2.5 L is enough. Free of units: ``cfl-mgd/a10-meant``.
 
     Checked
-        On random regressions with max ||chi*|| <= 1 and models on the rim of the basin.
+        Proved on symbols. On random regressions with max ||chi*|| <= 1 and models on the rim of the basin.
     """
     suppose_units(task)
     model = basin_models(task, stream)[0]
@@ -93,6 +104,19 @@ def a10(task: NoisyTask, stream: Stream) -> dict[str, Sides]:
         "smoothness": at_most(np.array(slopes), reach=reach),
         "units": at_most(reach, three=3 * task.smoothness),
     }
+
+
+@a10.proof("algebra")
+def a10_on_symbols(
+    root: AtLeastOne,
+    diameter: Annotated[Fraction, rationals(0, 2, 4)],
+    separation: Annotated[Fraction, rationals(0, earlier("diameter"), 4)],
+    share: Share,
+    cosine: Annotated[Fraction, rationals(-1, 1, 4)],
+) -> Sides:
+    """The square of ||chi_1 - chi*_p||, from Delta <= D <= 2 and the basin; ||grad|| <= L ||.|| is Assumption 1."""
+    radius = share * separation / (4 * root)
+    return at_most(diameter**2 + 2 * cosine * diameter * radius + radius**2, nine=9)
 
 
 @PAPER.claim("a10-scale", label="(A10), any units", kind="upper", repaired_by="cfl-mgd/a10-meant")
@@ -140,7 +164,8 @@ def a10_meant(task: AnyTask, stream: Stream) -> dict[str, Sides]:
         attained at kappa = 1 by two clusters that face away from each other.
 
     Checked
-        On random regressions, quadratics and ridge-logistic losses, models on the rim of the basin.
+        Proved on symbols. On random regressions, quadratics and ridge-logistic losses, models on the rim of
+        the basin.
     """
     offsets = stream.standard_normal((20, task.dimension))
     offsets *= task.basin_radius / np.linalg.norm(offsets, axis=-1, keepdims=True)
@@ -153,6 +178,18 @@ def a10_meant(task: AnyTask, stream: Stream) -> dict[str, Sides]:
             reach, diameter=task.smoothness * task.diameter, basin=task.smoothness * task.basin_radius
         ),
     }
+
+
+@a10_meant.proof("algebra")
+def a10_meant_on_symbols(
+    diameter: Positive,
+    apart: Annotated[Fraction, rationals(0, earlier("diameter"), 4)],
+    radius: Positive,
+    off: Annotated[Fraction, rationals(0, earlier("radius"), 4)],
+    cosine: Annotated[Fraction, rationals(-1, 1, 4)],
+) -> Sides:
+    """The square of ||chi_1 - chi*_p|| for distances of at most D and B; ||grad|| <= L ||.|| is Assumption 1."""
+    return at_most(apart**2 + 2 * cosine * apart * off + off**2, square=(diameter + radius) ** 2)
 
 
 @PAPER.claim("a11", label="(A11)", kind="tight")
@@ -194,8 +231,15 @@ def a11(
     return at_most(moment / samples**2, variance=clients * variance / samples)
 
 
-@PAPER.claim("a12", label="(A12)", kind="probability", budget=15, replicates=300)
-def a12(task: NoisyTask, level: Level, stream: Stream, replicates: Replicates) -> Sides:
+# one intruder, whose noise has the norm v always; many, far from chi_1
+ALONE = {"task": two_values(1, 1, 4.0), "level": Fraction(9, 10), "place": "apart"}
+CROWD = {"task": two_values(1, 99, 1.6), "level": Fraction(9, 10), "place": "apart"}
+HALF = CROWD | {"level": Fraction(2, 5)}
+RARELY = ALONE | {"level": Fraction(1, 10)}
+
+
+@PAPER.claim("a12", label="(A12)", kind="probability", budget=15, replicates=600, extremes=(ALONE,))
+def a12(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates) -> Sides:
     """The noise of cluster p's clients in C_1 is at most sqrt(|C_1 n C*_p|) v / (lambda_1 sqrt(n')).
 
     Hypotheses
@@ -212,17 +256,18 @@ def a12(task: NoisyTask, level: Level, stream: Stream, replicates: Replicates) -
         Zhao et al. (2023), (A12). Probability, by Markov's inequality.
 
     Checked
-        Drawn rounds on random regressions with misclassified clients, lambda_1 = 0.1, 0.5, 0.9.
+        Drawn rounds on random regressions with misclassified clients, lambda_1 = 0.1 to 0.9, and of
+        gradients with two values.
     """
-    one = one_round(task, replicates, stream)
+    one = one_round(task, place, replicates, stream, with_clients_of=1)
     spread = one.gradient_deviation(1) * np.sqrt(one.shared(1) / task.samples)
     return at_most(
         np.linalg.norm(one.deviation(1), axis=-1), noise=spread / float(level), failure=float(level)
     )
 
 
-@PAPER.claim("a13", label="(A13)", kind="probability", budget=15, replicates=300)
-def a13(task: NoisyTask, level: Level, stream: Stream, replicates: Replicates) -> Sides:
+@PAPER.claim("a13", label="(A13)", kind="probability", budget=15, replicates=300, extremes=(CROWD, RARELY))
+def a13(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates) -> Sides:
     """The gradients of cluster p's clients in C_1 sum to at most 3 L times their number, plus noise.
 
     Hypotheses
@@ -242,7 +287,7 @@ def a13(task: NoisyTask, level: Level, stream: Stream, replicates: Replicates) -
         As (A12), with max ||chi*|| <= 1.
     """
     suppose_units(task)
-    one = one_round(task, replicates, stream)
+    one = one_round(task, place, replicates, stream, with_clients_of=1)
     spread = one.gradient_deviation(1) * np.sqrt(one.shared(1) / task.samples)
     return at_most(
         np.linalg.norm(one.total(1), axis=-1),
@@ -261,8 +306,8 @@ def intrusion(one: Round) -> tuple[np.ndarray, np.ndarray, float]:
     return norms, counts, max(one.gradient_deviation(p) for p in others)
 
 
-@PAPER.claim("a14", label="(A14)", kind="probability", budget=15, replicates=300)
-def a14(task: NoisyTask, level: Level, stream: Stream, replicates: Replicates) -> Sides:
+@PAPER.claim("a14", label="(A14)", kind="probability", budget=15, replicates=300, extremes=(HALF, RARELY))
+def a14(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates) -> Sides:
     """The intruders move model 1 by at most 3 L eta times their share, plus noise.
 
     Hypotheses
@@ -284,7 +329,7 @@ def a14(task: NoisyTask, level: Level, stream: Stream, replicates: Replicates) -
     failure = task.clusters * float(level)
     suppose("P lambda_1 < 1", failure < 1)
     suppose_units(task)
-    norms, counts, deviation = intrusion(one_round(task, replicates, stream))
+    norms, counts, deviation = intrusion(one_round(task, place, replicates, stream, with_clients_of=1))
     root = math.sqrt(task.clusters / task.samples)
     return at_most(
         norms,

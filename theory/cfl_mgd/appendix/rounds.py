@@ -9,12 +9,12 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.algorithms import CFLMGD
-from clusterproof.synthetic import RegressionMixture
+from clusterproof.synthetic import RegressionMixture, TwoPointMixture
 from clusterproof.theory.cfl_mgd.appendix.tasks import basin_models
 from clusterproof.theory.instruments.recorded_run import record
-from clusterproof.theory.statement import choice
+from clusterproof.theory.statement import choice, suppose
 
-Level = Annotated[Fraction, choice(Fraction(1, 10), Fraction(1, 2), Fraction(9, 10))]
+Level = Annotated[Fraction, choice(*map(Fraction, ("1/10", "1/2", "9/10", "2/5")))]
 """lambda_0 .. lambda_4: the larger, the sharper Markov's inequality."""
 
 
@@ -34,7 +34,7 @@ class Round:
         g_i^t, (replicates, m, d).
     """
 
-    task: RegressionMixture
+    task: RegressionMixture | TwoPointMixture
     models: np.ndarray
     members: np.ndarray
     gradients: np.ndarray
@@ -63,10 +63,37 @@ class Round:
         return float(self.task.loss_variance(self.models[[0, cluster]], cluster).max())
 
 
-def one_round(task: RegressionMixture, replicates: int, stream: np.random.Generator) -> Round:
-    """Carry out a round from models in the basin, in all replicates."""
-    models = basin_models(task, stream)
+def one_round(
+    task: RegressionMixture | TwoPointMixture,
+    place: str,
+    replicates: int,
+    stream: np.random.Generator,
+    *,
+    with_clients_of: int | None = None,
+) -> Round:
+    """Carry out a round from models in the basin, in all replicates.
+
+    Parameters
+    ----------
+    task
+        What is run.
+    place
+        Of the models, as ``basin_models`` reads it.
+    replicates
+        How often.
+    stream
+        Randomness.
+    with_clients_of
+        Keep the replicates in which some client of this cluster joined C_1: for statements given the clusters,
+        which say nothing of the others.
+    """
+    models = basin_models(task, stream, place)
     algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=0.0, momentum_owner="client")
     initial = np.broadcast_to(models, (replicates, *models.shape))
     seen = record(task, algorithm, rounds=1, initial=initial, seed=int(stream.integers(2**31)))
-    return Round(task, models, seen.assignments[0] == 0, seen.gradients[0])
+    members, gradients = seen.assignments[0] == 0, seen.gradients[0]
+    if with_clients_of is not None:
+        some = (members & (task.labels == with_clients_of)).any(axis=-1)
+        suppose("some client of the cluster joins C_1", some.any())
+        members, gradients = members[some], gradients[some]
+    return Round(task, models, members, gradients)

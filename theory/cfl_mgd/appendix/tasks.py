@@ -6,9 +6,9 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.synthetic import Mixture, RegressionMixture
+from clusterproof.synthetic import Mixture, RegressionMixture, TwoPointMixture
 from clusterproof.theory.instruments.random_tasks import random_mixture
-from clusterproof.theory.statement import Family, drawn, suppose
+from clusterproof.theory.statement import Family, choice, drawn, suppose
 
 PAPER = Family("cfl-mgd")
 
@@ -43,6 +43,16 @@ def noisy_regression(stream: np.random.Generator) -> RegressionMixture:
 
 
 NoisyTask = Annotated[RegressionMixture, drawn(noisy_regression)]
+ExtremeTask = Annotated[RegressionMixture | TwoPointMixture, drawn(noisy_regression)]
+"""The same, and losses with two values where they are tried first."""
+
+
+def two_values(own: int, foreign: int, jump: float) -> TwoPointMixture:
+    """Clusters at 1 and -1 whose gradients are off by exactly +-jump on every row; one row decides."""
+    return TwoPointMixture(
+        optima=np.array([[1.0], [-1.0]]), slopes=np.array([jump]), centers=np.array([0.0]), rarity=0.5,
+        labels=np.repeat([0, 1], (own, foreign)), samples=1,
+    )  # fmt: skip
 
 
 def suppose_units(task: Mixture) -> None:
@@ -61,9 +71,20 @@ def with_samples(task: RegressionMixture, samples: int) -> RegressionMixture:
     )
 
 
-def basin_models(task: RegressionMixture, stream: np.random.Generator) -> np.ndarray:
-    """Draw models within the paper's basin, on its rim half of the time, (P, d)."""
-    directions = stream.standard_normal(task.optima.shape)
-    directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
-    lengths = task.basin_radius * stream.choice([1.0, stream.uniform()], (task.clusters, 1))
+Place = Annotated[str, choice("random", "apart", "towards", "optima")]
+"""Where the models of a round are: anywhere in the basin, on its rim away from the other optima or towards
+them, or at their own optima."""
+
+
+def basin_models(task: Mixture, stream: np.random.Generator, place: str = "random") -> np.ndarray:
+    """Give models within the paper's basin, where random on its rim half of the time, (P, d)."""
+    if place == "optima":
+        return task.optima
+    if place == "random":
+        directions = stream.standard_normal(task.optima.shape)
+        lengths = task.basin_radius * stream.choice([1.0, stream.uniform()], (task.clusters, 1))
+    else:
+        directions = (task.optima - task.optima.mean(axis=0)) * (1 if place == "apart" else -1)
+        lengths = np.full((task.clusters, 1), task.basin_radius)
+    directions = directions / np.linalg.norm(directions, axis=-1, keepdims=True)
     return np.asarray(task.optima + lengths * directions)

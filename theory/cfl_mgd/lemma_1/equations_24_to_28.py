@@ -10,8 +10,10 @@ import numpy as np
 
 from clusterproof.synthetic import Mixture, QuadraticMixture
 from clusterproof.theory.instruments import loss_tails
+from clusterproof.theory.instruments.algebra import BasinPair
 from clusterproof.theory.instruments.basin_pairs import Pair
 from clusterproof.theory.instruments.random_tasks import random_mixture
+from clusterproof.theory.instruments.two_point_losses import TwoPointLosses
 from clusterproof.theory.statement import (
     Family,
     Sides,
@@ -29,7 +31,7 @@ from clusterproof.theory.statement import (
 PAPER = Family("cfl-mgd")
 
 
-@PAPER.claim("equation-24", label="(24)", kind="upper", budget=300)
+@PAPER.claim("equation-24", label="(24)", kind="tight", part="Gaussian", budget=150)
 def equation_24(
     pair: Pair,
     multiple: Annotated[
@@ -48,18 +50,28 @@ def equation_24(
         phi_i the loss on n' ``samples``.
 
     Source
-        Zhao et al. (2023), (24). Upper bound: if phi_i(chi_1) >= phi_i(chi_p) and phi_i(chi_1) <= delta,
-        then phi_i(chi_p) <= delta.
+        Zhao et al. (2023), (24). If phi_i(chi_1) >= phi_i(chi_p) and phi_i(chi_1) <= delta, then
+        phi_i(chi_p) <= delta. Tight: an equality where one of the losses alone is random.
 
     Checked
         Gaussian regression, exactly: the F tail against two chi-square tails, at pairs of models in
-        the basin and 0 to 3 times the paper's delta, searched for the largest ratio.
+        the basin and 0 to 3 times the paper's delta, searched for the largest ratio; and every law of a
+        grid whose losses take two values, with the paper's delta.
     """
     delta = float(multiple) * loss_tails.midpoint(pair)
     return at_most(
         pair.exact,
         own_above=loss_tails.exceeds(pair, 0, delta),
         other_below=loss_tails.at_most(pair, 1, delta),
+    )
+
+
+@equation_24.also("two values")
+def equation_24_of_two_values(law: TwoPointLosses) -> Sides:
+    """The same for losses with two values, in rational arithmetic."""
+    delta = threshold(*law.expected)
+    return at_most(
+        law.error_probability, own_above=law.own_exceeds(delta), other_below=law.other_at_most(delta)
     )
 
 
@@ -169,7 +181,8 @@ def equation_26(task: SomeMixture, stream: Stream) -> dict[str, Sides]:
         Zhao et al. (2023), (26). Lower bound, attained for kappa = 1 with chi_p between the optima.
 
     Checked
-        Both steps on random tasks at models in and on the basin, some on the lines between optima.
+        The second step is proved on symbols, the first is Assumption 2 at the optimum. Both steps on random
+        tasks at models in and on the basin, some on the lines between optima.
     """
     losses, mu = expected_losses(task, stream), task.strong_convexity
     quadratic = mu / 2 * losses.other_distance**2
@@ -177,6 +190,12 @@ def equation_26(task: SomeMixture, stream: Stream) -> dict[str, Sides]:
         "convexity": at_least(losses.other, distance=quadratic, rounding=losses.rounding),
         "distance": at_least(quadratic, separation=9 / 32 * mu * task.separation**2),
     }
+
+
+@equation_26.proof("algebra")
+def equation_26_on_symbols(pair: BasinPair) -> Sides:
+    """The second step; the first is Assumption 2 at the optimum."""
+    return at_least(pair.other_cost, separation=Fraction(9, 32))
 
 
 def printed_cost(root_of_kappa: int, distance: Fraction) -> Fraction:
@@ -232,7 +251,8 @@ def equation_27_squared(task: SomeMixture, stream: Stream) -> dict[str, Sides]:
         Zhao et al. (2023), (27) with its square. Upper bound, attained on the rim of the basin.
 
     Checked
-        Both steps on random tasks at models in and on the basin.
+        The second step is proved on symbols, the first is Assumption 1 at the optimum. Both steps on random
+        tasks at models in and on the basin.
     """
     losses = expected_losses(task, stream)
     quadratic = task.smoothness / 2 * losses.own_distance**2
@@ -240,6 +260,12 @@ def equation_27_squared(task: SomeMixture, stream: Stream) -> dict[str, Sides]:
         "smoothness": at_most(losses.own, distance=quadratic, rounding=losses.rounding),
         "distance": at_most(quadratic, separation=task.strong_convexity * task.separation**2 / 32),
     }
+
+
+@equation_27_squared.proof("algebra")
+def equation_27_squared_on_symbols(pair: BasinPair) -> Sides:
+    """The second step; the first is Assumption 1 at the optimum."""
+    return at_most(pair.own_cost, separation=Fraction(1, 32))
 
 
 @PAPER.claim("equation-28", label="(28)", kind="tight", extremes=(ROUND,), budget=60)
@@ -259,8 +285,14 @@ def equation_28(task: SomeMixture, stream: Stream) -> Sides:
         Zhao et al. (2023), (28): 9/32 - 1/32 = 1/4. Lower bound, attained for kappa = 1.
 
     Checked
-        Random tasks at models in and on the basin, some on the lines between optima.
+        Proved on symbols from (26) and (27). Random tasks at models in and on the basin, some on the lines between optima.
     """
     losses = expected_losses(task, stream)
     gap = task.strong_convexity / 4 * task.separation**2
     return at_least(losses.other - losses.own, separation=gap, rounding=losses.rounding)
+
+
+@equation_28.proof("algebra")
+def equation_28_on_symbols(pair: BasinPair) -> Sides:
+    """The difference of the least and the most that the two models cost."""
+    return at_least(pair.other_cost - pair.own_cost, separation=Fraction(1, 4))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clusterproof.theory.instruments.basin_pairs import Pair
+from clusterproof.theory.instruments.two_point_losses import TwoPointLosses
 from clusterproof.theory.statement import Family, Sides, at_most
 
 PAPER = Family("cfl-mgd")
@@ -16,7 +17,7 @@ def cantelli_bound(pair: Pair) -> float:
     return variance / (variance + gap)
 
 
-@PAPER.claim("lemma-1-cantelli", label="Lemma 1 (ours, Cantelli)", kind="upper", budget=700)
+@PAPER.claim("lemma-1-cantelli", label="Lemma 1 (ours, Cantelli)", kind="tight", part="Gaussian", budget=350)
 def lemma_1_cantelli(pair: Pair) -> Sides:
     """A client prefers a given wrong model with probability at most 64 s^2 / (64 s^2 + n' mu^2 D^4).
 
@@ -35,9 +36,16 @@ def lemma_1_cantelli(pair: Pair) -> Sides:
         Delta ``separation``, n' ``samples``.
 
     Source
-        Ours (audit of CFL-MGD, 2.2). Upper bound.
+        Ours (audit of CFL-MGD, 2.2). Tight: attained for one row by losses with two values.
 
     Checked
-        As Lemma 1 on Gaussian regression.
+        As Lemma 1: on Gaussian regression, and on every law of a grid whose losses take two values.
     """
     return at_most(pair.exact, cantelli=cantelli_bound(pair))
+
+
+@lemma_1_cantelli.also("two values")
+def of_two_values(law: TwoPointLosses) -> Sides:
+    """The same for losses with two values, mu = 1 and Delta = 2, in rational arithmetic."""
+    variance = 64 * law.loss_variance
+    return at_most(law.error_probability, cantelli=variance / (variance + 16 * law.samples))

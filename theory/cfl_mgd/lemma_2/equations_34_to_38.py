@@ -13,10 +13,13 @@ import numpy as np
 
 from clusterproof.algorithms import CFLMGD
 from clusterproof.synthetic import RegressionMixture
+from clusterproof.theory.cfl_mgd.appendix.a15_to_a17 import CERTAIN, exact_intrusion, markov_at_once
 from clusterproof.theory.cfl_mgd.lemma_2.lemma_2 import MISMATCH
+from clusterproof.theory.instruments.algebra import OwnTerm, SplitSum
 from clusterproof.theory.instruments.scattered_clients import Centers, Momentum, Place
 from clusterproof.theory.instruments.switching_clients import exact_run
 from clusterproof.theory.instruments.two_clusters import exact_path, run_two_clusters
+from clusterproof.theory.looseness import Best
 from clusterproof.theory.statement import (
     Family,
     Replicates,
@@ -171,7 +174,7 @@ def equation_34(round_: SmallBatches, stream: Stream) -> Sides:
         Zhao et al. (2023), (34) and (A1). Identity.
 
     Checked
-        Drawn rounds of random regressions: both sides of the identity.
+        Proved on symbols, coordinate by coordinate; and drawn rounds of random regressions.
     """
     one, task = round_, round_.task
     own = one.members(1, stream) & (task.labels == 0)
@@ -182,6 +185,12 @@ def equation_34(round_: SmallBatches, stream: Stream) -> Sides:
     left = one.error - total / (task.clients * task.smoothness)
     right = (one.error - step * exact) + step * (exact - total / own.sum())
     return equal((left, right), rounding=1e-12)
+
+
+@equation_34.proof("algebra")
+def equation_34_on_symbols(one: OwnTerm) -> Sides:
+    """The identity in each coordinate, the own clients' gradients summed."""
+    return one.split()
 
 
 @PAPER.claim("equation-35", label="(35)", kind="probability", budget=12, replicates=200)
@@ -223,7 +232,8 @@ def equation_35(round_: LargeBatches, level: Level, stream: Stream, replicates: 
     )
 
 
-@PAPER.claim("equation-36", label="(36)", kind="probability", budget=12, replicates=200)
+@PAPER.claim("equation-36", label="(36)", kind="probability", part="regressions", budget=12, replicates=200,
+             looseness=Best(markov_at_once, "as (A17)"))  # fmt: skip
 def equation_36(
     round_: SmallBatches,
     all_first: Annotated[float, choice(0.4)],
@@ -252,7 +262,7 @@ def equation_36(
     Checked
         Drawn rounds of random regressions with n' up to 20, so that clients are wrong;
         lambda_1 = 0.4 / P, lambda_2 = 0.2; the interval for the share of rounds that break the bound is
-        compared with what it allows, one for each task.
+        compared with what it allows, one for each task. For losses with two values exactly, as (A17).
     """
     one, task = round_, round_.task
     suppose(BASIN, one.in_basin)
@@ -269,6 +279,9 @@ def equation_36(
         / (first * scale * task.smoothness * task.samples),
         failure=all_first + second,
     )  # fmt: skip
+
+
+equation_36.also("two values", budget=60, exhaustible=60, extremes=(CERTAIN,))(exact_intrusion)
 
 
 @PAPER.claim("equation-37", label="(37)", kind="identity", budget=150)
@@ -295,8 +308,8 @@ def equation_37(
         wrong is their bound, ``cfl-mgd/equation-38``.
 
     Checked
-        Random scalar clients in rational arithmetic: the two parts, and the move of the model in the
-        same round.
+        Proved on symbols; and random scalar clients in rational arithmetic: the two parts, and the move of
+        the model in the same round.
     """
     path = exact_run(centers, [first, second], momentum=momentum, rounds=4, reading="line 15")
     sums, splits, moves = [], [], []
@@ -310,6 +323,12 @@ def equation_37(
         splits.append(sum(parts, Fraction(0)))
         moves.append(momentum * (path.models[t][0] - path.models[t + 1][0]))
     return equal((np.array(sums), np.array(splits)), (np.array(sums), np.array(moves)))
+
+
+@equation_37.proof("algebra")
+def equation_37_on_symbols(one: SplitSum) -> Sides:
+    """The sum over three clients, in each coordinate; every further client adds to one part."""
+    return one.of_parts()
 
 
 Clients = Annotated[int, integers(2, 10, upwards=True)]

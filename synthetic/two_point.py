@@ -1,0 +1,259 @@
+"""Losses whose noise takes two values: the laws that attain Chebyshev's, Cantelli's and Markov's inequalities."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from clusterproof.algorithms import InvalidArgument, generator, sum_gradients
+from clusterproof.algorithms.validation import check_count, check_number, check_seed
+from clusterproof.synthetic.mixture import Mixture, check_labels, make_labels, place_optima, read_array
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TwoPointMixture(Mixture):
+    """Clients with f(chi; z) = ||chi - chi*_p||^2 / 2 + z u_p . (chi - c_p), z of mean 0 and variance 1.
+
+    z is sqrt((1 - q) / q) with probability q and -sqrt(q / (1 - q)) otherwise, q the ``rarity``. It is the
+    squared loss of y = chi*_p - z u_p, less what does not depend on chi. L = mu = 1. The noise of the gradient is
+    the same everywhere, that of the loss grows with the distance from c_p along u_p.
+
+    With one row, models on both sides of c_p and a rare jump that just makes up for the expected gap of their
+    losses, a client errs with the probability q that Cantelli's inequality allows; with a rarity of 1/2 the norm
+    of the gradient's noise is its deviation on every row, as in Markov's inequality for it.
+
+    Parameters
+    ----------
+    optima
+        chi*_p, (P, d).
+    slopes
+        u_p, (P, d), or one for all clusters (d,).
+    centers
+        c_p, (P, d), or one for all clusters (d,).
+    rarity
+        q, in (0, 1).
+    labels
+        True cluster of each client, integers (m,).
+    samples
+        Rows that a client uses for one purpose in one round (n'); they are fresh each time.
+
+    Raises
+    ------
+    InvalidArgument
+        If an argument has a wrong shape, is not finite or is out of range.
+    """
+
+    name: ClassVar[str] = "two-point"
+
+    optima: np.ndarray
+    slopes: np.ndarray
+    centers: np.ndarray
+    rarity: float
+    labels: np.ndarray
+    samples: int
+
+    def __post_init__(self) -> None:
+        """Validate and normalise the arguments."""
+        optima = read_array("optima", self.optima, "P, d", "give one optimum a cluster")
+        object.__setattr__(self, "optima", optima)
+        for name in ("slopes", "centers"):
+            given = np.asarray(getattr(self, name), dtype=float)
+            if given.shape not in (optima.shape, optima.shape[1:]) or not np.isfinite(given).all():
+                raise InvalidArgument(
+                    name, given.shape, f"must be finite numbers {optima.shape} or {optima.shape[1:]}",
+                    "give one vector a cluster, or one for all",
+                )  # fmt: skip
+            object.__setattr__(self, name, np.broadcast_to(given, optima.shape).copy())
+        check_number(
+            "rarity", self.rarity, above=0, below=1, remedy="it is the probability of the rare value"
+        )
+        check_count(
+            "samples",
+            self.samples,
+            at_least=1,
+            at_most=2**53,
+            remedy="give the rows a client uses in a round",
+        )
+        object.__setattr__(self, "labels", check_labels(self.labels, len(optima)))
+
+    @classmethod
+    def random(
+        cls,
+        *,
+        clusters: int,
+        clients: int,
+        dimension: int,
+        separation: float = 2.0,
+        noise: float = 1.0,
+        rarity: float = 0.1,
+        samples: int = 1,
+        proportions: Any = None,
+        seed: int = 0,
+    ) -> TwoPointMixture:
+        """Draw random optima with smallest distance ``separation``, and directions of the noise.
+
+        Parameters
+        ----------
+        clusters, clients, dimension
+            P, m and d.
+        separation
+            Delta, positive.
+        noise
+            ||u_p||: deviation of a row's gradient, at least 0.
+        rarity, samples
+            As for the class.
+        proportions
+            l_p; equal where None.
+        seed
+            Of the optima and directions; c_p is the clusters' mean.
+
+        Raises
+        ------
+        InvalidArgument
+            If an argument is out of range.
+        """
+        check_count("dimension", dimension, at_least=1, remedy="give the number of parameters")
+        check_number("separation", separation, above=0, remedy="give the distance between clusters")
+        check_number("noise", noise, at_least=0, remedy="give the gradient's standard deviation")
+        check_seed(seed)
+        labels = make_labels(clients, clusters, proportions)
+        optima = place_optima(clusters, dimension, separation, generator(seed, cls.name, "optima"))
+        slopes = generator(seed, cls.name, "slopes").standard_normal(optima.shape)
+        return cls(
+            optima=optima,
+            slopes=noise * slopes / np.linalg.norm(slopes, axis=-1, keepdims=True),
+            centers=optima.mean(axis=0),
+            rarity=rarity,
+            labels=labels,
+            samples=samples,
+        )
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Constructor arguments as plain JSON values."""
+        arrays = {name: getattr(self, name).tolist() for name in ("optima", "slopes", "centers", "labels")}
+        return {"task": self.name, **arrays, "rarity": float(self.rarity), "samples": int(self.samples)}
+
+    @property
+    def smoothness(self) -> float:
+        """L = 1."""
+        return 1.0
+
+    @property
+    def strong_convexity(self) -> float:
+        """Give mu = 1."""
+        return 1.0
+
+    @property
+    def pooled_optimum(self) -> np.ndarray:
+        """Mean of the clients' optima, (d,)."""
+        return np.asarray(self.proportions @ self.optima)
+
+    @property
+    def noise_values(self) -> tuple[float, float]:
+        """The rare and the common value of z."""
+        odds = (1 - self.rarity) / self.rarity
+        return math.sqrt(odds), -math.sqrt(1 / odds)
+
+    def expected_loss(self, model: np.ndarray, cluster: int) -> np.ndarray:
+        """||chi - chi*_p||^2 / 2 for models (..., d)."""
+        return np.asarray(((model - self.optima[cluster]) ** 2).sum(axis=-1) / 2)
+
+    def expected_gradient(self, model: np.ndarray, cluster: int) -> np.ndarray:
+        """chi - chi*_p, for models (..., d)."""
+        return np.asarray(model - self.optima[cluster])
+
+    def loss_variance(self, model: np.ndarray, cluster: int) -> np.ndarray:
+        """sigma^2(chi) = (u_p . (chi - c_p))^2 on one row, for models (..., d)."""
+        return np.asarray(((model - self.centers[cluster]) @ self.slopes[cluster]) ** 2)
+
+    def gradient_variance(self, model: np.ndarray, cluster: int) -> np.ndarray:
+        """v^2 = ||u_p||^2 on one row, for models (..., d)."""
+        return np.full(np.shape(model)[:-1], (self.slopes[cluster] ** 2).sum())
+
+    def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
+        """Exact probability that a wrong model's loss is at most the own one's, (..., P).
+
+        As for ``RegressionMixture``: how many of n' rows are rare is binomial, and decides. Own entry 0. What
+        ties exactly may be counted either way by rounding.
+        """
+        from scipy.special import bdtr
+
+        models = np.asarray(models, dtype=float)
+        losses = self.expected_loss(models, cluster)
+        gap = losses - losses[..., cluster, None]
+        # wrong where z lever >= gap
+        lever = (models[..., cluster, None, :] - models) @ self.slopes[cluster]
+        rare, common = self.noise_values
+        safe = np.where(lever == 0, 1.0, lever)
+        count = self.samples * (gap / safe - common) / (rare - common)
+        count = np.clip(count, -1.0, self.samples + 1.0)
+        above = 1 - _at_most(np.ceil(count) - 1, self.samples, self.rarity, bdtr)
+        below = _at_most(np.floor(count), self.samples, self.rarity, bdtr)
+        errors = np.where(lever > 0, above, np.where(lever < 0, below, (gap <= 0).astype(float)))
+        errors[..., cluster] = 0.0
+        return np.asarray(errors)
+
+    def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        """Losses of models (..., P, d) on the batches of clients (..., k): (..., k, P)."""
+        labels = self.labels[clients]
+        lead = np.broadcast_shapes(models.shape[:-2], clients.shape[:-1])
+        noise = self._mean_noise((*lead, clients.shape[-1]), generator)
+        return self._tilted(models, labels, noise)
+
+    def gradients(
+        self, points: np.ndarray, clients: np.ndarray, generator: np.random.Generator
+    ) -> np.ndarray:
+        """Gradients at the clients' own points (..., k, d): (..., k, d)."""
+        labels = self.labels[clients]
+        noise = self._mean_noise(points.shape[:-1], generator)
+        return np.asarray(points - self.optima[labels] + noise[..., None] * self.slopes[labels])
+
+    def gradient_sums(
+        self,
+        models: np.ndarray,
+        clients: np.ndarray,
+        assignments: np.ndarray,
+        generator: np.random.Generator,
+    ) -> np.ndarray:
+        """Sum of the gradients of each cluster's participants at its model: (..., P, d)."""
+        return np.asarray(sum_gradients(self, models, clients, assignments, generator))
+
+    def hessian_products(
+        self, points: np.ndarray, directions: np.ndarray, clients: np.ndarray, generator: np.random.Generator
+    ) -> np.ndarray:
+        """Products of the Hessian, the identity, with directions (..., k, d): (..., k, d)."""
+        return np.array(directions, dtype=float)
+
+    def losses_and_gradients(
+        self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Losses (..., k, P) and gradients (..., k, P, d) of models (..., P, d) on one batch a client."""
+        labels = self.labels[clients]
+        lead = np.broadcast_shapes(models.shape[:-2], clients.shape[:-1])
+        noise = self._mean_noise((*lead, clients.shape[-1]), generator)
+        slopes = models[..., None, :, :] - self.optima[labels][..., None, :]
+        tilt = noise[..., None] * self.slopes[labels]
+        return self._tilted(models, labels, noise), slopes + tilt[..., None, :]
+
+    def _mean_noise(self, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
+        """Mean of z over n' rows."""
+        rare, common = self.noise_values
+        counts = generator.binomial(self.samples, self.rarity, shape)
+        return np.asarray(common + (rare - common) * (counts / self.samples))
+
+    def _tilted(self, models: np.ndarray, labels: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        """Losses of clients with these labels (..., k) and means of z, (..., k, P)."""
+        offsets = models[..., None, :, :] - self.optima[labels][..., None, :]
+        levers = models[..., None, :, :] - self.centers[labels][..., None, :]
+        tilt = np.einsum("...kpd,...kd->...kp", levers, self.slopes[labels])
+        return np.asarray((offsets**2).sum(axis=-1) / 2 + noise[..., None] * tilt)
+
+
+def _at_most(count: np.ndarray, total: int, probability: float, tail: Any) -> np.ndarray:
+    """P(Bin(total, probability) <= count), also beyond 0 .. total."""
+    inside = tail(np.clip(count, 0, total), total, probability)
+    return np.asarray(np.where(count < 0, 0.0, np.where(count >= total, 1.0, inside)))

@@ -1,0 +1,54 @@
+"""How far intruders move a model, when losses take two values: the exact law of ||T_2|| in one round."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clusterproof.theory.instruments.two_point_losses import TwoPointLosses
+
+NEGLIGIBLE = 1e-15
+"""Outcomes less likely than this are left out."""
+
+
+def exceeded_displacement(law: TwoPointLosses, clients: int, foreign: int, failure: float) -> float:
+    """Largest x with P(||T_2|| >= x) > failure, T_2 the sum of the intruders' gradients at chi_1 over m.
+
+    Parameters
+    ----------
+    law
+        Of the losses; with one row, L = 1.
+    clients, foreign
+        m, and those of cluster 2, each of which is an intruder with the law's error probability and then draws a
+        fresh row for its gradient.
+    failure
+        Probability in (0, 1).
+    """
+    if law.samples != 1:
+        raise ValueError("one row a client")
+    rare, common = map(float, law.noise)
+    slope = float(law.models[0]) + 1
+    counts, chances = _binomial(foreign, float(law.error_probability))
+    sizes, weights = [], []
+    for count, chance in zip(counts.tolist(), chances.tolist(), strict=True):
+        jumps, shares = _binomial(count, float(law.rarity))
+        sizes.append(np.abs(count * (slope + common) + jumps * (rare - common)) / clients)
+        weights.append(chance * shares)
+    size, weight = np.concatenate(sizes), np.concatenate(weights)
+    order = np.argsort(-size)
+    beyond = np.cumsum(weight[order])
+    # what was left out counts as not exceeding
+    place = int(np.searchsorted(beyond, failure, side="right"))
+    return float(size[order][place]) if place < len(order) else 0.0
+
+
+def _binomial(count: int, probability: float) -> tuple[np.ndarray, np.ndarray]:
+    """Likely values of Bin(count, probability), and their probabilities."""
+    from scipy.special import gammaln, xlog1py, xlogy
+
+    spread = 12 * np.sqrt(count * probability * (1 - probability)) + 40
+    low, high = max(0, int(count * probability - spread)), min(count, int(count * probability + spread))
+    values = np.arange(low, high + 1)
+    choices = gammaln(count + 1) - gammaln(values + 1) - gammaln(count - values + 1)
+    chances = np.exp(choices + xlogy(values, probability) + xlog1py(count - values, -probability))
+    kept = chances > NEGLIGIBLE
+    return values[kept], chances[kept]

@@ -1,0 +1,50 @@
+"""Why a statement is not sharp: its best constant by a second route, or one of a closed list of reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+
+class Reason(StrEnum):
+    """Why the largest share of the bound that an instance uses stays below one half, or has no meaning."""
+
+    EQUATION = "an equation, which leaves nothing between its sides"
+    """Derived: every conclusion is an equality."""
+
+    OWN_KIND = "a check of its own kind, which says itself why it has no sharpness"
+    """Derived: a certificate, a table or results of training."""
+
+    PROOF = "loose by its proof, which adds up bounds that no law attains at once; the best constant is open"
+
+    ROUND_NUMBER = "a round number that a rate in simulation is far from"
+
+    TOLERANCE = "an equation of means, compared within standard errors"
+
+    COUNT = "a count of cases, of which none was to occur"
+
+    OPEN = "not explained"
+    """Derived: nothing is said. A claim with it is unfinished."""
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best constant of a statement that is loose as printed.
+
+    Attributes
+    ----------
+    factor
+        Gives the least factor on everything that is allowed at which the statement is still true, by a
+        route that shares nothing with the check: a closed form, or another inequality that is attained.
+    route
+        What that route is.
+    """
+
+    factor: Callable[[], float]
+    route: str
+
+
+Looseness: TypeAlias = Best | Reason
+"""What a claim says of its own looseness."""
