@@ -236,7 +236,9 @@ def _first(
         share = np.tile(SHARES, len(SPREADS))[:, None]
         reach = x / np.where(gam > 0, gam, np.nan)
         c = np.minimum(np.sqrt(2 * raised / (gamma(x) * op)), share * reach)
-        b = np.maximum(np.sqrt(gamma(x) * tr) / c, quantile / ((1 - share) * reach) ** 2 * (1 + 1e-12))
+        b = np.maximum(
+            np.sqrt(gamma(x) * tr) / c, (math.sqrt(quantile) / ((1 - share) * reach)) ** 2 * (1 + 1e-12)
+        )
         tilts.extend(c)
         inverses.extend(b)
     c, b = np.array(tilts), np.array(inverses)
