@@ -89,7 +89,8 @@ class FPFC(Algorithm[FusionState]):
         Weight of the augmented Lagrangian's square (rho), greater than 1 / (concavity - 1).
     threshold
         Two clients are grouped if their difference is at most this long (nu), and so are those that a
-        chain of such pairs connects. From ``smoothing`` to 0.5 for SCAD, any positive number for l1.
+        chain of such pairs connects. From ``smoothing`` to 0.5, or ``smoothing`` where that is greater, for
+        SCAD; any positive number for l1.
     pair_rule
         Which pairs a round updates: with at least one participant (``"either"``, the public code), with
         two (``"both"``, the printed rule, under which nothing moves where one client takes part), or
@@ -151,7 +152,7 @@ class FPFC(Algorithm[FusionState]):
                 "threshold",
                 self.threshold,
                 at_least=self.fusion_penalty.smoothing,
-                at_most=LARGEST_THRESHOLD,
+                at_most=max(LARGEST_THRESHOLD, self.fusion_penalty.smoothing),
                 remedy="the paper chooses it from smoothing to 0.5",
             )
         else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clusterproof.algorithms.metrics import adjusted_rand_index, cluster_count, purity
-from clusterproof.algorithms.notebook import html_table
+from clusterproof.algorithms.parts.notebook import html_table
 from clusterproof.algorithms.validation import InvalidArgument
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from clusterproof.algorithms.validation import check_choice, check_count, check_
 from clusterproof.synthetic.mixture import Mixture, check_labels, make_labels, place_optima
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class LogCoshMixture(Mixture):
     """Clients with f(chi; y) = psi(chi - theta_p) + y . (chi - theta_p), y ~ N(0, nu^2 I / d).
 

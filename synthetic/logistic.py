@@ -14,7 +14,7 @@ from clusterproof.algorithms.validation import check_choice, check_count, check_
 from clusterproof.synthetic.mixture import Mixture, check_labels, make_labels, read_array
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class LogisticMixture(Mixture):
     """Clients with f(chi; x, y) = log(1 + exp(-y x . chi)) + ridge ||chi||^2 / 2.
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, sum_gradients
-from clusterproof.algorithms.notebook import html_table
+from clusterproof.algorithms.parts.notebook import html_table
 from clusterproof.algorithms.validation import check_count
 
 SPELLED = 24
@@ -95,6 +95,10 @@ class Mixture(ABC):
             ``clusters``, ``clients``, ``dimension``, and every other integer that ``random`` was given.
         """
         return sizes["clients"] * sizes["dimension"]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.__repr__ = cls.__repr__  # type: ignore[method-assign]  # a dataclass keeps one that is the class's own
 
     @property
     def code(self) -> str:

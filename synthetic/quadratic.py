@@ -24,7 +24,7 @@ ROUNDING = 1e-12
 """Asymmetry that products of matrices leave, relative to the largest entry: it is averaged away."""
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class QuadraticMixture(Mixture):
     """Clients with phi_i(chi) = (chi - c_i)' A_i (chi - c_i) / 2.
 

@@ -25,7 +25,7 @@ from clusterproof.synthetic.mixture import (
 )
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class RegressionMixture(Mixture):
     """Clients with y = x . theta_p + s eps, x ~ N(0, Sigma_p), and loss (y - x . chi)^2 / 2.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Trace, generator
-from clusterproof.algorithms.notebook import html_table
+from clusterproof.algorithms.parts.notebook import html_table
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.looseness import Looseness
 from clusterproof.theory.trace_bound import TraceBound

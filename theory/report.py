@@ -15,6 +15,7 @@ import msgspec
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.checking import as_json, find_claim, replay
 from clusterproof.theory.claim import Claim
+from clusterproof.theory.sharpness import NEEDED, idle_parts
 from clusterproof.theory.verdict import Finding, Kind, Verdict
 from clusterproof.theory.workbench.pasting import code_of
 
@@ -31,9 +32,6 @@ STYLES = {
 """Colours of the verdicts."""
 
 TIMES = "\N{MULTIPLICATION SIGN}"
-LEAST_FACTOR = 1e-3
-"""A factor below this says that a term was never needed."""
-
 WIDE = 120
 """Columns from which the evidence stands beside the numbers instead of beneath them."""
 
@@ -161,7 +159,7 @@ def sharpness_words(sharpness: Mapping[str, float | None]) -> list[str]:
         what = "" if name == "all" else f"{name.removesuffix(': all')} "
         if factor is None:
             words.append(f"{what or 'bound '}out of reach of so few repetitions")
-        elif factor < LEAST_FACTOR:
+        elif factor < NEEDED:
             words.append(f"{what or 'bound '}not exercised")
         else:
             words.append(f"{what or 'sharp '}within {TIMES}{1 / factor:.3g}")
@@ -218,13 +216,16 @@ def summary(verdicts: Sequence[Verdict], failures: int, seed: int, seconds: floa
     noun = "claim" if total == 1 else "claims"
     sharp = [verdict.sharpness for verdict in verdicts if verdict.sharpness]
     whole = [factors.get("all") or 0.0 for factors in sharp]
-    idle = sum(any(f is not None and f < LEAST_FACTOR for f in factors.values()) for factors in sharp)
+    idle = [
+        f"{verdict.claim} ({', '.join(unused)})" for verdict in verdicts if (unused := idle_parts(verdict))
+    ]
     line = f"{total} {noun}: {', '.join(parts)} (seed {seed}, {seconds:.1f} s)"
     if not sharp:
         return line
     return (
         f"{line}; of {len(sharp)} with a sharpness {sum(f >= 1 / 2 for f in whole)} are sharp within {TIMES}2, "
-        f"{sum(f >= 1 / 10 for f in whole)} within {TIMES}10, {idle} have a part that was never exercised"
+        f"{sum(f >= 1 / 10 for f in whole)} within {TIMES}10"
+        + (f"; never needed, in {len(idle)}: {'; '.join(idle)}" if idle else "")
     )
 
 

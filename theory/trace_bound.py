@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clusterproof.algorithms import Trace
-from clusterproof.algorithms.notebook import html_table
+from clusterproof.algorithms.parts.notebook import html_table
 
 ROUNDING = 1e-12
 """Room for rounding, relative to one plus the bound."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from clusterproof.algorithms.notebook import html_table
+from clusterproof.algorithms.parts.notebook import html_table
 
 
 class Kind(StrEnum):

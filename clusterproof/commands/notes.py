@@ -24,9 +24,11 @@ def notes(*, out: Path, verdicts: Path | None = None) -> int:
         import marimo  # noqa: F401 - the import itself is the test
         import myst_nb  # noqa: F401
 
-        from clusterproof.notes.site import STORED_VERDICTS, build
+        from clusterproof.notes.results import STORED_VERDICTS, read_verdicts
+        from clusterproof.notes.site import build
     except ImportError as error:
         raise InvalidArgument("out", str(out), f"needs the tools that build it ({error})", EXTRA) from error
+    read_verdicts(verdicts or STORED_VERDICTS)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:

@@ -79,15 +79,20 @@ def _train_locally(
     arrays, numbers = request.arrays, request.numbers
     point = arrays["point"][None]
     steps = {"step_size": float(numbers["step_size"]), "local_steps": int(numbers["local_steps"])}
-    buffer = np.zeros_like(point)
-    if "buffer" in arrays or numbers["momentum"]:
-        buffer = arrays.get("buffer", buffer[0])[None]
+    if "buffer" in arrays:
         if numbers["proximal"]:
             raise InvalidArgument("proximal", numbers["proximal"], "excludes momentum", "leave one out")
         point, buffer = local_momentum_descent(
-            data.task, point, buffer, me, randomness.gradient, momentum=float(numbers["momentum"]), **steps
+            data.task,
+            point,
+            arrays["buffer"][None],
+            me,
+            randomness.gradient,
+            momentum=float(numbers["momentum"]),
+            **steps,
         )
-    elif "anchor" in arrays:
+        return {"point": point[0], "buffer": buffer[0]}
+    if "anchor" in arrays:
         point = local_proximal_descent(
             data.task,
             point,
@@ -99,7 +104,7 @@ def _train_locally(
         )
     else:
         point = local_descent(data.task, point, me, randomness.gradient, **steps)
-    return {"point": point[0], "buffer": buffer[0]}
+    return {"point": point[0]}
 
 
 def _train_in_cluster(

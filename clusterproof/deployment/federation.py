@@ -76,22 +76,30 @@ class Patience:
 
 
 class _Chosen:
-    """In place of a generator of participants: those who are given."""
+    """In place of a generator of participants: those who are given; the generator goes on as if it had drawn."""
 
-    def __init__(self, participants: Collection[int]) -> None:
+    def __init__(self, participants: Collection[int], generator: np.random.Generator) -> None:
         self._participants = list(participants)
+        self._generator = generator
+        self.asked = False
 
     def random(self, shape: tuple[int, ...]) -> np.ndarray:
         """Keys of which the participants' are the smallest."""
-        keys = np.ones(shape)
+        self.asked = True
+        keys = np.ones_like(self._generator.random(shape))
         keys[..., self._participants] = 0.0
         return keys
 
 
 def carry_out_round(
     algorithm: Algorithm[Any], state: State, task: Task, randomness: Randomness, participants: Collection[int]
-) -> State:
+) -> tuple[State, list[int]]:
     """Carry out the algorithm's own step with given participants, a subset of the task's clients.
+
+    Returns
+    -------
+    tuple
+        The new state and the participants: all clients in a round in which the algorithm draws none.
 
     Raises
     ------
@@ -99,9 +107,9 @@ def carry_out_round(
         If the algorithm cannot do without the others.
     """
     chosen = replace(algorithm, participation=len(participants) / task.clients)  # type: ignore[call-arg]
-    stream: Any = _Chosen(participants)
+    stream: Any = _Chosen(participants, randomness.participation)
     result: State = chosen.step(state, task, replace(randomness, participation=stream))
-    return result
+    return result, sorted(participants) if stream.asked else list(range(task.clients))
 
 
 def run_federation(
@@ -156,7 +164,8 @@ def run_federation(
     for number in range(1, rounds + 1):
         task.begin_round()
         share: float = algorithm.participation  # type: ignore[attr-defined]
-        drawn = draw_participants(share, task.clients, state.models, randomness.participation)
+        peek = copy.deepcopy(randomness.participation)  # the step itself draws, if it does
+        drawn = draw_participants(share, task.clients, state.models, peek)
         state, participants = _round(
             algorithm,
             state,
@@ -197,8 +206,9 @@ def _round(
         participants = [client for client in drawn if client in here and client not in out]
         if len(here) >= min(patience.fewest, task.clients) and participants:
             before = copy.deepcopy(randomness)
+            task.begin_again()
             try:
-                return carry_out_round(algorithm, state, task, randomness, participants), participants
+                return carry_out_round(algorithm, state, task, randomness, participants)
             except Absent as absent:
                 _restore(randomness, before)
                 needed = {client for client in absent.reasons if client not in participants}
@@ -235,3 +245,38 @@ def _restore(randomness: Randomness, before: Randomness) -> None:
     for name in vars(before):
         stream = getattr(before, name)
         getattr(randomness, name).bit_generator.state = stream.bit_generator.state
+
+
+def replay(
+    algorithm: Algorithm[Any],
+    task: Task,
+    participants: Sequence[Collection[int]],
+    *,
+    seed: int,
+    task_name: str,
+    initial: np.ndarray | None = None,
+) -> Record:
+    """Simulate a federation in this process: the same seed and participants, on the clients' data.
+
+    Parameters
+    ----------
+    algorithm, seed, initial
+        As for ``run_federation``.
+    task
+        All clients' data as one task.
+    participants
+        Of each round, as a record has them.
+    task_name
+        Of the federation's task, from which the streams of randomness are named.
+    """
+    randomness = Randomness.from_seed(seed, task_name, algorithm.name)
+    shape = (algorithm.model_count(task), task.dimension)
+    models = randomness.initialisation.standard_normal(shape) if initial is None else initial
+    state: State = algorithm.initialise(np.array(models, dtype=float), task)
+    record = Record([np.array(state.models)])
+    for present in participants:
+        state, clients = carry_out_round(algorithm, state, task, randomness, present)
+        record.models.append(np.array(state.models))
+        record.participants.append(clients)
+        record.assignments.append([int(cluster) for cluster in np.ravel(state.assignments)])
+    return record

@@ -24,11 +24,14 @@ class Request:
         Such as ``models`` (P, d) or ``point`` (d,).
     numbers
         Parameters of local training, by name.
+    turn
+        How many questions the algorithm has asked in the round before: who draws mini-batches draws new ones.
     """
 
     method: str
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
     numbers: Mapping[str, float | int] = field(default_factory=dict)
+    turn: int = 0
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ def expected(request: Request, clusters: int, dimension: int) -> dict[str, tuple
     if request.method == "losses-and-gradients":
         return {"losses": (clusters,), "gradients": models}
     if request.method == "local-training":
-        return {"point": model, "buffer": model}
+        return {"point": model, **({"buffer": model} if "buffer" in request.arrays else {})}
     if request.method == "cluster-training":
         return {
             "assignment": (),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from clusterproof.algorithms.arrays import argmin_smallest_index, one_hot, sums_
 from clusterproof.deployment.messages import Exchange, Refusal, Reply, Request, check_reply
 
 
-class Absent(Exception):  # noqa: N818 - what it says, not an error
+class Absent(Exception):
     """Clients that an algorithm asked and that did not answer, or whose answer was refused.
 
     Attributes
@@ -52,10 +53,16 @@ class RemoteTask:
         self.settings = {"task": name, "clients": clients, "clusters": clusters, "dimension": dimension}
         self._exchange = exchange
         self._answered: dict[tuple[object, ...], Reply] = {}
+        self._turn = 0
 
     def begin_round(self) -> None:
         """Forget what was answered: the next questions are those of a new round."""
         self._answered.clear()
+        self.begin_again()
+
+    def begin_again(self) -> None:
+        """Count questions from the first on: the round is tried once more."""
+        self._turn = 0
 
     def reference_optima(self, target: str) -> None:
         """Nobody knows them: None."""
@@ -104,6 +111,8 @@ class RemoteTask:
         **numbers: Any,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Let each client descend from its point; see ``LocalTrainingTask``."""
+        if buffers is None and numbers["momentum"]:
+            buffers = np.zeros_like(points)
 
         def request(row: int) -> Request:
             own = {"point": points, "buffer": buffers, "anchor": anchors}
@@ -111,7 +120,8 @@ class RemoteTask:
             return Request("local-training", arrays, numbers)
 
         replies = self._ask(clients, request)
-        return self._stack(replies, "point"), self._stack(replies, "buffer")
+        found = self._stack(replies, "point")
+        return found, np.zeros_like(found) if buffers is None else self._stack(replies, "buffer")
 
     def cluster_training(
         self,
@@ -155,11 +165,13 @@ class RemoteTask:
         """
         keys, unanswered = [], {}
         for row, client in enumerate(map(int, clients)):
-            question = request(row)
+            question = replace(request(row), turn=self._turn)
             keys.append(_key(client, question))
             if keys[-1] not in self._answered:
                 unanswered[client] = (keys[-1], question)
-        replies = self._exchange({client: question for client, (_, question) in unanswered.items()})
+        self._turn += 1
+        questions = {client: question for client, (_, question) in unanswered.items()}
+        replies = self._exchange(questions) if questions else {}
         reasons = {}
         for client, (key, question) in unanswered.items():
             if client not in replies:
@@ -185,4 +197,4 @@ class RemoteTask:
 def _key(client: int, request: Request) -> tuple[object, ...]:
     """All that a question consists of."""
     arrays = tuple((name, array.tobytes()) for name, array in sorted(request.arrays.items()))
-    return client, request.method, arrays, tuple(sorted(request.numbers.items()))
+    return client, request.turn, request.method, arrays, tuple(sorted(request.numbers.items()))

@@ -176,7 +176,7 @@ def _():
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _():
     from fractions import Fraction
     from typing import Annotated

@@ -115,7 +115,7 @@ def picture(separation, samples, start):
     right.plot(np.arange(1, len(right_share) + 1), right_share, color=BLUE, alpha=0.35, linewidth=1)
     right.plot(np.arange(1, len(right_share) + 1), right_share.mean(axis=1), color=BLACK, linewidth=2)
     right.set_ylim(0, 1.05)
-    label_axes(right, "b  Clients with their own model, 20 runs and mean", "round", "share")
+    label_axes(right, "b  Clients that are right, 20 runs and mean", "round", "share")
     return figure
 
 
@@ -180,7 +180,7 @@ def _():
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _():
     from typing import Annotated
 

@@ -174,7 +174,7 @@ def _():
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _():
     def contracts(momentum):
         path = exact_path(Fraction(1, 2), momentum, Fraction(1, 2), 13)
@@ -202,7 +202,7 @@ def _():
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _():
     from typing import Annotated
 

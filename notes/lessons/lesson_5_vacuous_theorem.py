@@ -274,7 +274,7 @@ def _():
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _():
     from fractions import Fraction
     from typing import Annotated

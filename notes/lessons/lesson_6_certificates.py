@@ -188,7 +188,7 @@ def _():
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _():
     from typing import Annotated
 

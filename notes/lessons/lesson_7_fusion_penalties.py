@@ -162,7 +162,7 @@ def _():
 
     **GL-CFL** adds to the loss the cosine of a device's gradient with the *last move* of each model. A move is *minus* a step
     times the mean gradient. So the printed cosine is $-1$ for the device's own cluster, the least that there is: without noise
-    it votes for the wrong cluster in every case. With the sign of the descent it votes for the right one
+    it speaks against the right cluster and for any other. With the sign of the descent it speaks for it
     (`clusterproof show gradient-loss/equation-3-worst`).
 
     **SoFL** puts a self-organising map over the updates and counts the clusters by an elbow. For regular simplices the curve of
@@ -193,7 +193,7 @@ def _():
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _():
     from typing import Annotated
 

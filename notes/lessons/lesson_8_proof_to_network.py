@@ -120,7 +120,7 @@ def picture(gap, samples):
         "difference; not positive: wrong",
         "mass or density",
     )
-    right.legend(fontsize=7, frameon=False)
+    right.legend(fontsize=7, frameon=False, loc="center right")
     return figure
 
 
@@ -195,7 +195,7 @@ def _():
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _():
     from fractions import Fraction
     from typing import Annotated

@@ -23,7 +23,7 @@ extensions = [
 html_theme = "furo"
 html_math_renderer = "mathml"
 html_css_files = ["site.css"]
-html_js_files = ["frames.js", "catalogue.js"]
+html_js_files = ["accessible.js", "catalogue.js", "frames.js"]
 html_show_search_summary = False
 html_copy_source = False
 html_show_sphinx = False
@@ -33,6 +33,8 @@ pygments_dark_style = "a11y-high-contrast-dark"
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 4
 nb_execution_mode = "off"  # marimo has executed the lessons
+nb_code_prompt_show = "Show the code of the solution"
+nb_code_prompt_hide = "Hide the code of the solution"
 nb_render_markdown_format = "myst"  # computed prose has formulas, too
 
 napoleon_google_docstring = False

@@ -69,7 +69,17 @@ def _page(name: str, pages: Path, frames: Path) -> None:
     """Execute a lesson, export it, and put the frames in place of its figure."""
     source = Path(lessons.__path__[0]) / f"{name}.py"
     target = pages / f"{name}.ipynb"
-    command = ["-m", "marimo", "-q", "export", "ipynb", source, "--include-outputs", "--sort", "top-down"]
+    command = [
+        "-m",
+        "marimo",
+        "-q",
+        "export",
+        "ipynb",
+        str(source),
+        "--include-outputs",
+        "--sort",
+        "top-down",
+    ]
     done = subprocess.run([sys.executable, *command, "-f", "-o", target], capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"the lesson {name} failed: {done.stderr[-2000:] or done.stdout[-2000:]}")
@@ -82,7 +92,7 @@ def _page(name: str, pages: Path, frames: Path) -> None:
     if done.returncode:
         raise RuntimeError(f"the figures of the lesson {name} failed: {done.stderr[-2000:]}")
     notebook = json.loads(target.read_text(encoding="utf-8"))
-    notebook["cells"] = [one for cell in notebook["cells"] if (one := _cell(cell, name, frames)) is not None]
+    notebook["cells"] = list(_cells(notebook["cells"], name, frames))
     target.write_text(json.dumps(notebook), encoding="utf-8")
 
 
@@ -105,13 +115,28 @@ def draw(name: str, folder: str) -> None:
     (place / "said.json").write_text(json.dumps(said), encoding="utf-8")
 
 
+def _cells(cells: list[dict[str, Any]], name: str, frames: Path) -> Iterator[dict[str, Any]]:
+    """Turn cells into what the page shows of them; the code of a solution is folded away."""
+    exercises = False
+    for cell in cells:
+        shown = _cell(cell, name, frames)
+        if shown is None:
+            if exercises:
+                yield {**cell, "metadata": {"tags": ["hide-cell"]}}
+            continue
+        text = "".join(shown["source"])
+        if shown["cell_type"] == "markdown":
+            exercises = "## Exercises" in text or (exercises and "## What breaks" not in text)
+        yield shown
+
+
 def _cell(cell: dict[str, Any], name: str, frames: Path) -> dict[str, Any] | None:
     """Turn a cell into what the page shows of it; None where that is nothing."""
     text = "".join(cell["source"])
     if cell["cell_type"] != "code":
         return cell
     if PICTURE_CALL in text:
-        return {"cell_type": "markdown", "metadata": {}, "source": _figure(load(name), name, frames)}
+        return _prose(cell, _figure(load(name), name, frames))
     if "controls = " in text:
         return None
     if "remove-input" not in cell["metadata"].get("tags", []):
@@ -119,7 +144,12 @@ def _cell(cell: dict[str, Any], name: str, frames: Path) -> dict[str, Any] | Non
     shown = [output.get("data", {}) for output in cell["outputs"]]
     computed = ["".join(data["text/markdown"]) for data in shown if "text/markdown" in data]
     # computed prose is a page's text like any other; a hidden cell that shows nothing is nothing
-    return {"cell_type": "markdown", "metadata": {}, "source": computed[0]} if computed else None
+    return _prose(cell, computed[0]) if computed else None
+
+
+def _prose(cell: dict[str, Any], text: str) -> dict[str, Any]:
+    """Put text in the place of a code cell."""
+    return {"cell_type": "markdown", "id": cell["id"], "metadata": {}, "source": text}
 
 
 def _figure(module: ModuleType, name: str, frames: Path) -> str:
@@ -127,7 +157,7 @@ def _figure(module: ModuleType, name: str, frames: Path) -> str:
     said = json.loads((frames / "said.json").read_text(encoding="utf-8"))
     shown = {key: {"src": f"../frames/{name}/{key}.png", "alt": text} for key, text in said.items()}
     controls = "".join(
-        f"<label>{html.escape(LABELS.get(slider, slider))} <output></output>"
+        f"<label>{html.escape(LABELS.get(slider, slider))} <span></span>"
         f'<input type="range" min="0" max="{len(values) - 1}" value="{(len(values) - 1) // 2}" step="1" '
         f"data-values='{json.dumps(values)}'></label>"
         for slider, values in module.SLIDERS.items()

@@ -17,14 +17,19 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 def inline(translator: Any, node: nodes.math) -> None:
     """Write a formula within a line."""
-    translator.body.append(f'<span class="math">{latex2mathml.converter.convert(node.astext())}</span>')
+    translator.body.append(f'<span class="math">{_convert(node)}</span>')
     raise nodes.SkipNode
 
 
 def display(translator: Any, node: nodes.math_block) -> None:
     """Write a formula on lines of its own; a narrow screen scrolls it, with the keyboard too."""
-    formula = latex2mathml.converter.convert(node.astext(), display="block")
+    formula = _convert(node, "block")
     translator.body.append(
         f'<div class="math" role="group" aria-label="formula" tabindex="0">{formula}</div>\n'
     )
     raise nodes.SkipNode
+
+
+def _convert(node: nodes.Element, mode: str = "inline") -> str:
+    """Turn LaTeX into MathML; a prime is a letter of full size, as fonts have raised it already."""
+    return str(latex2mathml.converter.convert(node.astext().replace("'", "{\N{PRIME}}"), display=mode))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from fusion_loops import DenseFPFC, dense_pairs
 
-from clusterproof.algorithms import FPFC, Randomness, compiling
-from clusterproof.algorithms.parts import compiled_pairs, pair_storage
+from clusterproof.algorithms import FPFC, Randomness
+from clusterproof.algorithms.parts import compiled_pairs, compiling, pair_storage
 from clusterproof.algorithms.parts.grouping import Groups
 from clusterproof.algorithms.parts.participation import draw_participants
 from clusterproof.algorithms.parts.penalties import SCAD, GroupL1, SmoothedSCAD
@@ -86,9 +86,9 @@ def test_single_precision_stays_single_when_compiled(plant):
     }
 
 
-def test_without_numba_numpy_does_it(plant, monkeypatch):
+def test_without_numba_numpy_does_it(plant):
     plant(compiled_pairs, "LEAST_ENTRIES", 0)
-    monkeypatch.setattr(compiling, "find_spec", lambda name: None)
+    plant(compiling, "can_compile", lambda: False)
     *_, state = follow(FPFC(step_size=0.3, **SMOOTHED), mixture(), np.ones((1, 4)), 2)
     assert state.pairs.sums is None
 

@@ -28,8 +28,11 @@ LONGEST = 60
 """Lines of a theorem."""
 
 
+pytestmark = pytest.mark.usefixtures("claims_of_files")
+
+
 @pytest.fixture(scope="module")
-def verdicts() -> dict[str, Verdict]:
+def verdicts(claims_of_files: None) -> dict[str, Verdict]:
     """Every verdict of the papers' files; those of ten and ten are a test of their own."""
     found = [name for path in FILES if path.stem != "ten_and_ten" for name in load_claims(path)]
     return {name: check(name) for name in found}

@@ -13,6 +13,8 @@ PARAMETERS = {
     "contraction-map": ["step size 1/L", "$l = l_p = 0.5$", "5 eigenvalues", "400 rounds"],
     "drift": ["60 clients", "$P = 4$", "$d = 3$", r"$\kappa = 5$", r"$\Delta = 2$", r"$\eta = 0.1$", r"$\mu = 1$",
               r"$\alpha = 0.5$", "$H = 8$", "$10^{-"],
+    "fpfc-residual": ["$m = 12$", "$d = 3$", r"$\lambda = 1$", r"$\xi = 0.5$", r"$\rho = 6$",
+                      "4 participants", "300 rounds"],
     "error-per-round": ["S2", "$P = 4$", "(0.4, 0.3, 0.2, 0.1)", "$d = 20$", r"$\kappa = 10$", "$m = 200$",
                         "n' = 200000", "$s = 0.3$", r"$\Delta = 2$", r"$\beta = 0.81$", "$T = 80$",
                         "200 runs", "20-80 % band", "(0.01, 0.02, 0.02)"],

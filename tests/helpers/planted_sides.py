@@ -20,7 +20,7 @@ def verdict_with(
     """Decide a claim with the conclusions of one part, the first by default, changed."""
     name = theorem.parts[0].name if part is None else part
     parts = [
-        dataclasses.replace(each, function=_changed(each.function, change)) if each.name == name else each
+        dataclasses.replace(each, function=changed(each.function, change)) if each.name == name else each
         for each in theorem.parts
     ]
     assert parts != theorem.parts
@@ -36,7 +36,9 @@ def scaled_terms(factor: Any) -> Change:
     )
 
 
-def _changed(function: Callable[..., Any], change: Change) -> Callable[..., Any]:
+def changed(function: Callable[..., Any], change: Change) -> Callable[..., Any]:
+    """Make a statement's function conclude something else."""
+
     @functools.wraps(function)
     def faulty(*arguments: Any, **named: Any) -> Any:
         value = function(*arguments, **named)

@@ -221,4 +221,4 @@ def pinning(
     lacking = [len(np.unique(chosen)) < task.clusters for chosen in np.asarray(trace.assignments)]
     suppose("some cluster has nobody after the vote", any(lacking))
     still = np.abs(np.diff(trace.models, axis=0)).max(axis=-1) == 0
-    return at_most(still.astype(int), zero=0)
+    return equal((int(still.sum()), 0))

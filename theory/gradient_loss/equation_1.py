@@ -20,6 +20,7 @@ from clusterproof.theory.gradient_loss.scalar import (
     sign,
     state_with,
 )
+from clusterproof.theory.instruments.algebra import Number, Positive
 from clusterproof.theory.statement import Family, Sides, Stream, choice, equal, integers, reals, suppose
 
 PAPER = Family("gradient-loss")
@@ -116,7 +117,7 @@ def equation_1_mean(
         Ours; replaces the sum in (1). Identity.
 
     Checked
-        Scores of the algorithm on random regression batches, both similarities and both signs, and on
+        Proved on symbols. Scores of the algorithm on random regression batches, both similarities and both signs, and on
         two to fifty copies of the same batches, to 1e-10.
     """
     algorithm = GradientLoss(
@@ -133,3 +134,9 @@ def equation_1_mean(
         return np.asarray(algorithm.scores(state, losses, gradients, rows_task(len(y))))
 
     return equal((scores(1), scores(copies)), rounding=1e-10)
+
+
+@equation_1_mean.proof("algebra")
+def equation_1_mean_on_symbols(total: Number, rows: Positive, copies: Positive) -> Sides:
+    """The mean over copies of a batch: a sum that grows with the copies, over a count that does; losses and slopes."""
+    return equal((copies * total / (copies * rows), total / rows))

@@ -10,6 +10,7 @@ import numpy as np
 from clusterproof.algorithms import GradientLoss, Randomness, run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.gradient_loss.scalar import Point, Step, confirm_rounds, exact_rounds
+from clusterproof.theory.instruments.algebra import Number
 from clusterproof.theory.statement import Family, Sides, Stream, choice, drawn, equal, reals, suppose
 
 PAPER = Family("gradient-loss")
@@ -95,7 +96,7 @@ def equation_2_descent(task: Mixture, step_size: Rate, weight: Share, stream: St
         Ours; (5) inserted into (7). Identity.
 
     Checked
-        The moves that the algorithm keeps against plain loops over its members, every round of runs
+        Proved on symbols. The moves that the algorithm keeps against plain loops over its members, every round of runs
         on random quadratics, to 1e-10.
     """
     suppose("alpha <= 1 / L", step_size * task.client_smoothness <= 1 + 1e-12)
@@ -112,6 +113,23 @@ def equation_2_descent(task: Mixture, step_size: Rate, weight: Share, stream: St
             expected.append(-step_size * gradients.mean(axis=0) if len(members) else 0 * model)
     right = np.reshape(expected, np.shape(found))
     return equal((np.stack(found), right), rounding=ROUNDING * (1 + float(np.abs(right).max())))
+
+
+@equation_2_descent.proof("algebra")
+def equation_2_descent_on_symbols(
+    model: Number,
+    step: Number,
+    first: Number,
+    second: Number,
+    third: Number,
+    members: Annotated[int, choice(3, 2, 1, 0)],
+) -> Sides:
+    """A cluster with up to three members, in each coordinate: the mean of their steps, less the model."""
+    gradients = (first, second, third)[:members]
+    points = [model - step * each for each in gradients]
+    after = sum(points, Fraction(0)) / members if members else model
+    mean = sum(gradients, Fraction(0)) / members if members else Fraction(0)
+    return equal((after - model, -step * mean))
 
 
 def plain_rounds(

@@ -13,6 +13,7 @@ from clusterproof.algorithms import GradientLoss, Randomness
 from clusterproof.algorithms.gradient_loss import MovingState
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.gradient_loss.scalar import exact_rounds, scalar_task, sign
+from clusterproof.theory.instruments.algebra import NotNegative, Number, Positive, Share
 from clusterproof.theory.statement import (
     Family,
     Sides,
@@ -153,12 +154,31 @@ def equation_3_worst(
         Ours. Delta w = -alpha a (w - b), and the next gradient a (1 - alpha a)(w - b) is parallel to it.
 
     Checked
-        |S_(i, true) + 1| of every device after one round of the algorithm on random noiseless mixtures
+        Proved on symbols. |S_(i, true) + 1| of every device after one round of the algorithm on random noiseless mixtures
         of 2 to 4 clusters in up to 6 dimensions, to 1e-12.
     """
     suppose("the Hessian is a I", task.condition_number <= 1 + 1e-12)
     algorithm = GradientLoss(step_size=step_size, sign="as-printed")
     return equal((own_similarities(task, algorithm, stream), -1.0), rounding=1e-12)
+
+
+@equation_3_worst.proof("algebra")
+def equation_3_worst_on_symbols(
+    first: Number, second: Number, third: Number, curvature: Positive, step: Share, length: NotNegative
+) -> dict[str, Sides]:
+    """G and Delta w in three coordinates of w - b: G . Delta w = -|G| |Delta w|; ``step`` is alpha a, at most 1.
+
+    Further coordinates come as these do. ``length`` stands for |w - b|^2 in the sign of the inner product.
+    """
+    offset = (first, second, third)
+    move = [-step * each for each in offset]
+    gradient = [curvature * (1 - step) * each for each in offset]
+    inner = sum((g * m for g, m in zip(gradient, move, strict=True)), start=Fraction(0))
+    squares = [sum((each**2 for each in vector), start=Fraction(0)) for vector in (gradient, move)]
+    return {
+        "parallel": equal((inner**2, squares[0] * squares[1])),
+        "opposite": at_most(-step * curvature * (1 - step) * length, zero=0),
+    }
 
 
 def kantorovich(smallest: float, largest: float) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 
 from clusterproof.algorithms import Randomness
 from clusterproof.theory.gradient_loss.race import Setting, entrant, purities, purity_goal, race
+from clusterproof.theory.looseness import Reason
 from clusterproof.theory.statement import Family, Frequency, Replicates, Stream, choice, probability
 
 PAPER = Family("gradient-loss")
@@ -29,7 +30,8 @@ def races(
     return race(setting, seed=seed, replicates=replicates, goal=GOAL, weight=weight)
 
 
-@PAPER.claim("sooner", label="Section III-B, purity", kind="probability", replicates=60)
+@PAPER.claim("sooner", label="Section III-B, purity", kind="probability", replicates=60,
+             looseness=Reason.ROUND_NUMBER)  # fmt: skip
 def sooner(stream: Stream, replicates: Replicates) -> Frequency:
     """From models that start apart, gradient and loss together reach purity 0.9 no later than the loss.
 
@@ -46,7 +48,8 @@ def sooner(stream: Stream, replicates: Replicates) -> Frequency:
 
     Source
         Lin et al. (2023), Section III-B: "the proposed algorithm can reduce the iterations". With the
-        printed sign or the summed loss it cannot: ``gradient-loss/equation-3`` and ``-1``.
+        printed sign or the summed loss it cannot: ``gradient-loss/equation-3`` and ``-1``. By how much:
+        ``gradient-loss/sooner-by``. An iteration costs 12 passes where the baseline's costs 6.
 
     Checked
         60 pairs of runs on the same data from the same starts, at most 60 rounds.
@@ -61,7 +64,8 @@ def saves_more(setting: Setting, stream: np.random.Generator, replicates: int) -
     return np.asarray(baseline - proposed > FEW)
 
 
-@PAPER.claim("same-start", label="Section III-B, one start (ours)", kind="probability", replicates=40)
+@PAPER.claim("same-start", label="Section III-B, one start (ours)", kind="probability", replicates=40,
+             looseness=Reason.ROUND_NUMBER)  # fmt: skip
 def same_start(stream: Stream, replicates: Replicates) -> Frequency:
     """Where the models start from one point, the similarity saves hardly any iteration.
 
@@ -86,7 +90,8 @@ def same_start(stream: Stream, replicates: Replicates) -> Frequency:
 
 
 @PAPER.claim("reduction-curve", label="Section III-B, curves (ours)", kind="probability", quick=False,
-             replicates=60)  # fmt: skip
+             replicates=60,
+             looseness=Reason.ROUND_NUMBER)  # fmt: skip
 def reduction_curve(
     step_size: Annotated[float, choice(0.03, 0.1, 0.3)],
     rows: Annotated[int, choice(10, 20, 100)],
@@ -129,7 +134,8 @@ def mean_purity(weight: float, seed: int, replicates: int, rounds: range) -> np.
     return np.asarray(np.mean(path, axis=0))
 
 
-@PAPER.claim("weight-at-start", label="Section III-B, lambda", kind="probability", replicates=160)
+@PAPER.claim("weight-at-start", label="Section III-B, lambda", kind="probability", replicates=160,
+             looseness=Reason.ROUND_NUMBER)  # fmt: skip
 def weight_at_start(stream: Stream, replicates: Replicates) -> Frequency:
     """A higher weight of the similarity, 0.5 against 0.1, gives a higher purity at the beginning.
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from clusterproof.algorithms import purity
 from clusterproof.algorithms.metrics import contingency
+from clusterproof.theory.instruments.algebra import NotNegative
 from clusterproof.theory.statement import (
     Family,
     Sides,
@@ -111,7 +112,8 @@ def purity_bound(partitions: Partitions) -> dict[str, Sides]:
         Ours.
 
     Checked
-        Random partitions of up to 14 devices into up to 4 clusters, all namings, random splits.
+        Proved on symbols. Random partitions of up to 14 devices into up to 4 clusters, all namings, random
+        splits.
     """
     truth, found, halves = partitions
     value, devices = purity(found, truth), len(truth)
@@ -119,6 +121,27 @@ def purity_bound(partitions: Partitions) -> dict[str, Sides]:
         "correct": at_least(value, share=correct_devices(found, truth) / devices),
         "refinement": at_least(purity(2 * found + halves, truth), whole=value),
         "singletons": equal((purity(np.arange(devices), truth), 1.0), rounding=1e-12),
+    }
+
+
+@purity_bound.proof("algebra")
+def purity_bound_on_symbols(
+    named: NotNegative,
+    named_more: NotNegative,
+    first: NotNegative,
+    second: NotNegative,
+    more: NotNegative,
+    still_more: NotNegative,
+) -> dict[str, Sides]:
+    """In each cluster: the largest count is at least the one that a naming chooses, and splits have their own.
+
+    ``named`` of a cluster's devices have the true cluster that the naming gives it, and its largest count is
+    ``named_more`` above that. The largest count before a split is first + second, by halves; each half's own
+    largest count is that much, or more.
+    """
+    return {
+        "correct": at_least(named + named_more, share=named),
+        "refinement": at_least((first + more) + (second + still_more), whole=first + second),
     }
 
 

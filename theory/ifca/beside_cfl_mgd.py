@@ -8,6 +8,7 @@ from typing import Annotated
 from clusterproof.algorithms import CFLMGD, IFCA
 from clusterproof.theory.ifca.success import Cell, interval, succeeds
 from clusterproof.theory.ifca.success_probability import ALLOWED, Clusters
+from clusterproof.theory.looseness import Reason
 from clusterproof.theory.statement import (
     Family,
     Frequency,
@@ -22,7 +23,8 @@ from clusterproof.theory.statement import (
 PAPER = Family("ifca")
 
 
-@PAPER.claim("cfl-mgd-in-basin", label="Assumption 4 for CFL-MGD", kind="probability", replicates=200)
+@PAPER.claim("cfl-mgd-in-basin", label="Assumption 4 for CFL-MGD", kind="probability", replicates=200,
+             looseness=Reason.ROUND_NUMBER)  # fmt: skip
 def cfl_mgd_in_basin(
     momentum: Annotated[Fraction, choice(Fraction(1, 2), Fraction(9, 10))],
     clusters: Clusters,

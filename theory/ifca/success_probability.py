@@ -10,6 +10,7 @@ import numpy as np
 
 from clusterproof.algorithms import IFCA
 from clusterproof.theory.ifca.success import Cell, interval, succeeds
+from clusterproof.theory.looseness import Reason
 from clusterproof.theory.statement import (
     Family,
     Frequency,
@@ -36,7 +37,8 @@ NOISES = (4.0, 2.0, 1.0, 0.5, 0.25)
 Clusters = Annotated[int, choice(2, 4)]
 
 
-@PAPER.claim("certain-in-basin", label="Initialisation condition", kind="probability", replicates=500)
+@PAPER.claim("certain-in-basin", label="Initialisation condition", kind="probability", replicates=500,
+             looseness=Reason.ROUND_NUMBER)  # fmt: skip
 def certain_in_basin(clusters: Clusters, stream: Stream, replicates: Replicates) -> Frequency:
     """From the papers' radius IFCA finds all clusters with certainty once they are well separated.
 

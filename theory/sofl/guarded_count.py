@@ -6,6 +6,7 @@ import numpy as np
 
 from clusterproof.algorithms import SoFL, cluster_count, run
 from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.looseness import Reason
 from clusterproof.theory.statement import Family, Frequency, Replicates, Stream, probability
 
 PAPER = Family("sofl")
@@ -45,7 +46,8 @@ def counted(task: QuadraticMixture, seed: int) -> int:
 
 
 @PAPER.claim("guarded-count", label="Algorithm 1, line 14, repaired (ours)", kind="probability", quick=False,
-             replicates=24)  # fmt: skip
+             replicates=24,
+             looseness=Reason.ROUND_NUMBER)  # fmt: skip
 def guarded_count(stream: Stream, replicates: Replicates) -> Frequency:
     """The silhouette of the clients, with one cluster allowed, finds 1, 2, 4 and 8 clusters.
 

@@ -113,7 +113,7 @@ COLUMNS = {
 """Columns of all tables, by name."""
 
 
-@PAPER.claim("above-single-models", label="Tables 3, 4 and 5", kind="upper")
+@PAPER.claim("above-single-models", label="Tables 3, 4 and 5", kind="upper", prove=True)
 def above_single_models(
     column: Annotated[str, choice(*COLUMNS)], method: Annotated[str, choice(*SINGLE_MODEL)]
 ) -> Sides:

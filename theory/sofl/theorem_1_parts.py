@@ -9,6 +9,7 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.algorithms.parts import self_organising_map as som
+from clusterproof.theory.instruments.algebra import Number, Positive, Share
 from clusterproof.theory.sofl.uniform_cells import cell_bounds, cell_error, mean_field_fixed_point
 from clusterproof.theory.statement import Family, Sides, Stream, at_most, equal, integers, rationals
 
@@ -49,7 +50,7 @@ def running_mean(
         w + (x - w) / n = ((n - 1) w + x) / n.
 
     Checked
-        Gaussian samples on a row of two to five neurons in rational arithmetic, and the map of ours
+        Proved on symbols, from sample to sample. Gaussian samples on a row of two to five neurons in rational arithmetic, and the map of ours
         beside it, one update at a time with radius 0: equal to 1e-9.
     """
     samples = stream.standard_normal(length)
@@ -76,6 +77,13 @@ def running_mean(
         "mean": equal(*means),
         "map": equal((neurons.ravel(), np.array([float(each) for each in exact])), rounding=1e-9),
     }
+
+
+@running_mean.proof("algebra")
+def running_mean_on_symbols(total: Number, sample: Number, before: Positive) -> Sides:
+    """From n - 1 = ``before`` samples to n: the mean of all, moved by 1 / n of its distance from the next."""
+    mean = total / before
+    return equal((mean + (sample - mean) / (before + 1), (total + sample) / (before + 1)))
 
 
 def kept_variance(rate: Fraction, updates: int | None) -> Fraction:
@@ -110,7 +118,7 @@ def frozen_cell_variance(
         w(n) is a weighted sum of independent samples with weights eta (1 - eta)^k: add their squares.
 
     Checked
-        The map of ours on every sequence of n samples from a random law on two or three integers: the
+        Proved on symbols, from sample to sample. The map of ours on every sequence of n samples from a random law on two or three integers: the
         variance over the sequences, weighted by their probabilities, against the formula.
     """
     values = stream.choice(np.arange(-9, 10), size, replace=False).astype(float)
@@ -127,6 +135,13 @@ def frozen_cell_variance(
         square += chance * float(neuron[0, 0, 0]) ** 2
     variance = float(law @ values**2 - (law @ values) ** 2)
     return equal(((square - mean**2) / variance, float(kept_variance(rate, updates))), rounding=1e-9)
+
+
+@frozen_cell_variance.proof("induction")
+def frozen_cell_variance_on_symbols(rate: Share, left: Number) -> Sides:
+    """From n to n + 1, left = (1 - eta)^(2n): w' = (1 - eta) w + eta x with x independent; at n = 0 it is 0."""
+    limit = rate / (2 - rate)
+    return equal(((1 - rate) ** 2 * limit * (1 - left) + rate**2, limit * (1 - (1 - rate) ** 2 * left)))
 
 
 def pull(points: np.ndarray, radius: float) -> np.ndarray:

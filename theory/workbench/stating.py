@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, get_type_hints
 
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory.claim import KINDS, REGISTRY
+import numpy as np
+
+from clusterproof.algorithms import InvalidArgument, Trace
+from clusterproof.synthetic import Mixture
+from clusterproof.theory.claim import KINDS, REGISTRY, TraceBounder
 from clusterproof.theory.statement.family import Family
+from clusterproof.theory.statement.sides import Outside
 from clusterproof.theory.statement.statement import Conclusions
 from clusterproof.theory.statement.theorem import Theorem
+from clusterproof.theory.trace_bound import TraceBound
 
 P = ParamSpec("P")
 R = TypeVar("R", bound=Conclusions)
@@ -30,6 +35,7 @@ def claim(
     kind: str = "upper",
     repaired_by: str | None = None,
     quick: bool = True,
+    bound: Callable[[Any, Trace], Any] | None = None,
     **how: Any,
 ) -> Callable[[Callable[P, R]], Theorem[P, R]]:
     """Make a typed function a claim that ``check``, ``show``, ``replay`` and the command line know.
@@ -50,6 +56,10 @@ def claim(
         Id of the claim that replaces this one.
     quick
         Whether a plain ``check`` includes it.
+    bound
+        What the claim allows on a run, for ``assert_holds``, ``clusterproof.bound`` and ``check --trace``: takes
+        the task and the trace, gives the allowed errors, broadcastable to ``trace.errors``, or a
+        ``TraceBound``. ``suppose`` in it states a hypothesis on the run. None for a claim that is not about runs.
     how
         ``budget`` (instances to try where there are too many for all), ``replicates``, ``confirm``, ``prove``,
         ``extremes``, ``exhaustible``, ``part`` and ``ill_posed``, as in the statement machine.
@@ -97,7 +107,13 @@ def claim(
             del REGISTRY[id]
         _check_names(id, function)
         theorem = Family(paper).claim(
-            name, label=label or name, kind=kind, repaired_by=repaired_by, quick=quick, **how
+            name,
+            label=label or name,
+            kind=kind,
+            repaired_by=repaired_by,
+            quick=quick,
+            bound_trace=None if bound is None else _on_runs(bound),
+            **how,
         )(function)
         _PLACES[id] = place
         return theorem
@@ -110,14 +126,48 @@ def module_of(claim_id: str) -> str | None:
     return _PLACES[claim_id][0] if claim_id in _PLACES else None
 
 
+def _on_runs(bound: Callable[[Any, Trace], Any]) -> TraceBounder:
+    """Make a user's bound one that the oracle asks: sure, and refusing what breaks its hypotheses."""
+
+    def bounder(task: Mixture, trace: Trace, failure_probability: float | None) -> TraceBound:
+        try:
+            allowed = bound(task, trace)
+        except Outside as outside:
+            raise InvalidArgument(
+                "trace",
+                trace,
+                f'must meet the hypothesis "{outside}"',
+                "the claim does not speak of this run",
+            ) from outside
+        if isinstance(allowed, TraceBound):
+            return allowed
+        if failure_probability is not None:
+            raise InvalidArgument(
+                "failure_probability",
+                failure_probability,
+                "is none of this claim: its bound is sure",
+                "leave it out",
+            )
+        if trace.errors is None:
+            raise InvalidArgument("trace", trace, "must have errors", "run on a task that knows its optima")
+        try:
+            whole = np.broadcast_to(np.asarray(allowed, dtype=float), trace.errors.shape)
+        except ValueError:
+            raise InvalidArgument(
+                "bound", np.shape(allowed), f"must be broadcastable to trace.errors, {trace.errors.shape}",
+                "give a number, or one a round and model",
+            ) from None  # fmt: skip
+        return TraceBound(bound=whole)
+
+    return bounder
+
+
 def _check_names(claim_id: str, function: Callable[..., Any]) -> None:
     """Refuse what is no function, and annotations that name what only a function's body knows."""
     if not callable(function) or isinstance(function, type):
         raise InvalidArgument(
             claim_id, function, "must decorate a function", "put @claim(...) above the function's def"
         )
-    from typing import get_type_hints
-
     try:
         get_type_hints(function, include_extras=True)
     except NameError as error:

@@ -8,7 +8,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const show = () => {
       for (const input of inputs) {
         const value = JSON.parse(input.dataset.values)[input.value];
-        input.parentElement.querySelector("output").textContent = value;
+        input.parentElement.querySelector("span").textContent = value;
         input.setAttribute("aria-valuetext", value);
       }
       const frame = frames[inputs.map((input) => input.value).join("-")];

@@ -23,7 +23,7 @@ from clusterproof.theory import REGISTRY, Kind
 
 FIELDS = """claim paper label verdict reason measured bound slack sharpness instances exhausted
     rejected trials failures confidence seed
-    counterexample repaired_by seconds"""
+    counterexample code repaired_by seconds"""
 
 
 def test_check_reports_every_claim_even_where_one_breaks(

@@ -16,7 +16,7 @@ from clusterproof.theory.cfl_mgd.repaired.theorem_a_prime_steps import gaussian_
 
 PARTS = {
     # what each claim and its proof consists of; those in capitals are proved on symbols
-    "row-lemma": "Gaussian rows, gamma, bounded rows, COVARIANCE, TWO LOGARITHMS, moment, psi, COEFFICIENTS",
+    "row-lemma": "Gaussian rows, gamma, COVARIANCE, TWO LOGARITHMS, moment, psi, COEFFICIENTS",
     "norm-inequality": "sums of rows, DIVERGENCE, restricted posterior, N1 WITHOUT A SEARCH, Gaussian integral, "
     "volume, what the search found",
     "pairwise-error": "models in the basin, LARGEST COVARIANCE, NO COVARIANCE, THE CASES AGREE, "

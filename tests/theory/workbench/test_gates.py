@@ -74,7 +74,7 @@ TOO = ("true/chebyshev", "false/chebyshev", "false/gradient-descent", "true/part
 
 
 @pytest.fixture(scope="module")
-def verdicts() -> list[Verdict]:
+def verdicts(claims_of_files: None) -> list[Verdict]:
     load_claims(ROOT / "examples" / "ten_and_ten.py")
     return [check(name) for name in (*CLAIMS, *TOO)]
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
 import polars
 import pytest
+from IPython.core.formatters import HTMLFormatter
 
 import clusterproof
 from clusterproof import (
@@ -40,17 +42,25 @@ class Text(HTMLParser):
     def __init__(self, html: str) -> None:
         super().__init__()
         self.open: list[str] = []
+        self.seen: set[str] = set()
         self.text = ""
         self.feed(html)
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
         self.open.append(tag)
+        self.seen.add(tag)
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
         self.text += data
+
+
+def in_a_notebook(one: Any) -> str:
+    """What IPython's own formatter makes of an object."""
+    html: str = HTMLFormatter()(one)
+    return html
 
 
 def test_all_have_a_line_and_a_notebook_form(trace: Trace) -> None:
@@ -66,7 +76,7 @@ def test_all_have_a_line_and_a_notebook_form(trace: Trace) -> None:
         (LARGE, ("RegressionMixture", "clients", "40", "samples", "20000")),
     ]
     for one, words in shown:
-        line, text = repr(one), Text(one._repr_html_())
+        line, text = repr(one), Text(in_a_notebook(one))
         assert "\n" not in line
         assert len(line) < 400
         assert text.open == []
@@ -76,10 +86,14 @@ def test_all_have_a_line_and_a_notebook_form(trace: Trace) -> None:
 
 
 def test_nothing_in_a_notebook_form_is_taken_for_markup() -> None:
-    claim = find_claim("cfl-mgd/lemma-2")
-    text = Text(claim._repr_html_())
-    assert "<=" in claim.card or "<" in claim.card
-    assert claim.card in text.text
+    hostile = "1 <b>2</b> & <script>alert()</script>"
+    claim = replace(find_claim("cfl-mgd/lemma-2"), title=hostile, card=hostile)
+    verdict = replace(check("cfl-mgd/a41"), reason=hostile)
+    for one in (claim, verdict):
+        text = Text(in_a_notebook(one))
+        assert not text.seen & {"b", "script"}
+        assert hostile in text.text
+    assert Text(in_a_notebook(claim)).text.count(hostile) == 2
 
 
 def same(one: Any, other: Any) -> bool:

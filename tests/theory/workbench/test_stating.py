@@ -5,10 +5,25 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated, Any
 
+import numpy as np
 import pytest
 
 import clusterproof
-from clusterproof import InvalidArgument, Sides, at_most, check, claim, rationals, replay, suppose
+from clusterproof import (
+    FedAvg,
+    InvalidArgument,
+    QuadraticMixture,
+    Sides,
+    Trace,
+    assert_holds,
+    at_most,
+    check,
+    claim,
+    rationals,
+    replay,
+    run,
+    suppose,
+)
 from clusterproof.theory import REGISTRY, find_claim
 
 Step = Annotated[Fraction, rationals(0, 2, 8)]
@@ -95,6 +110,26 @@ def test_a_function_that_says_too_little_is_told_what_is_missing(registry: dict[
         check("my-paper/three")
     with pytest.raises(InvalidArgument, match="must decorate a function"):
         claim("my-paper/four")(3)  # type: ignore[arg-type]
+
+
+def test_a_run_is_held_to_a_claim_of_ones_own(registry: dict[str, Any]) -> None:
+    task = QuadraticMixture(hessians=[[[1.0]], [[0.5]]], centers=[[1.0], [1.0]], labels=[0, 0])
+
+    def allowed(task: QuadraticMixture, trace: Trace) -> Any:
+        suppose("one local step", trace.settings["algorithm"]["local_steps"] == 1)
+        return 0.25 ** np.arange(trace.rounds + 1)[:, None] * trace.errors[0]  # type: ignore[index]
+
+    claim("my-paper/rate", bound=allowed)(contraction)
+    start = np.array([[3.0]])
+    # the mean curvature is 3/4: a step of 1 contracts by 1/4, one of 1/2 by 5/8
+    assert_holds("my-paper/rate", task, run(FedAvg(step_size=1.0), task, rounds=3, initial=start))
+    with pytest.raises(AssertionError, match="my-paper/rate"):
+        assert_holds("my-paper/rate", task, run(FedAvg(step_size=0.5), task, rounds=3, initial=start))
+    with pytest.raises(InvalidArgument, match="one local step"):
+        assert_holds("my-paper/rate", task, run(FedAvg(step_size=1.0, local_steps=2), task, rounds=1))
+    trace = run(FedAvg(step_size=1.0), task, rounds=1)
+    with pytest.raises(InvalidArgument, match="its bound is sure"):
+        assert_holds("my-paper/rate", task, trace, failure_probability=0.1)
 
 
 def test_one_door_holds_all_that_a_statement_needs() -> None:

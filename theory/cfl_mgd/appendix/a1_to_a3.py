@@ -9,7 +9,14 @@ import numpy as np
 from clusterproof.synthetic import Mixture, QuadraticMixture
 from clusterproof.theory.cfl_mgd.appendix.rounds import Level, one_round
 from clusterproof.theory.cfl_mgd.appendix.runs import Momentum, momentum_run
-from clusterproof.theory.cfl_mgd.appendix.tasks import PAPER, AnyTask, ExtremeTask, NoisyTask, Place, two_values
+from clusterproof.theory.cfl_mgd.appendix.tasks import (
+    PAPER,
+    AnyTask,
+    ExtremeTask,
+    NoisyTask,
+    Place,
+    two_values,
+)
 from clusterproof.theory.instruments.algebra import DescentStep, OwnTerm, Share
 from clusterproof.theory.statement import Replicates, Sides, Stream, at_most, equal, suppose
 

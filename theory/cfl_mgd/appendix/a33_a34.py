@@ -14,6 +14,7 @@ from clusterproof.theory.cfl_mgd.appendix.runs import Momentum, momentum_run
 from clusterproof.theory.cfl_mgd.appendix.tasks import PAPER, NoisyTask, suppose_units
 from clusterproof.theory.instruments.two_clusters import NoiseFreeRun, carried, confirm_path, exact_path
 from clusterproof.theory.instruments.two_point_law import TwoPointLaw, binomial_upper_tail
+from clusterproof.theory.looseness import Reason
 from clusterproof.theory.statement import (
     Replicates,
     Sides,
@@ -65,7 +66,8 @@ class ErringRun:
         return abs(carried(path[: self.round], self.momentum))
 
 
-@PAPER.claim("a33", label="(A33)", kind="probability", part="two values", budget=150, exhaustible=150)
+@PAPER.claim("a33", label="(A33)", kind="probability", part="two values", budget=150, exhaustible=150,
+             looseness=Reason.PROOF)  # fmt: skip
 def a33(
     one: ErringRun,
     level: Annotated[Fraction, choice(Fraction(1, 1000), Fraction(1, 10), Fraction(1, 2), Fraction(99, 100))],

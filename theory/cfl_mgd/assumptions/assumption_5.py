@@ -9,6 +9,7 @@ import numpy as np
 
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.instruments.one_batch import OneBatch
+from clusterproof.theory.looseness import Reason
 from clusterproof.theory.statement import (
     Family,
     Replicates,
@@ -84,7 +85,8 @@ STANDARD_ERRORS = 7
 """A sum of many independent gradients is off by more with probability 3e-12."""
 
 
-@PAPER.claim("assumption-5-resampled", label="Assumption 5, fresh batch", kind="identity", replicates=100_000)
+@PAPER.claim("assumption-5-resampled", label="Assumption 5, fresh batch", kind="identity", replicates=100_000,
+             looseness=Reason.TOLERANCE)  # fmt: skip
 def assumption_5_resampled(
     samples: Annotated[int, choice(4, 1)], stream: Stream, replicates: Replicates
 ) -> Sides:

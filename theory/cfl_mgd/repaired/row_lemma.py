@@ -47,7 +47,7 @@ def row_lemma(spread: Spread, correlation: Correlation, *, scale: float = 2.0) -
 
     Checked
         On spreads x up to 0.49999 and all correlations c / x, the left side in closed form; besides it gamma against
-        its pole, and the same lemma for rows whose <nu, g - E g> is bounded by z: gamma(z / 2), by Bennett.
+        its pole, and each step of the proof.
     """
     covariance, x = correlation * spread, spread
     return at_most(
@@ -59,14 +59,6 @@ def row_lemma(spread: Spread, correlation: Correlation, *, scale: float = 2.0) -
 def pole(argument: Argument) -> Sides:
     """gamma(z) is at most 1 / (1 - z)."""
     return at_most(float(gamma(argument)), pole=1 / (1 - argument))
-
-
-@row_lemma.step("bounded rows", budget=500)
-def bounded_rows(argument: Argument) -> Sides:
-    """Bennett's 2 (e^z - 1 - z) / z^2 is at most gamma(z / 2)."""
-    suppose("z is not lost in rounding", argument > 1e-4)
-    z = 2 * argument
-    return at_most(2 * (math.expm1(z) - z) / z**2, gamma=float(gamma(z / 2)), rounding=1e-9)
 
 
 @row_lemma.step("covariance", prove=True)

@@ -99,7 +99,12 @@ def theorem_d(
     return {
         "deviation": at_most(distance, noise=tube.deviation[None], failure=sum(FAILURE[:2]), rounding=1e-13),
         "errors": at_most(
-            errors, path=lengths[None], noise=tube.deviation[None], failure=sum(FAILURE[:2]), rounding=1e-13
+            # at round 0 both sides are the start
+            errors[:, 1:],
+            path=lengths[None, 1:],
+            noise=tube.deviation[None, 1:],
+            failure=sum(FAILURE[:2]),
+            rounding=1e-13,
         ),
         "two-sided": at_most(
             np.abs(errors - lengths), noise=tube.deviation[None], failure=sum(FAILURE[:2]), rounding=1e-13
