@@ -113,7 +113,9 @@ class ClientData:
         images = images.view(*indices.shape, *self._image_shape)
         if self._channels_last:
             images = images.permute(0, 1, 4, 2, 3)
-        return Batch(images, targets, mean_weights(counts, indices.shape[1], images))
+        # codes are integers, and weights are not
+        like = images if images.is_floating_point() else images.new_empty(0, dtype=self.dtype)
+        return Batch(images, targets, mean_weights(counts, indices.shape[1], like))
 
 
 def mean_weights(counts: np.ndarray, width: int, like: Tensor) -> Tensor:

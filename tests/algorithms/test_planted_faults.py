@@ -123,13 +123,13 @@ def test_a_wrong_algorithm_is_detected(kind):
     assert largest_discrepancy(kind) > VISIBLE
 
 
-def average_over_everybody(values, assignments, fallback):
+def average_over_everybody(values, assignments, fallback, weights=None):
     membership = one_hot(assignments, fallback.shape[-2], dtype=values.dtype)
     return np.swapaxes(membership, -1, -2) @ values / values.shape[-2]
 
 
-def average_with_zero_for_the_empty(values, assignments, fallback):
-    return average_by_cluster(values, assignments, 0 * fallback)
+def average_with_zero_for_the_empty(values, assignments, fallback, weights=None):
+    return average_by_cluster(values, assignments, 0 * fallback, weights)
 
 
 def shifted_members(task, models, clients, assignments, generator):

@@ -1,6 +1,7 @@
 """What is found out about a user's module by trying it, and what a network made of it computes."""
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from image_data import made_set
 from torch import Tensor, nn
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.neural.data.images import Images, ImageSet, Owners
 from clusterproof.neural.networks import MLP
 from clusterproof.neural.own.module_checks import probe
 from clusterproof.neural.own.module_network import ModuleNetwork, maker
@@ -183,10 +185,23 @@ def test_a_module_answers_as_the_same_perceptron_of_ours(engine: str) -> None:
         torch.testing.assert_close(ask(own_task), ask(ours), rtol=1e-10, atol=1e-12)
 
 
+class Slow(nn.Module):
+    """Lets other threads in between its two layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(36, 6), nn.Linear(6, CLASSES)
+
+    def forward(self, samples: Tensor) -> Tensor:
+        inside = self.first(samples.flatten(1))
+        time.sleep(1e-3)
+        return self.second(torch.relu(inside))
+
+
 def test_several_threads_give_the_bits_of_one() -> None:
     data = made_set(400, 40, classes=CLASSES)
     division = partition("label-shift", data, seed=0, clusters=2, clients_per_cluster=20)
-    task = ImageTask(partition=division, network=own(perceptron))
+    task = ImageTask(partition=division, network=own(Slow))
     models, clients = task.initial_models(2, (), np.random.default_rng(0)), torch.arange(40)
     before, found = torch.get_num_threads(), []
     try:
@@ -231,3 +246,46 @@ def test_a_module_that_cannot_start_again_is_refused() -> None:
 
     with pytest.raises(InvalidArgument, match="reset_parameters"):
         probe("m", maker("m", Bare(), SHAPE, CLASSES, {}), SAMPLES, CLASSES)
+
+
+class Words(nn.Module):
+    """The mean of embedded codes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table, self.layer = nn.Embedding(9, 4), nn.Linear(4, CLASSES)
+
+    def forward(self, codes: Tensor) -> Tensor:
+        return self.layer(self.table(codes).mean(1))
+
+
+@pytest.mark.parametrize("kind", ["floats", "bytes", "codes"])
+def test_samples_reach_the_network_as_they_are_meant(kind: str) -> None:
+    """Floating numbers as they are, bytes over 255, codes as integers: against the module itself."""
+    random = np.random.default_rng(2)
+    drawn = {
+        "floats": random.normal(100, 50, (12, 7)),
+        "bytes": random.integers(0, 256, (12, 7), dtype=np.uint8),
+        "codes": random.integers(0, 9, (12, 7)),
+    }[kind]
+    meant = {"floats": drawn, "bytes": drawn / 255, "codes": drawn}[kind]
+    samples = torch.as_tensor(meant)
+    labels = np.arange(12) % CLASSES
+    images = Images(drawn, labels, CLASSES)
+    owners = Owners(np.arange(12) % 2, np.arange(12) % 2, np.zeros(2, dtype=np.int64))
+    division = partition("given", ImageSet("mine", images, images, "", owners), seed=0)
+    make = Words if kind == "codes" else lambda: nn.Linear(7, CLASSES)
+    ready = maker("m", make, (7,), CLASSES, {})
+    probed = samples if kind == "codes" else samples.float()
+    network = ModuleNetwork(
+        (7,), CLASSES, label="m", options={}, make=ready, found=probe("m", ready, probed, CLASSES)
+    )
+    task = ImageTask(partition=division, network=network, dtype="float64")
+    point = task.initial_models(1, (), random)
+    found = task.losses(point, torch.arange(2), random)
+    module = make().double()
+    nn.utils.vector_to_parameters(point[0], module.parameters())
+    for client in range(2):
+        own = torch.arange(client, 12, 2)
+        expected = nn.functional.cross_entropy(module(samples[own]), torch.as_tensor(labels)[own])
+        torch.testing.assert_close(found[client, 0], expected.detach())
