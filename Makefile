@@ -7,7 +7,7 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint const
 # what setup.py maps to subpackages: every top folder that is a package, but for two
 FOLDERS := $(filter-out benchmarks clusterproof,$(patsubst %/__init__.py,%,$(wildcard */__init__.py)))
 
-.PHONY: check figures test lint types links release clean
+.PHONY: check figures notes test lint types links release clean
 
 check: $(VENV)/.check-ready
 	$(BIN)/clusterproof check
@@ -15,6 +15,9 @@ check: $(VENV)/.check-ready
 
 figures: $(VENV)/.check-ready
 	$(BIN)/clusterproof figures --out figures-out
+
+notes: $(VENV)/.test-ready
+	$(BIN)/clusterproof notes --out notes-out
 
 test: $(VENV)/.test-ready links
 	$(BIN)/python -m pytest -n 2
@@ -52,4 +55,4 @@ $(VENV)/.release-ready: pyproject.toml constraints.txt | $(VENV)/bin/pip
 	touch $@
 
 clean:
-	rm -rf $(VENV) .types build dist *.egg-info .mypy_cache .ruff_cache .hypothesis figures-out
+	rm -rf $(VENV) .types build dist *.egg-info .mypy_cache .ruff_cache .hypothesis figures-out notes-out

@@ -13,6 +13,7 @@ from clusterproof.algorithms.ifca import check_descent
 from clusterproof.algorithms.parts.aggregation import average_by_cluster, check_finite, local_proximal_descent
 from clusterproof.algorithms.parts.bipartition import bipartition, cosine_similarities
 from clusterproof.algorithms.parts.participation import check_participation, draw_participants
+from clusterproof.algorithms.parts.weighting import check_weighting, client_weights, require_sizes
 from clusterproof.algorithms.protocol import Algorithm, State, Task
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_count, check_number
@@ -84,6 +85,13 @@ class CFL(Algorithm[RecursiveState]):
         Fraction of clients in a round, in (0, 1]. A cluster that its participants find ready asks
         all its members in the same round, and is split if it still is ready; nobody is placed by
         an update of another round, or by none.
+    weighting
+        What a client counts in averages and in eps_1's mean: ``"clients"``, one, or ``"samples"``, n_i / n.
+    noise_ratio
+        The paper's gamma_max, in [0, 1): how large the noise of a client's update may be in units of the update.
+        A cut is made only if sqrt((1 - a) / 2) exceeds it, a the largest cosine of two clients on different
+        sides: then it separates no two clients of one distribution. No such test where None, as in the
+        public code.
 
     Raises
     ------
@@ -93,10 +101,10 @@ class CFL(Algorithm[RecursiveState]):
 
     Notes
     -----
-    Sattler, Mueller and Samek (2020), Algorithm 2, with equal weights and without the acceptance test
-    on the cut. The public code numbers split clients by their position in the cluster, right
-    for the first split only; here they keep their ids. A run starts from one model; ``models``
-    then has one row a client. A zero update has cosine 0 with every other.
+    Sattler, Mueller and Samek (2020), Algorithm 2, whose weights are |D_i| / |D|. The public code
+    numbers split clients by their position in the cluster, right for the first split only; here they
+    keep their ids. A run starts from one model; ``models`` then has one row a client. A zero update
+    has cosine 0 with every other.
     """
 
     name: ClassVar[str] = "cfl"
@@ -109,6 +117,8 @@ class CFL(Algorithm[RecursiveState]):
     linkage: str = "single"
     warm_up: int = 20
     participation: float = 1.0
+    weighting: str = "clients"
+    noise_ratio: float | None = None
 
     def __post_init__(self) -> None:
         """Validate the parameters."""
@@ -116,6 +126,15 @@ class CFL(Algorithm[RecursiveState]):
         check_choice("linkage", self.linkage, ("single", "complete"), remedy="'single' is exact")
         check_count("warm_up", self.warm_up, at_least=0, remedy="the public code has 20 rounds")
         check_participation(self.participation)
+        check_weighting(self.weighting)
+        if self.noise_ratio is not None:
+            check_number(
+                "noise_ratio",
+                self.noise_ratio,
+                at_least=0,
+                below=1,
+                remedy="leave it out to accept every cut",
+            )
         small, large = self.mean_threshold, self.client_threshold
         if (small is None) != (large is None):
             missing = "mean_threshold" if small is None else "client_threshold"
@@ -130,6 +149,7 @@ class CFL(Algorithm[RecursiveState]):
 
     def model_count(self, task: Task) -> int:
         """Give 1: everybody starts from one model."""
+        require_sizes(self.weighting, task)
         return 1
 
     def initialise(self, models: Array, task: Task) -> RecursiveState:
@@ -147,14 +167,17 @@ class CFL(Algorithm[RecursiveState]):
         if int(state.rounds) == 0:
             largest = np.linalg.norm(to_numpy(updates), axis=-1).max(axis=-1)
             state = replace(state, reference=like(np.asarray(largest), models))
+        weights = client_weights(self.weighting, task, clients, models)
         if int(state.rounds) < self.warm_up:
-            return average_in_clusters(state, clients, updates)
+            return average_in_clusters(state, clients, updates, weights=weights)
         voters = rows(state.assignments[..., None], clients)[..., 0]
         reference = to_numpy(state.reference)
-        ready = self._ready_clusters(to_numpy(voters), to_numpy(updates), reference)
-        if not ready:
-            return average_in_clusters(state, clients, updates)
         everybody = like(np.arange(task.clients), models)
+        counts = client_weights(self.weighting, task, everybody, models)
+        sizes = np.ones(task.clients) if counts is None else to_numpy(counts).astype(float)
+        ready = self._ready_clusters(to_numpy(voters), to_numpy(updates), reference, sizes[to_numpy(clients)])
+        if not ready:
+            return average_in_clusters(state, clients, updates, weights=weights)
         asked = updates
         if clients.shape[-1] < task.clients:
             asked = replace_rows(self._descend(models, everybody, task, randomness), clients, updates)
@@ -164,9 +187,10 @@ class CFL(Algorithm[RecursiveState]):
         for replicate, cluster in ready:
             ids = np.flatnonzero(members[replicate] == cluster)
             heard[replicate][ids] = True
-            self.split(members[replicate], ids, to_numpy(asked)[replicate], float(reference[replicate]))
+            own = (to_numpy(asked)[replicate], float(reference[replicate]), sizes)
+            self.split(members[replicate], ids, *own)
         state = replace(state, assignments=like(members, models))
-        return average_in_clusters(state, everybody, asked, like(heard, models))
+        return average_in_clusters(state, everybody, asked, like(heard, models), weights=counts)
 
     def _descend(self, models: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
         """Updates of clients (..., k) from their own clusters' models, (..., k, d)."""
@@ -185,28 +209,46 @@ class CFL(Algorithm[RecursiveState]):
         return points - received
 
     def _ready_clusters(
-        self, voters: np.ndarray, updates: np.ndarray, reference: np.ndarray
+        self, voters: np.ndarray, updates: np.ndarray, reference: np.ndarray, sizes: np.ndarray
     ) -> list[tuple[tuple[int, ...], int]]:
         """Replicates and clusters whose participants ask for a split, from (..., k) and (..., k, d)."""
+        weights = np.broadcast_to(sizes, voters.shape)
         return [
             (replicate, int(cluster))
             for replicate in np.ndindex(voters.shape[:-1])
             for cluster in np.unique(voters[replicate])
-            if self._ready(updates[replicate][voters[replicate] == cluster], float(reference[replicate]))
+            for own in (voters[replicate] == cluster,)
+            if self._ready(updates[replicate][own], float(reference[replicate]), weights[replicate][own])
         ]
 
-    def split(self, members: np.ndarray, ids: np.ndarray, updates: np.ndarray, reference: float) -> None:
-        """Cut the cluster of clients ``ids`` in ``members`` (m,), in place, if all of them ask for it."""
-        own = updates[ids]
-        if self._ready(own, reference):
-            side = bipartition(cosine_similarities(own), self.linkage)
-            members[ids[side]] = members.max() + 1
+    def split(
+        self,
+        members: np.ndarray,
+        ids: np.ndarray,
+        updates: np.ndarray,
+        reference: float,
+        weights: np.ndarray | None = None,
+    ) -> None:
+        """Cut the cluster of clients ``ids`` in ``members`` (m,), in place, if all of them ask for it.
 
-    def _ready(self, updates: np.ndarray, reference: float) -> bool:
+        ``updates`` (m, d) and ``weights`` (m,) are of all clients; ones where None.
+        """
+        own = updates[ids]
+        if not self._ready(own, reference, np.ones(len(ids)) if weights is None else weights[ids]):
+            return
+        cosines = cosine_similarities(own)
+        side = bipartition(cosines, self.linkage)
+        if self.noise_ratio is not None:
+            nearest = min(1.0, float(cosines[side][:, ~side].max()))
+            if not np.sqrt((1 - nearest) / 2) > self.noise_ratio:
+                return
+        members[ids[side]] = members.max() + 1
+
+    def _ready(self, updates: np.ndarray, reference: float, weights: np.ndarray) -> bool:
         """Whether more than two clients' mean update is small while one of theirs is not."""
         if len(updates) <= 2:
             return False
-        mean = float(np.linalg.norm(updates.mean(axis=0)))
+        mean = float(np.linalg.norm(np.average(updates, axis=0, weights=weights)))
         largest = float(np.linalg.norm(updates, axis=1).max())
         if self.mean_threshold is None or self.client_threshold is None:
             return mean < STATIONARY * largest and largest > INCONGRUENT * reference
@@ -224,7 +266,12 @@ def start_together(models: Array, task: Task) -> PartitionState:
 
 
 def average_in_clusters(
-    state: PartitionT, clients: Array, updates: Array, heard: Array | None = None
+    state: PartitionT,
+    clients: Array,
+    updates: Array,
+    heard: Array | None = None,
+    *,
+    weights: Array | None = None,
 ) -> PartitionT:
     """Move every cluster's model by the mean of its participants' updates; without any it stays.
 
@@ -236,6 +283,8 @@ def average_in_clusters(
         Clients (..., k) and their updates (..., k, d).
     heard
         Which of all clients count, booleans (..., m), where ``clients`` is everybody; all where None.
+    weights
+        Of the clients, (..., k); ones where None.
     """
     xp = array_namespace(state.models)
     members = state.assignments
@@ -243,5 +292,5 @@ def average_in_clusters(
     if heard is not None:
         own = xp.where(heard, own, -1)
     clusters = int(xp.max(members)) + 1
-    means = average_by_cluster(updates, own, fallback=0 * state.models[..., :clusters, :])
+    means = average_by_cluster(updates, own, fallback=0 * state.models[..., :clusters, :], weights=weights)
     return replace(state, models=state.models + rows(means, members), rounds=state.rounds + 1)

@@ -12,6 +12,7 @@ from clusterproof.algorithms.ifca import check_descent
 from clusterproof.algorithms.parts.aggregation import average_by_cluster, choose_clusters, cluster_sizes
 from clusterproof.algorithms.parts.model_averaging import LocalMotion, average_local_training
 from clusterproof.algorithms.parts.participation import check_participation, draw_participants
+from clusterproof.algorithms.parts.starts import Starts, draw_starts
 from clusterproof.algorithms.protocol import Algorithm, State, Task, resolve_clusters
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_number
@@ -73,6 +74,12 @@ class CFLMGD(Algorithm[MomentumState]):
         ``"coast"``: under option I a cluster without participants receives a zero gradient and
         its momentum goes on, as (32) says. ``"freeze"``: it keeps model and momentum. Option II,
         where (6) is 0/0, always freezes.
+    least_share
+        Starting models are drawn again until each has the least loss of them for at least this share of the
+        participants, as IFCA's public code does; as they come where None.
+    restarts, trial_rounds
+        How many starts are tried, and for how many rounds each; the one that leads to the least mean of the
+        clients' least losses is taken.
 
     Raises
     ------
@@ -98,6 +105,9 @@ class CFLMGD(Algorithm[MomentumState]):
     participation: float = 1.0
     normalisation: str = "clients"
     empty_cluster: str = "coast"
+    least_share: float | None = None
+    restarts: int = 1
+    trial_rounds: int = 10
 
     def __post_init__(self) -> None:
         """Validate the parameters."""
@@ -106,6 +116,7 @@ class CFLMGD(Algorithm[MomentumState]):
             "momentum", self.momentum, at_least=0, below=1, remedy="0 is plain descent, 0.9 is common"
         )
         check_participation(self.participation)
+        self._starts.check()
         check_choice("momentum_owner", self.momentum_owner, ("server", "client"), remedy="use 'server'")
         check_choice(
             "update_order",
@@ -137,6 +148,19 @@ class CFLMGD(Algorithm[MomentumState]):
     def model_count(self, task: Task) -> int:
         """Give the number of models."""
         return resolve_clusters(self.clusters, task)
+
+    @property
+    def asks_single_gradients(self) -> bool:
+        """With gradient averaging, and in the printed order of updates."""
+        return self.averaging == "gradient" or self.update_order == "as-printed"
+
+    def draw_models(self, task: Task, shape: tuple[int, ...], randomness: Randomness) -> Array:
+        """Draw starting points (*shape, P, d), see ``least_share`` and ``restarts``."""
+        return draw_starts(self._starts, self, task, shape, randomness)
+
+    @property
+    def _starts(self) -> Starts:
+        return Starts(self.least_share, self.restarts, self.trial_rounds)
 
     def initialise(self, models: Array, task: Task) -> MomentumState:
         """Start from the given models (..., P, d) with zero momentum."""

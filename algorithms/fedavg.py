@@ -11,6 +11,7 @@ from clusterproof.algorithms.arrays import Array
 from clusterproof.algorithms.ifca import check_descent
 from clusterproof.algorithms.parts.model_averaging import LocalMotion, average_local_training, descend_alone
 from clusterproof.algorithms.parts.participation import check_participation, draw_participants
+from clusterproof.algorithms.parts.weighting import check_weighting, client_weights, require_sizes
 from clusterproof.algorithms.protocol import Algorithm, State, Task
 from clusterproof.algorithms.randomness import Randomness
 
@@ -27,6 +28,8 @@ class FedAvg(Algorithm[State]):
         Gradient steps of a client in a round.
     participation
         Fraction of clients in a round, in (0, 1].
+    weighting
+        What a client counts in an average: ``"clients"``, one, or ``"samples"``, n_i / n.
 
     Raises
     ------
@@ -35,7 +38,7 @@ class FedAvg(Algorithm[State]):
 
     Notes
     -----
-    McMahan et al. (2017), Algorithm 1, with equal weights. The model array has P = 1.
+    McMahan et al. (2017), Algorithm 1, whose weights are n_k / n. The model array has P = 1.
     """
 
     name: ClassVar[str] = "fedavg"
@@ -44,14 +47,17 @@ class FedAvg(Algorithm[State]):
     step_size: float
     local_steps: int = 1
     participation: float = 1.0
+    weighting: str = "clients"
 
     def __post_init__(self) -> None:
         """Validate the parameters."""
         check_descent(self.step_size, None, "model", self.local_steps)
         check_participation(self.participation)
+        check_weighting(self.weighting)
 
     def model_count(self, task: Task) -> int:
         """Give 1."""
+        require_sizes(self.weighting, task)
         return 1
 
     def initialise(self, models: Array, task: Task) -> State:
@@ -65,7 +71,13 @@ class FedAvg(Algorithm[State]):
         clients = draw_participants(self.participation, task.clients, models, randomness.participation)
         assignments = xp.zeros_like(clients)
         averages = average_local_training(
-            task, models, clients, randomness, self._motion, assignments=assignments
+            task,
+            models,
+            clients,
+            randomness,
+            self._motion,
+            assignments=assignments,
+            weights=client_weights(self.weighting, task, clients, models),
         )
         return State(averages.models, clients, assignments)
 

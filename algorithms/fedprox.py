@@ -11,6 +11,7 @@ from clusterproof.algorithms.arrays import Array
 from clusterproof.algorithms.ifca import check_descent
 from clusterproof.algorithms.parts.model_averaging import LocalMotion, average_local_training, descend_alone
 from clusterproof.algorithms.parts.participation import check_participation, draw_participants
+from clusterproof.algorithms.parts.weighting import check_weighting, client_weights, require_sizes
 from clusterproof.algorithms.protocol import Algorithm, State, Task
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.validation import check_number
@@ -30,6 +31,8 @@ class FedProx(Algorithm[State]):
         Gradient steps of a client in a round (H); the paper's exact minimisation is H = infinity.
     participation
         Fraction of clients in a round, in (0, 1].
+    weighting
+        What a client counts in an average: ``"clients"``, one, or ``"samples"``, n_i / n.
 
     Raises
     ------
@@ -38,7 +41,7 @@ class FedProx(Algorithm[State]):
 
     Notes
     -----
-    Li et al. (2020), Algorithm 2, with equal weights; the default strength is that of SoFL, 5.1.
+    Li et al. (2020), Algorithm 2; the default strength is that of SoFL, 5.1.
     The first local step starts where the pull is zero, so that one local step is FedAvg. The
     model array has P = 1.
     """
@@ -50,15 +53,18 @@ class FedProx(Algorithm[State]):
     proximal: float = 0.1
     local_steps: int = 1
     participation: float = 1.0
+    weighting: str = "clients"
 
     def __post_init__(self) -> None:
         """Validate the parameters."""
         check_descent(self.step_size, None, "model", self.local_steps)
         check_proximal(self.proximal)
         check_participation(self.participation)
+        check_weighting(self.weighting)
 
     def model_count(self, task: Task) -> int:
         """Give 1."""
+        require_sizes(self.weighting, task)
         return 1
 
     def initialise(self, models: Array, task: Task) -> State:
@@ -72,7 +78,14 @@ class FedProx(Algorithm[State]):
         clients = draw_participants(self.participation, task.clients, models, randomness.participation)
         assignments = xp.zeros_like(clients)
         averages = average_local_training(
-            task, models, clients, randomness, self._motion, assignments=assignments, checked=True
+            task,
+            models,
+            clients,
+            randomness,
+            self._motion,
+            assignments=assignments,
+            weights=client_weights(self.weighting, task, clients, models),
+            checked=True,
         )
         return State(averages.models, clients, assignments)
 

@@ -12,7 +12,7 @@ from array_api_compat import array_namespace
 from clusterproof.algorithms.arrays import Array, like, rows, to_numpy
 from clusterproof.algorithms.ifca import check_descent
 from clusterproof.algorithms.parts.aggregation import average_by_cluster, check_finite, local_proximal_descent
-from clusterproof.algorithms.parts.pair_storage import Pairs, gathered, grouped, put
+from clusterproof.algorithms.parts.pair_storage import Pairs, gathered, put
 from clusterproof.algorithms.parts.pair_updates import PAIR_RULES, PairStep
 from clusterproof.algorithms.parts.participation import check_participation, draw_participants
 from clusterproof.algorithms.parts.penalties import GroupL1, Penalty, SmoothedSCAD
@@ -89,7 +89,8 @@ class FPFC(Algorithm[FusionState]):
         Weight of the augmented Lagrangian's square (rho), greater than 1 / (concavity - 1).
     threshold
         Two clients are grouped if their difference is at most this long (nu), and so are those that a
-        chain of such pairs connects. From ``smoothing`` to 0.5 for SCAD, any positive number for l1.
+        chain of such pairs connects. From ``smoothing`` to 0.5, or ``smoothing`` where that is greater, for
+        SCAD; any positive number for l1.
     pair_rule
         Which pairs a round updates: with at least one participant (``"either"``, the public code), with
         two (``"both"``, the printed rule, under which nothing moves where one client takes part), or
@@ -151,7 +152,7 @@ class FPFC(Algorithm[FusionState]):
                 "threshold",
                 self.threshold,
                 at_least=self.fusion_penalty.smoothing,
-                at_most=LARGEST_THRESHOLD,
+                at_most=max(LARGEST_THRESHOLD, self.fusion_penalty.smoothing),
                 remedy="the paper chooses it from smoothing to 0.5",
             )
         else:
@@ -178,8 +179,9 @@ class FPFC(Algorithm[FusionState]):
     def initialise(self, models: Array, task: Task) -> FusionState:
         """Start with theta_ij = w_i - w_j and v = 0 at the given models, (..., 1, d) or (..., m, d)."""
         xp = array_namespace(models)
-        shape = (*models.shape[:-2], task.clients, models.shape[-1])
-        spread = xp.asarray(xp.broadcast_to(models, shape), copy=True)
+        # a copy of a broadcast array would keep its order, one client's numbers far apart
+        places = np.zeros(task.clients, dtype=np.int64) if models.shape[-2] == 1 else np.arange(task.clients)
+        spread = xp.take(models, like(places, models), axis=-2)
         return self._state(spread, self._pair_step.start(_flat(spread)))
 
     def step(self, state: FusionState, task: Task, randomness: Randomness) -> FusionState:
@@ -210,7 +212,7 @@ class FPFC(Algorithm[FusionState]):
         own = xp.reshape(gathered(models, *_entries(picked)), (*picked.shape, -1))
         clean = models.shape[-2] - xp.sum(partners, axis=-1, keepdims=True)
         total = clean * own + xp.matmul(partners, models)
-        total += state.pairs.signed_sums(2 * state.pairs.factors - 1, picked, models)
+        total += state.pairs.partner_sums(models, picked)
         shape = (*state.models.shape[:-2], *total.shape[-2:])
         return xp.reshape(total / models.shape[-2], shape)
 
@@ -266,7 +268,7 @@ class FPFC(Algorithm[FusionState]):
         )
 
     def _state(self, models: Array, pairs: Pairs) -> FusionState:
-        groups = grouped(pairs.near).reshape(models.shape[:-1])
+        groups = pairs.groups.labels.reshape(models.shape[:-1])
         everybody = like(np.arange(models.shape[-2]), models)
         return FusionState(models, everybody, like(groups, models), pairs)
 

@@ -120,6 +120,11 @@ class GradientLoss(Algorithm[MovingState]):
         _one_batch(task)
         return count
 
+    @property
+    def asks_single_gradients(self) -> bool:
+        """Always: one of every model a round."""
+        return True
+
     def initialise(self, models: Array, task: Task) -> MovingState:
         """Start from the given models (..., P, d), which have not moved."""
         return MovingState(models, None, None, 0 * models, like(np.asarray(0), models))

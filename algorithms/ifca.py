@@ -9,6 +9,7 @@ from clusterproof.algorithms.arrays import Array
 from clusterproof.algorithms.parts.aggregation import choose_clusters
 from clusterproof.algorithms.parts.model_averaging import LocalMotion, average_local_training
 from clusterproof.algorithms.parts.participation import check_participation, draw_participants
+from clusterproof.algorithms.parts.starts import Starts, draw_starts
 from clusterproof.algorithms.protocol import Algorithm, State, Task, resolve_clusters
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_count, check_number
@@ -34,6 +35,12 @@ class IFCA(Algorithm[State]):
     participation
         Fraction of clients in a round, in (0, 1]. The sum of the participants' gradients is
         divided by the number of all clients (m), as published.
+    least_share
+        Starting models are drawn again until each has the least loss of them for at least this share of the
+        participants, as IFCA's public code does; as they come where None.
+    restarts, trial_rounds
+        How many starts are tried, and for how many rounds each; the one that leads to the least mean of the
+        clients' least losses is taken.
 
     Raises
     ------
@@ -52,11 +59,15 @@ class IFCA(Algorithm[State]):
     averaging: str = "gradient"
     local_steps: int = 1
     participation: float = 1.0
+    least_share: float | None = None
+    restarts: int = 1
+    trial_rounds: int = 10
 
     def __post_init__(self) -> None:
         """Validate the parameters."""
         check_descent(self.step_size, self.clusters, self.averaging, self.local_steps)
         check_participation(self.participation)
+        self._starts.check()
 
     @property
     def dynamics(self) -> Algorithm[Any]:
@@ -68,6 +79,19 @@ class IFCA(Algorithm[State]):
     def model_count(self, task: Task) -> int:
         """Give the number of models."""
         return resolve_clusters(self.clusters, task)
+
+    @property
+    def asks_single_gradients(self) -> bool:
+        """With gradient averaging."""
+        return self.averaging == "gradient"
+
+    def draw_models(self, task: Task, shape: tuple[int, ...], randomness: Randomness) -> Array:
+        """Draw starting points (*shape, P, d), see ``least_share`` and ``restarts``."""
+        return draw_starts(self._starts, self, task, shape, randomness)
+
+    @property
+    def _starts(self) -> Starts:
+        return Starts(self.least_share, self.restarts, self.trial_rounds)
 
     def initialise(self, models: Array, task: Task) -> State:
         """Start from the given models (..., P, d)."""

@@ -11,6 +11,7 @@ from clusterproof.algorithms.arrays import Array, rows
 from clusterproof.algorithms.ifca import check_descent
 from clusterproof.algorithms.parts.aggregation import average_by_cluster, check_finite
 from clusterproof.algorithms.parts.participation import check_participation, draw_participants
+from clusterproof.algorithms.parts.weighting import check_weighting, client_weights, require_sizes
 from clusterproof.algorithms.protocol import Algorithm, CurvedTask, State, Task
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_number
@@ -39,6 +40,8 @@ class PerFedAvg(Algorithm[State]):
     gradient
         ``"first-order"`` (FO) leaves the factor with the Hessian out; ``"second-order"`` keeps it,
         by a Hessian-vector product, which HF approximates by a difference of two gradients of D''.
+    weighting
+        What a client counts in an average: ``"clients"``, one, or ``"samples"``, n_i / n.
 
     Raises
     ------
@@ -48,7 +51,7 @@ class PerFedAvg(Algorithm[State]):
 
     Notes
     -----
-    Fallah, Mokhtari and Ozdaglar (2020), Algorithm 1 and (8)-(10), with equal weights. The model
+    Fallah, Mokhtari and Ozdaglar (2020), Algorithm 1 and (8)-(10). The model
     array has P = 1: the server's model before the personal step, which ``personalise`` takes.
     """
 
@@ -60,6 +63,7 @@ class PerFedAvg(Algorithm[State]):
     local_steps: int = 1
     participation: float = 1.0
     gradient: str = "first-order"
+    weighting: str = "clients"
 
     def __post_init__(self) -> None:
         """Validate the parameters."""
@@ -72,6 +76,7 @@ class PerFedAvg(Algorithm[State]):
                 remedy="leave it out for half of that of the local descent",
             )
         check_participation(self.participation)
+        check_weighting(self.weighting)
         check_choice(
             "gradient", self.gradient, ("first-order", "second-order"), remedy="'second-order' is exact"
         )
@@ -80,6 +85,7 @@ class PerFedAvg(Algorithm[State]):
         """Give 1."""
         if self.gradient == "second-order":
             self._curved(task)
+        require_sizes(self.weighting, task)
         return 1
 
     def initialise(self, models: Array, task: Task) -> State:
@@ -94,7 +100,9 @@ class PerFedAvg(Algorithm[State]):
         assignments = xp.zeros_like(clients)
         points = self.descend(rows(models, assignments), clients, task, randomness)
         check_finite(points, clients, self.step_size)
-        return State(average_by_cluster(points, assignments, fallback=models), clients, assignments)
+        weights = client_weights(self.weighting, task, clients, models)
+        averages = average_by_cluster(points, assignments, fallback=models, weights=weights)
+        return State(averages, clients, assignments)
 
     def descend(self, received: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
         """Carry out the clients' part of a round: from models received (..., k, d) to models sent."""
@@ -107,6 +115,16 @@ class PerFedAvg(Algorithm[State]):
                 slope = slope - self._inner * bent
             points = points - self.step_size * slope
         return points
+
+    @property
+    def has_personal_step(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def asks_single_gradients(self) -> bool:
+        """Always: a local step takes two or three."""
+        return True
 
     def personalise(self, points: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
         """Take the personal step: what a client deploys when it has received ``points`` (..., k, d)."""

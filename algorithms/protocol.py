@@ -135,6 +135,15 @@ class LocalTrainingTask(Protocol):
 
 
 @runtime_checkable
+class SizedTask(Protocol):
+    """What a task may answer besides: how many samples each client holds."""
+
+    @property
+    def client_samples(self) -> np.ndarray:
+        """Samples of each client (n_i), positive integers (m,)."""
+
+
+@runtime_checkable
 class ClusterTrainingTask(Protocol):
     """What a task may answer besides: a round of local training, added up over each cluster.
 
@@ -220,6 +229,10 @@ class Algorithm(ABC, Generic[StateT]):
     def model_count(self, task: Task) -> int:
         """Give the number of models that the server keeps on this task (P)."""
 
+    def draw_models(self, task: Task, shape: tuple[int, ...], randomness: Randomness) -> Array:
+        """Draw starting points (*shape, P, d), by the task's law unless an algorithm has one of its own."""
+        return task.initial_models(self.model_count(task), shape, randomness.initialisation)
+
     @abstractmethod
     def initialise(self, models: Array, task: Task) -> StateT:
         """Make the state before the first round from starting points (..., P, d)."""
@@ -227,6 +240,20 @@ class Algorithm(ABC, Generic[StateT]):
     @abstractmethod
     def step(self, state: StateT, task: Task, randomness: Randomness) -> StateT:
         """Carry out one communication round; the given state is left as it was."""
+
+    @property
+    def has_personal_step(self) -> bool:
+        """Whether a client deploys something else than what it received: what ``personalise`` makes of it."""
+        return False
+
+    def personalise(self, points: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
+        """Give what clients (..., k) deploy when they have received ``points`` (..., k, d)."""
+        return points
+
+    @property
+    def asks_single_gradients(self) -> bool:
+        """Whether clients' gradients are asked one by one, so that a local step cannot be a pass over the data."""
+        return False
 
     @property
     def dynamics(self) -> Algorithm[Any]:

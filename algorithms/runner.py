@@ -62,7 +62,7 @@ def run(
     count = algorithm.model_count(task)
     randomness = Randomness.from_seed(seed, str(task.settings["task"]), algorithm.name)
     if initial is None:
-        models = task.initial_models(count, shape, randomness.initialisation)
+        models = algorithm.draw_models(task, shape, randomness)
     else:
         models = _broadcast_initial(initial, (*shape, count, task.dimension))
     state: State = algorithm.initialise(models, task)

@@ -17,6 +17,7 @@ from clusterproof.algorithms.parts import self_organising_map as som
 from clusterproof.algorithms.parts.aggregation import check_finite
 from clusterproof.algorithms.parts.participation import check_participation, draw_participants
 from clusterproof.algorithms.parts.second_clustering import cluster_winners
+from clusterproof.algorithms.parts.weighting import check_weighting, client_weights, require_sizes
 from clusterproof.algorithms.per_fedavg import PerFedAvg
 from clusterproof.algorithms.protocol import Algorithm, Task
 from clusterproof.algorithms.randomness import Randomness
@@ -75,6 +76,8 @@ class SoFL(Algorithm[DoubleState]):
         answer one cluster, or one for each winner; see ``second_clustering``.
     participation
         Fraction of clients in a round, in (0, 1]. The round of the clustering has all.
+    weighting
+        What a client counts in an average: ``"clients"``, one, or ``"samples"``, n_i / n.
 
     Raises
     ------
@@ -85,7 +88,7 @@ class SoFL(Algorithm[DoubleState]):
 
     Notes
     -----
-    SoFL (Electronics 13, 3682, 2024), Algorithm 1, with equal weights. The grid, the initialisation and
+    SoFL (Electronics 13, 3682, 2024), Algorithm 1, whose line 30 has n_m / n. The grid, the initialisation and
     the detector of the elbow are not in the paper; here the detector is the largest distance below
     the chord. Updates are divided by the norm of the longest, to which MiniSom's cosine, with
     1e-8 in its denominator, is sensitive. A zero update has cosine 0 with everything. A run starts
@@ -109,6 +112,7 @@ class SoFL(Algorithm[DoubleState]):
     initialisation: str = "sample"
     cluster_count: str = "silhouette"
     participation: float = 1.0
+    weighting: str = "clients"
 
     def __post_init__(self) -> None:
         """Validate the parameters."""
@@ -128,6 +132,7 @@ class SoFL(Algorithm[DoubleState]):
         ):
             check_choice(argument, getattr(self, argument), choices, remedy=f"use {choices[0]!r}")
         check_participation(self.participation)
+        check_weighting(self.weighting)
         if self.proximal and self.method != "fedprox":
             raise InvalidArgument(
                 "proximal", self.proximal, f"does not apply with method = {self.method!r}", "choose 'fedprox'"
@@ -149,6 +154,7 @@ class SoFL(Algorithm[DoubleState]):
                 "needs scikit-learn for its second clustering",
                 "install the extra `cluster`: pip install 'clusterproof[cluster]'",
             )
+        require_sizes(self.weighting, task)
         return 1
 
     def initialise(self, models: Array, task: Task) -> DoubleState:
@@ -170,7 +176,22 @@ class SoFL(Algorithm[DoubleState]):
         sent = points - received
         if pending:
             state = self._cluster_those_ready(state, to_numpy(sent), clustered, randomness)
-        return average_in_clusters(state, clients, sent)
+        weights = client_weights(self.weighting, task, clients, models)
+        return average_in_clusters(state, clients, sent, weights=weights)
+
+    @property
+    def has_personal_step(self) -> bool:
+        """Whether the method has."""
+        return self._trainer.has_personal_step
+
+    def personalise(self, points: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
+        """Take the method's personal step."""
+        return self._trainer.personalise(points, clients, task, randomness)
+
+    @property
+    def asks_single_gradients(self) -> bool:
+        """Whether the method does."""
+        return self._trainer.asks_single_gradients
 
     @property
     def _trainer(self) -> FedAvg | FedProx | PerFedAvg:

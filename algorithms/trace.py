@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clusterproof.algorithms.metrics import adjusted_rand_index, cluster_count, purity
+from clusterproof.algorithms.parts.notebook import html_table
+from clusterproof.algorithms.validation import InvalidArgument
+
+if TYPE_CHECKING:
+    import polars
+    from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Trace:
     """Everything that a run went through. Without replicates, that axis is missing.
 
@@ -67,6 +73,91 @@ class Trace:
     def cluster_count(self) -> np.ndarray:
         """Number of clusters that have clients in the last assignments, one number a replicate."""
         return np.apply_along_axis(cluster_count, -1, self.last_assignments)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Trace of {self._heading}: {', '.join(f'{name} {fact}' for name, fact in self._facts.items())}>"
+        )
+
+    def _repr_html_(self) -> str:
+        return html_table(f"Trace of {self._heading}", self._facts)
+
+    @property
+    def _heading(self) -> str:
+        algorithm, task = self.settings.get("algorithm", {}), self.settings.get("task", {})
+        return f"{algorithm.get('algorithm', 'a run')} on {task.get('task', 'a task')}"
+
+    @property
+    def _facts(self) -> dict[str, str]:
+        """What a reader asks first; of replicates the median."""
+        facts = {"rounds": str(self.rounds)}
+        if self.models.ndim == 4:
+            facts["replicates"] = str(self.models.shape[1])
+        facts["models"] = f"{self.models.shape[-2]} of {self.models.shape[-1]} parameters"
+        facts["clients"] = str(len(self.labels))
+        if self.errors is not None:
+            with np.errstate(invalid="ignore"):
+                first, last = (np.median(self.errors[at].max(axis=-1)) for at in (0, -1))
+            facts["largest error"] = f"{first:.3g} -> {last:.3g}"
+        if self.rounds:
+            facts["purity"] = f"{np.median(self.purity):.3g}"
+        return facts
+
+    def frame(self) -> polars.DataFrame:
+        """Give the errors as a table with a row for each round, replicate and model.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns ``round``, ``replicate``, ``model``, ``error`` (null where the run has no errors) and
+            ``chosen_by``, the clients that chose this model in the round that led here (null at the start).
+
+        Raises
+        ------
+        InvalidArgument
+            If polars is not installed; the message names the extra to install.
+        """
+        try:
+            import polars
+        except ImportError as error:
+            raise InvalidArgument(
+                "frame",
+                None,
+                f"needs polars ({error})",
+                "install the extra: pip install 'clusterproof[store]'",
+            ) from error
+        count = self.models.shape[-2]
+        replicates = self.models.shape[1] if self.models.ndim == 4 else 1
+        steps = np.indices((len(self.models), replicates, count), dtype=np.int32).reshape(3, -1)
+        chosen = self.assignments.reshape(self.rounds, replicates, 1, len(self.labels))
+        sizes = (chosen == np.arange(count)[:, None]).sum(axis=-1)  # (rounds, replicates, P)
+        chosen_by = [*[None] * (replicates * count), *sizes.reshape(-1).tolist()]
+        return polars.DataFrame(
+            {
+                **dict(zip(("round", "replicate", "model"), steps, strict=True)),
+                "error": None if self.errors is None else self.errors.reshape(-1),
+                "chosen_by": chosen_by,
+            },
+            schema_overrides={"error": polars.Float64, "chosen_by": polars.Int64},
+        )
+
+    def plot(self) -> Figure:
+        """Draw the errors round by round: the median of each model and its band over the replicates.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Drawn by the same function as the figure ``error-per-round``; a notebook shows it.
+
+        Raises
+        ------
+        InvalidArgument
+            If the run has no errors, or matplotlib is not installed.
+        """
+        import clusterproof  # the facade finds the figures when they are asked for; this folder knows none
+
+        figure: Figure = clusterproof.figures.run_figure(self)
+        return figure
 
 
 def distances(models: np.ndarray, references: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Trace, run
-from clusterproof.theory.bounds.bound import Bound, Parts
+from clusterproof.theory.bounds.bound import Bound, BoundParts
 from clusterproof.theory.bounds.corollary_b1 import CorollaryB1
 from clusterproof.theory.bounds.experiments import (
     PARTICIPATION,
@@ -45,7 +45,7 @@ SEED = 0
 FAILURE = (0.01, 0.02, 0.02)
 
 
-def from_parts(parts: Parts) -> TraceBound:
+def from_parts(parts: BoundParts) -> TraceBound:
     """Read a bound that is made of parts.
 
     Raises

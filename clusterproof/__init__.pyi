@@ -29,12 +29,34 @@ from .synthetic import LogisticMixture as LogisticMixture
 from .synthetic import QuadraticMixture as QuadraticMixture
 from .synthetic import RegressionMixture as RegressionMixture
 from .synthetic import TwoPointMixture as TwoPointMixture
+from .theory import TraceBound as TraceBound
+from .theory import Undecidable as Undecidable
 from .theory import Verdict as Verdict
 from .theory import assert_holds as assert_holds
+from .theory import bound as bound
 from .theory import check as check
+from .theory import claim as claim
 from .theory import claims as claims
+from .theory import code_of as code_of
+from .theory import falsify as falsify
+from .theory import load_claims as load_claims
 from .theory import replay as replay
 from .theory.certificate import certify as certify
 from .theory.certificate import verify as verify
+from .theory.statement import Replicates as Replicates
+from .theory.statement import Sides as Sides
+from .theory.statement import Stream as Stream
+from .theory.statement import at_least as at_least
+from .theory.statement import at_most as at_most
+from .theory.statement import choice as choice
+from .theory.statement import drawn as drawn
+from .theory.statement import earlier as earlier
+from .theory.statement import equal as equal
+from .theory.statement import integers as integers
+from .theory.statement import probability as probability
+from .theory.statement import rationals as rationals
+from .theory.statement import reals as reals
+from .theory.statement import searched as searched
+from .theory.statement import suppose as suppose
 
 CLAIMS_BESIDE: tuple[str, ...]

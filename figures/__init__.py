@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clusterproof.algorithms.discovery import instances_below
 from clusterproof.figures.illustration import Illustration
+from clusterproof.figures.runs import run_figure
 from clusterproof.figures.style import save
 
 FIGURES: dict[str, Illustration] = {
@@ -11,4 +12,4 @@ FIGURES: dict[str, Illustration] = {
 }
 """All figures by id: every one that a module of this folder defines."""
 
-__all__ = ["FIGURES", "Illustration", "save"]
+__all__ = ["FIGURES", "Illustration", "run_figure", "save"]

@@ -11,8 +11,9 @@ import numpy as np
 from clusterproof.algorithms import generator, run
 from clusterproof.figures import style
 from clusterproof.figures.illustration import Illustration
+from clusterproof.figures.runs import BAND, draw_runs
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.bounds.bound import Parts
+from clusterproof.theory.bounds.bound import BoundParts
 from clusterproof.theory.bounds.corollary_b1 import CorollaryB1
 from clusterproof.theory.bounds.experiments import Experiment, experiment
 from clusterproof.theory.bounds.logarithmic.gaussian import gaussian_dynamics
@@ -24,15 +25,12 @@ from clusterproof.theory.cfl_mgd.lemma_2.asymptotic_rate import claimed_rate
 from clusterproof.theory.cfl_mgd.theorem_1.printed_floor import printed_conclusion, printed_floor
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 SETTING = "S2"
 REPLICATES = 200
 NOISE_FREE_ROUNDS = 450
 """Enough to reach the precision of the numbers and to stay there."""
-
-BAND = (0.2, 0.8)
 
 PRINTED_FAILURE = 0.01
 """Each lambda of Theorem 1."""
@@ -63,8 +61,8 @@ class Curves:
     trial: Experiment
     errors: np.ndarray
     noise_free_errors: np.ndarray
-    theorem_b: Parts
-    corollary_b1: Parts
+    theorem_b: BoundParts
+    corollary_b1: BoundParts
     theorem_d: Tube
     noise_free_bound: np.ndarray
     floor: float
@@ -131,8 +129,8 @@ def draw(seed: int) -> Figure:
     """Draw median and band of the runs, cluster by cluster, below the bounds."""
     curves = compute(seed)
     figure, (left, right) = style.new_figure(_caption(curves, seed), panels=2, height=5.0)
-    _draw_runs(left, curves.errors, curves.trial, every=10)
-    _draw_runs(right, curves.noise_free_errors, curves.trial, every=50)
+    draw_runs(left, curves.errors, _names(curves.trial), every=10)
+    draw_runs(right, curves.noise_free_errors, _names(curves.trial), every=50)
     rounds = curves.trial.rounds
     for everywhere, last, name, (colour, dashes) in (
         (curves.theorem_b.all_rounds, curves.theorem_b.last_round, "Theorem B", style.BOUNDS[0]),
@@ -170,18 +168,8 @@ def draw(seed: int) -> Figure:
     return style.settled(figure)
 
 
-def _draw_runs(panel: Axes, errors: np.ndarray, trial: Experiment, every: int) -> None:
-    """Draw each cluster's median and its band over the replicates."""
-    times = np.arange(len(errors))
-    low, middle, high = np.quantile(errors, (BAND[0], 0.5, BAND[1]), axis=1)
-    for cluster, share in enumerate(trial.task.proportions):
-        colour, marker = style.RUNS[cluster]
-        panel.fill_between(times, low[:, cluster], high[:, cluster], color=colour, alpha=0.25, linewidth=0)
-        panel.plot(
-            times, middle[:, cluster], color=colour, marker=marker, markersize=4, linewidth=1.2,
-            markevery=(cluster * every // 4, every), label=rf"cluster of $l_p = {share:g}$",
-            gid=f"median {cluster}",
-        )  # fmt: skip
+def _names(trial: Experiment) -> list[str]:
+    return [rf"cluster of $l_p = {share:g}$" for share in trial.task.proportions]
 
 
 def _caption(curves: Curves, seed: int) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import re
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,14 +20,20 @@ BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILLION, PURPLE = (
 )  # fmt: skip
 """The palette of Okabe and Ito, which colour-blind readers can tell apart."""
 
+GREY = "#8C8C8C"
+"""Between black and white, where the palette is used up."""
+
 RUNS = ((BLUE, "o"), (VERMILLION, "s"), (GREEN, "^"), (PURPLE, "D"))
 """Colour and marker of the runs' curves, one a cluster; they are solid."""
 
-BOUNDS = ((BLACK, "--"), (ORANGE, "-."), (SKY, ":"), (PURPLE, (0, (5, 1, 1, 1, 1, 1))))
-"""Colour and line style of the bounds' curves; none is solid, none has markers."""
+BOUNDS = ((BLACK, "--"), (ORANGE, "-."), (SKY, ":"), (GREY, (0, (5, 1, 1, 1, 1, 1))))
+"""Colour and line style of the bounds' curves; none is solid, none has a colour of the runs."""
 
 WIDTH = 7.2
 """Inches of a figure across two columns of text."""
+
+DUBLIN_CORE = "http://purl.org/dc/elements/1.1/"
+"""Namespace of an svg's metadata."""
 
 CAPTION_SIZE = 7.5
 CAPTION_LETTERS = 125  # of CAPTION_SIZE, in a line of WIDTH
@@ -112,8 +120,17 @@ def settled(figure: Figure) -> Figure:
     return figure
 
 
-def save(figure: Figure, path: str | Path) -> None:
+def save(figure: Figure, path: str | Path, *, caption: bool = True) -> None:
     """Write a figure as png, svg or pdf, by the ending of the path; equal figures, equal bytes.
+
+    Parameters
+    ----------
+    figure
+        What ``draw`` gave.
+    path
+        Of the file.
+    caption
+        Whether the caption is drawn, too; the file carries its text as metadata in any case.
 
     Raises
     ------
@@ -123,6 +140,29 @@ def save(figure: Figure, path: str | Path) -> None:
     from matplotlib import rc_context
 
     form = Path(path).suffix.lstrip(".")
-    undated: dict[str, None] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form, {})
+    words = caption_of(figure)
+    kinds: dict[str, dict[str, str | None]] = {
+        "svg": {"Date": None, "Description": words},
+        "pdf": {"CreationDate": None, "Subject": words},
+        "png": {"Description": words},
+    }
+    metadata = kinds.get(form, {})
     with rc_context({"svg.hashsalt": "clusterproof", "pdf.fonttype": 42}):
-        figure.savefig(path, format=form, dpi=200, metadata=undated)
+        (figure if caption else _without_caption(figure)).savefig(
+            path, format=form, dpi=200, metadata=metadata
+        )
+
+
+def _without_caption(figure: Figure) -> Figure:
+    """Lay a copy of a figure out anew, without its caption."""
+    bare = copy.deepcopy(figure)
+    bare.supxlabel("")
+    bare.set_layout_engine("constrained")
+    return settled(bare)
+
+
+def description_of(picture: Path) -> str:
+    """Read the caption back from the metadata of an svg that ``save`` wrote; empty where there is none."""
+    for element in ElementTree.parse(picture).iter(f"{{{DUBLIN_CORE}}}description"):
+        return element.text or ""
+    return ""

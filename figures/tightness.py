@@ -102,11 +102,12 @@ def draw(seed: int) -> Figure:
         "Theorem D": (style.GREEN, "D", 0.2),
     }
     for height, row in enumerate(rows):
+        nearest = [r.ratios.max() for r in row if r.ratios is not None and r.bound == "Theorem D"]
         for result in row:
             colour, marker, shift = looks[result.bound]
             if result.ratios is None:
                 panel.text(
-                    1.1,
+                    1.15 * max(nearest, default=1.0),  # beside the marks that are next to it
                     height + shift,
                     f"{result.bound}: hypotheses fail",
                     color=colour,

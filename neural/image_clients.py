@@ -24,7 +24,7 @@ from clusterproof.neural.engines import (
 )
 from clusterproof.neural.engines.data import Ids
 from clusterproof.neural.engines.passes import CLIENTS_AT_A_TIME
-from clusterproof.neural.networks import MLP, Network
+from clusterproof.neural.networks import NETWORKS, Network
 from clusterproof.neural.partitions.partition import Holdings, Partition
 
 Batches: TypeAlias = Callable[[Chunk], Batch]
@@ -92,6 +92,14 @@ class ImageClients:
                     f"must take the partition's images, {tuple(holdings.pixels.shape[1:])}",
                     "make the network for these images",
                 )
+            kind = holdings.pixels.dtype
+            if kind.kind in "iu" and kind != np.uint8 and type(self.network) in NETWORKS.values():
+                raise InvalidArgument(
+                    "data",
+                    str(kind),
+                    f"are codes, which the network {self.network.name!r} does not take",
+                    "give bytes, floating numbers, or a network of your own",
+                )
         if self.network.classes != self.partition.classes:
             raise InvalidArgument(
                 "network",
@@ -114,6 +122,11 @@ class ImageClients:
     def dimension(self) -> int:
         """Number of parameters of a model (d)."""
         return self.network.dimension
+
+    @property
+    def client_samples(self) -> np.ndarray:
+        """Training samples of each client (n_i), (m,)."""
+        return self.partition.train.sizes
 
     @property
     def labels(self) -> np.ndarray:
@@ -203,8 +216,7 @@ class ImageClients:
         return Workspace()
 
     def _bring(self, holdings: Holdings) -> ClientData:
-        convolutional = not isinstance(self.network, MLP)
-        return ClientData(holdings, self._device, self._type, channels_last=convolutional)
+        return ClientData(holdings, self._device, self._type, channels_last=self.network.convolutional)
 
     @property
     def _batch_size(self) -> int:

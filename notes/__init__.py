@@ -1,1 +1,1 @@
-"""The teaching notes: pages beside this file, one finding a page."""
+"""Teaching notes: lessons that run, the site made of them, and the stored results that the site shows."""

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
+import pprint
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, sum_gradients
+from clusterproof.algorithms.parts.notebook import html_table
 from clusterproof.algorithms.validation import check_count
+
+SPELLED = 24
+"""Most numbers of a task whose short form is the call that makes it."""
 
 
 class Mixture(ABC):
@@ -90,10 +96,62 @@ class Mixture(ABC):
         """
         return sizes["clients"] * sizes["dimension"]
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.__repr__ = cls.__repr__  # type: ignore[method-assign]  # a dataclass keeps one that is the class's own
+
+    @property
+    def code(self) -> str:
+        """The call that makes the task again: valid Python, exact to the last bit."""
+        settings = self.settings
+        printed = {each.name: each.default for each in _parameters(self) if each.default is not MISSING}
+        told = {
+            name: value
+            for name, value in settings.items()
+            if name != "task" and not (name in printed and printed[name] == value)
+        }
+        arguments = [
+            f"{name}=" + pprint.pformat(value, width=90, compact=True).replace("\n", "\n    ")
+            for name, value in told.items()
+        ]
+        one_line = f"{type(self).__name__}({', '.join(arguments)})"
+        if len(one_line) <= 96 and "\n" not in one_line:
+            return one_line
+        return f"{type(self).__name__}(\n" + "".join(f"    {each},\n" for each in arguments) + ")"
+
+    def __repr__(self) -> str:
+        numbers = sum(np.size(getattr(self, each.name)) for each in _parameters(self))
+        if numbers <= SPELLED:  # hypothesis prints it, so that a failing example can be pasted
+            return " ".join(self.code.split()).replace("( ", "(").replace(", )", ")")
+        facts = ", ".join(f"{name}={fact}" for name, fact in self._facts.items())
+        return f"<{type(self).__name__}: {facts}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(type(self).__name__, self._facts)
+
+    @property
+    def _facts(self) -> dict[str, object]:
+        """Sizes, and every parameter that is one number or word."""
+        facts: dict[str, object] = {
+            "clusters": self.clusters,
+            "clients": self.clients,
+            "dimension": self.dimension,
+        }
+        for each in _parameters(self):
+            value = getattr(self, each.name)
+            if isinstance(value, str) or (np.ndim(value) == 0 and value is not None):
+                facts[each.name] = value if isinstance(value, str) else f"{value:g}"
+        return facts
+
     @property
     def clients(self) -> int:
         """Number of clients (m)."""
         return len(self.labels)
+
+    @property
+    def client_samples(self) -> np.ndarray:
+        """Samples that each client counts for where samples weigh (n_i), (m,): as many for all."""
+        return np.ones(self.clients, dtype=np.int64)
 
     @property
     def clusters(self) -> int:
@@ -176,6 +234,11 @@ class Mixture(ABC):
         if count == self.clusters:
             return np.asarray(self.optima + 0.5 * self.basin_radius * directions)
         return np.asarray(self.pooled_optimum + 0.5 * self.separation * directions)
+
+
+def _parameters(task: Any) -> list[Any]:
+    """Fields of a task that its constructor takes."""
+    return [each for each in fields(task) if each.init] if is_dataclass(task) else []
 
 
 def read_array(argument: str, value: Any, axes: str, remedy: str) -> np.ndarray:

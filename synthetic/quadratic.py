@@ -39,6 +39,9 @@ class QuadraticMixture(Mixture):
         c_i, (m, d).
     labels
         True cluster of each client, integers (m,).
+    client_samples
+        Samples that each client counts for where samples weigh (n_i), positive integers (m,); as many for
+        all where None. A cluster's expected loss is the plain mean all the same.
 
     Raises
     ------
@@ -52,6 +55,7 @@ class QuadraticMixture(Mixture):
     hessians: np.ndarray
     centers: np.ndarray
     labels: np.ndarray
+    client_samples: Any = None
     optima: np.ndarray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -80,6 +84,13 @@ class QuadraticMixture(Mixture):
             raise InvalidArgument(
                 "labels", labels.shape, f"must have the shape {centers.shape[:1]}", "label every client"
             )
+        sizes = np.ones(len(labels), dtype=np.int64)
+        if self.client_samples is not None:
+            sizes = np.asarray(self.client_samples)
+            if sizes.shape != labels.shape or sizes.dtype.kind not in "iu" or sizes.min() < 1:
+                rule = f"must be {len(labels)} positive integers"
+                raise InvalidArgument("client_samples", self.client_samples, rule, "give one number a client")
+        object.__setattr__(self, "client_samples", sizes)
         object.__setattr__(self, "hessians", hessians)
         object.__setattr__(self, "centers", centers)
         object.__setattr__(self, "labels", labels)
@@ -149,6 +160,7 @@ class QuadraticMixture(Mixture):
             "hessians": self.hessians.tolist(),
             "centers": self.centers.tolist(),
             "labels": self.labels.tolist(),
+            **({"client_samples": self.client_samples.tolist()} if np.ptp(self.client_samples) else {}),
         }
 
     @cached_property

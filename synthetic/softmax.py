@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms import generator, sum_gradients
+from clusterproof.algorithms.parts.compiling import can_compile
 from clusterproof.algorithms.validation import check_choice, check_count, check_seed
 from clusterproof.synthetic.mixture import make_labels
 from clusterproof.synthetic.softmax_optimum import pooled_minimiser
 from clusterproof.synthetic.softmax_passes import Rows, descend
 from clusterproof.synthetic.softmax_sample import Sample
+from clusterproof.synthetic.softmax_training import LEAST_PRODUCTS, train_compiled
 
 TEST_SHARE = 0.2
 
@@ -25,7 +27,8 @@ class SoftmaxMixture:
 
     A model is the matrix (classes, features + 1) of weights and, last, biases, flattened. Clients
     of a cluster share the classifier that made their classes, argmax(W x + b + noise eps). Answers are
-    exact, and nothing is drawn after the data, unless there are mini-batches.
+    exact, and nothing is drawn after the data, unless there are mini-batches. With the extra ``fast``, local
+    training of large data in double precision is compiled, on as many threads as ``numba.get_num_threads``.
 
     Parameters
     ----------
@@ -241,14 +244,7 @@ class SoftmaxMixture:
         u = np.zeros_like(w) if buffers is None else buffers.astype(kind).reshape(shape)
         pulled = w.copy() if anchors is None else anchors.astype(kind).reshape(shape)
         if self.batch_size is None:
-            for position, client in enumerate(spread.tolist()):
-                sample = self._samples[client]
-                for _ in range(local_steps):
-                    slope = sample.gradient(w[position].astype(self._type, copy=False))
-                    if proximal:
-                        slope = slope + proximal * (w[position] - pulled[position])
-                    u[position] = momentum * u[position] + slope if momentum else slope
-                    w[position] -= step_size * u[position]
+            self._descend_whole(spread, w, u, pulled, local_steps, step_size, momentum, proximal)
         else:
             a_pass = -(-self.sizes[spread] // self.batch_size)
             descend(
@@ -266,6 +262,44 @@ class SoftmaxMixture:
             )
         kept = points.dtype
         return w.reshape(points.shape).astype(kept), u.reshape(points.shape).astype(kept)
+
+    def _descend_whole(
+        self,
+        clients: np.ndarray,
+        w: np.ndarray,
+        u: np.ndarray,
+        pulled: np.ndarray,
+        steps: int,
+        step_size: float,
+        momentum: float,
+        proximal: float,
+    ) -> None:
+        """Train clients (k,) with all their samples, w and u (k, classes, f + 1) in place."""
+        if self.precision == "double" and w.dtype == np.float64 and self._is_compiled:
+            train_compiled(
+                [self._samples[client] for client in clients.tolist()],
+                w,
+                u,
+                pulled,
+                steps=steps,
+                step_size=step_size,
+                momentum=momentum,
+                proximal=proximal,
+            )
+            return
+        for position, client in enumerate(clients.tolist()):
+            sample = self._samples[client]
+            for _ in range(steps):
+                slope = sample.gradient(w[position].astype(self._type, copy=False))
+                if proximal:
+                    slope = slope + proximal * (w[position] - pulled[position])
+                u[position] = momentum * u[position] + slope if momentum else slope
+                w[position] -= step_size * u[position]
+
+    @cached_property
+    def _is_compiled(self) -> bool:
+        """Whether training with all samples is: numba is installed, and there is enough to do."""
+        return int(self.sizes.sum()) * self.dimension >= LEAST_PRODUCTS and can_compile()
 
     @cached_property
     def whole(self) -> SoftmaxMixture:

@@ -21,6 +21,12 @@ class WrappedTask:
         return self.task.clients
 
     @property
+    def client_samples(self) -> np.ndarray:
+        """Samples of each client (n_i), (m,); as many for all where the task does not say."""
+        sizes = getattr(self.task, "client_samples", None)
+        return np.ones(self.task.clients, dtype=np.int64) if sizes is None else sizes
+
+    @property
     def clusters(self) -> int:
         """Number of true clusters (P)."""
         return self.task.clusters

@@ -130,7 +130,7 @@ def snapshots(
         What the step size is multiplied by after each round.
     """
     randomness = Randomness.from_seed(seed, "table")
-    models = task.initial_models(algorithm.model_count(task), (), randomness.initialisation)
+    models = algorithm.draw_models(task, (), randomness)
     state: State = algorithm.initialise(models, task)
     known = np.full(task.clients, -1, dtype=np.int64)
     begun: Any = algorithm

@@ -32,6 +32,17 @@ def registry() -> Iterator[dict[str, object]]:
     REGISTRY.update(known)
 
 
+@pytest.fixture(scope="module")
+def claims_of_files() -> Iterator[None]:
+    """Let the tests of a module load files of claims, and forget them when they are done."""
+    from clusterproof.theory import REGISTRY
+
+    known = dict(REGISTRY)
+    yield
+    REGISTRY.clear()
+    REGISTRY.update(known)
+
+
 @pytest.fixture
 def plant() -> Iterator[Callable[..., Any]]:
     """Replace a part of ours until the test ends; returns the true one (``planting.planted``)."""

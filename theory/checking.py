@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import fnmatch
 import math
 import re
 import time
@@ -13,6 +14,7 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import check_count, check_seed
 from clusterproof.theory.claim import CLAIM_SIGNIFICANCE, REGISTRY, Claim, Context
 from clusterproof.theory.verdict import Finding, Verdict
+from clusterproof.theory.workbench.pasting import code_of
 
 
 def claims(paper: str | None = None) -> list[Claim]:
@@ -51,6 +53,22 @@ def find_claim(claim_id: str) -> Claim:
         hint = f"the nearest are {', '.join(nearest)}" if nearest else "see `clusterproof claims`"
         raise InvalidArgument("id", claim_id, "must be the id of a claim", hint)
     return REGISTRY[claim_id]
+
+
+def matching(pattern: str) -> list[Claim]:
+    """Look up the claims whose ids match a pattern such as ``cfl-mgd/lemma-*``, or the one with that id.
+
+    Raises
+    ------
+    InvalidArgument
+        If there is none; the message names the nearest ids.
+    """
+    if not set(pattern) & set("*?["):
+        return [find_claim(pattern)]
+    found = [claim for claim in claims() if fnmatch.fnmatchcase(claim.id, pattern)]
+    if not found:
+        raise InvalidArgument("id", pattern, "must match the id of a claim", "see `clusterproof claims`")
+    return found
 
 
 def check(claim_id: str, *, seed: int = 0, trials: int | None = None) -> Verdict:
@@ -95,7 +113,7 @@ def make_verdict(claim: Claim, finding: Finding, seed: int, seconds: float) -> V
 
 def as_json(verdict: Verdict) -> dict[str, Any]:
     """Turn a verdict into plain JSON values, in the order of the report."""
-    record = asdict(verdict)
+    record = asdict(verdict) | {"code": code_of(verdict)}
     order = [
         "claim",
         "paper",
@@ -114,6 +132,7 @@ def as_json(verdict: Verdict) -> dict[str, Any]:
         "confidence",
         "seed",
         "counterexample",
+        "code",
         "repaired_by",
         "seconds",
     ]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Trace, generator
+from clusterproof.algorithms.parts.notebook import html_table
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.looseness import Looseness
 from clusterproof.theory.trace_bound import TraceBound
@@ -65,7 +67,7 @@ Reexamine = Callable[[dict[str, Any]], Finding]
 """Evaluates a counterexample anew, hypotheses included; refuses what is no instance of the claim."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Claim:
     """One statement.
 
@@ -115,6 +117,18 @@ class Claim:
     def paper(self) -> str:
         """Name of the paper: the part of the id before the slash."""
         return self.id.partition("/")[0]
+
+    def __repr__(self) -> str:
+        return f"<Claim {self.id} ({self.label}, {self.kind}): {self.title}>"
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "title": self.title,
+            "source": self.label,
+            "kind": self.kind,
+            "repaired by": self.repaired_by,
+        }
+        return html_table(self.id, facts) + f"<pre>{escape(self.card)}</pre>"
 
 
 REGISTRY: dict[str, Claim] = {}

@@ -17,6 +17,7 @@ from clusterproof.theory.checking import as_json, find_claim, replay
 from clusterproof.theory.claim import Claim
 from clusterproof.theory.sharpness import NEEDED, idle_parts
 from clusterproof.theory.verdict import Finding, Kind, Verdict
+from clusterproof.theory.workbench.pasting import code_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -43,6 +44,8 @@ class Recorded(msgspec.Struct):
     measured: float | None
     bound: float | None
     counterexample: dict[str, Any] | None
+    sharpness: dict[str, float | None] | None = None
+    exhausted: bool | None = None
 
 
 def to_json(records: Sequence[Any]) -> str:
@@ -52,7 +55,7 @@ def to_json(records: Sequence[Any]) -> str:
 
 
 def to_markdown(verdicts: Sequence[Verdict]) -> str:
-    """Write verdicts as a Markdown table."""
+    """Write verdicts as a Markdown table, and below it each counterexample as Python to paste."""
     header = ("claim", "source", "verdict", "measured", "bound", "evidence")
     rows = [
         (
@@ -66,11 +69,20 @@ def to_markdown(verdicts: Sequence[Verdict]) -> str:
         for verdict in verdicts
     ]
     lines = [header, ("---",) * len(header), *rows]
-    return "".join("| " + " | ".join(map(_cell, line)) + " |\n" for line in lines)
+    table = "".join("| " + " | ".join(map(_cell, line)) + " |\n" for line in lines)
+    pasted = [(verdict.claim, code) for verdict in verdicts if (code := code_of(verdict)) is not None]
+    return table + "".join(f"\n`{claim}`:\n\n```python\n{code}```\n" for claim, code in pasted)
 
 
-def read_report(path: Path) -> list[Recorded]:
+def read_report(path: Path, option: str = "replay") -> list[Recorded]:
     """Read what ``to_json`` wrote.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    option
+        That names it, for a refusal.
 
     Raises
     ------
@@ -83,7 +95,7 @@ def read_report(path: Path) -> list[Recorded]:
         rule = f"must be a file that can be read ({error.strerror})"
     except (ValueError, RecursionError) as error:
         rule = f"must be the JSON of a report ({error})"
-    raise InvalidArgument("replay", str(path), rule, "write it with `clusterproof check --json FILE`")
+    raise InvalidArgument(option, str(path), rule, "write it with `clusterproof check --json FILE`")
 
 
 def replay_recorded(recorded: Recorded) -> Finding:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from clusterproof.algorithms import Trace
+from clusterproof.algorithms.parts.notebook import html_table
 
 ROUNDING = 1e-12
 """Room for rounding, relative to one plus the bound."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TraceBound:
     """What a claim allows on a given run; all of it holds at once, with one failure probability.
 
@@ -41,6 +42,27 @@ class TraceBound:
     deviation: np.ndarray | None = None
     measured: np.ndarray | None = None
     quantity: str = "error"
+
+    def __repr__(self) -> str:
+        return f"<TraceBound: {', '.join(f'{name} {fact}' for name, fact in self._facts.items())}>"
+
+    def _repr_html_(self) -> str:
+        return html_table("TraceBound", self._facts)
+
+    @property
+    def _facts(self) -> dict[str, str]:
+        bound = np.asarray(self.bound, dtype=float)
+        rows = bound if bound.ndim else bound[None]
+        facts = {
+            f"on the {self.quantity}": f"{rows[0].max():.3g} -> {rows[-1].max():.3g}",
+            "shape": str(bound.shape),
+            "failure probability": f"{self.failure_probability:.3g}",
+        }
+        if self.last is not None:
+            facts["after the last round"] = f"{np.max(self.last):.3g}"
+        if self.deviation is not None:
+            facts["distance from the reference path"] = f"at most {np.max(self.deviation):.3g}"
+        return facts
 
     def broken(self, trace: Trace) -> np.ndarray:
         """Whether each round, run and cluster breaks it, of the shape of what is compared."""

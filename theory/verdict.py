@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from clusterproof.algorithms.parts.notebook import html_table
+
 
 class Kind(StrEnum):
     """What a verdict says of a claim."""
@@ -90,7 +92,7 @@ class Finding:
     sharpness: dict[str, float | None] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Verdict(Finding):
     """A finding with its claim, seed and cost: the object that ``check --json`` writes.
 
@@ -112,3 +114,23 @@ class Verdict(Finding):
     seed: int
     repaired_by: str | None
     seconds: float
+
+    def __repr__(self) -> str:
+        return f"<Verdict on {self.claim}: {self.verdict}; {self.reason}>"
+
+    def _repr_html_(self) -> str:
+        example = self.counterexample
+        return html_table(
+            f"{self.claim}: {self.verdict}",
+            {
+                "source": self.label or None,
+                "reason": self.reason,
+                "measured": self.measured,
+                "bound": self.bound,
+                "sharpness": self.sharpness,
+                "instances": self.instances,
+                "counterexample": None if example is None else example.get("code", example),
+                "repaired by": self.repaired_by,
+                "seed": self.seed,
+            },
+        )

@@ -1,1 +1,1 @@
-"""Parts that several algorithms are put together from."""
+"""Parts that several algorithms, and the records of their runs, are put together from."""

@@ -32,13 +32,15 @@ def choose_clusters(task: Task, models: Array, clients: Array, generator: np.ran
     return argmin_smallest_index(task.losses(models, clients, generator))
 
 
-def cluster_sizes(assignments: Array, clusters: int, *, dtype: object) -> Array:
-    """Count the participants of each cluster, as floating numbers (..., P)."""
-    xp = array_namespace(assignments)
-    return xp.sum(one_hot(assignments, clusters, dtype=dtype), axis=-2)
+def cluster_sizes(assignments: Array, clusters: int, *, dtype: object, weights: Array | None = None) -> Array:
+    """Count the participants of each cluster, or add up their weights (..., k): floating numbers (..., P)."""
+    membership = _weighted(one_hot(assignments, clusters, dtype=dtype), weights)
+    return array_namespace(assignments).sum(membership, axis=-2)
 
 
-def average_by_cluster(values: Array, assignments: Array, fallback: Array) -> Array:
+def average_by_cluster(
+    values: Array, assignments: Array, fallback: Array, weights: Array | None = None
+) -> Array:
     """Average over each cluster's participants; an empty cluster keeps its fallback.
 
     CFL-MGD (6) divides 0 by 0 for an empty cluster; the fallback settles that.
@@ -51,10 +53,17 @@ def average_by_cluster(values: Array, assignments: Array, fallback: Array) -> Ar
         Integers (..., k).
     fallback
         One row a cluster, (..., P, d).
+    weights
+        Of the participants, positive (..., k); ones where None.
     """
     xp = array_namespace(values)
-    membership = one_hot(assignments, fallback.shape[-2], dtype=values.dtype)
+    membership = _weighted(one_hot(assignments, fallback.shape[-2], dtype=values.dtype), weights)
     return divide_sums(sums_by_cluster(values, membership), xp.sum(membership, axis=-2), fallback)
+
+
+def _weighted(membership: Array, weights: Array | None) -> Array:
+    """Multiply memberships (..., k, P) by the participants' weights (..., k)."""
+    return membership if weights is None else membership * weights[..., None]
 
 
 def divide_sums(sums: Array, sizes: Array, fallback: Array) -> Array:
@@ -102,21 +111,16 @@ def local_descent(
     Array
         Models after the steps, (..., k, d).
     """
-    if isinstance(task, LocalTrainingTask):
-        return task.local_training(
-            points,
-            None,
-            None,
-            clients,
-            generator,
-            step_size=step_size,
-            momentum=0.0,
-            proximal=0.0,
-            local_steps=local_steps,
-        )[0]
-    for _ in range(local_steps):
-        points = points - step_size * task.gradients(points, clients, generator)
-    return points
+    return local_proximal_descent(
+        task,
+        points,
+        points,
+        clients,
+        generator,
+        step_size=step_size,
+        proximal=0.0,
+        local_steps=local_steps,
+    )
 
 
 def local_momentum_descent(
@@ -217,8 +221,10 @@ def local_proximal_descent(
             local_steps=local_steps,
         )[0]
     for _ in range(local_steps):
-        gradients = task.gradients(points, clients, generator)
-        points = points - step_size * (gradients + proximal * (points - anchors))
+        slopes = task.gradients(points, clients, generator)
+        if proximal:
+            slopes = slopes + proximal * (points - anchors)
+        points = points - step_size * slopes
     return points
 
 

@@ -73,6 +73,7 @@ def average_local_training(
     *,
     assignments: Array | None = None,
     buffers: Array | None = None,
+    weights: Array | None = None,
     checked: bool = False,
 ) -> Averages:
     """Let every participant descend from its cluster's model, and average: CFL-MGD (6) and line 16.
@@ -95,6 +96,8 @@ def average_local_training(
         Cluster of each participant, integers (..., k); where None it chooses, see ``choose_clusters``.
     buffers
         Momentum that a cluster's participants start with, (..., P, d); None for none.
+    weights
+        Of the participants in the averages, (..., k), see ``client_weights``; ones where None.
     checked
         Whether a participant's model that is not finite ends the round.
 
@@ -113,7 +116,7 @@ def average_local_training(
             argmin_smallest_index if assignments is None else assignments,
             randomness.assignment,
             randomness.gradient,
-            weights=None,
+            weights=weights,
             step_size=motion.step_size,
             momentum=motion.momentum,
             proximal=motion.proximal,
@@ -124,7 +127,7 @@ def average_local_training(
             # a sum does not say whose summand it was: once more on the same samples, one by one
             points = descend_alone(task, rows(models, chosen), clients, before, motion)
             check_finite(points, clients, motion.step_size)
-        sizes = cluster_sizes(chosen, models.shape[-2], dtype=models.dtype)
+        sizes = cluster_sizes(chosen, models.shape[-2], dtype=models.dtype, weights=weights)
         if buffers is not None:
             buffers = divide_sums(own_sums, sizes, fallback=buffers)
         return Averages(divide_sums(sums, sizes, fallback=models), buffers, chosen)
@@ -145,10 +148,11 @@ def average_local_training(
             local_steps=motion.local_steps,
             update_order=motion.update_order,
         )
-        buffers = average_by_cluster(own, assignments, fallback=buffers)
+        buffers = average_by_cluster(own, assignments, fallback=buffers, weights=weights)
     if checked:
         check_finite(points, clients, motion.step_size)
-    return Averages(average_by_cluster(points, assignments, fallback=models), buffers, assignments)
+    averages = average_by_cluster(points, assignments, fallback=models, weights=weights)
+    return Averages(averages, buffers, assignments)
 
 
 def descend_alone(

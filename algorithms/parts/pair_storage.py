@@ -19,6 +19,7 @@ import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array, is_torch_array
 
 from clusterproof.algorithms.arrays import Array, like
+from clusterproof.algorithms.parts.grouping import Groups
 
 PAGE_ENTRIES = 2**18
 """Numbers in a page, about: what a core's cache holds, so that a page is read once from memory."""
@@ -44,8 +45,13 @@ class Pairs:
         Whether a pair has a row, booleans (R, m, m), symmetric.
     near
         Whether ||theta_ij|| is at most the threshold of grouping, booleans (R, m, m), symmetric.
+    groups
+        Connected components of ``near``.
     exclusive
         Whether no other state has the same pages, so that a round may write into them.
+    sums
+        What every client's stored pairs add to what it is sent, kept from round to round by compiled loops, see
+        ``partner_sums``, (R, m, d).
     """
 
     pages: list[Array]
@@ -55,7 +61,9 @@ class Pairs:
     factors: np.ndarray
     stored: np.ndarray
     near: np.ndarray
+    groups: Groups
     exclusive: bool
+    sums: np.ndarray | None = None
 
     def spans(self, *, release: bool = False) -> Iterator[tuple[Array, slice]]:
         """Each page, and the slice of its rows in the other attributes.
@@ -114,6 +122,29 @@ class Pairs:
                 total += _weighted_sums(page, segments[first:last], inner, signed[first:last], runs * count)
         return xp.reshape(total, (runs, count, models.shape[-1]))
 
+    def partner_sums(self, models: Array, clients: np.ndarray | None = None) -> Array:
+        """Sum over stored partners j of theta_ij - v_ij / rho = (2 s - 1) delta_ij.
+
+        Parameters
+        ----------
+        models
+            (R, m, d), for the library and the type.
+        clients
+            Clients i of each run, (R, k); everybody where None.
+
+        Returns
+        -------
+        Array
+            (R, k, d).
+        """
+        if self.sums is not None:
+            return (
+                self.sums if clients is None else np.take_along_axis(self.sums, clients[:, :, None], axis=1)
+            )
+        if clients is None:
+            clients = np.broadcast_to(np.arange(models.shape[1]), models.shape[:2])
+        return self.signed_sums(2 * self.factors - 1, clients, models)
+
 
 @dataclass
 class PageWriter:
@@ -139,6 +170,7 @@ class PageWriter:
         factors: np.ndarray,
     ) -> None:
         """Add vectors (n, d) of pairs with their factors (n,)."""
+        replicate, first, second = (part.astype(np.int32, copy=False) for part in (replicate, first, second))
         columns = (replicate, first, second, factors)
         if 2 * len(factors) >= self.size:
             self._pages.append(vectors)
@@ -148,14 +180,14 @@ class PageWriter:
             if sum(part.shape[0] for part, _ in self._waiting) >= self.size:
                 self._join()
 
-    def finish(self, stored: np.ndarray, near: np.ndarray, *, exclusive: bool) -> Pairs:
+    def finish(self, stored: np.ndarray, near: np.ndarray, groups: Groups, *, exclusive: bool) -> Pairs:
         """Give what was collected."""
         self._join()
         if not self._columns:
-            nothing = np.empty(0, dtype=np.int64)
-            return Pairs([], nothing, nothing, nothing, np.empty(0), stored, near, exclusive)
+            nothing = np.empty(0, dtype=np.int32)
+            return Pairs([], nothing, nothing, nothing, np.empty(0), stored, near, groups, exclusive)
         replicate, first, second, factors = map(np.concatenate, zip(*self._columns, strict=True))
-        return Pairs(self._pages, replicate, first, second, factors, stored, near, exclusive)
+        return Pairs(self._pages, replicate, first, second, factors, stored, near, groups, exclusive)
 
     def _join(self) -> None:
         """Make one page of the rows that wait."""
@@ -165,29 +197,6 @@ class PageWriter:
             self._pages.append(parts[0] if alone else array_namespace(parts[0]).concat(parts, axis=0))
             self._columns += [columns for _, columns in self._waiting]
             self._waiting = []
-
-
-def grouped(near: np.ndarray) -> np.ndarray:
-    """Connected components of the relation "close", numbered by first appearance, (R, m).
-
-    Parameters
-    ----------
-    near
-        Booleans (R, m, m), symmetric.
-    """
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import connected_components
-
-    runs, clients, _ = near.shape
-    replicate, first, second = np.nonzero(near)
-    nodes, offset = runs * clients, replicate * clients
-    edges = (np.ones(len(first), dtype=bool), (offset + first, offset + second))
-    labels = connected_components(csr_matrix(edges, (nodes, nodes)), directed=False)[1]
-    _, starts, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    opens = np.zeros(nodes, dtype=np.int64)
-    opens[starts] = 1
-    ranks = np.cumsum(opens.reshape(runs, clients), axis=1).ravel() - 1
-    return np.asarray(ranks[starts[inverse]].reshape(runs, clients))
 
 
 def gathered(models: Array, replicate: np.ndarray, clients: np.ndarray) -> Array:

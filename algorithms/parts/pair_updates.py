@@ -10,6 +10,8 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from clusterproof.algorithms.arrays import Array, to_numpy
+from clusterproof.algorithms.parts.compiled_pairs import applies, update_compiled
+from clusterproof.algorithms.parts.grouping import Groups
 from clusterproof.algorithms.parts.pair_storage import (
     PAGE_ENTRIES,
     PageWriter,
@@ -61,7 +63,7 @@ class PairStep:
         for index in _by_page(_within(every, models, ~stored[:, 0], self.threshold), dimension):
             lengths = to_numpy(lengths_of(difference(models, *index)))
             mark(near, *index, lengths <= self.threshold)
-        return PageWriter(1).finish(stored, near, exclusive=True)
+        return PageWriter(1).finish(stored, near, Groups.of(near), exclusive=True)
 
     def update(self, pairs: Pairs, before: Array, models: Array, active: np.ndarray) -> Pairs:
         """Carry out the server's update of theta and v.
@@ -76,13 +78,24 @@ class PairStep:
             Who took part, booleans (R, m).
         """
         dimension = models.shape[-1]
+        moving = np.ones_like(active) if self.rule == "all" else active
+        reach = max(self.penalty.saturation, self.threshold)
+        if self.rule != "both" and applies(models):
+            return update_compiled(
+                pairs,
+                models,
+                moving,
+                *_too_far(models, moving, reach),
+                penalty=self.penalty,
+                augmentation=self.augmentation,
+                threshold=self.threshold,
+                reuse_memory=self.reuse_memory,
+            )
         made = PageWriter(max(1, PAGE_ENTRIES // dimension))
         stored, near = pairs.stored.copy(), pairs.near.copy()
-        moving = np.ones_like(active) if self.rule == "all" else active
         clean = np.triu(~stored, 1)
         due = clean & _paired(moving, np.logical_and if self.rule == "both" else np.logical_or)
         near &= ~(due | np.swapaxes(due, 1, 2))
-        reach = max(self.penalty.saturation, self.threshold)
         fresh = _by_page(_within(due, models, moving, reach), dimension)
         if self.rule == "both":
             # theta of a clean pair is w_i - w_j only as long as neither moves without the other
@@ -96,7 +109,10 @@ class PairStep:
             shrunk, clean = self._settle(lengths, index, np.ones(len(lengths)), stored, near)
             kept = np.flatnonzero(~clean)
             made.add(pick(moved, kept), *_at(index, kept), shrunk[kept])
-        return made.finish(stored, near, exclusive=self.reuse_memory and pairs.exclusive)
+        first, second = np.nonzero((near & ~pairs.near).any(axis=0))
+        joined = bool((pairs.groups.labels[:, first] != pairs.groups.labels[:, second]).any())
+        groups = pairs.groups.after(near, joined=joined)
+        return made.finish(stored, near, groups, exclusive=self.reuse_memory and pairs.exclusive)
 
     def _update_stored(
         self,
@@ -211,17 +227,24 @@ def _within(chosen: np.ndarray, models: Array, moving: np.ndarray, reach: float)
     """
     if not np.isfinite(reach) or not chosen.any():
         return chosen
+    movers, beyond = _too_far(models, moving, reach)
+    far = np.zeros(chosen.shape, dtype=bool)
+    np.put_along_axis(far, movers[:, :, None], beyond, axis=1)
+    return np.asarray(chosen & ~far & ~np.swapaxes(far, 1, 2))
+
+
+def _too_far(models: Array, moving: np.ndarray, reach: float) -> tuple[np.ndarray, np.ndarray]:
+    """Movers of each run, and some others where a run has fewer than another, (R, k); who is too far, (R, k, m)."""
+    movers = np.argsort(~moving, axis=1, kind="stable")[:, : int(moving.sum(axis=1).max())]
+    runs, count = movers.shape
+    if not np.isfinite(reach):
+        return movers, np.zeros((runs, count, models.shape[1]), dtype=bool)
     xp = array_namespace(models)
     centred = models - xp.mean(models, axis=-2, keepdims=True)
     squares = to_numpy(xp.vecdot(centred, centred))
-    # the movers of each run, and some others where a run has fewer than another
-    movers = np.argsort(~moving, axis=1, kind="stable")[:, : int(moving.sum(axis=1).max())]
-    runs, count = movers.shape
     moved = gathered(centred, np.repeat(np.arange(runs), count), movers.ravel())
     moved = xp.reshape(moved, (runs, count, -1))
     products = to_numpy(xp.matmul(moved, xp.matrix_transpose(centred)))
     sums = np.take_along_axis(squares, movers, axis=1)[:, :, None] + squares[:, None, :]
     slack = 8 * models.shape[-1] * np.finfo(squares.dtype).eps * sums
-    far = np.zeros(chosen.shape, dtype=bool)
-    np.put_along_axis(far, movers[:, :, None], sums - 2 * products - slack > reach**2, axis=1)
-    return np.asarray(chosen & ~far & ~np.swapaxes(far, 1, 2))
+    return movers, sums - 2 * products - slack > reach**2

@@ -10,6 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+import numpy as np
 from array_api_compat import array_namespace
 
 from clusterproof.algorithms.arrays import Array
@@ -58,6 +59,10 @@ class Penalty(ABC):
     @abstractmethod
     def shrinkage(self, lengths: Array, augmentation: float) -> Array:
         """Factor s(t) by which ``prox`` shortens a point of length t, in [0, 1], of any shape."""
+
+    @abstractmethod
+    def pieces(self, augmentation: float) -> np.ndarray:
+        """``shrinkage`` as max(0, p - q / t) up to each length t, rows (t, p, q), the last without end."""
 
     def check_augmentation(self, augmentation: float) -> None:
         """Require a strongly convex proximal objective.
@@ -138,6 +143,11 @@ class GroupL1(Penalty):
         """Factor max(0, 1 - strength / (augmentation t))."""
         return _soft(lengths, self.strength / augmentation)
 
+    def pieces(self, augmentation: float) -> np.ndarray:
+        """Rows (t, p, q), see ``Penalty.pieces``."""
+        threshold = self.strength / augmentation
+        return np.array([[threshold, 0.0, 0.0], [np.inf, 1.0, threshold]])
+
 
 @dataclass(frozen=True, kw_only=True)
 class SCAD(Penalty):
@@ -213,6 +223,19 @@ class SCAD(Penalty):
             xp.where(lengths <= self.saturation, bending, xp.ones_like(lengths)),
         )
 
+    def pieces(self, augmentation: float) -> np.ndarray:
+        """Rows (t, p, q), see ``Penalty.pieces``."""
+        threshold = self.strength / augmentation
+        bend = 1 / ((self.concavity - 1) * augmentation)
+        return np.array(
+            [
+                [threshold, 0.0, 0.0],
+                [self.strength + threshold, 1.0, threshold],
+                [self.saturation, 1 / (1 - bend), self.saturation * bend / (1 - bend)],
+                [np.inf, 1.0, 0.0],
+            ]
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class SmoothedSCAD(SCAD):
@@ -272,6 +295,12 @@ class SmoothedSCAD(SCAD):
             xp.full_like(lengths, inner),
             super().shrinkage(lengths, augmentation),
         )
+
+    def pieces(self, augmentation: float) -> np.ndarray:
+        """Rows (t, p, q), see ``Penalty.pieces``."""
+        inner = self.smoothing * augmentation / (self.strength + self.smoothing * augmentation)
+        end = self.smoothing + self.strength / augmentation
+        return np.concatenate([[[end, inner, 0.0]], super().pieces(augmentation)[1:]])
 
 
 def lengths_of(vectors: Array) -> Array:

@@ -6,6 +6,7 @@ import getpass
 import os
 import sys
 import tempfile
+import warnings
 from collections.abc import Sequence
 
 from cyclopts import App, CycloptsError
@@ -34,7 +35,13 @@ app.command("clusterproof.commands.verify:verify", name="verify", help="Check a 
 app.command("clusterproof.commands.figures:draw", name="figures", help="Draw figures.")
 app.command("clusterproof.commands.data:app", name="data", help="List, fetch and verify image data sets.")
 app.command("clusterproof.commands.train:train", name="train", help="Train networks on image data.")
+app.command("clusterproof.commands.sweep:sweep", name="sweep", help="Run over settings and seeds.")
 app.command("clusterproof.commands.table:table", name="table", help="Compute a paper's table anew.")
+app.command(
+    "clusterproof.commands.notes:notes", name="notes", help="Build the lessons and the catalogue as a site."
+)
+app.command("clusterproof.commands.schema:schema", name="schema", help="Print the JSON schema of a report.")
+app.register_install_completion_command()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -56,7 +63,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     notes = os.path.join(tempfile.gettempdir(), f"clusterproof-search-{_user()}")
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", notes)
     try:
-        status = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+        with warnings.catch_warnings():
+            warnings.showwarning = _one_line
+            status = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
         return int(status or 0)
     except CycloptsError as error:
@@ -90,6 +99,11 @@ def _user() -> str:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
         return "nobody"
+
+
+def _one_line(message: Warning | str, *_: object, **__: object) -> None:
+    """Write a warning, such as that of a plugin that fails, on standard error."""
+    _give_up(0, f"{message}")
 
 
 def _give_up(status: int, message: str) -> int:

@@ -11,9 +11,10 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable
 from clusterproof.algorithms.storage import load_trace
 from clusterproof.commands import terminal
-from clusterproof.synthetic import from_settings
+from clusterproof.synthetic import RegressionMixture, from_settings
 from clusterproof.theory import certificate
-from clusterproof.theory.certificate import Certificate, RunCertificate
+from clusterproof.theory.certificate import Certificate, RunCertificate, SmoothRunCertificate
+from clusterproof.theory.certificate.document import AnyCertificate
 
 
 def certify(
@@ -52,7 +53,7 @@ def certify(
     rate
         Prove this rate instead of the least one: a larger rate has a smaller prefactor.
     trace_bound
-        Instead of a rate, certify what Theorem D or E allows on a run that `clusterproof run --out` stored here.
+        Instead of a rate, certify what Theorem D, E or A' allows on a run that `clusterproof run --out` stored here.
     failure_probability
         Of the bound on a run.
     replicate
@@ -100,9 +101,9 @@ def certify(
     return 0
 
 
-def describe(found: Certificate | RunCertificate) -> str:
+def describe(found: AnyCertificate) -> str:
     """Write the constants as decimals and the statement as it is proved."""
-    if isinstance(found, RunCertificate):
+    if not isinstance(found, Certificate):
         return f"failure probability {float(found.total):.9g}\n{found.statement}"
     lines = [
         f"class {found.function_class}",
@@ -120,18 +121,25 @@ def _certify_run(
     """Certify the bound on a stored run."""
     from clusterproof.theory.certificate.parameters import exact
     from clusterproof.theory.certificate.run_bound.make import certify_run
+    from clusterproof.theory.certificate.run_bound.smooth_make import certify_smooth_run
 
     trace = load_trace(folder)
     task = from_settings(trace.settings["task"])
     probability = float(exact("failure_probability", failure_probability))
-    found = certify_run(task, trace, failure_probability=probability, replicate=replicate, recorded=recorded)
+    found: RunCertificate | SmoothRunCertificate
+    if isinstance(task, RegressionMixture):
+        found = certify_run(
+            task, trace, failure_probability=probability, replicate=replicate, recorded=recorded
+        )
+    else:  # Theorem A' knows no partial participation: before the run and on the record are the same
+        found = certify_smooth_run(task, trace, failure_probability=probability, replicate=replicate)
     if out is not None:
-        certificate.write_run_certificate(found, out, argument="out")
+        certificate.write_certificate(found, out, argument="out")
     _show(found, out)
     return 0
 
 
-def _show(found: Certificate | RunCertificate, out: Path | None) -> None:
+def _show(found: AnyCertificate, out: Path | None) -> None:
     """Print what was proved, and where it is."""
     print(describe(found))
     if out is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -17,8 +17,9 @@ from clusterproof.algorithms.storage import load_trace
 from clusterproof.algorithms.validation import check_count, check_seed
 from clusterproof.commands import terminal
 from clusterproof.synthetic import from_settings
-from clusterproof.theory import Kind, Verdict, report
+from clusterproof.theory import Claim, Kind, Verdict, checking, report
 from clusterproof.theory.oracle import compare, sensitivity
+from clusterproof.theory.workbench import gates
 
 
 def check(
@@ -29,17 +30,22 @@ def check(
     seed: terminal.Integer = 0,
     trials: terminal.OptionalInteger = None,
     paper: str | None = None,
+    module: Annotated[tuple[str, ...], Parameter(negative=(), consume_multiple=False)] = (),
+    fail_on: str | None = None,
+    against: Path | None = None,
+    quiet: Annotated[bool, Parameter(negative=())] = False,
     replay: Path | None = None,
     trace: Path | None = None,
 ) -> int:
     """Evaluate claims: all of the quick ones, or those that are named.
 
-    Exit status: 0 if every claim got a verdict, 1 if a check failed, 2 for bad input.
+    Exit status: 0 if every claim got a verdict, 1 if a check failed or --fail-on or --against says so, 2 for
+    bad input.
 
     Parameters
     ----------
     ids
-        Claims to evaluate, such as cfl-mgd/lemma-2.
+        Claims to evaluate, such as cfl-mgd/lemma-2, or patterns in quotes, such as 'cfl-mgd/lemma-*'.
     all_claims
         Include the claims that take long.
     json_file
@@ -52,6 +58,16 @@ def check(
         Random instances or repetitions of each check; its own number by default.
     paper
         Only the claims of this paper.
+    module
+        Python file or module that states claims, which is executed; without ids its claims are evaluated.
+        May be given several times.
+    fail_on
+        Exit with status 1 if a claim gets one of these verdicts, such as violated,vacuous.
+    against
+        Report that --json wrote earlier; exit with status 1 if a verdict changed, or a sharpness got worse
+        where all instances were evaluated.
+    quiet
+        Print nothing but what is wrong, on standard error.
     replay
         Evaluate the counterexamples of a report that --json wrote anew; exit status 1 if one fails.
     trace
@@ -60,6 +76,7 @@ def check(
     """
     others: dict[str, object] = {"--all": all_claims, "--json": json_file, "--markdown": markdown}
     others |= {"--seed": seed, "--trials": trials, "--paper": paper}
+    others |= {"--fail-on": fail_on, "--against": against, "--quiet": quiet}
     for option, given in (("replay", replay), ("trace", trace)):
         if given is not None:
             others |= {"--replay": replay, "--trace": trace, f"--{option}": None}
@@ -67,33 +84,54 @@ def check(
                 raise InvalidArgument(
                     option, str(given), f"cannot be combined with {clash[0]}", "leave one of the two out"
                 )
+    stated = terminal.load(module)
     if replay is not None:
         return _replay(ids, replay)
     if trace is not None:
         return _compare(ids, trace)
-    return _evaluate(ids, all_claims, json_file, markdown, seed, trials, paper)
+    check_seed(seed)
+    if trials is not None:
+        check_count("trials", trials, at_least=1, remedy="leave it out for each check's own number")
+    kinds = frozenset() if fail_on is None else gates.read_kinds(fail_on)
+    earlier = None if against is None else report.read_report(against, "against")
+    chosen = _chosen(ids, paper, stated, all_claims)
+
+    def changed(verdicts: Sequence[Verdict]) -> list[str]:
+        wrong = gates.unwanted(verdicts, kinds)
+        named = bool(ids or module or paper or not all_claims)
+        return wrong if earlier is None else [*wrong, *gates.changes(verdicts, earlier, named)]
+
+    return _evaluate(chosen, json_file, markdown, seed, trials, quiet, changed)
+
+
+def _chosen(ids: Sequence[str], paper: str | None, stated: Sequence[str], all_claims: bool) -> list[Claim]:
+    """Claims that are asked for: of long ones only those that are named by their whole id, but for --all."""
+    candidates = theory.claims(paper)
+    if not ids:
+        asked = [theory.find_claim(name) for name in stated] if stated else candidates
+        return [claim for claim in asked if claim in candidates and (claim.quick or all_claims)]
+    chosen: dict[str, Claim] = {}
+    for name in ids:
+        found = checking.matching(name)
+        if not (fitting := [claim for claim in found if claim in candidates]):
+            raise InvalidArgument("id", name, f"must be a claim of {paper}", "leave out --paper")
+        short = [claim for claim in fitting if claim.quick or all_claims or claim.id == name]
+        if not short:
+            raise InvalidArgument("id", name, "matches claims that take long only", "add --all")
+        chosen |= {claim.id: claim for claim in short}
+    return list(chosen.values())
 
 
 def _evaluate(
-    ids: Sequence[str],
-    all_claims: bool,
+    chosen: Sequence[Claim],
     json_file: Path | None,
     markdown: Path | None,
     seed: int,
     trials: int | None,
-    paper: str | None,
+    quiet: bool,
+    wrong: Callable[[Sequence[Verdict]], list[str]],
 ) -> int:
-    """Evaluate claims and report."""
-    check_seed(seed)
-    if trials is not None:
-        check_count("trials", trials, at_least=1, remedy="leave it out for each check's own number")
-    candidates = theory.claims(paper)
-    if ids:
-        chosen = [theory.find_claim(name) for name in dict.fromkeys(ids)]
-        if foreign := [claim.id for claim in chosen if claim not in candidates]:
-            raise InvalidArgument("id", foreign[0], f"must be a claim of {paper}", "leave out --paper")
-    else:
-        chosen = [claim for claim in candidates if claim.quick or all_claims]
+    """Evaluate claims and report; ``wrong`` says what fails a build."""
     for option, path in (("json", json_file), ("markdown", markdown)):
         if path is not None:
             check_writable(option, path)
@@ -101,7 +139,7 @@ def _evaluate(
     verdicts: list[Verdict] = []
     failures: list[str] = []
     too_large = False
-    with terminal.progress(len(chosen)) as advance:
+    with terminal.progress(0 if quiet else len(chosen)) as advance:
         for number, claim in enumerate(chosen):
             advance(number, claim.id)
             try:
@@ -117,13 +155,17 @@ def _evaluate(
     finally:  # a full disk or a closed pipe must not cost the other half of the result
         for failure in failures:
             terminal.complain(failure)
-        console = terminal.console()
-        if verdicts:
-            console.print(report.verdict_table(verdicts, console.width))
-        console.print(report.summary(verdicts, len(failures), seed, time.perf_counter() - started))
+        faults = wrong(verdicts)
+        for fault in faults:
+            terminal.complain(fault)
+        if not quiet:
+            console = terminal.console()
+            if verdicts:
+                console.print(report.verdict_table(verdicts, console.width))
+            console.print(report.summary(verdicts, len(failures), seed, time.perf_counter() - started))
     if too_large:
         raise InvalidArgument("trials", trials, "must fit into memory", "give fewer")
-    return 1 if failures else 0
+    return 1 if failures or faults else 0
 
 
 def _replay(ids: Sequence[str], path: Path) -> int:

@@ -13,7 +13,12 @@ from clusterproof.commands import terminal
 from clusterproof.theory import report
 
 
-def claims(*, paper: str | None = None, json_file: Annotated[Path | None, Parameter("--json")] = None) -> int:
+def claims(
+    *,
+    paper: str | None = None,
+    json_file: Annotated[Path | None, Parameter("--json")] = None,
+    module: Annotated[tuple[str, ...], Parameter(negative=(), consume_multiple=False)] = (),
+) -> int:
     """List every claim.
 
     Parameters
@@ -22,8 +27,11 @@ def claims(*, paper: str | None = None, json_file: Annotated[Path | None, Parame
         Only the claims of this paper.
     json_file
         Write the list as JSON.
+    module
+        Python file or module that states claims, which is executed: only its claims.
     """
-    claims = theory.claims(paper)
+    stated = terminal.load(module)
+    claims = [claim for claim in theory.claims(paper) if not module or claim.id in stated]
     if json_file is not None:
         write_whole(
             "json", json_file, report.to_json([report.claim_record(claim) for claim in claims]).encode()

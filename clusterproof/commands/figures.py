@@ -20,6 +20,7 @@ def draw(
     out: Path,
     file_format: Annotated[Literal["png", "svg", "pdf"], Parameter("--format")] = "svg",
     seed: terminal.Integer = 0,
+    caption: bool = True,
 ) -> int:
     """Draw figures: all of them, or those that are named.
 
@@ -33,6 +34,8 @@ def draw(
         File format.
     seed
         Seed of the figures' data.
+    caption
+        Draw the caption below the panels; --no-caption leaves it to the slide or paper, and in the file's metadata.
     """
     check_seed(seed)
     try:
@@ -56,7 +59,7 @@ def draw(
         for number, name in enumerate(chosen):
             advance(number, name)
             try:
-                content = _render(name, seed, file_format)
+                content = _render(name, seed, file_format, caption)
             except Exception as error:  # one broken figure must not hide the others
                 failures.append(f"{name}: the figure failed with {type(error).__name__}: {error}")
                 continue
@@ -69,9 +72,9 @@ def draw(
     return 1 if failures else 0
 
 
-def _render(name: str, seed: int, file_format: str) -> bytes:
+def _render(name: str, seed: int, file_format: str, caption: bool) -> bytes:
     """Draw a figure and give the bytes of its file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"figure.{file_format}"
-        save(FIGURES[name].draw(seed), path)
+        save(FIGURES[name].draw(seed), path, caption=caption)
         return path.read_bytes()

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from clusterproof import theory
 from clusterproof.algorithms.validation import check_seed
 from clusterproof.commands import terminal
-from clusterproof.theory import Claim, report
+from clusterproof.theory import Claim, code_of, report
 
 
-def show(claim_id: str, /, *, seed: terminal.Integer = 0, check: bool = True) -> int:
+def show(
+    claim_id: str,
+    /,
+    *,
+    seed: terminal.Integer = 0,
+    check: bool = True,
+    module: Annotated[tuple[str, ...], Parameter(negative=(), consume_multiple=False)] = (),
+) -> int:
     """Show a claim's theorem card, its verdict, its counterexample and what repairs it.
 
     Parameters
@@ -22,8 +32,11 @@ def show(claim_id: str, /, *, seed: terminal.Integer = 0, check: bool = True) ->
         Seed of the check.
     check
         Evaluate the claim; --no-check shows the card alone.
+    module
+        Python file or module that states claims, which is executed.
     """
     check_seed(seed)
+    terminal.load(module)
     claim = theory.find_claim(claim_id)
     print(f"{claim.id}: {claim.label} ({claim.kind})\n{claim.title}\n\n{claim.card}\n")
     if not check:
@@ -42,9 +55,10 @@ def show(claim_id: str, /, *, seed: terminal.Integer = 0, check: bool = True) ->
             "\ncounterexample\n"
             + json.dumps(json.loads(report.to_json([verdict.counterexample]))[0], indent=2)
         )
+        loaded = "".join(f" --module {name}" for name in module)
         print(
-            f"\nto replay it: clusterproof check {claim_id} --seed {seed} --json report.json"
-            " && clusterproof check --replay report.json"
+            f"\nto replay it: clusterproof check {claim_id}{loaded} --seed {seed} --json report.json"
+            f" && clusterproof check{loaded} --replay report.json; or in Python:\n\n{code_of(verdict)}"
         )
     _show_repair(claim)
     return 0

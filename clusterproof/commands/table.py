@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -13,14 +12,20 @@ from cyclopts import Parameter
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.algorithms.validation import check_count, check_name
-from clusterproof.commands import terminal
+from clusterproof.commands import engine, terminal
 from clusterproof.tables.machine.choices import list_choices, read_choices
+from clusterproof.tables.machine.comparison import as_miniature
+from clusterproof.tables.machine.engines import Work
+from clusterproof.tables.machine.execution import run_units
 from clusterproof.tables.machine.numbers import table_parquet
 from clusterproof.tables.machine.report import table_json, table_text
 from clusterproof.tables.machine.reproducible_table import ReproducibleTable, Request
-from clusterproof.tables.machine.store import Outcome, Unit, UnitStore, cache_folder
-from clusterproof.tables.machine.workers import compute_units, load
+from clusterproof.tables.machine.store import UnitStore, cache_folder
+from clusterproof.tables.machine.workers import load
 from clusterproof.tables.registry import TABLES
+
+PACKAGES = tuple(f"clusterproof.{folder}" for folder in ("algorithms", "synthetic", "neural", "tables"))
+"""What a table's units run: the workers of a cluster must have the same."""
 
 
 def table(
@@ -36,6 +41,8 @@ def table(
     parquet: Path | None = None,
     out: Path | None = None,
     workers: terminal.OptionalInteger = None,
+    dask: str | None = None,
+    slurm: terminal.OptionalInteger = None,
 ) -> int:
     """Compute a paper's table anew and set it beside the printed one; without a name, list the tables.
 
@@ -61,6 +68,10 @@ def table(
         Folder for finished parts, from which an interrupted table goes on; the user's cache by default.
     workers
         Parallel processes; as many as there are cores by default.
+    dask
+        Address of a Dask scheduler whose workers compute instead.
+    slurm
+        Number of SLURM jobs that compute instead.
     """
     if table_id is None:
         if choose or choices:
@@ -74,7 +85,6 @@ def table(
     for argument, value, most in (
         ("seeds", seeds, 10_000),
         ("rounds", rounds, 10**6),
-        ("workers", workers, 1024),
     ):
         if value is not None:
             check_count(argument, value, at_least=1, at_most=most, remedy="leave it out for the default")
@@ -88,20 +98,12 @@ def table(
         return 0
     request = Request(definition.seeds if seeds is None else seeds, rounds, scale, chosen)
     units = definition.units(request)
-    store = UnitStore.open(cache_folder() if out is None else out, definition.id, definition.version)
-    outcomes = {unit.name: outcome for unit in units if (outcome := store.read(unit)) is not None}
-    missing = [unit for unit in units if unit.name not in outcomes]
+    where = engine.choose("workers", workers, dask, slurm)
+    store = UnitStore.of_table(cache_folder() if out is None else out, definition.id, definition.version)
     started = time.perf_counter()
-    failures, unstored = [], []
-    for unit, answer in _computed(place, missing, workers or os.cpu_count() or 1, len(units)):
-        if isinstance(answer, str):
-            failures.append(f"{unit.name}: {answer}")
-            continue
-        outcomes[unit.name] = answer
-        try:
-            store.write(unit, answer)
-        except InvalidArgument as error:  # a full disk must not cost what is still in memory
-            unstored.append(f"{unit.name}: {error}")
+    with terminal.watch_units() as watch:
+        found = run_units(Work(f"{place}.compute", PACKAGES), units, store, where, watch)
+    failures, unstored = [f"{unit.name}: {line}" for unit, line in found.failures], found.unstored
     if unstored:
         terminal.complain(f"{len(unstored)} of {len(units)} parts could not be stored; {unstored[0]}")
     if failures:
@@ -111,9 +113,12 @@ def table(
         )
         return 1
     seconds = time.perf_counter() - started
-    made = definition.table(request, {(unit.method, unit.seed): outcomes[unit.name].result for unit in units})
-    used = sum(outcome.cpu_seconds for outcome in outcomes.values())
-    cost = {"units": len(units), "cpu_seconds": used, "computed_now": len(missing), "seconds_now": seconds}
+    results = {(unit.method, unit.seed): found.outcomes[number].result for number, unit in enumerate(units)}
+    made = definition.table(request, results)
+    if scale == "small":
+        made = as_miniature(made)
+    used = sum(outcome.cpu_seconds for outcome in found.outcomes.values())
+    cost = {"units": len(units), "cpu_seconds": used, "computed_now": found.computed, "seconds_now": seconds}
     try:
         _write(
             {
@@ -125,7 +130,7 @@ def table(
         screen = terminal.console()
         screen.print(table_text(made, screen.width))
         print(
-            f"{len(units)} parts, {used / 60:.1f} min of processor time; {len(missing)} of them now, "
+            f"{len(units)} parts, {used / 60:.1f} min of processor time; {found.computed} of them now, "
             f"{seconds / 60:.1f} min; stored in {store.folder}"
         )
     return 0
@@ -176,24 +181,3 @@ def _definition(name: str, place: str) -> ReproducibleTable:
         raise InvalidArgument("id", name, f"needs what is not installed ({error})", remedy) from error
     assert isinstance(found, ReproducibleTable)
     return found
-
-
-def _computed(
-    place: str, units: list[Unit], workers: int, total: int
-) -> Iterator[tuple[Unit, Outcome | str]]:
-    """Compute units and show how far it is, with the time that is left."""
-    whole, done, finished = sum(unit.cost for unit in units), 0.0, total - len(units)
-    started = time.monotonic()
-    with terminal.progress(total) as advance:
-        for unit, answer in compute_units(place, units, workers):
-            if answer is not None:
-                done += unit.cost
-                finished += 1
-            left = "" if not done else _duration((time.monotonic() - started) * (whole - done) / done)
-            advance(finished, f"{unit.name}{left}")
-            if answer is not None:
-                yield unit, answer
-
-
-def _duration(seconds: float) -> str:
-    return f", {seconds / 60:.0f} min left" if seconds >= 90 else f", {seconds:.0f} s left"

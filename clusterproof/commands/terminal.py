@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Annotated, Any, NoReturn, TypeAlias
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias
 
 from cyclopts import Parameter, Token
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+if TYPE_CHECKING:
+    from clusterproof.tables.machine.progress import Progress as Units
 
 
 def read_integer(_type: Any, tokens: Sequence[Token]) -> int:
@@ -56,14 +59,14 @@ def progress(total: int) -> Iterator[Callable[[int, str], None]]:
     Parameters
     ----------
     total
-        Number of steps.
+        Number of steps; nothing is shown where there are none.
 
     Yields
     ------
     Callable
         Takes the number of steps done and what goes on.
     """
-    if not sys.stderr.isatty():
+    if not total or not sys.stderr.isatty():
         yield lambda *_: None
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -72,6 +75,37 @@ def progress(total: int) -> Iterator[Callable[[int, str], None]]:
         yield lambda done, text: bar.update(task, completed=done, description=text)
 
 
+@contextmanager
+def watch_units() -> Iterator[Callable[[Units], None]]:
+    """Give a function that shows how far units are: a bar on a terminal, now and then a line in a pipe.
+
+    Yields
+    ------
+    Callable
+        Takes the progress, first before any unit has ended.
+    """
+    with ExitStack() as stack:
+        shown: list[Callable[[int, str], None]] = []
+
+        def watch(far: Units) -> None:
+            if not sys.stderr.isatty():
+                if far.due:
+                    complain(far.text)
+                return
+            if not shown:
+                shown.append(stack.enter_context(progress(far.total)))
+            shown[0](far.done, far.text)
+
+        yield watch
+
+
 def complain(message: str) -> None:
     """Write one line on standard error."""
     print("clusterproof:", " ".join(message.split()), file=sys.stderr)
+
+
+def load(modules: Sequence[str]) -> list[str]:
+    """Import users' files and modules of claims; give the ids of their claims."""
+    from clusterproof.theory import load_claims
+
+    return [claim for module in dict.fromkeys(modules) for claim in load_claims(module)]

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, get_args
@@ -24,12 +25,14 @@ from rich.progress import (
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.commands import terminal
+from clusterproof.neural.own.references import GROUPS, HOW
 from clusterproof.neural.runs.configuration import (
     NAMES,
     Configuration,
     configuration_from,
     located,
     read_sections,
+    refuse_code,
 )
 from clusterproof.neural.runs.options import SECTIONS, Option, all_options
 from clusterproof.neural.runs.report import describe_training
@@ -42,14 +45,19 @@ from clusterproof.neural.runs.storage.run_folder import (
 from clusterproof.neural.runs.training import CHANGEABLE, TrainingResult
 from clusterproof.neural.runs.training import train as carry_out
 
-BESIDE_A_FILE = ("rounds", "seed", "device")
+BESIDE_A_FILE = ("rounds", "seed", "device", "threads")
 """Options that may stand beside --config; they override what the file says."""
 
 
 def train(
-    *, config: Path | None = None, resume: Path | None = None, out: Path | None = None, **options: Any
+    *,
+    config: Path | None = None,
+    resume: Path | None = None,
+    out: Path | None = None,
+    trust: Annotated[bool, Parameter(negative="")] = False,
+    **options: Any,
 ) -> int:
-    """Train networks on image data divided among clients.
+    """Train networks on data divided among clients.
 
     Exit status: 0 when all rounds are done, 2 for bad input, 130 when interrupted; what was done is kept.
 
@@ -60,13 +68,16 @@ def train(
     resume
         Folder of a run to go on with, to the bits that it would have had.
     out
-        New folder for checkpoints, metrics and configuration.
+        New folder for checkpoints, metrics and configuration; by default the first free one of training-1,
+        training-2 and so on.
+    trust
+        Run the code of your own that the file of --config or --resume names.
     """
     given = {flag: value for flag, value in options.items() if value is not None}
-    configuration, translate = _configure(config, resume, out, given)
-    place = resume or out
-    if place is None:
-        raise InvalidArgument("out", None, "must be the path of a new folder", "add --out FOLDER")
+    configuration, translate = _configure(config, resume, out, given, trust)
+    place = resume or out or _free_folder()
+    if resume is None and out is None:
+        terminal.complain(f"no --out was given: the run goes into {place}")
     rows: list[Mapping[str, Any]] = []
     result: TrainingResult | None = None
     try:
@@ -104,7 +115,7 @@ def train(
 
 
 def _configure(
-    config: Path | None, resume: Path | None, out: Path | None, given: Mapping[str, Any]
+    config: Path | None, resume: Path | None, out: Path | None, given: Mapping[str, Any], trust: bool
 ) -> tuple[Configuration, Callable[[InvalidArgument], InvalidArgument]]:
     """Make the configuration, and what names the source of an error in it."""
     flags = {(option.section, option.key): option.flag for option in all_options()}
@@ -116,7 +127,7 @@ def _configure(
                 rule = "does not go with --resume, which continues a run in its own folder"
                 raise InvalidArgument(name, str(value), rule, "leave it out")
         _allow_only(given, CHANGEABLE, "--resume")
-        sections, source = stored_configuration(resume).sections, resume / CONFIGURATION
+        sections, source = stored_configuration(resume, trust=trust).sections, resume / CONFIGURATION
     elif config is not None:
         _allow_only(given, BESIDE_A_FILE, "--config")
         sections, source = read_sections(config), config
@@ -133,6 +144,8 @@ def _configure(
         return error
 
     try:
+        if config is not None and not trust:
+            refuse_code(sections)
         for flag, value in given.items():
             section, key = keys[flag]
             table = sections.setdefault(section, {})
@@ -141,6 +154,11 @@ def _configure(
         return configuration_from(sections), translate
     except InvalidArgument as error:
         raise translate(error) from error
+
+
+def _free_folder() -> Path:
+    """Give the first folder here that is not there yet."""
+    return next(path for number in count(1) if not (path := Path(f"training-{number}")).exists())
 
 
 def _allow_only(given: Mapping[str, Any], allowed: Sequence[str], beside: str) -> None:
@@ -230,9 +248,10 @@ def _declare_options() -> None:
     del declared["options"]
     annotations = {
         section: Annotated[
-            str | None, Parameter(help=f"One of {', '.join(SECTIONS[section])}; {default} by default.")
+            str | None, Parameter(help=f"One of {', '.join(SECTIONS[section])}{own}; {default} by default.")
         ]
         for section, default in NAMES.items()
+        for own in (f", or your own as {HOW}" if section in GROUPS else "",)
     }
     annotations |= {option.flag: _annotation(option) for option in all_options()}
     for name, annotation in annotations.items():

@@ -9,12 +9,13 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Images:
-    """Labelled images of one size.
+    """Labelled images of one size, or other samples of one shape.
 
     Attributes
     ----------
     pixels
-        uint8, (N, C, H, W): 0 to 255; colours in the order red, green, blue.
+        uint8, (N, C, H, W): 0 to 255; colours in the order red, green, blue. A user's own samples may have any
+        shape (N, ...), and be floating numbers, or integers that are codes.
     labels
         int64, (N,), from 0 to ``classes`` - 1.
     classes
@@ -34,20 +35,40 @@ class Images:
 
 
 @dataclass(frozen=True, eq=False)
+class Owners:
+    """Whose samples are whose, where a data set says so.
+
+    Attributes
+    ----------
+    train, test
+        The client that holds each sample of a half, integers (N,), from 0 to m - 1.
+    clusters
+        True cluster of each client, integers (m,).
+    """
+
+    train: np.ndarray
+    test: np.ndarray
+    clusters: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class ImageSet:
     """A data set with its halves for training and for testing.
 
     Attributes
     ----------
     name
-        Key of ``clusterproof.neural.data.loading.DATASETS``.
+        Key of ``clusterproof.neural.data.loading.DATASETS``, or what names a user's own data.
     train, test
         Disjoint halves.
     note
-        What is not as it was published; empty where nothing is.
+        What is not as it was published; empty where nothing is. The SHA-256 of a user's own data.
+    owners
+        Who holds what, where the data come divided among clients.
     """
 
     name: str
     train: Images
     test: Images
     note: str = ""
+    owners: Owners | None = None

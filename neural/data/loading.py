@@ -9,6 +9,8 @@ from clusterproof.algorithms.validation import InvalidArgument, check_choice
 from clusterproof.neural.data.catalogue import DATASETS, Dataset
 from clusterproof.neural.data.images import Images, ImageSet
 from clusterproof.neural.data.published import Archive, PublishedFile, read_file, read_members
+from clusterproof.neural.own.references import is_own
+from clusterproof.neural.own.samples import read_own
 
 ENVIRONMENT = "CLUSTERPROOF_DATA"
 """Environment variable that names the folder of the data."""
@@ -45,7 +47,7 @@ def load(name: str, data_dir: str | os.PathLike[str] | None = None) -> ImageSet:
     Parameters
     ----------
     name
-        Key of ``DATASETS``.
+        Key of ``DATASETS``, or that of a user's own data, see ``clusterproof.neural.own.samples.read_own``.
     data_dir
         As for ``data_folder``; the files lie in its folder ``name``.
 
@@ -54,6 +56,11 @@ def load(name: str, data_dir: str | os.PathLike[str] | None = None) -> ImageSet:
     InvalidArgument
         If there is no such set, or a file is missing, altered or not readable.
     """
+    if isinstance(name, str) and name not in DATASETS and is_own("data", name):
+        if data_dir is not None:
+            rule = "is the folder of the sets that come with Clusterproof"
+            raise InvalidArgument("data_dir", os.fspath(data_dir), rule, "leave it out for data of your own")
+        return read_own(name)
     check_choice("data", name, list(DATASETS), remedy="see `clusterproof data list`")
     dataset = DATASETS[name]
     folder = data_folder(data_dir) / name if dataset.files else Path()

@@ -66,9 +66,14 @@ class Diagnosis:
     hypotheses: tuple[Hypothesis, ...]
 
 
+OF_THE_RECURSION = (consequences.step_size, consequences.heavy_ball)
+"""Those that speak of the steps of CFL-MGD, and of no other algorithm's."""
+
+
 def diagnose(evidence: Evidence) -> Diagnosis:
-    """Judge every hypothesis."""
-    return Diagnosis(evidence, tuple(row(evidence) for row in ROWS))
+    """Judge every hypothesis; those on CFL-MGD's steps where the run takes such."""
+    left_out = OF_THE_RECURSION if evidence.foreign else ()
+    return Diagnosis(evidence, tuple(row(evidence) for row in ROWS if row not in left_out))
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +106,8 @@ class Diagnostician:
     task
         Also answers ``CurvedTask``, see ``clusterproof.neural.diagnosis.task_variants`` for how it is looked at.
     algorithm
-        CFL-MGD or IFCA: one model a cluster, chosen by its loss.
+        One with a model for each cluster. What it has in common with CFL-MGD is read from its ``dynamics``; the
+        steps of one that is neither that nor IFCA are not judged.
     rounds
         Of the whole run (T).
     folder
@@ -128,10 +134,9 @@ class Diagnostician:
         budget: Budget = DEFAULT_BUDGET,
     ) -> None:
         check_count("rounds", rounds, at_least=1, remedy="a diagnosis is of a run")
-        if algorithm.name not in ("cfl-mgd", "ifca"):
-            raise InvalidArgument(
-                "diagnose", algorithm.name, "must be a run of cfl-mgd or ifca", "leave the diagnosis out"
-            )
+        if algorithm.target != "clusters":
+            rule = "must be a run of an algorithm with a model for each cluster, such as cfl-mgd or ifca"
+            raise InvalidArgument("diagnose", algorithm.name, rule, "leave the diagnosis out")
         if min(task.clusters, algorithm.model_count(task)) < 2:
             raise InvalidArgument(
                 "diagnose", task.clusters, "must have at least two clusters and models", "leave it out"
@@ -171,7 +176,7 @@ class Diagnostician:
         snapshot = Snapshot(
             models=to_numpy(models),
             assignments=nobody if assignments is None else to_numpy(assignments),
-            step_size=float(self._parameter("step_size", None) if step_size is None else step_size),
+            step_size=float(self._parameter("step_size", np.nan) if step_size is None else step_size),
         )
         content = io.BytesIO()
         np.savez(content, **vars(snapshot))
@@ -266,6 +271,7 @@ class Diagnostician:
             local_steps=self._parameter("local_steps", 1),
             participation=self._parameter("participation", 1.0),
             normalisation=self._parameter("normalisation", "clients"),
+            foreign="" if self._algorithm.dynamics.name in ("cfl-mgd", "ifca") else self._algorithm.name,
         )
 
     def _path(self, done: int) -> Path:
@@ -289,4 +295,4 @@ class Diagnostician:
             ) from error
 
     def _parameter(self, name: str, default: Any) -> Any:
-        return getattr(self._algorithm, name, default)
+        return getattr(self._algorithm.dynamics, name, default)

@@ -116,8 +116,9 @@ def smoothness(evidence: Evidence) -> Hypothesis:
         name="Assumption 1 (smoothness)",
         statement="||grad phi_p(chi) - grad phi_p(chi')|| <= L ||chi - chi'|| for all chi, chi'",
         required="some L for all models",
-        measured=f"largest eigenvalue {number(evidence.smoothness)} (between {number(least)} and {number(most)}; "
-        f"{number(min(found))} to {number(max(found))} along the run){steepest}",
+        measured=f"largest eigenvalue {number(evidence.smoothness)} on the clients that were asked, "
+        f"{number(most)} at most ({number(min(found))} to {number(max(found))} along the run); on all clients "
+        f"of a cluster {number(least)} at least{steepest}",
         answer=Answer.UNDECIDED,
         scope=Scope.LOCAL,
         reason="Every L is at least the largest eigenvalue that was found; what it is between and beyond the "
@@ -147,8 +148,8 @@ def strong_convexity(evidence: Evidence) -> Hypothesis:
         name="Assumption 2 (strong convexity)",
         statement="phi_p(chi') >= phi_p(chi) + <grad phi_p(chi), chi' - chi> + (mu/2) ||chi' - chi||^2",
         required="mu > 0",
-        measured=f"smallest eigenvalue {number(found)} (between {number(least)} and {number(most)}; "
-        f"residual at most {number(residual)})",
+        measured=f"smallest eigenvalue {number(found)} on the clients that were asked, {number(least)} at least "
+        f"(residual at most {number(residual)}); on all clients of a cluster {number(most)} at most",
         answer=answer,
         scope=Scope.LOCAL,
         reason=reason,
@@ -307,7 +308,9 @@ def enough_data(evidence: Evidence) -> Hypothesis:
 def algorithm(evidence: Evidence) -> Hypothesis:
     """Section 5: which algorithm Theorem 1 speaks of."""
     differences = []
-    if evidence.averaging != "gradient":
+    if evidence.foreign:
+        differences.append(f"its algorithm, {evidence.foreign}, does not claim to be CFL-MGD")
+    elif evidence.averaging != "gradient":
         differences.append(f"models are averaged after {evidence.local_steps} local steps")
     elif evidence.normalisation != "clients":
         differences.append(f"the sum of gradients is divided by the number of {evidence.normalisation}")
@@ -317,7 +320,8 @@ def algorithm(evidence: Evidence) -> Hypothesis:
         name="Section 5 (algorithm)",
         statement="gradient averaging divided by m, all clients in every round",
         required="option I, participation 1",
-        measured=f"averaging {evidence.averaging}, participation {evidence.participation:g}",
+        measured=evidence.foreign
+        or f"averaging {evidence.averaging}, participation {evidence.participation:g}",
         answer=Answer.FAILS if differences else Answer.HOLDS,
         scope=Scope.EXACT,
         reason=("Theorem 1 does not speak of this run: " + " and ".join(differences) + ".")

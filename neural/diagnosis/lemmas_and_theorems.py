@@ -25,8 +25,8 @@ def step_size(evidence: Evidence) -> Hypothesis:
         name="Theorem 1 (step size)",
         statement="eta = 1/L; the repaired theorems need eta <= 1/L",
         required="eta L <= 1",
-        measured=f"eta L = {number(found)} (between {number(least)} and {number(most)}), eta at most "
-        f"{number(evidence.step_size)}",
+        measured=f"eta L = {number(found)} on the clients that were asked, {number(most)} at most, on all clients "
+        f"of a cluster {number(least)} at least; eta at most {number(evidence.step_size)}",
         answer=answer,
         scope=Scope.LOCAL,
         reason=reason,
@@ -67,7 +67,8 @@ def heavy_ball(evidence: Evidence) -> Hypothesis:
         name="Section 5 (stability of momentum)",
         statement=f"{step} L < 2 (1 + beta), where the heavy ball is stable",
         required=f"below {number(limit)}",
-        measured=f"{step} L = {number(found)} (between {number(least)} and {number(most)}); factor a step "
+        measured=f"{step} L = {number(found)} on the clients that were asked, {number(most)} at most, on all "
+        f"clients of a cluster {number(least)} at least; factor a step "
         f"{number(steepest)} in the steepest direction",
         answer=answer,
         scope=Scope.LOCAL,

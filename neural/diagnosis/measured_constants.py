@@ -32,6 +32,8 @@ class Evidence:
         where every batch is fresh.
     averaging, momentum, local_steps, participation, normalisation
         Of the algorithm, CFL-MGD or IFCA, which is without momentum.
+    foreign
+        Name of an algorithm that is neither; empty where it is one.
     """
 
     observations: tuple[Observation, ...]
@@ -49,6 +51,7 @@ class Evidence:
     local_steps: int
     participation: float
     normalisation: str
+    foreign: str = ""
 
     @property
     def cells(self) -> list[ClusterObservation]:

@@ -95,10 +95,10 @@ def to_markdown(found: Diagnosis, settings: Mapping[str, Any]) -> str:
         "",
         f"- **{_word(Scope.LOCAL)}** answers speak of the measured models only. The Hessian is that of the mean loss "
         f"of {budget['clients']} clients a cluster. Its ends come from at most {budget['products']} Hessian products, "
-        "are Rayleigh quotients and so lie inside the spectrum; the outer end of an interval is what a Lanczos "
-        "process from a random start leaves possible with 1 %. The inner end is the quotient of the same vector over "
-        f"all clients of the cluster, as {budget['others']} further clients show it, less Student's t for a total "
-        "error of 1 % over all clusters and rounds.",
+        "are Rayleigh quotients and so lie inside the spectrum; how far out they may be is what a Lanczos process "
+        "from a random start leaves possible with 1 %. What is said of all clients of a cluster is the quotient of "
+        f"the same vector over them, as {budget['others']} further clients show it, less Student's t for a total "
+        "error of 1 % over all clusters and rounds: another matrix, whose end may be further out.",
         f"- **{_word(Scope.STAND_IN)}** answers take the last measured models for the optima chi_p*, which nobody "
         "knows. Their gradients are not zero, so that they are not optima.",
         f"- sigma^2 is the variance of one sample's loss over {budget['loss_draws']} samples of a cluster, v^2 that "

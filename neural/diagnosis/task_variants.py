@@ -65,12 +65,15 @@ def views(task: Task) -> Views:
     names = {field.name for field in dataclasses.fields(given)} if dataclasses.is_dataclass(given) else set()
     if {"partition", "batch_size"} <= names:
         held = int(given.partition.train.sizes.min())
+        # one sample after the other would take a call of the network each, where many can go together
+        own = given.network.name == "own" and given.network.vectorises
+        engine = "batched" if own else given.engine
         apart = dataclasses.replace(given.partition, train=one_sample_each(given.partition.train))
         return Views(
             batch=task,
             # curvature from rounded products would say nothing of small eigenvalues
             whole=dataclasses.replace(given, batch_size=None, precision="highest"),
-            single=dataclasses.replace(given, partition=apart, batch_size=None),
+            single=dataclasses.replace(given, partition=apart, batch_size=None, engine=engine),
             choice_samples=held,
             gradient_samples=held if given.batch_size is None else min(held, int(given.batch_size)),
             held=held,

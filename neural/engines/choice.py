@@ -58,6 +58,9 @@ def choose_engine(
         name, _ = fastest_engine(
             network, device, samples=samples, full_batch=full_batch, epochs=epochs, mixed=mixed
         )
+    if name == "batched" and not network.vectorises:
+        rule = "asks for a network that torch.func.vmap takes"
+        raise InvalidArgument("engine", name, rule, "use 'serial'")
     if name == "serial":
         return SerialEngine(network)
     if isinstance(network, MLP) and not mixed:
@@ -78,7 +81,7 @@ def fastest_engine(
 ) -> tuple[str, str]:
     """Name the engine that ``"auto"`` stands for, and the reason in a sentence; arguments as ``choose_engine``."""
     if not isinstance(network, MLP):
-        if device == "cuda":
+        if device == "cuda" and network.vectorises:
             return "batched", "convolutions one by one would keep a GPU waiting for their launches."
         return (
             "serial",

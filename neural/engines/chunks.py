@@ -53,9 +53,13 @@ class Chunk:
 
 
 def free_bytes(device: torch.device) -> int:
-    """Memory that is free on a device; 1 GiB where the system does not say."""
+    """Memory that is free on a device; 1 GiB where the system does not say.
+
+    On a GPU what torch keeps to give out again is free, too, though the device calls it taken.
+    """
     if device.type == "cuda":
-        return int(torch.cuda.mem_get_info(device)[0])
+        kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return int(torch.cuda.mem_get_info(device)[0]) + int(kept)
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:

@@ -23,7 +23,7 @@ class Batch:
     Attributes
     ----------
     images
-        In [0, 1], (k, b, C, H, W).
+        In [0, 1], (k, b, C, H, W); or other samples, (k, b, ...).
     targets
         Classes, (k, b).
     weights
@@ -41,7 +41,7 @@ class Batch:
 
 
 class ClientData:
-    """Holdings on a device: pixels stay bytes until they are used.
+    """Holdings on a device: pixels stay bytes until they are used, and codes stay integers.
 
     Parameters
     ----------
@@ -62,6 +62,8 @@ class ClientData:
         self.dtype = dtype
         self._channels_last = channels_last
         pixels = torch.from_numpy(np.ascontiguousarray(holdings.pixels))
+        if pixels.is_floating_point():
+            pixels = pixels.to(dtype)
         stored = pixels.permute(0, 2, 3, 1) if channels_last else pixels
         self._image_shape = tuple(stored.shape[1:])
         self._pixels = stored.reshape(len(pixels), -1).to(device)
@@ -105,7 +107,9 @@ class ClientData:
         return numbers if isinstance(numbers, Tensor) else torch.from_numpy(numbers).to(self.device)
 
     def _make(self, indices: Tensor, targets: Tensor, counts: np.ndarray) -> Batch:
-        images = self._pixels.index_select(0, indices.flatten()).to(self.dtype).div_(255)
+        images = self._pixels.index_select(0, indices.flatten())
+        if self._pixels.dtype == torch.uint8:
+            images = images.to(self.dtype).div_(255)
         images = images.view(*indices.shape, *self._image_shape)
         if self._channels_last:
             images = images.permute(0, 1, 4, 2, 3)

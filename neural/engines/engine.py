@@ -235,6 +235,9 @@ class Engine(ABC):
             slope: Tensor = torch.func.grad(self.loss)(point, *samples)
             return slope @ direction
 
+        if not self.network.vectorises:
+            own = (points, directions, batch.images, batch.targets, batch.weights)
+            return torch.stack([torch.func.grad(along)(*one) for one in zip(*own, strict=True)])
         # backward twice: forward over backward asks for rules that torch still compiles in a deprecated way
         products: Tensor = torch.func.vmap(torch.func.grad(along))(
             points, directions, batch.images, batch.targets, batch.weights

@@ -160,7 +160,8 @@ class Passes:
 
     @property
     def _threads(self) -> int:
-        return torch.get_num_threads() if self.device.type == "cpu" else 1
+        several = self.device.type == "cpu" and not self.network.one_thread
+        return torch.get_num_threads() if several else 1
 
     def _is_large(self, width: int, models: int) -> bool:
         """Whether threads win on clients of a width."""

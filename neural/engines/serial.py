@@ -108,7 +108,9 @@ class SerialEngine(Engine):
 
     def _slopes(self, leaves: dict[str, Tensor], batch: Batch) -> tuple[Tensor, tuple[Tensor, ...]]:
         """Loss () of one client and its gradient in every leaf; the graph is let go."""
-        images = batch.images[0].contiguous(memory_format=torch.channels_last)
+        images = batch.images[0]
+        if self.network.convolutional:
+            images = images.contiguous(memory_format=torch.channels_last)
         scores = self.network.function(leaves, images)
         loss = weighted_loss(scores, batch.targets[0], batch.weights[0])
         return loss.detach(), torch.autograd.grad(loss, list(leaves.values()))

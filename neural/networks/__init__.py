@@ -15,7 +15,7 @@ NETWORKS: dict[str, type[Network]] = {kind.name: kind for kind in classes_below(
 """Networks by their names in configurations."""
 
 
-def network(name: str, image_shape: tuple[int, int, int], classes: int, **options: Any) -> Network:
+def network(name: str, image_shape: tuple[int, ...], classes: int, **options: Any) -> Network:
     """Make a network by name.
 
     Parameters
@@ -43,7 +43,7 @@ def network(name: str, image_shape: tuple[int, int, int], classes: int, **option
         if not isinstance(value, list | tuple):
             raise InvalidArgument(option, value, "must be a list of numbers", "write [200] for one of 200")
     given = {option: tuple(value) for option, value in options.items()}
-    return kind(tuple(image_shape), classes, **given)  # type: ignore[arg-type]
+    return kind(tuple(image_shape), classes, **given)
 
 
 __all__ = ["CNN", "MLP", "NETWORKS", "Network", "Parameter", "ResNet20", "network"]

@@ -48,6 +48,7 @@ class CNN(Network):
     """
 
     name: ClassVar[str] = "cnn"
+    convolutional: ClassVar[bool] = True
 
     channels: tuple[int, int] = (32, 64)
     hidden: tuple[int, ...] = (512,)

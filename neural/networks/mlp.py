@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -46,8 +47,7 @@ class MLP(Network):
     @cached_property
     def widths(self) -> tuple[int, ...]:
         """Numbers of inputs, of hidden units and of classes, layer by layer."""
-        channels, height, width = self.image_shape
-        return (channels * height * width, *self.hidden, self.classes)
+        return (math.prod(self.image_shape), *self.hidden, self.classes)
 
     @property
     def settings(self) -> dict[str, Any]:

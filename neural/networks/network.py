@@ -50,7 +50,7 @@ class Network(ABC):
     Parameters
     ----------
     image_shape
-        Channels, height and width.
+        Channels, height and width; of another sample whatever it has.
     classes
         Number of classes, at least 2.
 
@@ -63,12 +63,21 @@ class Network(ABC):
     name: ClassVar[str]
     """Name in configurations."""
 
-    image_shape: tuple[int, int, int]
+    convolutional: ClassVar[bool] = False
+    """Whether it takes images (C, H, W) alone, and is fastest with colours next to each other in memory."""
+
+    vectorises: ClassVar[bool] = True
+    """Whether ``torch.func.vmap`` takes it."""
+
+    one_thread: ClassVar[str] = ""
+    """Why it may be computed by one thread only; empty where it may be by several."""
+
+    image_shape: tuple[int, ...]
     classes: int
 
     def __post_init__(self) -> None:
         """Validate what all networks have in common."""
-        if len(self.image_shape) != 3:
+        if self.convolutional and len(self.image_shape) != 3:
             raise InvalidArgument(
                 "image_shape", self.image_shape, "must be (channels, height, width)", "give three integers"
             )

@@ -36,6 +36,7 @@ class ResNet20(Network):
     """
 
     name: ClassVar[str] = "resnet-20"
+    convolutional: ClassVar[bool] = True
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ class Holdings:
     Attributes
     ----------
     pixels
-        uint8, (N, C, H, W): every image that a client holds, already rotated.
+        uint8, (N, C, H, W): every image that a client holds, already rotated; or other samples (N, ...).
     indices
         int64, (m, n_max): the rows of ``pixels`` that each client holds; 0 beyond its size.
     targets
@@ -114,17 +114,29 @@ def holdings(
         For each cluster the quarter turns, counterclockwise, of its images, 0 to 3; none by default.
     relabel
         For each cluster and class the label in its place, (clusters, classes); none by default.
+
+    Raises
+    ------
+    InvalidArgument
+        If samples that are no square images are to be turned.
     """
+    shape = images.pixels.shape
+    if turns is not None and np.any(turns) and (len(shape) != 4 or shape[2] != shape[3]):
+        remedy = "choose a partition that turns nothing, such as label-shift"
+        raise InvalidArgument(
+            "data", shape[1:], "must be square images (channels, n, n) to be turned", remedy
+        )
     sizes = np.array([len(part) for part in rows], dtype=np.int64)
     held = np.concatenate(rows)
     cluster = np.repeat(labels, sizes)
     turned = np.zeros(len(held), dtype=np.int64) if turns is None else np.asarray(turns)[cluster]
     distinct, where = np.unique(turned * len(images) + held, return_inverse=True)
-    pixels = np.empty((len(distinct), *images.pixels.shape[1:]), dtype=np.uint8)
+    pixels = np.empty((len(distinct), *shape[1:]), dtype=images.pixels.dtype)
     turn, source = np.divmod(distinct, len(images))
-    for quarter in range(4):
+    for quarter in np.unique(turn):
         chosen = turn == quarter
-        pixels[chosen] = np.rot90(images.pixels[source[chosen]], quarter, axes=(-2, -1))
+        upright = images.pixels[source[chosen]]
+        pixels[chosen] = np.rot90(upright, quarter, axes=(-2, -1)) if quarter else upright
     targets = images.labels[held] if relabel is None else relabel[cluster, images.labels[held]]
     real = np.arange(sizes.max()) < sizes[:, None]
     return Holdings(pixels, _padded(where, real), _padded(targets, real), sizes, labels)

@@ -13,7 +13,7 @@ from clusterproof.algorithms import Algorithm, InvalidArgument
 from clusterproof.neural.data import loading as datasets
 from clusterproof.neural.partitions import by_name as partitions
 from clusterproof.neural.runs.configuration import Configuration
-from clusterproof.neural.runs.options import SECTIONS
+from clusterproof.neural.runs.options import NETWORKS, SECTIONS
 
 if TYPE_CHECKING:
     from clusterproof.neural.task import ImageTask
@@ -28,8 +28,9 @@ class Assembly:
     algorithm, task
         As in ``algorithms.run``.
     choices
-        What was left open and is settled now: ``device``, ``engine``, ``threads`` and ``test_assignment``. A
-        resumed run keeps them, for the sake of its bits.
+        What was left open and is settled now: ``device``, ``engine``, ``threads`` and ``test_assignment``, and
+        why a network of the user's own has ``one_thread`` where it has, and whether accuracies are those after a
+        ``personal_step``. A resumed run keeps them, for the sake of its bits.
     """
 
     algorithm: Algorithm[Any]
@@ -59,6 +60,7 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
         remedy = "install the extra `neural`: pip install 'clusterproof[neural]'"
         raise InvalidArgument("torch", None, f"must be installed ({error})", remedy) from error
     from clusterproof.neural.networks import network
+    from clusterproof.neural.own.module_network import own_network
     from clusterproof.neural.task import ImageTask
 
     training, algorithm = configuration.training, configuration.algorithm
@@ -73,9 +75,13 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
         division = partitions.partition(chosen.name, images, seed=training.seed, **chosen.options)
     with _naming("network"):
         shape = images.train.pixels.shape[1:]
-        net = network(
-            configuration.network.name, shape, images.train.classes, **configuration.network.options
-        )
+        named = configuration.network
+        if named.name in NETWORKS:
+            net = network(named.name, shape, images.train.classes, **named.options)
+        else:
+            net = own_network(named.name, images.train, named.options)
+    if net.one_thread:
+        made["threads"], made["one_thread"] = 1, net.one_thread
     _check_memory(algorithm, net.dimension, len(division.train.sizes), division.clusters, training.dtype)
     with _naming("training"):
         task = ImageTask(
@@ -94,6 +100,14 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
     made.setdefault("test_assignment", training.test_assignment or own)
     with _naming("algorithm"):
         algorithm.model_count(task)
+    if algorithm.has_personal_step and division.paired:
+        made["personal_step"] = True
+    if training.local_unit == "epoch" and training.batch_size is not None and algorithm.asks_single_gradients:
+        rule = f"is a pass over a client's data, and {algorithm.name} with these parameters asks for single gradients"
+        raise InvalidArgument("training.local_unit", training.local_unit, rule, "use 'step'")
+    if training.after_local_training and "step_size" not in algorithm.settings:
+        rule = f"asks for an algorithm with a step size, which {algorithm.name} has not"
+        raise InvalidArgument("training.after_local_training", True, rule, "leave it out")
     _check_tests(configuration, made["test_assignment"], paired=division.paired)
     return Assembly(algorithm, task, made)
 

@@ -8,13 +8,15 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument
+from clusterproof.neural.own.algorithms import own_algorithm
+from clusterproof.neural.own.references import GROUPS, HOW, is_own, is_reference, offered, settled
 from clusterproof.neural.runs.options import SECTIONS, parameters
 from clusterproof.neural.runs.training_settings import TrainingSettings
 
@@ -57,6 +59,8 @@ class Configuration:
         With its parameters.
     training
         Everything else.
+    algorithm_reference
+        What names the algorithm, where it is the user's own.
     """
 
     data: str
@@ -65,6 +69,7 @@ class Configuration:
     network: Named
     algorithm: Algorithm[Any]
     training: TrainingSettings
+    algorithm_reference: str | None = None
 
     @property
     def sections(self) -> dict[str, dict[str, Any]]:
@@ -73,7 +78,10 @@ class Configuration:
             "data": {"name": self.data, "data_dir": self.data_dir},
             "partition": {"name": self.partition.name, **self.partition.options},
             "network": {"name": self.network.name, **self.network.options},
-            "algorithm": {"name": self.algorithm.name, **_values(self.algorithm)},
+            "algorithm": {
+                "name": self.algorithm_reference or self.algorithm.name,
+                **_values(self.algorithm),
+            },
             "training": _values(self.training),
         }
         return {
@@ -105,15 +113,26 @@ def configuration_from(sections: Mapping[str, Any]) -> Configuration:
             rule = "must be a section of keys and values"
             raise InvalidArgument(section, table, rule, f"write [{section}]")
     given = {section: dict(sections.get(section, {})) for section in SECTIONS}
-    names = {section: _name(section, given[section]) for section in NAMES}
+    brought = is_own("data", str(given["data"].get("name", "")))
+    defaults = {**NAMES, "partition": "given"} if brought else NAMES
+    names = {section: _name(section, given[section], defaults[section]) for section in NAMES}
     values = {section: _checked(section, names.get(section, ""), given[section]) for section in SECTIONS}
     data_dir = values["data"].get("data_dir")
     if data_dir is not None and not data_dir.isprintable():
         raise InvalidArgument("data.data_dir", data_dir, "must be printable", "give the path of a folder")
-    kind = ALGORITHMS[names["algorithm"]]
+    reference = None if names["algorithm"] in ALGORITHMS else names["algorithm"]
+    kind = own_algorithm(reference) if reference else ALGORITHMS[names["algorithm"]]
+    unset = {entry.name for entry in fields(kind) if entry.default is entry.default_factory is MISSING}
     needed = {
-        key: value for key, value in ALGORITHM_DEFAULTS.items() if key in parameters("algorithm", kind.name)
+        key: value
+        for key, value in ALGORITHM_DEFAULTS.items()
+        if key in (unset if reference else parameters("algorithm", kind.name))
     }
+    if missing := unset - {*needed, *values["algorithm"]}:
+        argument = f"algorithm.{min(missing)}"
+        raise InvalidArgument(
+            argument, None, f"must be given to {names['algorithm']}", "add it to [algorithm]"
+        )
     return Configuration(
         data=names["data"],
         data_dir=data_dir,
@@ -121,6 +140,7 @@ def configuration_from(sections: Mapping[str, Any]) -> Configuration:
         network=Named(names["network"], values["network"]),
         algorithm=_make("algorithm", kind, {**needed, **values["algorithm"]}),
         training=_make("training", TrainingSettings, values["training"]),
+        algorithm_reference=reference,
     )
 
 
@@ -133,20 +153,45 @@ def to_toml(configuration: Configuration) -> str:
     return "\n".join(blocks)
 
 
-def read_toml(path: str | os.PathLike[str]) -> Configuration:
+def read_toml(path: str | os.PathLike[str], *, trust: bool = False) -> Configuration:
     """Read a configuration from a TOML file.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    trust
+        Import what it names by ``MODULE:NAME`` or ``FILE.py:NAME``, which runs that code.
 
     Raises
     ------
     InvalidArgument
-        If the file cannot be read, is not TOML, or ``configuration_from`` refuses what it says; the message
-        names the file, the line and the section.
+        If the file cannot be read, is not TOML, names code and is not trusted, or ``configuration_from``
+        refuses what it says; the message names the file, the line and the section.
     """
     text, content = _read(path)
     try:
+        if not trust:
+            refuse_code(content)
         return configuration_from(content)
     except InvalidArgument as error:
         raise located(error, path, text) from error
+
+
+def refuse_code(sections: Mapping[str, Any]) -> None:
+    """Refuse a file's sections that would have code imported.
+
+    Raises
+    ------
+    InvalidArgument
+        If one is the name of a module's or a file's object.
+    """
+    for section in GROUPS:
+        table = sections.get(section)
+        name = table.get("name") if isinstance(table, Mapping) else None
+        if isinstance(name, str) and is_reference(name):
+            rule = "is code, which runs when it is imported, and a file alone may not ask for that"
+            raise InvalidArgument(f"{section}.name", name, rule, "look at the code, then add --trust")
 
 
 def read_sections(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -192,11 +237,14 @@ def _read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
         raise InvalidArgument("config", os.fspath(path), rule, remedy) from error
 
 
-def _name(section: str, table: dict[str, Any]) -> str:
+def _name(section: str, table: dict[str, Any], default: str) -> str:
     """Take a section's name out of it, or the default."""
-    name = table.pop("name", NAMES[section])
+    name = table.pop("name", default)
+    if isinstance(name, str) and name not in SECTIONS[section] and is_own(section, name):
+        return settled(name)
     if not isinstance(name, str) or name not in SECTIONS[section]:
-        rule = f"must be one of {', '.join(SECTIONS[section])}"
+        own = f", {', '.join([*offered(section), HOW])}" if section in GROUPS else ""
+        rule = f"must be one of {', '.join(SECTIONS[section])}{own}"
         raise InvalidArgument(f"{section}.name", name, rule, _nearest(str(name), SECTIONS[section]))
     return name
 

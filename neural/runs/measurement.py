@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clusterproof.algorithms import Algorithm, State, client_accuracies, generator
+from clusterproof.algorithms import Algorithm, Randomness, State, client_accuracies, generator
 from clusterproof.algorithms.arrays import Array, argmin_smallest_index, like, rows, to_numpy
 from clusterproof.algorithms.parts.aggregation import average_by_cluster
 from clusterproof.neural.runs.matching import match_models
@@ -30,8 +30,9 @@ def evaluate(
 
     An algorithm with a model for every client serves each its own. Otherwise a test client chooses among
     the models: by the loss on the same client's training data (``"train"``), or by the loss on its labelled
-    test data (``"test-loss"``). Where the test clients are others than those that have models, they choose
-    among the clusters' means.
+    test data (``"test-loss"``). Where the algorithm has a personal step and the test data are the training
+    clients' own, the accuracy is that of the models after it. Where the test clients are others than those
+    that have models, they choose among the clusters' means.
 
     Parameters
     ----------
@@ -60,10 +61,12 @@ def evaluate(
     assert state.clients is not None, "a round led here"
     stream = generator(seed, "evaluation", done)
     models = state.models
+    draws = Randomness(*5 * (stream,))
     everybody = like(np.arange(task.clients), models)
     found: dict[str, float | None] = {}
     if algorithm.target == "clients" and task.partition.paired:
-        accuracies = to_numpy(task.accuracies(models, everybody))
+        personal = algorithm.personalise(models, everybody, task, draws)
+        accuracies = to_numpy(task.accuracies(personal, everybody))
         chosen, served = assignments, models
     else:
         if algorithm.target == "clients":
@@ -79,6 +82,10 @@ def evaluate(
             present = to_numpy(task.losses(models, state.clients, stream))
         each = np.arange(len(chosen))
         accuracies = to_numpy(scores.accuracies)[each, chosen]
+        if algorithm.has_personal_step and task.partition.paired:
+            received = rows(models, like(chosen, models))
+            personal = algorithm.personalise(received, everybody, task, draws)
+            accuracies = to_numpy(task.accuracies(personal, everybody))
         found["test_loss"] = _mean(test_losses[each, chosen])
         found["training_loss"] = _mean(present.min(axis=-1))
         served = rows(models, like(chosen, models)) if after_local_training else models

@@ -11,6 +11,8 @@ from typing import Any, get_type_hints
 from clusterproof.algorithms import ALGORITHMS
 from clusterproof.algorithms.docstrings import parameter_descriptions
 from clusterproof.neural.data.loading import DATASETS
+from clusterproof.neural.own.algorithms import keyword_types, own_algorithm
+from clusterproof.neural.own.references import load_own
 from clusterproof.neural.partitions.by_name import PARTITIONS
 from clusterproof.neural.runs.training_settings import TrainingSettings
 
@@ -71,15 +73,33 @@ class Option:
     owners: tuple[str, ...]
 
 
-@cache
 def parameters(section: str, name: str = "") -> dict[str, Any]:
     """Types of a section's parameters, the name itself apart.
 
     Parameters
     ----------
     section, name
-        One of ``SECTIONS``, and one of its names where it has some.
+        One of ``SECTIONS``, and one of its names where it has some, or the name of something of the user's own,
+        which is imported.
     """
+    if section == "network" and name not in NETWORKS:
+        return _of_own_network(name)
+    if section == "algorithm" and name not in ALGORITHMS:
+        return keyword_types(own_algorithm(name))
+    return _of_ours(section, "" if section == "data" else name)
+
+
+def _of_own_network(name: str) -> dict[str, Any]:
+    """What a network of the user's own takes beside what every network is given; a module takes nothing."""
+    found = load_own("network", name)
+    given = {"sample_shape", "image_shape", "classes"}
+    types = keyword_types(found) if isinstance(found, type) or inspect.isfunction(found) else {}
+    return {key: kind for key, kind in types.items() if key not in given}
+
+
+@cache
+def _of_ours(section: str, name: str) -> dict[str, Any]:
+    """The same of what comes with Clusterproof."""
     if section == "network":
         return NETWORKS[name]
     if section == "data":

@@ -15,6 +15,7 @@ PROTOCOLS = {
     "test-loss": "test clients are served by the loss on their labelled test data",
     "own": "every client is served its own model",
     "pooled": "every client is served the one model",
+    "personal": "every client is served what its personal step makes of the server's model",
 }
 
 
@@ -55,7 +56,11 @@ def describe_training(
         protocol = "pooled" if target == "pooled" else choices["test_assignment"]
         if target == "clients" and measured and measured[-1]["test_loss"] is None:
             protocol = "own"
+        if "personal_step" in choices:
+            protocol = "personal"
         lines.append(f"{choices['device']}, engine {choices['engine']}; {PROTOCOLS[protocol]}")
+        if "one_thread" in choices:
+            lines.append(f"on one thread: of the network, {choices['one_thread']}")
     return "\n".join(lines)
 
 

@@ -23,6 +23,7 @@ from clusterproof.algorithms import (
 )
 from clusterproof.algorithms.arrays import to_numpy
 from clusterproof.algorithms.storage import require_polars
+from clusterproof.neural.own.references import code_sum, is_own
 from clusterproof.neural.runs.assembly import Assembly, assemble
 from clusterproof.neural.runs.configuration import Configuration
 from clusterproof.neural.runs.divergence import describe, find_culprit
@@ -70,7 +71,7 @@ class TrainingResult:
     directory
         Of the run's files.
     choices
-        What the configuration left open: ``device``, ``engine``, ``threads`` and ``test_assignment``.
+        What the configuration left open, see ``Assembly``.
     complete
         Whether all rounds are done.
     remarks
@@ -147,6 +148,7 @@ def _resume(
         remarks.append(f"{stored.path}: was written on {choices['device']}; the last bits may differ")
         choices = {key: choices[key] for key in ("threads", "test_assignment")}
     assembly = assemble(configuration, choices)
+    remarks += _compare_own(configuration, assembly, stored)
     checkpoint = stored.restore(assembly.algorithm, assembly.choices["device"])
     tidy(folder / CHECKPOINTS, checkpoint.rounds)
     write_configuration(folder, configuration)
@@ -174,11 +176,36 @@ def _check_same(configuration: Configuration, stored: Stored) -> None:
         )
 
 
+def _code(configuration: Configuration) -> dict[str, str]:
+    """SHA-256 of the files of the user's own network and algorithm, by section."""
+    named = {"network": configuration.network.name, "algorithm": configuration.algorithm_reference or ""}
+    return {section: code_sum(section, name) for section, name in named.items() if is_own(section, name)}
+
+
+def _compare_own(configuration: Configuration, assembly: Assembly, stored: Stored) -> list[str]:
+    """Require the user's own data to be those of before, and remark on code that is not."""
+    notes = [
+        settings["partition"].get("note", "")
+        for settings in (stored.settings["task"], assembly.task.settings)
+    ]
+    if notes[0] != notes[1] and is_own("data", configuration.data):
+        rule = f"had the {notes[0]} when the run was begun, and has now {notes[1]}"
+        raise InvalidArgument(
+            "data.name", configuration.data, rule, "bring the data back, or start another run"
+        )
+    then = stored.settings.get("code", {})
+    return [
+        f"{stored.path}: was written with other code of the {section}; what follows may differ"
+        for section, found in _code(configuration).items()
+        if then.get(section) != found
+    ]
+
+
 def _start(configuration: Configuration, assembly: Assembly) -> Checkpoint:
     """Draw the starting models."""
     algorithm, task = assembly.algorithm, assembly.task
     randomness = Randomness.from_seed(configuration.training.seed, "image", algorithm.name)
-    models = task.initial_models(algorithm.model_count(task), (), randomness.initialisation)
+    models = algorithm.draw_models(task, (), randomness)
     return Checkpoint(
         rounds=0,
         state=map_arrays(lay_out_alike, algorithm.initialise(models, task)),
@@ -203,6 +230,7 @@ def _go_on(
         "configuration": configuration.sections,
         "choices": assembly.choices,
         "task": assembly.task.settings,
+        "code": _code(configuration),
     }
     now, kept = replace(now, settings=settings), now.rounds or None
     watcher = _watcher(configuration, assembly, folder)
@@ -287,17 +315,19 @@ def _advance(configuration: Configuration, assembly: Assembly, now: Checkpoint) 
             culprit = find_culprit(*again, outcome, now.last_assignments)
         raise InvalidArgument(
             "algorithm.step_size",
-            assembly.algorithm.settings["step_size"],
+            assembly.algorithm.settings.get("step_size"),
             describe(culprit, done),
             "lower it; the last checkpoint before is kept",
         )
     assignments = now.last_assignments.copy()
     assignments[to_numpy(outcome.clients)] = to_numpy(outcome.assignments)
+    asked = algorithm.settings.get("participation")
+    present = to_numpy(outcome.clients).shape[-1] if asked is None else round(asked * task.clients)
     row = {
         "round": done,
         "seconds": seconds,
-        "step_size": algorithm.settings["step_size"],
-        "participants": max(1, round(algorithm.settings["participation"] * task.clients)),
+        "step_size": algorithm.settings.get("step_size"),
+        "participants": max(1, present),
         "purity": purity(assignments, task.labels),
         "adjusted_rand_index": adjusted_rand_index(assignments, task.labels),
         "clusters": cluster_count(assignments),
@@ -325,6 +355,11 @@ def _advance(configuration: Configuration, assembly: Assembly, now: Checkpoint) 
 
 def _decayed(algorithm: Algorithm[Any], decay: float, rounds: int) -> Algorithm[Any]:
     """Give the algorithm with the step size that it has after some rounds."""
+    if decay == 1:
+        return algorithm
+    if "step_size" not in algorithm.settings:
+        rule = f"asks for an algorithm with a step size, which {algorithm.name} has not"
+        raise InvalidArgument("training.step_size_decay", decay, rule, "leave it out")
     step_size: float = algorithm.settings["step_size"] * decay**rounds
     if step_size == 0:
         rule = f"makes the step size 0 in round {rounds + 1}"

@@ -49,7 +49,7 @@ class TrainingSettings:
         Also write the curves for TensorBoard.
     diagnose
         Also measure, at five rounds of the last third, which hypotheses of CFL-MGD's theory hold, and write
-        diagnosis.md; for cfl-mgd and ifca.
+        diagnosis.md; for algorithms with a model a cluster.
 
     Raises
     ------

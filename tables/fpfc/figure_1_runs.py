@@ -138,6 +138,10 @@ def settled(request: Request) -> Scale:
     )
 
 
+UNNAMED = ("weighting", "noise_ratio", "least_share", "restarts", "trial_rounds")
+"""Parameters that stored runs do not name; here they have the values that those runs had."""
+
+
 def methods(scale: Scale) -> dict[str, Algorithm[Any]]:
     """The methods of Figure 1 by name, and FPFC as the published code has it."""
     work: dict[str, Any] = {
@@ -181,7 +185,9 @@ def make_unit(data: str, method: str, seed: int, request: Request) -> Unit:
         "network": dict(scale.network),
         "task": {"batch_size": scale.batch_size, "local_unit": "epoch"},
         "gpu": request.scale == "full",
-        "algorithm": methods(scale)[method].settings,
+        "algorithm": {
+            key: value for key, value in methods(scale)[method].settings.items() if key not in UNNAMED
+        },
         "shared_body": method.endswith("as coded"),
         "rounds": rounds,
         "every": scale.every,

@@ -12,7 +12,7 @@ from clusterproof.algorithms import CFL, FPFC, IFCA, Local, PerFedAvg, Randomnes
 from clusterproof.algorithms.fpfc import FusionState, group_averages
 from clusterproof.algorithms.metrics import adjusted_rand_index, cluster_count
 from clusterproof.algorithms.parts.aggregation import choose_clusters
-from clusterproof.algorithms.parts.pair_storage import grouped
+from clusterproof.algorithms.parts.grouping import grouped
 from clusterproof.algorithms.protocol import Algorithm, State
 from clusterproof.synthetic.softmax import SoftmaxMixture
 from clusterproof.synthetic.softmax_sample import Sample

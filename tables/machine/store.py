@@ -1,4 +1,4 @@
-"""Finished parts of a long computation on disk, so that an interrupted one goes on where it stopped."""
+"""Finished units of a long computation on disk, so that an interrupted one goes on where it stopped."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from clusterproof.algorithms.atomic import check_writable, remove_abandoned, wri
 
 @dataclass(frozen=True)
 class Unit:
-    """A part of a table that is computed by itself.
+    """A part of a table or of a sweep that is computed by itself.
 
     Attributes
     ----------
     method
-        What is run; with the seed it names the unit within its table.
+        What is run; in a table it names the unit together with the seed.
     seed
         Of the data and of the run.
     settings
         All else that the result depends on, as plain JSON values.
     cost
-        About how long it takes compared with the table's other units, positive.
+        About how long it takes compared with the other units, positive.
     """
 
     method: str
@@ -62,45 +62,51 @@ class Outcome:
 
 @dataclass(frozen=True)
 class UnitStore:
-    """A folder with one file a finished unit of one table.
+    """A folder with one file a finished unit, named by a digest of everything that the result depends on.
+
+    Any number of processes may read and write it: a file appears whole or not at all.
 
     Attributes
     ----------
     folder
         Made when it is opened.
-    table, version
-        The table's id and the version of its computation: units of another version are not read.
+    common
+        What all units have in common and the result depends on, as plain JSON values: a table's id and version,
+        a sweep's source. Units with another one are not read.
     """
 
     folder: Path
-    table: str
-    version: int
+    common: Mapping[str, Any]
 
     @classmethod
-    def open(cls, folder: Path, table: str, version: int) -> UnitStore:
-        """Make the folder of a table within ``folder`` and check that files can be written there.
+    def of_table(cls, folder: Path, table: str, version: int) -> UnitStore:
+        """Open the folder of a table within ``folder``; raises as ``open`` does."""
+        return cls.open(folder / _file_name(table), {"table": table, "version": version})
 
-        What a killed table has left half written is removed.
+    @classmethod
+    def open(cls, place: Path, common: Mapping[str, Any]) -> UnitStore:
+        """Make a folder and check that files can be written there.
+
+        What a killed process has left half written is removed.
 
         Raises
         ------
         InvalidArgument
             If it is no folder or cannot be written.
         """
-        place = folder / _file_name(table)
         try:
             place.mkdir(parents=True, exist_ok=True)
         except (OSError, ValueError) as error:
             rule = f"must be a folder that can be written ({getattr(error, 'strerror', None) or error})"
-            raise InvalidArgument("out", str(folder), rule, "choose another place") from error
+            raise InvalidArgument("out", str(place), rule, "choose another place") from error
         check_writable("out", place / "unit.json")
         remove_abandoned(place)
-        return cls(place, table, version)
+        return cls(place, dict(common))
 
     def read(self, unit: Unit) -> Outcome | None:
         """Give what is stored of a unit; None where nothing is, or a file that is not ours."""
         try:
-            record = json.loads(self._path(unit).read_bytes())
+            record = json.loads(self.path_of(unit).read_bytes())
         except (OSError, ValueError):
             return None
         try:
@@ -124,32 +130,35 @@ class UnitStore:
             "cpu_seconds": outcome.cpu_seconds,
             "seconds": outcome.seconds,
         }
-        write_whole("out", self._path(unit), json.dumps(record).encode() + b"\n")
+        write_whole("out", self.path_of(unit), json.dumps(record).encode() + b"\n")
+
+    def key(self, unit: Unit) -> str:
+        """Digest of everything that a unit's result depends on, sixteen hexadecimal digits."""
+        content = json.dumps(self._identity(unit), sort_keys=True).encode()
+        return hashlib.sha256(content).hexdigest()[:16]
 
     def _identity(self, unit: Unit) -> dict[str, Any]:
         return {
-            "table": self.table,
-            "version": self.version,
+            **self.common,
             "method": unit.method,
             "seed": unit.seed,
             "settings": dict(unit.settings),
         }
 
-    def _path(self, unit: Unit) -> Path:
-        content = json.dumps(self._identity(unit), sort_keys=True).encode()
-        digest = hashlib.sha256(content).hexdigest()[:16]
-        return self.folder / f"{_file_name(unit.method)}-seed-{unit.seed}-{digest}.json"
+    def path_of(self, unit: Unit) -> Path:
+        """File of a unit: its method and seed, and a digest of all its settings."""
+        return self.folder / f"{_file_name(unit.method)}-seed-{unit.seed}-{self.key(unit)}.json"
 
 
-def cache_folder() -> Path:
-    """Where a user's finished units lie unless another folder is given."""
+def cache_folder(kind: str = "tables") -> Path:
+    """Where a user's finished units of tables or of sweeps lie unless another folder is given."""
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":
         base = Path.home() / "Library" / "Caches"
     else:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "clusterproof" / "tables"
+    return base / "clusterproof" / kind
 
 
 def _file_name(text: str) -> str:

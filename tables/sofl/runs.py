@@ -15,6 +15,7 @@ from clusterproof.algorithms import (
     received_models,
 )
 from clusterproof.algorithms.arrays import like
+from clusterproof.algorithms.parts.weighting import WEIGHTINGS
 from clusterproof.tables.machine.choices import Choice, Count, Counts, Number, Thresholds, Word
 from clusterproof.tables.machine.reproducible_table import Request
 from clusterproof.tables.machine.store import Unit
@@ -74,6 +75,9 @@ class Data:
     thresholds
         CFL's eps_1 and eps_2, which the paper does not state: on MNIST the mean update of unlike clients is
         0.12 to 0.14 long at round 20 and the longest 0.74 to 1.27; of like ones the longest is 0.31.
+    weighting, ifca_restarts
+        What clients count in averages, of the algorithms that are printed with weights, and the starts that
+        IFCA tries.
     step_size, participation, grid, map_start, share
         None of them is in the paper, whose Algorithm 1 draws m clients of a cluster and does not say how many.
     """
@@ -91,6 +95,8 @@ class Data:
     grid: int = GRID
     map_start: str = "sample"
     share: str = "split"
+    weighting: str = "clients"
+    ifca_restarts: int = 1
 
     @property
     def methods(self) -> list[str]:
@@ -236,6 +242,20 @@ def choices_of(data: Data) -> tuple[Choice, ...]:
             "Share of the clients in a round. The paper draws m of them and does not print m; the default is all.",
         ),
         Choice(
+            "weighting",
+            data.weighting,
+            Word(WEIGHTINGS),
+            "What a client counts in averages, one or its samples. The paper prints n_m / n; the default is that of "
+            "the stored runs. IFCA counts clients, as its paper does.",
+        ),
+        Choice(
+            "ifca-restarts",
+            data.ifca_restarts,
+            Count(100),
+            "Starts that IFCA tries, ten rounds each, of which the one of least training loss is taken. Not in the "
+            "paper; IFCA's authors restart it.",
+        ),
+        Choice(
             "cfl-thresholds",
             data.thresholds,
             Thresholds("" if data.thresholds else "none"),
@@ -261,6 +281,8 @@ def settled(data: Data, request: Request) -> Data:
         grid=request.chosen("grid", data.grid),
         map_start=request.chosen("map-start", data.map_start),
         share=request.chosen("share", data.share),
+        weighting=request.chosen("weighting", data.weighting),
+        ifca_restarts=request.chosen("ifca-restarts", data.ifca_restarts),
     )
 
 
@@ -274,6 +296,10 @@ def make_unit(column: Column, method: str, share: str, seed: int, request: Reque
     algorithm = {**METHODS[method], "step_size": data.step_size, "local_steps": data.epochs}
     if data.participation != 1:
         algorithm["participation"] = data.participation
+    if data.weighting != "clients" and method != "IFCA":
+        algorithm["weighting"] = data.weighting
+    if data.ifca_restarts != 1 and method == "IFCA":
+        algorithm["restarts"] = data.ifca_restarts
     if method.startswith("CFL"):
         algorithm["warm_up"] = clustering
     if method == "CFL, thresholds" and data.thresholds:

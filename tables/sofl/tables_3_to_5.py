@@ -134,6 +134,8 @@ def assemble(request: Request, results: Results, number: int, data: Data) -> Tab
             "share": data.share,
             "grid": data.grid,
             "map_start": data.map_start,
+            "weighting": data.weighting,
+            "ifca_restarts": data.ifca_restarts,
             "devices": sorted({str(result["device"]) for result in results.values()}),
         },
     )
@@ -228,14 +230,20 @@ def _notes(data: Data, images: int, rounds: int, clustering: int, number: int, j
         f"grid of the map and how images are divided among the groups. Here: step size {data.step_size:g}, "
         f"{_widths(data)}, {rounds} rounds with the clustering after round {clustering}, a "
         f"{data.grid}x{data.grid} map that starts at {MAP_STARTS[data.map_start]}, {images} images in all. "
-        f"{100 * data.participation:g} % of the clients take part in a round and are averaged with equal weights.",
+        f"{100 * data.participation:g} % of the clients take part in a round and are averaged with "
+        + ("equal weights." if data.weighting == "clients" else "weights n_m / n, by IFCA with equal ones."),
         "Under shifted labels a single model cannot reach more than 1/K on average: of the K right answers "
         "to an image in K groups it gives one. The bound is on the mean over draws of the test images.",
         "SoFL counts clusters at the elbow of the map's winners, as printed; guarded, by the clients' "
         "silhouette, which may keep each winner a cluster or all clients together.",
         "CFL splits a cluster whose mean update is shorter than a tenth of its largest"
         f"{_thresholds(data)}; none is printed.",
-        "IFCA starts from independent models, without the restarts of its authors' code.",
+        "IFCA starts from independent models, "
+        + (
+            "without the restarts of its authors' code."
+            if data.ifca_restarts == 1
+            else f"the best of {data.ifca_restarts} starts by the training loss after ten rounds."
+        ),
     ]
     if number == 4:
         notes.append(

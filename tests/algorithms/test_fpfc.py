@@ -16,7 +16,7 @@ from clusterproof.algorithms import FPFC, InvalidArgument, Randomness, run
 from clusterproof.algorithms.arrays import to_numpy
 from clusterproof.algorithms.fpfc import group_averages
 from clusterproof.algorithms.parts import pair_storage
-from clusterproof.algorithms.parts.pair_storage import grouped
+from clusterproof.algorithms.parts.grouping import grouped
 from clusterproof.algorithms.parts.participation import draw_participants
 from clusterproof.synthetic import OnArrays, QuadraticMixture, RegressionMixture
 

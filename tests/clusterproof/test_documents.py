@@ -15,12 +15,20 @@ from clusterproof.commands.application import app, main
 
 PAGES = ("README.md", "SECURITY.md", "tables/results/README.md", "benchmarks/README.md")
 """Those of CONTRIBUTING.md have a test of their own."""
-NOTES = tuple(f"notes/{path.name}" for path in sorted((ROOT / "notes").glob("*.md")))
+LESSONS = sorted((ROOT / "notes/lessons").glob("lesson_*.py"))
+NOTES = ("notes/README.md", "notes/your-own.md", *(f"notes/lessons/{path.name}" for path in LESSONS))
+
+pytestmark = pytest.mark.usefixtures("claims_of_files")
 
 READ_ONLY = {
     r"check( --json report\.json)?": "every quick claim, minutes: `make check`",
     r"check --paper cfl-mgd --all": "every claim of a paper, minutes",
     r"data fetch \w+": "wants the network",
+    r"check --all --json .*": "every claim, the long ones too",
+    r"figures --no-caption --out .*": "every figure, minutes",
+    r"notes --out notes-out": "has tests of its own",
+    r"--install-completion": "writes into the settings of the user's shell",
+    r"sweep .+ --(dask|slurm) .+": "wants a cluster: tests of sweeps start one",
 }
 """Commands that are not run, and why."""
 
@@ -28,6 +36,7 @@ LITTLE = {
     r"table .+": {},
     r"train --algorithm cfl-mgd .*": {"--rounds": "2"},
     r"train --resume my-training .*": {"--rounds": "4"},
+    r"train --data digits .*": {"--rounds": "2", "--evaluate-every": "2"},
     r"train --data mnist .*": {
         "--data": "digits",
         "--clients": "8",
@@ -70,6 +79,12 @@ def test_commands_run_as_printed(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    text = (ROOT / page).read_text(encoding="utf-8")
+    files = re.findall(r"(?ms)^New file `(.+?)`:\n\n```python\n(.*?)^```$", text)
+    files += re.findall(r"(?ms)^`(\w+\.toml)`:\n\n```toml\n(.*?)^```$", text)
+    for name, content in files:
+        (tmp_path / name).write_text(content, encoding="utf-8")
     for line in commands(page):
         app.parse_args(shlex.split(line), exit_on_error=False, print_error=False)
         if words := in_little(line):

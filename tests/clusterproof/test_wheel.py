@@ -125,7 +125,7 @@ def test_the_source_release_gives_the_same_wheel(tree: Path, wheel: Path, tmp_pa
     (archive,) = tmp_path.glob("*.tar.gz")
     with tarfile.open(archive) as source:
         names = {name.partition("/")[2] for name in source.getnames()}
-    assert {"tests/conftest.py", "tests/helpers/command_line.py", "Makefile", "constraints.txt"} <= names
+    assert {"tests/conftest.py", "examples/fedavg.py", "Makefile", "constraints.txt"} <= names
     assert contents(built(archive, tmp_path)) == contents(wheel)
 
 
@@ -172,7 +172,7 @@ def test_our_types_are_seen_there(python: Path, project: Path) -> None:
 def test_notes_and_results_are_read_where_they_are_installed(python: Path, project: Path) -> None:
     code = (
         "from importlib.resources import files;"
-        "assert (files('clusterproof.notes') / 'a-false-lemma.md').read_text(encoding='utf-8')[:2] == '# ';"
+        "assert (files('clusterproof.notes') / 'README.md').read_text(encoding='utf-8')[:2] == '# ';"
         "assert (files('clusterproof.tables') / 'results' / 'fpfc-table-1.json').is_file()"
     )
     for where in (python, sys.executable):

@@ -1,7 +1,9 @@
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterproof.figures.style import CAPTION_LETTERS, caption_of, new_figure
+from clusterproof.figures.style import CAPTION_LETTERS, caption_of, description_of, new_figure, save
 
 WORDS = st.sampled_from(["rounds", "of", "Theorem", "B:", "seed", "0,", "400", "a"])
 FORMULAS = st.sampled_from([r"$\kappa = 10$", "$l_p = 0.5$", r"$(1 - l\mu/8L)^t \|e_0\| + \rho$", "$m = 3$"])
@@ -21,3 +23,22 @@ def test_a_caption_is_broken_between_words_and_never_inside_a_formula(parts):
 def test_formulas_count_as_what_is_seen_of_them():
     figure, _ = new_figure(" ".join([r"$\alpha$"] * 60))
     assert "\n" not in figure.get_supxlabel()
+
+
+def test_without_caption_the_panels_take_its_place_and_the_file_still_has_the_words(tmp_path):
+    figure, (panel,) = new_figure("Error of $m = 3$ clients, seed 0. " * 6)
+    panel.plot([0, 1], [0, -1], gid="line")
+    with_caption, bare = tmp_path / "with.svg", tmp_path / "bare.svg"
+    save(figure, with_caption)
+    save(figure, bare, caption=False)
+    assert description_of(bare) == description_of(with_caption) == caption_of(figure)
+    assert figure.get_supxlabel() != ""  # the figure itself is as it was
+    below, above = (lowest_point(path) for path in (bare, with_caption))
+    assert below > above + 20  # points from the top: the panel reaches down to where the caption was
+    assert "\N{MINUS SIGN}" in panel.yaxis.get_major_formatter().format_ticks([-1.0])[0]
+
+
+def lowest_point(picture):
+    """Distance of the lower end of the line from the top."""
+    path = re.search(r'<g id="line">\s*<path d="([^"]*)"', picture.read_text(encoding="utf-8"))[1]
+    return max(float(y) for _, y in re.findall(r"[ML] ([\d.]+) ([\d.]+)", path))

@@ -115,3 +115,11 @@ def test_the_claim_of_the_paper_is_its_contraction_above_its_floor():
     np.testing.assert_allclose(with_data - with_data[-1], contraction[:81] - contraction[80], atol=1e-9)
     # the floor contains 16 kappa c_4 = 4 kappa, whatever the data
     assert with_data.min() > 40
+
+
+def test_no_bound_has_the_colour_of_a_cluster():
+    left = panels()[0]
+    named = {str(one.get_gid()): one.get_color() for one in left.get_lines()}
+    clusters = {colour for name, colour in named.items() if name.startswith("median")}
+    assert len(clusters) == 4
+    assert clusters.isdisjoint(colour for name, colour in named.items() if not name.startswith("median"))

@@ -74,3 +74,21 @@ def test_rows_are_named_after_setting_and_momentum():
         for name, momentum in tightness.SETTINGS
     ]
     assert names == expected
+
+
+def test_no_text_touches_a_mark():
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure = drawn("tightness")
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    boxes = [text.get_window_extent(canvas.get_renderer()) for text in panel().texts]
+    shown = [line for line in panel().get_lines() if line.get_gid()]
+    for line in shown:
+        half = line.get_markersize() * figure.dpi / 72 * 2**0.5 / 2
+        for x, y in panel().transData.transform(line.get_xydata()):
+            near = [
+                box for box in boxes
+                if box.x0 - half < x < box.x1 + half and box.y0 - half < y < box.y1 + half
+            ]  # fmt: skip
+            assert not near, line.get_gid()

@@ -63,7 +63,7 @@ def another(choice: Choice) -> Value:
         assert isinstance(default, float)
         return kind.read(str(default / 2 if kind.above < default / 2 else default * 1.5))
     if isinstance(kind, Count):
-        return 7 if default is None else kind.read(str(max(1, int(str(default)) - 1)))
+        return 7 if default is None else kind.read(str(2 if default == 1 else int(str(default)) - 1))
     if isinstance(kind, Counts):
         assert isinstance(default, tuple)
         return tuple(int(width) + 3 for width in default) or (17,)
@@ -165,6 +165,8 @@ KEYS = {
     "empty-cluster": {"empty_cluster"},
     "strength": {"strength"},
     "augmentation": {"augmentation"},
+    "weighting": {"weighting"},
+    "ifca-restarts": {"restarts"},
 }
 """Where in the settings of a unit each choice may be seen."""
 
@@ -175,6 +177,8 @@ REACHED: dict[tuple[str, str], Callable[[str], bool]] = {
     ("sofl/table-3", "grid"): of("SoFL"),
     ("sofl/table-3", "map-start"): of("SoFL"),
     ("sofl/table-3", "cfl-thresholds"): of("CFL, thresholds"),
+    ("sofl/table-3", "weighting"): but("IFCA"),
+    ("sofl/table-3", "ifca-restarts"): of("IFCA"),
     ("sofl/table-3", "clustering-round"): of("SoFL", "CFL"),
     ("gradient-loss", "hidden-mlp"): of("MLP"),
     ("gradient-loss", "hidden-cnn"): of("CNN"),

@@ -1,4 +1,7 @@
-"""No true claim is called violated, over two hundred seeds, or sixty where one takes the better part of a second."""
+"""No true claim is called violated, over forty seeds of a smaller check.
+
+`test_verdicts_over_seeds` holds a hundred seeds at the budget that users get; here a change shows at once.
+"""
 
 import pytest
 
@@ -26,8 +29,8 @@ TRUE_CLAIMS = {
     "cfl-mgd/corollary-b1": 10,
     "cfl-mgd/theorem-c": 5,
     "cfl-mgd/theorem-c-prime": 5,
-    "cfl-mgd/row-lemma": 20,
-    "cfl-mgd/norm-inequality": 20,
+    "cfl-mgd/row-lemma": 5,
+    "cfl-mgd/norm-inequality": 5,
     "cfl-mgd/momentum-helps": 20,
     "cfl-mgd/momentum-horizon": 40,
     "cfl-mgd/model-averaging-recursion": 2,
@@ -36,14 +39,10 @@ TRUE_CLAIMS = {
 }
 
 
-SLOW = ("cfl-mgd/theorem-b", "cfl-mgd/corollary-b1", "cfl-mgd/theorem-c", "cfl-mgd/theorem-c-prime",
-        "cfl-mgd/momentum-helps", "cfl-mgd/momentum-horizon")  # fmt: skip
-
-
 @pytest.mark.parametrize("claim_id", TRUE_CLAIMS)
 def test_many_seeds(claim_id: str) -> None:
     before = None
-    for seed in range(60 if claim_id in SLOW else 200):
+    for seed in range(40):
         verdict = theory.check(claim_id, seed=seed, trials=TRUE_CLAIMS[claim_id])
         assert verdict.verdict is Kind.CONSISTENT, (seed, verdict.reason)
         if verdict.exhausted and before == (verdict.measured, verdict.sharpness):
@@ -54,7 +53,7 @@ def test_many_seeds(claim_id: str) -> None:
 def test_what_is_random_of_lemma_1() -> None:
     """Its other part enumerates every law with two values, whatever the seed."""
     part = lemma_1.parts[0]
-    for seed in range(60):
+    for seed in range(40):
         trial = attempt(part, Context(seed, 15, CLAIM_SIGNIFICANCE, lemma_1.id))
         assert (trial.instances, trial.found) == (15, None), seed
 

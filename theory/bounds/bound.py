@@ -15,7 +15,7 @@ from clusterproof.theory.trace_bound import TraceBound
 
 
 @dataclass(frozen=True)
-class Parts:
+class BoundParts:
     """A bound taken apart into what the proof shows one after the other.
 
     Attributes
@@ -48,10 +48,10 @@ class Bound(ABC):
     """A bound on the error of option I, computed from a setting with every constant."""
 
     @abstractmethod
-    def parts(self, setting: Setting) -> Parts:
+    def parts(self, setting: Setting) -> BoundParts:
         """Compute the bound and what it is made of."""
 
-    def best_parts(self, setting: Setting) -> Parts:
+    def best_parts(self, setting: Setting) -> BoundParts:
         """Compute the bound at the basin radius that is best after T rounds.
 
         The statement is true for every admissible radius. Among those of a grid of 60 for which
@@ -94,7 +94,7 @@ class Bound(ABC):
 
 
 @lru_cache(maxsize=64)
-def _at_best_radius(bound: Bound, setting: Setting) -> Parts:
+def _at_best_radius(bound: Bound, setting: Setting) -> BoundParts:
     """Search the radii once for each bound and setting: both are records without state."""
     limit = bound.largest_radius(setting.smoothness, setting.strong_convexity, setting.separation)
     radii = np.linspace(max(setting.start), limit, 62)[1:-1]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory.bounds.bound import Bound, Parts
+from clusterproof.theory.bounds.bound import Bound, BoundParts
 from clusterproof.theory.bounds.setting import Setting
 from clusterproof.theory.bounds.theorem_b import require_quadratic
 
@@ -34,7 +34,7 @@ class CorollaryB1(Bound):
         averaged = variance * proportion / (setting.clients * setting.samples)
         return math.sqrt(averaged * (1 + beta) / (1 - beta) ** 3) / setting.smoothness
 
-    def parts(self, setting: Setting) -> Parts:
+    def parts(self, setting: Setting) -> BoundParts:
         """Compute the bound for every cluster.
 
         Raises
@@ -60,7 +60,7 @@ class CorollaryB1(Bound):
         spread = math.sqrt(setting.clusters * setting.rounds / leave) * floor
         wrong = setting.rounds * setting.clients * (setting.clusters - 1) * setting.misclassification
         inside = bool((constant * start + spread <= setting.radius).all())
-        return Parts(
+        return BoundParts(
             mean=mean,
             variance=np.broadcast_to(floor**2, mean.shape),
             all_rounds=mean + spread,

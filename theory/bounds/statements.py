@@ -15,7 +15,7 @@ import numpy as np
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.synthetic.mixture import geometric_spectrum, make_labels, place_optima
-from clusterproof.theory.bounds.bound import Bound, Parts
+from clusterproof.theory.bounds.bound import Bound, BoundParts
 from clusterproof.theory.bounds.experiments import Experiment, run_errors
 from clusterproof.theory.bounds.setting import Setting, setting_of
 from clusterproof.theory.instruments.exact_moments import error_moments
@@ -53,18 +53,18 @@ def small_setting(task: RegressionMixture, algorithm: CFLMGD) -> Setting:
     return dataclasses.replace(setting_of(task, algorithm, start, ROUNDS), misclassification=0.0)
 
 
-def small_parts(bound: Bound, task: RegressionMixture, algorithm: CFLMGD) -> Parts:
+def small_parts(bound: Bound, task: RegressionMixture, algorithm: CFLMGD) -> BoundParts:
     """The parts of a bound on a small task; those of the noise-free error and of the variance hold anywhere."""
     return bound.parts(small_setting(task, algorithm))
 
 
-def admissible(parts: Parts) -> Parts:
+def admissible(parts: BoundParts) -> BoundParts:
     """Give the parts of a bound where its hypotheses hold."""
     suppose("the bound stays in the basin, and its failure probability is below 1", parts.applicable)
     return parts
 
 
-def envelope(parts: Parts, task: RegressionMixture, algorithm: CFLMGD) -> Sides:
+def envelope(parts: BoundParts, task: RegressionMixture, algorithm: CFLMGD) -> Sides:
     """Compare the noise-free envelope with runs from every eigenvector, at every round."""
     away = 0.5 * task.basin_radius * np.eye(task.dimension)
     trace = run(
@@ -78,7 +78,7 @@ def envelope(parts: Parts, task: RegressionMixture, algorithm: CFLMGD) -> Sides:
     return at_most(np.asarray(trace.errors).max(axis=1)[1:], envelope=parts.mean[1:])
 
 
-def variance(parts: Parts, task: RegressionMixture, algorithm: CFLMGD) -> Sides:
+def variance(parts: BoundParts, task: RegressionMixture, algorithm: CFLMGD) -> Sides:
     """Compare the variance with the exact second moments of Gaussian regression, at every round."""
     exact = [
         error_moments(
@@ -135,7 +135,7 @@ def runs(
 
 
 def runs_from(
-    initial: np.ndarray, parts: Parts, experiment: Experiment, stream: np.random.Generator
+    initial: np.ndarray, parts: BoundParts, experiment: Experiment, stream: np.random.Generator
 ) -> dict[str, Sides]:
     """Compare a bound with runs from given first models, (replicates, P, d).
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory.bounds.bound import Bound, Parts
+from clusterproof.theory.bounds.bound import Bound, BoundParts
 from clusterproof.theory.bounds.setting import Setting
 from clusterproof.theory.bounds.theorem_b import TheoremB
 from clusterproof.theory.certificate import Certificate, certify, certify_at
@@ -26,12 +26,15 @@ class Contraction:
         r, C_0 and C_1.
     is_norm
         Whether the Lyapunov function is a squared norm (c_0 = c_1 = 0).
+    source
+        The certificate that the numbers were read from; None where they are given.
     """
 
     rate: float
     start: float
     disturbance: float
     is_norm: bool
+    source: Certificate | None = None
 
 
 @lru_cache(maxsize=256)
@@ -77,6 +80,7 @@ def _read(certificate: Certificate) -> Contraction:
         start=float(certificate.prefactor),
         disturbance=float(disturbance),
         is_norm=not any(proof.values),
+        source=certificate,
     )
 
 
@@ -84,7 +88,7 @@ def _read(certificate: Certificate) -> Contraction:
 class TheoremA(Bound):
     """The bound of Theorem A; for each cluster the certificate that stays inside and is best after T."""
 
-    def parts(self, setting: Setting) -> Parts:
+    def parts(self, setting: Setting) -> BoundParts:
         """Compute the bound for every cluster; infinite where no certificate is found."""
         _, leave, last = setting.failure
 
@@ -99,7 +103,7 @@ class TheoremA(Bound):
             np.stack([column[index] for column in columns], axis=-1) for index in range(3)
         )
         failure = setting.failure[0] + leave
-        return Parts(
+        return BoundParts(
             mean=mean,
             variance=variance,
             all_rounds=everywhere,

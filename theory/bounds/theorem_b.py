@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory.bounds.bound import Bound, Parts
+from clusterproof.theory.bounds.bound import Bound, BoundParts
 from clusterproof.theory.bounds.setting import Setting
 from clusterproof.theory.instruments.heavy_ball import impulse_envelope, impulse_sum, start_envelope
 from clusterproof.theory.statistics import binomial_quantile
@@ -68,7 +68,7 @@ class TheoremB(Bound):
             binomial_quantile(own, min(1.0, (setting.clusters - 1) * pairwise), tail),
         )
 
-    def parts(self, setting: Setting) -> Parts:
+    def parts(self, setting: Setting) -> BoundParts:
         """Compute the bound for every cluster.
 
         Raises
@@ -85,7 +85,7 @@ class TheoremB(Bound):
         mean, variance = (np.stack(column, axis=-1) for column in zip(*columns, strict=True))
         everywhere = mean + math.sqrt(clusters * setting.rounds / leave) * np.sqrt(variance)
         failure = setting.failure[0] + leave
-        return Parts(
+        return BoundParts(
             mean=mean,
             variance=variance,
             all_rounds=everywhere,

@@ -10,7 +10,7 @@ import numpy as np
 from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace
 from clusterproof.synthetic import Mixture, RegressionMixture
 from clusterproof.synthetic.misclassification import worst_case_error
-from clusterproof.theory.bounds.bound import Parts
+from clusterproof.theory.bounds.bound import BoundParts
 from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.bounds.setting import largest_radius, setting_of
 from clusterproof.theory.instruments.exact_moments import error_moments
@@ -86,7 +86,7 @@ def departure_probability(task: RegressionMixture, moments: OracleMoments) -> np
 
 def theorem_c_parts(
     task: RegressionMixture, algorithm: CFLMGD, models: np.ndarray, rounds: int, failure: float = 0.05
-) -> Parts:
+) -> BoundParts:
     """Compute the bound for given first models.
 
     Parameters
@@ -110,7 +110,7 @@ def theorem_c_parts(
     departing = float(np.max(departure_probability(task, moments)))
     deviation = np.sqrt(moments.variance)
     clusters = task.clusters
-    return Parts(
+    return BoundParts(
         mean=moments.mean,
         variance=moments.variance,
         all_rounds=moments.mean + math.sqrt(clusters * max(rounds, 1) / failure) * deviation,

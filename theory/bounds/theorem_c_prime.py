@@ -8,7 +8,7 @@ import numpy as np
 
 from clusterproof.algorithms import CFLMGD
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.bounds.bound import Parts
+from clusterproof.theory.bounds.bound import BoundParts
 from clusterproof.theory.bounds.setting import setting_of
 from clusterproof.theory.bounds.theorem_c import departure_probability, oracle_moments
 from clusterproof.theory.instruments.heavy_ball import propagators
@@ -62,7 +62,7 @@ def cluster_bound(
 
 def theorem_c_prime_parts(
     task: RegressionMixture, algorithm: CFLMGD, models: np.ndarray, rounds: int, failure: float = 0.05
-) -> Parts:
+) -> BoundParts:
     """Compute the bound for given first models; parameters as ``theorem_c_parts``, T >= 1.
 
     Raises
@@ -83,7 +83,7 @@ def theorem_c_prime_parts(
         everywhere.append(start + noise[:-1].reshape(shape))
         last.append(start[-1] + noise[-1])
     bound = np.stack(everywhere, axis=-1)
-    return Parts(
+    return BoundParts(
         mean=np.stack(starts, axis=-1),
         variance=moments.variance,
         all_rounds=bound,

@@ -3,9 +3,10 @@
 from clusterproof.theory.certificate.certify import certify, certify_at
 from clusterproof.theory.certificate.companion import lyapunov_matrix
 from clusterproof.theory.certificate.document import read_certificate, to_json, write_certificate
-from clusterproof.theory.certificate.record import Certificate, FunctionClass, NoCertificate, Verification
-from clusterproof.theory.certificate.run_bound.document import read_run_certificate, write_run_certificate
+from clusterproof.theory.certificate.record import Certificate, FunctionClass, NoCertificate
 from clusterproof.theory.certificate.run_bound.record import RunCertificate
+from clusterproof.theory.certificate.run_bound.smooth_record import SmoothRunCertificate
+from clusterproof.theory.certificate.verification import Verification
 from clusterproof.theory.certificate.verify import verify
 
 __all__ = [
@@ -13,14 +14,13 @@ __all__ = [
     "FunctionClass",
     "NoCertificate",
     "RunCertificate",
+    "SmoothRunCertificate",
     "Verification",
     "certify",
     "certify_at",
     "lyapunov_matrix",
     "read_certificate",
-    "read_run_certificate",
     "to_json",
     "verify",
     "write_certificate",
-    "write_run_certificate",
 ]

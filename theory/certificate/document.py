@@ -1,65 +1,42 @@
-"""Certificates as files: JSON whose every number is a fraction, read with suspicion.
-
-A file is at most ``MAX_BYTES`` long; its numbers are strings in lowest terms of at most ``MAX_DIGITS`` digits,
-so checking takes bounded time and memory. Names that are not expected, names given twice, numbers outside a
-string, and a statement other than the one that the fields make are refused.
-
-The SHA-256 over the content catches damage and careless edits: whatever is changed no longer fits the sum. It
-is no signature. Whoever recomputes it faces the exact check, which is what a certificate rests on; a change
-that survives both leaves a proof of the statement in the file.
-"""
+"""Certificates of every kind as files."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import write_whole
-from clusterproof.theory.certificate.lyapunov import PAIRS, POSITIVITY_PAIRS, START_PAIRS, Unknowns
-from clusterproof.theory.certificate.parameters import Parameters
+from clusterproof.theory.certificate.format import Format
+from clusterproof.theory.certificate.rate_format import RateFormat
 from clusterproof.theory.certificate.record import Certificate, FunctionClass
-from clusterproof.theory.certificate.strict_json import (
-    Inconsistent,
-    Unreadable,
-    checksum,
-    read_bytes,
-    read_fraction,
-    read_json,
-    read_object,
-)
+from clusterproof.theory.certificate.run_bound.gaussian_format import GaussianFormat
+from clusterproof.theory.certificate.run_bound.record import RunCertificate
+from clusterproof.theory.certificate.run_bound.smooth_format import SmoothFormat
+from clusterproof.theory.certificate.run_bound.smooth_record import SmoothRunCertificate
+from clusterproof.theory.certificate.strict_json import Inconsistent, Unreadable, read_bytes, read_json
 
-FORMAT = "clusterproof-certificate-1"
-MAX_BYTES = 65536
+AnyCertificate: TypeAlias = Certificate | RunCertificate | SmoothRunCertificate
+FORMATS: tuple[Format[Any], ...] = (RateFormat(), GaussianFormat(), SmoothFormat())
+MAX_BYTES = max(one.max_bytes for one in FORMATS)
 
-_NAMES = {
-    "matrix": ("e_t,e_t", "e_t,e_t-1", "e_t,g_t", "e_t-1,e_t-1", "e_t-1,g_t", "g_t,g_t"),
-    "values": ("t", "t-1"),
-    "contraction": PAIRS,
-    "positivity": POSITIVITY_PAIRS,
-    "start": START_PAIRS,
-}
-"""What the numbers of a proof are called."""
+_PLAIN = (Fraction, int, bool, str, FunctionClass, type(None))
 
 
-def to_json(certificate: Certificate) -> str:
+def to_json(certificate: AnyCertificate) -> str:
     """Write a certificate as JSON text."""
-    content = _content(certificate)
-    return json.dumps(content | {"sha256": checksum(content)}, indent=2) + "\n"
+    return format_of(certificate).to_json(certificate)
 
 
-def from_json(raw: object) -> tuple[Certificate, str | None]:
-    """Read a certificate from parsed JSON; it is not checked whether it proves anything.
+def from_json(text: bytes | str) -> tuple[AnyCertificate, str | None]:
+    """Read a certificate of any kind from JSON text; it is not checked whether it proves anything.
 
     Returns
     -------
     tuple
-        The certificate, and what shows that it is not as it was written: its statement or its sum;
-        None where both fit.
+        As for ``Format.from_json``.
 
     Raises
     ------
@@ -68,48 +45,40 @@ def from_json(raw: object) -> tuple[Certificate, str | None]:
     Inconsistent
         If its parameters are out of range.
     """
-    names = [
-        "format",
-        "class",
-        "parameters",
-        "rate",
-        "prefactor",
-        "disturbance",
-        "proof",
-        "statement",
-        "sha256",
-    ]
-    fields = read_object(raw, "the document", names)
-    if fields["format"] != FORMAT:
-        raise Unreadable(f"the format is not {FORMAT!r}")
-    if fields["class"] not in [*FunctionClass]:
-        raise Unreadable("the class is not one of " + ", ".join(FunctionClass))
-    try:
-        parameters = Parameters(
-            **_fractions(fields["parameters"], "parameters", list(Parameters.__dataclass_fields__))
-        )
-    except InvalidArgument as error:
-        raise Inconsistent(f"the parameters are out of range: {error}") from error
-    certificate = Certificate(
-        parameters=parameters,
-        function_class=FunctionClass(fields["class"]),
-        rate=read_fraction(fields["rate"], "rate"),
-        prefactor=read_fraction(fields["prefactor"], "prefactor"),
-        disturbance=None
-        if fields["disturbance"] is None
-        else read_fraction(fields["disturbance"], "disturbance"),
-        proof=None if fields["proof"] is None else _proof(fields["proof"]),
-    )
-    content = _content(certificate)
-    if fields["statement"] != content["statement"]:
-        return certificate, "the statement is not the one that the fields make"
-    if fields["sha256"] != checksum(content):
-        return certificate, "the SHA-256 is not that of the content: the file was changed"
-    return certificate, None
+    raw = read_json(text, MAX_BYTES)
+    name = raw.get("format") if isinstance(raw, dict) else None
+    one = next((one for one in FORMATS if one.name == name), FORMATS[0])
+    if len(text) > one.max_bytes:
+        raise Unreadable(f"longer than {one.max_bytes} bytes")
+    certificate, problem = one.from_json(raw)
+    return certificate, problem
+
+
+def format_of(certificate: object) -> Format[Any]:
+    """Give the format of a record.
+
+    Raises
+    ------
+    Unreadable
+        If it is no certificate.
+    """
+    for one in FORMATS:
+        if type(certificate) is one.kind:
+            return one
+    raise Unreadable(f"a {type(certificate).__name__} is no certificate")
+
+
+def holds_plain_values_only(value: object) -> bool:
+    """Whether a record consists of exact numbers, words and our own records, of these very types."""
+    if isinstance(value, tuple):
+        return type(value) is tuple and all(map(holds_plain_values_only, value))
+    if type(value).__module__.startswith("clusterproof.theory.certificate.") and hasattr(value, "__dict__"):
+        return type(value) in _PLAIN or all(map(holds_plain_values_only, vars(value).values()))
+    return type(value) in _PLAIN
 
 
 def write_certificate(
-    certificate: Certificate, path: str | os.PathLike[str], *, argument: str = "path"
+    certificate: AnyCertificate, path: str | os.PathLike[str], *, argument: str = "path"
 ) -> None:
     """Write a certificate to a file, which appears whole or not at all.
 
@@ -121,7 +90,7 @@ def write_certificate(
     write_whole(argument, Path(path), to_json(certificate).encode())
 
 
-def read_certificate(path: str | os.PathLike[str]) -> Certificate:
+def read_certificate(path: str | os.PathLike[str]) -> AnyCertificate:
     """Read a certificate from a file; ``verify`` checks it.
 
     Raises
@@ -130,7 +99,7 @@ def read_certificate(path: str | os.PathLike[str]) -> Certificate:
         If the file holds no certificate, or was changed.
     """
     try:
-        certificate, problem = from_json(read_json(read_bytes(path, MAX_BYTES), MAX_BYTES))
+        certificate, problem = from_json(read_bytes(path, MAX_BYTES))
     except (Unreadable, Inconsistent) as error:
         raise _refuse(path, str(error)) from error
     if problem is not None:
@@ -141,35 +110,3 @@ def read_certificate(path: str | os.PathLike[str]) -> Certificate:
 def _refuse(path: str | os.PathLike[str], problem: str) -> InvalidArgument:
     rule = f"must be a certificate ({problem})"
     return InvalidArgument("path", os.fspath(path), rule, "make one with `clusterproof certify`")
-
-
-def _content(certificate: Certificate) -> dict[str, Any]:
-    """Everything but the sum, in the order of the file."""
-    proof = certificate.proof
-    return {
-        "format": FORMAT,
-        "statement": certificate.statement,
-        "class": str(certificate.function_class),
-        "parameters": {name: str(value) for name, value in vars(certificate.parameters).items()},
-        "rate": str(certificate.rate),
-        "prefactor": str(certificate.prefactor),
-        "disturbance": None if certificate.disturbance is None else str(certificate.disturbance),
-        "proof": None
-        if proof is None
-        else {
-            part: {name: str(number) for name, number in zip(names, getattr(proof, part), strict=True)}
-            for part, names in _NAMES.items()
-        },
-    }
-
-
-def _proof(value: object) -> Unknowns:
-    parts = read_object(value, "proof", list(_NAMES))
-    return Unknowns(
-        **{part: tuple(_fractions(parts[part], part, names).values()) for part, names in _NAMES.items()}
-    )
-
-
-def _fractions(value: object, where: str, names: Sequence[str]) -> dict[str, Fraction]:
-    fields = read_object(value, where, names)
-    return {name: read_fraction(fields[name], f"{where}[{name}]") for name in names}

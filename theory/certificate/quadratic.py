@@ -24,6 +24,12 @@ In either case V(z) = sup over k of r^(-2k) |e_k|^2, along the run that starts a
 of a norm with V >= |e_t|^2 and V(next) <= r^2 V; it is at most C_0^2 |e|^2 from rest, and moving e_t by delta adds
 at most C_1 |delta| to its root.
 
+At critical damping, a_1 = (1 - q)^2, Pi_t(a_1) is q^t (1 + (1 - q) t): no prefactor is finite at the rate q itself.
+That envelope is no certificate of the form above, as no V with V(next) <= q^2 V has it; and little is lost without it.
+With r = q + x (1 - q) for a chosen x, the bound above on C_0 r^t is, at the x that is best for a round t, at most 1.37
+times the envelope (towards e / 2 as t and kappa grow): ``at_rate`` proves that rate, and everything that takes a
+certificate can use it.
+
 Every comparison is between rationals, and the least of the bounds that apply is the one proved.
 """
 

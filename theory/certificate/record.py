@@ -9,7 +9,6 @@ from fractions import Fraction
 
 from clusterproof.theory.certificate.lyapunov import Unknowns
 from clusterproof.theory.certificate.parameters import Parameters
-from clusterproof.theory.certificate.run_bound.record import RunCertificate
 
 
 class FunctionClass(StrEnum):
@@ -92,28 +91,3 @@ class NoCertificate:
 
     def __bool__(self) -> bool:
         return False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Verification:
-    """Outcome of checking a certificate.
-
-    Attributes
-    ----------
-    valid
-        Whether the statement is proved.
-    condition
-        The condition that fails, or that all hold.
-    readable
-        Whether it was a certificate at all.
-    certificate
-        What was read; None where it is unreadable.
-    """
-
-    valid: bool
-    condition: str
-    readable: bool = True
-    certificate: Certificate | RunCertificate | None = None
-
-    def __bool__(self) -> bool:
-        return self.valid

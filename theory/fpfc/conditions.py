@@ -39,7 +39,8 @@ def conditions(condition: Condition, step: Step) -> Sides:
         alpha ``step_size``, rho ``augmentation``, T_i ``local_steps``.
 
     Source
-        Yu et al. (2023), Theorem 1. Read T_i > 2 log 2 / log(1/c) and rho > L_f / (1 - 2 c^(T/2)) instead, which is
+        Yu et al. (2023), Theorem 1. "> 0" is not printed, and without it the conditions are met, see
+        ``fpfc/conditions-literal``. Read T_i > 2 log 2 / log(1/c) and rho > L_f / (1 - 2 c^(T/2)) instead, which is
         what the printed C_1 is derived from; under that reading see ``fpfc/theorem-1-models``.
 
     Checked

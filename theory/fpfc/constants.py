@@ -108,6 +108,18 @@ class Constants:
         )
 
     @property
+    def repaired_first(self) -> float:
+        """2 / (alpha p (2 - alpha L_h)), the factor of the local steps in the repaired theorem."""
+        one = self.algorithm
+        return 2 / (one.step_size * self.participation * (2 - one.step_size * self.local_smoothness))
+
+    @property
+    def repaired_second(self) -> float:
+        """4 (1 - 1/m) rho L_g^2 / (P den), the factor of the pairs in the repaired theorem."""
+        pull = 4 * (1 - 1 / self.clients) * self.algorithm.augmentation * self.penalty.lipschitz**2
+        return pull / (self.pair_participation * self.second_denominator)
+
+    @property
     def mapping_bound(self) -> float:
         """m^2 lambda^2 xi^2 / (lambda + xi)^2."""
         return mapping_bound(self.clients, self.penalty.strength, self.penalty.smoothing)

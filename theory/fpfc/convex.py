@@ -1,65 +1,75 @@
-"""The sentence on convex penalties."""
+"""The sentence on convex penalties, judged by the rows of Table 1 that it speaks of."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Annotated
 
-import numpy as np
-
-from clusterproof.algorithms import FPFC, adjusted_rand_index, run
+from clusterproof.algorithms import FPFC, run
 from clusterproof.algorithms.fpfc import group_averages
-from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.statement import Family, Sides, at_most, integers
+from clusterproof.theory.fpfc.rival import (
+    LOCAL_STEPS,
+    ROUNDS,
+    SHARE,
+    STEP_SIZE,
+    Outcome,
+    judge,
+    make_task,
+)
+from clusterproof.theory.statement import Family, Sides, at_most, choice, integers
 
 PAPER = Family("fpfc")
 ALMOST = 0.999
 """Adjusted Rand index below which clusters are not recovered."""
 
 
-def mixture(members: int) -> QuadraticMixture:
-    """Two clusters of clients with curvature 1, ten strengths apart, spread by a tenth of a strength."""
-    offsets = 0.1 * (np.arange(members) - (members - 1) / 2) / members
-    centers = np.concatenate([offsets, 10 + offsets])[:, None]
-    labels = np.repeat([0, 1], members)
-    return QuadraticMixture(hessians=np.ones((2 * members, 1, 1)), centers=centers, labels=labels)
+@lru_cache(maxsize=64)
+def row(seed: int, strength: float) -> Outcome:
+    """FPFC-l1 as its public code runs it, on a data set of the table's law; its groups' weighted averages."""
+    task = make_task(seed)
+    algorithm = FPFC(
+        step_size=STEP_SIZE,
+        local_steps=LOCAL_STEPS,
+        penalty="l1",
+        strength=strength,
+        participation=SHARE,
+        reuse_memory=True,
+    )
+    trace = run(algorithm, task, rounds=ROUNDS, seed=seed)
+    return judge(task, trace, group_averages(trace.models[-1], trace.last_assignments, task.sizes))
 
 
-def recovered(members: int) -> tuple[float, float]:
-    """Adjusted Rand index of FPFC-l1, and the largest error of a group's averaged model."""
-    task = mixture(members)
-    algorithm = FPFC(step_size=0.5, penalty="l1", strength=1.0, threshold=0.1)
-    trace = run(algorithm, task, rounds=200, initial=np.full((1, 1), 5.0))
-    groups = trace.assignments[-1]
-    averages = group_averages(trace.models[-1], groups)
-    return adjusted_rand_index(groups, task.labels), float(np.abs(averages - task.client_optima).max())
-
-
-@PAPER.claim("convex", label="Approach, on convex penalties", kind="upper", repaired_by="fpfc/window")
-def convex(members: Annotated[int, integers(2, 6)]) -> Sides:
-    """Convex penalties cannot correctly recover clusters.
+@PAPER.claim("convex", label="Approach, on convex penalties", kind="upper", budget=4, exhaustible=4,
+             repaired_by="fpfc/window")  # fmt: skip
+def convex(strength: Annotated[float, choice(0.2, 0.6)], data_seed: Annotated[int, integers(1, 5)]) -> Sides:
+    """Convex penalties cannot correctly recover clusters, as the experiments show.
 
     Hypotheses
-        FPFC with the group lasso in the place of SCAD (FPFC-l1), any task, strength and threshold.
+        The experiments of Table 1: softmax regression mixtures of the law of the public code, FPFC with the group
+        lasso in the place of SCAD (FPFC-l1), the code's step size, local steps and participation, lambda = 0.2 as
+        its documentation says or 0.6 as its command line has it, pairs grouped up to a length of 0.1.
 
     Statement
-        Its groups are never the true clusters.
+        The groups are not the true clusters.
 
     Symbols
-        ``penalty = "l1"``.
+        lambda ``strength``, ``penalty = "l1"``.
 
     Source
-        Yu et al. (2023), Approach: "can not correctly recover clusters as shown in our experiments". What a
-        convex penalty loses is accuracy: all pairs keep pulling, the groups' models stay biased.
+        Yu et al. (2023), Approach: "can not correctly recover clusters as shown in our experiments", where
+        Table 1 has 5.67 clusters for 4. So it is with lambda = 0.2; with the other default of the same
+        code the clusters come out. What a convex penalty loses is accuracy: all pairs keep pulling,
+        and the groups' models stay biased.
 
     Checked
-        Runs of FPFC-l1 on two scalar clusters; the reason gives the bias beside the recovery.
+        Runs on data sets of 20 clients and 105 parameters; the full table's rows are in ``tables``.
     """
-    index, bias = recovered(members)
+    found = row(data_seed, strength)
     return at_most(
-        index,
+        found.adjusted_rand_index,
         almost=ALMOST,
         words=lambda: (
-            f"two clusters of {members} scalar clients, 10 apart, lambda = 1: FPFC-l1 has adjusted Rand index "
-            f"{index:g}; its groups' models are off by {bias:.3g}"
+            f"data set {data_seed}, lambda = {strength:g}: FPFC-l1 finds {found.clusters} clusters with adjusted Rand "
+            f"index {found.adjusted_rand_index:g} and accuracy {100 * found.accuracy:.1f} %"
         ),
     )

@@ -46,7 +46,7 @@ def fpfc(seed: int, strength: float) -> Outcome:
         reuse_memory=True,
     )
     trace = run(algorithm, task, rounds=ROUNDS, seed=seed)
-    return _judge(task, trace, group_averages(trace.models[-1], trace.last_assignments, task.sizes))
+    return judge(task, trace, group_averages(trace.models[-1], trace.last_assignments, task.sizes))
 
 
 @lru_cache(maxsize=64)
@@ -55,7 +55,7 @@ def cfl(seed: int) -> Outcome:
     task = make_task(seed)
     algorithm = CFL(step_size=STEP_SIZE, local_steps=LOCAL_STEPS, mean_threshold=0.1, client_threshold=0.2)
     trace = run(algorithm, task, rounds=uploads() // CLIENTS, seed=seed)
-    return _judge(task, trace, trace.models[-1])
+    return judge(task, trace, trace.models[-1])
 
 
 def uploads() -> int:
@@ -63,7 +63,8 @@ def uploads() -> int:
     return ROUNDS * round(SHARE * CLIENTS)
 
 
-def _judge(task: SoftmaxMixture, trace: Trace, models: np.ndarray) -> Outcome:
+def judge(task: SoftmaxMixture, trace: Trace, models: np.ndarray) -> Outcome:
+    """Score models (m, d), a client's own or its group's, and the run's last groups."""
     groups = trace.last_assignments
     return Outcome(
         float(task.accuracies(models, np.arange(CLIENTS)).mean()),

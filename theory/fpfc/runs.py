@@ -35,11 +35,8 @@ def bound_models(task: Mixture, trace: Trace, failure_probability: float | None 
         If a hypothesis of the repaired theorem fails; the message names it.
     """
     quadratic, setting = _setting(task, trace)
-    one = setting.algorithm
-    first = 4 / (one.step_size * setting.participation)
-    second = 8 * one.augmentation * setting.penalty.lipschitz**2 / setting.second_denominator
-    residuals = _residuals(one, quadratic, trace, "models")
-    factor = first + second / setting.pair_participation
+    residuals = _residuals(setting.algorithm, quadratic, trace, "models")
+    factor = setting.repaired_first + setting.repaired_second
     return _mean_bound(
         setting, quadratic, trace, residuals, factor, "mean of ||grad_w L_0||^2", failure_probability
     )

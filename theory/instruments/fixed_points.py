@@ -10,7 +10,8 @@ a mean of the clients' optima weighted by matrices. FedAvg with one step has Q_i
 at the exact optimum of the mean loss; any other Q_i moves the point, which is called client drift.
 
 All functions take ``hessians`` A_i (m, d, d), symmetric positive definite, and ``centers`` b_i (m, d);
-results are in the units of ``centers``. Participation is full and clients have equal weights.
+results are in the units of ``centers``. Participation is full. Clients have equal weights, or ``shares`` p_i (m,)
+that stand before every Q_i: n_i / n where samples weigh.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ import numpy as np
 from numpy.linalg import inv, matrix_power, solve
 
 
-def weighted_mean(weights: np.ndarray, centers: np.ndarray) -> np.ndarray:
-    """(sum_i Q_i)^-1 sum_i Q_i b_i.
+def weighted_mean(weights: np.ndarray, centers: np.ndarray, shares: np.ndarray | None = None) -> np.ndarray:
+    """(sum_i p_i Q_i)^-1 sum_i p_i Q_i b_i.
 
     Parameters
     ----------
@@ -30,12 +31,16 @@ def weighted_mean(weights: np.ndarray, centers: np.ndarray) -> np.ndarray:
         Q_i, (m, d, d).
     centers
         b_i, (m, d).
+    shares
+        p_i, positive (m,), in any unit; equal where None.
 
     Returns
     -------
     numpy.ndarray
         (d,).
     """
+    if shares is not None:
+        weights = shares[:, None, None] / np.sum(shares) * weights
     return np.asarray(solve(weights.sum(axis=0), np.einsum("mij,mj->i", weights, centers)))
 
 
@@ -50,7 +55,12 @@ def local(centers: np.ndarray) -> np.ndarray:
 
 
 def fedavg(
-    hessians: np.ndarray, centers: np.ndarray, *, step_size: float, local_steps: int = 1
+    hessians: np.ndarray,
+    centers: np.ndarray,
+    *,
+    step_size: float,
+    local_steps: int = 1,
+    shares: np.ndarray | None = None,
 ) -> np.ndarray:
     """FedAvg with H steps: Q_i = I - (I - eta A_i)^H, (d,).
 
@@ -58,7 +68,8 @@ def fedavg(
     plain mean of the clients' optima.
     """
     identity = np.eye(centers.shape[1])
-    return weighted_mean(identity - matrix_power(identity - step_size * hessians, local_steps), centers)
+    weights = identity - matrix_power(identity - step_size * hessians, local_steps)
+    return weighted_mean(weights, centers, shares)
 
 
 def fedprox(
@@ -68,6 +79,7 @@ def fedprox(
     proximal: float,
     step_size: float | None = None,
     local_steps: int | None = None,
+    shares: np.ndarray | None = None,
 ) -> np.ndarray:
     """FedProx with H steps: Q_i = (I - (I - eta (A_i + mu I))^H) (A_i + mu I)^-1 A_i, (d,).
 
@@ -81,7 +93,7 @@ def fedprox(
     if local_steps is not None and step_size is not None:
         covered = identity - matrix_power(identity - step_size * curvature, local_steps)
         weights = covered @ weights
-    return weighted_mean(weights, centers)
+    return weighted_mean(weights, centers, shares)
 
 
 def fedbcd(hessians: np.ndarray, centers: np.ndarray, *, proximal: float) -> tuple[np.ndarray, np.ndarray]:
@@ -132,6 +144,7 @@ def per_fedavg(
     inner_step_size: float,
     local_steps: int = 1,
     second_order: bool,
+    shares: np.ndarray | None = None,
 ) -> np.ndarray:
     """Per-FedAvg: Q_i = I - (I - beta J_i A_i (I - alpha A_i))^tau, (d,).
 
@@ -144,7 +157,8 @@ def per_fedavg(
     curvature = hessians @ inner
     if second_order:
         curvature = inner @ curvature
-    return weighted_mean(identity - matrix_power(identity - step_size * curvature, local_steps), centers)
+    weights = identity - matrix_power(identity - step_size * curvature, local_steps)
+    return weighted_mean(weights, centers, shares)
 
 
 def cfl_mgd(

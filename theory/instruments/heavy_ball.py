@@ -63,7 +63,10 @@ def spectral_rate(curvature: Any, momentum: float) -> np.ndarray:
 
 
 def start_envelope(smallest: float, largest: float, momentum: float, rounds: int) -> np.ndarray:
-    """Closed-form bound on max |Pi_t(a)| over a in [smallest, largest], largest <= 1 (Lemma H).
+    """Closed-form bound on max |Pi_t(a)| over a in [smallest, largest], largest <= 1 (Lemma H and its proof).
+
+    Beyond 1 - beta the constant is that of the proof of case (iii), at the largest a itself: it is 1 at a = 1 - beta,
+    where the other case takes over, so that rounding of a near there moves the envelope by rounding only.
 
     Parameters
     ----------
@@ -87,7 +90,8 @@ def start_envelope(smallest: float, largest: float, momentum: float, rounds: int
     if largest >= (1 - q) ** 2:
         envelope = np.maximum(envelope, q**times * (1 + (1 - q) * times))
     if largest > 1 - momentum:
-        envelope = np.maximum(envelope, q**times / math.sqrt(1 - momentum / 4))
+        excess = (largest - 1 + momentum) ** 2 / (4 * largest * momentum)  # increases with the largest a
+        envelope = np.maximum(envelope, q**times / math.sqrt(1 - excess))
     return envelope
 
 

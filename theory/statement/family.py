@@ -81,7 +81,7 @@ class Family:
             def check(context: Context) -> Finding:
                 return decide(theorem, context)
 
-            check.__doc__ = card_of(function, self.sections)
+            check.__doc__, check.__module__ = card_of(function, self.sections), function.__module__
             register(
                 theorem.id, label=label, kind=kind, reexamine=partial(replay, theorem), repaired_by=repaired_by,
                 bound_trace=bound_trace, quick=quick, parts=theorem, looseness=looseness,
@@ -120,7 +120,7 @@ class Family:
                     finding, reason=f"{finding.reason.rstrip('.')}; no sharpness: {no_sharpness}"
                 )
 
-            check.__doc__ = card_of(decide, self.sections)
+            check.__doc__, check.__module__ = card_of(decide, self.sections), decide.__module__
             register(f"{self.paper}/{name}", label=label, kind=kind, repaired_by=repaired_by, quick=quick)(
                 check
             )

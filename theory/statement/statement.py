@@ -8,7 +8,9 @@ from typing import Any, TypeAlias
 
 from clusterproof.algorithms import InvalidArgument, generator
 from clusterproof.theory.statement.ends import Instance
+from clusterproof.theory.statement.frequency import Frequency
 from clusterproof.theory.statement.judging import Conclusion
+from clusterproof.theory.statement.sides import Sides
 from clusterproof.theory.statement.space import Space
 
 Conclusions: TypeAlias = Conclusion | Mapping[str, Conclusion]
@@ -116,4 +118,9 @@ class Statement:
         if self.space.replicates is not None:
             filled[self.space.replicates] = replicates or self.replicates
         value = self.function(**self.space.arguments(one), **filled, **(constants or {}))
+        if not isinstance(value, Sides | Frequency) and not (isinstance(value, Mapping) and value):
+            name = getattr(self.function, "__name__", self.name)
+            raise InvalidArgument(
+                name, value, "must be two sides", "end the function with `return at_most(...)` or its like"
+            )
         return dict(value) if isinstance(value, Mapping) else {"": value}

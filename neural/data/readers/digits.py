@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 
@@ -24,14 +26,25 @@ def read_digits(_: Mapping[str, bytes]) -> ImageSet:
     InvalidArgument
         If scikit-learn is missing.
     """
+    table = _table()
+    pixels = np.rint(table[:, :-1].reshape(-1, 1, 8, 8) * (255 / 16)).astype(np.uint8)
+    images = Images(pixels, table[:, -1].astype(np.int64), 10)
+    order = generator(0, "digits").permutation(len(images))
+    note = f"one list of {len(images)} images, divided at random: {TRAINING} for training"
+    return ImageSet("digits", images.take(order[:TRAINING]), images.take(order[TRAINING:]), note)
+
+
+def _table() -> np.ndarray:
+    """Grey values and labels, (1797, 65): read from scikit-learn's file, since importing it takes seconds."""
+    found = importlib.util.find_spec("sklearn")
+    if found is not None and found.origin is not None:
+        path = Path(found.origin).parent / "datasets" / "data" / "digits.csv.gz"
+        if path.is_file():
+            return np.loadtxt(path, delimiter=",")
     try:
-        from sklearn.datasets import load_digits
+        from sklearn.datasets import load_digits  # should the file ever move
     except ImportError as error:
         remedy = "install the extra `neural`: pip install 'clusterproof[neural]'"
         raise InvalidArgument("data", "digits", f"needs scikit-learn ({error})", remedy) from error
     bunch = load_digits()
-    pixels = np.rint(bunch.images * (255 / 16)).astype(np.uint8)[:, None]
-    images = Images(pixels, bunch.target.astype(np.int64), 10)
-    order = generator(0, "digits").permutation(len(images))
-    note = f"one list of {len(images)} images, divided at random: {TRAINING} for training"
-    return ImageSet("digits", images.take(order[:TRAINING]), images.take(order[TRAINING:]), note)
+    return np.column_stack([bunch.data, bunch.target])

@@ -22,6 +22,7 @@ from clusterproof.neural.runs.configuration import (
     configuration_from,
     located,
     read_toml,
+    refuse_code,
     to_toml,
 )
 from clusterproof.neural.runs.storage.checkpoint import find_checkpoint
@@ -109,8 +110,15 @@ def held_folder(out: str | os.PathLike[str]) -> Iterator[Path]:
         yield folder
 
 
-def stored_configuration(out: str | os.PathLike[str]) -> Configuration:
+def stored_configuration(out: str | os.PathLike[str], *, trust: bool = False) -> Configuration:
     """Read how the run in a folder is configured, from its file or, where that is gone, from a checkpoint.
+
+    Parameters
+    ----------
+    out
+        The folder.
+    trust
+        As for ``read_toml``.
 
     Raises
     ------
@@ -119,13 +127,16 @@ def stored_configuration(out: str | os.PathLike[str]) -> Configuration:
     """
     path = Path(out) / CONFIGURATION
     if path.is_file():
-        return read_toml(path)
+        return read_toml(path, trust=trust)
     stored = find_checkpoint(Path(out) / CHECKPOINTS)
     if stored is None:
         rule = f"must be the folder of a training run, with a {CONFIGURATION}"
         raise InvalidArgument("resume", os.fspath(out), rule, "give the folder that --out made")
     try:
-        return configuration_from(stored.settings["configuration"])
+        sections = stored.settings["configuration"]
+        if not trust:
+            refuse_code(sections)
+        return configuration_from(sections)
     except InvalidArgument as error:
         raise located(error, stored.path, "") from error
 

@@ -200,3 +200,21 @@ def test_the_bound_on_a_stored_run(capsys: pytest.CaptureFixture[str], tmp_path:
         capsys, "certify", "--trace-bound", str(folder), "--failure-probability", "2"
     )
     assert "momentum" in refused(capsys, "certify", "--condition", "4")
+
+
+def test_the_bound_on_a_stored_run_on_smooth_losses(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folder, path = tmp_path / "run", tmp_path / "bound.json"
+    options = ["--task", "log-cosh", "--clusters", "2", "--clients", "10", "--dimension", "3"]
+    options += ["--samples", "20000", "--rounds", "5", "--out", str(folder)]
+    assert main(["run", "cfl-mgd", "--step-size", "0.5", "--momentum", "0.3", *options]) == 0
+    capsys.readouterr()
+    assert main(["certify", "--trace-bound", str(folder), "--out", str(path)]) == 0
+    assert main(["verify", str(path)]) == 0
+    assert "valid: every condition holds in exact and interval arithmetic\n" in capsys.readouterr().out
+    content = json.loads(path.read_text())
+    content["last"][0]["reach"] = "1/2000000000"
+    path.write_text(json.dumps(content))
+    assert main(["verify", str(path)]) == 1
+    assert "Y_T does not give the bound" in capsys.readouterr().out

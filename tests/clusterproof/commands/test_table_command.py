@@ -179,3 +179,26 @@ def _alive(process: int) -> bool:
         return False
     status = Path(f"/proc/{process}/stat")
     return not (status.exists() and status.read_text().rpartition(")")[2].split()[0] == "Z")
+
+
+def test_a_miniature_says_nothing_of_the_paper(
+    miniature: None, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    arguments = [
+        "table",
+        "miniature/table-1",
+        "--seeds",
+        "2",
+        "--workers",
+        "1",
+        "--out",
+        str(tmp_path / "parts"),
+    ]
+    assert main(arguments) == 0
+    full = capsys.readouterr().out
+    assert main([*arguments, "--scale", "small"]) == 0
+    small = capsys.readouterr().out
+    for sentence in ("It is one more.", "It is slow."):
+        assert sentence in full
+        assert sentence not in small
+    assert "no sentence and no verdict" in small

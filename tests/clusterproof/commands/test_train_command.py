@@ -20,6 +20,7 @@ from clusterproof.algorithms import CFLMGD, FedAvg
 from clusterproof.commands.application import main
 from clusterproof.neural.runs.configuration import configuration_from, read_toml, to_toml
 from clusterproof.neural.runs.options import SECTIONS, all_options
+from clusterproof.neural.runs.storage.checkpoint import find_checkpoint
 from clusterproof.neural.runs.storage.run_folder import CONFIGURATION, stored_configuration
 from clusterproof.neural.runs.training import train
 
@@ -140,10 +141,12 @@ def test_help_lists_every_option_and_imports_no_torch() -> None:
 @pytest.mark.parametrize(
     ("mistake", "parts"),
     [
-        ("", ["out = None", "add --out FOLDER"]),
         ("--out x --step-size -1", ["--step-size = -1.0", "greater than 0"]),
         ("--out x --step-sise 1", ["--step-sise", "Did you mean --step-size?"]),
-        ("--out x --algorithm ifka", ["--algorithm = 'ifka'", "nearest is ifca"]),
+        (
+            "--out x --algorithm ifka",
+            ["--algorithm = 'ifka'", "nearest is ifca", "MODULE:NAME or FILE.py:NAME"],
+        ),
         ("--out x --algorithm ifca --momentum .5", ["--momentum = 0.5", "no parameter of algorithm ifca"]),
         ("--out x --algorithm ifca --models 100", ["--models = 100", "at most the number of clients (20)"]),
         ("--out x --clusters 3", ["--clusters = 3", "must be 1, 2 or 4"]),
@@ -331,7 +334,29 @@ def finished(scratch: Path) -> Path:
     return scratch / "finished"
 
 
-@settings(max_examples=60)
+def test_a_flipped_byte_of_a_checkpoint_is_noticed_wherever_it_is(scratch: Path, finished: Path) -> None:
+    """Of the last checkpoint's record and tensors, from one end to the other."""
+    folder = scratch / "flipped"
+    shutil.copytree(finished / "checkpoints", folder)
+    whole = find_checkpoint(folder)
+    assert whole is not None
+    for path in sorted(folder.glob("checkpoint-000002.*")):
+        content = bytearray(path.read_bytes())
+        for place in range(0, len(content), 8):
+            content[place] ^= 1 + place % 255
+            path.write_bytes(content)
+            content[place] ^= 1 + place % 255
+            found = find_checkpoint(folder)
+            assert found is not None
+            if found.rounds == 2:  # one blank for another says the same
+                assert (found.settings, found.metrics) == (whole.settings, whole.metrics), (path, place)
+                assert bytes([content[place]]).isspace(), (path, place)
+            else:
+                assert (found.rounds, len(found.remarks)) == (1, 1), (path, place)
+        path.write_bytes(content)
+
+
+@settings(max_examples=15)
 @given(data=st.data())
 def test_no_damage_to_a_run_leads_to_more_than_a_line(
     scratch: Path, finished: Path, data: st.DataObject
@@ -365,3 +390,33 @@ def test_no_damage_to_a_run_leads_to_more_than_a_line(
         assert status == 2, errors
         assert errors.count("\n") == 1, errors
         assert errors.startswith("clusterproof: ")
+
+
+def test_without_out_it_chooses_a_folder_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("training-1", "training-2"):
+        status, output, errors = run_command(capsys, *FLAGS, "--rounds", "1")
+        assert status == 0
+        assert f"the run goes into {name}" in errors
+        assert f"stored in {name}" in output
+        assert (tmp_path / name / CONFIGURATION).is_file()
+
+
+def test_threads_may_stand_beside_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "tiny.toml"
+    path.write_text(to_toml(configuration_from(TINY)), encoding="utf-8")
+    out = tmp_path / "run"
+    assert run_command(capsys, "--config", str(path), "--threads", "2", "--out", str(out))[0] == 0
+    assert stored_configuration(out).training.threads == 2
+
+
+def test_digits_are_read_without_importing_scikit_learn() -> None:
+    """Importing it took half of the seconds before the first round."""
+    script = (
+        "import sys; from clusterproof.neural.data.loading import load; load('digits');"
+        "print('sklearn' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

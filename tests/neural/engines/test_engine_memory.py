@@ -7,7 +7,7 @@ import pytest
 import torch
 from small_images import random_partition
 
-from clusterproof.neural.engines import Workspace, memory
+from clusterproof.neural.engines import Workspace, free_bytes, memory
 from clusterproof.neural.networks import MLP
 from clusterproof.neural.task import ImageTask
 
@@ -73,3 +73,12 @@ def test_rounds_do_not_touch_the_results_of_rounds_before():
     assert len({tensor.data_ptr() for tensor, _ in kept}) == 12
     for tensor, copy in kept:
         assert torch.equal(tensor, copy)
+
+
+def test_what_torch_keeps_on_a_gpu_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three units free for everybody, five kept by torch, of which two are in use."""
+    gpu = torch.device("cuda:0")
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (3, 10))
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda device: 5)
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: 2)
+    assert free_bytes(gpu) == 6

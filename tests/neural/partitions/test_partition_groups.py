@@ -176,4 +176,5 @@ def test_an_unknown_partition_or_seed_is_refused() -> None:
         "classes",
         "label-swap",
         "quantity",
+        "given",
     }

@@ -14,6 +14,7 @@ from torch.nn.functional import cross_entropy
 
 from clusterproof.algorithms import ALGORITHMS, InvalidArgument, State
 from clusterproof.neural.networks import MLP
+from clusterproof.neural.runs.assembly import assemble
 from clusterproof.neural.runs.configuration import configuration_from
 from clusterproof.neural.runs.measurement import evaluate, share_of_right
 from clusterproof.neural.runs.training import train
@@ -213,3 +214,59 @@ def test_the_protocol_is_by_training_data_where_there_are_some(tmp_path: Path) -
     for name, expected in (("rotated-groups", "train"), ("rotations", "test-loss")):
         configuration = configuration_from({"partition": {"name": name}, "training": {"rounds": 1}})
         assert train(configuration, out=tmp_path / name).choices["test_assignment"] == expected
+
+
+@pytest.mark.parametrize("name", ["per-fedavg", "sofl"])
+def test_a_personal_step_is_taken_before_the_accuracy_is_measured(name: str) -> None:
+    """By autograd on networks of torch.nn, client by client."""
+    task = make_task(paired=True)
+    parameters = {"method": "per-fedavg"} if name == "sofl" else {"inner_step_size": 3.0}
+    algorithm = ALGORITHMS[name](step_size=6.0, **parameters)  # the inner step is half of it in SoFL
+    count = len(SIZES) if name == "sofl" else 1
+    models = task.initial_models(count, (), np.random.default_rng(1))
+    everybody = torch.arange(len(SIZES))
+    state = State(models, everybody, 0 * everybody)
+    found = evaluate(
+        algorithm, task, state, np.zeros(len(SIZES), int), test_assignment="train", seed=0, done=1
+    )
+    after, before = [], []
+    for client in range(len(SIZES)):
+        point = models[client % count]
+        network = module(NETWORK).double()
+        load(network, point)
+        images, targets = client_data(task.partition.train, client, torch.float64)
+        cross_entropy(network(images), targets).backward()
+        slope = torch.cat([value.grad.ravel() for value in network.parameters()])
+        after.append(loss_and_accuracy(point - 3.0 * slope, task.partition.test, client)[1])
+        before.append(loss_and_accuracy(point, task.partition.test, client)[1])
+    assert found["accuracy"] == pytest.approx(np.mean(after))
+    assert np.mean(after) != pytest.approx(np.mean(before))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "refused"),
+    [
+        ({"name": "per-fedavg"}, True),
+        ({"name": "gradient-loss"}, True),
+        ({"name": "ifca"}, True),
+        ({"name": "cfl-mgd", "averaging": "model", "update_order": "as-printed"}, True),
+        ({"name": "sofl", "method": "per-fedavg"}, True),
+        ({"name": "cfl-mgd", "averaging": "model"}, False),
+        ({"name": "sofl"}, False),
+    ],
+)
+def test_a_pass_is_refused_where_single_gradients_are_asked(algorithm: dict[str, Any], refused: bool) -> None:
+    configuration = configuration_from(
+        {
+            "partition": {"name": "rotated-groups", "clusters": 2, "clients_per_cluster": 2, "images": 60},
+            "network": {"hidden": [2]},
+            "algorithm": algorithm,
+            "training": {"local_unit": "epoch", "batch_size": 5},
+        }
+    )
+    if not refused:
+        assert assemble(configuration).task.local_unit == "epoch"
+        return
+    with pytest.raises(InvalidArgument) as refusal:
+        assemble(configuration)
+    assert refusal.value.argument == "training.local_unit"

@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from clusterproof.algorithms import FPFC, Randomness
 from clusterproof.algorithms.fpfc import group_averages
-from clusterproof.algorithms.parts.pair_storage import grouped
+from clusterproof.algorithms.parts.grouping import grouped
 from clusterproof.synthetic.softmax import SoftmaxMixture
 from clusterproof.tables.fpfc.table_1 import (
     CURVE_SEEDS,

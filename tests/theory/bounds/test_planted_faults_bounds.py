@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from clusterproof import theory
-from clusterproof.theory.bounds.bound import Bound, Parts
+from clusterproof.theory.bounds.bound import Bound, BoundParts
 from clusterproof.theory.bounds.corollary_b1 import CorollaryB1
 from clusterproof.theory.bounds.setting import Setting
 from clusterproof.theory.bounds.theorem_b import TheoremB
@@ -91,7 +91,7 @@ class SmallFloor(CorollaryB1):
 class FastRate(CorollaryB1):
     """B1 with the rate 1 - sqrt(mu / L), as if the server divided by the cluster's clients."""
 
-    def parts(self, setting: Setting) -> Parts:
+    def parts(self, setting: Setting) -> BoundParts:
         parts = super().parts(setting)
         rate = 1 - math.sqrt(setting.strong_convexity / setting.smoothness)
         times = np.arange(setting.rounds + 1)
@@ -102,7 +102,7 @@ class FastRate(CorollaryB1):
 class NoTransient(CorollaryB1):
     """B1 without the factor that grows with t: the eigenvalue alone."""
 
-    def parts(self, setting: Setting) -> Parts:
+    def parts(self, setting: Setting) -> BoundParts:
         parts = super().parts(setting)
         envelope = self.rate(setting) ** np.arange(setting.rounds + 1)
         return dataclasses.replace(parts, mean=envelope[:, None] * np.asarray(setting.start))
@@ -111,7 +111,7 @@ class NoTransient(CorollaryB1):
 class TooGoodAtTheEnd(TheoremB):
     """The last-round bound without its noise term: only real runs can tell."""
 
-    def parts(self, setting: Setting) -> Parts:
+    def parts(self, setting: Setting) -> BoundParts:
         parts = super().parts(setting)
         return dataclasses.replace(parts, last_round=parts.mean[-1])
 

@@ -12,7 +12,7 @@ import pytest
 from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument, run
 from clusterproof.theory.bounds import theorem_a
-from clusterproof.theory.bounds.bound import Parts
+from clusterproof.theory.bounds.bound import BoundParts
 from clusterproof.theory.bounds.corollary_b1 import CorollaryB1
 from clusterproof.theory.bounds.experiments import (
     experiment,
@@ -103,7 +103,7 @@ def test_it_holds_on_runs_that_are_not_quadratic_and_notices_slow_ones() -> None
 class WithoutProportion(TheoremA):
     """Certificates of the map with step eta instead of eta l_p."""
 
-    def parts(self, setting: Setting) -> Parts:
+    def parts(self, setting: Setting) -> BoundParts:
         whole = dataclasses.replace(setting, proportions=(1.0,) * setting.clusters)
         return dataclasses.replace(super().parts(setting), mean=super().parts(whole).mean)
 
@@ -111,7 +111,7 @@ class WithoutProportion(TheoremA):
 class WithoutDisturbance(TheoremA):
     """Noise that does not accumulate: the second moment of one round alone."""
 
-    def parts(self, setting: Setting) -> Parts:
+    def parts(self, setting: Setting) -> BoundParts:
         parts = super().parts(setting)
         additive, _ = TheoremB().gradient_noise(setting, min(setting.proportions), 0)
         return dataclasses.replace(

@@ -10,7 +10,7 @@ import pytest
 
 from clusterproof import theory
 from clusterproof.theory.bounds import theorem_c, theorem_c_prime
-from clusterproof.theory.bounds.bound import Parts
+from clusterproof.theory.bounds.bound import BoundParts
 from clusterproof.theory.bounds.experiments import experiment, run_errors, starting_models
 from clusterproof.theory.bounds.theorem_c import (
     departure_probability,
@@ -97,7 +97,7 @@ def test_a_floor_that_is_too_small_is_violated(
 ) -> None:
     true = getattr(module, name)
 
-    def small(*arguments: Any) -> Parts:
+    def small(*arguments: Any) -> BoundParts:
         parts = true(*arguments)
         return dataclasses.replace(
             parts, last_round=parts.mean[-1] + 0.1 * (parts.last_round - parts.mean[-1])

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.certificate import Certificate, certify, lyapunov_matrix, verify
+from clusterproof.theory.certificate.parameters import Parameters
+from clusterproof.theory.certificate.quadratic import at_rate
 
 UNIT = st.integers(1, 40).map(lambda k: Fraction(k, 40))
 MOMENTA = st.integers(0, 39).map(lambda k: Fraction(k, 40))
@@ -151,3 +153,17 @@ def test_bad_parameters_are_named(argument: str, value: object) -> None:
     with pytest.raises(InvalidArgument) as caught:
         certify(**(arguments | {argument: value}))
     assert caught.value.argument == {"function_class": "class"}.get(argument, argument)
+
+
+@pytest.mark.parametrize("root", [2, 10, 100])
+def test_the_best_chosen_rate_is_near_the_envelope_of_critical_damping(root: int) -> None:
+    q = 1 - Fraction(1, root)  # kappa = root^2 and the tuned momentum q^2
+    parameters = Parameters(
+        momentum=q**2, condition_number=Fraction(root**2), proportion=Fraction(1), step_size=Fraction(1)
+    )
+    proved = [at_rate(parameters, q + Fraction(share, 200) * (1 - q)) for share in range(1, 200)]
+    chosen = [(float(one[0]), float(one[1])) for one in proved if one is not None]
+    for rounds in (root, 3 * root, 10 * root, 30 * root):
+        envelope = float(q) ** rounds * (1 + rounds / root)
+        ratio = min(prefactor * rate**rounds for rate, prefactor in chosen) / envelope
+        assert 1 <= ratio < 1.37

@@ -26,7 +26,7 @@ from clusterproof.theory.certificate import (
     verify,
     write_certificate,
 )
-from clusterproof.theory.certificate.document import MAX_BYTES
+from clusterproof.theory.certificate.rate_format import RateFormat
 
 
 @cache
@@ -160,7 +160,7 @@ def changed_documents(count: int) -> Iterator[bytes]:
         elif kind == len(CHANGES):
             yield text.encode()[: rng.integers(len(text) - 1)]
         elif kind == len(CHANGES) + 1:
-            yield text.encode() + b" " * MAX_BYTES + text.encode()
+            yield text.encode() + b" " * RateFormat.max_bytes + text.encode()
         else:
             damaged = bytearray(text.encode())
             place = int(rng.integers(len(damaged) - 1))
@@ -268,7 +268,7 @@ def test_mappings_text_bytes_and_files_are_read_alike(tmp_path: Path) -> None:
 
 def test_names_given_twice_are_refused() -> None:
     text = to_json(honest()[0])
-    doubled = text.replace('  "rate":', '  "rate": "1/1000",\n  "rate":', 1)
+    doubled = text.replace('"rate":', '"rate": "1/1000",\n "rate":', 1)
     outcome = verify(doubled)
     assert not outcome.readable
     assert "twice" in outcome.condition

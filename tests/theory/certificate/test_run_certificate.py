@@ -27,12 +27,12 @@ from clusterproof.theory.certificate import (
     Certificate,
     RunCertificate,
     certify,
-    read_run_certificate,
+    read_certificate,
+    to_json,
     verify,
-    write_run_certificate,
+    write_certificate,
 )
 from clusterproof.theory.certificate.run_bound.balls import outside, pairwise_error
-from clusterproof.theory.certificate.run_bound.document import run_certificate_to_json
 from clusterproof.theory.certificate.run_bound.make import certify_run
 from clusterproof.theory.certificate.strict_json import checksum
 
@@ -100,8 +100,8 @@ NAMES = [
 def test_honest_certificates_are_valid_in_memory_as_text_and_as_files(name: str, tmp_path: Path) -> None:
     certificate = honest()[name]
     path = tmp_path / "c.json"
-    write_run_certificate(certificate, path)
-    assert read_run_certificate(path) == certificate
+    write_certificate(certificate, path)
+    assert read_certificate(path) == certificate
     for document in (certificate, path, path.read_text(), path.read_bytes(), json.loads(path.read_text())):
         outcome = verify(document)
         assert outcome.valid, outcome.condition
@@ -232,7 +232,7 @@ def places(value: Any) -> list[tuple[Any, Any]]:
 def test_any_changed_number_without_its_sum_is_refused() -> None:
     rng = np.random.default_rng(0)
     for certificate in honest().values():
-        text = run_certificate_to_json(certificate)
+        text = to_json(certificate)
         for _ in range(12):
             content = json.loads(text)
             group, key = places(content)[rng.integers(len(places(content)))]
@@ -277,7 +277,7 @@ def test_absurd_sizes_are_refused_at_once() -> None:
         lambda c: replace(c, dynamics=replace(c.dynamics, own=(10**50, 3))),
     ):
         assert not verify(change(honest()["D"]))
-    content = json.loads(run_certificate_to_json(honest()["D"]))
+    content = json.loads(to_json(honest()["D"]))
     for name, value in (("failure", ["1/2"] * 4), ("turns", {}), ("uses", [["1"]]), ("last", None)):
         damaged = {key: one for key, one in (content | {name: value}).items() if key != "sha256"}
         assert not verify(damaged | {"sha256": checksum(damaged)}).readable
@@ -294,7 +294,7 @@ def test_a_hundred_rounds_of_four_clusters_are_checked_in_time() -> None:
         samples=10**5,
     )
     trace = run(CFLMGD(step_size=1.0, momentum=0.8), one, rounds=100, seed=0, initial=one.optima + 0.01)
-    text = run_certificate_to_json(certify_run(one, trace))
+    text = to_json(certify_run(one, trace))
     started = time.process_time()
     assert verify(text)
     assert time.process_time() - started < 15

@@ -13,10 +13,12 @@ from clusterproof.algorithms.parts.penalties import SCAD, SmoothedSCAD
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.fpfc import (
     conditions,
+    conditions_literal,
     constants,
     mapping_content,
     partial_participation,
     repaired,
+    repaired_moments,
     rival,
     window,
 )
@@ -33,6 +35,7 @@ TRUE = [
     "fpfc/repaired-models",
     "fpfc/repaired-mapping",
     "fpfc/repaired-duals",
+    "fpfc/repaired-proof",
     "fpfc/descent",
     "fpfc/local-steps",
     "fpfc/window",
@@ -42,6 +45,7 @@ FALSE = [
     "fpfc/theorem-1-mapping",
     "fpfc/theorem-1-duals",
     "fpfc/theorem-1-participation",
+    "fpfc/conditions-literal",
     "fpfc/convex",
 ]
 
@@ -123,6 +127,49 @@ def test_a_missed_cluster_is_no_counterexample(plant: Plant) -> None:
     plant(rival, "cfl", lambda seed: rival.Outcome(0.9, 3, 0.7 if seed == 1 else 1.0))
     with pytest.raises(Outside, match="CFL finds the true clusters"):
         rival.table_1_cfl(0, 0.6)
+
+
+def test_the_first_term_alone_is_reached_and_the_second_one_adds_next_to_nothing() -> None:
+    """In sum E w_k^2 = c^2 (1 - p g)^k for clients that do not feel each other, g = theta (2 - theta)."""
+    clients, share, rounds = 6, 0.1, 400
+    shrinking = 1 - share * (2 - share) / clients
+    expected = shrinking * (1 - shrinking**rounds)
+    setting = repaired_moments.weakly_coupled(clients, share)
+    gap = clients * setting.smoothness / 2 * partial_participation.minimiser(clients) ** 2
+    found = repaired_moments.expected_models(clients, share, rounds) * rounds / (setting.repaired_first * gap)
+    assert found == pytest.approx(expected, rel=1e-2)
+    assert setting.repaired_second < 1e-4 * setting.repaired_first
+
+
+def test_expected_gradients_are_means_of_runs() -> None:
+    setting = repaired_moments.weakly_coupled(3, 0.1)
+    found = run_averages(
+        setting.algorithm,
+        repaired_moments.alike(setting),
+        np.zeros((1, 1)),
+        rounds=40,
+        replicates=400,
+        seed=3,
+    )
+    assert found.models == pytest.approx(repaired_moments.expected_models(3, 0.1, 40), rel=0.02)
+
+
+def test_the_objective_is_least_at_the_start_of_two_opposed_clients() -> None:
+    setting, task = repaired_moments.opposed(1.0)
+    grid = np.linspace(-3, 3, 301)
+    models = np.stack(np.meshgrid(grid, grid), axis=-1)[..., None]
+    start = objective(setting.algorithm, task, np.zeros((1, 2, 1)))
+    assert objective(setting.algorithm, task, models.reshape(-1, 2, 1)).min() >= start - 1e-12
+
+
+def test_the_audits_literal_instance_meets_the_conditions_with_a_negative_bound() -> None:
+    """L_f = 13.57, rho = 5, T = 10: c = .666, L_f / (1 - 2c) = -40.9, bound on T -3.4."""
+    setting = conditions_literal.setting_of(2, 13.57, 10)
+    assert conditions_literal.literally_admissible(setting)
+    assert setting.contraction == pytest.approx(0.666, abs=1e-3)
+    assert 13.57 / (1 - 2 * setting.contraction) == pytest.approx(-40.9, abs=0.1)
+    assert 2 * np.log(2) / np.log(setting.contraction) == pytest.approx(-3.4, abs=0.05)
+    assert conditions_literal.literal_first(setting) == pytest.approx(-2.6e5, rel=0.05)
 
 
 def test_the_printed_conditions_cannot_be_met() -> None:
@@ -304,7 +351,26 @@ def times(factor: float) -> Callable[[Any], Any]:
     return lambda true: property(lambda self: factor * true.fget(self))
 
 
+def one(_: Any) -> Any:
+    """Make a property that is 1."""
+    return property(lambda self: 1.0)
+
+
+def without(factor: str) -> Callable[[Any], Any]:
+    """Make a property that is the true one times another of the setting."""
+    return lambda true: property(lambda self: true.fget(self) * getattr(self, factor))
+
+
 FAULTS: list[tuple[str, Any, str, Callable[[Any], Any]]] = [
+    ("fpfc/repaired-duals", Constants, "pair_participation", one),
+    ("fpfc/repaired-duals", Constants, "start", times(0.0)),
+    ("fpfc/repaired-duals", Constants, "second", times(0.38)),
+    ("fpfc/repaired-models", Constants, "repaired_first", times(0.95)),
+    ("fpfc/repaired-models", Constants, "repaired_first", without("participation")),
+    ("fpfc/repaired-models", Constants, "start", times(0.0)),
+    ("fpfc/repaired-proof", Constants, "second_denominator", times(8.0)),
+    ("fpfc/repaired-proof", Constants, "local_smoothness", times(0.0)),
+    ("fpfc/repaired-proof", SmoothedSCAD, "lipschitz", times(0.5)),
     ("fpfc/repaired-duals", Constants, "second", times(0.1)),
     ("fpfc/repaired-mapping", constants, "mapping_bound", lambda true: lambda *a: 0.99 * true(*a)),
     ("fpfc/repaired-mapping", Constants, "mapping_bound", times(0.6)),

@@ -52,6 +52,21 @@ def test_envelopes_bound_every_curvature_between(smallest: float, share: float, 
     ).all()
 
 
+@given(curvature=curvatures, momentum=st.floats(0.01, 0.98), ulps=st.integers(-4, 4))
+def test_rounding_of_a_curvature_moves_the_envelopes_by_rounding_only(
+    curvature: float, momentum: float, ulps: int
+) -> None:
+    for kink in (curvature, (1 - momentum**0.5) ** 2, 1 - momentum):
+        if not 1e-3 <= kink * (1 + 1e-15) <= 1:
+            continue
+        moved = kink + ulps * np.spacing(kink)
+        for envelope in (
+            lambda a: start_envelope(a, a, momentum, 15),
+            lambda a: impulse_envelope(a, momentum, 15),
+        ):
+            np.testing.assert_allclose(envelope(moved), envelope(kink), rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize(("smallest", "momentum"), [(0.05, 0.0), (0.05, 0.3), (0.01, 0.5), (0.002, 0.81)])
 def test_envelopes_are_attained_where_overdamped(smallest: float, momentum: float) -> None:
     start, impulse = propagators(smallest, momentum, 100)

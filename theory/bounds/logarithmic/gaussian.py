@@ -9,7 +9,7 @@ import numpy as np
 from clusterproof.algorithms import CFLMGD, IFCA, InvalidArgument, Trace
 from clusterproof.synthetic import Mixture, RegressionMixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
-from clusterproof.theory.bounds.logarithmic.rows import GaussianRows, Rows
+from clusterproof.theory.bounds.logarithmic.rows import GaussianRows
 
 SHARES = (0.2, 0.4, 0.4)
 """How a failure probability is divided among delta_1, delta_2 and delta_3."""
@@ -38,7 +38,7 @@ class GaussianDynamics:
         Its parameters.
     """
 
-    rows: Rows
+    rows: GaussianRows
     own: np.ndarray
     spectra: np.ndarray
     common_covariance: bool

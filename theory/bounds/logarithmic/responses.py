@@ -17,9 +17,23 @@ import numpy as np
 
 from clusterproof.theory.instruments.heavy_ball import propagators
 
+NEGLIGIBLE = 1e-25
+"""A response to a unit disturbance that no model's rounding would show: what is older is bounded all at once."""
+
 
 class Responses(Protocol):
-    """Responses of N chains with d modes over S steps."""
+    """Responses of N chains with d modes over S steps.
+
+    Attributes
+    ----------
+    horizon
+        Lag from which on the responses are at most ``beyond``.
+    beyond
+        Bounds on max_j |h_j| and max_j |h_j| lambda_j from that lag on, (N,) each.
+    """
+
+    horizon: int
+    beyond: tuple[np.ndarray, np.ndarray]
 
     def start(self) -> np.ndarray:
         """Response to the start from rest at every step, (S + 1, N, d)."""
@@ -35,8 +49,8 @@ class Responses(Protocol):
         Returns
         -------
         tuple
-            max_j |h_j| and max_j |h_j| lambda_j, both (N, step); column k is of the disturbance that enters
-            between steps k and k + 1.
+            max_j |h_j| and max_j |h_j| lambda_j, both (N, min(step, horizon)); the last column is of the disturbance
+            that entered last, the one before it of the one before.
         """
 
     def propagate(self, moments: Moments, step: int, inflow: np.ndarray) -> Moments:
@@ -90,9 +104,16 @@ class ConstantStep:
         self._curvature, self._momentum = curvature, momentum
         self._start, impulse = propagators(curvature, momentum, steps)
         size = np.abs(impulse)
+        plain, steep = size.max(axis=-1), (size * spectrum).max(axis=-1)
+        later = np.maximum.accumulate(plain[::-1])[::-1]  # largest response from each lag on
+        self.horizon = max(1, int(np.count_nonzero(later.max(axis=-1) > NEGLIGIBLE)))
+        self.beyond = (
+            plain[self.horizon :].max(axis=0, initial=0.0),
+            steep[self.horizon :].max(axis=0, initial=0.0),
+        )
         # column 0 is the largest lag, so that a step's responses are a plain slice
-        self._plain = np.ascontiguousarray(size.max(axis=-1)[::-1].T)
-        self._steep = np.ascontiguousarray((size * spectrum).max(axis=-1)[::-1].T)
+        self._plain = np.ascontiguousarray(plain[: self.horizon][::-1].T)
+        self._steep = np.ascontiguousarray(steep[: self.horizon][::-1].T)
 
     def start(self) -> np.ndarray:
         """Pi_t, (S + 1, N, d)."""
@@ -100,7 +121,7 @@ class ConstantStep:
 
     def advance(self, step: int) -> tuple[np.ndarray, np.ndarray]:
         """See ``Responses``."""
-        begin = self._plain.shape[1] - step
+        begin = max(0, self.horizon - step)
         return self._plain[:, begin:], self._steep[:, begin:]
 
     def propagate(self, moments: Moments, step: int, inflow: np.ndarray) -> Moments:
@@ -136,6 +157,7 @@ class VaryingStep:
         self._curvature, self._spectrum, self._momentum = curvature, spectrum, momentum
         self._frozen, self._resets = frozen, resets
         chains, modes = spectrum.shape
+        self.horizon, self.beyond = len(curvature) + 1, (np.zeros(chains), np.zeros(chains))
         self._now = np.zeros((chains, 0, modes))
         self._before = np.zeros((chains, 0, modes))
 

@@ -11,12 +11,6 @@ c = nu' Sigma e, |c| <= x := q tau. E e^(aw) = ((1 - c)^2 - x^2)^(-1/2), finite 
 is [psi(c + x) + psi(c - x)] / 2 with psi(z) = -log(1 - z) - z. psi(z) / z^2 increases on (-inf, 1) and c +- x <= 2x:
 the left side is at most [(c + x)^2 + (c - x)^2] psi(2x) / (2 (2x)^2) = (c^2 + x^2) gamma(2x) / 2, and
 c^2 + x^2 = nu' C_e nu.
-
-**Lemma R for bounded rows.** If |<nu, g - E g>| <= z with certainty, log E exp<nu, g - E g> <= (nu' C nu / 2)
-gamma(z / 2), C the covariance of g.
-
-*Proof.* Bennett: the left side is at most nu' C nu (e^z - 1 - z) / z^2 = nu' C nu sum_i z^i / (i + 2)!, and
-(i + 2)! >= 2^i (i + 2), because (i + 1)! >= 2^i; so the sum is at most sum_i (z/2)^i / (i + 2) = gamma(z/2) / 2.
 """
 
 from __future__ import annotations

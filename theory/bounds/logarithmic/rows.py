@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +12,21 @@ from clusterproof.synthetic.misclassification import worst_case_error
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rows(ABC):
-    """Rows x, y = x' theta_p + eps of clusters' linear regressions, all covariances in [mu, L].
+class GaussianRows:
+    """x ~ N(0, Sigma_p), eps ~ N(0, s^2): the row lemma, and the exact worst pairwise error (Lemma P).
+
+    *Lemma P.* If all models are within B < B*, a client prefers a given wrong model with probability at most pi(B)
+    of ``synthetic.misclassification.worst_case_error``. *Proof.* The difference of the two sums of squares is
+    ((Q + A) X - (Q - A) Y) / 2 with independent chi^2_n' variables, A = tau_q^2 - tau_p^2, Q^2 = (tau_p^2 +
+    tau_q^2)^2 - 4 c^2: the error decreases in A / Q. With a = ||e_p||_Sigma, b = ||chi_q - theta_p||_Sigma and
+    c >= s^2 - a b the least A / Q is (b^2 - a^2) / (2 s^2 + a^2 + b^2) where a b >= s^2 and otherwise
+    (b - a) / sqrt(4 s^2 + (b - a)^2). Both decrease in a and increase in b: the worst pair is a = sqrt(L) B,
+    b = sqrt(mu) (Delta - B).
 
     Attributes
     ----------
     smoothness, strong_convexity
-        L and mu.
+        L and mu: the largest and the least eigenvalue of all covariances.
     separation
         Smallest distance of two optima (Delta); infinite for one cluster.
     noise
@@ -39,50 +46,20 @@ class Rows(ABC):
         """B* = Delta / (1 + sqrt(kappa)): below it, the own model has the smaller expected loss."""
         return self.separation / (1 + math.sqrt(self.smoothness / self.strong_convexity))
 
-    @abstractmethod
     def variance(self, error: Any) -> np.ndarray:
-        """tau^2: the covariance of one row's gradient is at most tau^2 Sigma + a rank-one part."""
-
-    @abstractmethod
-    def rank_one(self, error: Any) -> np.ndarray:
-        """c such that the rank-one part is at most c Sigma u u' Sigma for some unit vector u."""
-
-    @abstractmethod
-    def tail(self, error: Any) -> np.ndarray:
-        """z such that the cumulant at nu is at most nu' C nu gamma(z ||nu||) / 2."""
-
-    @abstractmethod
-    def misclassification(self, radius: float) -> float:
-        """pi: probability that a client prefers a given wrong model where all models are within radius < B*."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class GaussianRows(Rows):
-    """x ~ N(0, Sigma_p), eps ~ N(0, s^2): the row lemma, and the exact worst pairwise error (Lemma P).
-
-    *Lemma P.* If all models are within B < B*, a client prefers a given wrong model with probability at most pi(B)
-    of ``synthetic.misclassification.worst_case_error``. *Proof.* The difference of the two sums of squares is
-    ((Q + A) X - (Q - A) Y) / 2 with independent chi^2_n' variables, A = tau_q^2 - tau_p^2, Q^2 = (tau_p^2 +
-    tau_q^2)^2 - 4 c^2: the error decreases in A / Q. With a = ||e_p||_Sigma, b = ||chi_q - theta_p||_Sigma and
-    c >= s^2 - a b the least A / Q is (b^2 - a^2) / (2 s^2 + a^2 + b^2) where a b >= s^2 and otherwise
-    (b - a) / sqrt(4 s^2 + (b - a)^2). Both decrease in a and increase in b: the worst pair is a = sqrt(L) B,
-    b = sqrt(mu) (Delta - B).
-    """
-
-    def variance(self, error: Any) -> np.ndarray:
-        """s^2 + L ||e||^2."""
+        """tau^2 = s^2 + L ||e||^2: the covariance of a row's gradient is at most tau^2 Sigma + a rank-one part."""
         return np.asarray(self.noise**2 + self.smoothness * np.square(error))
 
     def rank_one(self, error: Any) -> np.ndarray:
-        """||e||^2, of Sigma e e' Sigma."""
+        """||e||^2: the rank-one part is at most that times Sigma u u' Sigma for some unit vector u."""
         return np.asarray(np.square(error))
 
     def tail(self, error: Any) -> np.ndarray:
-        """2 sqrt(L) tau, Lemma R."""
+        """z = 2 sqrt(L) tau: the cumulant at nu is at most nu' C nu gamma(z ||nu||) / 2, Lemma R."""
         return np.asarray(2 * math.sqrt(self.smoothness) * np.sqrt(self.variance(error)))
 
     def misclassification(self, radius: float) -> float:
-        """Lemma P."""
+        """pi: a client prefers a given wrong model, all models being within radius < B* (Lemma P)."""
         if not math.isfinite(self.separation):
             return 0.0
         return worst_case_error(

@@ -20,6 +20,7 @@ from clusterproof.theory.bounds.logarithmic.gaussian import (
 from clusterproof.theory.bounds.logarithmic.theorem_a_prime import (
     AdditiveGaussianRows,
     LogisticRows,
+    SmoothTube,
     SubGaussianRows,
     theorem_a_prime,
 )
@@ -142,6 +143,38 @@ def theorem_a_prime_on(task: Mixture, trace: Trace, failure_probability: float |
         If the theorem does not speak of such a run, no certificate stays in the basin, or misassignment is too
         probable.
     """
+    distances = np.linalg.norm(trace.models[0] - task.optima, axis=-1)
+    failure = divide_failure(DEFAULT_FAILURE if failure_probability is None else failure_probability)
+    found = smooth_tube(task, trace, distances.reshape(-1, task.clusters).max(axis=0), failure)
+    bound = found.reach if distances.ndim == 1 else found.reach[:, None, :]
+    return TraceBound(
+        bound=bound,
+        last=np.minimum(found.last_reach, found.reach[-1]),
+        reference=None,
+        deviation=None,
+        failure_probability=failure[1] + failure[2] + found.misassignment,
+    )
+
+
+def smooth_tube(
+    task: Mixture, trace: Trace, start: np.ndarray, failure: tuple[float, float, float]
+) -> SmoothTube:
+    """Evaluate Theorem A' for a run from given distances.
+
+    Parameters
+    ----------
+    task, trace
+        As for ``theorem_a_prime_on``.
+    start
+        ||e_0|| of each cluster, (P,).
+    failure
+        What misassignment may have, delta_2 and delta_3.
+
+    Raises
+    ------
+    InvalidArgument
+        As ``theorem_a_prime_on``.
+    """
     algorithm = algorithm_of(trace)
     rows = smooth_rows(task)
     plain = CFLMGD(step_size=algorithm.step_size, momentum=algorithm.momentum)
@@ -156,10 +189,7 @@ def theorem_a_prime_on(task: Mixture, trace: Trace, failure_probability: float |
             "step_size", plain.step_size, f"must be at most {1 / task.smoothness:g}", "lower it"
         )
     own = np.bincount(task.labels, minlength=task.clusters)
-    distances = np.linalg.norm(trace.models[0] - task.optima, axis=-1)
-    mistake, everywhere, last = divide_failure(
-        DEFAULT_FAILURE if failure_probability is None else failure_probability
-    )
+    mistake, everywhere, last = failure
     found = theorem_a_prime(
         rows,
         [
@@ -168,7 +198,7 @@ def theorem_a_prime_on(task: Mixture, trace: Trace, failure_probability: float |
         ],
         own=own,
         step_size=plain.step_size,
-        start=distances.reshape(-1, task.clusters).max(axis=0),
+        start=start,
         rounds=trace.rounds,
         failure=(everywhere, last),
     )
@@ -186,14 +216,7 @@ def theorem_a_prime_on(task: Mixture, trace: Trace, failure_probability: float |
             f"must be at most {mistake:.3g}, a fifth of the failure probability",
             "raise the samples, or start nearer",
         )
-    bound = found.reach if distances.ndim == 1 else found.reach[:, None, :]
-    return TraceBound(
-        bound=bound,
-        last=np.minimum(found.last_reach, found.reach[-1]),
-        reference=None,
-        deviation=None,
-        failure_probability=everywhere + last + found.misassignment,
-    )
+    return found
 
 
 def smooth_rows(task: Mixture) -> SubGaussianRows:

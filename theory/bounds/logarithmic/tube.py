@@ -18,7 +18,7 @@ import numpy as np
 
 from clusterproof.theory.bounds.logarithmic.norm_inequality import NormBound, norm_bound
 from clusterproof.theory.bounds.logarithmic.responses import Moments, Responses
-from clusterproof.theory.bounds.logarithmic.rows import Rows
+from clusterproof.theory.bounds.logarithmic.rows import GaussianRows
 from clusterproof.theory.statistics import binomial_quantile
 
 ROUNDING = 1 + 1e-9
@@ -89,7 +89,7 @@ class Chains:
         Failure probabilities of one use of W: at a round, at a local step, and after the last round.
     """
 
-    rows: Rows
+    rows: GaussianRows
     clusters: int
     diameter: float
     step_size: float
@@ -130,6 +130,8 @@ class Tube:
         What W used: for every step from the first on and, last, for the last round alone.
     evaluations
         How many sums W was applied to at a round, at a local step, and after the last round.
+    levels
+        Failure probability of one use of W at each of these.
     """
 
     deviation: np.ndarray
@@ -142,6 +144,7 @@ class Tube:
     steps: np.ndarray
     searches: list[NormBound]
     evaluations: tuple[int, int, int]
+    levels: tuple[float, float, float]
 
     @property
     def applicable(self) -> bool:
@@ -151,7 +154,7 @@ class Tube:
 
 @dataclass(eq=False)
 class _Sums:
-    """What each step adds to the sums over the past, (N, S) each."""
+    """What each step adds to the sums over the past, (N, S) each, and the sums over steps that were put away, (N,)."""
 
     rank_one: np.ndarray
     foreign_trace: np.ndarray
@@ -160,10 +163,25 @@ class _Sums:
     drift: np.ndarray
     member_rank_one: np.ndarray
     member_scale: np.ndarray
+    old_slack: np.ndarray
+    old_foreign_trace: np.ndarray
+    old_foreign_norm: np.ndarray
+    old_scale: np.ndarray
+    old_drift: np.ndarray
 
     @classmethod
     def zero(cls, chains: int, steps: int) -> _Sums:
-        return cls(*(np.zeros((chains, steps)) for _ in range(7)))
+        return cls(*(np.zeros((chains, steps)) for _ in range(7)), *(np.zeros(chains) for _ in range(5)))
+
+    def put_away(self, step: int, plain: np.ndarray, steep: np.ndarray) -> None:
+        """Bound what a step adds from now on, by the largest responses that are still to come."""
+        widest = np.maximum(self.rank_one[:, step], self.member_rank_one[:, step])
+        largest = np.maximum(self.scale[:, step], self.member_scale[:, step])
+        self.old_slack = self.old_slack + widest * steep**2
+        self.old_foreign_trace = self.old_foreign_trace + self.foreign_trace[:, step] * plain**2
+        self.old_foreign_norm = self.old_foreign_norm + self.foreign_norm[:, step] * plain**2
+        self.old_scale = np.maximum(self.old_scale, largest * plain)
+        self.old_drift = self.old_drift + self.drift[:, step] * plain
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,17 +237,20 @@ def forward(chains: Chains) -> Tube:
         shared, member = _enter(chains, sums, step, error, intruders[turn], strays[turn])
         moments = chains.responses.propagate(moments, step, shared[:, None] * chains.spectrum)
         plain, steep = chains.responses.advance(step + 1)
+        first = step + 1 - plain.shape[1]
+        if first > 0:
+            sums.put_away(first - 1, *chains.responses.beyond)
         ends_round = within == local - 1
         if not ends_round:
             forked = chains.responses.propagate(forked, step, member[:, None] * chains.spectrum)
         begin = step + 1 if ends_round else turn * local
         spread = (moments if ends_round else forked).now
-        inputs = _inputs(sums, spread, plain, steep, begin)
+        inputs = _inputs(sums, spread, plain, steep, first, begin)
         if within not in kept or not kept[within].serves(inputs):
             tail = chains.everywhere if ends_round else chains.inside
             kept[within] = _Kept(inputs * (1 + REUSE), _evaluate(inputs * (1 + REUSE), tail, dimension))
         bound = kept[within].value
-        drift = np.einsum("nk,nk->n", sums.drift[:, : step + 1], plain)
+        drift = sums.old_drift + np.einsum("nk,nk->n", sums.drift[:, first : step + 1], plain)
         reach[step + 1] = (chains.growth[step + 1] + drift + bound.radius) * ROUNDING
         uses[0 if ends_round else 1] += count
         searches.append(bound)
@@ -252,6 +273,7 @@ def forward(chains: Chains) -> Tube:
         steps=reach,
         searches=searches,
         evaluations=(uses[0], uses[1], uses[2]),
+        levels=(chains.everywhere, chains.inside, chains.last),
     )
 
 
@@ -319,23 +341,35 @@ def _enter(
     return shared, single * rows.variance(error)
 
 
-def _inputs(sums: _Sums, profile: np.ndarray, plain: np.ndarray, steep: np.ndarray, begin: int) -> np.ndarray:
-    """Columns tr, op, Gamma, eps_1 and v of W, (N, 4 + d); steps from ``begin`` on are a member's own."""
-    step = plain.shape[1]
+def _inputs(
+    sums: _Sums, profile: np.ndarray, plain: np.ndarray, steep: np.ndarray, first: int, begin: int
+) -> np.ndarray:
+    """Columns tr, op, Gamma, eps_1 and v of W, (N, 4 + d).
+
+    The responses are of the steps from ``first`` on, earlier ones were put away; steps from ``begin`` on are a
+    member's own.
+    """
+    step = first + plain.shape[1]
 
     def joined(shared: np.ndarray, member: np.ndarray) -> np.ndarray:
         return (
-            shared[:, :step]
+            shared[:, first:step]
             if begin >= step
-            else np.concatenate([shared[:, :begin], member[:, begin:step]], axis=1)
+            else np.concatenate([shared[:, first:begin], member[:, max(first, begin) : step]], axis=1)
         )
 
-    slack = np.einsum("nk,nk,nk->n", joined(sums.rank_one, sums.member_rank_one), steep, steep)
-    foreign_trace, foreign_norm = (
-        np.einsum("nk,nk,nk->n", one[:, :step], plain, plain)
-        for one in (sums.foreign_trace, sums.foreign_norm)
+    slack = sums.old_slack + np.einsum(
+        "nk,nk,nk->n", joined(sums.rank_one, sums.member_rank_one), steep, steep
     )
-    scale = (joined(sums.scale, sums.member_scale) * plain).max(axis=1)
+    foreign_trace, foreign_norm = (
+        old + np.einsum("nk,nk,nk->n", one[:, first:step], plain, plain)
+        for old, one in (
+            (sums.old_foreign_trace, sums.foreign_trace),
+            (sums.old_foreign_norm, sums.foreign_norm),
+        )
+    )
+    newest = (joined(sums.scale, sums.member_scale) * plain).max(axis=1)
+    scale = np.maximum(sums.old_scale, newest)
     trace = profile.sum(axis=-1) + slack + foreign_trace
     largest = profile.max(axis=-1) + slack + foreign_norm
     if foreign_trace.any():  # the profile does not contain the intruders' part

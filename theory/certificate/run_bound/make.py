@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
@@ -10,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Trace
-from clusterproof.algorithms.validation import check_number
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.logarithmic.gaussian import (
     DEFAULT_FAILURE,
-    SHARES,
     GaussianDynamics,
     algorithm_of,
     along_eigenvectors,
@@ -27,19 +24,16 @@ from clusterproof.theory.bounds.logarithmic.theorem_e import (
     theorem_e,
     theorem_e_recorded,
 )
-from clusterproof.theory.certificate.exact import require_rationals
 from clusterproof.theory.certificate.parameters import exact
 from clusterproof.theory.certificate.run_bound.check import failing_run_condition
 from clusterproof.theory.certificate.run_bound.record import Dynamics, RunCertificate, Turn, Use
-
-DIGITS = 12
-"""Significant digits of the numbers that may be rounded."""
-
-SLACK = 1e-9
-"""By which a radius is raised, so that the rounding of bounds before it does not matter."""
-
-LEAST_CHANCE = Fraction(1, 10**100)
-"""What a probability is raised to, so that it has few digits."""
+from clusterproof.theory.certificate.run_bound.rounding import (
+    LEAST_CHANCE,
+    SLACK,
+    above,
+    divided,
+    one_replicate,
+)
 
 
 def certify_run(
@@ -69,27 +63,13 @@ def certify_run(
         If the theorem does not speak of such a run, a number is out of range, the bound leaves the basin, or
         python-flint is not installed.
     """
-    require_rationals()
-    check_number(
-        "failure_probability", failure_probability, above=0, below=1, remedy="1e-9 makes one run decide"
-    )
-    replicates = 1 if trace.models.ndim == 3 else trace.models.shape[1]
-    if not 0 <= replicate < replicates:
-        raise InvalidArgument("replicate", replicate, f"must be below {replicates}", "count from 0")
-    if trace.rounds == 0:
-        raise InvalidArgument("trace", "no rounds", "must have at least one round", "run some")
+    models, assignments = one_replicate(trace, replicate, failure_probability)
     regression = fresh_regression(task)
     dynamics = gaussian_dynamics(regression, algorithm_of(trace))
-    single = trace.models.ndim == 3
-    models = trace.models[0] if single else trace.models[0, replicate]
-    assignments = trace.assignments if single else trace.assignments[:, replicate]
     start = along_eigenvectors(regression, models)
     present = assignments >= 0
     own = np.stack([(present & (trace.labels == p)).sum(axis=-1) for p in range(task.clusters)], axis=-1)
-    shares = tuple(
-        Fraction(str(share)) * exact("failure_probability", failure_probability) for share in SHARES
-    )
-    failure = (shares[0], shares[1], shares[2])
+    failure = divided(failure_probability)
     floats = (float(failure[0]), float(failure[1]), float(failure[2]))
     counted = dynamics.algorithm.averaging == "gradient"
     if recorded:
@@ -110,14 +90,6 @@ def certify_run(
             "trace", "...", f"has a bound that its own check refuses ({wrong})", "change delta"
         )
     return certificate
-
-
-def above(value: float) -> Fraction:
-    """Round a non-negative number up to a few significant digits."""
-    if value <= 0:
-        return Fraction(0)
-    scale = Fraction(10) ** (DIGITS - 1 - math.floor(math.log10(value)))
-    return Fraction(math.ceil(Fraction(value) * scale)) / scale
 
 
 def _write(

@@ -7,7 +7,7 @@ from typing import Annotated
 from clusterproof.algorithms import CFLMGD
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds import statements
-from clusterproof.theory.bounds.bound import Parts
+from clusterproof.theory.bounds.bound import BoundParts
 from clusterproof.theory.bounds.corollary_b1 import CorollaryB1
 from clusterproof.theory.bounds.experiments import experiment, tuned_momentum
 from clusterproof.theory.bounds.statements import Share, SmallTask
@@ -25,7 +25,7 @@ def tuned(task: RegressionMixture) -> CFLMGD:
     return CFLMGD(step_size=1 / task.smoothness, momentum=tuned_momentum(task))
 
 
-def small_bound(task: RegressionMixture) -> Parts:
+def small_bound(task: RegressionMixture) -> BoundParts:
     """The bound on a small task, within its hypotheses."""
     return statements.admissible(statements.small_parts(BOUND, task, tuned(task)))
 

@@ -1,78 +1,44 @@
-"""The two lemmas behind Theorems D and E: the cumulant of one row's gradient, and the norm of a sum of them."""
+"""Lemma N: the norm of a sum of rows, and each step of its proof."""
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Annotated
 
 import numpy as np
 
-from clusterproof.theory.bounds.logarithmic.norm_inequality import norm_bound
-from clusterproof.theory.bounds.logarithmic.row_lemma import gamma, gradient_cumulant
+from clusterproof.theory.bounds.logarithmic.norm_inequality import (
+    ball_quantile,
+    first_form,
+    norm_bound,
+    second_form,
+)
+from clusterproof.theory.bounds.logarithmic.row_lemma import gamma
+from clusterproof.theory.instruments.quadrature import gaussian_nodes
 from clusterproof.theory.statement import (
     Family,
     Replicates,
     Sides,
     Stream,
+    at_least,
     at_most,
     choice,
+    equal,
+    rationals,
     reals,
     suppose,
 )
 
 PAPER = Family("cfl-mgd")
-Spread = Annotated[float, reals(1e-4, 0.49999)]
-Correlation = Annotated[float, reals(-1, 1)]
-Argument = Annotated[float, reals(0, 0.999)]
 Dimension = Annotated[int, choice(1, 2, 10, 100)]
 Rows = Annotated[int, choice(1, 5, 1000)]
 Failure = Annotated[float, choice(0.5, 0.1, 0.01)]
-
-
-@PAPER.claim("row-lemma", label="Lemma R (ours)", kind="tight", part="Gaussian rows", budget=2000)
-def row_lemma(spread: Spread, correlation: Correlation, *, scale: float = 2.0) -> Sides:
-    """One Gaussian row's gradient is sub-Gaussian with its own covariance, up to a factor gamma.
-
-    Hypotheses
-        x ~ N(0, Sigma), y = x' theta + N(0, s^2), g = x (x' e - eps), tau^2 = s^2 + e' Sigma e,
-        2 tau sqrt(nu' Sigma nu) < 1.
-
-    Statement
-        log E exp<nu, g - E g> <= (nu' C_e nu / 2) gamma(2 tau sqrt(nu' Sigma nu)), where C_e = tau^2 Sigma +
-        Sigma e e' Sigma and gamma(z) = 2 (-log(1 - z) - z) / z^2.
-
-    Proof
-        <nu, g> is a product of two Gaussians; the left side is [psi(c + x) + psi(c - x)] / 2 with c = nu' Sigma e,
-        x = tau sqrt(nu' Sigma nu), psi(z) = -log(1 - z) - z, and psi(z) / z^2 increases.
-
-    Symbols
-        e = chi - theta, s ``noise``.
-
-    Source
-        Ours. Tight: equal to second order at nu = 0, and the 2 in the argument cannot be a 1.
-
-    Checked
-        On spreads x up to 0.49999 and all correlations c / x, the left side in closed form; besides it gamma against
-        its pole, and the same lemma for rows whose <nu, g - E g> is bounded by z: gamma(z / 2), by Bennett.
-    """
-    covariance, x = correlation * spread, spread
-    return at_most(
-        gradient_cumulant(covariance, x), gamma=(covariance**2 + x**2) * float(gamma(scale * x)) / 2
-    )
-
-
-@row_lemma.step("gamma", budget=500)
-def pole(argument: Argument) -> Sides:
-    """gamma(z) is at most 1 / (1 - z)."""
-    return at_most(float(gamma(argument)), pole=1 / (1 - argument))
-
-
-@row_lemma.step("bounded rows", budget=500)
-def bounded_rows(argument: Argument) -> Sides:
-    """Bennett's 2 (e^z - 1 - z) / z^2 is at most gamma(z / 2)."""
-    suppose("z is not lost in rounding", argument > 1e-4)
-    z = 2 * argument
-    return at_most(2 * (math.expm1(z) - z) / z**2, gamma=float(gamma(z / 2)), rounding=1e-9)
+Radius = Annotated[float, reals(0.01, 400)]
+Scale = Annotated[float, choice(0.0, 0.01, 0.1, 1.0)]
+Size = Annotated[float, reals(0.01, 10)]
+Shift = Annotated[float, reals(-3, 3)]
+Positive = Annotated[Fraction, rationals(Fraction(1, 4), 3, 4, upwards=True)]
 
 
 @PAPER.claim("norm-inequality", label="Lemma N (ours)", kind="probability", part="sums of rows",
@@ -110,3 +76,103 @@ def norm_inequality(
         dimension, 1.0, 2 / math.sqrt(rows), -math.log(failure), dimension, profile=np.ones(dimension)
     )
     return at_most(norms, norm=float(bound.radius), failure=failure)
+
+
+@norm_inequality.step("divergence", prove=True)
+def divergence(b: Positive, c: Positive, away: Positive) -> Sides:
+    """N1 (2): the mean of log(posterior / prior) is b c^2 / 2, by the symmetry of the posterior about its centre."""
+    at = [b / 2 * ((c + z) ** 2 - z**2) for z in (away, -away)]
+    return equal(((at[0] + at[1]) / 2, b * c**2 / 2))
+
+
+@norm_inequality.step("restricted posterior", budget=200)
+def restricted_posterior(dimension: Dimension, radius: Radius) -> Sides:
+    """N1 (4): cutting a standard Gaussian to a ball about its centre leaves a variance of at most 1 along each axis."""
+    from scipy.special import chdtr
+
+    mass = float(chdtr(dimension, radius))
+    suppose("the ball has mass", mass > 1e-9)
+    return at_most(float(chdtr(dimension + 2, radius)) / mass, whole=1.0, rounding=1e-12)
+
+
+@norm_inequality.step("N1 without a search", prove=True)
+def without_a_search(root_of_op: Positive, root_of_tr: Positive, root_of_2u: Positive) -> Sides:
+    """N1 at c = sqrt(2 u' / (g op)) and b = sqrt(g tr) / c is sqrt(g tr) + sqrt(2 g op u'), here with g = 1."""
+    c = root_of_2u / root_of_op
+    b = root_of_tr / c
+    value = root_of_op**2 * c / 2 + root_of_tr**2 / (2 * b * c) + b * c / 2 + root_of_2u**2 / (2 * c)
+    return equal((value, root_of_tr + root_of_op * root_of_2u))
+
+
+@norm_inequality.step("Gaussian integral", budget=200)
+def gaussian_integral(b: Size, variance: Size, g: Size, along: Shift) -> Sides:
+    """N2 (4): along an axis, the prior's mean of exp(theta s - g v theta^2 / 2) in closed form."""
+    nodes, weights = gaussian_nodes(100)
+    shrunk = 1 / (b + g * variance)
+    suppose("the quadrature converges", along**2 * shrunk < 20)
+    # integrated against the Gaussian that the exponent leaves
+    theta = nodes * math.sqrt(shrunk)
+    density = np.exp(along * theta - g * variance * theta**2 / 2 - b * theta**2 / 2 + nodes**2 / 2)
+    mean = float(weights @ density) * math.sqrt(shrunk * b)
+    closed = math.exp(along**2 * shrunk / 2) / math.sqrt(1 + g * variance / b)
+    return equal((mean / closed, 1.0), rounding=1e-9)
+
+
+@norm_inequality.step("volume", budget=60)
+def volume(dimension: Dimension, b: Size, g: Size, stream: Stream) -> dict[str, Sides]:
+    """N2 (5): log det(I + g V / b) <= Lambda in both its forms, and s' (b I + g V)^-1 s >= 1 / (b + g op)."""
+    profile = stream.exponential(size=dimension)
+    errors = stream.standard_normal((dimension, 2)) * stream.uniform(0, 1)
+    slack = float((errors**2).sum())
+    covariance = np.diag(profile) + errors @ errors.T
+    exact = float(np.linalg.slogdet(np.eye(dimension) + g * covariance / b)[1])
+    ratio = g / b
+    known = float(np.log1p(ratio * profile).sum())
+    direction = stream.standard_normal(dimension)
+    direction /= np.linalg.norm(direction)
+    inside = direction @ np.linalg.solve(b * np.eye(dimension) + g * covariance, direction)
+    trace, largest = float(profile.sum()) + slack, float(profile.max()) + slack
+    return {
+        "known profile": at_most(
+            exact, profile=known, error=g * slack / (b + g * float(profile.min())), rounding=1e-9
+        ),
+        "known trace": at_most(exact, trace=dimension * math.log1p(ratio * trace / dimension), rounding=1e-9),
+        "inverse": at_least(float(inside), norm=1 / (b + g * largest), rounding=1e-12),
+    }
+
+
+@norm_inequality.step("what the search found", budget=60)
+def found(dimension: Dimension, scale: Scale, failure: Failure, stream: Stream) -> dict[str, Sides]:
+    """The radius is what its form gives with the numbers found, and g is as large as the tail asks."""
+    profile, slack = stream.exponential(size=dimension), float(stream.exponential())
+    trace, largest = float(profile.sum()) + slack, float(profile.max()) + slack
+    level = -math.log(failure)
+    one = norm_bound(trace, largest, scale, level, dimension, profile=profile, slack=slack)
+    form, radius, b, c, g = (
+        float(value) for value in (one.form, one.radius, one.inverse_variance, one.tilt, one.factor)
+    )
+    truncation = float(one.truncation)
+    if form == 3:
+        needed, value = scale * c, c * trace * g / 2 + (level + math.log(2)) / c
+    else:
+        beyond = math.sqrt(ball_quantile(dimension, truncation) / b)
+        needed = scale * ((c if form == 1 else radius / b) + beyond)
+        value = float(
+            first_form(trace, largest, scale, level, dimension, b=b, c=c, truncation=truncation)
+            if form == 1
+            else second_form(
+                trace,
+                largest,
+                level,
+                dimension,
+                b=b,
+                g=g,
+                truncation=truncation,
+                profile=profile,
+                slack=slack,
+            )
+        )
+    return {
+        "radius": at_most(value, radius=radius, rounding=1e-12),
+        "factor": at_most(float(gamma(needed)), g=g, rounding=1e-12),
+    }

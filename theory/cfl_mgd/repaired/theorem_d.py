@@ -7,8 +7,6 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.algorithms import run
-from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.bounds import statements
 from clusterproof.theory.bounds.experiments import Experiment, crowded_experiment, experiment
 from clusterproof.theory.bounds.logarithmic.gaussian import (
     along_eigenvectors,
@@ -18,9 +16,6 @@ from clusterproof.theory.bounds.logarithmic.gaussian import (
 from clusterproof.theory.bounds.logarithmic.run_bound import theorem_d_on
 from clusterproof.theory.bounds.logarithmic.theorem_d import theorem_d_chains
 from clusterproof.theory.bounds.logarithmic.tube import forward
-from clusterproof.theory.bounds.statements import Share, SmallTask
-from clusterproof.theory.bounds.theorem_b import TheoremB
-from clusterproof.theory.cfl_mgd.repaired.corollary_b1 import tuned
 from clusterproof.theory.instruments.heavy_ball import propagators
 from clusterproof.theory.statement import (
     Family,
@@ -29,7 +24,6 @@ from clusterproof.theory.statement import (
     Stream,
     at_most,
     choice,
-    equal,
     integers,
     suppose,
 )
@@ -80,9 +74,9 @@ def theorem_d(
 
     Checked
         Runs from one random start on S1, S2 and S3 of the audit at two momenta, and on a setting with
-        misassigned clients: the deviation and the error at every round. The steps of the proof: the linear
-        recursion, the covariance of real gradients within the tube, the worst pairwise error, and the size of
-        the union.
+        misassigned clients: the deviation and the error at every round. The steps of the proof: the mean
+        gradient, the linear recursion, the drift and the covariance of real gradients within the tube, the
+        domination of the counts, and the size of the union.
     """
     one = place_of(place, tuned_momentum)
     initial = one.initial(stream, 1)[0]
@@ -112,68 +106,10 @@ def theorem_d(
             failure=sum(FAILURE[:2]),
             rounding=1e-13,
         ),
+        "two-sided": at_most(
+            np.abs(errors - lengths), noise=tube.deviation[None], failure=sum(FAILURE[:2]), rounding=1e-13
+        ),
         "last round": at_most(
             distance[:, -1], noise=tube.last_deviation[None], failure=sum(FAILURE), rounding=1e-13
         ),
-    }
-
-
-@theorem_d.step("recursion", budget=40)
-def recursion(task: SmallTask, rounds: Rounds, stream: Stream) -> Sides:
-    """With given disturbances, the error is the noise-free path plus each disturbance's response."""
-    momentum = tuned(task).momentum
-    curvature = task.covariances.eigenvalues[0] / task.smoothness * task.proportions[0]
-    start, noise = stream.standard_normal(len(curvature)), stream.standard_normal((rounds, len(curvature)))
-    now = before = start
-    for disturbance in noise:
-        now, before = (1 + momentum - curvature) * now - momentum * before + disturbance, now
-    response, impulse = propagators(curvature, momentum, rounds)
-    formula = response[-1] * start + (impulse[:rounds][::-1] * noise).sum(axis=0)
-    return equal((now, formula), rounding=1e-9)
-
-
-@theorem_d.step("covariance", budget=40)
-def covariance(task: SmallTask, rounds: Rounds, stream: Stream) -> dict[str, Sides]:
-    """Whatever the errors within the tube, the covariance of the noise has at most the stated trace and norm."""
-    suppose("the covariance is diagonal", task.covariances.diagonals is not None)
-    spectrum, rows = task.covariances.eigenvalues[0], gaussian_dynamics(task, tuned(task)).rows
-    _, impulse = propagators(spectrum / task.smoothness, tuned(task).momentum, rounds)
-    total, profile, slack = np.zeros((len(spectrum),) * 2), np.zeros(len(spectrum)), 0.0
-    for response in impulse[:rounds]:
-        widest = float(stream.uniform(0, 2))
-        error = stream.standard_normal(len(spectrum))
-        error[-1] += 10 * stream.integers(2)  # now and then along the steepest mode, where it is attained
-        error *= widest / np.linalg.norm(error)
-        weighted = spectrum * error
-        exact = (task.noise**2 + error @ weighted) * np.diag(spectrum) + np.outer(weighted, weighted)
-        total += response[:, None] * exact * response
-        profile += rows.variance(widest) * spectrum * response**2
-        slack += float(rows.rank_one(widest) * np.max(np.abs(response) * spectrum) ** 2)
-    return {
-        "trace": at_most(float(np.trace(total)), profile=float(profile.sum()), error=slack),
-        "norm": at_most(float(np.linalg.eigvalsh(total)[-1]), profile=float(profile.max()), error=slack),
-    }
-
-
-@theorem_d.step("misclassification", budget=40)
-def misclassification(task: SmallTask, share: Share, stream: Stream) -> dict[str, Sides]:
-    """Lemma P: in the basin a client prefers a given wrong model with probability at most pi."""
-    return statements.misclassification(TheoremB(), task, tuned(task), share, stream)
-
-
-@theorem_d.step("union", budget=8)
-def union(place: Place, tuned_momentum: Tuned) -> dict[str, Sides]:
-    """The norm inequality is used no more often than its failure probabilities allow."""
-    one = place_of(place, tuned_momentum)
-    task: RegressionMixture = one.regression
-    norms = np.array(one.setting.start)
-    chains = theorem_d_chains(
-        gaussian_dynamics(task, one.algorithm), norms, rounds=one.rounds, failure=FAILURE
-    )
-    everywhere, _, last = forward(chains).evaluations
-    counts = 2 * one.rounds * task.clusters * chains.count_tail
-    return {
-        "counts": at_most(counts, delta_1=FAILURE[0]),
-        "all rounds": at_most(everywhere * chains.everywhere, delta_2=FAILURE[1]),
-        "last round": at_most(last * chains.last, delta_3=FAILURE[2]),
     }

@@ -10,11 +10,7 @@ from clusterproof.algorithms import run
 from clusterproof.theory.bounds.experiments import PARTICIPATION, participation_experiment
 from clusterproof.theory.bounds.logarithmic.gaussian import gaussian_dynamics
 from clusterproof.theory.bounds.logarithmic.run_bound import theorem_e_on
-from clusterproof.theory.bounds.logarithmic.theorem_d import theorem_d as bound_of_d
 from clusterproof.theory.bounds.logarithmic.theorem_e import theorem_e as bound_before
-from clusterproof.theory.bounds.logarithmic.theorem_e import theorem_e_recorded
-from clusterproof.theory.bounds.statements import SmallTask
-from clusterproof.theory.cfl_mgd.repaired.corollary_b1 import tuned
 from clusterproof.theory.statement import (
     Family,
     Replicates,
@@ -22,7 +18,6 @@ from clusterproof.theory.statement import (
     Stream,
     at_most,
     choice,
-    equal,
     integers,
     suppose,
 )
@@ -62,8 +57,9 @@ def theorem_e(kind: Kind, replicates: Replicates, stream: Stream) -> dict[str, S
 
     Checked
         Runs with half or a quarter of 40 clients, every divisor, and five local steps: the deviation on the
-        record, and the error before the run. Full participation gives Theorem D exactly. A client's own path,
-        from stored noise.
+        record, and the error before the run. The steps of the proof: full participation gives Theorem D exactly,
+        the law of the counts, the fluctuation of the step, counted intruders, a client's own path from stored
+        noise, and the size of the union.
     """
     one = participation_experiment(kind)
     initial = one.initial(stream, 1)[0]
@@ -93,34 +89,3 @@ def theorem_e(kind: Kind, replicates: Replicates, stream: Stream) -> dict[str, S
             failure=failure,
         ),
     }
-
-
-@theorem_e.step("full participation", budget=20)
-def full_participation(task: SmallTask) -> Sides:
-    """Where everybody takes part, the bound on the record is Theorem D's."""
-    dynamics, norms = gaussian_dynamics(task, tuned(task)), np.full(task.clusters, task.basin_radius / 2)
-    expected = bound_of_d(dynamics, norms, rounds=6, failure=FAILURE)
-    suppose("the bound stays in the basin", expected.applicable)
-    everybody = np.broadcast_to(dynamics.own, (6, 1, task.clusters))
-    found = theorem_e_recorded(dynamics, norms, everybody, failure=FAILURE, counted=True)
-    return equal((found.tube.reach, expected.reach), rounding=1e-9)
-
-
-@theorem_e.step("own noise", budget=20)
-def own_noise(task: SmallTask, local_steps: Steps, stream: Stream) -> Sides:
-    """The mean of (chi, u) over clients with one Hessian follows the recursion with the mean of their noise."""
-    momentum, members, modes = tuned(task).momentum, 4, task.dimension
-    curvature = task.covariances.eigenvalues[0] / task.smoothness
-    noise = stream.standard_normal((3 * local_steps, members, modes))
-    start = stream.standard_normal(modes)
-    mean, buffer = start, np.zeros(modes)
-    now = before = start
-    for step, disturbances in enumerate(noise):
-        if step % local_steps == 0:
-            points, buffers = np.tile(mean, (members, 1)), np.tile(buffer, (members, 1))
-        buffers = momentum * buffers + curvature * points + disturbances
-        points = points - buffers
-        if step % local_steps == local_steps - 1:
-            mean, buffer = points.mean(axis=0), buffers.mean(axis=0)
-        now, before = (1 + momentum - curvature) * now - momentum * before - disturbances.mean(axis=0), now
-    return equal((mean, now), rounding=1e-9)

@@ -1,0 +1,25 @@
+"""How a notebook shows our objects: a heading and a small table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+
+
+def html_table(heading: str, facts: Mapping[str, object]) -> str:
+    """Write a heading and facts by name as HTML; nothing in them is taken for markup.
+
+    Parameters
+    ----------
+    heading
+        One line.
+    facts
+        By name; those that are None are left out.
+    """
+    rows = "".join(
+        f'<tr><th style="text-align:left">{escape(name)}</th>'
+        f'<td style="text-align:left">{escape(str(value))}</td></tr>'
+        for name, value in facts.items()
+        if value is not None
+    )
+    return f"<div><strong>{escape(heading)}</strong><table>{rows}</table></div>"

@@ -1,0 +1,67 @@
+"""How far a run of FPFC is from a stationary point, beside what the repaired theorem allows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clusterproof.algorithms import FPFC, run
+from clusterproof.figures import style
+from clusterproof.figures.illustration import Illustration
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.fpfc.runs import bound_duals, bound_models
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+CLIENTS, CLUSTERS, DIMENSION, ROUNDS, REPLICATES = 12, 3, 3, 300, 20
+STRENGTH, SMOOTHING, AUGMENTATION, ACTIVE = 1.0, 0.5, 6.0, 4
+
+
+def compute(seed: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Mean over runs of the running means of both residuals, and the bounds on their expectations, (rounds,) each."""
+    task = QuadraticMixture.random(
+        clusters=CLUSTERS, clients=CLIENTS, dimension=DIMENSION, separation=4, spread=0.3, seed=seed
+    )
+    algorithm = FPFC(
+        step_size=1 / (task.client_smoothness + AUGMENTATION),
+        local_steps=3,
+        strength=STRENGTH,
+        smoothing=SMOOTHING,
+        augmentation=AUGMENTATION,
+        threshold=0.5,
+        participation=ACTIVE / CLIENTS,
+    )
+    start = np.broadcast_to(3 * np.ones((1, DIMENSION)), (REPLICATES, 1, DIMENSION))
+    trace = run(algorithm, task, rounds=ROUNDS, seed=seed, replicates=REPLICATES, initial=start)
+    found = {}
+    for name, bounding in (("models", bound_models), ("duals", bound_duals)):
+        # with a failure probability of 1 Markov's inequality leaves the bound on the expectation
+        allowed = bounding(task, trace, failure_probability=1.0)
+        measured = np.asarray(allowed.measured)[1:].reshape(ROUNDS, -1).mean(axis=1)
+        found[name] = measured, np.asarray(allowed.bound)[1:].reshape(ROUNDS, -1)[:, 0]
+    return found
+
+
+def draw(seed: int) -> Figure:
+    """Draw the residual of the models on the left, that of the duals on the right."""
+    caption = (
+        f"FPFC on quadratics of $m = {CLIENTS}$ clients in {CLUSTERS} clusters, $d = {DIMENSION}$, $L_f = 1$; "
+        rf"$\lambda = {STRENGTH:g}$, $\xi = {SMOOTHING:g}$, $a = 3.7$, $\rho = {AUGMENTATION:g}$, "
+        rf"$\alpha = 1 / (L_f + \rho)$, $T = 3$, {ACTIVE} participants a round, mean of {REPLICATES} runs of {ROUNDS} "
+        f"rounds. The bounds are those on the expectations. Seed {seed}."
+    )
+    figure, panels = style.new_figure(caption, panels=2)
+    found, rounds = compute(seed), np.arange(1, ROUNDS + 1)
+    titles = {"models": r"$\|\nabla_w L_0\|^2$", "duals": r"$\|\nabla_v L_0\|^2$"}
+    for panel, (name, (measured, allowed)) in zip(panels, found.items(), strict=True):
+        (colour, marker), (other, _) = style.RUNS[0], style.RUNS[1]
+        panel.loglog(rounds, allowed, color=other, linestyle="--", label="bound")
+        panel.loglog(rounds, measured, color=colour, marker=marker, markevery=0.15, label="mean over rounds")
+        style.label_axes(panel, titles[name], "rounds $K$", "mean over rounds 1 to $K$")
+        panel.legend(fontsize=8, frameon=False)
+    return style.settled(figure)
+
+
+FIGURE = Illustration("fpfc-residual", "FPFC's residuals beside the bounds of the repaired theorem", draw)

@@ -1,0 +1,240 @@
+"""Lesson 4: a false lemma, found by search and checked by hand."""
+
+import marimo
+
+app = marimo.App(app_title="A false lemma")
+
+with app.setup(hide_code=True):
+    from fractions import Fraction
+    from itertools import pairwise
+
+    import marimo as mo
+    import numpy as np
+
+    from clusterproof import check
+    from clusterproof.notes.live import BLACK, BLUE, VERMILLION, label_axes, panels, sliders
+    from clusterproof.theory.instruments.two_clusters import exact_path
+
+    SLIDERS = {"momentum": [0.0, 0.2, 0.4, 0.6, 0.66, 0.7, 0.8, 0.9], "share": [0.1, 0.3, 0.5]}
+
+
+@app.cell(hide_code=True)
+def _():
+    mo.md(r"""
+    # Lesson 4. A false lemma, found by search and checked by hand
+
+    **The question.** A paper says that the error shrinks in *every* round. Momentum is known to overshoot. Can both be true?
+
+    ## The statement
+
+    Lemma 2 of CFL-MGD: in every round
+
+    $$
+    \|\chi^p_{t+1} - \chi^{*p}\| \le \left(1 - \frac{l \mu}{8 L}\right) \|\chi^p_t - \chi^{*p}\| + \rho_0 ,
+    $$
+
+    where $l$ is the share of the smallest cluster and $\rho_0$ collects noise terms and the constant $c_4 l$ with
+    $c_4 = 1/4$. With exact losses and gradients the noise terms vanish, and $\rho_0 = l/4$.
+
+    ## Search before you prove
+
+    The claim is data: its quantities, their ranges, its two sides. The toolkit goes through instances from the simplest on.
+    """)
+    return
+
+
+@app.cell
+def _():
+    verdict = check("cfl-mgd/lemma-2")
+    print(verdict.verdict, "--", verdict.reason)
+    print(verdict.counterexample)
+    return (verdict,)
+
+
+@app.cell(hide_code=True)
+def _(verdict):
+    share, beta = (
+        Fraction(verdict.counterexample["own"], verdict.counterexample["clients"]),
+        Fraction(verdict.counterexample["momentum"]),
+    )
+    e = exact_path(share, beta, Fraction(verdict.counterexample["start"]), 3)
+    allowed = (1 - share / 8) * abs(e[2]) + share / 4
+    assert abs(e[3]) > allowed
+    mo.md(
+        rf"""
+    ## By hand
+
+    Two clients. One has the loss $(\chi - 1)^2/2$, the other $(\chi + 1)^2/2$. So $\mu = L = 1$, the optima are $\pm 1$,
+    $\Delta = 2$, and $l = 1/2$. Start model 1 at $1/2$: the distance $1/2$ is what Assumption 4 allows. Take momentum
+    $\beta =$ {beta} and the paper's step $\eta = 1/L = 1$. The server divides by both clients, so model 1 moves by half of
+    its gradient, which is its error. With momentum from rest:
+
+    - $e_0 =$ {e[0]},
+    - $e_1 = e_0 - e_0/2 =$ {e[1]},
+    - $e_2 = e_1 - e_1/2 + \beta (e_1 - e_0) =$ {e[2]},
+    - $e_3 = e_2 - e_2/2 + \beta (e_2 - e_1) =$ {e[3]}.
+
+    Now $|e_3| \approx$ {float(abs(e[3])):.4f}, but $(1 - l/8) |e_2| + l/4 \approx$ {float(allowed):.4f}. The lemma is false,
+    and a pencil shows it.
+
+    **Where the proof breaks.** The momentum term is bounded by its fluctuation, as if its mean were zero, and a *lower*
+    bound on the number of rightly assigned clients is used as an upper one (`clusterproof show cfl-mgd/lemma-2`). The error
+    can overshoot: a step that is too long for its own good is followed by one in the wrong direction.
+
+    ## In code
+    """
+    )
+    return
+
+
+@app.function
+def excess(momentum, share, rounds=30):
+    """Errors of the model of a cluster with this share, and what Lemma 2 allows each round."""
+    path = exact_path(Fraction(share), Fraction(momentum), Fraction(1, 2), rounds)
+    errors = np.abs([float(e) for e in path])
+    smallest = min(share, 1 - share)
+    allowed = (1 - smallest / 8) * errors[:-1] + smallest / 4
+    return errors, allowed
+
+
+@app.cell(hide_code=True)
+def _():
+    mo.md(r"""
+    ## The figure
+
+    The error of one noise-free cluster round by round, beside what the lemma allows after the round before. Red rounds break
+    it. Which momentum is the first that breaks it at $l = 1/2$? And at a smaller share, where the step $l$ is shorter?
+    """)
+    return
+
+
+@app.function(hide_code=True)
+def picture(momentum, share):
+    """Draw the errors of a run and what the lemma allows."""
+    errors, allowed = excess(momentum, share)
+    rounds = np.arange(len(errors))
+    broken = rounds[1:][errors[1:] > allowed + 1e-15]
+    figure, (panel,) = panels(1)
+    panel.plot(rounds, errors, color=BLUE, marker="o", markersize=3, label="error of the model")
+    panel.plot(rounds[1:], allowed, color=BLACK, linestyle="--", label="allowed by Lemma 2")
+    panel.plot(
+        broken, errors[broken], color=VERMILLION, marker="X", markersize=9, linestyle="none", label="broken"
+    )
+    panel.set_ylim(0, 0.55)
+    label_axes(panel, "Lemma 2, round by round", "round", "distance from the optimum")
+    panel.legend(fontsize=8, frameon=False)
+    return figure
+
+
+@app.function(hide_code=True)
+def describe(momentum, share):
+    """Say which rounds break the lemma."""
+    errors, allowed = excess(momentum, share)
+    broken = [t + 1 for t in range(len(allowed)) if errors[t + 1] > allowed[t] + 1e-15]
+    said = (
+        f"rounds that break Lemma 2: {', '.join(map(str, broken))}" if broken else "no round breaks Lemma 2"
+    )
+    return f"At momentum {momentum:g} and share {share:g}, {said}; the error after 30 rounds is {errors[-1]:.2g}."
+
+
+@app.cell(hide_code=True)
+def _():
+    controls = sliders(SLIDERS)
+    controls
+    return (controls,)
+
+
+@app.cell(hide_code=True)
+def _(controls):
+    mo.vstack([picture(**controls.value), mo.md(describe(**controls.value))])
+    return
+
+
+@app.cell(hide_code=True)
+def _():
+    mo.md(r"""
+    ## What is true instead
+
+    Lemma H (`clusterproof show cfl-mgd/lemma-h`): without noise $|e_t| \le |\Pi_t(a)| |e_0|$, with $\Pi_t$ in closed form.
+    It decays, but not in every round, and it may leave the ball that it started in by a factor of up to $2/\sqrt3$. The
+    region of momentum and share in which every round contracts is `clusterproof figures contraction-map --out figures-out`.
+
+    ## Exercises
+
+    **1. By hand.** Drop the constant: with $\rho_0 = 0$ and $l = 1/2$, which momentum is the least on the grid
+    $0, 1/20, 2/20, \dots$ for which *some* round of the first twelve fails to contract by $15/16$? Guess before you search.
+
+    <details markdown="1"><summary>Solution</summary>
+
+    The search is the next cell. Long before the path overshoots visibly, one round near the sign change is slower than 15/16
+    allows, because there the round before was very good.
+
+    </details>
+    """)
+    return
+
+
+@app.cell(hide_code=True)
+def _():
+    def contracts(momentum):
+        path = exact_path(Fraction(1, 2), momentum, Fraction(1, 2), 13)
+        return all(abs(after) <= Fraction(15, 16) * abs(before) for before, after in pairwise(path))
+
+    momenta = [Fraction(k, 20) for k in range(20)]
+    least = next(beta for beta in momenta if not contracts(beta))
+    print("least momentum that fails:", least)
+    return
+
+
+@app.cell(hide_code=True)
+def _():
+    mo.md(r"""
+    **2. State it and falsify it.** "Two rounds together always contract: $|e_{t+2}| \le (1 - l/8)^2 |e_t|$." State it as a
+    claim whose signature is the space of instances, and let the toolkit search.
+
+    <details markdown="1"><summary>Solution</summary>
+
+    The next cell states it. A statement is a typed function: its arguments say what is searched, its value compares the two
+    sides, and the verdict names the simplest instance that breaks it.
+
+    </details>
+    """)
+    return
+
+
+@app.cell(hide_code=True)
+def _():
+    from typing import Annotated
+
+    from clusterproof import at_most, choice, claim, integers, rationals
+
+    Momentum = Annotated[Fraction, rationals(0, Fraction(9, 10), 10)]
+    Share = Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 4), Fraction(1, 10))]
+    Round = Annotated[int, integers(0, 8)]
+
+    @claim("lesson-4/two-rounds")
+    def two_rounds(momentum: Momentum, share: Share, round_: Round):
+        """Two rounds together contract twice."""
+        path = exact_path(share, momentum, Fraction(1, 2), round_ + 2)
+        return at_most(abs(path[-1]), contraction=(1 - share / 8) ** 2 * abs(path[-3]))
+
+    found = check("lesson-4/two-rounds")
+    print(found.verdict, "--", found.reason)
+    return
+
+
+@app.cell(hide_code=True)
+def _():
+    mo.md(r"""
+    ## What breaks when an assumption is dropped
+
+    - **Exact gradients.** With noise, $\rho_0$ gains noise terms and the lemma may hold in a given run for the wrong reason.
+      Its constant $l/4$ alone already hides an overshoot of up to $l/4$ in every round.
+    - **Momentum.** At $\beta = 0$ nothing overshoots: the lemma is then the textbook contraction with step $\eta l$, and true.
+    - **One dimension.** With several eigenvalues each has its own path; that one of them overshoots is enough.
+    """)
+    return
+
+
+if __name__ == "__main__":
+    app.run()

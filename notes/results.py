@@ -1,0 +1,37 @@
+"""What the notes show without computing it anew: a report's verdicts, drawn figures, a diagnosis.
+
+All are recomputed by the commands in ``notes/README.md``.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from clusterproof.algorithms import InvalidArgument
+
+STORED = Path(__file__).parent / "stored"
+STORED_VERDICTS = STORED / "verdicts.json"
+STORED_FIGURES = STORED / "figures"
+DIAGNOSIS = STORED / "digits-diagnosis.json"
+"""Hypotheses of CFL-MGD's analysis on a network, as ``train --diagnose`` writes them."""
+
+
+def read_verdicts(path: Path) -> dict[str, dict[str, Any]]:
+    """Read a report of ``clusterproof check --json``: its verdicts by the claim's id.
+
+    Raises
+    ------
+    InvalidArgument
+        If the file cannot be read or is no such report.
+    """
+    remedy = "write it with `clusterproof check --all --json FILE`"
+    try:
+        records = json.loads(path.read_text(encoding="utf-8"))
+        return {record["claim"]: {"verdict": record["verdict"], **record} for record in records}
+    except (OSError, ValueError) as error:
+        rule = f"must be a report that can be read ({getattr(error, 'strerror', None) or error})"
+        raise InvalidArgument("verdicts", str(path), rule, remedy) from error
+    except (TypeError, KeyError) as error:
+        raise InvalidArgument("verdicts", str(path), "must be a list of verdicts", remedy) from error

@@ -1,0 +1,168 @@
+"""The catalogue: a page a paper with every claim's card and stored verdict, and a table of all to search in.
+
+A Sphinx extension with two directives: ``claims PAPER`` and ``claim-table``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from clusterproof import theory
+from clusterproof.notes.results import read_verdicts
+from clusterproof.theory import Claim
+from clusterproof.theory.report import TIMES, number
+from clusterproof.theory.sharpness import NEEDED
+
+PAPERS = {
+    "baselines": "Baselines: where FedAvg and its relatives rest",
+    "cfl": "CFL: clustering by cosines of updates",
+    "cfl-mgd": "CFL-MGD: momentum gradient descent (Zhao et al. 2023)",
+    "fpfc": "FPFC: fusion penalties (Yu et al.)",
+    "gradient-loss": "GL-CFL: gradients and losses (Lin et al. 2023)",
+    "ifca": "IFCA: the basin of attraction",
+    "sofl": "SoFL: dual clustering (Zhang and Qiao 2024)",
+}
+"""Titles of the pages; a paper that is missing here goes by its name."""
+
+NOT_STORED = "not evaluated"
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the directives, and the report that they read."""
+    app.add_config_value("verdicts_report", "", "env", (str,))
+    app.add_directive("claims", ClaimsOfPaper)
+    app.add_directive("claim-table", ClaimTable)
+    return {"parallel_read_safe": True}
+
+
+def pages() -> dict[str, str]:
+    """Give the source of every page of the catalogue by its name below ``catalogue/``."""
+    papers = sorted({claim.paper for claim in theory.claims()})
+    found = {paper: f"# {PAPERS.get(paper, paper)}\n\n```{{claims}} {paper}\n```\n" for paper in papers}
+    listed = "\n".join(papers)
+    found["index"] = (
+        "# The catalogue\n\n"
+        "Every claim, with the verdict of a stored run of `clusterproof check --all`; a claim's name leads to its "
+        "card, its counterexample and what repairs it. `clusterproof show ID` evaluates one anew.\n\n"
+        "```{claim-table}\n```\n\n"
+        f"```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
+    )
+    return found
+
+
+def anchor(claim_id: str) -> str:
+    """Give the permanent anchor of a claim on its paper's page: its id with dashes."""
+    return claim_id.replace("/", "-")
+
+
+def sharpness(record: dict[str, Any] | None) -> str:
+    """Say within which factor a claim is sharp, where its verdict tells."""
+    factor = ((record or {}).get("sharpness") or {}).get("all")
+    if factor is None:
+        return ""
+    return f"within {TIMES}{1 / factor:.3g}" if factor > NEEDED else "not exercised"
+
+
+class ClaimTable(SphinxDirective):
+    """A row for every claim; the script ``catalogue.js`` puts a search field and filters above it."""
+
+    def run(self) -> list[nodes.Node]:
+        """Build the table."""
+        verdicts = read_verdicts(Path(self.config.verdicts_report))
+        head = nodes.row()
+        for title in ("claim", "what it says", "verdict", "sharp"):
+            head += nodes.entry("", nodes.paragraph(text=title))
+        body = nodes.tbody()
+        for claim in theory.claims():
+            record = verdicts.get(claim.id)
+            link = nodes.paragraph("", "", _link(claim.id, claim.id))
+            verdict = nodes.paragraph("", "", _badge(record["verdict"] if record else NOT_STORED))
+            body += nodes.row(
+                "",
+                nodes.entry("", link),
+                nodes.entry("", nodes.paragraph(text=claim.title)),
+                nodes.entry("", verdict),
+                nodes.entry("", nodes.paragraph(text=sharpness(record))),
+            )
+        columns = [nodes.colspec(colwidth=width) for width in (25, 50, 12, 13)]
+        group = nodes.tgroup("", *columns, nodes.thead("", head), body, cols=4)
+        return [nodes.table("", group, classes=["claim-table"])]
+
+
+class ClaimsOfPaper(SphinxDirective):
+    """The claims of a paper, each a section with its card and verdict."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Build the sections."""
+        verdicts = read_verdicts(Path(self.config.verdicts_report))
+        return [self._section(claim, verdicts.get(claim.id)) for claim in theory.claims(self.arguments[0])]
+
+    def _section(self, claim: Claim, record: dict[str, Any] | None) -> nodes.section:
+        """Write a claim: title, verdict, reason, counterexample, repair, card."""
+        section = nodes.section("", nodes.title(text=claim.id), ids=[anchor(claim.id)], classes=["claim"])
+        self.state.document.note_explicit_target(section)
+        section += nodes.paragraph("", "", nodes.strong(text=claim.title))
+        line = nodes.paragraph("", "", _badge(record["verdict"] if record else NOT_STORED))
+        line += nodes.Text(f" {claim.label} · {claim.kind}")
+        if said := sharpness(record):
+            line += nodes.Text(f" · sharp: {said}")
+        section += line
+        if record is not None:
+            section += nodes.paragraph(text=record["reason"])
+            section += nodes.paragraph(text=_numbers(record))
+            if record["counterexample"] is not None:
+                text = json.dumps(record["counterexample"], indent=2, ensure_ascii=False)
+                section += nodes.paragraph(text="Counterexample")
+                section += nodes.literal_block(text, text, language="json")
+        if claim.repaired_by is not None:
+            section += nodes.paragraph("", "Repaired by ", _link(claim.repaired_by, claim.repaired_by))
+        for part in re.split(r"\n(?=\S)", claim.card):
+            heading, _, text = part.partition("\n")
+            body = " ".join(text.split())
+            section += nodes.definition_list(
+                "",
+                nodes.definition_list_item(
+                    "",
+                    nodes.term(text=heading),
+                    nodes.definition("", nodes.paragraph("", "", *_marked(body))),
+                ),
+                classes=["card"],
+            )
+        return section
+
+
+def _badge(verdict: str) -> nodes.inline:
+    """Write a verdict in its colour."""
+    return nodes.inline("", verdict, classes=["verdict", f"verdict-{verdict.replace(' ', '-')}"])
+
+
+def _link(claim_id: str, text: str) -> nodes.reference:
+    """Point from a page of the catalogue to a claim."""
+    paper = claim_id.partition("/")[0]
+    return nodes.reference("", text, refuri=f"{paper}.html#{anchor(claim_id)}", internal=True)
+
+
+def _marked(text: str) -> list[nodes.Node]:
+    """Split text at its double backticks into words and names."""
+    parts = re.split(r"``(.+?)``", text)
+    return [nodes.literal(text=part) if odd % 2 else nodes.Text(part) for odd, part in enumerate(parts)]
+
+
+def _numbers(record: dict[str, Any]) -> str:
+    """Say what was measured and how much was looked at."""
+    said = [f"{name} {number(record[name])}" for name in ("measured", "bound") if record[name] is not None]
+    if record.get("instances") is not None:
+        all_of_them = " (all there are)" if record.get("exhausted") else ""
+        said.append(f"instances {record['instances']}{all_of_them}")
+    if record.get("trials") is not None:
+        said.append(f"trials {record['trials']}, failures {record['failures']}")
+    return "; ".join([*said, f"seed {record['seed']}", f"{record['seconds']:.2g} s"])

@@ -1,0 +1,84 @@
+"""Pages of the reference: the public names of every folder from their docstrings, and the command line."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from clusterproof.theory.workbench.schema import report_schema
+
+PACKAGES = {
+    "clusterproof.algorithms": "Algorithms, runs and traces",
+    "clusterproof.synthetic": "Tasks whose truth is known",
+    "clusterproof.synthetic.strategies": "Strategies for property-based tests",
+    "clusterproof.theory": "Claims, verdicts and bounds",
+    "clusterproof.theory.statement": "Stating a claim",
+    "clusterproof.theory.certificate": "Certificates",
+    "clusterproof.neural.networks": "Networks",
+    "clusterproof.figures": "Figures",
+}
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Let docstrings be read as plain text where they hold mathematics."""
+    app.connect("autodoc-process-docstring", escape)
+    return {"parallel_read_safe": True}
+
+
+def pages() -> dict[str, str]:
+    """Give the source of every page of the reference by its name below ``reference/``."""
+    found = {}
+    for module, title in PACKAGES.items():
+        imported = "   :imported-members:\n" if hasattr(importlib.import_module(module), "__all__") else ""
+        found[module] = (
+            f"# {title}\n\n`{module}`\n\n```{{eval-rst}}\n.. automodule:: {module}\n   :members:\n{imported}"
+            "   :show-inheritance:\n   :member-order: bysource\n```\n"
+        )
+    listed = "\n".join(PACKAGES)
+    found["index"] = f"# Reference\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
+    return found
+
+
+def command_line() -> str:
+    """Write the page of the command line from the commands' own help."""
+    from clusterproof.commands.application import app
+
+    text = app.generate_docs(output_format="markdown")
+    text = re.sub(r"## Table of Contents\n+(?:\s*- .*\n)+", "", text)
+    return re.sub(r"(?m)^# clusterproof$", "# Command line", text, count=1)
+
+
+def report() -> str:
+    """Write the page on what ``check --json`` writes, from the fields of a verdict."""
+    return (
+        "# What `check --json` writes\n\nA list of objects, one a claim. `null` stands "
+        "where a field has no meaning.\n\n"
+        "```{eval-rst}\n.. autoclass:: clusterproof.theory.Verdict\n   :no-index:\n\n"
+        ".. autoclass:: clusterproof.theory.Finding\n   :no-index:\n\n"
+        ".. autoclass:: clusterproof.theory.Confidence\n   :no-index:\n```\n\n"
+        "## The JSON schema\n\n`clusterproof schema` prints it.\n\n"
+        f"```json\n{json.dumps(report_schema(), indent=2)}\n```\n"
+    )
+
+
+def escape(_app: Any, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
+    """Escape what reStructuredText would read as markup outside of code: bars, stars and trailing underscores."""
+    code = False
+    for number, line in enumerate(lines):
+        if line.strip() and not line.startswith(" "):
+            code = False
+        if not code:
+            parts = re.split(r"(``.+?``)", line)
+            lines[number] = "".join(part if part.startswith("``") else _plain(part) for part in parts)
+        code = code or line.rstrip().endswith("::")
+
+
+def _plain(text: str) -> str:
+    """Escape the markup of a line without code."""
+    return re.sub(
+        r"(?<!\*)\*(?!\*)(?=[^\s*]+)(?![^*\s]+\*)|\||(?<=\w)_(?!\w)", lambda found: "\\" + found[0], text
+    )

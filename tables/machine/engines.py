@@ -1,0 +1,139 @@
+"""Engines that run units: processes of this machine, a Dask cluster, jobs of SLURM; one interface."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import psutil
+
+from clusterproof.tables.machine.source import source_digest
+from clusterproof.tables.machine.store import Outcome, Unit
+from clusterproof.tables.machine.workers import THREAD_VARIABLES, compute_unit
+
+Answers: TypeAlias = Iterator[tuple[Unit, "Outcome | str"]]
+"""Each unit once, in the order in which they end, with its outcome or a line on what went wrong."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What an engine is to run.
+
+    Attributes
+    ----------
+    place
+        ``"module:NAME"`` of the function that takes a unit.
+    packages
+        Dotted names of the packages that it runs; see ``source_digest``.
+    """
+
+    place: str
+    packages: tuple[str, ...]
+
+    @property
+    def source(self) -> tuple[tuple[str, ...], str]:
+        """The packages, and the digest of them here."""
+        return self.packages, source_digest(self.packages)
+
+
+class Engine(Protocol):
+    """Where units are computed."""
+
+    def compute(self, work: Work, units: Sequence[Unit]) -> Answers:
+        """Compute units, the costliest first; one that fails does not stop the others."""
+
+
+@dataclass(frozen=True)
+class LocalProcesses:
+    """Processes of this machine, each on one thread: joblib's. Nothing is left running when they end.
+
+    Attributes
+    ----------
+    workers
+        How many.
+    """
+
+    workers: int
+
+    def compute(self, work: Work, units: Sequence[Unit]) -> Answers:
+        """Compute units; one whose process dies is computed once more, in a process of its own."""
+        suspects: deque[Unit] = deque()
+        waiting = deque(costliest_first(units))
+        while waiting:
+            yield from self._compute_together(work, waiting, suspects)
+        # a process died: any of those that were then under way may be why
+        for unit in suspects:
+            alone: deque[Unit] = deque()
+            reasons: list[str] = []
+            yield from LocalProcesses(1)._compute_together(work, deque([unit]), alone, reasons)
+            for unfinished in alone:
+                yield unfinished, f"its process ended ({'; '.join(reasons)}); out of memory?"
+
+    def _compute_together(
+        self, work: Work, waiting: deque[Unit], suspects: deque[Unit], reasons: list[str] | None = None
+    ) -> Answers:
+        """Compute until nothing waits or a process dies; units that were then under way become suspects."""
+        from joblib.externals.loky import ProcessPoolExecutor
+
+        pool = ProcessPoolExecutor(
+            min(self.workers, len(waiting)),
+            initializer=_begin,
+            initargs=(os.getpid(),),
+            env=dict.fromkeys(THREAD_VARIABLES, "1"),
+        )
+        source = work.source
+        running: dict[Future[Outcome | str], Unit] = {}
+        broken = False
+        try:
+            while running or (waiting and not broken):
+                while waiting and not broken and len(running) < 2 * self.workers:
+                    unit = waiting.popleft()
+                    try:
+                        running[pool.submit(compute_unit, work.place, unit, source)] = unit
+                    except RuntimeError:  # the pool broke since
+                        waiting.appendleft(unit)
+                        broken = True
+                for future in wait(list(running), return_when=FIRST_COMPLETED).done:
+                    unit = running.pop(future)
+                    error = future.exception()
+                    if error is None:
+                        yield unit, future.result()
+                    else:
+                        broken = True
+                        suspects.append(unit)
+                        if reasons is not None:
+                            reasons.append(_exit_codes(error))
+        finally:
+            pool.shutdown(wait=True, kill_workers=True)
+
+
+def costliest_first(units: Sequence[Unit]) -> list[Unit]:
+    """Order units so that no long one is left for the end."""
+    return sorted(units, key=lambda unit: -unit.cost)
+
+
+def _exit_codes(error: BaseException) -> str:
+    """Say with which status processes died."""
+    text = " ".join(str(error).split())
+    _, _, codes = text.partition("exit codes of the workers are ")
+    return f"exit code {codes.strip('{}')}" if codes else text or type(error).__name__
+
+
+def _begin(parent: int) -> None:
+    """Prepare a worker: Ctrl-C reaches the whole group, and the parent ends its workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    """A killed command leaves no worker behind."""
+    while psutil.pid_exists(parent) and os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)

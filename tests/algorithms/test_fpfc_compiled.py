@@ -1,0 +1,130 @@
+"""Compiled loops of FPFC: the rounds of the dense double loop, and of the same loops in numpy."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from fusion_loops import DenseFPFC, dense_pairs
+
+from clusterproof.algorithms import FPFC, Randomness
+from clusterproof.algorithms.parts import compiled_pairs, compiling, pair_storage
+from clusterproof.algorithms.parts.grouping import Groups
+from clusterproof.algorithms.parts.participation import draw_participants
+from clusterproof.algorithms.parts.penalties import SCAD, GroupL1, SmoothedSCAD
+from clusterproof.synthetic import QuadraticMixture
+
+SMOOTHED = {"strength": 0.5, "smoothing": 0.05, "augmentation": 1.3, "threshold": 0.2}
+L1 = {"penalty": "l1", "strength": 0.4, "augmentation": 0.7}
+
+
+def mixture(clients=12):
+    return QuadraticMixture.random(
+        clusters=3, clients=clients, dimension=4, condition_number=3, separation=2, spread=0.4, seed=3
+    )
+
+
+def follow(algorithm, task, start, rounds):
+    state, randomness = algorithm.initialise(start, task), Randomness.from_seed(2)
+    for _ in range(rounds):
+        state = algorithm.step(state, task, randomness)
+        yield state
+
+
+@pytest.mark.parametrize("start", ["common", "own"])
+@pytest.mark.parametrize("rule", ["either", "all"])
+@pytest.mark.parametrize("parameters", [SMOOTHED, L1], ids=["scad", "l1"])
+def test_every_compiled_round_is_that_of_the_dense_double_loop(plant, parameters, rule, start):
+    plant(compiled_pairs, "LEAST_ENTRIES", 0)
+    plant(pair_storage, "PAGE_ENTRIES", 4 * 7)
+    task = mixture()
+    first = np.ones((1, 4)) if start == "common" else 2.5 * np.random.default_rng(5).standard_normal((12, 4))
+    algorithm = FPFC(
+        step_size=0.3,
+        local_steps=2,
+        participation=0.3,
+        pair_rule=rule,
+        start=start,
+        reuse_memory=rule == "all",
+        **parameters,
+    )
+    dense, lots = DenseFPFC(algorithm, task, first), Randomness.from_seed(2).participation
+    for state in follow(algorithm, task, first, 60):
+        dense.round(draw_participants(0.3, 12, first, lots).tolist())
+        assert state.pairs.sums is not None
+        np.testing.assert_allclose(state.models, dense.w, rtol=0, atol=1e-11)
+        theta, v = dense_pairs(algorithm, state)
+        np.testing.assert_allclose(theta, dense.theta, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(v, dense.v, rtol=0, atol=1e-11)
+        assert state.assignments.tolist() == dense.groups()
+
+
+def test_compiled_rounds_are_those_of_numpy_with_replicates_too(plant):
+    task, start = mixture(), np.random.default_rng(0).standard_normal((3, 1, 4))
+    algorithm = FPFC(step_size=0.3, participation=0.3, **SMOOTHED)
+    in_numpy = list(follow(algorithm, task, start, 80))
+    plant(compiled_pairs, "LEAST_ENTRIES", 0)
+    for ours, theirs in zip(follow(algorithm, task, start, 80), in_numpy, strict=True):
+        np.testing.assert_allclose(ours.models, theirs.models, rtol=0, atol=1e-13)
+        np.testing.assert_array_equal(ours.assignments, theirs.assignments)
+        np.testing.assert_array_equal(ours.pairs.stored, theirs.pairs.stored)
+        np.testing.assert_array_equal(ours.pairs.near, theirs.pairs.near)
+        kept = dataclasses.replace(ours.pairs, sums=None).partner_sums(ours.models)
+        np.testing.assert_allclose(ours.pairs.sums, kept, rtol=0, atol=1e-13)
+
+
+def test_single_precision_stays_single_when_compiled(plant):
+    task, start = mixture(), np.ones((1, 4), dtype=np.float32)
+    plant(compiled_pairs, "LEAST_ENTRIES", 0)
+    algorithm = FPFC(step_size=0.3, **SMOOTHED)
+    state, everybody = algorithm.initialise(start, task), np.arange(12)
+    for _ in range(5):
+        points = algorithm.anchors(state, everybody)
+        points = points - np.float32(0.3) * (points - task.centers.astype(np.float32))
+        state = algorithm.update(state, everybody, points)
+    assert {state.models.dtype, state.pairs.sums.dtype, *(page.dtype for page in state.pairs.pages)} == {
+        np.dtype(np.float32)
+    }
+
+
+def test_without_numba_numpy_does_it(plant):
+    plant(compiled_pairs, "LEAST_ENTRIES", 0)
+    plant(compiling, "can_compile", lambda: False)
+    *_, state = follow(FPFC(step_size=0.3, **SMOOTHED), mixture(), np.ones((1, 4)), 2)
+    assert state.pairs.sums is None
+
+
+def test_models_lie_client_by_client_in_memory():
+    for start in (np.ones((1, 4)), np.ones((2, 1, 4)), np.ones((12, 4))):
+        own = "own" if start.shape[-2] == 12 else "common"
+        algorithm = FPFC(step_size=0.3, start=own, **SMOOTHED)
+        state = algorithm.initialise(start, mixture())
+        assert state.models.flags.c_contiguous
+        state = algorithm.step(state, mixture(), Randomness.from_seed(0))
+        assert state.models.flags.c_contiguous
+
+
+@pytest.mark.parametrize("augmentation", [0.6, 1.0, 7.0])
+@pytest.mark.parametrize(
+    "penalty",
+    [GroupL1(strength=0.7), SCAD(strength=0.7), SmoothedSCAD(strength=0.7, smoothing=0.2, concavity=3.0)],
+)
+def test_the_pieces_of_a_penalty_are_its_shrinkage(penalty, augmentation):
+    pieces = penalty.pieces(augmentation)
+    edges = pieces[:-1, 0]
+    for length in (*np.linspace(0.01, 4, 500), *edges, *(edges + 1e-9)):
+        _, p, q = pieces[np.searchsorted(pieces[:, 0], length)]
+        expected = float(penalty.shrinkage(np.array([length]), augmentation)[0])
+        assert max(0.0, p - q / length) == pytest.approx(expected, abs=1e-14)
+
+
+def test_groups_are_searched_anew_only_where_a_tree_breaks_or_two_join():
+    near = np.zeros((1, 6, 6), dtype=bool)
+    near[0, :3, :3] = near[0, 3:, 3:] = True
+    groups = Groups.of(near)
+    assert groups.labels.tolist() == [[0, 0, 0, 1, 1, 1]]
+    near[0, 1, 2] = near[0, 2, 1] = False  # still connected by way of 0
+    assert groups.after(near, joined=False) is groups
+    near[0, 0, 1] = near[0, 1, 0] = False
+    assert groups.after(near, joined=False).labels.tolist() == [[0, 1, 0, 2, 2, 2]]
+    near[0, 2, 3] = near[0, 3, 2] = True
+    assert groups.after(near, joined=True).labels.tolist() == [[0, 1, 0, 0, 0, 0]]

@@ -1,0 +1,107 @@
+"""Starts that are drawn again: every model is chosen by enough, and the best of several trials is taken."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from clusterproof.algorithms import CFLMGD, IFCA, InvalidArgument, Randomness, adjusted_rand_index, run
+from clusterproof.synthetic import RegressionMixture
+
+
+class Anywhere(RegressionMixture):
+    """Models start anywhere, not each near its cluster's."""
+
+    def initial_models(self, count, shape, generator):
+        return 2 * generator.standard_normal((*shape, count, self.dimension))
+
+
+DRAWN = RegressionMixture.random(
+    clusters=3, clients=12, dimension=2, samples=20, separation=2.0, noise=0.1, seed=1
+)
+TASK = Anywhere(
+    optima=DRAWN.optima, covariance=DRAWN.covariance, noise=DRAWN.noise, labels=DRAWN.labels, samples=20
+)
+
+
+def shares(models):
+    """Of all clients, the share for which each starting model is best, (replicates, P)."""
+    losses = np.array(
+        [
+            [[np.mean((model - TASK.optima[label]) ** 2) for model in one] for label in TASK.labels]
+            for one in models
+        ]
+    )
+    return (losses.argmin(-1)[..., None] == np.arange(models.shape[1])).mean(axis=1)
+
+
+@pytest.mark.parametrize("algorithm", [IFCA, CFLMGD])
+def test_every_model_is_chosen_by_its_share(algorithm):
+    kept = {"step_size": 0.1, **({"momentum": 0.5} if algorithm is CFLMGD else {})}
+    plain = run(algorithm(**kept), TASK, rounds=0, replicates=60).models[0]
+    redrawn = run(algorithm(**kept, least_share=0.3), TASK, rounds=0, replicates=60).models[0]
+    # who is nearest by expected loss; that on samples differs for a client or two
+    assert (shares(plain).min(axis=-1) < 0.15).sum() > 5
+    assert (shares(redrawn).min(axis=-1) < 0.15).sum() == 0
+    same = np.all(plain == redrawn, axis=(1, 2))
+    assert same.any()
+    assert not same.all()
+
+
+def test_the_participants_of_the_rounds_do_not_hang_on_the_start():
+    found = [
+        run(IFCA(step_size=0.1, participation=0.5, **more), TASK, rounds=4, seed=3).assignments >= 0
+        for more in ({}, {"least_share": 0.2}, {"restarts": 3, "trial_rounds": 2})
+    ]
+    assert np.array_equal(found[0], found[1])
+    assert np.array_equal(found[0], found[2])
+
+
+def test_the_best_of_several_trials_is_taken():
+    algorithm = IFCA(step_size=0.3, averaging="model")
+    draws = Randomness.from_seed(5, "regression", "ifca")
+    tries = []
+    for _ in range(4):
+        start = TASK.initial_models(3, (), draws.initialisation)
+        again, state = copy.deepcopy(draws), algorithm.initialise(start, TASK)
+        for _ in range(6):
+            state = algorithm.step(state, TASK, again)
+        losses = TASK.losses(state.models, np.arange(12), again.assignment)
+        tries.append((losses.min(axis=-1).mean(), start))
+    best = min(tries, key=lambda one: one[0])[1]
+    chosen = IFCA(step_size=0.3, averaging="model", restarts=4, trial_rounds=6)
+    found = run(chosen, TASK, rounds=0, seed=5).models[0]
+    assert np.array_equal(found, best)
+    assert not np.array_equal(found, tries[0][1])  # or the first would always do
+
+
+def test_restarts_find_the_clusters_more_often():
+    def found(**more):
+        trace = run(IFCA(step_size=0.3, averaging="model", **more), TASK, rounds=15, replicates=30, seed=2)
+        return sum(adjusted_rand_index(own, TASK.labels) == 1 for own in trace.assignments[-1])
+
+    assert found(restarts=4, trial_rounds=8) > found() + 3
+
+
+@pytest.mark.parametrize(
+    ("options", "argument"),
+    [
+        ({"least_share": 0.0}, "least_share"),
+        ({"least_share": 1.5}, "least_share"),
+        ({"restarts": 0}, "restarts"),
+        ({"trial_rounds": 0}, "trial_rounds"),
+    ],
+)
+def test_numbers_out_of_range_are_refused(options, argument):
+    for make in (
+        lambda **more: IFCA(step_size=0.1, **more),
+        lambda **more: CFLMGD(step_size=0.1, momentum=0.5, **more),
+    ):
+        with pytest.raises(InvalidArgument) as refusal:
+            make(**options)
+        assert refusal.value.argument == argument
+
+
+def test_a_share_that_no_start_can_reach_is_refused():
+    with pytest.raises(InvalidArgument, match="1 / 3"):
+        run(IFCA(step_size=0.1, least_share=0.4), TASK, rounds=0)

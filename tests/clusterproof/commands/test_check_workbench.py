@@ -1,0 +1,179 @@
+"""The command line on a user's file: modules, globs, gates, quiet, schema and completion."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from command_line import command, make_claim, refused
+
+from clusterproof.commands.application import app, main
+from clusterproof.theory import Kind
+
+FILE = '''
+from fractions import Fraction
+from typing import Annotated
+from clusterproof import at_most, claim, rationals
+
+Step = Annotated[Fraction, rationals(0, 2, 2)]
+
+@claim("mine/true")
+def true(step: Step):
+    """It holds.
+
+    Statement
+        |1 - eta| <= {bound}.
+    """
+    return at_most(abs(1 - step), bound={bound})
+
+@claim("mine/false")
+def false(step: Step):
+    """It does not hold."""
+    return at_most(abs(1 - step), half=Fraction(1, 2))
+'''
+
+
+@pytest.fixture
+def mine(registry: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "mine.py"
+    path.write_text(FILE.format(bound="1"))
+    make_claim("ours/lemma-1")
+    make_claim("ours/lemma-2", Kind.VACUOUS)
+    make_claim("ours/lemma-long", quick=False)
+    make_claim("ours/theorem")
+    return path
+
+
+def checked(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    capsys.readouterr()
+    status = main(["check", *words])
+    output, errors = capsys.readouterr()
+    return status, output, errors
+
+
+def evaluated(output: str) -> set[str]:
+    return {word for word in output.split() if "/" in word and word.split("/")[0] in ("mine", "ours")}
+
+
+def test_a_module_is_checked_alone_or_among_ours(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, output, _ = checked(capsys, "--module", "mine.py")
+    assert status == 0
+    assert evaluated(output) == {"mine/true", "mine/false"}
+    _, output, _ = checked(capsys, "ours/*", "mine/t*", "--module", "mine.py")
+    assert evaluated(output) == {"ours/lemma-1", "ours/lemma-2", "ours/theorem", "mine/true"}
+    assert main(["show", "mine/true", "--module", "mine.py"]) == 0
+    assert "|1 - eta| <= 1" in capsys.readouterr().out
+    assert main(["claims", "--module", "mine.py"]) == 0
+    assert evaluated(capsys.readouterr().out) == {"mine/true", "mine/false"}
+
+
+def test_patterns_leave_out_what_takes_long(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert evaluated(checked(capsys, "ours/lemma-*")[1]) == {"ours/lemma-1", "ours/lemma-2"}
+    assert "ours/lemma-long" in evaluated(checked(capsys, "ours/lemma-*", "--all")[1])
+    assert "ours/lemma-long" in evaluated(checked(capsys, "ours/lemma-long")[1])
+    assert "add --all" in refused(capsys, "check", "*-long")
+    assert "must match the id of a claim" in refused(capsys, "check", "theirs/*")
+
+
+def test_a_recorded_counterexample_of_a_module_is_replayed(
+    mine: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert checked(capsys, "--module", "mine.py", "--json", "r.json")[0] == 0
+    status, output, _ = checked(capsys, "--module", "mine.py", "--replay", "r.json")
+    assert (status, output.splitlines()[-1]) == (0, "1 of 1 counterexamples confirmed")
+    (entry,) = (one for one in json.loads(Path("r.json").read_text()) if one["verdict"] == "violated")
+    exec(entry["code"], {})
+
+
+def test_named_verdicts_fail_the_build(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert checked(capsys, "ours/*", "--fail-on", "violated,ill-posed")[0] == 0
+    status, output, errors = checked(capsys, "ours/*", "--fail-on", "violated,vacuous")
+    assert status == 1
+    assert errors == "clusterproof: ours/lemma-2: vacuous, which --fail-on names\n"
+    assert "3 claims" in output
+    assert "must be verdicts of" in refused(capsys, "check", "--fail-on", "wrong")
+
+
+def test_a_changed_verdict_fails_the_build(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert checked(capsys, "--module", "mine.py", "--json", "r.json")[0] == 0
+    assert checked(capsys, "--module", "mine.py", "--against", "r.json")[0] == 0
+    mine.write_text(FILE.format(bound="Fraction(2, 3)"))
+    status, _, errors = checked(capsys, "--module", "mine.py", "--against", "r.json")
+    assert status == 1
+    assert errors == "clusterproof: mine/true: was consistent, is violated\n"
+    mine.write_text(FILE.format(bound="2"))
+    status, _, errors = checked(capsys, "--module", "mine.py", "--against", "r.json", "--quiet")
+    assert (status, errors) == (1, "clusterproof: mine/true: sharpness of all was 1, is 0.5\n")
+    assert "must be a file that can be read" in refused(capsys, "check", "--against", "nowhere.json")
+    assert "against = " in refused(capsys, "check", "--against", "mine.py").replace("--against", "against")
+
+
+def test_quiet_says_only_what_is_wrong(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert checked(capsys, "ours/*", "--quiet") == (0, "", "")
+    status, output, errors = checked(capsys, "ours/*", "--quiet", "--fail-on", "vacuous")
+    assert (status, output, errors.count("\n")) == (1, "", 1)
+    make_claim("ours/broken", outcome=RuntimeError("oh"))
+    status, output, errors = checked(capsys, "ours/broken", "--quiet")
+    assert (status, output) == (1, "")
+    assert "RuntimeError: oh" in errors
+
+
+def test_what_cannot_be_loaded_is_one_line(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("broken.py").write_text("import no_such_library\n")
+    for words in (["check"], ["claims"], ["show", "ours/theorem"]):
+        for module in ("broken.py", "missing.py", "no_such_module", "."):
+            assert "--module = " in refused(capsys, *words, "--module", module)
+    assert "cannot be combined with" in refused(capsys, "check", "--replay", "r.json", "--quiet")
+
+
+def test_a_broken_plugin_is_one_line_and_stops_nothing(tmp_path: Path) -> None:
+    (tmp_path / "bad_plugin.py").write_text("import no_such_library\n")
+    information = tmp_path / "plugins-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: plugins\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text("[clusterproof.claims]\na = bad_plugin\n")
+    done = command("claims", "--paper", "ifca", env={"PYTHONPATH": str(tmp_path)})
+    assert done.returncode == 0
+    assert done.stderr == (
+        "clusterproof: the plugin a = bad_plugin is left out: "
+        "ModuleNotFoundError: No module named 'no_such_library'\n"
+    )
+
+
+def test_the_schema_is_printed_and_holds_for_a_report(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert checked(capsys, "--module", "mine.py", "ours/*", "mine/*", "--json", "r.json")[0] == 0
+    assert main(["schema"]) == 0
+    schema = json.loads(capsys.readouterr().out)
+    jsonschema.Draft202012Validator(schema).validate(json.loads(Path("r.json").read_text()))
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_every_command_is_completed(shell: Any, tmp_path: Path) -> None:
+    script = app.generate_completion(prog_name="clusterproof", shell=shell)
+    for name in ("check", "claims", "schema", "certify", "--fail-on", "--against"):
+        assert name.removeprefix("--") in script
+    if program := shutil.which(shell):
+        path = tmp_path / "completion"
+        path.write_text(script)
+        assert subprocess.run([program, "-n", str(path)], capture_output=True).returncode == 0
+
+
+def test_bash_offers_the_options_of_check(tmp_path: Path) -> None:
+    """By another route than the text of the script: bash itself is asked."""
+    if not shutil.which("bash"):
+        pytest.skip("there is no bash")
+    (tmp_path / "completion").write_text(app.generate_completion(prog_name="clusterproof", shell="bash"))
+    asked = (
+        "source completion; COMP_WORDS=(clusterproof check --fai); COMP_CWORD=2;"
+        "COMP_LINE='clusterproof check --fai'; COMP_POINT=${#COMP_LINE};"
+        "$(complete -p clusterproof | sed 's/.*-F \\([^ ]*\\).*/\\1/') clusterproof --fai check;"
+        'echo "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, cwd=tmp_path)
+    assert "--fail-on" in done.stdout, done.stderr

@@ -1,0 +1,257 @@
+"""The site in a browser: from the file system, without a network, and as a reader would use it.
+
+``CLUSTERPROOF_SITE=DIR`` looks at a site that was built before, with all its lessons.
+"""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from checkout import CLEAN, ROOT
+
+from clusterproof.notes.results import STORED_VERDICTS, read_verdicts
+from clusterproof.theory import REGISTRY
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+in_a_browser = pytest.mark.skipif(BROWSER is None, reason="no browser is installed: apt-get install chromium")
+
+WIDE, NARROW = 1280, 400
+LONG = (
+    "catalogue/cfl-mgd.html",
+    "catalogue/gradient-loss.html",
+    "catalogue/sofl.html",
+    "contributing.html",
+    "genindex.html",
+)
+"""Pages that take seconds and are made like others that are looked at; of a site that was built before, all are."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as running:
+        opened = running.chromium.launch(executable_path=BROWSER, args=list(FLAGS))
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    """A page that remembers what it says and asks for."""
+    opened = browser.new_page(viewport={"width": WIDE, "height": 900})
+    opened.said, opened.asked = [], []
+    opened.on("console", lambda message: opened.said.append(f"{message.type}: {message.text}"))
+    opened.on("pageerror", lambda error: opened.said.append(f"error: {error}"))
+    opened.on("request", lambda request: opened.asked.append(request.url))
+    yield opened
+    opened.close()
+
+
+def pages(site: Path) -> list[Path]:
+    return [path for path in sorted(site.rglob("*.html")) if "_static" not in path.parts]
+
+
+@in_a_browser
+def test_every_page_is_silent_asks_nobody_is_accessible_and_fits_a_telephone(site: Path, page: Any) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    found = []
+    for path in pages(site):
+        name = path.relative_to(site)
+        if "CLUSTERPROOF_SITE" not in os.environ and str(name) in LONG:
+            continue
+        page.set_viewport_size({"width": WIDE, "height": 900})
+        page.goto(path.as_uri())
+        assert page.title(), name
+        for one in axe.run(page, options={"preload": False}).response["violations"]:
+            where = [node["target"] for node in one["nodes"][:3]]
+            found.append(f"{name}: {one['id']}: {one['help']} {where}")
+        page.set_viewport_size({"width": NARROW, "height": 800})
+        over = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        if over > 1:
+            found.append(f"{name}: {over} pixels wider than a telephone")
+    found += page.said
+    found += [url for url in page.asked if not url.startswith(("file:", "data:", "blob:"))]
+    assert not found, "\n".join(found)
+
+
+@in_a_browser
+def test_mathematics_is_drawn(site: Path, page: Any) -> None:
+    page.goto((site / "lessons/lesson_4_false_lemma.html").as_uri())
+    fraction = page.locator("math mfrac").first
+    above, below = (fraction.locator("> *").nth(number).bounding_box() for number in (0, 1))
+    assert above["height"] > 4
+    assert above["y"] + above["height"] <= below["y"] + 1
+    assert page.locator("article", has_text="\\frac").count() == 0
+
+
+@in_a_browser
+def test_a_slider_shows_another_picture_and_another_sentence(site: Path, page: Any) -> None:
+    page.goto((site / "lessons/lesson_4_false_lemma.html").as_uri())
+    image, said = page.locator("figure.frames img"), page.locator("figure.frames figcaption")
+    sources, sentences = set(), set()
+    for value in ("0", "7"):
+        page.get_by_label("momentum").fill(value)
+        page.wait_for_function("document.querySelector('figure.frames img').complete")
+        assert page.evaluate("document.querySelector('figure.frames img').naturalWidth") > 500
+        assert image.get_attribute("alt") == said.inner_text()
+        sources.add(image.get_attribute("src"))
+        sentences.add(said.inner_text())
+    assert len(sources) == len(sentences) == 2
+
+
+@in_a_browser
+def test_a_solution_is_hidden_until_it_is_asked_for(site: Path, page: Any) -> None:
+    page.goto((site / "lessons/lesson_4_false_lemma.html").as_uri())
+    solution = page.locator("details", has_text="The search is the next cell")
+    assert not solution.locator("p").first.is_visible()
+    solution.locator("summary").click()
+    assert solution.locator("p").first.is_visible()
+
+
+@in_a_browser
+def test_the_catalogue_is_filtered_and_a_claim_has_its_anchor(site: Path, page: Any) -> None:
+    verdicts = read_verdicts(STORED_VERDICTS)
+    page.goto((site / "catalogue/index.html").as_uri())
+    rows = "[...document.querySelectorAll('table.claim-table tbody tr')]"
+    assert page.evaluate(f"{rows}.length") == len(REGISTRY)
+    page.locator("#claim-paper").select_option("fpfc")
+    page.locator("#claim-verdict").select_option("vacuous")
+    shown = page.evaluate(f"{rows}.filter(row => row.offsetParent).map(row => row.cells[0].innerText.trim())")
+    kind = {name for name, record in verdicts.items() if record["verdict"] == "vacuous"}
+    assert set(shown) == {name for name in kind if name.startswith("fpfc/")}
+    page.locator("#claim-paper").select_option("all")
+    page.locator("#claim-verdict").select_option("all")
+    page.locator("#claim-words").fill("every round the error shrinks")
+    page.get_by_role("link", name="cfl-mgd/lemma-2", exact=True).click()
+    assert page.url.endswith("catalogue/cfl-mgd.html#cfl-mgd-lemma-2")
+    card = page.locator("section#cfl-mgd-lemma-2")
+    assert "violated" in card.inner_text()
+    assert '"momentum": "2/3"' in card.inner_text()
+    assert card.get_by_role("link", name="cfl-mgd/lemma-h").is_visible()
+
+
+@in_a_browser
+def test_the_search_finds_a_claim(site: Path, page: Any) -> None:
+    page.goto((site / "search.html").as_uri() + "?q=cfl-mgd%2Flemma-2")
+    page.wait_for_selector("#search-results li a")
+    links = [link.get_attribute("href") for link in page.locator("#search-results li a").all()]
+    assert any(link.startswith("catalogue/cfl-mgd.html") for link in links), links
+    assert page.said == []
+
+
+def test_no_link_is_broken(site: Path) -> None:
+    held = {path.resolve(): path.read_text(encoding="utf-8") for path in pages(site)}
+    ids = {path: set(re.findall(r'\bid="([^"]+)"', text)) for path, text in held.items()}
+    broken = []
+    for path, text in held.items():
+        for link in set(re.findall(r'\b(?:href|src)="([^"]+)"', text)):
+            if re.match(r"[a-z]+:", link):
+                continue
+            name, _, anchor = link.partition("#")
+            target = (path.parent / name.partition("?")[0]).resolve() if name else path
+            if not target.exists() or (anchor and target in ids and anchor not in ids[target]):
+                broken.append(f"{path.name} -> {link}")
+    assert not broken, "\n".join(broken)
+
+
+def test_every_claim_is_in_the_catalogue_with_its_stored_verdict(site: Path) -> None:
+    verdicts = read_verdicts(STORED_VERDICTS)
+    text = {
+        claim.paper: (site / f"catalogue/{claim.paper}.html").read_text(encoding="utf-8")
+        for claim in REGISTRY.values()
+    }
+    for name, claim in REGISTRY.items():
+        _, found, section = text[claim.paper].partition(f'id="{name.replace("/", "-")}"')
+        assert found, name
+        if name in verdicts:
+            badge = re.search(r'class="verdict verdict-[\w-]+">([\w-]+)<', section)
+            assert badge, name
+            assert badge[1] == verdicts[name]["verdict"], name
+
+
+def test_every_figure_of_the_gallery_has_its_words(site: Path) -> None:
+    text = (site / "gallery.html").read_text(encoding="utf-8")
+    images = re.findall(r"<img [^>]*>", text)
+    assert images
+    assert all(re.search(r'\balt="[^"]{20,}"', image) for image in images)
+    assert "Seed 0" in text
+
+
+@in_a_browser
+def test_a_live_slider_changes_the_figure(browser: Any, tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    lesson = ROOT / "notes/lessons/lesson_4_false_lemma.py"
+    command = [
+        sys.executable,
+        "-m",
+        "marimo",
+        "-q",
+        "run",
+        lesson,
+        "--headless",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        port,
+    ]
+    server = subprocess.Popen(
+        command, cwd=tmp_path, env=CLEAN, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    page = browser.new_page()
+    try:
+        for _ in range(480):
+            with socket.socket() as attempt:
+                if attempt.connect_ex(("127.0.0.1", int(port))) == 0:
+                    break
+            time.sleep(0.25)
+        page.goto(f"http://127.0.0.1:{port}")
+        sentence = page.get_by_text(re.compile(r"^At momentum"))
+        sentence.wait_for(timeout=120_000)
+        image = page.locator("img").last
+        before = image.get_attribute("src")
+        page.get_by_role("slider").first.press("End")
+        page.get_by_text(re.compile(r"^At momentum 0\.9")).wait_for(timeout=60_000)
+        assert page.locator("img").last.get_attribute("src") != before
+    finally:
+        page.close()
+        server.terminate()
+        server.wait()
+
+
+def test_the_stored_report_speaks_of_the_claims_that_there_are() -> None:
+    records = json.loads(STORED_VERDICTS.read_text(encoding="utf-8"))
+    assert {record["seed"] for record in records} == {0}
+    known = [record for record in records if record["claim"] in REGISTRY]
+    assert len(known) >= 0.9 * len(REGISTRY)
+    for record in known:
+        assert record["repaired_by"] == REGISTRY[record["claim"]].repaired_by, record["claim"]
+
+
+def test_a_missing_report_is_refused_in_one_line(tmp_path: Path) -> None:
+    command = ["notes", "--out", "site", "--verdicts", "none.json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "clusterproof", *command],
+        capture_output=True,
+        text=True,
+        env=CLEAN,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "--verdicts" in done.stderr
+    assert os.listdir(tmp_path) == []
