@@ -1,4 +1,4 @@
-"""How much consistent verdicts say: certified, sharp, loose with the best constant, or one of a closed list of reasons."""
+"""What consistent verdicts are worth: certified, sharp, loose with the best constant, or loose for a listed reason."""
 
 from __future__ import annotations
 

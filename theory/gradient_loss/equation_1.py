@@ -117,7 +117,8 @@ def equation_1_mean(
         Ours; replaces the sum in (1). Identity.
 
     Checked
-        Proved on symbols. Scores of the algorithm on random regression batches, both similarities and both signs, and on
+        Proved on symbols. Scores of the algorithm on random regression batches, both similarities and both
+        signs, and on
         two to fifty copies of the same batches, to 1e-10.
     """
     algorithm = GradientLoss(

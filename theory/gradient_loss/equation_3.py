@@ -154,7 +154,8 @@ def equation_3_worst(
         Ours. Delta w = -alpha a (w - b), and the next gradient a (1 - alpha a)(w - b) is parallel to it.
 
     Checked
-        Proved on symbols. |S_(i, true) + 1| of every device after one round of the algorithm on random noiseless mixtures
+        Proved on symbols. |S_(i, true) + 1| of every device after one round of the algorithm on random
+        noiseless mixtures
         of 2 to 4 clusters in up to 6 dimensions, to 1e-12.
     """
     suppose("the Hessian is a I", task.condition_number <= 1 + 1e-12)

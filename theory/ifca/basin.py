@@ -121,7 +121,8 @@ def basin(
 
     Checked
         IFCA on random mixtures from random directions at up to 0.999 of the radius, eta L from 1/5 to 1, 40
-        rounds: assignments and errors at every round; and one curvature, where the errors attain the rate. At the worst pair the client is right at 0.999 of the
+        rounds: assignments and errors at every round; and one curvature, where the errors attain the rate. At
+        the worst pair the client is right at 0.999 of the
         radius and wrong at 1.001.
     """
     suppose("losses and gradients are the expected ones", task.data == "population")

@@ -1,7 +1,8 @@
 """Two scalar clusters whose losses' noise takes two values, in rational arithmetic: the laws of the tightest errors.
 
 ``synthetic.TwoPointMixture`` with optima 1 and -1, basin 1/2, seen by a client of cluster 2: f(chi; z) =
-(chi + 1)^2 / 2 + z (chi - c), where z is a jump with probability ``rarity`` and has mean 0. The jump is measured by what
+(chi + 1)^2 / 2 + z (chi - c), where z is a jump with probability ``rarity`` and has mean 0. The jump is
+measured by what
 makes a client err when one of its n' rows has it.
 """
 
@@ -60,6 +61,12 @@ class TwoPointLosses:
         """phi_2(chi_1) and phi_2(chi_2)."""
         other, own = ((model + 1) ** 2 / 2 for model in self.models)
         return other, own
+
+    @property
+    def midpoint(self) -> Fraction:
+        """delta, the mean of the two expected losses."""
+        other, own = self.expected
+        return (other + own) / 2
 
     @cached_property
     def noise(self) -> tuple[Fraction, Fraction]:

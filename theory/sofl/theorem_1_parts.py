@@ -50,7 +50,8 @@ def running_mean(
         w + (x - w) / n = ((n - 1) w + x) / n.
 
     Checked
-        Proved on symbols, from sample to sample. Gaussian samples on a row of two to five neurons in rational arithmetic, and the map of ours
+        Proved on symbols, from sample to sample. Gaussian samples on a row of two to five neurons in rational
+        arithmetic, and the map of ours
         beside it, one update at a time with radius 0: equal to 1e-9.
     """
     samples = stream.standard_normal(length)
@@ -118,7 +119,8 @@ def frozen_cell_variance(
         w(n) is a weighted sum of independent samples with weights eta (1 - eta)^k: add their squares.
 
     Checked
-        Proved on symbols, from sample to sample. The map of ours on every sequence of n samples from a random law on two or three integers: the
+        Proved on symbols, from sample to sample. The map of ours on every sequence of n samples from a random
+        law on two or three integers: the
         variance over the sequences, weighted by their probabilities, against the formula.
     """
     values = stream.choice(np.arange(-9, 10), size, replace=False).astype(float)

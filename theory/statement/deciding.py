@@ -35,7 +35,9 @@ def decide(claim: Parts, context: Context) -> Finding:
         if trials[-1].found is not None:
             return _refuted(claim, trials, trials[-1].found, context)
     main = [trial for trial in trials if trial.statement.same]
-    if not any(trial.instances or trial.proved for trial in main):
+    # a proof of the whole does not stand in for the instances that it is held against
+    held = [trial for trial in main if not trial.statement.whole] or main
+    if not any(trial.instances or trial.proved for trial in held):
         return _vacuous(trials, context)
     return _consistent(trials, context)
 

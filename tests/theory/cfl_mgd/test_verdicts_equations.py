@@ -42,18 +42,18 @@ EXPECTED = {
     "cfl-mgd/equation-21": Kind.CONSISTENT,
     "cfl-mgd/equation-24": Kind.CONSISTENT,
     "cfl-mgd/equation-25": Kind.CERTIFIED,
-    "cfl-mgd/equation-26": Kind.CONSISTENT,
+    "cfl-mgd/equation-26": Kind.CERTIFIED,
     "cfl-mgd/equation-27": Kind.VIOLATED,
-    "cfl-mgd/equation-27-squared": Kind.CONSISTENT,
-    "cfl-mgd/equation-28": Kind.CONSISTENT,
+    "cfl-mgd/equation-27-squared": Kind.CERTIFIED,
+    "cfl-mgd/equation-28": Kind.CERTIFIED,
     "cfl-mgd/equation-29": Kind.CONSISTENT,
     "cfl-mgd/equation-30": Kind.CONSISTENT,
     "cfl-mgd/equation-32-fixed-clusters": Kind.CONSISTENT,
     "cfl-mgd/equation-33": Kind.VIOLATED,
-    "cfl-mgd/equation-34": Kind.CONSISTENT,
+    "cfl-mgd/equation-34": Kind.CERTIFIED,
     "cfl-mgd/equation-35": Kind.CONSISTENT,
     "cfl-mgd/equation-36": Kind.CONSISTENT,
-    "cfl-mgd/equation-37": Kind.CONSISTENT,
+    "cfl-mgd/equation-37": Kind.CERTIFIED,
     "cfl-mgd/equation-38": Kind.VIOLATED,
     "cfl-mgd/algorithm-line-3-participation": Kind.ILL_POSED,
     "cfl-mgd/algorithm-line-5-ties": Kind.ILL_POSED,
@@ -140,8 +140,11 @@ def test_attained_bounds_are_reported_tight(claim_id: str) -> None:
 
 def test_loose_bounds_are_reported_loose() -> None:
     slacks = {number: theory.check(f"cfl-mgd/equation-{number}").slack for number in (24, 29, 30, 35, 36)}
-    assert all(slack is not None and slack > 1 for slack in slacks.values())
-    assert slacks[36] > 100 > slacks[35]
+    assert all(slack is not None and slack >= 1 for slack in slacks.values())
+    # rare jumps attain Chebyshev's inequality; Markov's twice and 3 L for 3/2 L are a twelfth of (36)
+    assert [slacks[number] for number in (24, 29, 30)] == pytest.approx([1, 1, 1], abs=0.01)
+    assert 12 <= (slacks[36] or 0) < 14
+    assert (slacks[35] or 0) < 2
 
 
 # the audit's counterexamples, each worked out anew from the paper's own update

@@ -1,4 +1,4 @@
-"""The audit's faults, one by one: an altered constant, exponent or term flips the verdict, or is named as not needed."""
+"""The audit's faults, one by one: an altered constant or term flips the verdict, or is named as not needed."""
 
 import dataclasses
 from collections.abc import Callable
@@ -93,7 +93,7 @@ def test_ten_times_the_bound_of_sofl_is_not_sharp() -> None:
 
 
 def test_half_the_rate_of_the_basin_is_seen() -> None:
-    """With one curvature every round contracts by 1 - eta l mu exactly; half of that is loose from the first round on."""
+    """With one curvature every round contracts by 1 - eta l mu exactly; half of that is loose at once."""
     part = basin.parts[0]
 
     def share(rate: float) -> float:

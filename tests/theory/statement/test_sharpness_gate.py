@@ -1,6 +1,7 @@
 """Of every claim of the catalogue: what is measured over its factor flips the comparison, and so does a dropped term.
 
-Nothing is listed here: the registry says which claims there are, and their statements which terms. Each part is tried on
+Nothing is listed here: the registry says which claims there are, and their statements which terms. Each part
+is tried on
 a few instances, and every factor is held against the instance that it comes from.
 """
 

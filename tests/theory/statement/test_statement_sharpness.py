@@ -189,9 +189,9 @@ def test_an_equal_probability_is_missed_on_both_sides(registry: dict[str, Any]) 
 def test_claims_of_the_catalogue_are_as_sharp_as_they_say() -> None:
     from clusterproof.theory.cfl_mgd.repaired.corollary_b1 import corollary_b1
     from clusterproof.theory.fpfc.repaired import repaired_duals
-    from clusterproof.theory.sofl.percentages import mean_drop_with_clusters
+    from clusterproof.theory.sofl.tables_3_4 import table_3_in_table_4
 
-    assert_sharp(mean_drop_with_clusters)
+    assert_sharp(table_3_in_table_4)
     sharpness = theory.check(repaired_duals.id).sharpness or {}
     whole, power = sharpness["all"], sharpness["power_of_pairs"]
     assert whole is not None

@@ -144,7 +144,7 @@ def a16_meant(law: TwoPointLosses, own: Own, foreign: Crowd, level: Level) -> Si
 
 
 def markov_at_once() -> float:
-    """||T_2|| exceeds E||T_2|| / ((P + 1) lambda) with probability (P + 1) lambda at most, for P = 2 and lambda near 1/3.
+    """||T_2|| exceeds E||T_2|| / ((P + 1) lambda) with probability (P + 1) lambda at most; P = 2, lambda near 1/3.
 
     E||T_2|| is 3/2 L times 64 sigma^2 / (mu^2 Delta^4 n'), since a client at distance s of chi_1 errs with a
     probability of at most (16 sigma / (mu (4 s^2 - 1)))^2 / n' in units of Delta / 2, and s is 3/2 at least.

@@ -209,7 +209,8 @@ def a19_sums(task: QuietTask, momentum: Momentum, stream: Stream) -> Sides:
         What remains of (A19)-(A21) of Zhao et al. (2023) under line 15, which keeps sums. Identity.
 
     Checked
-        Proved on symbols, round by round. On recorded runs of random regressions with 400 rows, in the rounds up to which cluster 1 kept
+        Proved on symbols, round by round. On recorded runs of random regressions with 400 rows, in the rounds
+        up to which cluster 1 kept
         its members; single buffers do differ from (A19) there.
     """
     one = momentum_run(task, momentum, stream)

@@ -39,7 +39,8 @@ def a1(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
         Zhao et al. (2023), (A1) = (34). Identity.
 
     Checked
-        Proved on symbols, coordinate by coordinate. On recorded runs of option I as printed, with clients that choose wrong clusters: T_1 built
+        Proved on symbols, coordinate by coordinate. On recorded runs of option I as printed, with clients
+        that choose wrong clusters: T_1 built
         from (A1), less the intruders' gradients and the momentum, against the next model.
     """
     one = momentum_run(task, momentum, stream)

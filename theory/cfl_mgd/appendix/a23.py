@@ -195,7 +195,8 @@ def a23_meant(
         equality up to the factor 1 - beta^(2t).
 
     Checked
-        Proved on symbols, from t to t + 1. Runs of one scalar cluster whose gradient noise takes two values: the expectation is summed
+        Proved on symbols, from t to t + 1. Runs of one scalar cluster whose gradient noise takes two values:
+        the expectation is summed
         over all outcomes in rational arithmetic, hypothesis searching momentum, step, law and round.
     """
     law = {jump: rarity, -jump * rarity / (1 - rarity): 1 - rarity}
@@ -215,7 +216,7 @@ def a23_meant(
 
 @a23_meant.proof("induction")
 def a23_meant_on_symbols(limit: AtLeastOne, share: Share) -> Sides:
-    """From t to t + 1, limit = 1 / (1 - beta^2): in units of |C| v^2 / n' the moment is 1 + beta^2 times the one before.
+    """From t to t + 1, limit = 1 / (1 - beta^2): per |C| v^2 / n' the moment is 1 + beta^2 times the one before.
 
     Noises of different rounds are uncorrelated, and at t = 0 the moment is 0.
     """

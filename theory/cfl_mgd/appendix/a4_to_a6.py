@@ -143,8 +143,12 @@ def best_exponent() -> float:
     return math.log(2) + 0.25 * math.log(0.25) + 0.75 * math.log(0.75)
 
 
-@PAPER.claim("a6", label="(A6)", kind="probability",
-             looseness=Best(one_client, "the lower tail alone, by the incomplete beta function and Chernoff"))  # fmt: skip
+@PAPER.claim(
+    "a6",
+    label="(A6)",
+    kind="probability",
+    looseness=Best(one_client, "the lower tail alone, by the incomplete beta function and Chernoff"),
+)
 def a6(count: Count, sixteenths: Sixteenths) -> Sides:
     """At least a quarter of the own clients stay with probability at least 1 - 2 exp(-clm), c = 1/8.
 

@@ -128,7 +128,8 @@ def a7(task: AnyTask, stream: Stream) -> Sides:
         ``cfl-mgd/a2-sharp`` it is 1 - l mu / 4L, and with all own clients 1 - l mu / L.
 
     Checked
-        Proved on symbols from the co-coercivity of the gradient. On random regressions, quadratics and ridge-logistic losses, for every number of own clients
+        Proved on symbols from the co-coercivity of the gradient. On random regressions, quadratics and ridge-
+        logistic losses, for every number of own clients
         from a quarter to all of them, at distances 0.01 to 10.
     """
     moved, offsets = [], []

@@ -285,7 +285,8 @@ def equation_28(task: SomeMixture, stream: Stream) -> Sides:
         Zhao et al. (2023), (28): 9/32 - 1/32 = 1/4. Lower bound, attained for kappa = 1.
 
     Checked
-        Proved on symbols from (26) and (27). Random tasks at models in and on the basin, some on the lines between optima.
+        Proved on symbols from (26) and (27). Random tasks at models in and on the basin, some on the lines
+        between optima.
     """
     losses = expected_losses(task, stream)
     gap = task.strong_convexity / 4 * task.separation**2

@@ -56,7 +56,7 @@ def equation_29(pair: Pair) -> Sides:
 @equation_29.also("two values")
 def equation_29_of_two_values(law: TwoPointLosses) -> Sides:
     """The own loss jumps above delta, for a law whose noise lies on that loss."""
-    return at_most(law.own_exceeds(sum(law.expected) / 2), chebyshev=chebyshev_of(law))
+    return at_most(law.own_exceeds(law.midpoint), chebyshev=chebyshev_of(law))
 
 
 @TAILS.claim("equation-30", label="(30)", kind="tight", part="Gaussian", budget=100,
@@ -82,4 +82,4 @@ def equation_30(pair: Pair) -> Sides:
 @equation_30.also("two values")
 def equation_30_of_two_values(law: TwoPointLosses) -> Sides:
     """The other loss jumps to delta, for a law whose noise lies on that loss."""
-    return at_most(law.other_at_most(sum(law.expected) / 2), chebyshev=chebyshev_of(law))
+    return at_most(law.other_at_most(law.midpoint), chebyshev=chebyshev_of(law))

@@ -124,8 +124,14 @@ def towards_one(optima: np.ndarray, own: int, radius: float) -> np.ndarray:
 Crowd = {"task": crowd(20)}
 
 
-@PAPER.claim("lemma-1-union", label="Lemma 1, (23)", kind="upper", budget=75, extremes=(Crowd,),
-             looseness=Best(lambda: CANTELLI / CONSTANT, "64 (P - 1) is enough for 128 P, and P has no end"))  # fmt: skip
+@PAPER.claim(
+    "lemma-1-union",
+    label="Lemma 1, (23)",
+    kind="upper",
+    budget=75,
+    extremes=(Crowd,),
+    looseness=Best(lambda: CANTELLI / CONSTANT, "64 (P - 1) is enough for 128 P, and P has no end"),
+)
 def lemma_1_union(
     task: Annotated[RegressionMixture | TwoPointMixture, drawn(random_regression)], stream: Stream
 ) -> Sides:

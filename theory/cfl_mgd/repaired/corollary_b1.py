@@ -11,6 +11,7 @@ from clusterproof.theory.bounds.bound import BoundParts
 from clusterproof.theory.bounds.corollary_b1 import CorollaryB1
 from clusterproof.theory.bounds.experiments import experiment, tuned_momentum
 from clusterproof.theory.bounds.statements import Share, SmallTask
+from clusterproof.theory.looseness import Reason
 from clusterproof.theory.statement import Family, Replicates, Sides, Stream, choice
 
 PAPER = Family("cfl-mgd")
@@ -30,7 +31,7 @@ def small_bound(task: RegressionMixture) -> BoundParts:
 
 
 @PAPER.claim("corollary-b1", label="Corollary B1 (ours)", kind="probability", part="runs",
-             bound_trace=BOUND.bound_trace)  # fmt: skip
+             bound_trace=BOUND.bound_trace, looseness=Reason.PROOF)  # fmt: skip
 def corollary_b1(place: Place, replicates: Replicates, stream: Stream) -> dict[str, Sides]:
     """Tuned momentum gives the rate 1 - sqrt(l mu / L) for every cluster, down to O(1/sqrt(m n')).
 

@@ -57,7 +57,12 @@ TRIALS = {
 }  # fmt: skip
 EXHAUSTED = ("a5", "a6", "a7-step", "a11")
 """True on every instance of a finite space, so that no seed plays a part."""
-CERTIFIED = ("a38-invariance", "a41")
+CERTIFIED = (
+    "a1", "a2", "a2-sharp", "a7", "a7-step", "a9", "a10", "a10-meant", "a18", "a19-sums", "a22", "a23-meant", "a28",
+    "a38-invariance", "a39", "a41",
+)  # fmt: skip
+"""Proved on symbols; most are held against drawn instances besides."""
+TRUE = (Kind.CONSISTENT, Kind.CERTIFIED)
 
 
 def as_float(value: object) -> float:
@@ -83,7 +88,7 @@ def test_false_lines_have_counterexamples_that_replay(name: str) -> None:
             theory.replay(verdict.claim, {**stored["counterexample"], quantity: -7})
 
 
-@pytest.mark.parametrize("name", [*TRIALS, "a4", *EXHAUSTED])
+@pytest.mark.parametrize("name", [name for name in (*TRIALS, "a4", *EXHAUSTED) if name not in CERTIFIED])
 def test_true_lines(name: str) -> None:
     verdict = theory.check(f"cfl-mgd/{name}", seed=1)
     assert verdict.verdict is Kind.CONSISTENT, verdict.reason
@@ -101,7 +106,7 @@ def test_lines_that_are_proved(name: str) -> None:
 def test_fifty_seeds_without_false_alarm(name: str) -> None:
     for seed in range(50):
         verdict = theory.check(f"cfl-mgd/{name}", seed=seed, trials=TRIALS[name])
-        assert verdict.verdict is Kind.CONSISTENT, (seed, verdict.reason)
+        assert verdict.verdict in TRUE, (seed, verdict.reason)
 
 
 def test_a4_of_regressions_without_false_alarm() -> None:
