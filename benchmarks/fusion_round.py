@@ -34,8 +34,8 @@ import numpy as np
 
 from benchmarks.timing import report_target
 from clusterproof.algorithms import FPFC, Randomness, generator
-from clusterproof.algorithms.parts.compiling import can_compile
 from clusterproof.algorithms.fpfc import FusionState
+from clusterproof.algorithms.parts.compiling import can_compile
 from clusterproof.synthetic.softmax import SoftmaxMixture
 
 STRENGTH, CONCAVITY, SMOOTHING, AUGMENTATION = 0.6, 3.7, 1e-3, 1.0

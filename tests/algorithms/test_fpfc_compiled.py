@@ -126,5 +126,17 @@ def test_groups_are_searched_anew_only_where_a_tree_breaks_or_two_join():
     assert groups.after(near, joined=False) is groups
     near[0, 0, 1] = near[0, 1, 0] = False
     assert groups.after(near, joined=False).labels.tolist() == [[0, 1, 0, 2, 2, 2]]
+    whole = Groups.of(near)
     near[0, 2, 3] = near[0, 3, 2] = True
-    assert groups.after(near, joined=True).labels.tolist() == [[0, 1, 0, 0, 0, 0]]
+    assert whole.after(near, joined=True).labels.tolist() == [[0, 1, 0, 0, 0, 0]]
+
+
+def test_pairs_that_leap_beyond_the_penaltys_reach_are_close_no_more(plant):
+    plant(compiled_pairs, "LEAST_ENTRIES", 0)
+    task, algorithm = mixture(), FPFC(step_size=0.3, **SMOOTHED)
+    state = algorithm.initialise(np.zeros((1, 4)), task)
+    assert set(state.assignments.tolist()) == {0}
+    leap = 100.0 * np.arange(1, 13)[:, None] * np.ones(4)
+    after = algorithm.update(state, np.arange(12), leap)
+    assert after.assignments.tolist() == list(range(12))
+    assert not after.pairs.stored.any()

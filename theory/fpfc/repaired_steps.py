@@ -113,8 +113,9 @@ def follow(case: Random, stream: np.random.Generator) -> Followed:
         )
         values.append(after)
         models, theta, dual = moved, new_theta, new_dual
-    columns = iter(np.array(found).T)
-    return Followed(*(next(columns) for _ in range(7)), 1 + abs(values[0]))
+    fall, slope_squares, pair_fall, moved_by, duals_by, gaps, above = np.array(found).T
+    scale = 1 + abs(values[0])
+    return Followed(fall, slope_squares, pair_fall, moved_by, duals_by, gaps, above, scale)
 
 
 @PAPER.claim("repaired-proof", label="proof of Theorem 1 (ours), line by line", kind="upper", part="1: local steps",
