@@ -140,11 +140,13 @@ def save(figure: Figure, path: str | Path, *, caption: bool = True) -> None:
     from matplotlib import rc_context
 
     form = Path(path).suffix.lstrip(".")
-    metadata: dict[str, str | None] = {
-        "svg": {"Date": None, "Description": caption_of(figure)},
-        "pdf": {"CreationDate": None, "Subject": caption_of(figure)},
-        "png": {"Description": caption_of(figure)},
-    }.get(form, {})
+    words = caption_of(figure)
+    kinds: dict[str, dict[str, str | None]] = {
+        "svg": {"Date": None, "Description": words},
+        "pdf": {"CreationDate": None, "Subject": words},
+        "png": {"Description": words},
+    }
+    metadata = kinds.get(form, {})
     with rc_context({"svg.hashsalt": "clusterproof", "pdf.fonttype": 42}):
         (figure if caption else _without_caption(figure)).savefig(
             path, format=form, dpi=200, metadata=metadata

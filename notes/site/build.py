@@ -116,14 +116,9 @@ def build(out: Path, *, verdicts: Path = STORED_VERDICTS, lessons: Sequence[str]
 
 def _write_sources(source: Path, extra: Path, lessons: Sequence[str]) -> None:
     """Write every page's source."""
-    for folder in (
-        source / "lessons",
-        source / "catalogue",
-        source / "reference",
-        source / "pictures",
-        extra,
-    ):
-        folder.mkdir(parents=True)
+    extra.mkdir(parents=True)
+    for part in ("lessons", "catalogue", "reference", "pictures"):
+        (source / part).mkdir(parents=True)
     pages.write(lessons, source / "lessons", extra)
     for folder, texts in (("catalogue", catalogue.pages()), ("reference", reference.pages())):
         for name, text in texts.items():

@@ -69,7 +69,17 @@ def _page(name: str, pages: Path, frames: Path) -> None:
     """Execute a lesson, export it, and put the frames in place of its figure."""
     source = Path(lessons.__path__[0]) / f"{name}.py"
     target = pages / f"{name}.ipynb"
-    command = ["-m", "marimo", "-q", "export", "ipynb", source, "--include-outputs", "--sort", "top-down"]
+    command = [
+        "-m",
+        "marimo",
+        "-q",
+        "export",
+        "ipynb",
+        str(source),
+        "--include-outputs",
+        "--sort",
+        "top-down",
+    ]
     done = subprocess.run([sys.executable, *command, "-f", "-o", target], capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"the lesson {name} failed: {done.stderr[-2000:] or done.stdout[-2000:]}")
@@ -126,7 +136,7 @@ def _cell(cell: dict[str, Any], name: str, frames: Path) -> dict[str, Any] | Non
     if cell["cell_type"] != "code":
         return cell
     if PICTURE_CALL in text:
-        return {"cell_type": "markdown", "metadata": {}, "source": _figure(load(name), name, frames)}
+        return _prose(cell, _figure(load(name), name, frames))
     if "controls = " in text:
         return None
     if "remove-input" not in cell["metadata"].get("tags", []):
@@ -134,7 +144,12 @@ def _cell(cell: dict[str, Any], name: str, frames: Path) -> dict[str, Any] | Non
     shown = [output.get("data", {}) for output in cell["outputs"]]
     computed = ["".join(data["text/markdown"]) for data in shown if "text/markdown" in data]
     # computed prose is a page's text like any other; a hidden cell that shows nothing is nothing
-    return {"cell_type": "markdown", "metadata": {}, "source": computed[0]} if computed else None
+    return _prose(cell, computed[0]) if computed else None
+
+
+def _prose(cell: dict[str, Any], text: str) -> dict[str, Any]:
+    """Put text in the place of a code cell."""
+    return {"cell_type": "markdown", "id": cell["id"], "metadata": {}, "source": text}
 
 
 def _figure(module: ModuleType, name: str, frames: Path) -> str:

@@ -18,6 +18,8 @@ PAGES = ("README.md", "SECURITY.md", "tables/results/README.md", "benchmarks/REA
 LESSONS = sorted((ROOT / "notes/lessons").glob("lesson_*.py"))
 NOTES = ("notes/README.md", "notes/your-own.md", *(f"notes/lessons/{path.name}" for path in LESSONS))
 
+pytestmark = pytest.mark.usefixtures("claims_of_files")
+
 READ_ONLY = {
     r"check( --json report\.json)?": "every quick claim, minutes: `make check`",
     r"check --paper cfl-mgd --all": "every claim of a paper, minutes",
@@ -25,6 +27,7 @@ READ_ONLY = {
     r"check --all --json .*": "every claim, the long ones too",
     r"figures --no-caption --out .*": "every figure, minutes",
     r"notes --out notes-out": "has tests of its own",
+    r"--install-completion": "writes into the settings of the user's shell",
     r"sweep .+ --(dask|slurm) .+": "wants a cluster: tests of sweeps start one",
 }
 """Commands that are not run, and why."""

@@ -175,7 +175,7 @@ def test_stored_parts_of_tables_keep_their_names() -> None:
     """A file of an earlier version of this package is still found."""
     store = UnitStore(Path(), {"table": "fpfc/table-1", "version": 3})
     unit = Unit("FPFC, lambda 0.6", 3, {"rounds": 5, "step": 0.1, "path": None})
-    assert store._path(unit).name == "FPFC-lambda-0.6-seed-3-49b608cb7150daf4.json"
+    assert store.path_of(unit).name == "FPFC-lambda-0.6-seed-3-49b608cb7150daf4.json"
 
 
 def test_progress_counts_and_estimates_and_speaks_now_and_then() -> None:
