@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +15,8 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.algorithms.storage import load_trace
 from clusterproof.algorithms.validation import check_count, check_seed
-from clusterproof.commands import terminal
+from clusterproof.commands import engine, terminal
+from clusterproof.commands.check_unit import evaluate_in_processes
 from clusterproof.synthetic import from_settings
 from clusterproof.theory import Claim, Kind, Verdict, checking, report
 from clusterproof.theory.oracle import compare, sensitivity
@@ -34,6 +35,7 @@ def check(
     fail_on: str | None = None,
     against: Path | None = None,
     quiet: Annotated[bool, Parameter(negative=())] = False,
+    jobs: terminal.OptionalInteger = None,
     replay: Path | None = None,
     trace: Path | None = None,
 ) -> int:
@@ -68,6 +70,8 @@ def check(
         where all instances were evaluated.
     quiet
         Print nothing but what is wrong, on standard error.
+    jobs
+        Parallel processes; this one alone by default. The verdicts are the same.
     replay
         Evaluate the counterexamples of a report that --json wrote anew; exit status 1 if one fails.
     trace
@@ -101,7 +105,12 @@ def check(
         named = bool(ids or module or paper or not all_claims)
         return wrong if earlier is None else [*wrong, *gates.changes(verdicts, earlier, named)]
 
-    return _evaluate(chosen, json_file, markdown, seed, trials, quiet, changed)
+    if jobs is None:
+        evaluated = _one_by_one(chosen, seed, trials)
+    else:
+        check_count("jobs", jobs, at_least=1, at_most=engine.MOST, remedy="give a number of processes")
+        evaluated = evaluate_in_processes(chosen, module, seed, trials, jobs)
+    return _evaluate(chosen, evaluated, json_file, markdown, seed, trials, quiet, changed)
 
 
 def _chosen(ids: Sequence[str], paper: str | None, stated: Sequence[str], all_claims: bool) -> list[Claim]:
@@ -122,8 +131,20 @@ def _chosen(ids: Sequence[str], paper: str | None, stated: Sequence[str], all_cl
     return list(chosen.values())
 
 
+def _one_by_one(
+    chosen: Sequence[Claim], seed: int, trials: int | None
+) -> Iterator[tuple[int, Verdict | str]]:
+    """Evaluate claims in this process: place, and verdict or a line on what went wrong."""
+    for number, claim in enumerate(chosen):
+        try:
+            yield number, theory.check(claim.id, seed=seed, trials=trials)
+        except Exception as error:  # one broken check must not hide the other verdicts
+            yield number, f"{type(error).__name__}: {error}"
+
+
 def _evaluate(
     chosen: Sequence[Claim],
+    evaluated: Iterable[tuple[int, Verdict | str]],
     json_file: Path | None,
     markdown: Path | None,
     seed: int,
@@ -136,17 +157,20 @@ def _evaluate(
         if path is not None:
             check_writable(option, path)
     started = time.perf_counter()
-    verdicts: list[Verdict] = []
+    found: dict[int, Verdict] = {}
     failures: list[str] = []
     too_large = False
     with terminal.progress(0 if quiet else len(chosen)) as advance:
-        for number, claim in enumerate(chosen):
-            advance(number, claim.id)
-            try:
-                verdicts.append(theory.check(claim.id, seed=seed, trials=trials))
-            except Exception as error:  # one broken check must not hide the other verdicts
-                failures.append(f"{claim.id}: the check failed with {type(error).__name__}: {error}")
-                too_large |= trials is not None and isinstance(error, MemoryError)
+        advance(0, chosen[0].id if chosen else "")
+        for number, (place, answer) in enumerate(evaluated, start=1):
+            following = chosen[number].id if number < len(chosen) else ""
+            advance(number, following)
+            if isinstance(answer, Verdict):
+                found[place] = answer
+            else:
+                failures.append(f"{chosen[place].id}: the check failed with {answer}")
+                too_large |= trials is not None and answer.startswith("MemoryError")
+    verdicts = [found[place] for place in sorted(found)]
     try:
         if json_file is not None:
             write_whole("json", json_file, report.to_json(verdicts).encode())

@@ -180,7 +180,7 @@ def run_federation(
         )
         record.models.append(np.array(state.models))
         record.participants.append(participants)
-        record.assignments.append([int(cluster) for cluster in np.ravel(state.assignments)])
+        record.assignments.append([int(cluster) for cluster in np.ravel(np.asarray(state.assignments))])
         report(f"round {number} of {rounds}: {len(participants)} of {task.clients} clients")
     return record
 
@@ -278,5 +278,5 @@ def replay(
         state, clients = carry_out_round(algorithm, state, task, randomness, present)
         record.models.append(np.array(state.models))
         record.participants.append(clients)
-        record.assignments.append([int(cluster) for cluster in np.ravel(state.assignments)])
+        record.assignments.append([int(cluster) for cluster in np.ravel(np.asarray(state.assignments))])
     return record

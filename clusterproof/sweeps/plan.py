@@ -202,7 +202,9 @@ def _draw(kind: Range, stream: np.random.Generator) -> Value:
         value = math.exp(stream.uniform(math.log(kind.low), math.log(kind.high)))
         return round(value) if whole else value
     return (
-        int(stream.integers(kind.low, kind.high + 1)) if whole else float(stream.uniform(kind.low, kind.high))
+        int(stream.integers(int(kind.low), int(kind.high) + 1))
+        if whole
+        else float(stream.uniform(kind.low, kind.high))
     )
 
 

@@ -241,3 +241,14 @@ def test_show_gives_the_card_the_verdict_and_the_repair(
     assert main(["show", "p/good", "--no-check"]) == 0
     assert main(["show", "p/good"]) == 1
     assert capsys.readouterr().err == "clusterproof: p/good: the check failed with RuntimeError: no\n"
+
+
+def test_jobs_give_the_same_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reports = []
+    for number, jobs in enumerate(([], ["--jobs", "2"])):
+        file = tmp_path / f"{number}.json"
+        assert main(["check", "cfl-mgd/lemma-2", "cfl-mgd/equation-6", "--json", str(file), *jobs]) == 0
+        report = json.loads(file.read_bytes())
+        reports.append([{**entry, "seconds": 0} for entry in report])
+    assert reports[0] == reports[1]
+    assert "--jobs = 0: must be an integer, at least 1" in refused(capsys, "check", "--jobs", "0")
