@@ -17,7 +17,8 @@ from sphinx.util.docutils import SphinxDirective
 from clusterproof import theory
 from clusterproof.notes.results import read_verdicts
 from clusterproof.theory import Claim
-from clusterproof.theory.report import LEAST_FACTOR, TIMES, number
+from clusterproof.theory.report import TIMES, number
+from clusterproof.theory.sharpness import NEEDED
 
 PAPERS = {
     "baselines": "Baselines: where FedAvg and its relatives rest",
@@ -66,7 +67,7 @@ def sharpness(record: dict[str, Any] | None) -> str:
     factor = ((record or {}).get("sharpness") or {}).get("all")
     if factor is None:
         return ""
-    return f"within {TIMES}{1 / factor:.3g}" if factor > LEAST_FACTOR else "not exercised"
+    return f"within {TIMES}{1 / factor:.3g}" if factor > NEEDED else "not exercised"
 
 
 class ClaimTable(SphinxDirective):
