@@ -34,7 +34,7 @@ import numpy as np
 
 from benchmarks.timing import report_target
 from clusterproof.algorithms import FPFC, Randomness, generator
-from clusterproof.algorithms.compiling import can_compile
+from clusterproof.algorithms.parts.compiling import can_compile
 from clusterproof.algorithms.fpfc import FusionState
 from clusterproof.synthetic.softmax import SoftmaxMixture
 

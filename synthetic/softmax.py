@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms import generator, sum_gradients
-from clusterproof.algorithms.compiling import can_compile
+from clusterproof.algorithms.parts.compiling import can_compile
 from clusterproof.algorithms.validation import check_choice, check_count, check_seed
 from clusterproof.synthetic.mixture import make_labels
 from clusterproof.synthetic.softmax_optimum import pooled_minimiser

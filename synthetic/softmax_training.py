@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from clusterproof.algorithms.compiling import compiled
+from clusterproof.algorithms.parts.compiling import compiled
 from clusterproof.synthetic.softmax_sample import Sample
 
 LEAST_PRODUCTS = 10**7

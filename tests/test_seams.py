@@ -14,7 +14,7 @@ from clusterproof.algorithms.parts import aggregation, pair_storage, pair_update
 from clusterproof.theory.bounds import theorem_a
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("algorithms", "synthetic", "theory", "neural", "tables", "figures", "clusterproof")
+FOLDERS = ("algorithms", "synthetic", "theory", "neural", "tables", "figures", "notes", "clusterproof")
 PLANTING = ROOT / "tests" / "helpers" / "planting.py"
 
 
@@ -24,7 +24,8 @@ def modules(*folders: str) -> list[Path]:
 
 
 def is_private(name: str) -> bool:
-    return name.startswith("_") and not name.startswith("__")
+    """Whether a name is ours alone: ``__len__`` and ``_repr_html_`` are protocols of Python and of notebooks."""
+    return name.startswith("_") and not name.startswith("__") and not name.endswith("_")
 
 
 def private_names() -> set[str]:

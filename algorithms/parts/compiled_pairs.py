@@ -8,7 +8,7 @@ import numpy as np
 from array_api_compat import is_numpy_array
 
 from clusterproof.algorithms.arrays import Array
-from clusterproof.algorithms.compiling import can_compile, compiled
+from clusterproof.algorithms.parts.compiling import can_compile, compiled
 from clusterproof.algorithms.parts.pair_storage import PAGE_ENTRIES, PageWriter, Pairs
 from clusterproof.algorithms.parts.penalties import Penalty
 
@@ -64,14 +64,15 @@ def update_compiled(
     made, joined = PageWriter(max(1, PAGE_ENTRIES // dimension)), False
     owned = reuse_memory and pairs.exclusive
     for page, span in pairs.spans(release=reuse_memory):
-        columns = pairs.replicate[span], pairs.first[span], pairs.second[span], factors[span]
+        columns = [pairs.replicate[span], pairs.first[span], pairs.second[span], factors[span]]
         if not owned:
             page = page.copy()
         gone = np.zeros(len(page), dtype=bool)
         joined |= loops.update_rows(page, *columns, gone, moving.ravel(), *shared)
         if gone.any():
-            page, *columns = (part[~gone] for part in (page, *columns))
-        made.add(page, *columns)
+            page, columns = page[~gone], [part[~gone] for part in columns]
+        replicate, first, second, shrinkage = columns
+        made.add(page, replicate, first, second, shrinkage)
     begin, size = 0, made.size
     while begin < len(fresh[0]):
         page = np.empty((min(size, len(fresh[0]) - begin), dimension), flat.dtype)
@@ -80,7 +81,8 @@ def update_compiled(
         joined |= close
         if filled:
             kept = page if filled == len(page) else page[:filled].copy()
-            made.add(kept, *(part[rows[:filled]] for part in fresh), shrinkage[:filled])
+            replicate, first, second = (part[rows[:filled]] for part in fresh)
+            made.add(kept, replicate, first, second, shrinkage[:filled])
     groups = pairs.groups.after(near, joined=joined)
     result = made.finish(stored, near, groups, exclusive=owned)
     return replace(result, sums=sums.reshape(runs, clients, dimension))

@@ -16,7 +16,7 @@ def shrunk(length: float, pieces: np.ndarray) -> float:
             break
     if pieces[piece, 2] == 0:
         return float(pieces[piece, 1])
-    return max(0.0, pieces[piece, 1] - pieces[piece, 2] / length)
+    return float(max(0.0, pieces[piece, 1] - pieces[piece, 2] / length))
 
 
 def screen(

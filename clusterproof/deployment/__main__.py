@@ -1,8 +1,8 @@
 """Start a federation on this machine, run an algorithm in it, and set the outcome beside the simulation.
 
 SuperLink and SuperNodes are real processes that talk over loopback with TLS, each client with its own data. Run
-``python -m clusterproof.deployment --algorithm ifca --rounds 3``; ``--app DIR`` only writes the app, for ``flwr run`` on
-machines of your own.
+``python -m clusterproof.deployment --algorithm ifca --rounds 3``; ``--app DIR`` only writes the app, for ``flwr run``
+on machines of your own.
 """
 
 from __future__ import annotations

@@ -72,10 +72,8 @@ OF_THE_RECURSION = (consequences.step_size, consequences.heavy_ball)
 
 def diagnose(evidence: Evidence) -> Diagnosis:
     """Judge every hypothesis; those on CFL-MGD's steps where the run takes such."""
-    rows = ROWS
-    if evidence.foreign:
-        rows = tuple(row for row in ROWS if row not in OF_THE_RECURSION)
-    return Diagnosis(evidence, tuple(row(evidence) for row in rows))
+    left_out = OF_THE_RECURSION if evidence.foreign else ()
+    return Diagnosis(evidence, tuple(row(evidence) for row in ROWS if row not in left_out))
 
 
 @dataclass(frozen=True, eq=False)

@@ -321,8 +321,8 @@ def _advance(configuration: Configuration, assembly: Assembly, now: Checkpoint) 
         )
     assignments = now.last_assignments.copy()
     assignments[to_numpy(outcome.clients)] = to_numpy(outcome.assignments)
-    participation = algorithm.settings.get("participation")
-    present = outcome.clients.shape[-1] if participation is None else round(participation * task.clients)
+    asked = algorithm.settings.get("participation")
+    present = to_numpy(outcome.clients).shape[-1] if asked is None else round(asked * task.clients)
     row = {
         "round": done,
         "seconds": seconds,

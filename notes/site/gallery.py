@@ -15,6 +15,7 @@ ILLUSTRATES = {
     "error-per-round": ("cfl-mgd/theorem-1", "cfl-mgd/theorem-d"),
     "fusion-strength": ("fpfc/window", "fpfc/convex"),
     "model-averaging-map": ("cfl-mgd/model-averaging-stability", "cfl-mgd/model-averaging-reset"),
+    "power-table": ("cfl-mgd/theorem-d", "cfl-mgd/theorem-b"),
     "purity-per-iteration": ("gradient-loss/sooner", "gradient-loss/equation-3-worst"),
     "similarity-matrices": ("cfl/stationary-cosine", "gradient-loss/equation-3"),
     "success-map": ("ifca/basin", "ifca/certain-in-basin", "ifca/monotone-in-basin"),

@@ -106,7 +106,7 @@ class UnitStore:
     def read(self, unit: Unit) -> Outcome | None:
         """Give what is stored of a unit; None where nothing is, or a file that is not ours."""
         try:
-            record = json.loads(self._path(unit).read_bytes())
+            record = json.loads(self.path_of(unit).read_bytes())
         except (OSError, ValueError):
             return None
         try:
@@ -130,7 +130,7 @@ class UnitStore:
             "cpu_seconds": outcome.cpu_seconds,
             "seconds": outcome.seconds,
         }
-        write_whole("out", self._path(unit), json.dumps(record).encode() + b"\n")
+        write_whole("out", self.path_of(unit), json.dumps(record).encode() + b"\n")
 
     def key(self, unit: Unit) -> str:
         """Digest of everything that a unit's result depends on, sixteen hexadecimal digits."""
@@ -145,7 +145,8 @@ class UnitStore:
             "settings": dict(unit.settings),
         }
 
-    def _path(self, unit: Unit) -> Path:
+    def path_of(self, unit: Unit) -> Path:
+        """File of a unit: its method and seed, and a digest of all its settings."""
         return self.folder / f"{_file_name(unit.method)}-seed-{unit.seed}-{self.key(unit)}.json"
 
 

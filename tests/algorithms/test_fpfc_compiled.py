@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from fusion_loops import DenseFPFC, dense_pairs
 
-from clusterproof.algorithms import FPFC, Randomness, compiling
-from clusterproof.algorithms.parts import compiled_pairs, pair_storage
+from clusterproof.algorithms import FPFC, Randomness
+from clusterproof.algorithms.parts import compiled_pairs, compiling, pair_storage
 from clusterproof.algorithms.parts.grouping import Groups
 from clusterproof.algorithms.parts.participation import draw_participants
 from clusterproof.algorithms.parts.penalties import SCAD, GroupL1, SmoothedSCAD

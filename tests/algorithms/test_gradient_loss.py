@@ -197,3 +197,19 @@ def test_choice_and_step_use_one_batch():
     gradient = start[0] - trace.models[1, alone, 0]
     deviation = (gradient - task.expected_gradient(start[0], 0)).ravel()
     assert abs(deviation.mean()) > 5 * deviation.std() / np.sqrt(len(deviation))
+
+
+def test_devices_are_pinned_in_the_replicates_that_have_an_empty_cluster_alone():
+    near = SHARED.client_optima[[0, 4, 8]] if len(set(SHARED.labels[[0, 4, 8]])) == 3 else SHARED.optima
+    far = near + np.array([[0.0], [0.0], [1000.0]])
+    starts = np.stack([near, far, near])
+    after = {
+        rule: state_after(GradientLoss(step_size=0.3, empty_cluster=rule), SHARED, 1, starts).models
+        for rule in ("never", "when-empty", "always")
+    }
+    for replicate in (0, 2):
+        np.testing.assert_array_equal(after["when-empty"][replicate], after["never"][replicate])
+        assert (after["always"][replicate] != after["never"][replicate]).any()
+    np.testing.assert_array_equal(after["never"][1, 2], far[2])
+    assert (after["when-empty"][1, 2] != far[2]).any()
+    np.testing.assert_array_equal(after["when-empty"][1], after["always"][1])

@@ -20,6 +20,8 @@ MANUALS = ("notes/README.md", "notes/your-own.md", "notes/fpfc-repaired.md")
 """The one on theorems of one's own has a test of its own."""
 NOTES = (*MANUALS, *(f"notes/lessons/{path.name}" for path in LESSONS))
 
+pytestmark = pytest.mark.usefixtures("claims_of_files")
+
 READ_ONLY = {
     r"check( --json report\.json)?": "every quick claim, minutes: `make check`",
     r"check --paper cfl-mgd --all": "every claim of a paper, minutes",
@@ -28,6 +30,8 @@ READ_ONLY = {
     r"figures --no-caption --out .*": "every figure, minutes",
     r"train": "named, not run: its defaults take a minute",
     r"notes --out notes-out": "has tests of its own",
+    r"--install-completion": "writes into the settings of the user's shell",
+    r"sweep .+ --(dask|slurm) .+": "wants a cluster: tests of sweeps start one",
 }
 """Commands that are not run, and why."""
 
@@ -78,8 +82,11 @@ def test_commands_run_as_printed(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     text = (ROOT / page).read_text(encoding="utf-8")
-    for name, content in re.findall(r"(?ms)^New file `(.+?)`:\n\n```python\n(.*?)^```$", text):
+    files = re.findall(r"(?ms)^New file `(.+?)`:\n\n```python\n(.*?)^```$", text)
+    files += re.findall(r"(?ms)^`(\w+\.toml)`:\n\n```toml\n(.*?)^```$", text)
+    for name, content in files:
         (tmp_path / name).write_text(content, encoding="utf-8")
     for line in commands(page):
         app.parse_args(shlex.split(line), exit_on_error=False, print_error=False)

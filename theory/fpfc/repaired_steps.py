@@ -113,7 +113,8 @@ def follow(case: Random, stream: np.random.Generator) -> Followed:
         )
         values.append(after)
         models, theta, dual = moved, new_theta, new_dual
-    return Followed(*np.array(found).T, scale=1 + abs(values[0]))
+    columns = iter(np.array(found).T)
+    return Followed(*(next(columns) for _ in range(7)), 1 + abs(values[0]))
 
 
 @PAPER.claim("repaired-proof", label="proof of Theorem 1 (ours), line by line", kind="upper", part="1: local steps",

@@ -48,7 +48,8 @@ def sooner(stream: Stream, replicates: Replicates) -> Frequency:
 
     Source
         Lin et al. (2023), Section III-B: "the proposed algorithm can reduce the iterations". With the
-        printed sign or the summed loss it cannot: ``gradient-loss/equation-3`` and ``-1``.
+        printed sign or the summed loss it cannot: ``gradient-loss/equation-3`` and ``-1``. By how much:
+        ``gradient-loss/sooner-by``. An iteration costs 12 passes where the baseline's costs 6.
 
     Checked
         60 pairs of runs on the same data from the same starts, at most 60 rounds.

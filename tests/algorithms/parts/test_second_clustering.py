@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clusterproof.algorithms.parts import second_clustering
 from clusterproof.algorithms.parts.bipartition import cosine_similarities
 from clusterproof.algorithms.parts.second_clustering import (
     by_appearance,
@@ -134,3 +135,12 @@ def test_the_silhouette_is_that_of_the_definition():
 
 def test_clusters_are_numbered_by_first_appearance():
     assert by_appearance(np.array([7, 2, 7, 9, 2])).tolist() == [0, 1, 0, 2, 1]
+
+
+@pytest.mark.parametrize(("best", "clusters"), [(0.26, 2), (0.251, 2), (0.249, 1), (0.2, 1)])
+def test_the_guard_says_one_cluster_below_a_quarter(plant, best, clusters):
+    """Kaufman and Rousseeuw (1990): at most 0.25 is no substantial structure."""
+    plant(second_clustering, "silhouette", lambda *_: best)
+    updates = np.array([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 0.9]])
+    found = cluster_winners(updates, np.array([0, 0, 1, 1]), np.eye(2), "silhouette", 0)
+    assert len(set(found.tolist())) == clusters

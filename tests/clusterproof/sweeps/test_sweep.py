@@ -175,7 +175,7 @@ def test_stored_parts_of_tables_keep_their_names() -> None:
     """A file of an earlier version of this package is still found."""
     store = UnitStore(Path(), {"table": "fpfc/table-1", "version": 3})
     unit = Unit("FPFC, lambda 0.6", 3, {"rounds": 5, "step": 0.1, "path": None})
-    assert store._path(unit).name == "FPFC-lambda-0.6-seed-3-49b608cb7150daf4.json"
+    assert store.path_of(unit).name == "FPFC-lambda-0.6-seed-3-49b608cb7150daf4.json"
 
 
 def test_progress_counts_and_estimates_and_speaks_now_and_then() -> None:
@@ -205,7 +205,7 @@ def test_on_a_cluster_whose_workers_are_killed_the_table_is_the_serial_one(tmp_p
     pytest.importorskip("distributed", reason="needs the extra `dask`")
     from benchmarks.sweeping import SWEEP, under_fire
 
-    file = write(tmp_path, SWEEP.format(seeds=4))
+    file = write(tmp_path, SWEEP.format(seeds=1))
     plan = read_plan(file)
     found, killed = under_fire(plan, tmp_path / "units", workers=2, kills=2, pause=0.3)
     assert killed == 2
@@ -226,7 +226,9 @@ def test_slurm_jobs_by_a_queue_that_starts_them_here(tmp_path: Path) -> None:
     queue = tmp_path / "bin"
     queue.mkdir()
     for name, text in {
-        "sbatch": 'setsid bash "$1" >"$JOBS/log" 2>&1 &\necho $! >>"$JOBS/jobs"\necho "Submitted batch job $!"',
+        # it keeps a copy, as SLURM does: the original is removed at once
+        "sbatch": 'cp "$1" "$JOBS/job"\nsetsid bash "$JOBS/job" >"$JOBS/log" 2>&1 &\n'
+        'echo $! >>"$JOBS/jobs"\necho "Submitted batch job $!"',
         "scancel": 'for job in "$@"; do kill -- "-$job"; done',
     }.items():
         script = queue / name
@@ -238,7 +240,7 @@ def test_slurm_jobs_by_a_queue_that_starts_them_here(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "clusterproof", "sweep", str(file), "--out", str(out), "--slurm", "1"]
     done = subprocess.run(
         [*command, "--parts", str(tmp_path / "parts")],
-        env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False,
+        env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert len((tmp_path / "jobs").read_text(encoding="utf-8").split()) == 1

@@ -1,6 +1,7 @@
 """Loading: nothing is read that is not as published, and every refusal says what to do."""
 
 import hashlib
+import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -86,7 +87,7 @@ def test_the_folder_is_the_argument_else_the_environment_else_a_cache(
     monkeypatch.setitem(sys.modules, "pooch", None)
     with pytest.raises(InvalidArgument, match=r"set CLUSTERPROOF_DATA, or install pooch"):
         data_folder()
-    monkeypatch.setattr("importlib.util.find_spec", lambda *_: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda *_: None)
     monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
     with pytest.raises(InvalidArgument, match=r"pip install 'clusterproof\[neural\]'"):
         load("digits")

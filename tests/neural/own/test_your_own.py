@@ -159,19 +159,19 @@ DATA: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("value", "words"), [case[1:] for case in DATA], ids=[case[0] for case in DATA])
-def test_other_data_are_refused(value: Any, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clusterproof.neural.own.samples.load_own", lambda *_: value)
+def test_other_data_are_refused(value: Any, words: str, plant: Any) -> None:
+    plant(references, "load_own", lambda *_: value)
     with pytest.raises(InvalidArgument, match=words) as refusal:
         load("some:data")
     assert refusal.value.argument == "data.name"
 
 
-def test_samples_reach_the_clients_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_samples_reach_the_clients_as_they_are(plant: Any) -> None:
     random = np.random.default_rng(3)
     for kind in (np.uint8, np.int32, np.float64):
         clients = [(random.integers(0, 9, (n, 2, 5)).astype(kind), np.arange(n) % 3) for n in (3, 5)]
         value = {"train": clients, "test": clients[::-1], "clusters": [1, 0]}
-        monkeypatch.setattr("clusterproof.neural.own.samples.load_own", lambda *_, value=value: value)
+        plant(references, "load_own", lambda *_, value=value: value)
         made = partition("given", load("some:data"), seed=0)
         assert (made.clusters, made.classes, made.paired) == (2, 3, True)
         for held, given in ((made.train, clients), (made.test, clients[::-1])):
@@ -192,11 +192,11 @@ class Items:
         return PAIR[0][at], int(PAIR[1][at])
 
 
-def test_a_data_set_of_pytorch_is_a_half(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_data_set_of_pytorch_is_a_half(plant: Any) -> None:
     found = []
     for half in (Items(), PAIR):
         value = {"train": half, "test": half}
-        monkeypatch.setattr("clusterproof.neural.own.samples.load_own", lambda *_, value=value: lambda: value)
+        plant(references, "load_own", lambda *_, value=value: lambda: value)
         found.append(load("some:data"))
     assert np.array_equal(found[0].train.pixels, found[1].train.pixels)
     assert found[0].note == found[1].note  # the SHA-256

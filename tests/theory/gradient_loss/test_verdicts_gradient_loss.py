@@ -13,7 +13,7 @@ from planting import with_parameters
 from scipy.optimize import linear_sum_assignment
 
 from clusterproof import theory
-from clusterproof.algorithms import GradientLoss, InvalidArgument, arrays, metrics, purity
+from clusterproof.algorithms import GradientLoss, InvalidArgument, arrays, costs, metrics, purity
 from clusterproof.algorithms import gradient_loss as algorithm_module
 from clusterproof.algorithms.metrics import contingency
 from clusterproof.algorithms.parts import aggregation
@@ -34,6 +34,8 @@ from clusterproof.theory.verdict import Kind
 Plant = Callable[..., Any]
 
 EXPECTED = {
+    "cost-of-an-iteration": Kind.CONSISTENT,
+    "weight-at-start-by": Kind.CONSISTENT,
     "equation-1": Kind.VIOLATED,
     "equation-1-mean": Kind.CONSISTENT,
     "equation-2": Kind.VIOLATED,
@@ -92,7 +94,7 @@ def test_verdict(name: str) -> None:
 
 
 CONSISTENT = [name for name, kind in EXPECTED.items() if kind in (Kind.CONSISTENT, Kind.CERTIFIED)]
-FEWER = {"sooner": 6, "same-start": 4, "weight-at-start": 4, "reduction-ceiling": 1}
+FEWER = {"sooner": 6, "same-start": 4, "weight-at-start": 4, "weight-at-start-by": 4, "reduction-ceiling": 1}
 """Trials that keep the seeds short; each check still does all that it does."""
 
 
@@ -148,6 +150,13 @@ FAULTS: list[tuple[str, Any, str, Callable[[Any], Any]]] = [
     ("pinning", algorithm_module, "GradientLoss", with_options(empty_cluster="never")),
     ("purity-bound", metrics, "purity", scaled(0.9)),
     ("class-overlap", purity_module, "OVERLAPS", lambda true: {**true, "10 classes": (10, 7, 6)}),
+    ("cost-of-an-iteration", costs, "BACKWARD", lambda _: 1),
+    (
+        "weight-at-start-by",
+        race,
+        "entrant",
+        lambda true: lambda setting, weight: true(setting, 0.1 if weight == 0.5 else 0.5),
+    ),
     ("sooner", race, "race", swapped),
     ("same-start", race, "race", fixed_race(5, 2)),
     ("reduction-ceiling", race, "race", fixed_race(5, 1)),
@@ -228,6 +237,19 @@ def test_corrected_statement_is_not_refuted(
 ) -> None:
     plant(place, attribute, right(getattr(place, attribute)))
     assert check(name, trials=200).verdict is Kind.CONSISTENT
+
+
+def test_the_similarity_saves_iterations_and_no_passes() -> None:
+    fewer, by = check("fewer-passes"), check("sooner-by")
+    assert fewer.verdict is Kind.VIOLATED
+    assert by.verdict is Kind.CONSISTENT
+
+
+@pytest.mark.parametrize(("baseline", "proposed"), [(20, 18), (20, 9)])
+def test_other_savings_than_the_stated_ones_are_seen(plant: Plant, baseline: int, proposed: int) -> None:
+    plant(race, "race", fixed_race(baseline, proposed)(None))
+    assert check("sooner-by").verdict is Kind.VIOLATED
+    assert check("fewer-passes").verdict is (Kind.CONSISTENT if 2 * proposed <= baseline else Kind.VIOLATED)
 
 
 def test_every_claim_has_a_planted_fault_or_a_correction() -> None:

@@ -24,6 +24,12 @@ from clusterproof.theory.sofl.uniform_cells import mean_field_fixed_point
 from clusterproof.theory.verdict import Kind
 
 EXPECTED = {
+    "sofl/mean-square-distortion": Kind.VIOLATED,
+    "sofl/mean-square-distortion-nearest": Kind.CONSISTENT,
+    "sofl/figure-9-levels": Kind.VIOLATED,
+    "sofl/conclusion-gains": Kind.CONSISTENT,
+    "sofl/no-extra-communication": Kind.CONSISTENT,
+    "sofl/ifca-consumption": Kind.CONSISTENT,
     "sofl/equation-3": Kind.ILL_POSED,
     "sofl/equation-4": Kind.VIOLATED,
     "sofl/equation-6": Kind.CONSISTENT,

@@ -1,8 +1,8 @@
 """Theorem A': option I on smooth strongly convex losses, with the failure probability inside a logarithm.
 
 **Bounded rows.** For logistic regression the proxy is Hoeffding's, X^2, and the bound is 15 times what runs show
-(``python -m benchmarks.coverage``): rows are far from their worst case. Bennett's inequality would put the covariance of
-a row in its place, with a factor gamma(z / 2) where |<nu, g - E g>| <= z. What is missing is not that inequality but
+(``python -m benchmarks.coverage``): rows are far from their worst case. Bennett's inequality would put the covariance
+of a row in its place, with a factor gamma(z / 2) where |<nu, g - E g>| <= z. What is missing is not that inequality but
 three steps around it. (1) Theorem D needs a linear recursion; a logistic loss has none, as its Hessian moves with the
 model: only A' can be improved. (2) The proof writes exp(lambda C_1^2 ||delta||^2) as a mean over Gaussian directions of
 any length, and gamma(z / 2) is infinite along a long one. They have to be cut to a ball, which costs a factor

@@ -3,6 +3,7 @@
 import math
 import time
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -83,13 +84,13 @@ def test_every_digit_of_a_long_run_against_sums_in_high_precision(momentum: floa
 
 
 @pytest.mark.parametrize("misassigned", [False, True])
-def test_what_is_put_away_is_not_seen(misassigned: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_put_away_is_not_seen(misassigned: bool, plant: Any) -> None:
     one = dynamics(0.5)
     if misassigned:
         one = replace(dynamics(0.3, 60), own=np.array([3000, 3000]))
     start = np.full(2, 0.125)
     short = theorem_d(one, start, rounds=400, failure=FAILURE)
-    monkeypatch.setattr(responses, "NEGLIGIBLE", 0.0)
+    plant(responses, "NEGLIGIBLE", 0.0)
     whole = theorem_d(one, start, rounds=400, failure=FAILURE)
     assert short.intruders.any() == misassigned
     assert short.applicable
@@ -97,9 +98,9 @@ def test_what_is_put_away_is_not_seen(misassigned: bool, monkeypatch: pytest.Mon
     np.testing.assert_allclose(short.last_deviation, whole.last_deviation, rtol=1e-12)
 
 
-def test_putting_away_too_early_only_raises_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_putting_away_too_early_only_raises_the_bound(plant: Any) -> None:
     exact = long_tube(0.5, 60)
-    monkeypatch.setattr(responses, "NEGLIGIBLE", 0.1)
+    plant(responses, "NEGLIGIBLE", 0.1)
     rough = long_tube(0.5, 60)
     assert (rough.reach >= exact.reach * (1 - 1e-9)).all()
     assert rough.reach[-1].max() > exact.reach[-1].max() * 1.001
