@@ -126,7 +126,10 @@ def _write_sources(source: Path, extra: Path, lessons: Sequence[str]) -> None:
     (source / "gallery.md").write_text(gallery.page(source / "pictures"), encoding="utf-8")
     (source / "command-line.md").write_text(reference.command_line(), encoding="utf-8")
     (source / "report.md").write_text(reference.report(), encoding="utf-8")
-    documents = _documents(source)
+    guides = [path for path in sorted(HERE.parent.glob("*.md")) if path.name != "README.md"]
+    for path in guides:
+        (source / path.name).write_bytes(path.read_bytes())
+    documents = [*(path.stem for path in guides), *_documents(source)]
     index = INDEX.format(
         lessons="\n".join(f"lessons/{name}" for name in lessons), documents="\n".join(documents)
     )

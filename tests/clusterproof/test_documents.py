@@ -16,7 +16,9 @@ from clusterproof.commands.application import app, main
 PAGES = ("README.md", "SECURITY.md", "tables/results/README.md", "benchmarks/README.md")
 """Those of CONTRIBUTING.md have a test of their own."""
 LESSONS = sorted((ROOT / "notes/lessons").glob("lesson_*.py"))
-NOTES = ("notes/README.md", "notes/your-own.md", *(f"notes/lessons/{path.name}" for path in LESSONS))
+MANUALS = ("notes/README.md", "notes/your-own.md", "notes/fpfc-repaired.md")
+"""The one on theorems of one's own has a test of its own."""
+NOTES = (*MANUALS, *(f"notes/lessons/{path.name}" for path in LESSONS))
 
 pytestmark = pytest.mark.usefixtures("claims_of_files")
 
@@ -26,6 +28,7 @@ READ_ONLY = {
     r"data fetch \w+": "wants the network",
     r"check --all --json .*": "every claim, the long ones too",
     r"figures --no-caption --out .*": "every figure, minutes",
+    r"train": "named, not run: its defaults take a minute",
     r"notes --out notes-out": "has tests of its own",
     r"--install-completion": "writes into the settings of the user's shell",
     r"sweep .+ --(dask|slurm) .+": "wants a cluster: tests of sweeps start one",

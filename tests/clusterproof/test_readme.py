@@ -9,7 +9,8 @@ import pytest
 
 from clusterproof.commands.application import main
 
-TEXT = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_python_example_runs() -> None:
@@ -19,6 +20,11 @@ def test_the_python_example_runs() -> None:
     assert names["trace"].errors.shape == (51, 1000, 2)
 
 
+def test_it_is_short_and_shows_a_figure() -> None:
+    assert len(TEXT.splitlines()) < 200
+    assert re.search(r"!\[[^\]]+\]\(notes/stored/figures/[\w-]+\.svg\)", TEXT)
+
+
 def test_the_recipe_of_a_theorem_of_ones_own_does_what_it_says(
     registry: dict[str, Any],
     tmp_path: Path,
@@ -26,7 +32,7 @@ def test_the_recipe_of_a_theorem_of_ones_own_does_what_it_says(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    recipe = TEXT.partition("## State your own theorem")[2].partition("\n## ")[0]
+    recipe = (ROOT / "notes/your-own-theorem.md").read_text(encoding="utf-8")
     (file,) = re.findall(r"```python\n(.*?)```", recipe, flags=re.DOTALL)
     Path("my_paper.py").write_text(file, encoding="utf-8")
     lines = re.findall(r"(?m)^\$ clusterproof (.*)$", recipe)
