@@ -78,7 +78,10 @@ def _train_locally(
     """Local steps from a point, as ``LocalTrainingTask.local_training`` says."""
     arrays, numbers = request.arrays, request.numbers
     point = arrays["point"][None]
-    steps: dict[str, Any] = {"step_size": float(numbers["step_size"]), "local_steps": int(numbers["local_steps"])}
+    steps: dict[str, Any] = {
+        "step_size": float(numbers["step_size"]),
+        "local_steps": int(numbers["local_steps"]),
+    }
     if "buffer" in arrays:
         if numbers["proximal"]:
             raise InvalidArgument("proximal", numbers["proximal"], "excludes momentum", "leave one out")
