@@ -16,7 +16,7 @@ from clusterproof.commands.application import app, main
 PAGES = ("README.md", "SECURITY.md", "tables/results/README.md", "benchmarks/README.md")
 """Those of CONTRIBUTING.md have a test of their own."""
 LESSONS = sorted((ROOT / "notes/lessons").glob("lesson_*.py"))
-MANUALS = ("notes/README.md", "notes/your-own.md", "notes/fpfc-repaired.md")
+MANUALS = ("notes/README.md", "notes/your-own.md", "notes/fpfc-repaired.md", "notes/sweeps-and-machines.md")
 """The one on theorems of one's own has a test of its own."""
 NOTES = (*MANUALS, *(f"notes/lessons/{path.name}" for path in LESSONS))
 
