@@ -152,6 +152,8 @@ def _():
     mo.md(r"""
     ## The paper's own setting
 
+    `clusterproof data fetch mnist` downloads the images, and then
+
     `clusterproof train --data mnist --partition rotations --clusters 4 --clients 2400 --samples 100 --network mlp --hidden 200
     --algorithm cfl-mgd --averaging model --momentum 0.9 --models 4 --step-size 0.1 --local-steps 10 --participation 0.1 --rounds
     60 --evaluate-every 10 --test-assignment test-loss --seed 1 --diagnose --out mnist-run`

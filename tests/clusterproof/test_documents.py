@@ -16,8 +16,13 @@ from clusterproof.commands.application import app, main
 PAGES = ("README.md", "SECURITY.md", "tables/results/README.md", "benchmarks/README.md")
 """Those of CONTRIBUTING.md have a test of their own."""
 LESSONS = sorted((ROOT / "notes/lessons").glob("lesson_*.py"))
-MANUALS = ("notes/README.md", "notes/your-own.md", "notes/fpfc-repaired.md")
-"""The one on theorems of one's own has a test of its own."""
+MANUALS = (
+    "notes/README.md",
+    "notes/your-own.md",
+    "notes/fpfc-repaired.md",
+    "notes/sweeps-and-machines.md",
+    "notes/your-own-theorem.md",
+)
 NOTES = (*MANUALS, *(f"notes/lessons/{path.name}" for path in LESSONS))
 
 pytestmark = pytest.mark.usefixtures("claims_of_files")
