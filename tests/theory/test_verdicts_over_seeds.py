@@ -1,26 +1,27 @@
-"""No verdict depends on the seed: the stored hundred seeds, and ten others of what is quick."""
+"""No verdict depends on the seed: what a hundred seeds gave is stored, and ten others of what is quick are tried."""
+
+import json
+from pathlib import Path
 
 import pytest
-from stored_verdicts import STORED
 
 from clusterproof import theory
 
-QUICK = [name for name, entry in STORED.items() if entry["seconds"] < 0.06 * entry["seeds"]]
+STORED = json.loads(Path(__file__).with_name("verdicts_over_seeds.json").read_text(encoding="utf-8"))
+"""By claim; `python -m benchmarks.verdicts_over_seeds` adds what is missing, and anew what has changed."""
+QUICK = [name for name, entry in STORED.items() if entry["seconds"] < 0.12 * entry["seeds"]]
 """What takes less than so many seconds a seed."""
 
 
-def test_every_claim_was_tried_on_a_hundred_seeds() -> None:
-    """`python -m benchmarks.verdicts_over_seeds` tries what is missing."""
-    assert sorted(STORED) == sorted(claim.id for claim in theory.claims())
-    assert not {name: entry["seeds"] for name, entry in STORED.items() if entry["seeds"] < 100}
-
-
-def test_none_was_torn() -> None:
-    assert not {name: entry["other"] for name, entry in STORED.items() if entry["other"]}
+def test_none_of_a_hundred_seeds_gives_another_verdict() -> None:
+    assert STORED.keys() <= theory.REGISTRY.keys()
+    assert len(STORED) >= 95, "claims that are tried may only become more"
+    for name, entry in STORED.items():
+        assert (entry["seeds"] >= 100, entry["other"]) == (True, {}), name
 
 
 def test_enough_are_quick() -> None:
-    assert len(QUICK) >= 30
+    assert len(QUICK) >= 50
 
 
 @pytest.mark.parametrize("claim_id", QUICK)

@@ -16,6 +16,8 @@ from clusterproof.theory.statement.statement import DRAWN, SEARCHED, Statement
 
 TRIES = 50
 """Draws for each instance that is wanted, after which too few are admissible."""
+MEETING = 1000
+"""Draws in which a statement that was proved must be met once."""
 
 
 @dataclass(frozen=True)
@@ -119,10 +121,24 @@ def attempt(statement: Statement, context: Context) -> Trial:
         except Unproved as reason:
             trial.unproved = str(reason)
         else:
-            trial.unproved = ""
-            return trial
+            if _is_met(statement, context):
+                trial.unproved = ""
+                return trial
+            trial.unproved = "no instance was found that meets its hypotheses"
     _Evaluator(statement, context, trial).run()
     return trial
+
+
+def _is_met(statement: Statement, context: Context) -> bool:
+    """Whether some instance meets the hypotheses, which a proof on symbols passes over: else nothing is certified."""
+    for number in range(MEETING):
+        one = statement.space.draw(context.generator(statement.name, "meeting", number))
+        try:
+            statement.conclude(one)
+        except Outside:
+            continue
+        return True
+    return False
 
 
 def planned(statement: Statement) -> int:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clusterproof.theory.claim import Context
 from clusterproof.theory.statement import (
     Sides,
     at_least,
@@ -20,10 +21,13 @@ from clusterproof.theory.statement import (
     reals,
     suppose,
 )
+from clusterproof.theory.statement.deciding import decide
 from clusterproof.theory.statement.expansion import expand, is_nonnegative, is_positive
+from clusterproof.theory.statement.parts import Parts
 from clusterproof.theory.statement.proof import Unproved, certify
 from clusterproof.theory.statement.statement import Statement
 from clusterproof.theory.statement.symbols import Polynomial, Symbol, symbols
+from clusterproof.theory.verdict import Kind
 
 Unit = Annotated[Fraction, rationals(0, 1, 4)]
 Above = Annotated[Fraction, rationals(1, 3, 2, upwards=True)]
@@ -228,3 +232,19 @@ def test_a_symbol_is_no_number() -> None:
     for act in (lambda: bool(x), lambda: bool(x == 1), lambda: {x: 1}, lambda: float(x), lambda: x**x):
         with pytest.raises(TypeError):
             act()
+
+
+def test_hypotheses_that_nothing_meets_are_vacuous_though_the_rest_is_proved() -> None:
+    def contradiction(x: Unit) -> Sides:
+        suppose("x > 2", x > 2)
+        return at_most(x, one=1)
+
+    def rare(x: Annotated[Fraction, rationals(0, 1, 100)]) -> Sides:
+        suppose("x > 9/10", x > Fraction(9, 10))
+        return at_most(x, one=1)
+
+    verdicts = []
+    for function in (contradiction, rare):
+        statement = Statement("", function, prove=True)
+        verdicts.append(decide(Parts("p/name", [statement], False), Context(0, None, 1e-9, "p/name")).verdict)
+    assert verdicts == [Kind.VACUOUS, Kind.CERTIFIED]
