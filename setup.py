@@ -20,12 +20,12 @@ packages = [
 
 
 def data_files(folder: Path) -> list[str]:
-    """List what commands and type checkers read beside the modules: notes, stored results, stubs."""
+    """List what commands and type checkers read beside the modules, without what tools keep there for themselves."""
     paths = [path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()]
     return [
         path.as_posix()
         for path in paths
-        if path.suffix not in (".py", ".pyc") and not any(part.startswith(".") for part in path.parts)
+        if path.suffix not in (".py", ".pyc") and not any(part.startswith((".", "__")) for part in path.parts)
     ]
 
 
