@@ -16,7 +16,7 @@ import numpy as np
 import psutil
 
 from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument
-from clusterproof.algorithms.docstrings import parameter_descriptions
+from clusterproof.algorithms.parts.docstrings import parameter_descriptions
 from clusterproof.algorithms.validation import check_name
 from clusterproof.synthetic import TASKS, Mixture
 

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, get_type_hints
 
 from clusterproof.algorithms import ALGORITHMS
-from clusterproof.algorithms.docstrings import parameter_descriptions
+from clusterproof.algorithms.parts.docstrings import parameter_descriptions
 from clusterproof.neural.data.loading import DATASETS
 from clusterproof.neural.own.algorithms import keyword_types, own_algorithm
 from clusterproof.neural.own.references import load_own

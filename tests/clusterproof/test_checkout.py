@@ -73,7 +73,7 @@ def test_static_tools_are_told_where_to_look() -> None:
     assert tools["mypy"]["mypy_path"] == ".types"
     roots = {place["root"]: place["extraPaths"] for place in tools["pyright"]["executionEnvironments"]}
     packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"notes"}
-    assert set(roots) == packages | {"tests"}
+    assert set(roots) == packages | {"tests", "examples"}
     assert {paths[0] for paths in roots.values()} == {".types"}
 
 

@@ -18,7 +18,8 @@ from clusterproof.algorithms import (
     run,
 )
 from clusterproof.algorithms.fpfc import group_averages
-from clusterproof.synthetic import softmax, softmax_sample
+from clusterproof.algorithms.parts import compiling
+from clusterproof.synthetic import softmax_sample, softmax_training
 from clusterproof.synthetic.softmax import SoftmaxMixture
 
 SETTINGS = {"clients": 6, "clusters": 2, "features": 4, "classes": 3, "largest": 300, "seed": 2}
@@ -261,7 +262,7 @@ def test_compiled_training_is_that_of_numpy(plant, classes, features, threads):
     found = {}
     numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
     for compiled in (False, True):
-        plant(softmax, "LEAST_PRODUCTS", 0 if compiled else 10**9)
+        plant(softmax_training, "LEAST_PRODUCTS", 0 if compiled else 10**9)
         task = dataclasses.replace(shape)
         found[compiled] = [
             task.local_training(
@@ -282,15 +283,15 @@ def test_compiled_training_is_that_of_numpy(plant, classes, features, threads):
 
 
 def test_large_data_in_double_precision_alone_is_compiled(plant):
-    plant(softmax, "LEAST_PRODUCTS", 0)
+    plant(softmax_training, "LEAST_PRODUCTS", 0)
     called = []
-    plant(softmax, "train_compiled", lambda *_, **__: called.append(True))
+    plant(softmax_training, "train_compiled", lambda *_, **__: called.append(True))
     start, clients = np.zeros((6, SMALL.dimension)), np.arange(6)
     arguments = {"step_size": 0.1, "momentum": 0.0, "proximal": 0.0, "local_steps": 1}
     for precision, times in (("double", 1), ("single", 1)):
         task = dataclasses.replace(SMALL, precision=precision)
         task.local_training(start, None, None, clients, NOTHING, **arguments)
         assert len(called) == times
-    plant(softmax, "can_compile", lambda: False)
+    plant(compiling, "can_compile", lambda: False)
     dataclasses.replace(SMALL).local_training(start, None, None, clients, NOTHING, **arguments)
     assert len(called) == 1
