@@ -167,7 +167,7 @@ def picture(momentum, noise):
     right.plot(allowed, color=BLACK, linestyle="--", label="Theorem D allows")
     right.set_ylim(0, 0.012)
     label_axes(right, "b  Distance from the noise-free path", "round", "")
-    left.legend(fontsize=7, frameon=False, loc="center right")
+    left.legend(fontsize=7, frameon=False, loc="upper right", bbox_to_anchor=(1.0, 0.89))
     right.legend(fontsize=7, frameon=False, loc="upper left")
     return figure
 

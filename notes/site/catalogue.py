@@ -161,7 +161,8 @@ def _numbers(record: dict[str, Any]) -> str:
     """Say what was measured and how much was looked at."""
     said = [f"{name} {number(record[name])}" for name in ("measured", "bound") if record[name] is not None]
     if record.get("instances") is not None:
-        all_of_them = " (all there are)" if record.get("exhausted") else ""
+        known = "the proof speaks of all" if record["verdict"] == "certified" else "all there are"
+        all_of_them = f" ({known})" if record.get("exhausted") else ""
         said.append(f"instances {record['instances']}{all_of_them}")
     if record.get("trials") is not None:
         said.append(f"trials {record['trials']}, failures {record['failures']}")
