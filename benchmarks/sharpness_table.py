@@ -37,7 +37,7 @@ def line(one: Assessment) -> str:
     found, best = ("-" if value is None else f"{value:.3g}" for value in (one.found, one.best))
     idle = f"never needed: {', '.join(one.idle)}" if one.idle else ""
     words = "; ".join(part for part in (one.why, idle) if part)
-    return f"{one.standing:<28}{found:>8}{best:>8}  {one.claim:<36}{words}".rstrip()
+    return f"{one.standing:<28}{found:>8}{best:>8}  {one.claim:<37} {words}".rstrip()
 
 
 def main() -> None:
