@@ -1,6 +1,6 @@
 """How tight the repaired bounds are, on the audit's settings S1-S5 and under partial participation.
 
-Run ``python -m benchmarks.tightness_table``. Each cell is the 5 % quantile over runs of
+Run ``python -m benchmarks.tightness_table`` (minutes). Each cell is the 5 % quantile over runs of
 bound / error after the last round, least and largest over the clusters: the bound over the observed
 95 % quantile of the error where every run has the same bound. All at a failure probability of 0.05 in all. "D norm"
 knows the distance of the start from the optimum only, "D" its direction; "E" is before the run, "E record" on its
@@ -40,7 +40,7 @@ from clusterproof.theory.bounds.theorem_c import theorem_c_parts
 from clusterproof.theory.bounds.theorem_c_prime import theorem_c_prime_parts
 from clusterproof.theory.trace_bound import TraceBound
 
-REPLICATES = 200
+REPLICATES = 2000
 SEED = 0
 FAILURE = (0.01, 0.02, 0.02)
 
