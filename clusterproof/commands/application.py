@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 141
     except MemoryError as error:
         return _give_up(2, f"out of memory ({error}); lower the sizes")
-    except Exception as error:
+    except Exception as error:  # the last door: a line for the user, a traceback in developer mode only
         from clusterproof.algorithms import InvalidArgument
 
         if isinstance(error, InvalidArgument):

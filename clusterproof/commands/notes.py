@@ -22,7 +22,7 @@ def notes(*, out: Path, verdicts: Path | None = None) -> int:
     """
     try:
         import marimo  # noqa: F401 - the import itself is the test
-        import myst_nb  # noqa: F401
+        import myst_nb  # noqa: F401 - the same
 
         from clusterproof.notes.results import STORED_VERDICTS, read_verdicts
         from clusterproof.notes.site import build

@@ -106,7 +106,7 @@ def carry_out_round(
     InvalidArgument
         If the algorithm cannot do without the others.
     """
-    chosen = replace(algorithm, participation=len(participants) / task.clients)  # type: ignore[call-arg]
+    chosen = replace(algorithm, participation=len(participants) / task.clients)  # type: ignore[call-arg]  # those that deploy have it
     stream: Any = _Chosen(participants, randomness.participation)
     result: State = chosen.step(state, task, replace(randomness, participation=stream))
     return result, sorted(participants) if stream.asked else list(range(task.clients))
@@ -163,7 +163,7 @@ def run_federation(
     record = Record([np.array(state.models)])
     for number in range(1, rounds + 1):
         task.begin_round()
-        share: float = algorithm.participation  # type: ignore[attr-defined]
+        share: float = algorithm.participation  # type: ignore[attr-defined]  # those that deploy have it
         peek = copy.deepcopy(randomness.participation)  # the step itself draws, if it does
         drawn = draw_participants(share, task.clients, state.models, peek)
         state, participants = _round(

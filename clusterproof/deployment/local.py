@@ -192,7 +192,7 @@ class LocalFederation:
             wait_for_port(self.port)
             for client in range(self.clients):
                 self.start_node(client)
-        except BaseException:
+        except BaseException:  # Ctrl-C, too, must leave no process behind; it is raised again
             self.__exit__(None, None, None)
             raise
         return self

@@ -111,7 +111,7 @@ def _module(place: str) -> ModuleType:
     sys.modules[name] = module  # where dataclasses look for what annotations mean
     try:
         spec.loader.exec_module(module)
-    except BaseException:
+    except BaseException:  # Ctrl-C, too, must leave no half of a module behind; it is raised again
         del sys.modules[name]
         raise
     return module

@@ -364,7 +364,7 @@ def _decayed(algorithm: Algorithm[Any], decay: float, rounds: int) -> Algorithm[
     if step_size == 0:
         rule = f"makes the step size 0 in round {rounds + 1}"
         raise InvalidArgument("training.step_size_decay", decay, rule, "choose it nearer to 1")
-    return replace(algorithm, step_size=step_size)  # type: ignore[call-arg]
+    return replace(algorithm, step_size=step_size)  # type: ignore[call-arg]  # all have one
 
 
 def _write_curves(folder: Path, board: Board | None, now: Checkpoint) -> None:

@@ -138,7 +138,7 @@ class Symbol:
     def __ne__(self, other: object) -> Any:
         return self._compare(other)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # as Python does beside __eq__
 
 
 def symbols(names: tuple[str, ...]) -> dict[str, Symbol]:

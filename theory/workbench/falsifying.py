@@ -162,7 +162,7 @@ class _Search:
         }
         kinds: Any = {name: Annotated[Any, allowed] for name, allowed in ranges.items()}
         statement.__annotations__ = kinds
-        statement.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        statement.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # what inspect reads
             [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in ranges]
         )
         return statement

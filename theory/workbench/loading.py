@@ -107,7 +107,7 @@ def _execute(path: Path) -> str:
     try:
         with _first_on_path(where.parent):
             found.loader.exec_module(module)
-    except BaseException:
+    except BaseException:  # Ctrl-C, too, must leave no half of a module behind; it is raised again
         del sys.modules[name]
         raise
     return name

@@ -86,7 +86,7 @@ def new_folder(out: str | os.PathLike[str], configuration: Configuration) -> Ite
         try:
             write_configuration(folder, configuration)
             yield folder
-        except BaseException:
+        except BaseException:  # Ctrl-C, too, must leave no empty run; it is raised again
             if not list((folder / CHECKPOINTS).glob("*.json")):
                 _clear(folder, remove=not present)
             raise
