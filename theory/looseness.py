@@ -21,10 +21,6 @@ class Reason(StrEnum):
 
     ROUND_NUMBER = "a round number that a rate in simulation is far from"
 
-    TOLERANCE = "an equation of means, compared within standard errors"
-
-    COUNT = "a count of cases, of which none was to occur"
-
     OPEN = "not explained"
     """Derived: nothing is said. A claim with it is unfinished."""
 

@@ -69,6 +69,8 @@ class Experiment:
 _SIZES: dict[str, dict[str, Any]] = {
     "S1": {"proportions": (1, 1), "dimension": 20, "condition_number": 1.0, "clients": 100,
            "samples": 1000, "noise": 0.5, "rounds": 12},
+    "S1+": {"proportions": (1, 1), "dimension": 20, "condition_number": 1.0, "clients": 100,
+            "samples": 10_000_000_000, "noise": 0.5, "rounds": 12},
     "S2": {"proportions": (4, 3, 2, 1), "dimension": 20, "condition_number": 10.0, "clients": 200,
            "samples": 200_000, "noise": 0.3, "rounds": 80},
     "S3": {"proportions": (1, 1, 1), "dimension": 100, "condition_number": 4.0, "clients": 60,
@@ -92,7 +94,8 @@ def experiment(name: str, momentum: float | None) -> Experiment:
     ----------
     name
         ``"S1"``, ``"S2"``, ``"S3"``, ``"S5"`` (clients are really misclassified, models start
-        displaced towards each other), or ``"S3+"``, which has fifty times the samples of S3.
+        displaced towards each other); ``"S1+"``, which has ten million times the samples of S1, so that
+        hardly any noise is left; or ``"S3+"``, which has fifty times those of S3.
     momentum
         beta; the tuned one where None.
     """

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
 
-from clusterproof.theory.statement import Sides, choice, equal, rationals
+from clusterproof.theory.statement import Sides, choice, equal, rationals, suppose
 
 Number = Annotated[Fraction, rationals(-2, 2, 2, upwards=True, downwards=True)]
 """Any number."""
@@ -126,3 +126,48 @@ class BasinPair:
     def other_cost(self) -> Any:
         """(mu / 2) times the squared distance of the other model, the least that it costs."""
         return (1 - self.other / (4 * self.root) + self.beyond) ** 2 / 2
+
+
+@dataclass(frozen=True)
+class TwoBatches:
+    """A client that chooses on one of three batches, by any rule, and then draws the gradient from another one.
+
+    Attributes
+    ----------
+    first, second, third
+        Weights of the batches, whose shares of the sum are their probabilities.
+    chosen_first, chosen_second, chosen_third
+        Probability that the client chooses the model on each; a rule that draws nothing has 0 or 1.
+    slope_first, slope_second, slope_third
+        The gradient at the model on each.
+    """
+
+    first: Positive
+    second: NotNegative
+    third: NotNegative
+    chosen_first: Share
+    chosen_second: Share
+    chosen_third: Share
+    slope_first: Number
+    slope_second: Number
+    slope_third: Number
+
+    def resampled(self) -> Sides:
+        """Conclude that the gradient's mean over the clients that chose the model is that over all.
+
+        The sum over the nine pairs of batches is written out: that it factorises is what is to be shown.
+        """
+        weights = (self.first, self.second, self.third)
+        choices = (self.chosen_first, self.chosen_second, self.chosen_third)
+        slopes = (self.slope_first, self.slope_second, self.slope_third)
+        suppose(
+            "the model is chosen on some batch", sum(w * c for w, c in zip(weights, choices, strict=True)) > 0
+        )
+        pairs = [
+            (w * u * c, g)
+            for w, c in zip(weights, choices, strict=True)
+            for u, g in zip(weights, slopes, strict=True)
+        ]
+        given = sum(weight * slope for weight, slope in pairs) / sum(weight for weight, _ in pairs)
+        mean = sum(w * g for w, g in zip(weights, slopes, strict=True)) / sum(weights)
+        return equal((given, mean))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from clusterproof.theory.instruments.two_point_losses import TwoPointLosses
@@ -39,6 +41,41 @@ def exceeded_displacement(law: TwoPointLosses, clients: int, foreign: int, failu
     # what was left out counts as not exceeding
     place = int(np.searchsorted(beyond, failure, side="right"))
     return float(size[order][place]) if place < len(order) else 0.0
+
+
+def exceeded_across(
+    law: TwoPointLosses, clients: int, foreign: int, failure: float, noise: float, directions: int
+) -> float:
+    """Largest x with P(||T_2 across|| >= x) > failure, for normal gradient noise across the line of the models.
+
+    Given N intruders the sum of their noise is normal, its squared length N noise^2 / m^2 times a chi-squared
+    variable over its degrees of freedom.
+
+    Parameters
+    ----------
+    law, clients, foreign, failure
+        As for ``exceeded_displacement``; no loss depends on what is across.
+    noise
+        Root of the total variance of the gradient across.
+    directions
+        In which that is spread evenly.
+    """
+    from scipy.optimize import brentq
+    from scipy.stats import chi2
+
+    counts, chances = _binomial(foreign, float(law.error_probability))
+    counts, chances = counts[counts > 0], chances[counts > 0]
+    unit = noise * math.sqrt(counts.max()) / clients
+
+    def beyond(length: float) -> float:
+        return float(
+            (chances * chi2.sf((length / noise * clients) ** 2 * directions / counts, directions)).sum()
+        )
+
+    if chances.sum() <= failure:
+        return 0.0
+    found = brentq(lambda length: beyond(length) - failure, 0.0, 2 * unit, xtol=1e-9 * unit)
+    return float(found) - 1e-9 * unit
 
 
 def _binomial(count: int, probability: float) -> tuple[np.ndarray, np.ndarray]:

@@ -59,7 +59,7 @@ def test_a4_needs_64(plant: Plant, constant: int, verdict: Kind) -> None:
     assert theory.check("cfl-mgd/a4").verdict is verdict
 
 
-def test_a17_without_a_term_is_false_or_the_term_is_named() -> None:
+def test_a17_without_a_term_is_false() -> None:
     """And both together are within a tenth of what one use of Markov's inequality leaves."""
     sharpness = theory.check(a17.id).sharpness or {}
     for term in ("count", "cross"):
@@ -69,12 +69,13 @@ def test_a17_without_a_term_is_false_or_the_term_is_named() -> None:
                 sides, terms={key: 0 * value if key == term else value for key, value in sides.terms.items()}
             )
 
-        named, part = sharpness[term], a17.parts[1]
+        named, part = sharpness[term], a17.parts[1 if term == "count" else 2]
         assert named is not None
         found = attempt(
             dataclasses.replace(part, function=changed(part.function, without)), Context(0, 20, 1e-9, a17.id)
         ).found
-        assert (found is not None) == (named > 0) == (term == "count")
+        assert found is not None
+        assert named > 0.05
     best = theory.find_claim(a17.id).looseness.factor()  # type: ignore[union-attr]
     assert sharpness["all"] is not None
     assert best / 1.1 <= sharpness["all"] <= best

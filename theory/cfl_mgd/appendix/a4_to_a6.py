@@ -28,7 +28,13 @@ Sixteenths = Annotated[int, choice(8, 10, 12, 14, 16)]
 
 
 def by_cantelli() -> float:
-    """What Cantelli's inequality, 64 s / (64 s + 16 n'), gives for n' = 256 s / 16, over 1/2."""
+    """What Cantelli's inequality gives for just enough rows, over 1/2: 2/5, which two clusters need.
+
+    For P clusters let s = sigma^2 / n', X_p the centred loss at model p, and g = mu Delta^2 / 4, so that g^2 >= (16
+    (P - 1)) s. A client errs where X_1 - X_p >= g for some p. With r^2 = P - 1, u = 2 s / g and h = g + 2 u,
+    (1 + r) [(X_1 + u)^2 + (1 / r) sum_p (X_p - u)^2] / h^2 is never negative, and at least 1 there. Its mean is at
+    most (1 + r)^2 s / (g^2 + 4 s) <= (1 + r)^2 / (16 r^2 + 4), 1/5 for r = 1 and less for every r > 1.
+    """
     return 64 / (64 + CONSTANT) / 0.5
 
 
@@ -49,7 +55,8 @@ def a4(law: TwoPointLosses) -> Sides:
 
     Source
         Zhao et al. (2023), (A4), "using Lemma 1". Lower bound; by Cantelli's inequality 64 (2 P - 3)
-        is enough, and for P = 2 nothing less is. That some constant is needed: ``cfl-mgd/a4-constant``.
+        is enough, and for P = 2 nothing less is; with 256 (P - 1) at most a fifth errs, for every P. That some
+        constant is needed: ``cfl-mgd/a4-constant``.
 
     Checked
         Laws whose losses take two values, with just enough rows for each number of them up to 4 and
