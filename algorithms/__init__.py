@@ -43,7 +43,10 @@ from clusterproof.algorithms.validation import InvalidArgument
 ALGORITHMS: dict[str, type[Algorithm[Any]]] = {
     algorithm.name: algorithm for algorithm in classes_below(__name__, Algorithm)
 }
-"""Command-line names of the algorithms: every one that a module of this folder defines."""
+"""Command-line names of the algorithms: every one that a module of this folder defines.
+
+And those of plugins, once ``clusterproof.synthetic`` is imported.
+"""
 
 __all__ = [
     "ALGORITHMS",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from math import asin, cos, pi, sin
-from typing import Annotated
+from typing import Annotated, Any
 
 from clusterproof import Sides, at_least, at_most, claim, integers, rationals, reals, suppose
 
@@ -22,7 +22,7 @@ def dot(one: Vector, other: Vector) -> Fraction:
     return one[0] * other[0] + one[1] * other[1]
 
 
-def cuts(cosines: list[list[float]]) -> list[tuple[float, set[int]]]:
+def cuts(cosines: list[list[Any]]) -> list[tuple[Any, set[int]]]:
     """Every bipartition, as the side without the last client, with its largest cosine across the cut."""
     count = len(cosines)
     found = []

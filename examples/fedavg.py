@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
 from clusterproof import Sides, at_least, at_most, choice, claim, equal, integers, rationals, suppose
 
@@ -56,10 +56,12 @@ class Problem:
                 squares.append(factor**2 * square + 2 * factor * offset * mean + offset**2 + variance)
                 variances.append(variance)
                 slopes.append((factor, offset))
-            factor, offset = sum(s[0] for s in slopes) / 2, sum(s[1] for s in slopes) / 2
-            mean_square = factor**2 * square + 2 * factor * offset * mean + offset**2 + sum(variances) / 4
-            square = mean_square + sampling * (sum(squares) / 2 - mean_square)
-            mean = sum(means) / 2
+            factor, offset = (sum(each, Q(0)) / 2 for each in zip(*slopes, strict=True))
+            mean_square = (
+                factor**2 * square + 2 * factor * offset * mean + offset**2 + sum(variances, Q(0)) / 4
+            )
+            square = mean_square + sampling * (sum(squares, Q(0)) / 2 - mean_square)
+            mean = sum(means, Q(0)) / 2
         gap = square - 2 * self.optimum * mean + self.optimum**2
         return (1 + self.curvature) / 4 * gap, largest
 
@@ -71,7 +73,7 @@ def compared(problem: Problem, sampling: Fraction, clients: Fraction) -> Sides:
     smoothness, steps = problem.curvature, problem.local_steps
     rate = smoothness / (problem.shift + problem.rounds * steps - 1)
     apart = smoothness * problem.center**2 / (4 * (1 + smoothness))  # Gamma = F* - sum p_k F_k*
-    terms = {
+    terms: dict[str, Any] = {
         "noise": 2 * rate * problem.noise / 2,
         "heterogeneity": 12 * rate * smoothness * apart,
         "drift": 16 * rate * (steps - 1) ** 2 * largest,
@@ -129,7 +131,8 @@ def theorem_3(problem: Problem, drawn: Annotated[int, choice(1, 2)]) -> Sides:
 def fixed_point(clients: tuple[tuple[Fraction, Fraction], ...], step: Fraction, local_steps: int) -> Fraction:
     """Where FedAvg with a fixed step rests: (sum C_k b_k) / sum C_k, C_k = 1 - (1 - eta a_k)^E."""
     weights = [1 - (1 - step * a) ** local_steps for a, _ in clients]
-    return sum(c * b for c, (_, b) in zip(weights, clients, strict=True)) / sum(weights)
+    total = sum((c * b for c, (_, b) in zip(weights, clients, strict=True)), Q(0))
+    return total / sum(weights, Q(0))
 
 
 Pace = Annotated[Fraction, rationals(Q(1, 20), Q(1, 4), 20)]

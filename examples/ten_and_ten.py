@@ -153,7 +153,8 @@ def draws(clients: int, drawn: int, inside: int) -> tuple[Fraction, Fraction]:
     share = Q(inside, clients)
     ways = [comb(inside, k) * comb(clients - inside, drawn - k) for k in range(drawn + 1)]
     total = sum(ways)
-    return sum(Q(w, total) * (Q(k, drawn) - share) ** 2 for k, w in enumerate(ways)), share * (1 - share)
+    squares = (Q(w, total) * (Q(k, drawn) - share) ** 2 for k, w in enumerate(ways))
+    return sum(squares, Q(0)), share * (1 - share)
 
 
 Clients = Annotated[int, integers(2, 9, upwards=True)]
@@ -181,7 +182,7 @@ Level = Annotated[Fraction, rationals(Q(1, 2), 1, 6)]
 
 def heads(flips: int, level: Fraction) -> float:
     """P(share of heads >= level)."""
-    return sum(comb(flips, k) for k in range(flips + 1) if k >= level * flips) / 2**flips
+    return sum(comb(flips, k) for k in range(flips + 1) if k >= level * flips) / 2.0**flips
 
 
 @claim("true/hoeffding")
@@ -201,7 +202,7 @@ Many = Annotated[int, choice(4, 16, 64)]
 
 def far(count: int, replicates: int, stream: np.random.Generator) -> np.ndarray:
     """Whether a mean of ``count`` normal numbers is two standard deviations away or more."""
-    return np.abs(stream.standard_normal((replicates, count)).mean(axis=1)) * sqrt(count) >= 2
+    return np.asarray(np.abs(stream.standard_normal((replicates, count)).mean(axis=1)) * sqrt(count) >= 2)
 
 
 @claim("true/chebyshev", kind="probability", replicates=2000)
@@ -219,7 +220,9 @@ def cubic_chebyshev(count: Many, stream: Stream, replicates: Replicates) -> Any:
 def clustered(step_size: float, momentum: float, rate: float) -> Sides:
     """CFL-MGD on two clusters, noise-free, in the basin: last error against 60 rate^20."""
     task = QuadraticMixture(
-        hessians=np.ones((4, 1, 1)), centers=[[-1.0], [-1.0], [1.0], [1.0]], labels=[0, 0, 1, 1]
+        hessians=np.ones((4, 1, 1)),
+        centers=np.array([[-1.0], [-1.0], [1.0], [1.0]]),
+        labels=np.array([0, 0, 1, 1]),
     )
     made = CFLMGD(step_size=step_size, momentum=momentum)
     errors = np.asarray(run(made, task, rounds=20, initial=np.array([[-0.5], [0.5]])).errors)

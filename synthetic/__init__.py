@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument
 from clusterproof.algorithms.discovery import classes_below
+from clusterproof.algorithms.plugins import offered_classes
 from clusterproof.synthetic.log_cosh import LogCoshMixture
 from clusterproof.synthetic.logistic import LogisticMixture
 from clusterproof.synthetic.mixture import Mixture
@@ -14,7 +15,7 @@ from clusterproof.synthetic.regression import RegressionMixture
 from clusterproof.synthetic.two_point import TwoPointMixture
 
 TASKS: dict[str, type[Mixture]] = {task.name: task for task in classes_below(__name__, Mixture)}
-"""Command-line names of the tasks: every mixture that a module of this folder defines."""
+"""Command-line names of the tasks: every mixture that a module of this folder defines, and those of plugins."""
 
 
 def from_settings(settings: Mapping[str, Any]) -> Mixture:
@@ -49,3 +50,7 @@ __all__ = [
     "TwoPointMixture",
     "from_settings",
 ]
+
+# last: plugins import what stands above, tasks too where they are algorithms
+ALGORITHMS |= offered_classes("clusterproof.algorithms", Algorithm, ALGORITHMS, lambda kind: kind)
+TASKS |= offered_classes("clusterproof.tasks", Mixture, TASKS, lambda kind: kind.random)

@@ -48,9 +48,12 @@ class Recorded(msgspec.Struct):
     exhausted: bool | None = None
 
 
-def to_json(records: Sequence[Any]) -> str:
-    """Write plain records, or verdicts, as strict JSON; numbers that are not finite become null."""
-    plain = [_plain(as_json(record) if isinstance(record, Verdict) else record) for record in records]
+def to_json(records: Sequence[Any] | Mapping[str, Any]) -> str:
+    """Write plain records or one, or verdicts, as strict JSON; numbers that are not finite become null."""
+    if isinstance(records, Mapping):
+        plain = _plain(records)
+    else:
+        plain = [_plain(as_json(record) if isinstance(record, Verdict) else record) for record in records]
     return json.dumps(plain, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
 
 

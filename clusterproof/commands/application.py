@@ -40,7 +40,7 @@ app.command("clusterproof.commands.table:table", name="table", help="Compute a p
 app.command(
     "clusterproof.commands.notes:notes", name="notes", help="Build the lessons and the catalogue as a site."
 )
-app.command("clusterproof.commands.schema:schema", name="schema", help="Print the JSON schema of a report.")
+app.command("clusterproof.commands.schema:schema", name="schema", help="Print a JSON schema.")
 app.register_install_completion_command()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,12 +11,15 @@ from cyclopts import Parameter
 from clusterproof import theory
 from clusterproof.algorithms.atomic import write_whole
 from clusterproof.commands import terminal
-from clusterproof.theory import report
+from clusterproof.notes.results import STORED_VERDICTS, read_verdicts
+from clusterproof.theory import Claim, Kind, report
+from clusterproof.theory.workbench import gates
 
 
 def claims(
     *,
     paper: str | None = None,
+    verdict: str | None = None,
     json_file: Annotated[Path | None, Parameter("--json")] = None,
     module: Annotated[tuple[str, ...], Parameter(negative=(), consume_multiple=False)] = (),
 ) -> int:
@@ -25,6 +29,9 @@ def claims(
     ----------
     paper
         Only the claims of this paper.
+    verdict
+        Only the claims with one of these verdicts, such as violated,vacuous: as this version's stored report has
+        them, without checking anything anew. A claim that it lacks, such as a module's, is checked now, with seed 0.
     json_file
         Write the list as JSON.
     module
@@ -32,6 +39,8 @@ def claims(
     """
     stated = terminal.load(module)
     claims = [claim for claim in theory.claims(paper) if not module or claim.id in stated]
+    if verdict is not None:
+        claims = _with_verdict(claims, gates.read_kinds(verdict, "verdict"))
     if json_file is not None:
         write_whole(
             "json", json_file, report.to_json([report.claim_record(claim) for claim in claims]).encode()
@@ -39,3 +48,18 @@ def claims(
     console = terminal.console()
     console.print(report.claim_table(claims, console.width))
     return 0
+
+
+def _with_verdict(claims: Sequence[Claim], kinds: frozenset[Kind]) -> list[Claim]:
+    """Keep the claims whose stored verdict, or that of a check where none is stored, is one of some kinds."""
+    stored = {name: one["verdict"] for name, one in read_verdicts(STORED_VERDICTS).items()}
+    found = []
+    for claim in claims:
+        try:
+            kind = stored[claim.id] if claim.id in stored else theory.check(claim.id).verdict
+        except Exception as error:  # a check that fails has no verdict
+            terminal.complain(f"{claim.id}: the check failed with {type(error).__name__}: {error}")
+            continue
+        if kind in kinds:
+            found.append(claim)
+    return found

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import inspect
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 from cyclopts import Parameter
 
-from clusterproof import algorithms, theory
-from clusterproof.algorithms import ALGORITHMS, InvalidArgument, Trace, storage
+from clusterproof import algorithms
+from clusterproof.algorithms import ALGORITHMS, storage
+from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.algorithms.validation import check_count, check_seed
 from clusterproof.commands import experiment, terminal
+from clusterproof.commands.run_record import RunRecord, record_of
 from clusterproof.synthetic import TASKS, Mixture
-from clusterproof.theory.claim import REGISTRY
-
-BOUND = "cfl-mgd/theorem-b"
-"""The claim whose bound stands beside the errors."""
+from clusterproof.theory import report
 
 
 def run(
@@ -30,6 +30,7 @@ def run(
     seed: terminal.Integer = 0,
     replicates: terminal.OptionalInteger = None,
     out: Path | None = None,
+    json_file: Annotated[Path | None, Parameter("--json")] = None,
     **options: Any,
 ) -> int:
     """Run an algorithm on a synthetic task whose optima are known.
@@ -48,6 +49,8 @@ def run(
         Independent repetitions.
     out
         New folder for the trace and its settings.
+    json_file
+        Write settings, errors, bound and clustering as JSON; `clusterproof schema run` prints its schema.
     """
     given = {name: value for name, value in options.items() if value is not None}
     experiment.check_options(algorithm, task, given)
@@ -59,6 +62,8 @@ def run(
     if out is not None:
         storage.require_polars(out)
         storage.check_destination(out)
+    if json_file is not None:
+        check_writable("json", json_file)
     with terminal.progress(rounds) as advance, np.errstate(all="ignore"):
         advance(0, f"drawing the {task} task")
         problem = experiment.make_task(task, given, seed)
@@ -74,23 +79,26 @@ def run(
             progress=lambda done: advance(done, algorithm),
         )
         seconds = time.perf_counter() - started
+    found = record_of(problem, trace, seconds)
     try:
         if out is not None:
             storage.save_trace(trace, out)
+        if json_file is not None:
+            write_whole("json", json_file, report.to_json(asdict(found)).encode())
     finally:  # a full disk or a closed pipe must not cost the other half of the result
-        print(describe_run(problem, trace, seconds))
+        print(describe_run(problem, found))
     if out is not None:
         print(f"stored in {out}")
     return 0
 
 
-def describe_run(task: Mixture, trace: Trace, seconds: float) -> str:
+def describe_run(task: Mixture, found: RunRecord) -> str:
     """Write the report of a run, several lines.
 
     Errors are medians over replicates, and under a separate model for every client medians over a
     cluster's clients too.
     """
-    settings = trace.settings
+    settings = found.settings
     replicates = settings["replicates"] or 1
     name = settings["algorithm"]["algorithm"]
     parameters = ", ".join(
@@ -103,72 +111,37 @@ def describe_run(task: Mixture, trace: Trace, seconds: float) -> str:
         f"dimension {task.dimension}, condition number {task.condition_number:.4g}, "
         f"separation {task.separation:.4g}",
         parameters,
-        f"{_count(trace.rounds, 'round')}, {_count(replicates, 'replicate')}, seed {settings['seed']}, "
-        f"{seconds:.2f} s",
+        f"{_count(settings['rounds'], 'round')}, {_count(replicates, 'replicate')}, seed {settings['seed']}, "
+        f"{found.seconds:.2f} s",
         "",
     ]
-    bound, remark = _bound(task, trace)
-    lines += _errors(task, trace, ALGORITHMS[name].target, bound)
-    with np.errstate(all="ignore"):
-        purity, index = np.median(trace.purity), np.median(trace.adjusted_rand_index)
-        count = np.median(trace.cluster_count)
+    lines += _errors(found)
     lines += [
         "",
-        f"purity {purity:.4g}, adjusted Rand index {index:.4g}, clusters {count:g} of {task.clusters}: "
-        f"{_recovery(trace)}",
-        remark,
+        f"purity {found.purity:.4g}, adjusted Rand index {found.adjusted_rand_index:.4g}, clusters "
+        f"{found.cluster_count:g} of {task.clusters}: {_recovery(found, replicates)}",
+        found.remark,
     ]
     return "\n".join(lines)
 
 
-def _recovery(trace: Trace) -> str:
+def _recovery(found: RunRecord, replicates: int) -> str:
     """Say in how many replicates the last assignments of all clients are the true clusters."""
-    everybody = (trace.last_assignments >= 0).all(axis=-1)
-    recovered = np.atleast_1d(everybody & (trace.adjusted_rand_index == 1))
-    if len(recovered) == 1:
-        return f"the true clusters are {'' if recovered[0] else 'not '}recovered"
-    return f"the true clusters are recovered in {recovered.sum()} of {len(recovered)} replicates"
+    if replicates == 1:
+        return f"the true clusters are {'' if found.recovered else 'not '}recovered"
+    return f"the true clusters are recovered in {found.recovered} of {replicates} replicates"
 
 
-def _errors(task: Mixture, trace: Trace, target: str, bound: np.ndarray | None) -> list[str]:
+def _errors(found: RunRecord) -> list[str]:
     """Tabulate the first and last errors."""
-    if trace.errors is None:
+    if found.first_errors is None or found.last_errors is None:
         return ["the task does not know its optima: no errors"]
-    errors = trace.errors if trace.errors.ndim == 3 else trace.errors[:, None, :]
-    names = {"clusters": "cluster", "pooled": "pooled model", "clients": "clients of cluster"}
-    heading = names[target]
-    groups = [np.array([column]) for column in range(errors.shape[-1])]
-    if target == "clients":
-        groups = [np.flatnonzero(task.labels == cluster) for cluster in range(task.clusters)]
-    elif target == "clusters" and errors.shape[-1] != task.clusters:
-        heading = "model"
-    header = f"{heading}  {'first error':>12}  {'last error':>12}"
-    lines = [header if bound is None else f"{header}  {'bound':>12}"]
-    with np.errstate(all="ignore"):
-        for number, group in enumerate(groups):
-            first, last = (np.median(errors[step][:, group]) for step in (0, -1))
-            line = f"{number:<{len(heading)}}  {first:>12.6g}  {last:>12.6g}"
-            lines.append(line if bound is None else f"{line}  {bound[number]:>12.6g}")
+    header = f"{found.rows}  {'first error':>12}  {'last error':>12}"
+    lines = [header if found.bound is None else f"{header}  {'bound':>12}"]
+    for number, (first, last) in enumerate(zip(found.first_errors, found.last_errors, strict=True)):
+        line = f"{number:<{len(found.rows)}}  {first:>12.6g}  {last:>12.6g}"
+        lines.append(line if found.bound is None else f"{line}  {found.bound[number]:>12.6g}")
     return lines
-
-
-def _bound(task: Mixture, trace: Trace) -> tuple[np.ndarray | None, str]:
-    """Bound on the last errors, one a model, and a line that says with which probability."""
-    claim = REGISTRY.get(BOUND)
-    if claim is None or claim.bound_trace is None or trace.errors is None:
-        return None, "no bound speaks of such a run"
-    try:
-        with np.errstate(all="ignore"):
-            allowed = theory.bound(BOUND, task, trace)
-    except InvalidArgument as error:
-        return None, f"no bound: {claim.id} asks more: {' '.join(str(error).split())}"
-    except Exception as error:  # a defect of the claim must not cost the run
-        return None, f"no bound: {claim.id} failed with {type(error).__name__}: {error}"
-    bound = np.asarray(allowed.bound, dtype=float)
-    if trace.errors.ndim == 3 and bound.ndim == 2:
-        bound = bound[:, None, :]
-    last = np.broadcast_to(bound, trace.errors.shape)[-1].reshape(-1, trace.errors.shape[-1]).max(axis=0)
-    return last, f"bound: {claim.id}, broken with probability at most {allowed.failure_probability:.4g}"
 
 
 def _count(number: int, noun: str) -> str:

@@ -120,7 +120,10 @@ def configuration_from(sections: Mapping[str, Any]) -> Configuration:
     data_dir = values["data"].get("data_dir")
     if data_dir is not None and not data_dir.isprintable():
         raise InvalidArgument("data.data_dir", data_dir, "must be printable", "give the path of a folder")
-    reference = None if names["algorithm"] in ALGORITHMS else names["algorithm"]
+    # a plugin's algorithm stays the user's own, whose file is noted down
+    named = ALGORITHMS.get(names["algorithm"])
+    ours = named is not None and named.__module__.startswith("clusterproof.")
+    reference = None if ours else names["algorithm"]
     kind = own_algorithm(reference) if reference else ALGORITHMS[names["algorithm"]]
     unset = {entry.name for entry in fields(kind) if entry.default is entry.default_factory is MISSING}
     needed = {

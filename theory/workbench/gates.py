@@ -16,8 +16,15 @@ WORSE = 1.05
 """How many times looser a bound that was sharp may look before it counts as a change."""
 
 
-def read_kinds(text: str) -> frozenset[Kind]:
+def read_kinds(text: str, option: str = "fail_on") -> frozenset[Kind]:
     """Read verdicts that are separated by commas.
+
+    Parameters
+    ----------
+    text
+        What was given.
+    option
+        That names them, for a refusal.
 
     Raises
     ------
@@ -28,7 +35,7 @@ def read_kinds(text: str) -> frozenset[Kind]:
     for word in words:
         if word not in set(Kind):
             raise InvalidArgument(
-                "fail_on", text, f"must be verdicts of {', '.join(Kind)}", "separate them by commas"
+                option, text, f"must be verdicts of {', '.join(Kind)}", "separate them by commas"
             )
     return frozenset(map(Kind, words))
 

@@ -6,25 +6,23 @@ import hashlib
 import importlib
 import importlib.util
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.plugins import PluginWarning, leave_out
 from clusterproof.theory.claim import REGISTRY
 from clusterproof.theory.workbench.stating import module_of
+
+__all__ = ["PLUGINS", "PluginWarning", "load_claims", "load_plugins", "source_of"]
 
 PLUGINS = "clusterproof.claims"
 """Group of the entry points whose modules state claims."""
 
 _SOURCES: dict[str, str] = {}
 """The file, as the user named it, behind each module that was loaded from one."""
-
-
-class PluginWarning(UserWarning):
-    """A plugin could not be loaded; the message names it."""
 
 
 def load_claims(source: str | Path) -> list[str]:
@@ -88,10 +86,7 @@ def load_plugins() -> None:
         except (Exception, SystemExit) as error:
             REGISTRY.clear()
             REGISTRY.update(before)
-            reason = " ".join(f"{type(error).__name__}: {error}".split())
-            warnings.warn(
-                f"the plugin {entry.name} = {entry.value} is left out: {reason}", PluginWarning, stacklevel=2
-            )
+            leave_out(entry, error)
 
 
 def _execute(path: Path) -> str:

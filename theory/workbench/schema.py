@@ -37,11 +37,16 @@ def report_schema() -> dict[str, Any]:
         "failures": _count(),
         "instances": _count(),
     }
+    first_lines(definitions)
+    assert set(verdict["properties"]) == {each.name for each in dataclasses.fields(Verdict)} | {"code"}
+    return {"$schema": DIALECT, "title": "A report of clusterproof check", **found, "$defs": definitions}
+
+
+def first_lines(definitions: dict[str, Any]) -> None:
+    """Keep the first line of each description, in place."""
     for definition in definitions.values():
         if text := definition.get("description"):
             definition["description"] = text.partition("\n")[0]
-    assert set(verdict["properties"]) == {each.name for each in dataclasses.fields(Verdict)} | {"code"}
-    return {"$schema": DIALECT, "title": "A report of clusterproof check", **found, "$defs": definitions}
 
 
 def _count() -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -237,7 +237,7 @@ def suppose_levels(first: Fraction, second: Fraction) -> float:
 
 def printed_terms(
     law: TwoPointLosses, clients: int, first: Fraction, second: Fraction, deviation: float
-) -> dict[str, float]:
+) -> dict[str, Any]:
     """The two terms of (36) with mu = L = 1, P = Delta = 2, n' = 1 and v the ``deviation``."""
     spread = float(law.loss_variance)
     root = math.sqrt(CONSTANT * spread * 2 / (clients * second))
