@@ -1,14 +1,16 @@
 """What each consistent claim is worth: certified, sharp within 2, loose with its best constant, or loose for a reason.
 
-Run ``python -m benchmarks.sharpness_table [REPORT.json]``: with a report of ``check --json`` its verdicts are read,
-otherwise every quick claim is checked. ``found`` is the largest share of the bound that an instance used, ``best`` what
-a second route gives: they agree within a tenth where the standing says so.
+Run ``python -m benchmarks.sharpness_table [REPORT.json ...]``: with reports of ``check --json`` their verdicts are
+read, a later one's in place of an earlier one's; otherwise every quick claim is checked. ``found`` is the largest share
+of the bound that an instance used, ``best`` what a second route gives: they agree within a tenth where the standing
+says so.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from clusterproof import theory
@@ -19,11 +21,12 @@ WANTED = 0.9
 """Share of the claims with a sharpness that are to be certified, sharp or loose with the best constant."""
 
 
-def recorded(path: Path) -> dict[str, Finding]:
-    """Read the verdicts of a report."""
+def recorded(paths: Sequence[str]) -> dict[str, Finding]:
+    """Read the verdicts of reports; the last that has a claim counts."""
     return {
         one["claim"]: Finding(verdict=Kind(one["verdict"]), reason=one["reason"], sharpness=one["sharpness"])
-        for one in json.loads(path.read_text())
+        for path in paths
+        for one in json.loads(Path(path).read_text())
     }
 
 
@@ -42,7 +45,7 @@ def line(one: Assessment) -> str:
 
 def main() -> None:
     """Print the table, and the share."""
-    findings = recorded(Path(sys.argv[1])) if len(sys.argv) > 1 else checked()
+    findings = recorded(sys.argv[1:]) if len(sys.argv) > 1 else checked()
     standings = [
         standing
         for claim in theory.claims()
