@@ -98,7 +98,7 @@ def _named(one: Any, name: str, others: Container[str], known: Container[str]) -
 
 def _unlike(maker: Callable[..., Any]) -> str:
     """Which argument cannot become an option; empty where all can."""
-    hints = get_type_hints(maker.__init__ if isinstance(maker, type) else maker)
+    hints = get_type_hints(maker)  # of a class those of its fields, which are what a dataclass is made of
     for parameter in inspect.signature(maker).parameters.values():
         if parameter.name in ("seed", "proportions") and not isinstance(maker, type):
             continue  # which every task has

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -12,6 +13,7 @@ NEGLIGIBLE = 1e-15
 """Outcomes less likely than this are left out."""
 
 
+@lru_cache(maxsize=256)
 def exceeded_displacement(law: TwoPointLosses, clients: int, foreign: int, failure: float) -> float:
     """Largest x with P(||T_2|| >= x) > failure, T_2 the sum of the intruders' gradients at chi_1 over m.
 
@@ -43,6 +45,7 @@ def exceeded_displacement(law: TwoPointLosses, clients: int, foreign: int, failu
     return float(size[order][place]) if place < len(order) else 0.0
 
 
+@lru_cache(maxsize=64)
 def exceeded_across(
     law: TwoPointLosses, clients: int, foreign: int, failure: float, noise: float, directions: int
 ) -> float:
