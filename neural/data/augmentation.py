@@ -83,7 +83,8 @@ def distorted(images: Tensor, preprocessing: Preprocessing, numbers: Tensor) -> 
         factors = (1 + preprocessing.contrast * (2 * numbers[:, 4] - 1))[:, None, None, None]
         means = values.mean((1, 2), keepdim=True)
         values = (values - means) * factors + means
-    values = values.movedim(-1, -3).unflatten(0, lead)
+    values = values.movedim(-1, -3)
+    values = values.view(*lead, *values.shape[1:])
     return standardised(values, len(lead)) if preprocessing.standardise else values
 
 

@@ -65,7 +65,7 @@ def another(choice: Choice) -> Value:
         assert isinstance(default, float)
         return kind.read(str(default / 2 if kind.above < default / 2 else default * 1.5))
     if isinstance(kind, Count):
-        return 7 if default is None else kind.read(str(2 if default == 1 else int(str(default)) - 1))
+        return 20 if default is None else kind.read(str(2 if default == 1 else int(str(default)) - 1))
     if isinstance(kind, Counts):
         assert isinstance(default, tuple)
         return tuple(int(width) + 3 for width in default) or (17,)
