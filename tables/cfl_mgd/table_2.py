@@ -39,7 +39,7 @@ PRINTED_NUMBERS = (
     "0.8 of 1 and standardised images, with TensorFlow's tutorial network, weight decay 0.004 in its hidden layers "
     "(which is no choice here) and starts drawn again. Images as they are and FedAvg's network do not lead to 80.43: "
     "CFL-MGD had 61.7 % after 150 rounds of one seed, flat at a training loss of 0.14. How far it comes with all "
-    "these choices is in tables/results/README.md, as far as it was run. Which of them the number needs, taken one "
+    "these choices is in tables/results/README.md once it is run. Which of them the number needs, taken one "
     "by one, and all other rows at full size wait for a larger machine."
 )
 PARTS = {"channels": "channels", "hidden": "hidden units"}

@@ -309,7 +309,13 @@ def choices_of(experiment: PrintedColumn) -> tuple[Choice, ...]:
             f"What a local step is: a gradient step, or a pass over the client's data. {not_printed}",
         ),
         Choice("batch-size", experiment.batch_size, Count(nothing="all"), not_printed),
-        Choice("hidden", widths["hidden"], Counts(), f"Units of the hidden layer. {not_printed}"),
+        Choice(
+            "hidden",
+            widths["hidden"],
+            Counts(),
+            "Units of the hidden layer. "
+            + ("Not in the paper; the default is FedAvg's network." if "channels" in widths else not_printed),
+        ),
         Choice(
             "test-assignment",
             experiment.test_assignment,
