@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 
 from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_count
+from clusterproof.neural.data.augmentation import draw_distortions
+from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.engines import (
     Batch,
     Chunk,
@@ -23,8 +25,9 @@ from clusterproof.neural.engines import (
     draw_batch,
 )
 from clusterproof.neural.engines.data import Ids
+from clusterproof.neural.engines.distorted import Distortions
 from clusterproof.neural.engines.passes import CLIENTS_AT_A_TIME
-from clusterproof.neural.networks import NETWORKS, Network
+from clusterproof.neural.networks import MLP, NETWORKS, Network
 from clusterproof.neural.partitions.partition import Holdings, Partition
 
 Batches: TypeAlias = Callable[[Chunk], Batch]
@@ -37,7 +40,7 @@ class ImageClients:
 
     Parameters
     ----------
-    partition, network, batch_size, local_unit, device, dtype, engine, chunk, precision
+    partition, network, batch_size, local_unit, device, dtype, engine, chunk, precision, preprocessing
         See ``clusterproof.neural.task.ImageTask``.
 
     Raises
@@ -55,6 +58,7 @@ class ImageClients:
     engine: str = "auto"
     chunk: int | None = None
     precision: str = "highest"
+    preprocessing: Preprocessing = field(default_factory=Preprocessing)
     chosen_engine: Engine = field(init=False, repr=False)
     """The engine that answers."""
 
@@ -73,7 +77,7 @@ class ImageClients:
             )
         self._check_images()
         engine = choose_engine(
-            self.engine,
+            self._engine_name,
             self.network,
             kind,
             samples=int(self._train.sizes.max()),
@@ -83,13 +87,25 @@ class ImageClients:
         )
         object.__setattr__(self, "chosen_engine", engine)
 
+    @property
+    def _engine_name(self) -> str:
+        """The engine that is asked for: Gram matrices are of samples that stay as they are."""
+        if not (self.preprocessing.random and isinstance(self.network, MLP)):
+            return self.engine
+        if self.engine == "gram":
+            rule = "asks for images that every step sees alike, and these are distorted anew"
+            raise InvalidArgument("engine", self.engine, rule, "use 'auto', or leave the distortions out")
+        return "batched" if self.engine == "auto" else self.engine
+
     def _check_images(self) -> None:
         for holdings in (self.partition.train, self.partition.test):
-            if tuple(holdings.pixels.shape[1:]) != tuple(self.network.image_shape):
+            self.preprocessing.check(holdings.pixels)
+            shape = self.preprocessing.shape(holdings.pixels.shape[1:])
+            if shape != tuple(self.network.image_shape):
                 raise InvalidArgument(
                     "network",
                     self.network.image_shape,
-                    f"must take the partition's images, {tuple(holdings.pixels.shape[1:])}",
+                    f"must take the partition's images, {shape}",
                     "make the network for these images",
                 )
             kind = holdings.pixels.dtype
@@ -152,16 +168,35 @@ class ImageClients:
             "dtype": self.dtype,
             "engine": self.chosen_engine.name,
             "precision": self.precision,
+            **({} if self.preprocessing.nothing else {"preprocessing": self.preprocessing.settings}),
         }
 
     def _draw(self, clients: Ids, generator: np.random.Generator) -> Batches:
         """Draw a batch of each of clients (k,), and give what looks up that of a chunk."""
+        data = self._train.as_stored if self.preprocessing.random else self._train
         if self._full_batch:
-            return lambda chunk: self._train.whole(clients[chunk.rows], chunk.width)
-        samples, counts = draw_batch(
-            self._train.sizes_of(clients), self._batch_size, generator, self._draws_on(clients)
-        )
-        return lambda chunk: self._train.chosen(clients[chunk.rows], samples[chunk.rows], counts[chunk.rows])
+
+            def batches(chunk: Chunk) -> Batch:
+                return data.whole(clients[chunk.rows], chunk.width)
+
+        else:
+            samples, counts = draw_batch(
+                data.sizes_of(clients), self._batch_size, generator, self._draws_on(clients)
+            )
+
+            def batches(chunk: Chunk) -> Batch:
+                return data.chosen(clients[chunk.rows], samples[chunk.rows], counts[chunk.rows])
+
+        distortions = self._distortions(clients, 1, generator)
+        return batches if distortions is None else lambda c: distortions.of(batches(c), c.rows, 0)
+
+    def _distortions(self, clients: Ids, steps: int, generator: np.random.Generator) -> Distortions | None:
+        """Draw what distorts the images of clients (k,) in their steps; None where nothing does."""
+        if not self.preprocessing.random:
+            return None
+        who = clients.cpu().numpy() if isinstance(clients, Tensor) else clients
+        numbers = draw_distortions(self.preprocessing, who, steps, self._batch_size, generator)
+        return Distortions(self.preprocessing, torch.from_numpy(numbers).to(self._device))
 
     def _draws_on(self, clients: Ids) -> torch.device | None:
         """Where the samples of steps are put in order: where the clients' numbers are."""
@@ -216,7 +251,13 @@ class ImageClients:
         return Workspace()
 
     def _bring(self, holdings: Holdings) -> ClientData:
-        return ClientData(holdings, self._device, self._type, channels_last=self.network.convolutional)
+        return ClientData(
+            holdings,
+            self._device,
+            self._type,
+            channels_last=self.network.convolutional,
+            preprocessing=None if self.preprocessing.nothing else self.preprocessing,
+        )
 
     @property
     def _batch_size(self) -> int:

@@ -24,6 +24,7 @@ from clusterproof.neural.engines import (
 )
 from clusterproof.neural.engines.data import Ids
 from clusterproof.neural.engines.dense import cross_entropies, hit_rates
+from clusterproof.neural.engines.distorted import Distortions, local_work
 from clusterproof.neural.image_clients import Batches, ImageClients
 
 
@@ -69,6 +70,9 @@ class ImageTask(ImageClients):
         Clients at a time; from the free memory where None.
     precision
         Of products on a GPU: ``"highest"``, or the faster and coarser ``"tf32"`` or ``"bf16"``.
+    preprocessing
+        What is done to images. A gradient of training sees them distorted; where an algorithm chooses models
+        by the losses of the batch whose gradients it takes, so does the choice.
 
     Raises
     ------
@@ -251,6 +255,7 @@ class ImageTask(ImageClients):
         trained = self._memory.empty_like(flat)
         carried = None if buffers is None and not momentum else self._memory.empty_like(flat)
         schedule = self._schedule(who, local_steps, generator)
+        distortions = self._local_distortions(who, schedule, local_steps, generator)
 
         def work(chunk: Chunk) -> None:
             start = flat[chunk.rows]
@@ -260,7 +265,8 @@ class ImageTask(ImageClients):
                 start,
                 None if own_buffers is None else own_buffers[chunk.rows],
                 start if own_anchors is flat else None if own_anchors is None else own_anchors[chunk.rows],
-                LocalWork(
+                local_work(
+                    distortions,
                     step_size=step_size,
                     momentum=momentum,
                     proximal=proximal,
@@ -307,7 +313,9 @@ class ImageTask(ImageClients):
         chosen = torch.empty(who.shape, dtype=torch.int64, device=models.device)
         sums = torch.zeros_like(starts, memory_format=torch.contiguous_format)
         own = torch.zeros_like(sums) if buffers is not None or momentum else None
-        work = LocalWork(
+        schedule = self._schedule(who.reshape(-1), local_steps, generator)
+        work = local_work(
+            self._local_distortions(who.reshape(-1), schedule, local_steps, generator),
             step_size=step_size,
             momentum=momentum,
             proximal=proximal,
@@ -315,7 +323,7 @@ class ImageTask(ImageClients):
             clients=who.reshape(-1),
             width=0,
             local_steps=local_steps,
-            schedule=self._schedule(who.reshape(-1), local_steps, generator),
+            schedule=schedule,
             rows=np.arange(math.prod(who.shape)),
         )
         for index, at in enumerate(np.ndindex(*lead)):
@@ -364,6 +372,13 @@ class ImageTask(ImageClients):
             generator,
             self._draws_on(who),
         )
+
+    def _local_distortions(
+        self, who: Ids, schedule: Schedule | None, local_steps: int, generator: np.random.Generator
+    ) -> Distortions | None:
+        """Draw what distorts the images of clients (k,) in local training; None where nothing does."""
+        steps = local_steps if schedule is None else int(schedule.steps.max(initial=0))
+        return self._distortions(who, steps, generator)
 
     def _evaluate(self, models: Tensor, clients: Tensor, data: ClientData) -> tuple[Tensor, Tensor]:
         """Losses and accuracies of models (..., P, d) on all data of clients (..., k): both (..., k, P)."""

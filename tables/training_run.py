@@ -13,6 +13,7 @@ from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument, Rand
 from clusterproof.algorithms.arrays import like, to_numpy
 from clusterproof.algorithms.parts.aggregation import choose_clusters
 from clusterproof.neural.data.loading import DATASETS, ENVIRONMENT, ImageSet, data_folder, load
+from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.partitions.by_name import partition
 from clusterproof.neural.runs.matching import match_models
 
@@ -62,7 +63,7 @@ def require_data(name: str) -> None:
     folder = data_folder() / name
     files = [*dataset.files, *([] if dataset.archive is None else [dataset.archive])]
     if dataset.files and not any((folder / file.name).exists() for file in files):
-        remedy = f"run `clusterproof data fetch {name}`, or set {ENVIRONMENT} to the folder it lies in"
+        remedy = f"run `clusterproof data fetch {name}`, or name the folder it lies in by --data-dir or {ENVIRONMENT}"
         raise InvalidArgument("id", name, f"needs the data set, which is not in {folder}", remedy)
 
 
@@ -78,9 +79,9 @@ def image_task(settings: Mapping[str, Any], seed: int) -> ImageTask:
     Parameters
     ----------
     settings
-        ``data``, ``partition`` and ``network`` (each a ``name`` and its options), and what else is given
-        to ``ImageTask`` under ``task``. Where that names no device, it is a GPU if there is one and
-        ``settings`` has ``gpu`` set.
+        ``data``, ``partition`` and ``network`` (each a ``name`` and its options), what is done to images
+        under ``preprocessing``, ``device`` and ``precision``, and what else is given to ``ImageTask`` under
+        ``task``. Where no device is named, it is a GPU if there is one and ``settings`` has ``gpu`` set.
     seed
         Of the partition.
     """
@@ -91,9 +92,17 @@ def image_task(settings: Mapping[str, Any], seed: int) -> ImageTask:
 
     images = _images(settings["data"], str(data_folder()))
     divided = _named(partition, settings["partition"], images, seed=seed)
-    net = _named(network, settings["network"], images.train.pixels.shape[1:], images.train.classes)
-    device = "cuda" if settings.get("gpu") and torch.cuda.is_available() else "cpu"
-    return ImageTask(partition=divided, network=net, **{"device": device, **settings.get("task", {})})
+    seen = Preprocessing(**settings.get("preprocessing", {}))
+    net = _named(
+        network, settings["network"], seen.shape(images.train.pixels.shape[1:]), images.train.classes
+    )
+    here = "cuda" if settings.get("gpu") and torch.cuda.is_available() else "cpu"
+    given = {
+        "device": settings.get("device", here),
+        "precision": settings.get("precision", "highest"),
+        **settings.get("task", {}),
+    }
+    return ImageTask(partition=divided, network=net, preprocessing=seen, **given)
 
 
 def make_algorithm(settings: Mapping[str, Any]) -> Algorithm[Any]:

@@ -13,7 +13,9 @@ MOST = 1024
 """Processes of one machine at most."""
 
 
-def choose(option: str, processes: int | None, dask: str | None, slurm: int | None) -> Engine:
+def choose(
+    option: str, processes: int | None, dask: str | None, slurm: int | None, *, gpus: int = 0
+) -> Engine:
     """Give processes of this machine, or the cluster that was asked for instead.
 
     Parameters
@@ -26,6 +28,8 @@ def choose(option: str, processes: int | None, dask: str | None, slurm: int | No
         Address of a scheduler.
     slurm
         Number of jobs.
+    gpus
+        Of this machine, that its processes share out, one each.
 
     Raises
     ------
@@ -47,4 +51,4 @@ def choose(option: str, processes: int | None, dask: str | None, slurm: int | No
         return SlurmJobs(slurm)
     if processes is not None:
         check_count(option, processes, at_least=1, at_most=MOST, remedy="leave it out for the default")
-    return LocalProcesses(processes or os.cpu_count() or 1)
+    return LocalProcesses(processes or os.cpu_count() or 1, gpus)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -13,8 +16,10 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.algorithms.validation import check_count, check_name
 from clusterproof.commands import engine, terminal
+from clusterproof.neural.data.loading import ENVIRONMENT
 from clusterproof.tables.machine.choices import list_choices, read_choices
 from clusterproof.tables.machine.comparison import as_miniature
+from clusterproof.tables.machine.devices import placed, processes
 from clusterproof.tables.machine.engines import Work
 from clusterproof.tables.machine.execution import run_units
 from clusterproof.tables.machine.numbers import table_parquet
@@ -40,6 +45,9 @@ def table(
     json: Path | None = None,
     parquet: Path | None = None,
     out: Path | None = None,
+    device: Literal["auto", "cpu", "cuda"] | None = None,
+    precision: Literal["highest", "tf32", "bf16"] | None = None,
+    data_dir: Path | None = None,
     workers: terminal.OptionalInteger = None,
     dask: str | None = None,
     slurm: terminal.OptionalInteger = None,
@@ -66,8 +74,15 @@ def table(
         File for all its numbers, a row a number.
     out
         Folder for finished parts, from which an interrupted table goes on; the user's cache by default.
+    device
+        Where networks are trained: cpu, cuda, or auto, a GPU where there is one; by default a GPU for tables that
+        want one.
+    precision
+        Of products on a GPU: highest, tf32 or bf16.
+    data_dir
+        Folder of the image data; CLUSTERPROOF_DATA or a cache by default.
     workers
-        Parallel processes; as many as there are cores by default.
+        Parallel processes; as many as there are cores by default, and one a GPU where networks are trained on one.
     dask
         Address of a Dask scheduler whose workers compute instead.
     slurm
@@ -97,12 +112,43 @@ def table(
             print(line)
         return 0
     request = Request(definition.seeds if seeds is None else seeds, rounds, scale, chosen)
-    units = definition.units(request)
-    where = engine.choose("workers", workers, dask, slurm)
+    if data_dir is not None and (dask is not None or slurm is not None):
+        remedy = f"set {ENVIRONMENT} there to the folder"
+        raise InvalidArgument("data_dir", str(data_dir), "is not sent to other machines", remedy)
+    with _data_in(data_dir):
+        return _compute(
+            definition,
+            request,
+            _Wanted(place, device, precision, workers, dask, slurm, out, json, parquet),
+        )
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What is asked for beside the table's content: see ``table``."""
+
+    place: str
+    device: str | None
+    precision: str | None
+    workers: int | None
+    dask: str | None
+    slurm: int | None
+    out: Path | None
+    json: Path | None
+    parquet: Path | None
+
+
+def _compute(definition: ReproducibleTable, request: Request, wanted: _Wanted) -> int:
+    """Compute what the store does not have, write and print the table."""
+    elsewhere = wanted.dask is not None or wanted.slurm is not None
+    units = placed(definition.units(request), wanted.device, wanted.precision, elsewhere=elsewhere)
+    workers, gpus = (wanted.workers, 0) if elsewhere else processes(units, wanted.workers)
+    where = engine.choose("workers", workers, wanted.dask, wanted.slurm, gpus=gpus)
+    json, parquet, out, scale = wanted.json, wanted.parquet, wanted.out, request.scale
     store = UnitStore.of_table(cache_folder() if out is None else out, definition.id, definition.version)
     started = time.perf_counter()
     with terminal.watch_units() as watch:
-        found = run_units(Work(f"{place}.compute", PACKAGES), units, store, where, watch)
+        found = run_units(Work(f"{wanted.place}.compute", PACKAGES), units, store, where, watch)
     failures, unstored = [f"{unit.name}: {line}" for unit, line in found.failures], found.unstored
     if unstored:
         terminal.complain(f"{len(unstored)} of {len(units)} parts could not be stored; {unstored[0]}")
@@ -134,6 +180,20 @@ def table(
             f"{seconds / 60:.1f} min; stored in {store.folder}"
         )
     return 0
+
+
+@contextmanager
+def _data_in(folder: Path | None) -> Iterator[None]:
+    """Let this process and those that it starts look for image data in a folder."""
+    before = os.environ.get(ENVIRONMENT)
+    if folder is not None:
+        os.environ[ENVIRONMENT] = str(folder)
+    try:
+        yield
+    finally:
+        if folder is not None:
+            os.environ.pop(ENVIRONMENT)
+            os.environ.update({} if before is None else {ENVIRONMENT: before})
 
 
 def _check_files(json: Path | None, parquet: Path | None) -> None:

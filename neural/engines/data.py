@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -10,6 +11,8 @@ import torch
 from torch import Tensor
 
 from clusterproof.algorithms.arrays import to_numpy
+from clusterproof.neural.data.augmentation import undistorted
+from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.partitions.partition import Holdings
 
 Ids: TypeAlias = np.ndarray | Tensor
@@ -51,11 +54,20 @@ class ClientData:
         Where, and the type of the scaled images.
     channels_last
         Store colours next to each other, as convolutions are fastest.
+    preprocessing
+        What evaluation does to images; training distorts them ``as_stored``.
     """
 
     def __init__(
-        self, holdings: Holdings, device: torch.device, dtype: torch.dtype, *, channels_last: bool
+        self,
+        holdings: Holdings,
+        device: torch.device,
+        dtype: torch.dtype,
+        *,
+        channels_last: bool,
+        preprocessing: Preprocessing | None = None,
     ) -> None:
+        self._preprocessing = preprocessing
         self.sizes = np.asarray(holdings.sizes)
         self.widths = padded_widths(self.sizes)
         self.stays = device.type == "cuda" and bool((self.sizes == self.sizes[0]).all())
@@ -69,6 +81,13 @@ class ClientData:
         self._pixels = stored.reshape(len(pixels), -1).to(device)
         self._indices = torch.from_numpy(np.asarray(holdings.indices)).to(device)
         self._targets = torch.from_numpy(np.asarray(holdings.targets)).to(device)
+
+    @property
+    def as_stored(self) -> ClientData:
+        """The same data, nothing done to the images."""
+        same = copy.copy(self)
+        same._preprocessing = None
+        return same
 
     @property
     def device(self) -> torch.device:
@@ -113,6 +132,8 @@ class ClientData:
         images = images.view(*indices.shape, *self._image_shape)
         if self._channels_last:
             images = images.permute(0, 1, 4, 2, 3)
+        if self._preprocessing is not None:
+            images = undistorted(images, self._preprocessing)
         # codes are integers, and weights are not
         like = images if images.is_floating_point() else images.new_empty(0, dtype=self.dtype)
         return Batch(images, targets, mean_weights(counts, indices.shape[1], like))

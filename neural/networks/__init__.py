@@ -1,4 +1,4 @@
-"""Networks that clients train: a perceptron, the papers' convolutional networks and ResNet-20."""
+"""Networks that clients train: a perceptron, the papers' convolutional networks, TensorFlow's and ResNet-20."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from clusterproof.neural.networks.cnn import CNN
 from clusterproof.neural.networks.mlp import MLP
 from clusterproof.neural.networks.network import Network, Parameter
 from clusterproof.neural.networks.resnet import ResNet20
+from clusterproof.neural.networks.tutorial import TutorialCNN
 
 NETWORKS: dict[str, type[Network]] = {kind.name: kind for kind in classes_below(__name__, Network)}
 """Networks by their names in configurations."""
@@ -21,7 +22,7 @@ def network(name: str, image_shape: tuple[int, ...], classes: int, **options: An
     Parameters
     ----------
     name
-        ``"mlp"``, ``"cnn"`` or ``"resnet-20"``.
+        ``"mlp"``, ``"cnn"``, ``"tutorial-cnn"`` or ``"resnet-20"``.
     image_shape, classes
         Of the data.
     options
@@ -46,4 +47,4 @@ def network(name: str, image_shape: tuple[int, ...], classes: int, **options: An
     return kind(tuple(image_shape), classes, **given)
 
 
-__all__ = ["CNN", "MLP", "NETWORKS", "Network", "Parameter", "ResNet20", "network"]
+__all__ = ["CNN", "MLP", "NETWORKS", "Network", "Parameter", "ResNet20", "TutorialCNN", "network"]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clusterproof.algorithms import Algorithm, InvalidArgument
 from clusterproof.neural.data import loading as datasets
+from clusterproof.neural.data.preprocessing import central
 from clusterproof.neural.partitions import by_name as partitions
 from clusterproof.neural.runs.configuration import Configuration
 from clusterproof.neural.runs.options import NETWORKS, SECTIONS
@@ -70,16 +71,19 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
     made.setdefault("threads", training.threads or torch.get_num_threads())
     with _naming("data"):
         images = datasets.load(configuration.data, configuration.data_dir)
+        seen = configuration.preprocessing
+        seen.check(images.train.pixels)
     with _naming("partition"):
         chosen = configuration.partition
         division = partitions.partition(chosen.name, images, seed=training.seed, **chosen.options)
     with _naming("network"):
-        shape = images.train.pixels.shape[1:]
+        shape = seen.shape(images.train.pixels.shape[1:])
         named = configuration.network
         if named.name in NETWORKS:
             net = network(named.name, shape, images.train.classes, **named.options)
         else:
-            net = own_network(named.name, images.train, named.options)
+            pixels = central(images.train.pixels, seen.crop)
+            net = own_network(named.name, replace(images.train, pixels=pixels), named.options)
     if net.one_thread:
         made["threads"], made["one_thread"] = 1, net.one_thread
     _check_memory(algorithm, net.dimension, len(division.train.sizes), division.clusters, training.dtype)
@@ -94,6 +98,7 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
             engine=made.get("engine", training.engine),
             chunk=training.chunk,
             precision=training.precision,
+            preprocessing=seen,
         )
     made["engine"] = task.settings["engine"]
     own = "train" if division.paired else "test-loss"
@@ -108,6 +113,11 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
     if training.after_local_training and "step_size" not in algorithm.settings:
         rule = f"asks for an algorithm with a step size, which {algorithm.name} has not"
         raise InvalidArgument("training.after_local_training", True, rule, "leave it out")
+    if training.diagnose and seen.random:
+        rule = "asks for images that are not distorted by chance: a client's loss is then an expectation"
+        raise InvalidArgument(
+            "training.diagnose", True, rule, f"leave it out, or {' and '.join(seen.settings)}"
+        )
     _check_tests(configuration, made["test_assignment"], paired=division.paired)
     return Assembly(algorithm, task, made)
 

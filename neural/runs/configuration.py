@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument
+from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.own.algorithms import own_algorithm
 from clusterproof.neural.own.references import GROUPS, HOW, is_own, is_reference, offered, settled
 from clusterproof.neural.runs.options import SECTIONS, parameters
@@ -53,6 +54,8 @@ class Configuration:
         Name of the data set.
     data_dir
         Where its files are; None for the usual places.
+    preprocessing
+        What is done to its images.
     partition, network
         Who holds what, and what is trained on it.
     algorithm
@@ -65,6 +68,7 @@ class Configuration:
 
     data: str
     data_dir: str | None
+    preprocessing: Preprocessing
     partition: Named
     network: Named
     algorithm: Algorithm[Any]
@@ -75,7 +79,7 @@ class Configuration:
     def sections(self) -> dict[str, dict[str, Any]]:
         """Plain JSON values of which ``configuration_from`` makes the same again."""
         every = {
-            "data": {"name": self.data, "data_dir": self.data_dir},
+            "data": {"name": self.data, "data_dir": self.data_dir, **self.preprocessing.settings},
             "partition": {"name": self.partition.name, **self.partition.options},
             "network": {"name": self.network.name, **self.network.options},
             "algorithm": {
@@ -117,7 +121,7 @@ def configuration_from(sections: Mapping[str, Any]) -> Configuration:
     defaults = {**NAMES, "partition": "given"} if brought else NAMES
     names = {section: _name(section, given[section], defaults[section]) for section in NAMES}
     values = {section: _checked(section, names.get(section, ""), given[section]) for section in SECTIONS}
-    data_dir = values["data"].get("data_dir")
+    data_dir = values["data"].pop("data_dir", None)
     if data_dir is not None and not data_dir.isprintable():
         raise InvalidArgument("data.data_dir", data_dir, "must be printable", "give the path of a folder")
     # a plugin's algorithm stays the user's own, whose file is noted down
@@ -139,6 +143,7 @@ def configuration_from(sections: Mapping[str, Any]) -> Configuration:
     return Configuration(
         data=names["data"],
         data_dir=data_dir,
+        preprocessing=_make("data", Preprocessing, values["data"]),
         partition=Named(names["partition"], values["partition"]),
         network=Named(names["network"], values["network"]),
         algorithm=_make("algorithm", kind, {**needed, **values["algorithm"]}),

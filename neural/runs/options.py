@@ -11,6 +11,7 @@ from typing import Any, get_type_hints
 from clusterproof.algorithms import ALGORITHMS
 from clusterproof.algorithms.parts.docstrings import parameter_descriptions
 from clusterproof.neural.data.loading import DATASETS
+from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.own.algorithms import keyword_types, own_algorithm
 from clusterproof.neural.own.references import load_own
 from clusterproof.neural.partitions.by_name import PARTITIONS
@@ -20,6 +21,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "mlp": {"hidden": Sequence[int]},
     "cnn": {"channels": Sequence[int], "hidden": Sequence[int], "padding": Sequence[int]},
     "resnet-20": {},
+    "tutorial-cnn": {},
 }
 """Networks and their options, as in ``clusterproof.neural.networks``, which imports torch."""
 
@@ -103,7 +105,8 @@ def _of_ours(section: str, name: str) -> dict[str, Any]:
     if section == "network":
         return NETWORKS[name]
     if section == "data":
-        return {"data_dir": str}
+        hints = get_type_hints(Preprocessing)
+        return {"data_dir": str, **{field.name: hints[field.name] for field in fields(Preprocessing)}}
     if section == "partition":
         hints = get_type_hints(PARTITIONS[name])
         return {
@@ -141,4 +144,6 @@ def all_options() -> tuple[Option, ...]:
 def _documented(section: str, name: str) -> Callable[..., Any]:
     if section == "partition":
         return PARTITIONS[name]
+    if section == "data":
+        return Preprocessing
     return TrainingSettings if section == "training" else ALGORITHMS[name]

@@ -42,6 +42,10 @@ def describe_training(
         f"{configuration.network.name}: {len(rows)} of {training.rounds} rounds, seed {training.seed}, "
         f"{sum(row['seconds'] for row in rows):.2f} s"
     ]
+    if not configuration.preprocessing.nothing:
+        done = configuration.preprocessing.settings.items()
+        words = (key if value is True else f"{key.replace('_', ' ')} {value}" for key, value in done)
+        lines.append(f"images: {', '.join(words)}")
     measured = [row for row in rows if row["accuracy"] is not None]
     if measured:
         lines.append(_measured(measured[-1]))

@@ -39,12 +39,15 @@ class Number:
     ----------
     above, at_least, at_most, below
         The bounds.
+    nothing
+        Word for the choice of none; none must be chosen where it is empty.
     """
 
     above: float = -math.inf
     at_least: float = -math.inf
     at_most: float = math.inf
     below: float = math.inf
+    nothing: str = ""
 
     @property
     def rule(self) -> str:
@@ -56,10 +59,13 @@ class Number:
             "below": self.below,
         }
         finite = [f"{words} {bound:g}" for words, bound in bounds.items() if math.isfinite(bound)]
-        return " ".join(["a number", " and ".join(finite)]).strip()
+        words = " ".join(["a number", " and ".join(finite)]).strip()
+        return words + (f", or {self.nothing}" if self.nothing else "")
 
-    def read(self, text: str) -> float:
-        """Read a number."""
+    def read(self, text: str) -> float | None:
+        """Read a number, or the word."""
+        if self.nothing and text == self.nothing:
+            return None
         number = float(text)
         if not (self.above < number < self.below and self.at_least <= number <= self.at_most):
             raise ValueError(text)
@@ -67,7 +73,7 @@ class Number:
 
     def show(self, value: Value) -> str:
         """Show a number."""
-        return _shortest(value)
+        return self.nothing if value is None else _shortest(value)
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import tempfile
 import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, TypeAlias
 
 import psutil
@@ -58,9 +61,12 @@ class LocalProcesses:
     ----------
     workers
         How many.
+    gpus
+        Each process sees one of them alone, no two the same; all see what is there where 0.
     """
 
     workers: int
+    gpus: int = 0
 
     def compute(self, work: Work, units: Sequence[Unit]) -> Answers:
         """Compute units; one whose process dies is computed once more, in a process of its own."""
@@ -72,7 +78,7 @@ class LocalProcesses:
         for unit in suspects:
             alone: deque[Unit] = deque()
             reasons: list[str] = []
-            yield from LocalProcesses(1)._compute_together(work, deque([unit]), alone, reasons)
+            yield from LocalProcesses(1, self.gpus)._compute_together(work, deque([unit]), alone, reasons)
             for unfinished in alone:
                 yield unfinished, f"its process ended ({'; '.join(reasons)}); out of memory?"
 
@@ -82,10 +88,11 @@ class LocalProcesses:
         """Compute until nothing waits or a process dies; units that were then under way become suspects."""
         from joblib.externals.loky import ProcessPoolExecutor
 
+        taken = tempfile.mkdtemp(prefix="clusterproof-gpus-") if self.gpus else ""
         pool = ProcessPoolExecutor(
             min(self.workers, len(waiting)),
             initializer=_begin,
-            initargs=(os.getpid(),),
+            initargs=(os.getpid(), taken, visible_gpus(self.gpus)),
             env=dict.fromkeys(THREAD_VARIABLES, "1"),
         )
         source = work.source
@@ -112,6 +119,8 @@ class LocalProcesses:
                             reasons.append(_exit_codes(error))
         finally:
             pool.shutdown(wait=True, kill_workers=True)
+            if taken:
+                shutil.rmtree(taken, ignore_errors=True)
 
 
 def costliest_first(units: Sequence[Unit]) -> list[Unit]:
@@ -126,8 +135,28 @@ def _exit_codes(error: BaseException) -> str:
     return f"exit code {codes.strip('{}')}" if codes else text or type(error).__name__
 
 
-def _begin(parent: int) -> None:
-    """Prepare a worker: Ctrl-C reaches the whole group, and the parent ends its workers."""
+def visible_gpus(count: int) -> tuple[str, ...]:
+    """Names of the first GPUs, as ``CUDA_VISIBLE_DEVICES`` has them here."""
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    names = [str(number) for number in range(count)] if named is None else named.split(",")
+    return tuple(name.strip() for name in names[:count])
+
+
+def take_gpu(folder: str, names: Sequence[str]) -> str:
+    """Take the first GPU that no other process has taken, by a file in a folder that they share."""
+    for name in names:
+        try:
+            (Path(folder) / name.replace("/", "-")).touch(exist_ok=False)
+        except FileExistsError:
+            continue
+        return name
+    raise RuntimeError("there are more processes than GPUs")
+
+
+def _begin(parent: int, folder: str, names: Sequence[str]) -> None:
+    """Prepare a worker: a GPU of its own, Ctrl-C reaches the whole group, and the parent ends its workers."""
+    if names:  # before torch asks which there are
+        os.environ["CUDA_VISIBLE_DEVICES"] = take_gpu(folder, names)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 

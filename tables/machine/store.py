@@ -38,6 +38,11 @@ class Unit:
     cost: float = 1.0
 
     @property
+    def trains_a_network(self) -> bool:
+        """Whether it trains one, which a GPU could do, as ``tables.training_run.image_task`` says."""
+        return "network" in self.settings
+
+    @property
     def name(self) -> str:
         """Method and seed, for messages."""
         return f"{self.method}, seed {self.seed}"

@@ -75,9 +75,9 @@ class Data:
     thresholds
         CFL's eps_1 and eps_2, which the paper does not state: on MNIST the mean update of unlike clients is
         0.12 to 0.14 long at round 20 and the longest 0.74 to 1.27; of like ones the longest is 0.31.
-    weighting, ifca_restarts
-        What clients count in averages, of the algorithms that are printed with weights, and the starts that
-        IFCA tries.
+    weighting, ifca_restarts, ifca_least_share, cfl_noise_ratio
+        What clients count in averages, of the algorithms that are printed with weights; the starts that IFCA
+        tries, and the share of the participants that each of its models must be the best for; CFL's gamma_max.
     step_size, participation, grid, map_start, share
         None of them is in the paper, whose Algorithm 1 draws m clients of a cluster and does not say how many.
     """
@@ -97,6 +97,8 @@ class Data:
     share: str = "split"
     weighting: str = "clients"
     ifca_restarts: int = 1
+    ifca_least_share: float | None = None
+    cfl_noise_ratio: float | None = None
 
     @property
     def methods(self) -> list[str]:
@@ -256,6 +258,19 @@ def choices_of(data: Data) -> tuple[Choice, ...]:
             "paper; IFCA's authors restart it.",
         ),
         Choice(
+            "ifca-least-share",
+            data.ifca_least_share,
+            Number(above=0, at_most=0.5, nothing="none"),
+            "IFCA's start is drawn again until each model is the best for that share of the participants. Not in the "
+            "paper; IFCA's public code has 0.35 for two models and 0.1 for four.",
+        ),
+        Choice(
+            "cfl-noise-ratio",
+            data.cfl_noise_ratio,
+            Number(at_least=0, below=1, nothing="none"),
+            "gamma_max of CFL's test of a split. Not in the paper; CFL's public code has no such test.",
+        ),
+        Choice(
             "cfl-thresholds",
             data.thresholds,
             Thresholds("" if data.thresholds else "none"),
@@ -283,6 +298,8 @@ def settled(data: Data, request: Request) -> Data:
         share=request.chosen("share", data.share),
         weighting=request.chosen("weighting", data.weighting),
         ifca_restarts=request.chosen("ifca-restarts", data.ifca_restarts),
+        ifca_least_share=request.chosen("ifca-least-share", data.ifca_least_share),
+        cfl_noise_ratio=request.chosen("cfl-noise-ratio", data.cfl_noise_ratio),
     )
 
 
@@ -300,6 +317,14 @@ def make_unit(column: Column, method: str, share: str, seed: int, request: Reque
         algorithm["weighting"] = data.weighting
     if data.ifca_restarts != 1 and method == "IFCA":
         algorithm["restarts"] = data.ifca_restarts
+    if data.ifca_least_share is not None and method == "IFCA":
+        if data.ifca_least_share * column.clusters > 1:
+            written = f"ifca-least-share={data.ifca_least_share:g}"
+            rule = f"must be at most 1 / {column.clusters}, with {column.clusters} models"
+            raise InvalidArgument("choose", written, rule, "lower it")
+        algorithm["least_share"] = data.ifca_least_share
+    if data.cfl_noise_ratio is not None and method.startswith("CFL"):
+        algorithm["noise_ratio"] = data.cfl_noise_ratio
     if method.startswith("CFL"):
         algorithm["warm_up"] = clustering
     if method == "CFL, thresholds" and data.thresholds:

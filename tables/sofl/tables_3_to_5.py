@@ -136,6 +136,8 @@ def assemble(request: Request, results: Results, number: int, data: Data) -> Tab
             "map_start": data.map_start,
             "weighting": data.weighting,
             "ifca_restarts": data.ifca_restarts,
+            "ifca_least_share": data.ifca_least_share,
+            "cfl_noise_ratio": data.cfl_noise_ratio,
             "devices": sorted({str(result["device"]) for result in results.values()}),
         },
     )
@@ -237,12 +239,22 @@ def _notes(data: Data, images: int, rounds: int, clustering: int, number: int, j
         "SoFL counts clusters at the elbow of the map's winners, as printed; guarded, by the clients' "
         "silhouette, which may keep each winner a cluster or all clients together.",
         "CFL splits a cluster whose mean update is shorter than a tenth of its largest"
-        f"{_thresholds(data)}; none is printed.",
+        f"{_thresholds(data)}; none is printed"
+        + (
+            "."
+            if data.cfl_noise_ratio is None
+            else f". It is cut only if its test passes with gamma_max = {data.cfl_noise_ratio:g}."
+        ),
         "IFCA starts from independent models, "
         + (
-            "without the restarts of its authors' code."
+            "without the restarts of its authors' code"
             if data.ifca_restarts == 1
-            else f"the best of {data.ifca_restarts} starts by the training loss after ten rounds."
+            else f"the best of {data.ifca_restarts} starts by the training loss after ten rounds"
+        )
+        + (
+            "."
+            if data.ifca_least_share is None
+            else f", each drawn until every model is the best for {100 * data.ifca_least_share:g} % of the clients."
         ),
     ]
     if number == 4:

@@ -40,20 +40,23 @@ READ_ONLY = {
 }
 """Commands that are not run, and why."""
 
+DIGITS = {
+    "--data": "digits",
+    "--clients": "8",
+    "--samples": "40",
+    "--participation": "0.5",
+    "--rounds": "2",
+    "--evaluate-every": "1",
+}
+
 LITTLE = {
     r"table .+": {},
     r"train --algorithm cfl-mgd .*": {"--rounds": "2"},
     r"train --resume my-training .*": {"--rounds": "4"},
     r"train --data digits .*": {"--rounds": "2", "--evaluate-every": "2"},
-    r"train --data mnist .*": {
-        "--data": "digits",
-        "--clients": "8",
-        "--samples": "40",
-        "--hidden": "8",
-        "--participation": "0.5",
-        "--rounds": "2",
-        "--evaluate-every": "1",
-    },
+    r"train --data mnist .*": {**DIGITS, "--hidden": "8"},
+    r"train --data cifar10 .* --network cnn .*": {**DIGITS, "--network": "mlp"},
+    r"train --data cifar10 .* --network tutorial-cnn .*": {**DIGITS, "--crop": "6", "--least-share": "0.01"},
 }
 """Commands that take minutes, or files that are not in the repository: options and what takes the place of their
 values. Of a table the choices are asked instead, which shows that there is such a table; of several figures, which have

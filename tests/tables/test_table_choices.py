@@ -60,10 +60,12 @@ def another(choice: Choice) -> Value:
     """Give a valid value that is not the default."""
     default, kind = choice.default, choice.kind
     if isinstance(kind, Number):
+        if not default:
+            return 0.125
         assert isinstance(default, float)
         return kind.read(str(default / 2 if kind.above < default / 2 else default * 1.5))
     if isinstance(kind, Count):
-        return 7 if default is None else kind.read(str(2 if default == 1 else int(str(default)) - 1))
+        return 20 if default is None else kind.read(str(2 if default == 1 else int(str(default)) - 1))
     if isinstance(kind, Counts):
         assert isinstance(default, tuple)
         return tuple(int(width) + 3 for width in default) or (17,)
@@ -167,6 +169,16 @@ KEYS = {
     "augmentation": {"augmentation"},
     "weighting": {"weighting"},
     "ifca-restarts": {"restarts"},
+    "ifca-least-share": {"least_share"},
+    "cfl-noise-ratio": {"noise_ratio"},
+    "least-share": {"least_share"},
+    "restarts": {"restarts"},
+    "network": {"name"},
+    "crop": {"crop"},
+    "flip": {"flip"},
+    "contrast": {"contrast"},
+    "standardise": {"standardise"},
+    "augmentation-per": {"augmentation_per"},
 }
 """Where in the settings of a unit each choice may be seen."""
 
@@ -174,6 +186,10 @@ REACHED: dict[tuple[str, str], Callable[[str], bool]] = {
     ("cfl-mgd", "local-steps"): but("H = 3"),
     ("cfl-mgd", "momentum"): of("CFL-MGD", "momentum", "effective"),
     ("cfl-mgd", "fedbcd-penalty"): of("FedBCD"),
+    ("cfl-mgd", "least-share"): of("IFCA", "CFL-MGD"),
+    ("cfl-mgd", "restarts"): of("IFCA", "CFL-MGD"),
+    ("sofl/table-3", "ifca-least-share"): of("IFCA"),
+    ("sofl/table-3", "cfl-noise-ratio"): of("CFL"),
     ("sofl/table-3", "grid"): of("SoFL"),
     ("sofl/table-3", "map-start"): of("SoFL"),
     ("sofl/table-3", "cfl-thresholds"): of("CFL, thresholds"),
@@ -251,6 +267,8 @@ def as_stored(name: str, value: Value) -> list[list[Any]]:
         return [[value], [0.1 * (1 / (1 - value))]]
     if name == "local-unit" and value == "step":
         return [[]]  # a task's own, which is left out
+    if value == "yes":
+        return [[True]]
     stored = list(value) if isinstance(value, tuple) else value
     return [[stored], [stored, stored]]
 
@@ -531,3 +549,78 @@ def test_a_table_of_the_digits_with_a_choice() -> None:
     assert made.notes[0] == (
         "Chosen in place of the default: batch size 10 (50); empty cluster always (when-empty); hidden 6,5 (64,32)."
     )
+
+
+# ------------------------------------------------------------------ images, starts and devices
+
+
+IFCAS: dict[str, Value] = {
+    "network": "tutorial-cnn",
+    "crop": 24,
+    "flip": "yes",
+    "contrast": 0.8,
+    "standardise": "yes",
+    "augmentation-per": "batch",
+    "least-share": 0.35,
+    "restarts": 3,
+}
+
+
+def test_cifar_states_what_ifcas_code_does_and_what_waits() -> None:
+    plain, made = mgd("cfl-mgd/table-2-cifar10", {}), mgd("cfl-mgd/table-2-cifar10", IFCAS)
+    texts = [" ".join(one.notes) for one in (plain, made)]
+    assert "Images: as they are, in training and testing." in texts[0]
+    assert "batches of 50 and FedAvg's network." in texts[0]
+    assert "without restarts" in texts[0]
+    assert (
+        "Images: random crops of 24, the central one in testing, random flips, random contrast within 0.8 of 1, "
+        "each standardised, drawn for each batch." in texts[1]
+    )
+    for part in (
+        "tutorial network",
+        "the tutorial's law",
+        "the best for 35 % of",
+        "best of 3 after ten rounds",
+    ):
+        assert part in texts[1]
+    assert all("80.43" in text and "wait for a larger machine" in text for text in texts)
+    methods = made.settings["methods"]
+    for name in ("IFCA", "CFL-MGD, reset", "IFCA, its own step"):
+        assert (methods[name]["least_share"], methods[name]["restarts"]) == (0.35, 3)
+    assert not {"least_share", "restarts"} & {*methods["FedAvg"], *methods["FedAvg, momentum"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "words"),
+    [
+        ("cfl-mgd/table-2-cifar10", {"network": "tutorial-cnn", "hidden": (9,)}, "is not of tutorial-cnn"),
+        ("cfl-mgd/table-2-cifar10", {"crop": 15}, "at least 16"),
+        ("sofl/table-4-mnist", {"ifca-least-share": 0.2}, "at most 1 / 8"),
+    ],
+)
+def test_choices_that_do_not_go_together_are_refused(name: str, given: dict[str, Value], words: str) -> None:
+    with pytest.raises(InvalidArgument, match=words):
+        table(name).units(Request(1, choices=given))
+
+
+def test_sofls_fair_baselines_are_stated() -> None:
+    given: dict[str, Value] = {"ifca-least-share": 0.1, "cfl-noise-ratio": 0.5, "weighting": "samples"}
+    text = " ".join(accuracies_of("sofl/table-4-mnist", Request(1, choices=given)).notes)
+    assert "gamma_max = 0.5" in text
+    assert "each drawn until every model is the best for 10 % of the clients" in text
+    assert "weights n_m / n" in text
+
+
+def test_a_task_is_made_as_its_settings_say() -> None:
+    settings = {
+        "data": "digits",
+        "partition": {"name": "rotations", "clusters": 2, "clients": 12, "samples": 100},
+        "network": {"name": "mlp", "hidden": [4]},
+        "preprocessing": {"crop": 6, "flip": True},
+        "gpu": True,
+    }
+    task = image_task({**settings, "device": "cpu"}, 0)
+    assert task.network.image_shape == (1, 6, 6)
+    assert (task.device, task.settings["preprocessing"]) == ("cpu", {"crop": 6, "flip": True})
+    with pytest.raises(InvalidArgument, match="precision"):
+        image_task({**settings, "device": "cpu", "precision": "tf32"}, 0)

@@ -125,6 +125,20 @@ def test_bad_input_is_refused_before_anything_is_computed(
         assert "must be an integer" in refuse("miniature/table-1", option, "1.5")
     assert "--rounds = 13: must not be 13; take 12" in refuse("miniature/table-1", "--rounds", "13")
     assert "medium" in refuse("miniature/table-1", "--scale", "medium")
+    for option, value, words in (
+        ("--device", "tpu", "Choose from"),
+        ("--device", "cpu", "trains networks"),
+        ("--precision", "half", "Choose from"),
+        ("--precision", "tf32", "trains networks"),
+    ):
+        message = refuse("miniature/table-1", option, value)
+        assert option in message
+        assert words in message
+    assert "--data-dir" in refuse("sofl/table-3-mnist", "--data-dir", str(tmp_path))
+    assert f"not in {tmp_path}" in refuse("sofl/table-3-mnist", "--data-dir", str(tmp_path))
+    message = refuse("sofl/table-3-mnist", "--data-dir", str(tmp_path), "--slurm", "2")
+    assert "--data-dir" in message
+    assert "other machines" in message
     assert "--json" in refuse("miniature/table-1", "--json", str(tmp_path / "none" / "table.json"))
     assert not list(tmp_path.rglob("*.json"))
     (tmp_path / "file").touch()

@@ -268,3 +268,16 @@ def test_curves_for_tensorboard_survive_an_interruption(tmp_path: Path) -> None:
         assert curve.keys() == expected.keys()
         assert len(events.Scalars(name)) == len(expected)
         assert np.allclose(list(curve.values()), list(expected.values()), rtol=1e-6)
+
+
+def test_distorted_images_are_resumed_to_the_same_bits(tmp_path: Path) -> None:
+    seen = {"name": "digits", "crop": 6, "flip": True, "contrast": 0.5, "augmentation_per": "batch"}
+    given = configure("cfl-mgd", rounds=3, checkpoint_every=1, batch_size=7).sections
+    configuration = configuration_from({**given, "data": seen})
+    whole = train(configuration, out=tmp_path / "whole")
+    parts = tmp_path / "parts"
+    train(configuration, out=parts, stop=stop_after(1))
+    train(stored_configuration(parts), out=parts, resume=True)
+    assert content(tmp_path / "whole") == content(parts)
+    plain = train(configuration_from(given), out=tmp_path / "plain")
+    assert plain.metrics["accuracy"] != whole.metrics["accuracy"]

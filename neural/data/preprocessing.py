@@ -1,0 +1,115 @@
+"""What is done to images before a network sees them: in training by chance, in evaluation always alike."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_count, check_number
+
+PER = ("image", "batch")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preprocessing:
+    """What is done to images, in this order: crop, flip, brightness, contrast, standardisation.
+
+    A gradient of training sees every image distorted anew. Evaluation, and the losses by which clients choose
+    their model, see the central crop, neither flipped nor changed, and standardised where training is.
+
+    Parameters
+    ----------
+    crop
+        Side of a random square crop, the central one in evaluation; whole images where left out.
+    flip
+        Flip images from left to right, each with probability 1/2.
+    brightness
+        Add a number uniform in plus and minus this one to all pixels, which are in [0, 1].
+    contrast
+        Multiply a channel's distances from its mean by a factor uniform in 1 plus and minus this number.
+    standardise
+        Bring each image to mean 0 and standard deviation 1; its standard deviation counts as at least one
+        over the root of the number of its pixels.
+    augmentation_per
+        Whether each ``"image"`` has a crop, brightness and contrast of its own, or each ``"batch"``; flips
+        are each image's own.
+
+    Raises
+    ------
+    InvalidArgument
+        If a value is out of range.
+
+    Notes
+    -----
+    IFCA's public code for CIFAR-10 has crops of 24, flips, contrast 0.8 and standardised images, with one
+    crop and contrast a batch. Its brightness, up to 63 on pixels in [0, 1], is undone by the standardisation.
+    It also chooses models by the loss on distorted images.
+    """
+
+    crop: int | None = None
+    flip: bool = False
+    brightness: float = 0.0
+    contrast: float = 0.0
+    standardise: bool = False
+    augmentation_per: str = "image"
+
+    def __post_init__(self) -> None:
+        """Validate the values."""
+        if self.crop is not None:
+            check_count("crop", self.crop, at_least=1, remedy="IFCA's public code has 24 of 32")
+        check_number("brightness", self.brightness, at_least=0, remedy="0 leaves it, 0.25 is common")
+        check_number(
+            "contrast", self.contrast, at_least=0, at_most=1, remedy="IFCA's public code has 0.8, 0 leaves it"
+        )
+        check_choice("augmentation_per", self.augmentation_per, PER, remedy="use 'image'")
+
+    @property
+    def random(self) -> bool:
+        """Whether training sees other images than evaluation."""
+        return bool(self.crop is not None or self.flip or self.brightness or self.contrast)
+
+    @property
+    def nothing(self) -> bool:
+        """Whether images stay as they are."""
+        return not (self.random or self.standardise)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What is not left out, as plain JSON values."""
+        left_out = {entry.name: entry.default for entry in fields(self)}
+        return {key: value for key, value in asdict(self).items() if value != left_out[key]}
+
+    def shape(self, stored: tuple[int, ...]) -> tuple[int, ...]:
+        """Shape of what a network sees of samples of a stored shape."""
+        return tuple(stored) if self.crop is None else (stored[0], self.crop, self.crop)
+
+    def check(self, pixels: np.ndarray) -> None:
+        """Require samples (N, ...) that this can be done to.
+
+        Raises
+        ------
+        InvalidArgument
+            If they are no images, codes, or smaller than the crop.
+        """
+        if self.nothing:
+            return
+        name = next(iter(self.settings))
+        value = self.settings[name]
+        if pixels.dtype.kind in "iu" and pixels.dtype != np.uint8:
+            raise InvalidArgument(name, value, "asks for images, not for codes", "leave it out")
+        if self.random and pixels.ndim != 4:
+            rule = f"asks for images (channels, height, width), not for samples {pixels.shape[1:]}"
+            raise InvalidArgument(name, value, rule, "leave it out")
+        if self.crop is not None and self.crop > min(pixels.shape[2:]):
+            rule = f"must be at most {min(pixels.shape[2:])}, the smaller side of the images"
+            raise InvalidArgument("crop", self.crop, rule, "lower it")
+
+
+def central(images: Any, crop: int | None) -> Any:
+    """Give the central square of images (..., height, width), arrays or tensors; whole ones where None."""
+    if crop is None:
+        return images
+    top, left = ((size - crop) // 2 for size in images.shape[-2:])
+    return images[..., top : top + crop, left : left + crop]

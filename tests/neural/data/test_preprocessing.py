@@ -1,0 +1,149 @@
+"""Crops, flips, brightness, contrast and standardisation, against loops over single images."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.neural.data.augmentation import distorted, draw_distortions, undistorted
+from clusterproof.neural.data.preprocessing import Preprocessing, central
+
+EVERYTHING: dict[str, Any] = {
+    "crop": 5,
+    "flip": True,
+    "brightness": 0.3,
+    "contrast": 0.8,
+    "standardise": True,
+}
+
+
+def one_image(image: np.ndarray, numbers: np.ndarray, given: Preprocessing) -> np.ndarray:
+    """What training sees of an image (C, H, W), pixel by pixel where it can be."""
+    if given.crop is not None:
+        top, left = (int(numbers[axis] * (image.shape[1 + axis] - given.crop + 1)) for axis in (0, 1))
+        image = image[:, top : top + given.crop, left : left + given.crop]
+    if given.flip and numbers[2] < 0.5:
+        image = image[:, :, ::-1]
+    image = image + given.brightness * (2 * numbers[3] - 1)
+    factor = 1 + given.contrast * (2 * numbers[4] - 1)
+    image = np.stack([(channel - channel.mean()) * factor + channel.mean() for channel in image])
+    return standard(image) if given.standardise else image
+
+
+def standard(image: np.ndarray) -> np.ndarray:
+    centred = image - image.mean()
+    return np.asarray(centred / max(float(image.std()), image.size**-0.5))
+
+
+def images(shape: tuple[int, ...], seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).random(shape)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [EVERYTHING, {"crop": 7}, {"flip": True}, {"contrast": 1.0, "standardise": True}, {"brightness": 0.5}],
+    ids=str,
+)
+@pytest.mark.parametrize("per", ["image", "batch"])
+@pytest.mark.parametrize("channels_last", [False, True])
+def test_training_sees_what_a_loop_over_images_makes(
+    options: dict[str, Any], per: str, channels_last: bool
+) -> None:
+    given = Preprocessing(**options, augmentation_per=per)
+    pixels = images((2, 6, 3, 7, 8))
+    stored = torch.from_numpy(pixels)
+    if channels_last:
+        stored = stored.permute(0, 1, 3, 4, 2).contiguous().permute(0, 1, 4, 2, 3)
+    numbers = draw_distortions(given, np.array([4, 1]), 3, 6, np.random.default_rng(5))
+    found = distorted(stored, given, torch.from_numpy(numbers[:, 1]))
+    assert found.shape == (2, 6, *given.shape((3, 7, 8)))
+    for place in np.ndindex(2, 6):
+        expected = one_image(pixels[place], numbers[:, 1][place].astype(float), given)
+        np.testing.assert_allclose(found[place], expected, rtol=0, atol=1e-6)
+
+
+def test_evaluation_sees_the_standardised_centre() -> None:
+    given = Preprocessing(**EVERYTHING)
+    pixels = images((2, 3, 3, 7, 8))
+    found = undistorted(torch.from_numpy(pixels), given)
+    for place in np.ndindex(2, 3):
+        np.testing.assert_allclose(found[place], standard(pixels[place][:, 1:6, 1:6]), atol=1e-12)
+    flat = torch.full((1, 1, 3, 7, 8), 0.7, dtype=torch.float64)  # nothing to divide by
+    np.testing.assert_allclose(undistorted(flat, given), 0, atol=1e-12)
+    vectors = torch.from_numpy(10 * images((2, 3, 11)))
+    found = undistorted(vectors, Preprocessing(standardise=True))
+    np.testing.assert_allclose(found.std(-1, correction=0), 1, atol=1e-12)
+    assert central(np.zeros((4, 3, 32, 32)), 24).shape == (4, 3, 24, 24)
+
+
+def test_bits_do_not_hang_on_the_company() -> None:
+    given = Preprocessing(**EVERYTHING)
+    stored = torch.from_numpy(images((5, 4, 9, 8, 3)).astype(np.float32)).permute(0, 1, 4, 2, 3)
+    numbers = torch.from_numpy(draw_distortions(given, np.arange(5), 1, 4, np.random.default_rng(1))[:, 0])
+    together, seen = distorted(stored, given, numbers), undistorted(stored, given)
+    for client in range(5):
+        part = slice(client, client + 1)
+        assert torch.equal(distorted(stored[part], given, numbers[part])[0], together[client])
+        assert torch.equal(undistorted(stored[part], given)[0], seen[client])
+
+
+def test_the_numbers_belong_to_seed_client_step_and_image() -> None:
+    given = Preprocessing(**EVERYTHING)
+
+    def draw(clients: list[int], seed: int = 0) -> np.ndarray:
+        return draw_distortions(given, np.array(clients), 3, 4, np.random.default_rng(seed))
+
+    np.testing.assert_array_equal(draw([7, 2])[1], draw([2])[0])
+    np.testing.assert_array_equal(draw([7, 2])[1], draw([5, 1, 2])[2])
+    everything = np.concatenate([draw([7, 2, 7]), draw([7], 1)])
+    assert len(np.unique(everything)) == everything.size, "a client is met anew in another replicate"
+    batch = draw_distortions(
+        Preprocessing(**EVERYTHING, augmentation_per="batch"), np.array([7]), 3, 4, np.random.default_rng(0)
+    )
+    same = np.ptp(batch[0], axis=1) == 0
+    np.testing.assert_array_equal(same, np.tile([True, True, False, True, True], (3, 1)))
+    assert len(np.unique(batch[0, :, 0])) == 3 * 5, "each step has its own"
+
+
+def test_crops_and_flips_are_uniform() -> None:
+    given = Preprocessing(crop=3, flip=True)
+    stored = torch.arange(20.0).view(1, 1, 1, 4, 5).expand(1, 3000, 1, 4, 5)
+    numbers = draw_distortions(given, np.array([0]), 1, 3000, np.random.default_rng(2))
+    found = distorted(stored, given, torch.from_numpy(numbers[:, 0]))[0, :, 0]
+    corners, counts = np.unique(found[:, 0].numpy(), axis=0, return_counts=True)
+    assert len(corners) == 2 * 3 * 2  # places down, across, and both directions
+    assert stats.chisquare(counts).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("options", "argument"),
+    [
+        ({"crop": 0}, "crop"),
+        ({"crop": 2.5}, "crop"),
+        ({"brightness": -0.1}, "brightness"),
+        ({"contrast": 1.1}, "contrast"),
+        ({"contrast": float("nan")}, "contrast"),
+        ({"augmentation_per": "epoch"}, "augmentation_per"),
+    ],
+)
+def test_bad_values_are_refused(options: dict[str, Any], argument: str) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        Preprocessing(**options)
+    assert caught.value.argument == argument
+
+
+def test_samples_that_are_no_images_are_refused() -> None:
+    bytes_ = np.zeros((2, 3, 6, 8), np.uint8)
+    Preprocessing(crop=6).check(bytes_)
+    Preprocessing(standardise=True).check(np.zeros((2, 5)))
+    Preprocessing().check(np.zeros((2, 5), np.int64))
+    for options, pixels, words in (
+        ({"crop": 7}, bytes_, "at most 6"),
+        ({"flip": True}, np.zeros((2, 5)), "asks for images"),
+        ({"standardise": True}, np.zeros((2, 5), np.int64), "codes"),
+    ):
+        with pytest.raises(InvalidArgument, match=words):
+            Preprocessing(**options).check(pixels)  # type: ignore[arg-type]

@@ -1,0 +1,189 @@
+"""Local training on distorted images against plain PyTorch, one client after the other."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from small_images import flat, load, module, random_partition
+
+from clusterproof.algorithms import ALGORITHMS, InvalidArgument, Randomness
+from clusterproof.neural.data.augmentation import distorted, draw_distortions, undistorted
+from clusterproof.neural.data.preprocessing import Preprocessing
+from clusterproof.neural.engines import Schedule
+from clusterproof.neural.networks import CNN, MLP, Network, TutorialCNN
+from clusterproof.neural.task import ImageTask
+
+SEEN = Preprocessing(crop=16, flip=True, brightness=0.2, contrast=0.8, standardise=True)
+PARTITION = random_partition((9, 4, 9), image_shape=(2, 18, 19))
+PERCEPTRON = MLP((2, 16, 16), 3, (4,))
+CONVOLUTIONS = CNN((2, 16, 16), 3, (2, 3), (4,))
+WHO = torch.tensor([2, 0, 1])
+
+
+def make(network: Network, **given: Any) -> ImageTask:
+    options = {"partition": PARTITION, "preprocessing": SEEN, "dtype": "float64", **given}
+    return ImageTask(network=network, **options)
+
+
+def stored(client: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Images in [0, 1] and classes of a client."""
+    held = PARTITION.train
+    own = slice(int(held.sizes[client]))
+    pixels = held.pixels[held.indices[client, own]]
+    return torch.tensor(pixels / 255.0), torch.tensor(held.targets[client, own])
+
+
+def start(task: ImageTask) -> torch.Tensor:
+    return task.initial_models(3, (), np.random.default_rng(4))
+
+
+def train(task: ImageTask, seed: int = 0, **given: Any) -> torch.Tensor:
+    options = {"step_size": 0.1, "momentum": 0.6, "proximal": 0.0, "local_steps": 3, **given}
+    points, _ = task.local_training(start(task), None, None, WHO, np.random.default_rng(seed), **options)
+    return points
+
+
+@pytest.mark.parametrize(
+    ("network", "engine", "batch_size", "unit"),
+    [
+        (PERCEPTRON, "batched", 4, "epoch"),
+        (PERCEPTRON, "batched", None, "step"),
+        (PERCEPTRON, "serial", 4, "step"),
+        (CONVOLUTIONS, "serial", 4, "epoch"),
+        (CONVOLUTIONS, "batched", None, "step"),
+    ],
+    ids=str,
+)
+def test_local_steps_on_distorted_images(
+    network: Network, engine: str, batch_size: int | None, unit: str
+) -> None:
+    task = make(network, engine=engine, batch_size=batch_size, local_unit=unit)
+    found = train(task)
+    source, sizes = np.random.default_rng(0), PARTITION.train.sizes[WHO.numpy()]
+    schedule, steps = None, 3
+    if batch_size is not None:
+        schedule = Schedule.draw(sizes, batch_size, 3, unit, source)
+        steps = int(schedule.steps.max())
+    numbers = draw_distortions(SEEN, WHO.numpy(), steps, batch_size or 9, source)
+    for place, client in enumerate(WHO.tolist()):
+        images, targets = stored(client)
+        plain = module(network).double()
+        load(plain, start(task)[place])
+        optimiser = torch.optim.SGD(plain.parameters(), lr=0.1, momentum=0.6)
+        for step in range(3 if schedule is None else int(schedule.steps[place])):
+            which = np.arange(len(images))
+            if schedule is not None:
+                samples, counts = schedule.batch(np.array([place]), step)
+                which = np.asarray(samples)[0, : counts[0]]
+            own = torch.from_numpy(numbers[place, step, : len(which)])
+            seen = torch.stack(
+                [distorted(images[i][None], SEEN, n[None])[0] for i, n in zip(which, own, strict=True)]
+            )
+            optimiser.zero_grad()
+            torch.nn.functional.cross_entropy(plain(seen), targets[which]).backward()
+            optimiser.step()
+        torch.testing.assert_close(found[place], flat(plain), rtol=0, atol=1e-12)
+    assert not torch.equal(found, train(task, seed=1))
+
+
+def test_evaluation_sees_the_centre_and_gradients_do_not() -> None:
+    task = make(PERCEPTRON)
+    models = start(task)[:2]
+    losses = task.losses(models, torch.arange(3), np.random.default_rng(0))
+    plain = module(PERCEPTRON).double()
+    for client in range(3):
+        images, targets = stored(client)
+        for index, model in enumerate(models):
+            load(plain, model)
+            expected = torch.nn.functional.cross_entropy(plain(undistorted(images[None], SEEN)[0]), targets)
+            assert float(losses[client, index]) == pytest.approx(float(expected.detach()), abs=1e-12)
+    slopes = [task.gradients(start(task), WHO, np.random.default_rng(seed)) for seed in (0, 0, 1)]
+    assert torch.equal(slopes[0], slopes[1])
+    assert not torch.equal(slopes[0], slopes[2]), "the batch is the same, its images are not"
+    numbers = draw_distortions(SEEN, WHO.numpy(), 1, 9, np.random.default_rng(0))
+    images, targets = stored(2)
+    load(plain, start(task)[0])
+    seen = distorted(images, SEEN, torch.from_numpy(numbers[0, 0]))
+    torch.nn.functional.cross_entropy(plain(seen), targets).backward()
+    expected = torch.cat([parameter.grad.flatten() for parameter in plain.parameters()])
+    torch.testing.assert_close(slopes[0][0], expected, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("network", "batch_size"), [(PERCEPTRON, 4), (PERCEPTRON, None), (CONVOLUTIONS, 4)], ids=str
+)
+def test_the_same_bits_on_any_number_of_threads_and_clients_at_a_time(
+    network: Network, batch_size: int | None
+) -> None:
+    found = []
+    for threads, chunk in ((1, None), (2, None), (1, 1), (2, 2)):
+        torch.set_num_threads(threads)
+        task = make(network, batch_size=batch_size, dtype="float32", chunk=chunk)
+        models, buffers = start(task)[:2], torch.zeros(2, task.dimension)
+        chosen, sums, _ = task.cluster_training(
+            models,
+            buffers,
+            WHO,
+            lambda losses: losses.argmin(-1),
+            np.random.default_rng(1),
+            np.random.default_rng(0),
+            weights=None,
+            step_size=0.1,
+            momentum=0.6,
+            proximal=0.0,
+            local_steps=3,
+        )
+        found.append((train(task), chosen, sums))
+    for points, chosen, sums in found[1:]:
+        assert torch.equal(points, found[0][0])
+        assert torch.equal(chosen, found[0][1])
+        if network is CONVOLUTIONS:
+            assert torch.equal(sums, found[0][2])
+    assert torch.equal(found[0][2], found[1][2])
+
+
+def test_sums_of_clusters_are_those_of_their_members() -> None:
+    task = make(CONVOLUTIONS, batch_size=4)
+    models = start(task)[:1]
+    given = {"step_size": 0.1, "momentum": 0.6, "proximal": 0.0, "local_steps": 3}
+    _, sums, _ = task.cluster_training(
+        models,
+        None,
+        WHO,
+        torch.zeros(3, dtype=torch.int64),
+        np.random.default_rng(1),
+        np.random.default_rng(0),
+        weights=None,
+        **given,
+    )
+    points, _ = task.local_training(
+        models.expand(3, -1).clone(), None, None, WHO, np.random.default_rng(0), **given
+    )
+    torch.testing.assert_close(sums[0], points.sum(0), rtol=0, atol=1e-12)
+
+
+def test_gram_matrices_are_of_images_that_stay_as_they_are() -> None:
+    assert make(PERCEPTRON).settings["engine"] == "batched"
+    with pytest.raises(InvalidArgument, match="distorted anew"):
+        make(PERCEPTRON, engine="gram")
+    alike = Preprocessing(standardise=True)
+    network = MLP((2, 18, 19), 3, (4,))
+    ends = [
+        train(make(network, preprocessing=alike, engine=engine)) for engine in ("gram", "batched", "auto")
+    ]
+    torch.testing.assert_close(ends[0], ends[1], rtol=0, atol=1e-12)
+    assert make(network, preprocessing=alike).settings["engine"] == "gram"
+    assert make(network, preprocessing=alike).settings["preprocessing"] == {"standardise": True}
+    assert "preprocessing" not in make(network, preprocessing=Preprocessing()).settings
+
+
+@pytest.mark.parametrize("name", ["ifca", "gradient-loss", "per-fedavg"])
+def test_algorithms_run_on_distorted_images(name: str) -> None:
+    task = make(TutorialCNN((2, 12, 12), 3), preprocessing=Preprocessing(crop=12, flip=True), batch_size=4)
+    algorithm: Any = ALGORITHMS[name](step_size=0.1)
+    randomness = Randomness.from_seed(0, "test")
+    models = algorithm.draw_models(task, (), randomness)
+    state = algorithm.step(algorithm.initialise(models, task), task, randomness)
+    assert torch.isfinite(state.models).all()
+    assert not torch.equal(state.models, models)
