@@ -28,7 +28,7 @@ PARAMETERS = {
                              r"$\alpha = 0.1$", r"$\lambda = 0.5$", "10 tasks with 4 starts", "20-80 % band",
                              "$N(0, 0.5^2)$", "$N(0, (10^{-3})^2)$", "purity of 0.9"],
     "similarity-matrices": ["$P = 4$", "$d = 10$", "$m = 60$", "n' = 100", "$s = 0.5$", r"$\Delta = 1.5$",
-                            r"$\eta = 0.5$", "200 rounds", "$-1/(K - 1)$ = -0.333", r"$\lambda = 0.5$",
+                            r"$\eta = 0.5$", "200 rounds", "$-1/(K - 1)$ = \N{MINUS SIGN}0.333", r"$\lambda = 0.5$",
                             r"$\alpha = 0.1$", "after 2 rounds from 0.75"],
     "success-map": ["20 runs", "round 50", "$P = 4$", "$d = 10$", "$m = 60$", "n' = 20.", r"$\eta = 1$",
                     r"$\beta = 0.9$", r"$\|e_0\| = 1$", "all 60 clients"],
