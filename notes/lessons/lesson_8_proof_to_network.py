@@ -120,7 +120,8 @@ def picture(gap, samples):
         "difference; not positive: wrong",
         "mass or density",
     )
-    right.legend(fontsize=7, frameon=False, loc="center right")
+    right.set_ylim(0, 1.3)  # room for the legend above the highest bar
+    right.legend(fontsize=7, frameon=False, loc="upper right")
     return figure
 
 

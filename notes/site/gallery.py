@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from clusterproof.figures import FIGURES, save
-from clusterproof.figures.files import description_of
+from clusterproof.figures.files import alternative_of, description_of
 from clusterproof.notes.results import STORED_FIGURES
 from clusterproof.notes.site.catalogue import anchor
 
@@ -24,7 +24,7 @@ def page(pictures: Path) -> str:
         shown = f"Illustrates {', '.join(links)}.\n\n" if links else ""
         parts.append(
             f"(figure-{name})=\n## {figure.title}\n\n"
-            f"```{{image}} pictures/{picture.name}\n:alt: {figure.title}\n:width: 100%\n```\n\n"
+            f"```{{figure}} pictures/{picture.name}\n:figclass: drawn\n:alt: {alternative_of(picture)}\n```\n\n"
             f"{description_of(picture)}\n\n{shown}`clusterproof figures {name} --out figures-out`\n"
         )
     return "\n".join(parts)
