@@ -47,8 +47,8 @@ def draw(seed: int) -> Figure:
     caption = (
         rf"The loss $\varphi(x, y) = x^2 / (2\kappa) + y^2 / 2$ with $\kappa = {CONDITION_NUMBER:g}$, step "
         rf"$\eta = {STEP_SIZE:g} / L$, from rest. a: {ROUNDS} rounds over level lines; descent swings across the "
-        "valley, momentum carries along it. b: distance from the optimum, and the bound from both modes' rates, which the "
-        f"distance cannot exceed. Seed {seed} (nothing is random)."
+        "valley, momentum carries along it. b: distance from the optimum, and the bound from both modes' rates, which "
+        f"the distance cannot exceed. Seed {seed} (nothing is random)."
     )
     figure, (left, right) = style.new_figure(caption, panels=2, height=4.0)
     across, up = np.meshgrid(np.linspace(-9, 5, 120), np.linspace(-2.6, 2.6, 100))

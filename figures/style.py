@@ -35,7 +35,7 @@ CAPTION_LETTERS = 125  # of CAPTION_SIZE, in a line of WIDTH
 NAME_SIZE = 9
 """Points of the panels' titles and of the names of their axes."""
 
-LEGEND_COLUMNS = 4
+LEGEND_COLUMNS = 10
 """The most that a legend above the panels has."""
 
 MINUS = "\N{MINUS SIGN}"

@@ -41,6 +41,7 @@ def draw(seed: int) -> Figure:
                 linestyle="none", clip_on=False, zorder=5, gid=f"printed {row}",
             )  # fmt: skip
         panel.set_ylim(0, 100)
+        panel.set_xticks([0, 100, 200, 300] if name == MNIST else [10, 20, 30])
         style.label_axes(panel, title, "communication round", "test accuracy, %")
     finish(panels, 3)
     return style.settled(figure)

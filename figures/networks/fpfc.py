@@ -24,8 +24,8 @@ def draw(seed: int) -> Figure:
     caption = (
         "FPFC and its rivals at small scale: 20 clients in 4 clusters that swap labels, 40 rounds, one seed. a, b: "
         f"test accuracy; dotted: about {ceiling:.0f} %, the most that one model for all can reach on these labels. "
-        f"c: number of clusters on MNIST (dotted: {CLUSTERS}, the truth). So few rounds leave FPFC's clients apart. Stored "
-        f"by clusterproof table fpfc/figure-1 --scale small. Seed {seed} (nothing is drawn anew)."
+        f"c: number of clusters on MNIST (dotted: {CLUSTERS}, the truth). So few rounds leave FPFC's clients apart. "
+        f"Stored by clusterproof table fpfc/figure-1 --scale small. Seed {seed} (nothing is drawn anew)."
     )
     figure, panels = style.new_figure(caption, panels=3, height=4.2)
     for panel, data, title in zip(

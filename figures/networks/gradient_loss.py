@@ -17,8 +17,8 @@ STARTS = {"apart": "start apart", "at one point": "start at one point"}
 PANELS = {
     "a  MNIST": ("gradient-loss-mnist-mlp", "mnist"),
     "b  Fashion-MNIST": ("gradient-loss-fashion-mnist-mlp", "fashion-mnist"),
-    "c  CIFAR-10, small scale": ("gradient-loss-iterations-small", "cifar10"),
-    "d  EMNIST, small scale": ("gradient-loss-iterations-small", "emnist"),
+    "c  CIFAR-10, small": ("gradient-loss-iterations-small", "cifar10"),
+    "d  EMNIST, small": ("gradient-loss-iterations-small", "emnist"),
 }
 
 

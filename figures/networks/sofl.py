@@ -26,13 +26,12 @@ def draw(seed: int) -> Figure:
     caption = (
         "Test accuracy of the model that the server sends, averaged over 20 clients in $K = 4$ groups. a: images "
         f"turned by quarters; b: labels shifted, so that one model for all is right for at most {ceiling:g} % "
-        "(dotted); both: median and range of three seeds. c: as a, with fewer images, 30 rounds and one seed. Stored by "
-        f"clusterproof table sofl/table-3-mnist and table-3-cifar10. Seed {seed} (nothing is drawn anew)."
+        "(dotted); both: median and range of three seeds. c: as a, with fewer images, 30 rounds and one seed. "
+        f"Stored by clusterproof table sofl/table-3-mnist and table-3-cifar10. Seed {seed} (nothing is drawn anew)."
     )
     figure, panels = style.new_figure(caption, panels=3, height=4.2)
     for panel, (title, (name, column)) in zip(panels, PANELS.items(), strict=True):
-        rows = ROWS if name.endswith("mnist") else {row: said for row, said in ROWS.items() if said != "CFL"}
-        draw_curves(panel, name, rows, column)
+        draw_curves(panel, name, ROWS, column)
         if column.startswith("label"):
             panel.axhline(ceiling, color=style.BLACK, linestyle=":", linewidth=1, gid="ceiling")
         panel.set_ylim(0, 100)

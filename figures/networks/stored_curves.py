@@ -74,6 +74,8 @@ def draw_curves(panel: Axes, name: str, rows: dict[str, str], column: str) -> No
         Of the table.
     """
     for (row, label), (colour, marker, dashes) in zip(rows.items(), LOOKS, strict=False):
+        if stored(name).filter(part="curve", row=row, column=column).is_empty():
+            continue  # a small table leaves rows out; the others keep their looks
         times, values = curve(name, row, column)
         panel.fill_between(
             times, values.min(axis=1), values.max(axis=1), color=colour, alpha=0.2, linewidth=0

@@ -75,7 +75,7 @@ MINUS = re.compile(
     r"(?<![\w-])-(?=[\s\w.(‖|])|(?<=[_^])-|(?<=\b[a-zA-Z])-(?=\d\b)"
     r"|(?<=\b[a-zA-Z]-\d)-(?=\w\b)|(?<=\de)-(?=\d)"
 )
-"""A hyphen that is a minus: before a number or a name, with a space on both sides, in an exponent; not within a word."""
+"""A hyphen that is a minus: before a number or a name, between spaces, in an exponent; not within a word."""
 
 
 def signs(text: str) -> str:

@@ -22,9 +22,10 @@ def page(pictures: Path) -> str:
             save(figure.draw(0), picture, title=figure.title, caption=False)
         links = [_link(claim) for claim in figure.claims]
         shown = f"Illustrates {', '.join(links)}.\n\n" if links else ""
+        words = alternative_of(picture) or figure.title
         parts.append(
             f"(figure-{name})=\n## {figure.title}\n\n"
-            f"```{{figure}} pictures/{picture.name}\n:figclass: drawn\n:alt: {alternative_of(picture)}\n```\n\n"
+            f"```{{figure}} pictures/{picture.name}\n:figclass: drawn\n:alt: {words}\n```\n\n"
             f"{description_of(picture)}\n\n{shown}`clusterproof figures {name} --out figures-out`\n"
         )
     return "\n".join(parts)
