@@ -53,9 +53,9 @@ def draw(seed: int) -> Figure:
     from scipy import stats
 
     caption = (
-        rf"a: images of each digit that {GROUPS * SIZE} clients hold, $\varphi = {CONCENTRATIONS[0]:g}$; 1440 images of "
-        "scikit-learn's digits in the place of MNIST; each group of five clients has as many as the others. Dotted: an "
-        rf"equal share. b: the clients' shares of their groups over {DRAWS} divisions, and the quantiles of the "
+        rf"a: images of each digit that {GROUPS * SIZE} clients hold, $\varphi = {CONCENTRATIONS[0]:g}$; 1440 images "
+        "of scikit-learn's digits in the place of MNIST; each group of five clients has as many as the others. Dotted: "
+        rf"an equal share. b: the clients' shares of their groups over {DRAWS} divisions, and the quantiles of the "
         rf"Dirichlet law's share, Beta$(\varphi, 4\varphi)$, dotted; nobody gets less than a tenth of an equal share, "
         f"which bends the lowest marks upwards. Seed {seed}."
     )
