@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -141,8 +141,23 @@ class Trace:
             schema_overrides={"error": polars.Float64, "chosen_by": polars.Int64},
         )
 
-    def plot(self) -> Figure:
+    def plot(
+        self,
+        *,
+        width: float | None = None,
+        theme: Literal["light", "dark"] = "light",
+        caption: bool = True,
+    ) -> Figure:
         """Draw the errors round by round: the median of each model and its band over the replicates.
+
+        Parameters
+        ----------
+        width
+            In centimetres; that of a page where None. Letters keep their size in points.
+        theme
+            Dark on light, or light on dark.
+        caption
+            Whether the caption is drawn.
 
         Returns
         -------
@@ -152,11 +167,11 @@ class Trace:
         Raises
         ------
         InvalidArgument
-            If the run has no errors, or matplotlib is not installed.
+            If the run has no errors, or matplotlib is not installed, or the width or the theme is none.
         """
         import clusterproof  # the facade finds the figures when they are asked for; this folder knows none
 
-        figure: Figure = clusterproof.figures.run_figure(self)
+        figure: Figure = clusterproof.figures.run_figure(self, width=width, theme=theme, caption=caption)
         return figure
 
 

@@ -7,6 +7,7 @@ Run ``python -m benchmarks.power_table``. Each row is a fault, each column a bou
 
 from __future__ import annotations
 
+import sys
 import time
 
 from clusterproof.theory.bounds.logarithmic.power import COLUMNS, FAULTS, power
@@ -23,7 +24,7 @@ def main() -> None:
     for fault in FAULTS:
         fractions = power(fault, replicates=REPLICATES, seed=SEED)
         print(f"{fault.name:32s}" + "".join(f"{fractions[name]:11.3g}" for name in COLUMNS), flush=True)
-    print(f"{time.perf_counter() - started:.0f} s")
+    print(f"{time.perf_counter() - started:.0f} s", file=sys.stderr)
 
 
 if __name__ == "__main__":

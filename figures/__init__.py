@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from clusterproof.algorithms.discovery import instances_below
+from clusterproof.figures.files import save
 from clusterproof.figures.illustration import Illustration
 from clusterproof.figures.runs import run_figure
-from clusterproof.figures.style import save
+from clusterproof.figures.verdicts import verdict_figure
 
 FIGURES: dict[str, Illustration] = {
     figure.id: figure for _, figure in instances_below(__name__, Illustration)
 }
 """All figures by id: every one that a module of this folder defines."""
 
-__all__ = ["FIGURES", "Illustration", "run_figure", "save"]
+__all__ = ["FIGURES", "Illustration", "run_figure", "save", "verdict_figure"]

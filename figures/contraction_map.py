@@ -178,5 +178,8 @@ def _add_legend(figure: Figure) -> None:
 
 
 FIGURE = Illustration(
-    "contraction-map", "Where the contraction claimed by Lemma 2 of CFL-MGD fails without noise", draw
+    "contraction-map",
+    "Where the contraction claimed by Lemma 2 of CFL-MGD fails without noise",
+    draw,
+    ("cfl-mgd/lemma-2", "cfl-mgd/per-step-region"),
 )

@@ -296,4 +296,9 @@ def _draw_method(
     )  # fmt: skip
 
 
-FIGURE = Illustration("drift", "Where every algorithm rests, away from the optimum of the mean loss", draw)
+FIGURE = Illustration(
+    "drift",
+    "Where every algorithm rests, away from the optimum of the mean loss",
+    draw,
+    ("baselines/fedavg-optimum", "baselines/fedavg", "cfl-mgd/model-averaging-drift"),
+)

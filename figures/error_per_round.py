@@ -188,5 +188,8 @@ def _caption(curves: Curves, seed: int) -> str:
 
 
 FIGURE = Illustration(
-    "error-per-round", "Error of CFL-MGD round by round below the paper's bound and the repaired ones", draw
+    "error-per-round",
+    "Error of CFL-MGD round by round below the paper's bound and the repaired ones",
+    draw,
+    ("cfl-mgd/theorem-1", "cfl-mgd/theorem-d"),
 )

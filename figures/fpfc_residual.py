@@ -64,4 +64,9 @@ def draw(seed: int) -> Figure:
     return style.settled(figure)
 
 
-FIGURE = Illustration("fpfc-residual", "FPFC's residuals beside the bounds of the repaired theorem", draw)
+FIGURE = Illustration(
+    "fpfc-residual",
+    "FPFC's residuals beside the bounds of the repaired theorem",
+    draw,
+    ("fpfc/theorem-1-models", "fpfc/repaired-models", "fpfc/repaired-duals"),
+)

@@ -170,4 +170,5 @@ FIGURE = Illustration(
     "fusion-strength",
     "What FPFC recovers over the strength of its penalty, and the window of strengths",
     draw,
+    ("fpfc/window", "fpfc/convex"),
 )

@@ -22,8 +22,11 @@ class Illustration:
         One line.
     draw
         Computes what is shown from a seed and draws it; matplotlib is imported only then.
+    claims
+        Ids of the claims that it illustrates.
     """
 
     id: str
     title: str
     draw: Callable[[int], matplotlib.figure.Figure]
+    claims: tuple[str, ...] = ()

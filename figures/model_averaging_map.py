@@ -112,5 +112,8 @@ def _paint(panel: Axes, edges: np.ndarray, momenta: np.ndarray, rates: np.ndarra
 
 
 FIGURE = Illustration(
-    "model-averaging-map", "Where model averaging diverges although every client alone converges", draw
+    "model-averaging-map",
+    "Where model averaging diverges although every client alone converges",
+    draw,
+    ("cfl-mgd/model-averaging-stability", "cfl-mgd/model-averaging-reset"),
 )

@@ -93,4 +93,9 @@ def _caption(seed: int) -> str:
     )
 
 
-FIGURE = Illustration("power-table", "What each bound catches: wrong runs that break it", draw)
+FIGURE = Illustration(
+    "power-table",
+    "What each bound catches: wrong runs that break it",
+    draw,
+    ("cfl-mgd/theorem-d", "cfl-mgd/theorem-b"),
+)

@@ -140,5 +140,8 @@ def _draw_runs(panel: Axes, one: Purities, kind: str) -> None:
 
 
 FIGURE = Illustration(
-    "purity-per-iteration", "Purity of GL-CFL with both signs and of IFCA, iteration by iteration", draw
+    "purity-per-iteration",
+    "Purity of GL-CFL with both signs and of IFCA, iteration by iteration",
+    draw,
+    ("gradient-loss/sooner", "gradient-loss/equation-3-worst"),
 )

@@ -9,6 +9,7 @@ import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.figures import style
+from clusterproof.figures.appearance import Theme, dressed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,18 +44,22 @@ def draw_runs(panel: Axes, errors: np.ndarray, names: Sequence[str], every: int)
         )  # fmt: skip
 
 
-def run_figure(trace: Trace) -> Figure:
+def run_figure(
+    trace: Trace, *, width: float | None = None, theme: Theme = "light", caption: bool = True
+) -> Figure:
     """Draw the errors of a run.
 
     Parameters
     ----------
     trace
         With errors.
+    width, theme, caption
+        As ``dressed`` takes them.
 
     Raises
     ------
     InvalidArgument
-        If it has none, or matplotlib is not installed.
+        If it has none, or matplotlib is not installed, or the width or the theme is none.
     """
     if trace.errors is None:
         raise InvalidArgument("trace", trace, "must have errors", "run on a task that knows its optima")
@@ -64,12 +69,12 @@ def run_figure(trace: Trace) -> Figure:
         f"{name} = {value}" for name, value in algorithm.items() if name != "algorithm" and value is not None
     )
     bands = f" Median and {100 * BAND[0]:g}-{100 * BAND[1]:g} % band of {errors.shape[1]} runs."
-    caption = (
+    words = (
         f"{algorithm['algorithm']} on {task['task']}, {len(trace.labels)} clients ({told})."
         f"{bands if errors.shape[1] > 1 else ''} Seed {trace.settings['seed']}."
     )
     try:
-        figure, (panel,) = style.new_figure(caption.replace("_", " "))
+        figure, (panel,) = style.new_figure(words.replace("_", " "))
     except ImportError as error:
         raise InvalidArgument(
             "plot", None, f"needs matplotlib ({error})", "install the extra: pip install 'clusterproof[plot]'"
@@ -82,4 +87,4 @@ def run_figure(trace: Trace) -> Figure:
     style.label_axes(panel, "", "communication round", r"distance to the optimum $\|\chi_p - \chi_p^*\|$")
     if errors.shape[-1] <= len(style.RUNS):
         panel.legend(fontsize=8, frameon=False)
-    return style.settled(figure)
+    return dressed(style.settled(figure), width=width, theme=theme, caption=caption)

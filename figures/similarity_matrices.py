@@ -172,5 +172,8 @@ def _add_bar(figure: Figure, mesh: Any, panel: Axes, name: str) -> None:
 
 
 FIGURE = Illustration(
-    "similarity-matrices", "What CFL and GL-CFL compare: cosines of updates and scores of models", draw
+    "similarity-matrices",
+    "What CFL and GL-CFL compare: cosines of updates and scores of models",
+    draw,
+    ("cfl/stationary-cosine", "gradient-loss/equation-3"),
 )

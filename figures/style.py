@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import re
 import textwrap
-from pathlib import Path
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,11 +29,18 @@ BOUNDS = ((BLACK, "--"), (ORANGE, "-."), (SKY, ":"), (GREY, (0, (5, 1, 1, 1, 1, 
 WIDTH = 7.2
 """Inches of a figure across two columns of text."""
 
-DUBLIN_CORE = "http://purl.org/dc/elements/1.1/"
-"""Namespace of an svg's metadata."""
-
-CAPTION_SIZE = 7.5
+CAPTION_SIZE, LINE_SPACING = 7.5, 1.35
 CAPTION_LETTERS = 125  # of CAPTION_SIZE, in a line of WIDTH
+
+NAME_SIZE = 9
+"""Points of the panels' titles and of the names of their axes."""
+
+LEGEND_COLUMNS = 10
+"""The most that a legend above the panels has."""
+
+MINUS = "\N{MINUS SIGN}"
+FORMULA = re.compile(r"\$[^$]*\$")
+HYPHEN_FOR_MINUS = re.compile(r"(?<![\w\N{MINUS SIGN})])-(?=\.?\d)")
 
 
 def new_figure(caption: str, *, panels: int = 1, height: float = 4.0) -> tuple[Figure, list[Axes]]:
@@ -65,30 +69,42 @@ def new_figure(caption: str, *, panels: int = 1, height: float = 4.0) -> tuple[F
         for side in ("top", "right"):
             panel.spines[side].set_visible(False)
     figure.supxlabel(
-        _wrap(caption),
+        wrap(with_minus(caption), CAPTION_LETTERS),
         x=0.01,
         ha="left",
         fontsize=CAPTION_SIZE,
-        linespacing=1.35,
+        linespacing=LINE_SPACING,
     )
     return figure, axes
 
 
-def _wrap(caption: str) -> str:
-    """Break a caption into lines by what is seen of it, never inside a formula."""
-    formulas = re.findall(r"\$[^$]*\$", caption)
-    stand_ins = [chr(0xE000 + number) * _visible(formula) for number, formula in enumerate(formulas)]
+def wrap(text: str, letters: int) -> str:
+    """Break a text into lines by what is seen of it, never inside a formula."""
+    formulas = FORMULA.findall(text)
+    stand_ins = [chr(0xE000 + number) * visible(formula) for number, formula in enumerate(formulas)]
     for formula, stand_in in zip(formulas, stand_ins, strict=True):
-        caption = caption.replace(formula, stand_in, 1)
-    wrapped = "\n".join(textwrap.wrap(caption, CAPTION_LETTERS))
+        text = text.replace(formula, stand_in, 1)
+    wrapped = "\n".join(textwrap.wrap(text, letters, break_long_words=False))
     for formula, stand_in in zip(formulas, stand_ins, strict=True):
         wrapped = wrapped.replace(stand_in, formula, 1)
     return wrapped
 
 
-def _visible(formula: str) -> int:
-    """Count the letters that a formula shows: a command is one, and delimiters are none."""
-    return len(re.sub(r"[${}_^]", "", re.sub(r"\\[a-zA-Z]+ ?", "x", formula)))
+def visible(text: str) -> int:
+    """Count the letters that a text shows: a command of a formula is one, and delimiters are none."""
+    return len(re.sub(r"[${}_^]", "", re.sub(r"\\[a-zA-Z]+ ?", "x", text)))
+
+
+def with_minus(text: str) -> str:
+    """Write a minus sign where a hyphen stands for one, outside of formulas, which have their own."""
+    parts = re.split(f"({FORMULA.pattern})", text)
+    parts[::2] = [HYPHEN_FOR_MINUS.sub(MINUS, part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def height_of(caption: str) -> float:
+    """Inches that a caption takes below the panels."""
+    return len(caption.splitlines()) * CAPTION_SIZE * LINE_SPACING / 72
 
 
 def caption_of(figure: Figure) -> str:
@@ -108,61 +124,17 @@ def describe(task: RegressionMixture) -> str:
 
 def label_axes(panel: Axes, title: str, horizontal: str, vertical: str) -> None:
     """Set a panel's title and the names of its axes."""
-    panel.set_title(title, fontsize=9, loc="left")
-    panel.set_xlabel(horizontal, fontsize=9)
-    panel.set_ylabel(vertical, fontsize=9)
+    panel.set_title(title, fontsize=NAME_SIZE, loc="left")
+    panel.set_xlabel(horizontal, fontsize=NAME_SIZE)
+    panel.set_ylabel(vertical, fontsize=NAME_SIZE)
 
 
 def settled(figure: Figure) -> Figure:
     """Lay a finished figure out once and for all: laid out anew, it would move by a hair."""
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        text.set_text(with_minus(text.get_text()))
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     return figure
-
-
-def save(figure: Figure, path: str | Path, *, caption: bool = True) -> None:
-    """Write a figure as png, svg or pdf, by the ending of the path; equal figures, equal bytes.
-
-    Parameters
-    ----------
-    figure
-        What ``draw`` gave.
-    path
-        Of the file.
-    caption
-        Whether the caption is drawn, too; the file carries its text as metadata in any case.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written.
-    """
-    from matplotlib import rc_context
-
-    form = Path(path).suffix.lstrip(".")
-    words = caption_of(figure)
-    kinds: dict[str, dict[str, str | None]] = {
-        "svg": {"Date": None, "Description": words},
-        "pdf": {"CreationDate": None, "Subject": words},
-        "png": {"Description": words},
-    }
-    metadata = kinds.get(form, {})
-    with rc_context({"svg.hashsalt": "clusterproof", "pdf.fonttype": 42}):
-        (figure if caption else _without_caption(figure)).savefig(
-            path, format=form, dpi=200, metadata=metadata
-        )
-
-
-def _without_caption(figure: Figure) -> Figure:
-    """Lay a copy of a figure out anew, without its caption."""
-    bare = copy.deepcopy(figure)
-    bare.supxlabel("")
-    bare.set_layout_engine("constrained")
-    return settled(bare)
-
-
-def description_of(picture: Path) -> str:
-    """Read the caption back from the metadata of an svg that ``save`` wrote; empty where there is none."""
-    for element in ElementTree.parse(picture).iter(f"{{{DUBLIN_CORE}}}description"):
-        return element.text or ""
-    return ""

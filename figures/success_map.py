@@ -145,5 +145,8 @@ def draw(seed: int) -> Figure:
 
 
 FIGURE = Illustration(
-    "success-map", "How often IFCA and CFL-MGD recover the clusters over separation and noise", draw
+    "success-map",
+    "How often IFCA and CFL-MGD recover the clusters over separation and noise",
+    draw,
+    ("ifca/basin", "ifca/certain-in-basin", "ifca/monotone-in-basin"),
 )

@@ -128,4 +128,9 @@ def _paint(panel: Axes, one: Landscape, truth: np.ndarray, highest: float) -> An
     return mesh
 
 
-FIGURE = Illustration("u-matrix", "U-matrix of SoFL's self-organising map on the updates of clients", draw)
+FIGURE = Illustration(
+    "u-matrix",
+    "U-matrix of SoFL's self-organising map on the updates of clients",
+    draw,
+    ("sofl/equation-10",),
+)

@@ -143,4 +143,9 @@ def _draw_curves(panel: Axes, one: Curves) -> None:
         )  # fmt: skip
 
 
-FIGURE = Illustration("winners-elbow", "SoFL's elbow of the clients and of the map's winners", draw)
+FIGURE = Illustration(
+    "winners-elbow",
+    "SoFL's elbow of the clients and of the map's winners",
+    draw,
+    ("sofl/elbow-below-chord", "sofl/elbow-exact-winners"),
+)

@@ -6,6 +6,7 @@ All are recomputed by the commands in ``notes/README.md``.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,12 @@ from clusterproof.algorithms import InvalidArgument
 STORED = Path(__file__).parent / "stored"
 STORED_VERDICTS = STORED / "verdicts.json"
 STORED_FIGURES = STORED / "figures"
+FAULT_WIDTH = 32
+"""Letters of a fault's name in the table of powers; each of its columns has 11."""
+
+POWER_TABLE = STORED / "power-table.txt"
+"""Fractions of wrong runs that break each bound, as ``python -m benchmarks.power_table`` prints them."""
+
 DIAGNOSIS = STORED / "digits-diagnosis.json"
 """Hypotheses of CFL-MGD's analysis on a network, as ``train --diagnose`` writes them."""
 
@@ -35,3 +42,13 @@ def read_verdicts(path: Path) -> dict[str, dict[str, Any]]:
         raise InvalidArgument("verdicts", str(path), rule, remedy) from error
     except (TypeError, KeyError) as error:
         raise InvalidArgument("verdicts", str(path), "must be a list of verdicts", remedy) from error
+
+
+def read_power_table() -> dict[str, dict[str, float]]:
+    """Read the fraction of wrong runs that break each bound, by the fault's name and the column's."""
+    _, head, *rows = POWER_TABLE.read_text(encoding="utf-8").splitlines()
+    columns = [name.strip() for name in re.findall(".{11}", head[FAULT_WIDTH:])]
+    return {
+        row[:FAULT_WIDTH].strip(): dict(zip(columns, map(float, row[FAULT_WIDTH:].split()), strict=True))
+        for row in rows
+    }

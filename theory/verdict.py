@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from clusterproof.algorithms.parts.notebook import html_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Kind(StrEnum):
@@ -117,6 +120,40 @@ class Verdict(Finding):
 
     def __repr__(self) -> str:
         return f"<Verdict on {self.claim}: {self.verdict}; {self.reason}>"
+
+    def plot(
+        self,
+        *,
+        width: float | None = None,
+        theme: Literal["light", "dark"] = "light",
+        caption: bool = True,
+    ) -> Figure:
+        """Draw the figure that illustrates the claim; where none does, what was measured beside what is allowed.
+
+        Parameters
+        ----------
+        width
+            In centimetres; that of a page where None. Letters keep their size in points.
+        theme
+            Dark on light, or light on dark.
+        caption
+            Whether the caption is drawn.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            A notebook shows it; ``clusterproof.figures.save`` writes it.
+
+        Raises
+        ------
+        InvalidArgument
+            If there is no figure of the claim and no number to draw, or matplotlib is not installed, or the width or
+            the theme is none.
+        """
+        import clusterproof  # the facade finds the figures when they are asked for; this folder knows none
+
+        figure: Figure = clusterproof.figures.verdict_figure(self, width=width, theme=theme, caption=caption)
+        return figure
 
     def _repr_html_(self) -> str:
         example = self.counterexample

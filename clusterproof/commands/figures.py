@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -13,6 +13,7 @@ from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.algorithms.validation import check_name, check_seed
 from clusterproof.commands import terminal
 from clusterproof.figures import FIGURES, save
+from clusterproof.figures.appearance import Theme, check_width
 
 
 def draw(
@@ -21,6 +22,8 @@ def draw(
     file_format: Annotated[Literal["png", "svg", "pdf"], Parameter("--format")] = "svg",
     seed: terminal.Integer = 0,
     caption: bool = True,
+    width: float | None = None,
+    theme: Theme = "light",
 ) -> int:
     """Draw figures: all of them, or those that are named.
 
@@ -36,8 +39,14 @@ def draw(
         Seed of the figures' data.
     caption
         Draw the caption below the panels; --no-caption leaves it to the slide or paper, and in the file's metadata.
+    width
+        Width in centimetres, such as 8.5 for a column or 16 for a page; letters keep their size in points, and panels
+        stand below each other where it is narrow. As drawn, 18.3, where it is not given.
+    theme
+        Dark on light, or light on dark.
     """
     check_seed(seed)
+    check_width(width)
     try:
         import matplotlib  # noqa: F401 - the import itself is the test
     except ImportError as error:
@@ -59,7 +68,10 @@ def draw(
         for number, name in enumerate(chosen):
             advance(number, name)
             try:
-                content = _render(name, seed, file_format, caption)
+                content = _render(name, seed, file_format, width=width, theme=theme, caption=caption)
+            except InvalidArgument as refusal:
+                failures.append(f"{name}: {refusal}")
+                continue
             except Exception as error:  # one broken figure must not hide the others
                 failures.append(f"{name}: the figure failed with {type(error).__name__}: {error}")
                 continue
@@ -72,9 +84,9 @@ def draw(
     return 1 if failures else 0
 
 
-def _render(name: str, seed: int, file_format: str, caption: bool) -> bytes:
+def _render(name: str, seed: int, file_format: str, **appearance: Any) -> bytes:
     """Draw a figure and give the bytes of its file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"figure.{file_format}"
-        save(FIGURES[name].draw(seed), path, caption=caption)
+        save(FIGURES[name].draw(seed), path, title=FIGURES[name].title, **appearance)
         return path.read_bytes()

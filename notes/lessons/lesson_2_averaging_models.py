@@ -17,9 +17,7 @@ with app.setup(hide_code=True):
 
 @app.cell(hide_code=True)
 def _():
-    named = round_map(
-        np.array([[[0.01]], [[1.0]]]), np.zeros((2, 1)), step_size=1.0, momentum=0.9, local_steps=5
-    ).rate
+    _, named, _ = rates(momentum=0.9, local_steps=5)
     mo.md(
         rf"""
     # Lesson 2. Averaging models: contractions that diverge together
@@ -65,13 +63,20 @@ def _():
 
 
 @app.function
+def two_clients(flat=0.01):
+    """Two clients of one cluster with curvatures ``flat`` and 1, and the same minimiser."""
+    hessians = np.array([[[flat]], [[1.0]]])
+    return QuadraticMixture(hessians=hessians, centers=np.zeros((2, 1)), labels=np.zeros(2, int))
+
+
+@app.function
 def rates(momentum, local_steps, flat=0.01):
     """Spectral radius a round: each client alone, both together, and both with the buffer reset."""
-    hessians, centers = np.array([[[flat]], [[1.0]]]), np.zeros((2, 1))
+    task = two_clients(flat)
     how = {"step_size": 1.0, "momentum": momentum, "local_steps": local_steps}
-    alone = [round_map(hessians[i : i + 1], centers[:1], **how).rate for i in range(2)]
-    together = round_map(hessians, centers, **how).rate
-    reset = round_map(hessians, centers, **how, reset_momentum=True).rate
+    alone = [round_map(task.hessians[[i]], task.centers[[i]], **how).rate for i in range(2)]
+    together = round_map(task.hessians, task.centers, **how).rate
+    reset = round_map(task.hessians, task.centers, **how, reset_momentum=True).rate
     return alone, together, reset
 
 
@@ -84,14 +89,6 @@ def _():
     the two clients from $\chi = 1$. Where is the first momentum that diverges? Does $H = 1$ ever?
     """)
     return
-
-
-@app.function(hide_code=True)
-def two_clients():
-    """The two clients, one cluster."""
-    return QuadraticMixture(
-        hessians=np.array([[[0.01]], [[1.0]]]), centers=np.zeros((2, 1)), labels=np.zeros(2, int)
-    )
 
 
 @app.function(hide_code=True)

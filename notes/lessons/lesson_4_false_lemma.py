@@ -66,13 +66,13 @@ def _(verdict):
 
     Two clients. One has the loss $(\chi - 1)^2/2$, the other $(\chi + 1)^2/2$. So $\mu = L = 1$, the optima are $\pm 1$,
     $\Delta = 2$, and $l = 1/2$. Start model 1 at $1/2$: the distance $1/2$ is what Assumption 4 allows. Take momentum
-    $\beta =$ {beta} and the paper's step $\eta = 1/L = 1$. The server divides by both clients, so model 1 moves by half of
+    $\beta = {beta}$ and the paper's step $\eta = 1/L = 1$. The server divides by both clients, so model 1 moves by half of
     its gradient, which is its error. With momentum from rest:
 
-    - $e_0 =$ {e[0]},
-    - $e_1 = e_0 - e_0/2 =$ {e[1]},
-    - $e_2 = e_1 - e_1/2 + \beta (e_1 - e_0) =$ {e[2]},
-    - $e_3 = e_2 - e_2/2 + \beta (e_2 - e_1) =$ {e[3]}.
+    - $e_0 = {e[0]}$,
+    - $e_1 = e_0 - e_0/2 = {e[1]}$,
+    - $e_2 = e_1 - e_1/2 + \beta (e_1 - e_0) = {e[2]}$,
+    - $e_3 = e_2 - e_2/2 + \beta (e_2 - e_1) = {e[3]}$.
 
     Now $|e_3| \approx$ {float(abs(e[3])):.4f}, but $(1 - l/8) |e_2| + l/4 \approx$ {float(allowed):.4f}. The lemma is false,
     and a pencil shows it.

@@ -17,6 +17,7 @@ with app.setup(hide_code=True):
     from clusterproof.theory.certificate import lyapunov_matrix
     from clusterproof.theory.instruments.heavy_ball import spectral_rate
 
+    FLATTEST = 0.5 / 10  # step times share times curvature of the flattest mode: l = 1/2, kappa = 10
     SLIDERS = {"momentum": [0.0, 0.2, 0.4, 0.6, 0.8], "slack": [1.002, 1.02, 1.1]}
 
 
@@ -74,7 +75,7 @@ def _(honest, rate, tampered):
     mo.md(
         rf"""
     At $\kappa = 10$, $l_p = 1/2$, $\beta = 2/5$ the certified rate is {float(rate.rate):.4f}; plain descent has
-    {1 - 0.05:.2f}, and on quadratics heavy ball has {float(spectral_rate(0.05, 0.4)):.4f}. The certificate holds fractions with
+    {1 - FLATTEST:.2f}, and on quadratics heavy ball has {exact_rate(0.4):.4f}. The certificate holds fractions with
     denominators of {digits} digits. `clusterproof certify --momentum 0.4 --condition 10 --proportion 0.5 --class smooth --out
     rate.json` writes it; `clusterproof verify rate.json` needs no solver and does not import one.
 
@@ -100,16 +101,21 @@ def certified():
 
 
 @app.function(hide_code=True)
+def exact_rate(momentum):
+    """Rate of the flattest mode on quadratics."""
+    return float(spectral_rate(FLATTEST, momentum))
+
+
+@app.function(hide_code=True)
 def ellipse(momentum, slack):
     """Rate, matrix of V, the ellipse V = 1, and its image under A / r."""
-    rate = slack * float(spectral_rate(0.05, momentum))
-    matrix = lyapunov_matrix(0.05, momentum, rate)
-    drawn = matrix + 1e-3 * np.eye(
-        2
-    )  # without momentum V does not see the error before: a strip, not an ellipse
+    rate = slack * exact_rate(momentum)
+    matrix = lyapunov_matrix(FLATTEST, momentum, rate)
+    # without momentum V does not see the error before: a strip, not an ellipse
+    drawn = matrix + 1e-3 * np.eye(2)
     angles = np.linspace(0, 2 * np.pi, 200)
     border = np.linalg.solve(np.linalg.cholesky(drawn).T, np.stack([np.cos(angles), np.sin(angles)]))
-    step = np.array([[1 + momentum - 0.05, -momentum], [1.0, 0.0]])
+    step = np.array([[1 + momentum - FLATTEST, -momentum], [1.0, 0.0]])
     return rate, matrix, border, step @ border / rate
 
 
@@ -123,10 +129,8 @@ def picture(momentum, slack):
     left.set_aspect("equal", adjustable="datalim")
     label_axes(left, "a  Contraction is an ellipse within an ellipse", "error now", "error before")
     grid = np.linspace(0, 0.95, 100)
-    right.plot(
-        grid, [float(spectral_rate(0.05, beta)) for beta in grid], color=BLUE, label="quadratics, exact"
-    )
-    right.axhline(0.95, color=BLACK, linestyle=":", label="without momentum")
+    right.plot(grid, [exact_rate(beta) for beta in grid], color=BLUE, label="quadratics, exact")
+    right.axhline(1 - FLATTEST, color=BLACK, linestyle=":", label="without momentum")
     right.plot(*zip(*certified().items(), strict=True), "s--", color=VERMILLION, label="smooth, certified")
     right.plot(momentum, rate, "o", color=ORANGE, label="your r")
     label_axes(right, "b  Rate", "momentum β", "factor a round")
@@ -201,9 +205,9 @@ def _():
     @claim("lesson-6/faster-than-exact")
     def faster_than_exact(momentum: Momentum):
         """A mode is faster than its spectral radius says."""
-        exact = float(spectral_rate(0.05, float(momentum)))
+        exact = exact_rate(float(momentum))
         claimed = exact - 0.05 * (1 - exact)
-        return at_most(abs(propagators(0.05, float(momentum), 60)[0][-1]), claimed=claimed**60)
+        return at_most(abs(propagators(FLATTEST, float(momentum), 60)[0][-1]), claimed=claimed**60)
 
     found = check("lesson-6/faster-than-exact")
     print(found.verdict, "--", found.reason)

@@ -10,11 +10,13 @@ with app.setup(hide_code=True):
     import marimo as mo
     import numpy as np
 
-    from clusterproof import FPFC, QuadraticMixture, check, run
+    from clusterproof import FPFC, QuadraticMixture, RegressionMixture, SoFL, check, run
     from clusterproof.algorithms.parts.penalties import SCAD, GroupL1
+    from clusterproof.algorithms.parts.self_organising_map import best_matching_units
+    from clusterproof.figures.client_updates import after_fedavg
     from clusterproof.notes.live import BLACK, BLUE, VERMILLION, label_axes, panels, sliders
 
-    SLIDERS = {"strength": [0.05, 0.2, 0.4, 0.7, 1.0, 1.5], "separation": [2.0, 4.0]}
+    SLIDERS = {"strength": [0.05, 0.2, 0.4, 0.7, 1.0, 1.5], "separation": [2.0, 4.0, 6.0]}
 
 
 @app.cell(hide_code=True)
@@ -165,9 +167,44 @@ def _():
     it speaks against the right cluster and for any other. With the sign of the descent it speaks for it
     (`clusterproof show gradient-loss/equation-3-worst`).
 
-    **SoFL** puts a self-organising map over the updates and counts the clusters by an elbow. For regular simplices the curve of
-    within-cluster sums *is* its chord, and there is no elbow (`clusterproof show sofl/elbow-below-chord`).
-    `clusterproof figures similarity-matrices u-matrix winners-elbow --out figures-out` draws all three.
+    **SoFL** puts a self-organising map over the updates: a grid of vectors, of which the nearest one to an update and its
+    neighbours on the grid move towards it. Clients of a cluster end at neurons near each other. Below, a letter is a cluster
+    whose clients a neuron wins; a point is a neuron that wins nobody.
+    """)
+    return
+
+
+@app.function
+def mapped(separation=2.0, grid=5):
+    """Clusters, and the neuron that each of 60 clients wins on a self-organising map of their updates."""
+    task = RegressionMixture.random(
+        clusters=4, clients=60, dimension=10, separation=separation, noise=0.5, samples=100, seed=0
+    )
+    updates = after_fedavg(task, 0, "lesson-7", rounds=20, step_size=0.2, local_steps=5)
+    sofl = SoFL(step_size=0.2, local_steps=5, grid=grid)
+    neurons, vectors = sofl.train_map(updates, np.random.default_rng(0))
+    return task.labels, best_matching_units(neurons, vectors)
+
+
+@app.cell
+def _():
+    labels, neurons = mapped()
+    cells = ["".join(sorted({"ABCD"[labels[i]] for i in np.flatnonzero(neurons == n)})) for n in range(25)]
+    for row in range(5):
+        print("  ".join(cell or "." for cell in cells[5 * row : 5 * row + 5]))
+    return cells, neurons
+
+
+@app.cell(hide_code=True)
+def _(cells, neurons):
+    mixed = [cell for cell in cells if len(cell) > 1]
+    mo.md(
+        rf"""
+    {len(set(neurons.tolist()))} neurons win somebody, {len(mixed) or "none"} of them clients of two clusters. So the map tells
+    the clusters apart and does not count them: SoFL clusters the winners once more, and chooses their number by an elbow. For
+    regular simplices the curve of within-cluster sums *is* its chord, and there is no elbow (`clusterproof show
+    sofl/elbow-below-chord`). `clusterproof figures similarity-matrices u-matrix winners-elbow --out figures-out` draws all
+    three.
 
     ## Exercises
 
@@ -189,7 +226,8 @@ def _():
     finds three.
 
     </details>
-    """)
+    """
+    )
     return
 
 

@@ -70,6 +70,21 @@ def sharpness(record: dict[str, Any] | None) -> str:
     return f"within {TIMES}{1 / factor:.3g}" if factor > NEEDED else "not exercised"
 
 
+SIGNS = ((re.compile("<="), "≤"), (re.compile(">="), "≥"), (re.compile(r"\|\|"), "‖"))
+MINUS = re.compile(
+    r"(?<![\w-])-(?=[\s\w.(‖|])|(?<=[_^])-|(?<=\b[a-zA-Z])-(?=\d\b)"
+    r"|(?<=\b[a-zA-Z]-\d)-(?=\w\b)|(?<=\de)-(?=\d)"
+)
+"""A hyphen that is a minus: before a number or a name, between spaces, in an exponent; not within a word."""
+
+
+def signs(text: str) -> str:
+    """Write signs as print has them, where a claim's plain text has what a keyboard has."""
+    for pattern, sign in SIGNS:
+        text = pattern.sub(sign, text)
+    return MINUS.sub("\N{MINUS SIGN}", text)
+
+
 class ClaimTable(SphinxDirective):
     """A row for every claim; the script ``catalogue.js`` puts a search field and filters above it."""
 
@@ -87,9 +102,9 @@ class ClaimTable(SphinxDirective):
             body += nodes.row(
                 "",
                 nodes.entry("", link),
-                nodes.entry("", nodes.paragraph(text=claim.title)),
+                nodes.entry("", nodes.paragraph(text=signs(claim.title))),
                 nodes.entry("", verdict),
-                nodes.entry("", nodes.paragraph(text=sharpness(record))),
+                nodes.entry("", *([nodes.paragraph(text=said)] if (said := sharpness(record)) else [])),
             )
         columns = [nodes.colspec(colwidth=width) for width in (25, 50, 12, 13)]
         group = nodes.tgroup("", *columns, nodes.thead("", head), body, cols=4)
@@ -110,15 +125,15 @@ class ClaimsOfPaper(SphinxDirective):
         """Write a claim: title, verdict, reason, counterexample, repair, card."""
         section = nodes.section("", nodes.title(text=claim.id), ids=[anchor(claim.id)], classes=["claim"])
         self.state.document.note_explicit_target(section)
-        section += nodes.paragraph("", "", nodes.strong(text=claim.title))
+        section += nodes.paragraph("", "", nodes.strong(text=signs(claim.title)))
         line = nodes.paragraph("", "", _badge(record["verdict"] if record else NOT_STORED))
         line += nodes.Text(f" {claim.label} · {claim.kind}")
         if said := sharpness(record):
             line += nodes.Text(f" · sharp: {said}")
         section += line
         if record is not None:
-            section += nodes.paragraph(text=record["reason"])
-            section += nodes.paragraph(text=_numbers(record))
+            section += nodes.paragraph(text=signs(record["reason"]))
+            section += nodes.paragraph(text=signs(_numbers(record)))
             if record["counterexample"] is not None:
                 text = json.dumps(record["counterexample"], indent=2, ensure_ascii=False)
                 section += nodes.paragraph(text="Counterexample")
@@ -154,7 +169,9 @@ def _link(claim_id: str, text: str) -> nodes.reference:
 def _marked(text: str) -> list[nodes.Node]:
     """Split text at its double backticks into words and names."""
     parts = re.split(r"``(.+?)``", text)
-    return [nodes.literal(text=part) if odd % 2 else nodes.Text(part) for odd, part in enumerate(parts)]
+    return [
+        nodes.literal(text=part) if odd % 2 else nodes.Text(signs(part)) for odd, part in enumerate(parts)
+    ]
 
 
 def _numbers(record: dict[str, Any]) -> str:

@@ -165,7 +165,8 @@ def _figure(module: ModuleType, name: str, frames: Path) -> str:
     first = "-".join(str((len(values) - 1) // 2) for values in module.SLIDERS.values())
     return (
         f'<figure class="frames"><div class="controls">{controls}</div>'
-        f'<img src="{shown[first]["src"]}" alt="{html.escape(said[first])}">'
+        '<div class="shown" role="group" aria-label="picture" tabindex="0">'
+        f'<img src="{shown[first]["src"]}" alt="{html.escape(said[first])}"></div>'
         f'<figcaption aria-live="polite">{html.escape(said[first])}</figcaption>'
         f'<script type="application/json">{json.dumps(shown)}</script></figure>'
     )

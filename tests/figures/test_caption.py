@@ -3,7 +3,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterproof.figures.style import CAPTION_LETTERS, caption_of, description_of, new_figure, save
+from clusterproof.figures.files import description_of, save
+from clusterproof.figures.style import CAPTION_LETTERS, caption_of, new_figure
 
 WORDS = st.sampled_from(["rounds", "of", "Theorem", "B:", "seed", "0,", "400", "a"])
 FORMULAS = st.sampled_from([r"$\kappa = 10$", "$l_p = 0.5$", r"$(1 - l\mu/8L)^t \|e_0\| + \rho$", "$m = 3$"])

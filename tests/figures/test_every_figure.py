@@ -10,6 +10,14 @@ from clusterproof.figures import FIGURES, save
 from clusterproof.figures.style import caption_of
 
 PARAMETERS = {
+    "accuracy-cfl-mgd": ["2400 clients", "100 images", "$P = 4$", "10 local steps", r"$\eta = 0.1$", r"$\beta = 0.9$",
+                         "hidden layer of 200", "$P = 2$", "300 rounds", "table-2-mnist", "table-2-cifar10"],
+    "accuracy-fpfc": ["20 clients in 4 clusters", "40 rounds", "one seed", "about 80 %", "fpfc/figure-1"],
+    "accuracy-sofl": ["20 clients", "$K = 4$", "at most 25 %", "three seeds", "30 rounds", "sofl/table-3-mnist"],
+    "local-data": ["20 clients", r"$\varphi = 0.5$", "1440 images", "five clients", "10 divisions"],
+    "momentum-paths": [r"$\kappa = 20$", r"$\eta = 1.9 / L$", "40 rounds"],
+    "purity-on-networks": ["80 devices", "$P = 4$", "$P = 8$", "64 and 32", "step 0.1", r"$\lambda = 0.2$",
+                           "three seeds", "30 iterations", "goal of 0.9", "gradient-loss/mnist-mlp"],
     "contraction-map": ["step size 1/L", "$l = l_p = 0.5$", "5 eigenvalues", "400 rounds"],
     "drift": ["60 clients", "$P = 4$", "$d = 3$", r"$\kappa = 5$", r"$\Delta = 2$", r"$\eta = 0.1$", r"$\mu = 1$",
               r"$\alpha = 0.5$", "$H = 8$", "$10^{-"],
@@ -28,7 +36,7 @@ PARAMETERS = {
                              r"$\alpha = 0.1$", r"$\lambda = 0.5$", "10 tasks with 4 starts", "20-80 % band",
                              "$N(0, 0.5^2)$", "$N(0, (10^{-3})^2)$", "purity of 0.9"],
     "similarity-matrices": ["$P = 4$", "$d = 10$", "$m = 60$", "n' = 100", "$s = 0.5$", r"$\Delta = 1.5$",
-                            r"$\eta = 0.5$", "200 rounds", "$-1/(K - 1)$ = -0.333", r"$\lambda = 0.5$",
+                            r"$\eta = 0.5$", "200 rounds", "$-1/(K - 1)$ = \N{MINUS SIGN}0.333", r"$\lambda = 0.5$",
                             r"$\alpha = 0.1$", "after 2 rounds from 0.75"],
     "success-map": ["20 runs", "round 50", "$P = 4$", "$d = 10$", "$m = 60$", "n' = 20.", r"$\eta = 1$",
                     r"$\beta = 0.9$", r"$\|e_0\| = 1$", "all 60 clients"],

@@ -4,10 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
+from checkout import ROOT
+from scipy import stats
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.notes.results import STORED_VERDICTS, read_verdicts
+from clusterproof.notes.results import POWER_TABLE, STORED_VERDICTS, read_power_table, read_verdicts
 from clusterproof.theory import REGISTRY, Kind
+from clusterproof.theory.bounds.logarithmic.power import FAULTS, power
 
 
 def test_the_stored_verdicts_are_of_claims_that_exist() -> None:
@@ -26,3 +29,18 @@ def test_a_file_that_is_no_report_is_refused(content: str | None, tmp_path: Path
     with pytest.raises(InvalidArgument, match="clusterproof check --all --json") as refusal:
         read_verdicts(path)
     assert refusal.value.argument == "verdicts"
+
+
+def test_the_stored_powers_are_those_of_the_benchmarks_page() -> None:
+    page = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    assert POWER_TABLE.read_text(encoding="utf-8").strip() in page
+    assert set(read_power_table()) == {fault.name for fault in FAULTS}
+
+
+@pytest.mark.parametrize("name", ["noise x 1.3", "half of the rows", "momentum 0.45", "step 0.95"])
+def test_a_stored_power_is_what_runs_from_the_same_start_show(name: str) -> None:
+    (fault,) = [one for one in FAULTS if one.name == name]
+    stored, found = read_power_table()[name], power(fault, replicates=40, seed=0)
+    for column in ("D start", "deviation", "1e-9", "B"):  # those of the lesson
+        law = stats.binom(40, stored[column])
+        assert law.ppf(0.0005) - 2 <= 40 * found[column] <= law.ppf(0.9995) + 2, column

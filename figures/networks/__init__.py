@@ -1,0 +1,1 @@
+"""Curves of networks, from the runs that are stored beside the papers' tables."""

@@ -1,0 +1,94 @@
+"""What a verdict draws of itself: the figure of its claim, or its numbers beside each other."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.figures import style
+from clusterproof.figures.appearance import Theme, dressed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from clusterproof.theory.verdict import Verdict
+
+MOST_TERMS = 12
+
+
+def verdict_figure(
+    verdict: Verdict, *, width: float | None = None, theme: Theme = "light", caption: bool = True
+) -> Figure:
+    """Draw the first figure that illustrates a verdict's claim; where none does, its numbers.
+
+    Parameters
+    ----------
+    verdict
+        Its seed is the figure's.
+    width, theme, caption
+        As ``dressed`` takes them.
+
+    Raises
+    ------
+    InvalidArgument
+        If no figure illustrates the claim and nothing was measured, or matplotlib is not installed, or the figure does
+        not fit into the width.
+    """
+    from clusterproof.figures import FIGURES
+
+    try:
+        shown = next((one for one in FIGURES.values() if verdict.claim in one.claims), None)
+        figure = numbers_figure(verdict) if shown is None else shown.draw(verdict.seed)
+    except ImportError as error:
+        raise InvalidArgument(
+            "plot", None, f"needs matplotlib ({error})", "install the extra: pip install 'clusterproof[plot]'"
+        ) from error
+    return dressed(figure, width=width, theme=theme, caption=caption)
+
+
+def numbers_figure(verdict: Verdict) -> Figure:
+    """Draw what was measured beside what the claim allows, and how much of each of its terms was needed.
+
+    Parameters
+    ----------
+    verdict
+        With both numbers, positive or not, but finite.
+
+    Raises
+    ------
+    InvalidArgument
+        If one of the numbers is missing or not finite.
+    """
+    numbers = {"measured": verdict.measured, "allowed": verdict.bound}
+    known = {name: value for name, value in numbers.items() if value is not None and math.isfinite(value)}
+    if len(known) < len(numbers):
+        remedy = "its repr and its counterexample say what was found"
+        raise InvalidArgument("verdict", verdict, "must have two finite numbers to draw", remedy)
+    terms = {name: factor for name, factor in (verdict.sharpness or {}).items() if factor is not None}
+    caption = (
+        f"{verdict.claim}: {verdict.verdict}. Measured {verdict.measured:.4g}, allowed {verdict.bound:.4g}, at the "
+        f"tightest of {verdict.instances or 1} instances. Seed {verdict.seed}."
+    )
+    height = 1.9 + 0.22 * min(len(terms), MOST_TERMS)
+    figure, panels = style.new_figure(caption, panels=2 if terms else 1, height=height)
+    _bars(panels[0], known, (style.BLUE, style.GREY))
+    style.label_axes(
+        panels[0], "Measured and allowed" if not terms else "a  Measured and allowed", "value", ""
+    )
+    if terms:
+        chosen = dict(list(terms.items())[:MOST_TERMS])
+        _bars(panels[1], {name.replace("_", " "): factor for name, factor in chosen.items()}, (style.GREEN,))
+        panels[1].axvline(1, color=style.BLACK, linestyle=":")
+        style.label_axes(panels[1], "b  Needed of all, and of each term", "least factor that still holds", "")
+    return style.settled(figure)
+
+
+def _bars(panel: Axes, values: dict[str, float], colours: tuple[str, ...]) -> None:
+    """Draw a bar for each value, the first on top."""
+    panel.barh(list(values), list(values.values()), height=0.6, color=colours, gid="bars")
+    panel.invert_yaxis()
+    positive = [value for value in values.values() if value > 0]
+    if len(positive) == len(values) and max(positive) > 100 * min(positive):
+        panel.set_xscale("log")

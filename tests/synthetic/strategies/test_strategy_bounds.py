@@ -1,0 +1,29 @@
+"""What strategies draw keeps to the bounds that were given."""
+
+import pytest
+from hypothesis import given
+
+from clusterproof.synthetic import strategies
+
+
+@given(
+    strategies.regression_mixtures(
+        clusters=2, dimension=3, separation=1.5, noise=0.25, samples=7, rotated=False
+    )
+)
+def test_strategies_keep_fixed_numbers_fixed(task):
+    assert (task.clusters, task.dimension, task.noise, task.samples) == (2, 3, 0.25, 7)
+    assert task.separation == pytest.approx(1.5)
+    assert task.covariances.diagonals is not None
+    assert task.smoothness == pytest.approx(1)
+    assert 1 <= task.condition_number <= 10 * (1 + 1e-12)
+
+
+@given(strategies.quadratic_mixtures(clusters=(2, 3), separation=1.5, spread=(0, 2), shared_hessians=False))
+def test_clients_that_spread_leave_the_separation_as_asked(task):
+    assert task.separation == pytest.approx(1.5, abs=1e-9)
+
+
+@given(strategies.logistic_mixtures(condition_number=(2, 5)))
+def test_logistic_strategies_keep_the_condition_number_within_bounds(task):
+    assert task.condition_number <= 5 * (1 + 1e-9)
