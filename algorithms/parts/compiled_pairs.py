@@ -12,7 +12,7 @@ from clusterproof.algorithms.parts.compiling import can_compile, compiled
 from clusterproof.algorithms.parts.pair_storage import PAGE_ENTRIES, PageWriter, Pairs
 from clusterproof.algorithms.parts.penalties import Penalty
 
-LARGEST_GAP = 1 / 8
+LARGEST_GAP = 1 / 4
 """Share of a page's memory that may be left unused: less is not worth a copy of the page."""
 KERNELS = "clusterproof.algorithms.parts.pair_kernels"
 LEAST_ENTRIES = 10**6
