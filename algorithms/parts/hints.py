@@ -1,4 +1,4 @@
-"""Hints to the compiler in loops for ``compiling``, which alone imports them: they change speed, and rounding at most."""
+"""Hints to the compiler in loops for ``compiling``, which alone imports them: speed changes, and rounding at most."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ LEVEL_2 = 2
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def use_widest_vectors(typing_context: Any) -> Any:
+def use_widest_vectors(_typing_context: Any) -> Any:
     """Let the function that calls this use vectors of 512 bits where the processor has them.
 
     LLVM takes half of that on many that do, which is better where loops are short. Other processors ignore it.
     """
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
         # llvmlite knows attributes without a value only, and checks names when they are added
         set.add(builder.function.attributes, '"prefer-vector-width"="512"')
         return context.get_dummy_value()
@@ -29,7 +29,7 @@ def use_widest_vectors(typing_context: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def prefetch(typing_context: Any, values: Any, index: Any) -> Any:
+def prefetch(_typing_context: Any, values: Any, index: Any) -> Any:
     """Fetch the piece of memory around an entry of an array (n,), which need not exist."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
