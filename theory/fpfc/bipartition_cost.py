@@ -53,7 +53,8 @@ def bipartition(clients: Annotated[int, integers(2, 9)], stream: Stream) -> Side
         As the title: the least similarity of a maximum spanning tree is that of the best cut.
 
     Proof
-        Every cut crosses an edge of the tree, so has a cosine at least its least one; the cut at that edge has no larger.
+        Every cut crosses an edge of the tree, so has a cosine at least its least one; the cut at that edge has no
+        larger.
 
     Symbols
         m ``clients``.
@@ -71,7 +72,9 @@ def bipartition(clients: Annotated[int, integers(2, 9)], stream: Stream) -> Side
 
 @PAPER.claim("bipartition-cost", label="Introduction, CFL's bipartition is expensive", kind="upper",
              repaired_by="fpfc/bipartition")  # fmt: skip
-def bipartition_cost(clients: Annotated[int, integers(2, 200)], dimension: Annotated[int, integers(1, 10_000)]) -> Sides:
+def bipartition_cost(
+    clients: Annotated[int, integers(2, 200)], dimension: Annotated[int, integers(1, 10_000)]
+) -> Sides:
     """FPFC spares its server the expensive bipartition of CFL: a round of its own costs the server less.
 
     Hypotheses
@@ -86,7 +89,8 @@ def bipartition_cost(clients: Annotated[int, integers(2, 200)], dimension: Annot
 
     Source
         Yu et al. (2023), Introduction: CFL "requires the server to seek an optimal bipartition, which is
-        computationally expensive". Both take m (m - 1) / 2 pairs; CFL does so a few times in a run, FPFC in every round.
+        computationally expensive". Both take m (m - 1) / 2 pairs; CFL does so a few times in a run, FPFC in every
+        round.
 
     Checked
         The account of both, for 2 to 200 clients and 1 to 10000 parameters.

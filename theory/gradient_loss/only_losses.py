@@ -35,7 +35,8 @@ def clusters_of(task: QuadraticMixture) -> np.ndarray:
     return np.asarray(state.assignments)
 
 
-@PAPER.claim("only-losses", label="Section I, only local loss values", kind="identity")
+@PAPER.claim("only-losses", label="Section I, only local loss values", kind="identity",
+             repaired_by="gradient-loss/equation-4-ifca")  # fmt: skip
 def only_losses(half: Half, pull: Pull) -> Sides:
     """The method of [4] clusters devices by their loss values alone.
 
@@ -51,8 +52,8 @@ def only_losses(half: Half, pull: Pull) -> Sides:
     Source
         Lin et al. (2023), Section I: "these works [2]-[10] considered the use of only local loss values of edge devices
         for device clustering without using other information (i.e., gradient vectors)". The same paragraph says of [2]
-        and [3] that they cluster by models. CFL cuts by the cosines of updates, and never asks for a loss. Of the others
-        [5], IFCA, does use losses alone. One is enough against "these works".
+        and [3] that they cluster by models. CFL cuts by the cosines of updates, and never asks for a loss. [5], IFCA,
+        does use losses alone. One is enough against "these works".
 
     Checked
         Which device has which sign is not in any loss, and is what CFL finds.

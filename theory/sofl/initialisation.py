@@ -18,7 +18,7 @@ Clustering = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 """Clusters of updates (m, d), from a start that is drawn."""
 
 CLUSTERS, MEMBERS, DIMENSION, NOISE = 4, 5, 30, 0.5
-GRID, UPDATES, RATE, RADIUS = (10, 10), 1000, 0.5, 1.0
+GRID, UPDATES, RATE, RADIUS = (6, 6), 500, 0.5, 1.0
 
 
 def updates_of_clients(stream: np.random.Generator) -> np.ndarray:
@@ -61,8 +61,8 @@ def initialisation(stream: Stream, replicates: Replicates) -> Frequency:
 
     Hypotheses
         Twenty clients, five around each of four random directions in 30 dimensions, with half their length of noise;
-        a map of 10 x 10 neurons that starts at random unit vectors, 1000 updates, and k-means on its winners. K-means on the
-        clients themselves has one random start. Both have the number of clusters.
+        a map of 6 x 6 neurons that starts at random unit vectors, 500 updates, and k-means on its winners. K-means
+        on the clients themselves has one random start. Both have the number of clusters.
 
     Statement
         Two starts on the same updates give different partitions with probability at most 0.1 for the map with k-means
