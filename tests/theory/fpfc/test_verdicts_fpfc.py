@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from clusterproof import theory
-from clusterproof.algorithms import FPFC, InvalidArgument, Randomness
+from clusterproof.algorithms import FPFC, InvalidArgument, Randomness, costs
 from clusterproof.algorithms.parts.penalties import SCAD, SmoothedSCAD
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.fpfc import (
@@ -402,9 +402,9 @@ def test_a_cut_that_is_not_the_best_is_seen(plant: Plant) -> None:
 
 
 def test_a_server_that_leaves_pairs_alone_would_be_cheaper_than_a_bipartition(plant: Plant) -> None:
-    true = bipartition_cost.cost_of_a_round
+    true = costs.cost_of_a_round
     plant(
-        bipartition_cost,
+        costs,
         "cost_of_a_round",
         lambda algorithm, task: replace(true(algorithm, task), server=task.clients),
     )
