@@ -9,11 +9,14 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+# callers of a hint leave out the first parameter, and are told nothing
+hint: Any = intrinsic
+function_of: Any = cgutils.get_or_insert_function
 LEVEL_2 = 2
 """Where a core keeps what is prefetched: beside what it works on, not in place of it."""
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@hint
 def use_widest_vectors(_typing_context: Any) -> Any:
     """Let the function that calls this use vectors of 512 bits where the processor has them.
 
@@ -28,7 +31,7 @@ def use_widest_vectors(_typing_context: Any) -> Any:
     return types.none(), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@hint
 def prefetch(_typing_context: Any, values: Any, index: Any) -> Any:
     """Fetch the piece of memory around an entry of an array (n,), which need not exist."""
 
@@ -36,7 +39,7 @@ def prefetch(_typing_context: Any, values: Any, index: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
         byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        function = function_of(builder.module, kind, "llvm.prefetch.p0")
         place = builder.bitcast(builder.gep(array.data, [arguments[1]]), byte)
         builder.call(function, [place, number(0), number(LEVEL_2), number(1)])  # to read, data
         return context.get_dummy_value()
