@@ -15,7 +15,7 @@ from clusterproof.algorithms.validation import check_choice, check_count, check_
 from clusterproof.synthetic.mixture import make_labels
 from clusterproof.synthetic.softmax_optimum import pooled_minimiser
 from clusterproof.synthetic.softmax_passes import Rows, descend
-from clusterproof.synthetic.softmax_sample import Sample
+from clusterproof.synthetic.softmax_sample import Sample, aligned_rows
 from clusterproof.synthetic.softmax_training import LEAST_PRODUCTS, train_compiled
 
 TEST_SHARE = 0.2
@@ -380,7 +380,9 @@ class SoftmaxMixture:
             targets = scores.argmax(axis=1)
             kept = round((1 - TEST_SHARE) * size)
             columns = np.ascontiguousarray(features.T, dtype=self._type)
-            training.append((np.ascontiguousarray(columns[:, :kept]), targets[:kept]))
+            own = aligned_rows(len(columns), kept, self._type)
+            own[...] = columns[:, :kept]
+            training.append((own, targets[:kept]))
             testing.append((columns[:, kept:], targets[kept:]))
         return training, testing
 

@@ -3,23 +3,29 @@
 What it does is defined by ``SoftmaxMixture.local_training`` and ``Sample.gradient``. The samples are used in
 blocks that stay in a core's cache. A product takes five classes and four features at once: twenty numbers are
 then combined for every nine that are read. Scores lie in one array with a fixed distance between classes, which
-lets the compiler see that they do not overlap, and use vector instructions.
+lets the compiler see that they do not overlap, and use vector instructions. While a block is worked on, the next
+one is fetched: a client's data are larger than a core's cache, and are read once a step.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from clusterproof.algorithms.parts.hints import prefetch, use_widest_vectors
+
 BLOCK = 256
 """Samples of a block."""
 CLASSES, FEATURES = 5, 4
 """Classes and features of a product at once."""
+LINE = 8
+"""Numbers that memory gives at once."""
 LN2_HIGH, LN2_LOW, LOG2_E = 6.93147180369123816490e-01, 1.90821492927058770002e-10, 1.4426950408889634
 """log 2 in two parts, the first of which times a small integer is exact (Cody and Waite), and 1 / log 2."""
 
 
 def add_scores(x: np.ndarray, row: int, w: np.ndarray, s: np.ndarray, size: int) -> None:
     """Scores W x of a block: ``x`` (f n,) from a block's start on, rows n = ``row`` apart, into ``s``."""
+    use_widest_vectors()
     classes, features = w.shape
     whole, even = classes - classes % CLASSES, features - features % FEATURES
     s[:] = 0
@@ -68,6 +74,7 @@ def to_probabilities(
     power: np.ndarray,
 ) -> None:
     """Softmax of the scores of a block, in place; ``bits`` and ``power`` are one piece of memory."""
+    use_widest_vectors()
     top[:size] = s[:size]
     for c in range(1, classes):
         row = s[c * BLOCK : c * BLOCK + size]
@@ -97,8 +104,9 @@ def to_probabilities(
             row[i] *= total[i]
 
 
-def add_products(x: np.ndarray, row: int, s: np.ndarray, size: int, slope: np.ndarray) -> None:
-    """Add p x' of a block to ``slope`` (classes, f)."""
+def add_products(x: np.ndarray, row: int, s: np.ndarray, size: int, slope: np.ndarray, follows: int) -> None:
+    """Add p x' of a block to ``slope`` (classes, f), and fetch the ``follows`` samples after it."""
+    use_widest_vectors()
     classes, features = slope.shape
     whole, even = classes - classes % CLASSES, features - features % FEATURES
     for c in range(0, whole, CLASSES):
@@ -116,6 +124,13 @@ def add_products(x: np.ndarray, row: int, s: np.ndarray, size: int, slope: np.nd
                 np.uint64((f + 2) * row),
                 np.uint64((f + 3) * row),
             )
+            # of the rows of this product the next block's part, a share of it with each set of classes
+            for k in range(c // CLASSES * LINE, follows, whole // CLASSES * LINE):
+                i = np.uint64(k + BLOCK)
+                prefetch(x, q + i)
+                prefetch(x, q1 + i)
+                prefetch(x, q2 + i)
+                prefetch(x, q3 + i)
             a00 = a01 = a02 = a03 = a10 = a11 = a12 = a13 = a20 = a21 = 0.0
             a22 = a23 = a30 = a31 = a32 = a33 = a40 = a41 = a42 = a43 = 0.0
             for k in range(size):
@@ -146,7 +161,9 @@ def add_products(x: np.ndarray, row: int, s: np.ndarray, size: int, slope: np.nd
 
 
 def descend_whole(
-    features: np.ndarray,
+    x: np.ndarray,
+    row: int,
+    count: int,
     class_means: np.ndarray,
     w: np.ndarray,
     u: np.ndarray,
@@ -160,8 +177,8 @@ def descend_whole(
 
     Parameters
     ----------
-    features
-        (f, n), one column a sample.
+    x, row, count
+        Features: number f of sample k is ``x[f * row + k]``, k < ``count``.
     class_means
         C of the ``Sample``, (classes, f).
     w, u, pulled
@@ -169,7 +186,7 @@ def descend_whole(
     steps, step_size, momentum, proximal
         Of ``SoftmaxMixture.local_training``.
     """
-    count, flat, slope = features.shape[1], features.reshape(-1), np.empty_like(w)
+    slope = np.empty_like(w)
     s, top, total = np.empty(len(w) * BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     bits = np.empty(BLOCK, np.int64)
     power = bits.view(np.float64)
@@ -177,9 +194,10 @@ def descend_whole(
         slope[:] = 0
         for start in range(0, count, BLOCK):
             size = min(BLOCK, count - start)
-            add_scores(flat[start:], count, w, s, size)
+            follows = min(BLOCK, count - start - size)
+            add_scores(x[start:], row, w, s, size)
             to_probabilities(s, len(w), size, top, total, bits, power)
-            add_products(flat[start:], count, s, size, slope)
+            add_products(x[start:], row, s, size, slope, follows)
         for c in range(w.shape[0]):
             for f in range(w.shape[1]):
                 found = slope[c, f] / count - class_means[c, f] + proximal * (w[c, f] - pulled[c, f])

@@ -9,6 +9,8 @@ import numpy as np
 
 BLOCK = 1024
 """Samples that are used at once: what stays in a core's cache between their two products."""
+LINE = 64
+"""Bytes that memory gives at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +67,15 @@ class Sample:
     def _blocks(self) -> Iterator[np.ndarray]:
         for start in range(0, self.features.shape[1], BLOCK):
             yield self.features[:, start : start + BLOCK]
+
+
+def aligned_rows(count: int, length: int, kind: np.dtype) -> np.ndarray:
+    """Give an empty array (count, length) each of whose rows starts where memory's lines do."""
+    size = LINE // kind.itemsize
+    padded = -(-length // size) * size
+    memory = np.empty(count * padded + size, kind)
+    start = -memory.ctypes.data % LINE // kind.itemsize
+    return memory[start : start + count * padded].reshape(count, padded)[:, :length]
 
 
 def log_sum_exp(scores: np.ndarray) -> np.ndarray:

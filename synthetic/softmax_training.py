@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from clusterproof.algorithms.parts.compiling import compiled
 from clusterproof.synthetic.softmax_sample import Sample
@@ -41,8 +42,13 @@ def train_compiled(
 
     def train(client: int) -> None:
         one = samples[client]
+        row, count = one.features.strides[0] // one.features.itemsize, one.features.shape[1]
+        # rows may lie apart: seen as one, with what is between them
+        flat = as_strided(one.features, ((len(one.features) - 1) * row + count,), (one.features.itemsize,))
         descend_whole(
-            one.features,
+            flat,
+            row,
+            count,
             one.class_means,
             w[client],
             u[client],

@@ -12,6 +12,8 @@ from clusterproof.algorithms.parts.compiling import can_compile, compiled
 from clusterproof.algorithms.parts.pair_storage import PAGE_ENTRIES, PageWriter, Pairs
 from clusterproof.algorithms.parts.penalties import Penalty
 
+LARGEST_GAP = 1 / 4
+"""Share of a page's memory that may be left unused: less is not worth a copy of the page."""
 KERNELS = "clusterproof.algorithms.parts.pair_kernels"
 LEAST_ENTRIES = 10**6
 """Numbers in theta, R m^2 d, from which on loops are compiled: below, a run ends before they are loaded."""
@@ -70,7 +72,9 @@ def update_compiled(
         gone = np.zeros(len(page), dtype=bool)
         joined |= loops.update_rows(page, *columns, gone, moving.ravel(), *shared)
         if gone.any():
-            page, columns = page[~gone], [part[~gone] for part in columns]
+            columns = [part.copy() for part in columns]
+            left = loops.close_gaps(page, gone, *columns)
+            page, columns = _shortened(page, left), [part[:left] for part in columns]
         replicate, first, second, shrinkage = columns
         made.add(page, replicate, first, second, shrinkage)
     begin, size = 0, made.size
@@ -86,3 +90,9 @@ def update_compiled(
     groups = pairs.groups.after(near, joined=joined)
     result = made.finish(stored, near, groups, exclusive=owned)
     return replace(result, sums=sums.reshape(runs, clients, dimension))
+
+
+def _shortened(page: np.ndarray, rows: int) -> np.ndarray:
+    """Give the first rows of a page, in its memory where they nearly fill that."""
+    whole = page if page.base is None else page.base
+    return page[:rows] if rows * page.shape[1] >= (1 - LARGEST_GAP) * whole.size else page[:rows].copy()

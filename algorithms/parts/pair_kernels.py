@@ -103,6 +103,30 @@ def update_rows(
     return joined
 
 
+def close_gaps(
+    page: np.ndarray,
+    gone: np.ndarray,
+    replicate: np.ndarray,
+    first: np.ndarray,
+    second: np.ndarray,
+    factors: np.ndarray,
+) -> int:
+    """Move rows from a page's end to the places of those that are ``gone``, in place; gives how many are left."""
+    left = len(page)
+    for row in range(len(page)):
+        if row >= left:
+            break
+        if gone[row]:
+            left -= 1
+            while left > row and gone[left]:
+                left -= 1
+            if left > row:
+                page[row] = page[left]
+                replicate[row], first[row], second[row] = replicate[left], first[left], second[left]
+                factors[row] = factors[left]
+    return left
+
+
 def fresh_rows(
     begin: int,
     replicate: np.ndarray,

@@ -138,9 +138,7 @@ class Pairs:
             (R, k, d).
         """
         if self.sums is not None:
-            return (
-                self.sums if clients is None else np.take_along_axis(self.sums, clients[:, :, None], axis=1)
-            )
+            return self.sums if clients is None else self.sums[np.arange(len(clients))[:, None], clients]
         if clients is None:
             clients = np.broadcast_to(np.arange(models.shape[1]), models.shape[:2])
         return self.signed_sums(2 * self.factors - 1, clients, models)

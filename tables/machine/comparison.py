@@ -8,10 +8,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import optimize, stats
 
 CONFIDENCE = 0.95
 """Of the intervals within which a difference is called chance."""
+
+POWER = 0.8
+"""Probability with which a difference that could have been shown is shown."""
+SLICES = 1000
+"""Of the law of a variance."""
 
 RULE = (
     "reproduced: our mean is within the paper's spread (within ours where it prints none) and differs by no "
@@ -112,22 +117,51 @@ class Cell:
         variances = self._variances()
         if variances is None or self.printed is None:
             return None
+        freedom = self._freedom
+        if freedom == 0:
+            return None
+        quantile = float(stats.t.ppf((1 + CONFIDENCE) / 2, freedom)) if freedom is not None else 0.0
+        return max(self.printed.resolution / 2, quantile * math.sqrt(sum(variances)))
+
+    @property
+    def detectable(self) -> float | None:
+        """Least true difference that is shown with probability ``POWER``; None where none is ever judged.
+
+        The variances are taken to be those that were found.
+        """
+        error, limit = self.standard_error, self.allowed
+        if error is None or limit is None:
+            return None
+        freedom = self._freedom
+        if not freedom:
+            return limit
+        # over the law of the estimated variance, in slices of equal probability
+        shares = (np.arange(SLICES) + 0.5) / SLICES
+        thresholds = limit / error * np.sqrt(stats.chi2.ppf(shares, freedom) / freedom)
+
+        def lacking(shift: float) -> float:
+            beyond = stats.norm.sf(thresholds - shift) + stats.norm.cdf(-thresholds - shift)
+            return float(beyond.mean()) - POWER
+
+        return error * float(optimize.brentq(lacking, 0.0, float(thresholds[-1]) + 10))
+
+    @property
+    def _freedom(self) -> float | None:
+        """Degrees of freedom of Welch's test; 0 where there is no test, None where nothing spreads."""
+        variances = self._variances()
+        if variances is None or self.printed is None:
+            return 0.0
         ours, theirs = variances
         seeds, runs = len(self.values), self.printed.runs
-        half_digit = self.printed.resolution / 2
         if ours + theirs == 0:
-            return half_digit
-        if self.printed.spread is None:  # both variances are one estimate, ours
-            freedom = seeds - 1.0
-        elif seeds == 1:  # ... and here the paper's
-            freedom = runs - 1.0
-        else:  # Welch and Satterthwaite; a spread over nobody knows how many runs is taken as exact
-            parts = ours**2 / (seeds - 1) + (theirs**2 / (runs - 1) if runs > 1 else 0.0)
-            freedom = (ours + theirs) ** 2 / parts if parts else 0.0
-        if not freedom:
             return None
-        quantile = float(stats.t.ppf((1 + CONFIDENCE) / 2, freedom))
-        return max(half_digit, quantile * math.sqrt(ours + theirs))
+        if self.printed.spread is None:  # both variances are one estimate, ours
+            return seeds - 1.0
+        if seeds == 1:  # ... and here the paper's
+            return runs - 1.0
+        # Welch and Satterthwaite; a spread over nobody knows how many runs is taken as exact
+        parts = ours**2 / (seeds - 1) + (theirs**2 / (runs - 1) if runs > 1 else 0.0)
+        return (ours + theirs) ** 2 / parts if parts else 0.0
 
     @property
     def within_chance(self) -> bool | None:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from clusterproof.tables.machine.comparison import CONFIDENCE, RULE, Cell, Comparison, Curve, Table
+from clusterproof.tables.machine.comparison import (
+    CONFIDENCE,
+    POWER,
+    RULE,
+    Cell,
+    Comparison,
+    Curve,
+    Row,
+    Table,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -39,7 +48,9 @@ def table_text(table: Table, width: int) -> RenderableType:
             for column, digits in table.columns.items()
             if column in row.cells
         ]
-        lines += [Text(line, style="dim") for line in wrapped.wrap(row.sentence)]
+        lines += [
+            Text(line, style="dim") for line in wrapped.wrap(f"{row.sentence} {_power(row, table.columns)}")
+        ]
     if table.comparisons:
         lines += [Text(""), Text("Differences on the same seeds, mean and its 95 % interval", style="bold")]
         longest = max(len(comparison.name) for comparison in table.comparisons)
@@ -129,6 +140,18 @@ def _cell_line(label: str, cell: Cell, digits: int) -> Text:
     return Text(line.rstrip()) if word is None else Text.assemble(line, (f"  {word}", COLOURS[word]))
 
 
+def _power(row: Row, columns: Mapping[str, int]) -> str:
+    """Say how large a difference would have had to be for the words that show none."""
+    shown = [
+        f"{name} {cell.detectable:.{digits}f}"
+        for name, digits in columns.items()
+        if (cell := row.cells.get(name)) and cell.within_chance and cell.detectable is not None
+    ]
+    if not shown:
+        return ""
+    return f"A true difference of {', '.join(shown)} would have been shown with probability {POWER:g}."
+
+
 def _with_spread(value: str, spread: str) -> str:
     return f"{value} ± {spread}" if spread else value
 
@@ -175,6 +198,7 @@ def _cell_records(cells: Mapping[str, Cell]) -> dict[str, Any]:
             "standard_error": cell.standard_error,
             "in_standard_errors": cell.in_standard_errors,
             "allowed": cell.allowed,
+            "detectable": cell.detectable if cell.judged else None,
             "verdict": cell.verdict,
             "ceiling": cell.ceiling,
             "gap": cell.gap,

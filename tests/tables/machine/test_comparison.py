@@ -113,3 +113,36 @@ def test_the_gap_is_taken_seed_by_seed() -> None:
     assert Cell((1.0,)).gap is None
     assert math.isnan(Cell((math.nan, 1.0), Printed(1.0, 1.0, 3)).mean)
     assert not Cell((math.nan, 1.0), Printed(1.0, 1.0, 3)).within_chance
+
+
+@pytest.mark.parametrize(
+    ("values", "printed"),
+    [
+        ((90.0, 92.0, 95.0, 89.0, 91.0), Printed(95.0, 2.0, 3)),
+        ((90.0, 92.0, 95.0), Printed(95.0, 4.0, 3, population=True)),
+        ((90.0, 92.0, 95.0, 89.0), Printed(95.0)),
+    ],
+)
+def test_the_detectable_difference_is_shown_four_times_in_five(
+    values: tuple[float, ...], printed: Printed
+) -> None:
+    """By drawing Welch's statistic: a normal difference over the root of a chi-squared estimate of its variance."""
+    cell = Cell(values, printed)
+    assert cell.allowed is not None
+    assert cell.standard_error is not None
+    assert cell.detectable is not None
+    freedom = {3: 1.0, 4: 3.0, 5: 4.0}[len(values)]
+    if printed.spread is not None:
+        own = np.var(values, ddof=1) / len(values)
+        theirs = printed.spread**2 / (2 if printed.population else 3)
+        freedom = (own + theirs) ** 2 / (own**2 / (len(values) - 1) + theirs**2 / 2)
+    stream = np.random.default_rng(0)
+    errors = cell.standard_error * np.sqrt(stream.chisquare(freedom, 200_000) / freedom)
+    differences = cell.detectable + cell.standard_error * stream.standard_normal(200_000)
+    shown = abs(differences) > cell.allowed / cell.standard_error * errors
+    assert shown.mean() == pytest.approx(0.8, abs=0.005)
+
+
+def test_what_never_spreads_is_shown_beyond_half_a_digit() -> None:
+    assert Cell((4.0, 4.0), Printed(4.0, 0.0, 3, resolution=0.01)).detectable == 0.005
+    assert Cell((4.0,), Printed(4.0)).detectable is None

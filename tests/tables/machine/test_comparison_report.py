@@ -53,3 +53,24 @@ def test_long_names_of_a_curve_s_columns_keep_apart() -> None:
     assert heads[-1].split()[0] == "round"
     for name, start, end in zip(names, [16, *ends], ends, strict=False):
         assert " ".join(" ".join(line[start:end].split()) for line in heads).strip() == name
+
+
+def test_a_word_that_shows_no_difference_has_its_power_beside_it() -> None:
+    cells = {
+        "score": Cell((90.0, 92.0, 94.0), Printed(96.0, 3.0, 3)),
+        "other": Cell((1.0, 1.1), Printed(9.0, 0.1, 3)),
+    }
+    table = Table(
+        id="t",
+        title="T",
+        source="S",
+        columns={"score": 1, "other": 1},
+        rows=[Row("method", "", cells, "So.")],
+    )
+    found = " ".join(" ".join(printed(table)).split())
+    assert cells["score"].verdict == "within chance"
+    assert cells["other"].verdict == "not reproduced"
+    assert (
+        f"So. A true difference of score {cells['score'].detectable:.1f} would have been shown with probability 0.8."
+        in found
+    )

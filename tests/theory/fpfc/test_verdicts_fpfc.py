@@ -2,16 +2,18 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from clusterproof import theory
-from clusterproof.algorithms import FPFC, InvalidArgument, Randomness
+from clusterproof.algorithms import FPFC, InvalidArgument, Randomness, costs
 from clusterproof.algorithms.parts.penalties import SCAD, SmoothedSCAD
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.fpfc import (
+    bipartition_cost,
     conditions,
     conditions_literal,
     constants,
@@ -39,6 +41,7 @@ TRUE = [
     "fpfc/descent",
     "fpfc/local-steps",
     "fpfc/window",
+    "fpfc/bipartition",
 ]
 FALSE = [
     "fpfc/theorem-1-models",
@@ -47,6 +50,7 @@ FALSE = [
     "fpfc/theorem-1-participation",
     "fpfc/conditions-literal",
     "fpfc/convex",
+    "fpfc/bipartition-cost",
 ]
 
 
@@ -389,3 +393,19 @@ def test_a_planted_fault_is_found(
     plant(owner, name, fault(getattr(owner, name)))
     verdict = theory.check(claim_id, seed=1)
     assert verdict.verdict is Kind.VIOLATED, verdict.measured
+
+
+def test_a_cut_that_is_not_the_best_is_seen(plant: Plant) -> None:
+    true = bipartition_cost.weakest_link
+    plant(bipartition_cost, "weakest_link", lambda similarities: (similarities.min(), true(similarities)[1]))
+    assert theory.check("fpfc/bipartition").verdict is Kind.VIOLATED
+
+
+def test_a_server_that_leaves_pairs_alone_would_be_cheaper_than_a_bipartition(plant: Plant) -> None:
+    true = costs.cost_of_a_round
+    plant(
+        costs,
+        "cost_of_a_round",
+        lambda algorithm, task: replace(true(algorithm, task), server=task.clients),
+    )
+    assert theory.check("fpfc/bipartition-cost").verdict is Kind.CONSISTENT

@@ -25,6 +25,7 @@ from clusterproof.theory.gradient_loss import (
     equation_5,
     euclidean,
     iterations,
+    only_losses,
     race,
     scalar,
 )
@@ -36,6 +37,9 @@ Plant = Callable[..., Any]
 EXPECTED = {
     "cost-of-an-iteration": Kind.CONSISTENT,
     "weight-at-start-by": Kind.CONSISTENT,
+    "only-losses": Kind.VIOLATED,
+    "training-loss": Kind.CONSISTENT,
+    "training-loss-in-passes": Kind.VIOLATED,
     "equation-1": Kind.VIOLATED,
     "equation-1-mean": Kind.CERTIFIED,
     "equation-2": Kind.VIOLATED,
@@ -94,7 +98,14 @@ def test_verdict(name: str) -> None:
 
 
 CONSISTENT = [name for name, kind in EXPECTED.items() if kind in (Kind.CONSISTENT, Kind.CERTIFIED)]
-FEWER = {"sooner": 6, "same-start": 4, "weight-at-start": 4, "weight-at-start-by": 4, "reduction-ceiling": 1}
+FEWER = {
+    "sooner": 6,
+    "same-start": 4,
+    "weight-at-start": 4,
+    "weight-at-start-by": 4,
+    "reduction-ceiling": 1,
+    "training-loss": 4,
+}
 """Trials that keep the seeds short; each check still does all that it does."""
 
 
@@ -158,6 +169,7 @@ FAULTS: list[tuple[str, Any, str, Callable[[Any], Any]]] = [
         lambda true: lambda setting, weight: true(setting, 0.1 if weight == 0.5 else 0.5),
     ),
     ("sooner", race, "race", swapped),
+    ("training-loss", race, "entrant", lambda true: lambda setting, weight: true(setting, 0.2 - weight)),
     ("same-start", race, "race", fixed_race(5, 2)),
     ("reduction-ceiling", race, "race", fixed_race(5, 1)),
     (
@@ -226,6 +238,8 @@ CORRECTIONS: list[tuple[str, Any, str, Callable[[Any], Any]]] = [
     ("empty-for-good", scalar, "exact_rounds", one_round),
     ("purity", metrics, "purity", share_of_correct),
     ("reduction-up-to", race, "race", fixed_race(50, 10)),
+    ("only-losses", only_losses, "clusters_of", lambda _: lambda task: np.zeros(task.clients)),
+    ("training-loss-in-passes", costs, "BACKWARD", lambda _: 0),
 ]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from clusterproof import theory
 from clusterproof.algorithms import costs
-from clusterproof.theory.sofl import distortion, levels, tables
+from clusterproof.theory.sofl import distortion, initialisation, levels, tables
 from clusterproof.theory.verdict import Kind
 
 Plant = Callable[..., Any]
@@ -17,6 +17,8 @@ Plant = Callable[..., Any]
 FAULTS = [
     ("sofl/mean-square-distortion-nearest", distortion, "moved", lambda *_: np.full((2, 2), 100.0)),
     ("sofl/conclusion-gains", levels, "CONCLUSION", (13, 17)),
+    ("sofl/initialisation", initialisation, "by_map", initialisation.by_k_means),
+    ("sofl/initialisation", initialisation, "by_k_means", initialisation.by_map),
 ]
 
 

@@ -29,6 +29,7 @@ EXPECTED = {
     "sofl/figure-9-levels": Kind.VIOLATED,
     "sofl/conclusion-gains": Kind.CONSISTENT,
     "sofl/no-extra-communication": Kind.CONSISTENT,
+    "sofl/initialisation": Kind.CONSISTENT,
     "sofl/ifca-consumption": Kind.CONSISTENT,
     "sofl/equation-3": Kind.ILL_POSED,
     "sofl/equation-4": Kind.VIOLATED,
@@ -103,6 +104,7 @@ SEEDS = {
     "sofl/aggregation-in-cluster": 30,
     "sofl/guarded-count": 4,
     "sofl/label-shift-ceiling": 20,
+    "sofl/initialisation": 1,
 }
 
 
