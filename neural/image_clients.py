@@ -18,9 +18,9 @@ from clusterproof.neural.engines import (
     ClientData,
     Engine,
     Passes,
+    Schedule,
     Workspace,
     choose_engine,
-    draw_batch,
 )
 from clusterproof.neural.engines.data import Ids
 from clusterproof.neural.engines.passes import CLIENTS_AT_A_TIME
@@ -158,10 +158,14 @@ class ImageClients:
         """Draw a batch of each of clients (k,), and give what looks up that of a chunk."""
         if self._full_batch:
             return lambda chunk: self._train.whole(clients[chunk.rows], chunk.width)
-        samples, counts = draw_batch(
-            self._train.sizes_of(clients), self._batch_size, generator, self._draws_on(clients)
-        )
+        drawn = self._independent(clients, 1, generator)
+        samples, counts = drawn.batch(np.arange(len(clients)), 0)
         return lambda chunk: self._train.chosen(clients[chunk.rows], samples[chunk.rows], counts[chunk.rows])
+
+    def _independent(self, clients: Ids, steps: int, generator: np.random.Generator) -> Schedule:
+        """Draw a batch of each of clients (k,) for each step."""
+        sizes = self._train.sizes_of(clients)
+        return Schedule.independent(sizes, self._batch_size, steps, generator, self._draws_on(clients))
 
     def _draws_on(self, clients: Ids) -> torch.device | None:
         """Where the samples of steps are put in order: where the clients' numbers are."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -60,6 +61,7 @@ class ClientData:
         self.widths = padded_widths(self.sizes)
         self.stays = device.type == "cuda" and bool((self.sizes == self.sizes[0]).all())
         self.dtype = dtype
+        self._white = torch.tensor(255.0, dtype=dtype)
         self._channels_last = channels_last
         pixels = torch.from_numpy(np.ascontiguousarray(holdings.pixels))
         if pixels.is_floating_point():
@@ -103,25 +105,56 @@ class ClientData:
         where, which = self._here(clients)[:, None], self._here(samples)
         return self._make(self._indices[where, which], self._targets[where, which], counts)
 
+    def each_step(self, clients: Tensor, samples: Tensor, size: int, counts: list[int]) -> Iterator[Batch]:
+        """Batches of steps of clients (k,), whose indices are looked up once for all of them.
+
+        Parameters
+        ----------
+        clients, samples
+            Whose, and which of their samples in all steps, one step after the other, (k, steps * size).
+        size
+            Of a step's batch, with its padding.
+        counts
+            How many samples of each step are real, the first ones of all clients.
+        """
+        indices, targets = (found[clients[:, None], samples] for found in (self._indices, self._targets))
+        weights: dict[int, Tensor] = {}
+        for step, count in enumerate(counts):
+            part = slice(step * size, (step + 1) * size)
+            images = self._images(indices[:, part])
+            if count not in weights:
+                weights[count] = self._weights(np.full(len(clients), count), size, images)
+            yield Batch(images, targets[:, part], weights[count])
+
     def _here(self, numbers: Ids) -> Tensor:
         return numbers if isinstance(numbers, Tensor) else torch.from_numpy(numbers).to(self.device)
 
     def _make(self, indices: Tensor, targets: Tensor, counts: np.ndarray) -> Batch:
+        images = self._images(indices)
+        return Batch(images, targets, self._weights(counts, indices.shape[1], images))
+
+    def _images(self, indices: Tensor) -> Tensor:
+        """Scaled images (k, b, C, H, W) at indices (k, b)."""
         images = self._pixels.index_select(0, indices.flatten())
         if self._pixels.dtype == torch.uint8:
-            images = images.to(self.dtype).div_(255)
+            images = images / self._white  # to floating numbers in the same pass
         images = images.view(*indices.shape, *self._image_shape)
-        if self._channels_last:
-            images = images.permute(0, 1, 4, 2, 3)
+        return images.permute(0, 1, 4, 2, 3) if self._channels_last else images
+
+    def _weights(self, counts: np.ndarray, width: int, images: Tensor) -> Tensor:
         # codes are integers, and weights are not
         like = images if images.is_floating_point() else images.new_empty(0, dtype=self.dtype)
-        return Batch(images, targets, mean_weights(counts, indices.shape[1], like))
+        return mean_weights(counts, width, like)
 
 
 def mean_weights(counts: np.ndarray, width: int, like: Tensor) -> Tensor:
     """Weights (k, width) of means over the first ``counts`` (k,) samples, of the type of ``like``."""
-    if like.device.type == "cuda" and (counts == width).all():
-        return like.new_full((len(counts), width), 1 / width)  # without asking the host for the counts
+    if like.device.type == "cuda" and len(counts) and (counts == counts[0]).all():
+        real = int(counts[0])  # without copying counts to the device
+        weights = like.new_full((len(counts), width), 1 / real)
+        if real < width:
+            weights[:, real:].zero_()
+        return weights
     sizes = torch.from_numpy(counts).to(like.device)[:, None]
     real = torch.arange(width, device=like.device) < sizes
     return real.to(like.dtype).div_(sizes)
