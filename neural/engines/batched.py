@@ -48,7 +48,7 @@ class DenseEngine(Engine):
         values = dense.remaining_values(layers[1:], dense.first_values(layers, features))
         if losses is not None:
             losses.copy_(dense.cross_entropies(values[-1][:, None], batch.targets, batch.weights)[:, 0])
-        truth = dense.weighted_truth(batch.targets, batch.weights, self.network.classes)
+        truth = batch.truth(self.network.classes)
         errors = dense.all_errors(layers[1:], values, dense.to_errors(values[-1], truth, batch.weights))
         inputs = [features, *(value.mT for value in values)]
         for (weight, bias), error, below in zip(slopes, errors, inputs, strict=False):
@@ -77,7 +77,7 @@ class DenseEngine(Engine):
             here = leading(layers, busy)
             features = batch.features
             values = dense.remaining_values(here[1:], dense.first_values(here, features))
-            truth = dense.weighted_truth(batch.targets, batch.weights, self.network.classes)
+            truth = batch.truth(self.network.classes)
             errors = dense.all_errors(here[1:], values, dense.to_errors(values[-1], truth, batch.weights))
             inputs = [features, *(value.mT for value in values)]
             for index, error in enumerate(errors):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn.functional import fold, log_softmax, max_pool2d, pad
+from torch.nn.functional import fold, log_softmax, max_pool2d, pad, softmax
 
 from clusterproof.neural.engines.batched import VmapEngine
 from clusterproof.neural.engines.data import Batch
@@ -63,11 +63,10 @@ class ConvolutionEngine(VmapEngine):
                 inputs[-1].clamp_min_(0)
             inputs.append(torch.baddbmm(bias[:, None], inputs[-1], weight.mT))
         scores, targets = inputs.pop(), batch.targets[..., None]
-        logarithms = log_softmax(scores, -1)
         if losses is not None:
+            logarithms = log_softmax(scores, -1)
             losses.copy_(-(logarithms.gather(2, targets)[..., 0] * batch.weights).sum(1))
-        errors = logarithms.exp_().scatter_add_(2, targets, scores.new_full((), -1.0).expand(targets.shape))
-        errors.mul_(batch.weights[..., None])
+        errors = softmax(scores, -1).scatter_(2, targets, -1.0, reduce="add").mul_(batch.weights[..., None])
         slopes = []
         for index in reversed(layers):
             slopes += [errors.sum(1), errors.mT @ inputs[index]]

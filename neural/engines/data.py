@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -34,6 +34,16 @@ class Batch:
     images: Tensor
     targets: Tensor
     weights: Tensor
+    _truth: Tensor | None = field(default=None, init=False)
+
+    def truth(self, classes: int) -> Tensor:
+        """The weights at each sample's class and 0 elsewhere, (k, classes, b); kept for the next question."""
+        if self._truth is None or self._truth.shape[1] != classes:
+            empty = self.weights.new_zeros(self.targets.shape[0], classes, self.targets.shape[1])
+            made = empty.scatter_(1, self.targets[:, None, :], self.weights[:, None, :])
+            object.__setattr__(self, "_truth", made)
+        assert self._truth is not None
+        return self._truth
 
     @property
     def features(self) -> Tensor:
@@ -117,14 +127,18 @@ class ClientData:
         counts
             How many samples of each step are real, the first ones of all clients.
         """
-        indices, targets = (found[clients[:, None], samples] for found in (self._indices, self._targets))
+        where = clients[:, None], samples
+        # a step's numbers in one piece
+        indices, targets = (
+            found[where].view(len(clients), len(counts), size).transpose(0, 1).contiguous()
+            for found in (self._indices, self._targets)
+        )
         weights: dict[int, Tensor] = {}
-        for step, count in enumerate(counts):
-            part = slice(step * size, (step + 1) * size)
-            images = self._images(indices[:, part])
+        for count, own, classes in zip(counts, indices, targets, strict=True):
+            images = self._images(own)
             if count not in weights:
                 weights[count] = self._weights(np.full(len(clients), count), size, images)
-            yield Batch(images, targets[:, part], weights[count])
+            yield Batch(images, classes, weights[count])
 
     def _here(self, numbers: Ids) -> Tensor:
         return numbers if isinstance(numbers, Tensor) else torch.from_numpy(numbers).to(self.device)
@@ -137,7 +151,10 @@ class ClientData:
         """Scaled images (k, b, C, H, W) at indices (k, b)."""
         images = self._pixels.index_select(0, indices.flatten())
         if self._pixels.dtype == torch.uint8:
-            images = images / self._white  # to floating numbers in the same pass
+            on_gpu = (
+                images.device.type == "cuda"
+            )  # where one launch does both; on a CPU two passes are faster
+            images = images / self._white if on_gpu else images.to(self.dtype).div_(255)
         images = images.view(*indices.shape, *self._image_shape)
         return images.permute(0, 1, 4, 2, 3) if self._channels_last else images
 
