@@ -83,10 +83,11 @@ class ImageTask(ImageClients):
     those of single clients whatever ``chunk`` is. In sums, on a GPU and in batched convolutions the libraries
     may add in another order for another number of clients at a time.
 
-    On a GPU, clients with equally many samples are never looked up on the host: a round makes it wait for
-    nothing, and copies one table of random numbers a draw. Where sizes differ, the host reads the numbers of
-    the participants, to put those of like size together. This was counted on a pretended device; no GPU has
-    run it.
+    Mini-batches and participants come from counters, see ``engines.counted_orders``, so that every device has
+    the same. On a GPU, clients with equally many samples are never looked up on the host: a round copies nothing
+    and waits for nothing. Where sizes differ, the host reads the numbers of the participants, to put those of
+    like size together. This was counted on a pretended device; no GPU has run it. Replicates run one after the
+    other: each has models of its own that all its clients are scored on, and participants of its own.
     """
 
     def reference_optima(self, target: str) -> None:

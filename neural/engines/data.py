@@ -151,9 +151,8 @@ class ClientData:
         """Scaled images (k, b, C, H, W) at indices (k, b)."""
         images = self._pixels.index_select(0, indices.flatten())
         if self._pixels.dtype == torch.uint8:
-            on_gpu = (
-                images.device.type == "cuda"
-            )  # where one launch does both; on a CPU two passes are faster
+            # one launch for both on a GPU; on a CPU two passes are faster
+            on_gpu = images.device.type == "cuda"
             images = images / self._white if on_gpu else images.to(self.dtype).div_(255)
         images = images.view(*indices.shape, *self._image_shape)
         return images.permute(0, 1, 4, 2, 3) if self._channels_last else images
@@ -167,10 +166,10 @@ class ClientData:
 def mean_weights(counts: np.ndarray, width: int, like: Tensor) -> Tensor:
     """Weights (k, width) of means over the first ``counts`` (k,) samples, of the type of ``like``."""
     if like.device.type == "cuda" and len(counts) and (counts == counts[0]).all():
-        real = int(counts[0])  # without copying counts to the device
-        weights = like.new_full((len(counts), width), 1 / real)
-        if real < width:
-            weights[:, real:].zero_()
+        count = int(counts[0])  # without copying counts to the device
+        weights = like.new_full((len(counts), width), 1 / count)
+        if count < width:
+            weights[:, count:].zero_()
         return weights
     sizes = torch.from_numpy(counts).to(like.device)[:, None]
     real = torch.arange(width, device=like.device) < sizes
