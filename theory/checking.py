@@ -13,6 +13,7 @@ from typing import Any
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import check_count, check_seed
 from clusterproof.theory.claim import CLAIM_SIGNIFICANCE, REGISTRY, Claim, Context
+from clusterproof.theory.counterexample import RunDisagrees
 from clusterproof.theory.verdict import Finding, Verdict
 from clusterproof.theory.workbench.pasting import code_of
 
@@ -166,13 +167,15 @@ def replay(
     InvalidArgument
         If the claim is unknown or has no counterexamples, the numbers are not those of an instance
         that meets its hypotheses, or the recorded sides are others.
+    RunDisagrees
+        If a run of the algorithm gives something else than the numbers: the check itself is broken.
     """
     claim = find_claim(claim_id)
     if claim.reexamine is None:
         raise InvalidArgument("claim", claim_id, "must be a claim with counterexamples", "choose another")
     try:
         finding = claim.reexamine(counterexample)
-    except InvalidArgument:
+    except (InvalidArgument, RunDisagrees):
         raise
     except (KeyError, TypeError, ValueError, ArithmeticError) as error:
         raise InvalidArgument(

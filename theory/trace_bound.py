@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,7 +10,36 @@ from clusterproof.algorithms import Trace
 from clusterproof.algorithms.parts.notebook import html_table
 
 ROUNDING = 1e-12
-"""Room for rounding, relative to one plus the bound."""
+"""Room for rounding, relative to the unit plus the bound."""
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """A quantity of a run beside what is allowed.
+
+    Attributes
+    ----------
+    name
+        For messages.
+    measured, allowed
+        Arrays (rounds + 1, replicates, k), with one replicate where the run has none.
+    unit
+        Size that rounding is relative to; nothing of what is far below it can be told from rounding.
+    """
+
+    name: str
+    measured: np.ndarray
+    allowed: np.ndarray
+    unit: float
+
+    @property
+    def above(self) -> np.ndarray:
+        """How far each entry is above what is allowed, beyond rounding; infinite for a diverged run, else <= 0."""
+        measured, allowed = self.measured, self.allowed
+        with np.errstate(all="ignore"):
+            above = np.where(np.isnan(measured) & np.isfinite(allowed), np.inf, measured - allowed)
+            room = ROUNDING * (self.unit + np.where(np.isfinite(allowed), np.abs(allowed), 0.0))
+        return np.asarray(np.where(above > room, above, np.minimum(above, 0.0)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,6 +62,9 @@ class TraceBound:
         replicates; None for the errors of the trace.
     quantity
         What that is, for messages.
+    unit
+        Size that the rounding of what is measured is relative to; None where that is a length, as of models: the
+        largest of start and optima.
     """
 
     bound: np.ndarray
@@ -42,6 +74,7 @@ class TraceBound:
     deviation: np.ndarray | None = None
     measured: np.ndarray | None = None
     quantity: str = "error"
+    unit: float | None = None
 
     def __repr__(self) -> str:
         return f"<TraceBound: {', '.join(f'{name} {fact}' for name, fact in self._facts.items())}>"
@@ -66,27 +99,31 @@ class TraceBound:
 
     def broken(self, trace: Trace) -> np.ndarray:
         """Whether each round, run and cluster breaks it, of the shape of what is compared."""
-        found = np.logical_or.reduce(
-            [excess(measured, limit) > 0 for _, measured, limit in self.compared(trace)]
-        )
+        found = np.logical_or.reduce([one.above > 0 for one in self.compared(trace)])
         return np.asarray(found[:, 0] if trace.models.ndim == 3 else found)
 
-    def compared(self, trace: Trace) -> list[tuple[str, np.ndarray, np.ndarray]]:
-        """Give each quantity with its name, what is measured and what is allowed, of equal shapes.
-
-        Shapes are (rounds + 1, replicates, k), with one replicate where the run has none.
-        """
+    def compared(self, trace: Trace) -> list[Compared]:
+        """Give each quantity that is compared."""
         measured = np.asarray(trace.errors if self.measured is None else self.measured, dtype=float)
-        bound = _spread(self.bound, measured)
+        bound, length = _spread(self.bound, measured), _length(trace)
         if self.last is not None:
             bound[-1] = np.minimum(bound[-1], np.broadcast_to(self.last, measured[-1].shape))
-        found = [(self.quantity, measured, bound)]
+        found = [Compared(self.quantity, measured, bound, length if self.unit is None else self.unit)]
         if self.reference is not None and self.deviation is not None:
             away = np.linalg.norm(trace.models - self.reference, axis=-1)
-            found.append(("distance from the noise-free path", away, _spread(self.deviation, away)))
+            allowed = _spread(self.deviation, away)
+            found.append(Compared("distance from the noise-free path", away, allowed, length))
         if trace.models.ndim == 3:
-            found = [(name, one[:, None], other[:, None]) for name, one, other in found]
+            found = [
+                replace(one, measured=one.measured[:, None], allowed=one.allowed[:, None]) for one in found
+            ]
         return found
+
+
+def _length(trace: Trace) -> float:
+    """Give a length that no model of the start and no optimum exceeds."""
+    lengths = np.linalg.norm(trace.models[0], axis=-1)
+    return float(np.max(lengths + (0.0 if trace.errors is None else trace.errors[0])))
 
 
 def _spread(bound: np.ndarray, like: np.ndarray) -> np.ndarray:
@@ -95,11 +132,3 @@ def _spread(bound: np.ndarray, like: np.ndarray) -> np.ndarray:
     if like.ndim == 3 and bound.ndim == 2:
         bound = bound[:, None, :]
     return np.broadcast_to(bound, like.shape).copy()
-
-
-def excess(measured: np.ndarray, bound: np.ndarray) -> np.ndarray:
-    """How far each entry is above its bound; positive beyond rounding only, infinite for a diverged run."""
-    with np.errstate(all="ignore"):
-        above = np.where(np.isnan(measured) & np.isfinite(bound), np.inf, measured - bound)
-        room = ROUNDING * np.where(np.isfinite(bound), 1 + np.abs(bound), 1.0)
-    return np.asarray(np.where(above > room, above, np.minimum(above, 0.0)))

@@ -17,7 +17,7 @@ from clusterproof.theory.certificate.lyapunov import (
     System,
     Unknowns,
 )
-from clusterproof.theory.certificate.solving import Family, guarded, solve
+from clusterproof.theory.certificate.solving import Family, guarded
 
 VALUES = slice(6, 8)
 """Where c_0 and c_1 stand in the vector of all unknowns, after the entries of P."""
@@ -49,7 +49,7 @@ class Search:
         self._maps = LinearMaps.of(system)
         self._compiled = _compile(system.linear, disturbance, norm)
         self._trace = self._maps.positivity[:: min(system.size, 4) + 1].sum(axis=0)
-        self._family: Family | None = None
+        self._families: dict[str, Family | None] = {}
 
     def margin(self, rate_squared: float, tolerance: float) -> tuple[float, float] | None:
         """Largest t such that the matrices of contraction and positivity, of trace 1, exceed t I.
@@ -67,13 +67,9 @@ class Search:
             t, negative where no Lyapunov function contracts at the rate, and dt / d(r^2); None where the
             solver failed.
         """
-        if self._family is None:
-            members = [guarded(lambda _: self._data(0.0)), guarded(lambda _: self._data(1.0))]
-            if None in members:
-                return None
-            self._family = Family(*members)
-        answer = self._family.minimum(rate_squared, tolerance)
-        return None if answer is None else (-answer[0], -answer[1])
+        family = self._family("margin", self._trace, 0.0)
+        answer = None if family is None else family.solve(rate_squared, tolerance)
+        return None if answer is None else (-answer.value, -answer.slope)
 
     def candidate(self, rate: float, tilt: float) -> Unknowns | None:
         """Solution with C_0^2 = 1 (C_0^2 + C_1^2 = 1 under a disturbance) and a wide margin.
@@ -86,18 +82,23 @@ class Search:
         Unknowns or None
             None where the solver failed, or claims no margin.
         """
-        self._fill(rate**2, np.zeros_like(self._trace), 1.0, tilt)
-        if not solve(self._compiled.problem):
+        family = self._family("candidate", np.zeros_like(self._trace), 1.0)
+        answer = None if family is None else family.solve(rate**2, 0.0, tilt)
+        if family is None or answer is None or not answer.unknowns[family.place(self._compiled.margin)] > 0:
             return None
-        vector, margin = self._compiled.unknowns.value, self._compiled.margin.value
-        if vector is None or margin is None or not (np.isfinite(vector).all() and margin > 0):
-            return None
-        return _split(vector)
+        return _split(answer.unknowns[family.place(self._compiled.unknowns)])
 
-    def _data(self, rate_squared: float) -> Any:
-        """Data of the cone program that ``margin`` solves."""
-        self._fill(rate_squared, self._trace, 0.0, 0.0)
-        return self._compiled.problem.get_problem_data("CLARABEL")[0]
+    def _family(self, name: str, trace: np.ndarray, prefactor: float) -> Family | None:
+        """Compile the problem at the numbers that its data are affine in; None where that fails."""
+
+        def member(rate_squared: float, tilt: float) -> Any:
+            self._fill(rate_squared, trace, prefactor, tilt)
+            return guarded(lambda _: self._compiled.problem.get_problem_data("CLARABEL")[0])
+
+        if name not in self._families:
+            members = [member(*at) for at in ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0))]
+            self._families[name] = None if None in members else Family(*members)
+        return self._families[name]
 
     def _fill(self, rate_squared: float, trace: np.ndarray, prefactor: float, tilt: float) -> None:
         """Give every parameter of the problem its value."""

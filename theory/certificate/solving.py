@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -46,47 +47,54 @@ def guarded(attempt: Callable[[float], Any]) -> Any:
     return None
 
 
-def solve(problem: Any) -> bool:
-    """Solve a cvxpy problem with Clarabel.
+@dataclass(frozen=True)
+class Solution:
+    """What the solver calls optimal.
 
-    Parameters
+    Attributes
     ----------
-    problem
-        A ``cvxpy.Problem``; its variables hold the answer.
-
-    Returns
-    -------
-    bool
-        Whether the status is ``optimal``; otherwise the problem was not solved.
+    unknowns
+        Of the cone program, in its own order.
+    value
+        Of the objective, which is minimised.
+    slope
+        Derivative of the value in the family's number, from the dual solution.
     """
 
-    def attempt(tolerance: float) -> bool | None:
-        limits = dict.fromkeys(("tol_feas", "tol_gap_abs", "tol_gap_rel"), tolerance)
-        problem.solve(solver="CLARABEL", time_limit=SECONDS, **limits)
-        return True if problem.status == "optimal" else None
-
-    return guarded(attempt) is not None
+    unknowns: np.ndarray
+    value: float
+    slope: float
 
 
 class Family:
     """Cone programs whose data are affine in one number, as cvxpy compiled them at 0 and at 1.
 
-    cvxpy spends more on filling its parameters in than Clarabel on such small programs; here a member costs
-    the solve alone.
+    cvxpy spends more on filling its parameters in than Clarabel on such small programs, and starts a solver from the
+    problem before, so that an answer would depend on what a process has solved. Here a member costs the solve
+    alone, from scratch.
 
     Parameters
     ----------
     at_zero, at_one
         What ``get_problem_data`` of a minimisation gave: ``A``, ``b``, ``c`` and ``dims``.
+    tilted
+        The same with another cost; None where a member has no tilt.
     """
 
-    def __init__(self, at_zero: Any, at_one: Any) -> None:
+    def __init__(self, at_zero: Any, at_one: Any, tilted: Any = None) -> None:
         self._dimensions, self._cost = at_zero["dims"], at_zero["c"]
         self._matrix, self._vector = at_zero["A"], at_zero["b"]
         self._matrix_change = at_one["A"] - at_zero["A"]
         self._vector_change = at_one["b"] - at_zero["b"]
+        self._columns = at_zero["param_prob"].var_id_to_col
+        self._tilting = np.zeros_like(self._cost) if tilted is None else tilted["c"] - self._cost
 
-    def minimum(self, number: float, tolerance: float) -> tuple[float, float] | None:
+    def place(self, variable: Any) -> slice:
+        """Where a variable of the cvxpy problem stands among the unknowns."""
+        first = self._columns[variable.id]
+        return slice(first, first + variable.size)
+
+    def solve(self, number: float, tolerance: float, tilt: float = 0.0) -> Solution | None:
         """Solve a member.
 
         Parameters
@@ -95,18 +103,18 @@ class Family:
             Which.
         tolerance
             At least that of ``TOLERANCES``.
+        tilt
+            Share of the other cost that is added.
 
         Returns
         -------
-        tuple or None
-            The optimal value and its derivative in the number, from the dual solution; None if unsolved.
+        Solution or None
+            None if unsolved.
         """
-        return_value: tuple[float, float] | None = guarded(
-            lambda floor: self._attempt(number, max(floor, tolerance))
-        )
-        return return_value
+        found: Solution | None = guarded(lambda floor: self._attempt(number, max(floor, tolerance), tilt))
+        return found
 
-    def _attempt(self, number: float, tolerance: float) -> tuple[float, float] | None:
+    def _attempt(self, number: float, tolerance: float, tilt: float) -> Solution | None:
         import clarabel
         from scipy.sparse import csc_array
 
@@ -116,16 +124,17 @@ class Family:
         settings.tol_feas = settings.tol_gap_abs = settings.tol_gap_rel = tolerance
         matrix = csc_array(self._matrix + number * self._matrix_change)
         vector = self._vector + number * self._vector_change
-        size = len(self._cost)
+        cost = self._cost + tilt * self._tilting
         cones = [
             clarabel.ZeroConeT(self._dimensions.zero),
             clarabel.NonnegativeConeT(self._dimensions.nonneg),
             *(clarabel.PSDTriangleConeT(order) for order in self._dimensions.psd),
         ]
-        quadratic = csc_array((size, size))
-        answer = clarabel.DefaultSolver(quadratic, self._cost, matrix, vector, cones, settings).solve()
+        quadratic = csc_array((len(cost), len(cost)))
+        answer = clarabel.DefaultSolver(quadratic, cost, matrix, vector, cones, settings).solve()
         if str(answer.status) != "Solved":
             return None
-        slope = np.array(answer.z) @ (self._matrix_change @ np.array(answer.x) - self._vector_change)
+        unknowns = np.array(answer.x)
+        slope = float(np.array(answer.z) @ (self._matrix_change @ unknowns - self._vector_change))
         value = float(answer.obj_val)
-        return (value, float(slope)) if np.isfinite([value, slope]).all() else None
+        return Solution(unknowns, value, slope) if np.isfinite([value, slope, *unknowns]).all() else None

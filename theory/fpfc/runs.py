@@ -77,6 +77,7 @@ def bound_mapping(task: Mixture, trace: Trace, failure_probability: float | None
         np.full((trace.rounds + 1, 1), limit),
         measured=_column(np.stack([np.zeros_like(measured[0]), *measured[1:]]), trace),
         quantity="||G||^2",
+        unit=limit,
     )
 
 
@@ -93,13 +94,20 @@ def bound_descent(task: Mixture, trace: Trace, failure_probability: float | None
     values = np.stack([augmented_lagrangian(setting.algorithm, quadratic, state) for state in states])
     allowed = np.concatenate([np.full_like(values[:1], np.inf), values[:-1]])
     measured = _column(values, trace)
-    return TraceBound(_column(allowed, trace), measured=measured, quantity="augmented Lagrangian")
+    return TraceBound(
+        _column(allowed, trace),
+        measured=measured,
+        quantity="augmented Lagrangian",
+        unit=float(np.abs(values[0]).max()),
+    )
 
 
 def bound_local_steps(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
     """Bound each participant's distance from the minimiser of h_i by (1 - alpha rho)^T times that before, for sure.
 
-    h_i is what the client descends on, f_i + rho / 2 ||w - zeta_i||^2, with the zeta_i that the server owes it.
+    h_i is what the client descends on, f_i + rho / 2 ||w - zeta_i||^2, with the zeta_i that the server owes it. Where
+    fewer clients moved than take part in a round, those that stood nearest to their minimisers count as participants
+    too: a participant away from its minimiser moves.
 
     Raises
     ------
@@ -117,9 +125,11 @@ def bound_local_steps(task: Mixture, trace: Trace, failure_probability: float | 
         anchors = np.asarray(one.anchors(state, everybody))
         minimisers = np.linalg.solve(bent, (drawn + one.augmentation * anchors)[..., None])[..., 0]
         moved = (before != after).any(axis=-1)
-        measured.append(np.linalg.norm(after - minimisers, axis=-1))
         away = np.linalg.norm(before - minimisers, axis=-1)
-        allowed.append(np.where(moved, shrinking * away, np.inf))
+        rank = np.where(moved, -1.0, away).argsort(axis=-1, kind="stable").argsort(axis=-1)
+        part = moved | (rank < setting.active)
+        measured.append(np.linalg.norm(after - minimisers, axis=-1))
+        allowed.append(np.where(part, shrinking * away, np.inf))
     shape = (...,) if trace.models.ndim == 4 else (slice(None), 0)
     return TraceBound(
         np.stack(allowed)[shape],
@@ -168,7 +178,7 @@ def _states(one: FPFC, task: QuadraticMixture, trace: Trace) -> Iterator[FusionS
     models = trace.models if trace.models.ndim == 4 else trace.models[:, None]
     state = one.initialise(models[0][:, :1], task)
     yield state
-    count = max(1, round(one.participation * task.clients))
+    count = Constants(one, task.clients, task.client_smoothness, 0.0).active
     for before, after in pairwise(models):
         moved = (before != after).any(axis=-1)
         # where one that took part did not move, a client that did not stands in: nothing tells them apart
@@ -210,6 +220,7 @@ def _mean_bound(
         failure_probability=chance,
         measured=_column(np.concatenate([nothing, np.cumsum(residuals, axis=0) / counts]), trace),
         quantity=quantity,
+        unit=factor * float(gap.max()),
     )
 
 

@@ -17,7 +17,7 @@ from clusterproof.theory.claim import CLAIM_SIGNIFICANCE, REGISTRY
 from clusterproof.theory.oracle.same_task import check_same_task
 from clusterproof.theory.oracle.smallest_fault import smallest_faults
 from clusterproof.theory.statistics import binomial_tail
-from clusterproof.theory.trace_bound import TraceBound, excess
+from clusterproof.theory.trace_bound import ROUNDING, Compared, TraceBound
 
 LEVEL = CLAIM_SIGNIFICANCE * (1 + 1e-6)
 """Chance at which failures are called broken, with room for rounding: one failure at 1e-9 is."""
@@ -120,12 +120,11 @@ def compare(
     allowed = bound(claim_id, task, trace, failure_probability=failure_probability)
     rate = allowed.failure_probability
     compared = allowed.compared(trace)
-    above = [excess(measured, limit) for _, measured, limit in compared]
-    failing = np.logical_or.reduce([(one > 0).any(axis=(0, -1)) for one in above])
+    failing = np.logical_or.reduce([(one.above > 0).any(axis=(0, -1)) for one in compared])
     failures, replicates = int(failing.sum()), len(failing)
     chance = _chance(failures, replicates, rate)
     answer = partial(Answer, failures=failures, replicates=replicates, slack=_slack(compared))
-    where = _place(task, compared, above, trace) if failures else ""
+    where = _place(task, compared, trace) if failures else ""
     share = f"{failures} of {replicates} replicates break it, allowed probability {rate:.3g}"
     if failures and chance <= LEVEL:
         return answer("broken", f"{where}; {share}")
@@ -215,28 +214,27 @@ def _deciding(rate: float) -> str:
     return str(needed) if needed < MOST_REPLICATES else "no number of them"
 
 
-def _slack(compared: list[tuple[str, np.ndarray, np.ndarray]]) -> float:
-    """Least allowed / measured."""
+def _slack(compared: list[Compared]) -> float:
+    """Least allowed / measured, where that can be told from rounding."""
     least = math.inf
-    for _, measured, limit in compared:
+    for one in compared:
         with np.errstate(all="ignore"):
-            ratios = np.where(measured > 0, limit / measured, np.inf)
+            told = (one.measured > ROUNDING * one.unit) | np.isnan(one.measured)
+            ratios = np.where(told, one.allowed / one.measured, np.inf)
         least = min(least, float(np.min(np.where(np.isnan(ratios), 0.0, ratios), initial=math.inf)))
     return least
 
 
-def _place(
-    task: Mixture, compared: list[tuple[str, np.ndarray, np.ndarray]], above: list[np.ndarray], trace: Trace
-) -> str:
+def _place(task: Mixture, compared: list[Compared], trace: Trace) -> str:
     """Say what is above its bound by most, by how much and where, and the likely fault where that can be told."""
-    number = max(range(len(above)), key=lambda each: float(above[each].max()))
-    name, measured, limit = compared[number]
-    place = np.unravel_index(int(above[number].argmax()), above[number].shape)
+    one = max(compared, key=lambda each: float(each.above.max()))
+    above, measured, limit = one.above, one.measured, one.allowed
+    place = np.unravel_index(int(above.argmax()), above.shape)
     where = f"round {place[0]}, cluster {place[-1]}" if measured.shape[-1] > 1 else f"round {place[0]}"
     if trace.models.ndim == 4:
         where += f", replicate {place[1]}"
     said = (
-        f"{name} {measured[place]:.6g} exceeds the bound {limit[place]:.6g} by {above[number][place]:.3g} "
+        f"{one.name} {measured[place]:.6g} exceeds the bound {limit[place]:.6g} by {above[place]:.3g} "
         f"at {where} (seed {trace.settings['seed']})"
     )
     if not isinstance(task, RegressionMixture) or not np.isfinite(trace.models).all():

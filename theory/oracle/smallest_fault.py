@@ -10,7 +10,7 @@ import numpy as np
 from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace, run
 from clusterproof.synthetic import LogCoshMixture, Mixture, QuadraticMixture, RegressionMixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
-from clusterproof.theory.trace_bound import TraceBound, excess
+from clusterproof.theory.trace_bound import TraceBound
 
 NOISE = (1.1, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
 STEPS = (0.95, 1.05, 0.9, 1.1, 0.8, 1.2, 0.7, 0.5, 1.5, 2.0)
@@ -51,7 +51,7 @@ def smallest_faults(task: Mixture, trace: Trace, allowed: TraceBound, failures: 
         with np.errstate(all="ignore"):
             errors = np.linalg.norm(models - task.optima, axis=-1)
         compared = allowed.compared(dataclasses.replace(trace, models=models, errors=errors))
-        failing = [(excess(measured, limit) > 0).any(axis=(0, -1)) for _, measured, limit in compared]
+        failing = [(one.above > 0).any(axis=(0, -1)) for one in compared]
         return int(np.logical_or.reduce(failing).sum()) >= failures
 
     usual = path(dynamics)

@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from clusterproof.theory.claim import Context
+from clusterproof.theory.counterexample import RunDisagrees, agree
 from clusterproof.theory.statement import sentences
 from clusterproof.theory.statement.constants import constant_factors
 from clusterproof.theory.statement.judging import WHOLE
 from clusterproof.theory.statement.parts import Parts
+from clusterproof.theory.statement.statement import Statement
 from clusterproof.theory.statement.trial import Evaluation, Trial, attempt
 from clusterproof.theory.statement.vacuity import exclude_each_other
 from clusterproof.theory.verdict import Finding, Kind
@@ -109,12 +111,7 @@ def _vacuous(trials: Sequence[Trial], context: Context) -> Finding:
 def _refuted(claim: Parts, trials: Sequence[Trial], found: Evaluation, context: Context) -> Finding:
     trial, part = trials[-1], trials[-1].statement
     judged = found.judged[found.broken or ""]
-    if part.confirm is not None:
-        observed = part.confirm(**part.space.arguments(found.instance))
-        if observed is not None and not abs(observed - judged.measured) <= 1e-9 * (1 + abs(judged.measured)):
-            raise ArithmeticError(
-                f"{claim.id}: the run gives {observed!r}, the statement {judged.measured!r}"
-            )
+    confirm(claim, part, found)
     example = part.space.encode(found.instance)
     if part.name:
         example["part"] = part.name
@@ -132,6 +129,24 @@ def _refuted(claim: Parts, trials: Sequence[Trial], found: Evaluation, context: 
         counterexample=example,
         **_counts(trials) | {"trials": judged.trials, "failures": judged.failures},
     )
+
+
+def confirm(claim: Parts, part: Statement, found: Evaluation) -> None:
+    """Run the very algorithm on an instance that refutes a part, where that part says how.
+
+    Raises
+    ------
+    RunDisagrees
+        If the run gives something else than the statement.
+    """
+    if part.confirm is None:
+        return
+    observed, measured = (
+        part.confirm(**part.space.arguments(found.instance)),
+        found.judged[found.broken or ""].measured,
+    )
+    if observed is not None and not agree(observed, measured):
+        raise RunDisagrees(f"{claim.id}: the run gives {observed!r}, the statement {measured!r}")
 
 
 def larger(first: Any, second: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.claim import CLAIM_SIGNIFICANCE
 from clusterproof.theory.statement import sentences
+from clusterproof.theory.statement.deciding import confirm
 from clusterproof.theory.statement.judging import judge
 from clusterproof.theory.statement.parts import Parts
 from clusterproof.theory.statement.sides import Outside
@@ -60,6 +61,7 @@ def replay(claim: Parts, counterexample: Mapping[str, Any]) -> Finding:
     if evaluation.broken is None:
         verdict, reason = Kind.CONSISTENT, sentences.comparison(worst, ">=" if lower else "<=")
     else:
+        confirm(claim, part, evaluation)
         verdict = Kind.ILL_POSED if claim.ill_posed else Kind.VIOLATED
         reason = sentences.broken(trial, evaluation)
     return Finding(

@@ -42,6 +42,26 @@ def test_a_broken_run_is_reported_with_place_and_seed() -> None:
         theory.assert_holds("cfl-mgd/lemma-h", task, slowed(trace, 3.0))
 
 
+@pytest.mark.parametrize("length", [1e-14, 1e14])
+def test_rounding_is_relative_to_the_lengths_of_the_run(length: float) -> None:
+    """No fault hides behind an absolute room for rounding, and no true run is broken by it."""
+    one = quadratic()
+    task = dataclasses.replace(one, centers=length * one.centers)
+    start = task.optima + 0.1 * length
+    trace = run(CFLMGD(step_size=1 / task.smoothness, momentum=0.3), task, rounds=200, initial=start)
+    theory.assert_holds("cfl-mgd/lemma-h", task, trace)
+    with pytest.raises(AssertionError, match="lemma-h"):
+        theory.assert_holds("cfl-mgd/lemma-h", task, slowed(trace, 3.0))
+
+
+def test_lemma_h_says_nothing_where_a_client_strays() -> None:
+    """From one start for all models every client votes for the first; its error never shrinks elsewhere."""
+    task = quadratic()
+    trace = run(CFLMGD(step_size=1 / task.smoothness, momentum=0.0), task, rounds=5, initial=np.zeros((3, 4)))
+    with pytest.raises(InvalidArgument, match=r"client \d+ with another cluster's model in round 1"):
+        theory.assert_holds("cfl-mgd/lemma-h", task, trace)
+
+
 def test_a_diverged_run_breaks_the_bound() -> None:
     task = quadratic()
     trace = slowed(run(CFLMGD(step_size=1 / task.smoothness, momentum=0.3), task, rounds=5), np.nan)

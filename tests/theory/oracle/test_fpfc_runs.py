@@ -5,11 +5,14 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from planting import planted
 
 from clusterproof import theory
 from clusterproof.algorithms import FPFC, IFCA, InvalidArgument, Trace, run
 from clusterproof.algorithms.fpfc import FusionState
 from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.fpfc.constants import Constants
+from clusterproof.theory.fpfc.partial_participation import CURVATURE, minimiser, setting_of
 
 BOUNDS = (
     "fpfc/descent",
@@ -94,6 +97,57 @@ def test_planted_faults_are_broken_by_a_single_run(fault: str, participation: fl
         AssertionError, match=r"fpfc/local-steps: distance from the minimiser of h_i .* round"
     ):
         theory.assert_holds("fpfc/local-steps", TASK, trace)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FewTakePart(Mine):
+    """A server that asks one client a round and says that it asks most of them."""
+
+    name: ClassVar[str] = "few-take-part"
+
+    @property
+    def dynamics(self) -> FPFC:
+        return declared(participation=0.8)
+
+
+def test_fewer_participants_than_declared_are_seen() -> None:
+    """The duals' bound has 1 / P of what is declared."""
+    trace = run(parameters(FewTakePart, participation=1 / 8), TASK, rounds=20, seed=0)
+    with pytest.raises(AssertionError, match="fpfc/local-steps"):
+        theory.assert_holds("fpfc/local-steps", TASK, trace)
+
+
+@pytest.fixture(scope="module")
+def alike_clients() -> tuple[QuadraticMixture, Trace]:
+    """Clients of which one takes part in a round, so that a pair's residual rests for 12 rounds."""
+    clients = 24
+    task = QuadraticMixture(
+        hessians=np.full((clients, 1, 1), CURVATURE),
+        centers=np.full((clients, 1), minimiser(clients)),
+        labels=np.zeros(clients, dtype=int),
+    )
+    start = np.zeros((1, 1))
+    return task, run(setting_of(clients).algorithm, task, initial=start, rounds=100, replicates=30)
+
+
+FACTORS = {
+    "fpfc/repaired-duals": ("second", "pair_participation"),
+    "fpfc/repaired-models": ("repaired_first", "participation"),
+}
+
+
+@pytest.mark.parametrize("claim", FACTORS)
+def test_without_the_participation_the_bounds_are_broken_by_runs(
+    claim: str, alike_clients: tuple[QuadraticMixture, Trace]
+) -> None:
+    """The factor 1 / P that the repair adds, 12 and 24; in this unit of length the duals' bound is 1e-12."""
+    theory.assert_holds(claim, *alike_clients, failure_probability=0.5)
+    name, probability = FACTORS[claim]
+    true = vars(Constants)[name].fget
+    without = property(lambda setting: getattr(setting, probability) * true(setting))
+    broken = pytest.raises(AssertionError, match=r"30 of 30 replicates break it, allowed probability 0\.5")
+    with planted(Constants, name, without), broken:
+        theory.assert_holds(claim, *alike_clients, failure_probability=0.5)
 
 
 @pytest.mark.parametrize(

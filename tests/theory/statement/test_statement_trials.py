@@ -382,6 +382,17 @@ def test_confirm_must_agree() -> None:
     claim(false, "three", confirm=lambda x: x + 1e-6)
     with pytest.raises(ArithmeticError, match="toy/three: the run gives"):
         theory.check("toy/three")
+    with pytest.raises(ArithmeticError, match="toy/three: the run gives"):
+        theory.replay("toy/three", theory.check("toy/two").counterexample or {})
+
+
+def test_small_numbers_must_agree_too() -> None:
+    def false(x: Digit) -> Sides:
+        return at_most(1e-10 * x, one=1e-10)
+
+    claim(false, confirm=lambda x: 1.01e-10 * x)
+    with pytest.raises(ArithmeticError, match="toy/one: the run gives"):
+        theory.check("toy/one")
 
 
 def test_a_repair_reuses_the_sides_of_what_it_repairs() -> None:

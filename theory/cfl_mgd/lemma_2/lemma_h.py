@@ -36,7 +36,8 @@ def bound_trace(task: Mixture, trace: Trace, failure_probability: float | None =
     Raises
     ------
     InvalidArgument
-        If the task is not a noise-free quadratic or the run is not option I with step at most 1/L.
+        If the task is not a noise-free quadratic, the run is not option I with step at most 1/L, or a client chose
+        another model than that of its own cluster.
     """
     quadratic = task.settings["task"] == "quadratic" or (
         task.settings["task"] == "regression" and task.settings["data"] == "population"
@@ -51,6 +52,14 @@ def bound_trace(task: Mixture, trace: Trace, failure_probability: float | None =
             f"{one.name} on {task.settings['task']}",
             "must be option I on a noise-free quadratic with step_size at most 1/L",
             "run such a task",
+        )
+    strayed = np.argwhere(trace.assignments != trace.labels)
+    if len(strayed):
+        raise InvalidArgument(
+            "trace",
+            f"client {strayed[0][-1]} with another cluster's model in round {strayed[0][0] + 1}",
+            "must have every client with its own cluster's model, in every round",
+            "start nearer to the optima",
         )
     errors = np.asarray(trace.errors)
     envelope = np.stack(

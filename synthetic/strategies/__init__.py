@@ -1,0 +1,33 @@
+"""Hypothesis strategies for tasks, small and simple ones first, for users' own tests too.
+
+A test that must hold on every task of a class says so::
+
+    from hypothesis import given
+    from clusterproof.algorithms import IFCA, run
+    from clusterproof.synthetic import strategies
+
+    @given(strategies.quadratic_mixtures(clusters=1, condition_number=(1, 100)))
+    def test_descent_never_increases_the_distance(task):
+        trace = run(IFCA(step_size=1 / task.smoothness), task, rounds=10)
+        assert (trace.errors[1:] <= trace.errors[:-1] + 1e-12).all()
+
+Every bound is a number, which fixes the quantity, or a pair (smallest, largest). Optima lie on a
+grid, rescaled so that the smallest distance is exactly the separation drawn; matrices have
+exactly the condition number drawn and are diagonal before they are rotated.
+"""
+
+from clusterproof.synthetic.strategies.log_cosh import log_cosh_mixtures
+from clusterproof.synthetic.strategies.logistic import logistic_mixtures
+from clusterproof.synthetic.strategies.parts import Bounds
+from clusterproof.synthetic.strategies.quadratic import quadratic_mixtures
+from clusterproof.synthetic.strategies.regression import regression_mixtures
+from clusterproof.synthetic.strategies.two_point import two_point_mixtures
+
+__all__ = [
+    "Bounds",
+    "log_cosh_mixtures",
+    "logistic_mixtures",
+    "quadratic_mixtures",
+    "regression_mixtures",
+    "two_point_mixtures",
+]

@@ -1,0 +1,104 @@
+"""Strategies for regression mixtures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from clusterproof.synthetic.regression import RegressionMixture
+from clusterproof.synthetic.strategies.parts import (
+    Bounds,
+    draw_integers,
+    draw_matrices,
+    draw_optima,
+    draw_reals,
+    draw_sizes,
+    draw_spectra,
+)
+
+
+def regression_mixtures(
+    *,
+    clusters: Bounds = (1, 3),
+    clients: Bounds = (1, 8),
+    dimension: Bounds = (1, 3),
+    condition_number: Bounds = (1, 10),
+    smoothness: Bounds = 1,
+    separation: Bounds = (0.5, 4),
+    noise: Bounds = (0, 1),
+    samples: Bounds = (1, 20),
+    rotated: bool = True,
+    data: Sequence[str] = ("fresh",),
+    sampling: Sequence[str] = ("exact",),
+) -> SearchStrategy[RegressionMixture]:
+    """Draw mixtures of Gaussian linear regressions.
+
+    Parameters
+    ----------
+    clusters, clients, dimension, samples
+        Bounds on P, m, d and n', integers of at least 1. There are never fewer clients than
+        clusters.
+    condition_number
+        Bounds on kappa = L / mu, at least 1. Dimension 1 has kappa = 1, whatever is asked.
+    smoothness
+        Bounds on L, positive.
+    separation
+        Bounds on Delta, positive.
+    noise
+        Bounds on the noise's standard deviation s, at least 0.
+    rotated
+        Whether covariances may be full matrices, another one in each cluster; else they are
+        diagonal and shared.
+    data, sampling
+        Modes to choose from, the simplest first.
+
+    Returns
+    -------
+    hypothesis.strategies.SearchStrategy
+        Of ``RegressionMixture``.
+
+    Raises
+    ------
+    InvalidArgument
+        If a bound is out of range.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> @given(regression_mixtures(clusters=2, dimension=(1, 5)))
+    ... def test_the_own_model_is_the_best_in_expectation(task):
+    ...     own, other = (task.expected_loss(task.optima[p], 0) for p in (0, 1))
+    ...     assert own < other
+    """
+    sizes = draw_sizes(clusters, clients, dimension)
+    kappa = draw_reals("condition_number", condition_number, at_least=1)
+    scale = draw_reals("smoothness", smoothness, above=0)
+    distance = draw_reals("separation", separation, above=0)
+    deviation = draw_reals("noise", noise, at_least=0)
+    rows = draw_integers("samples", samples)
+
+    @st.composite
+    def tasks(draw: DrawFn) -> RegressionMixture:
+        count, labels, width = draw(sizes)
+        optima = draw(draw_optima(count, width, distance))
+        condition, largest = draw(kappa), draw(scale)
+        if rotated:
+            # the last cluster has both extreme eigenvalues, the others any in between
+            extreme = [cluster == count - 1 for cluster in range(count)]
+            covariance = np.stack([draw(draw_matrices(width, condition, largest, both)) for both in extreme])
+        else:
+            covariance = draw(draw_spectra(width, condition, largest))
+        return RegressionMixture(
+            optima=optima,
+            covariance=covariance,
+            noise=draw(deviation),
+            labels=labels,
+            samples=draw(rows),
+            data=draw(st.sampled_from(list(data))),
+            sampling=draw(st.sampled_from(list(sampling))),
+        )
+
+    return tasks()
