@@ -12,7 +12,7 @@ from clusterproof.algorithms.arrays import Array, like, replace_rows, rows, to_n
 from clusterproof.algorithms.ifca import check_descent
 from clusterproof.algorithms.parts.aggregation import average_by_cluster, check_finite, local_proximal_descent
 from clusterproof.algorithms.parts.bipartition import bipartition, cosine_similarities
-from clusterproof.algorithms.parts.participation import check_participation, draw_participants
+from clusterproof.algorithms.parts.participation import check_participation, participants_of_round
 from clusterproof.algorithms.parts.weighting import check_weighting, client_weights, require_sizes
 from clusterproof.algorithms.protocol import Algorithm, State, Task
 from clusterproof.algorithms.randomness import Randomness
@@ -162,7 +162,7 @@ class CFL(Algorithm[RecursiveState]):
     def step(self, state: RecursiveState, task: Task, randomness: Randomness) -> RecursiveState:
         """Carry out one round."""
         models = state.models
-        clients = draw_participants(self.participation, task.clients, models, randomness.participation)
+        clients = participants_of_round(self.participation, task, models, randomness.participation)
         updates = self._descend(models, clients, task, randomness)
         if int(state.rounds) == 0:
             largest = np.linalg.norm(to_numpy(updates), axis=-1).max(axis=-1)

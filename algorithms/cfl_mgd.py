@@ -11,7 +11,7 @@ from clusterproof.algorithms.arrays import Array, one_hot, replace_rows, rows, s
 from clusterproof.algorithms.ifca import check_descent
 from clusterproof.algorithms.parts.aggregation import average_by_cluster, choose_clusters, cluster_sizes
 from clusterproof.algorithms.parts.model_averaging import LocalMotion, average_local_training
-from clusterproof.algorithms.parts.participation import check_participation, draw_participants
+from clusterproof.algorithms.parts.participation import check_participation, participants_of_round
 from clusterproof.algorithms.parts.starts import Starts, draw_starts
 from clusterproof.algorithms.protocol import Algorithm, State, Task, resolve_clusters
 from clusterproof.algorithms.randomness import Randomness
@@ -173,7 +173,7 @@ class CFLMGD(Algorithm[MomentumState]):
     def step(self, state: MomentumState, task: Task, randomness: Randomness) -> MomentumState:
         """Carry out one round."""
         models = state.models
-        clients = draw_participants(self.participation, task.clients, models, randomness.participation)
+        clients = participants_of_round(self.participation, task, models, randomness.participation)
         if self.averaging == "model":
             return self._average_models(replace(state, clients=clients), task, randomness)
         assignments = choose_clusters(task, models, clients, randomness.assignment)

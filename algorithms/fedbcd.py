@@ -11,7 +11,7 @@ from clusterproof.algorithms.arrays import Array, replace_rows, rows
 from clusterproof.algorithms.fedprox import check_proximal
 from clusterproof.algorithms.ifca import check_descent
 from clusterproof.algorithms.parts.aggregation import check_finite, local_proximal_descent
-from clusterproof.algorithms.parts.participation import check_participation, draw_participants
+from clusterproof.algorithms.parts.participation import check_participation, participants_of_round
 from clusterproof.algorithms.protocol import Algorithm, State, Task
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_number
@@ -119,7 +119,7 @@ class FedBCD(Algorithm[PersonalState]):
         """Carry out one round."""
         xp = array_namespace(state.models)
         models = state.models
-        clients = draw_participants(self.participation, task.clients, models, randomness.participation)
+        clients = participants_of_round(self.participation, task, models, randomness.participation)
         assignments = xp.zeros_like(clients)
         common = rows(models, assignments)
         penalised = self.variant == "penalised"

@@ -10,7 +10,7 @@ from array_api_compat import array_namespace
 from clusterproof.algorithms.arrays import Array
 from clusterproof.algorithms.ifca import check_descent
 from clusterproof.algorithms.parts.model_averaging import LocalMotion, average_local_training, descend_alone
-from clusterproof.algorithms.parts.participation import check_participation, draw_participants
+from clusterproof.algorithms.parts.participation import check_participation, participants_of_round
 from clusterproof.algorithms.parts.weighting import check_weighting, client_weights, require_sizes
 from clusterproof.algorithms.protocol import Algorithm, State, Task
 from clusterproof.algorithms.randomness import Randomness
@@ -75,7 +75,7 @@ class FedProx(Algorithm[State]):
         """Carry out one round."""
         xp = array_namespace(state.models)
         models = state.models
-        clients = draw_participants(self.participation, task.clients, models, randomness.participation)
+        clients = participants_of_round(self.participation, task, models, randomness.participation)
         assignments = xp.zeros_like(clients)
         averages = average_local_training(
             task,

@@ -14,7 +14,7 @@ from clusterproof.algorithms.ifca import check_descent
 from clusterproof.algorithms.parts.aggregation import average_by_cluster, check_finite, local_proximal_descent
 from clusterproof.algorithms.parts.pair_storage import Pairs, gathered, put
 from clusterproof.algorithms.parts.pair_updates import PAIR_RULES, PairStep
-from clusterproof.algorithms.parts.participation import check_participation, draw_participants
+from clusterproof.algorithms.parts.participation import check_participation, participants_of_round
 from clusterproof.algorithms.parts.penalties import GroupL1, Penalty, SmoothedSCAD
 from clusterproof.algorithms.protocol import Algorithm, State, Task
 from clusterproof.algorithms.randomness import Randomness
@@ -187,7 +187,7 @@ class FPFC(Algorithm[FusionState]):
     def step(self, state: FusionState, task: Task, randomness: Randomness) -> FusionState:
         """Carry out one round."""
         models = state.models
-        clients = draw_participants(self.participation, task.clients, models, randomness.participation)
+        clients = participants_of_round(self.participation, task, models, randomness.participation)
         points = local_proximal_descent(
             task,
             rows(models, clients),

@@ -11,7 +11,7 @@ from array_api_compat import array_namespace
 from clusterproof.algorithms.arrays import Array, argmin_smallest_index, like, replace_rows, rows
 from clusterproof.algorithms.ifca import check_descent
 from clusterproof.algorithms.parts.aggregation import average_by_cluster, check_finite, cluster_sizes
-from clusterproof.algorithms.parts.participation import check_participation, draw_participants
+from clusterproof.algorithms.parts.participation import check_participation, participants_of_round
 from clusterproof.algorithms.protocol import Algorithm, OneBatchTask, State, Task, resolve_clusters
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_number
@@ -132,7 +132,7 @@ class GradientLoss(Algorithm[MovingState]):
     def step(self, state: MovingState, task: Task, randomness: Randomness) -> MovingState:
         """Carry out one round."""
         models = state.models
-        clients = draw_participants(self.participation, task.clients, models, randomness.participation)
+        clients = participants_of_round(self.participation, task, models, randomness.participation)
         losses, gradients = _one_batch(task).losses_and_gradients(models, clients, randomness.assignment)
         for model in range(models.shape[-2]):
             check_finite(gradients[..., model, :], clients, self.step_size)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from clusterproof.algorithms.arrays import Array
 from clusterproof.algorithms.parts.aggregation import choose_clusters
 from clusterproof.algorithms.parts.model_averaging import LocalMotion, average_local_training
-from clusterproof.algorithms.parts.participation import check_participation, draw_participants
+from clusterproof.algorithms.parts.participation import check_participation, participants_of_round
 from clusterproof.algorithms.parts.starts import Starts, draw_starts
 from clusterproof.algorithms.protocol import Algorithm, State, Task, resolve_clusters
 from clusterproof.algorithms.randomness import Randomness
@@ -100,7 +100,7 @@ class IFCA(Algorithm[State]):
     def step(self, state: State, task: Task, randomness: Randomness) -> State:
         """Carry out one round."""
         models = state.models
-        clients = draw_participants(self.participation, task.clients, models, randomness.participation)
+        clients = participants_of_round(self.participation, task, models, randomness.participation)
         if self.averaging == "model":
             motion = LocalMotion(step_size=self.step_size, local_steps=self.local_steps)
             averages = average_local_training(task, models, clients, randomness, motion)

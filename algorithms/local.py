@@ -8,7 +8,7 @@ from typing import ClassVar
 from clusterproof.algorithms.arrays import Array, replace_rows, rows
 from clusterproof.algorithms.ifca import check_descent
 from clusterproof.algorithms.parts.aggregation import local_descent
-from clusterproof.algorithms.parts.participation import check_participation, draw_participants
+from clusterproof.algorithms.parts.participation import check_participation, participants_of_round
 from clusterproof.algorithms.protocol import Algorithm, State, Task
 from clusterproof.algorithms.randomness import Randomness
 
@@ -59,7 +59,7 @@ class Local(Algorithm[State]):
     def step(self, state: State, task: Task, randomness: Randomness) -> State:
         """Carry out one round."""
         models = state.models
-        clients = draw_participants(self.participation, task.clients, models, randomness.participation)
+        clients = participants_of_round(self.participation, task, models, randomness.participation)
         points = local_descent(
             task,
             rows(models, clients),

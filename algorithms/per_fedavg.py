@@ -10,9 +10,9 @@ from array_api_compat import array_namespace
 from clusterproof.algorithms.arrays import Array, rows
 from clusterproof.algorithms.ifca import check_descent
 from clusterproof.algorithms.parts.aggregation import average_by_cluster, check_finite
-from clusterproof.algorithms.parts.participation import check_participation, draw_participants
+from clusterproof.algorithms.parts.participation import check_participation, participants_of_round
 from clusterproof.algorithms.parts.weighting import check_weighting, client_weights, require_sizes
-from clusterproof.algorithms.protocol import Algorithm, CurvedTask, State, Task
+from clusterproof.algorithms.protocol import Algorithm, CurvedTask, MetaTrainingTask, State, Task
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_number
 
@@ -96,7 +96,7 @@ class PerFedAvg(Algorithm[State]):
         """Carry out one round."""
         xp = array_namespace(state.models)
         models = state.models
-        clients = draw_participants(self.participation, task.clients, models, randomness.participation)
+        clients = participants_of_round(self.participation, task, models, randomness.participation)
         assignments = xp.zeros_like(clients)
         points = self.descend(rows(models, assignments), clients, task, randomness)
         check_finite(points, clients, self.step_size)
@@ -106,6 +106,15 @@ class PerFedAvg(Algorithm[State]):
 
     def descend(self, received: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
         """Carry out the clients' part of a round: from models received (..., k, d) to models sent."""
+        if self.gradient == "first-order" and isinstance(task, MetaTrainingTask):
+            return task.meta_training(
+                received,
+                clients,
+                randomness.gradient,
+                step_size=self.step_size,
+                inner_step_size=self._inner,
+                local_steps=self.local_steps,
+            )
         points = received
         for _ in range(self.local_steps):
             ahead = self.personalise(points, clients, task, randomness)

@@ -135,12 +135,44 @@ class LocalTrainingTask(Protocol):
 
 
 @runtime_checkable
+class MetaTrainingTask(Protocol):
+    """What a task may answer besides: a participant's local steps on its loss after a step of descent."""
+
+    def meta_training(
+        self,
+        points: Array,
+        clients: Array,
+        generator: np.random.Generator,
+        *,
+        step_size: float,
+        inner_step_size: float,
+        local_steps: int,
+    ) -> Array:
+        """Repeat v = w - inner_step_size * gradient(w), w <- w - step_size * gradient(v).
+
+        ``points`` w and the result are (..., k, d), ``clients`` is (..., k); every gradient is on a batch of
+        its own.
+        """
+
+
+@runtime_checkable
 class SizedTask(Protocol):
     """What a task may answer besides: how many samples each client holds."""
 
     @property
     def client_samples(self) -> np.ndarray:
         """Samples of each client (n_i), positive integers (m,)."""
+
+
+@runtime_checkable
+class ClientSamplingTask(Protocol):
+    """What a task may answer besides: who takes part in a round.
+
+    For a task whose numbers are on a device of their own, where it can draw without copying anything there.
+    """
+
+    def draw_participants(self, count: int, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
+        """Draw ``count`` clients uniformly without replacement, ascending integers (*shape, count)."""
 
 
 @runtime_checkable

@@ -15,7 +15,7 @@ from clusterproof.algorithms.fedprox import FedProx, check_proximal
 from clusterproof.algorithms.ifca import check_descent
 from clusterproof.algorithms.parts import self_organising_map as som
 from clusterproof.algorithms.parts.aggregation import check_finite
-from clusterproof.algorithms.parts.participation import check_participation, draw_participants
+from clusterproof.algorithms.parts.participation import check_participation, participants_of_round
 from clusterproof.algorithms.parts.second_clustering import cluster_winners
 from clusterproof.algorithms.parts.weighting import check_weighting, client_weights, require_sizes
 from clusterproof.algorithms.per_fedavg import PerFedAvg
@@ -169,7 +169,7 @@ class SoFL(Algorithm[DoubleState]):
         clustered = to_numpy(state.clustered)
         pending = int(state.rounds) >= self.pretraining and not clustered.all()
         participation = 1.0 if pending else self.participation
-        clients = draw_participants(participation, task.clients, models, randomness.participation)
+        clients = participants_of_round(participation, task, models, randomness.participation)
         received = rows(models, clients)
         points = self._trainer.descend(received, clients, task, randomness)
         check_finite(points, clients, self.step_size)

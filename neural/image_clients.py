@@ -20,9 +20,9 @@ from clusterproof.neural.engines import (
     ClientData,
     Engine,
     Passes,
+    Schedule,
     Workspace,
     choose_engine,
-    draw_batch,
 )
 from clusterproof.neural.engines.data import Ids
 from clusterproof.neural.engines.distorted import Distortions
@@ -180,9 +180,8 @@ class ImageClients:
                 return data.whole(clients[chunk.rows], chunk.width)
 
         else:
-            samples, counts = draw_batch(
-                data.sizes_of(clients), self._batch_size, generator, self._draws_on(clients)
-            )
+            drawn = self._independent(clients, 1, generator)
+            samples, counts = drawn.batch(np.arange(len(clients)), 0)
 
             def batches(chunk: Chunk) -> Batch:
                 return data.chosen(clients[chunk.rows], samples[chunk.rows], counts[chunk.rows])
@@ -197,6 +196,11 @@ class ImageClients:
         who = clients.cpu().numpy() if isinstance(clients, Tensor) else clients
         numbers = draw_distortions(self.preprocessing, who, steps, self._batch_size, generator)
         return Distortions(self.preprocessing, torch.from_numpy(numbers).to(self._device))
+
+    def _independent(self, clients: Ids, steps: int, generator: np.random.Generator) -> Schedule:
+        """Draw a batch of each of clients (k,) for each step."""
+        sizes = self._train.sizes_of(clients)
+        return Schedule.independent(sizes, self._batch_size, steps, generator, self._draws_on(clients))
 
     def _draws_on(self, clients: Ids) -> torch.device | None:
         """Where the samples of steps are put in order: where the clients' numbers are."""

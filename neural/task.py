@@ -22,6 +22,7 @@ from clusterproof.neural.engines import (
     LocalWork,
     Schedule,
 )
+from clusterproof.neural.engines.counted_orders import draw_key, random_subsets
 from clusterproof.neural.engines.data import Ids
 from clusterproof.neural.engines.dense import cross_entropies, hit_rates
 from clusterproof.neural.engines.distorted import Distortions, local_work
@@ -47,8 +48,8 @@ class ImageTask(ImageClients):
     """Clients who minimise a network's mean cross-entropy on images of their own.
 
     Models and points are tensors (..., P, d) and (..., k, d), clients integer tensors (..., k), as in
-    ``algorithms.Task``, ``CurvedTask``, ``OneBatchTask``, ``ScoredTask``, ``LocalTrainingTask`` and
-    ``ClusterTrainingTask``.
+    ``algorithms.Task``, ``CurvedTask``, ``OneBatchTask``, ``ScoredTask``, ``LocalTrainingTask``,
+    ``MetaTrainingTask``, ``ClusterTrainingTask`` and ``ClientSamplingTask``.
 
     Parameters
     ----------
@@ -86,10 +87,11 @@ class ImageTask(ImageClients):
     those of single clients whatever ``chunk`` is. In sums, on a GPU and in batched convolutions the libraries
     may add in another order for another number of clients at a time.
 
-    On a GPU, clients with equally many samples are never looked up on the host: a round makes it wait for
-    nothing, and copies one table of random numbers a draw. Where sizes differ, the host reads the numbers of
-    the participants, to put those of like size together. This was counted on a pretended device; no GPU has
-    run it.
+    Mini-batches and participants come from counters, see ``engines.counted_orders``, so that every device has
+    the same. On a GPU, clients with equally many samples are never looked up on the host: a round copies nothing
+    and waits for nothing. Where sizes differ, the host reads the numbers of the participants, to put those of
+    like size together. This was counted on a pretended device; no GPU has run it. Replicates run one after the
+    other: each has models of its own that all its clients are scored on, and participants of its own.
     """
 
     def reference_optima(self, target: str) -> None:
@@ -99,6 +101,13 @@ class ImageTask(ImageClients):
         """Draw independent starting models by PyTorch's default law, (*shape, count, d)."""
         drawn = self.network.initial((*shape, count), generator, np.dtype(self.dtype))
         return torch.from_numpy(drawn).to(self._device)
+
+    def draw_participants(self, count: int, shape: tuple[int, ...], generator: np.random.Generator) -> Tensor:
+        """Draw ``count`` of the clients uniformly without replacement, ascending integers (*shape, count).
+
+        The same on every device, and made there: nothing is copied.
+        """
+        return random_subsets(draw_key(generator), count, (*shape, self.clients), self._device)
 
     def losses(self, models: Tensor, clients: Tensor, generator: np.random.Generator) -> Tensor:
         """Mean losses of models (..., P, d) on all of each client's training data: (..., k, P)."""
@@ -165,7 +174,9 @@ class ImageTask(ImageClients):
                 for index in range(count):
                     points = all_models[(*at, index)].expand(len(chunk.positions), -1)
                     own = torch.empty_like(points, memory_format=torch.contiguous_format)
-                    losses[at][chunk.rows, index] = self.chosen_engine.gradients(points, batch, own)
+                    found = models.new_empty(len(points))
+                    self.chosen_engine.gradients(points, batch, own, found)
+                    losses[at][chunk.rows, index] = found
                     slopes[at][chunk.rows, index] = own
 
             self._passes.each(self._batch_widths(who[at]), work)
@@ -288,6 +299,40 @@ class ImageTask(ImageClients):
         widths = self._train.widths_of(who) if whole else self._batch_widths(who)
         self._passes.each(widths, work, steps=None if schedule is None else schedule.steps)
         return trained.view(points.shape), None if carried is None else carried.view(points.shape)
+
+    def meta_training(
+        self,
+        points: Tensor,
+        clients: Tensor,
+        generator: np.random.Generator,
+        *,
+        step_size: float,
+        inner_step_size: float,
+        local_steps: int,
+    ) -> Tensor:
+        """Train on losses after a step of descent, see ``algorithms.MetaTrainingTask``; all batches in one draw."""
+        flat, who = self._flatten(points, clients, self._train)
+        trained = self._memory.empty_like(flat)
+        work = LocalWork(
+            step_size=step_size,
+            momentum=0.0,
+            proximal=0.0,
+            data=self._train,
+            clients=who,
+            width=0,
+            local_steps=2 * local_steps,
+            schedule=None if self._full_batch else self._independent(who, 2 * local_steps, generator),
+            rows=np.arange(len(who)),
+        )
+
+        def train(chunk: Chunk) -> None:
+            place = _Place(trained, chunk.rows)
+            own = replace(work.of(chunk.rows), width=chunk.width)
+            self.chosen_engine.meta_train(flat[chunk.rows], inner_step_size, own, place.tensor)
+            place.store()
+
+        self._passes.each(self._batch_widths(who), train)
+        return trained.view(points.shape)
 
     def cluster_training(
         self,

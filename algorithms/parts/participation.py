@@ -6,6 +6,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 from clusterproof.algorithms.arrays import Array, like
+from clusterproof.algorithms.protocol import ClientSamplingTask, Task
 from clusterproof.algorithms.validation import check_number
 
 
@@ -26,6 +27,24 @@ def check_participation(participation: float) -> None:
     )
 
 
+def participants_of_round(
+    participation: float, task: Task, models: Array, generator: np.random.Generator
+) -> Array:
+    """Draw the participants of one round of a task, which may draw them by itself, see ``ClientSamplingTask``.
+
+    Arguments and result are those of ``draw_participants``, with the task in place of its number of clients.
+    """
+    count = participant_count(participation, task.clients)
+    if count < task.clients and isinstance(task, ClientSamplingTask):
+        return task.draw_participants(count, tuple(models.shape[:-2]), generator)
+    return draw_participants(participation, task.clients, models, generator)
+
+
+def participant_count(participation: float, clients: int) -> int:
+    """How many of m clients take part in a round: max(1, round(participation * m))."""
+    return max(1, round(participation * clients))
+
+
 def draw_participants(
     participation: float, clients: int, models: Array, generator: np.random.Generator
 ) -> Array:
@@ -34,7 +53,7 @@ def draw_participants(
     Parameters
     ----------
     participation
-        Fraction of clients; max(1, round(participation * clients)) of them take part.
+        Fraction of clients, see ``participant_count``.
     clients
         Number of clients (m).
     models
@@ -47,7 +66,7 @@ def draw_participants(
     Array
         Sorted client indices (k,) with k = m at full participation, else (..., k).
     """
-    count = max(1, round(participation * clients))
+    count = participant_count(participation, clients)
     if count == clients:
         return array_namespace(models).arange(clients, device=device(models))
     keys = generator.random((*models.shape[:-2], clients))

@@ -10,7 +10,7 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from clusterproof.algorithms.arrays import Array, argmin_smallest_index, like, one_hot, to_numpy
-from clusterproof.algorithms.parts.participation import draw_participants
+from clusterproof.algorithms.parts.participation import participants_of_round
 from clusterproof.algorithms.protocol import Algorithm, Task
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.validation import InvalidArgument, check_count, check_number
@@ -110,7 +110,7 @@ def _drawn(
         return models
     xp = array_namespace(models)
     for _ in range(MOST_DRAWS):
-        clients = draw_participants(algorithm.participation, task.clients, models, stream)
+        clients = participants_of_round(algorithm.participation, task, models, stream)
         chosen = argmin_smallest_index(task.losses(models, clients, stream))
         shares = xp.mean(one_hot(chosen, count, dtype=models.dtype), axis=-2)
         refused = xp.any(shares < starts.least_share, axis=-1)

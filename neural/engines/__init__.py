@@ -12,7 +12,7 @@ from clusterproof.neural.engines.data import Batch, ClientData
 from clusterproof.neural.engines.engine import Engine, LocalWork
 from clusterproof.neural.engines.memory import Workspace
 from clusterproof.neural.engines.passes import Passes
-from clusterproof.neural.engines.schedule import Schedule, draw_batch
+from clusterproof.neural.engines.schedule import Schedule
 
 __all__ = [
     "Batch",
@@ -28,6 +28,5 @@ __all__ = [
     "Schedule",
     "Workspace",
     "choose_engine",
-    "draw_batch",
     "free_bytes",
 ]

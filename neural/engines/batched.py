@@ -41,19 +41,19 @@ class DenseEngine(Engine):
         layers = self.network.layers(points)
         return dense.remaining_values(layers[1:], dense.first_values(layers, images.flatten(2)))[-1][:, None]
 
-    def gradients(self, points: Tensor, batch: Batch, out: Tensor) -> Tensor:
-        """Losses (k,) at points (k, d), and their gradients into ``out`` (k, d)."""
+    def gradients(self, points: Tensor, batch: Batch, out: Tensor, losses: Tensor | None = None) -> None:
+        """Gradients of the losses, see ``Engine.gradients``."""
         layers, slopes = self.network.layers(points), self.network.layers(out)
         features = batch.features
         values = dense.remaining_values(layers[1:], dense.first_values(layers, features))
-        losses = dense.cross_entropies(values[-1][:, None], batch.targets, batch.weights)[:, 0]
-        truth = dense.weighted_truth(batch.targets, batch.weights, self.network.classes)
+        if losses is not None:
+            losses.copy_(dense.cross_entropies(values[-1][:, None], batch.targets, batch.weights)[:, 0])
+        truth = batch.truth(self.network.classes)
         errors = dense.all_errors(layers[1:], values, dense.to_errors(values[-1], truth, batch.weights))
         inputs = [features, *(value.mT for value in values)]
         for (weight, bias), error, below in zip(slopes, errors, inputs, strict=False):
             multiply(error, below, out=weight)
             torch.sum(error, -1, out=bias)
-        return losses
 
     def train(
         self,
@@ -77,7 +77,7 @@ class DenseEngine(Engine):
             here = leading(layers, busy)
             features = batch.features
             values = dense.remaining_values(here[1:], dense.first_values(here, features))
-            truth = dense.weighted_truth(batch.targets, batch.weights, self.network.classes)
+            truth = batch.truth(self.network.classes)
             errors = dense.all_errors(here[1:], values, dense.to_errors(values[-1], truth, batch.weights))
             inputs = [features, *(value.mT for value in values)]
             for index, error in enumerate(errors):
@@ -137,19 +137,19 @@ class VmapEngine(Engine):
         """Scores of a point (k, d) of each client on its images: (k, 1, classes, b)."""
         return self.network.logits(points, images).mT[:, None]
 
-    def gradients(self, points: Tensor, batch: Batch, out: Tensor) -> Tensor:
-        """Losses (k,) at points (k, d), and their gradients into ``out`` (k, d)."""
+    def gradients(self, points: Tensor, batch: Batch, out: Tensor, losses: Tensor | None = None) -> None:
+        """Gradients of the losses, see ``Engine.gradients``."""
 
         def loss(parameters: dict[str, Tensor], images: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
             return weighted_loss(self.network.function(parameters, images), targets, weights)
 
-        slopes, losses = torch.func.vmap(torch.func.grad_and_value(loss))(
+        slopes, found = torch.func.vmap(torch.func.grad_and_value(loss))(
             self.network.views(points), batch.images, batch.targets, batch.weights
         )
         for name, place in self.network.views(out).items():
             place.copy_(slopes[name])
-        found: Tensor = losses
-        return found
+        if losses is not None:
+            losses.copy_(found)
 
     def train(
         self,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn.functional import fold, log_softmax, max_pool2d, pad
+from torch.nn.functional import fold, log_softmax, max_pool2d, pad, softmax
 
 from clusterproof.neural.engines.batched import VmapEngine
 from clusterproof.neural.engines.data import Batch
@@ -46,8 +46,8 @@ class ConvolutionEngine(VmapEngine):
 
     network: CNN
 
-    def gradients(self, points: Tensor, batch: Batch, out: Tensor) -> Tensor:
-        """Losses (k,) at points (k, d), and their gradients into ``out`` (k, d)."""
+    def gradients(self, points: Tensor, batch: Batch, out: Tensor, losses: Tensor | None = None) -> None:
+        """Gradients of the losses, see ``Engine.gradients``."""
         views = self.network.views(points)
         clients, samples = batch.targets.shape
         values, passed = batch.images.flatten(0, 1), []
@@ -63,10 +63,10 @@ class ConvolutionEngine(VmapEngine):
                 inputs[-1].clamp_min_(0)
             inputs.append(torch.baddbmm(bias[:, None], inputs[-1], weight.mT))
         scores, targets = inputs.pop(), batch.targets[..., None]
-        logarithms = log_softmax(scores, -1)
-        losses = -(logarithms.gather(2, targets)[..., 0] * batch.weights).sum(1)
-        errors = logarithms.exp_().scatter_add_(2, targets, scores.new_full((), -1.0).expand(targets.shape))
-        errors.mul_(batch.weights[..., None])
+        if losses is not None:
+            logarithms = log_softmax(scores, -1)
+            losses.copy_(-(logarithms.gather(2, targets)[..., 0] * batch.weights).sum(1))
+        errors = softmax(scores, -1).scatter_(2, targets, -1.0, reduce="add").mul_(batch.weights[..., None])
         slopes = []
         for index in reversed(layers):
             slopes += [errors.sum(1), errors.mT @ inputs[index]]
@@ -82,7 +82,6 @@ class ConvolutionEngine(VmapEngine):
                 kernels = views[f"convolutions.{index}.weight"].flatten(2)
                 errors = self._to_images(flat @ kernels, passed[0].kept, self.network.padding[index])
         torch.cat([slope.flatten(1) for slope in reversed(slopes)], dim=1, out=out)
-        return losses
 
     @staticmethod
     def _to_images(windows: Tensor, like: Tensor, padding: int) -> Tensor:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -36,6 +37,16 @@ class Batch:
     images: Tensor
     targets: Tensor
     weights: Tensor
+    _truth: Tensor | None = field(default=None, init=False)
+
+    def truth(self, classes: int) -> Tensor:
+        """The weights at each sample's class and 0 elsewhere, (k, classes, b); kept for the next question."""
+        if self._truth is None or self._truth.shape[1] != classes:
+            empty = self.weights.new_zeros(self.targets.shape[0], classes, self.targets.shape[1])
+            made = empty.scatter_(1, self.targets[:, None, :], self.weights[:, None, :])
+            object.__setattr__(self, "_truth", made)
+        assert self._truth is not None
+        return self._truth
 
     @property
     def features(self) -> Tensor:
@@ -72,6 +83,7 @@ class ClientData:
         self.widths = padded_widths(self.sizes)
         self.stays = device.type == "cuda" and bool((self.sizes == self.sizes[0]).all())
         self.dtype = dtype
+        self._white = torch.tensor(255.0, dtype=dtype)
         self._channels_last = channels_last
         pixels = torch.from_numpy(np.ascontiguousarray(holdings.pixels))
         if pixels.is_floating_point():
@@ -122,27 +134,64 @@ class ClientData:
         where, which = self._here(clients)[:, None], self._here(samples)
         return self._make(self._indices[where, which], self._targets[where, which], counts)
 
+    def each_step(self, clients: Tensor, samples: Tensor, size: int, counts: list[int]) -> Iterator[Batch]:
+        """Batches of steps of clients (k,), whose indices are looked up once for all of them.
+
+        Parameters
+        ----------
+        clients, samples
+            Whose, and which of their samples in all steps, one step after the other, (k, steps * size).
+        size
+            Of a step's batch, with its padding.
+        counts
+            How many samples of each step are real, the first ones of all clients.
+        """
+        where = clients[:, None], samples
+        # a step's numbers in one piece
+        indices, targets = (
+            found[where].view(len(clients), len(counts), size).transpose(0, 1).contiguous()
+            for found in (self._indices, self._targets)
+        )
+        weights: dict[int, Tensor] = {}
+        for count, own, classes in zip(counts, indices, targets, strict=True):
+            images = self._images(own)
+            if count not in weights:
+                weights[count] = self._weights(np.full(len(clients), count), size, images)
+            yield Batch(images, classes, weights[count])
+
     def _here(self, numbers: Ids) -> Tensor:
         return numbers if isinstance(numbers, Tensor) else torch.from_numpy(numbers).to(self.device)
 
     def _make(self, indices: Tensor, targets: Tensor, counts: np.ndarray) -> Batch:
+        images = self._images(indices)
+        return Batch(images, targets, self._weights(counts, indices.shape[1], images))
+
+    def _images(self, indices: Tensor) -> Tensor:
+        """Scaled images (k, b, C, H, W) at indices (k, b)."""
         images = self._pixels.index_select(0, indices.flatten())
         if self._pixels.dtype == torch.uint8:
-            images = images.to(self.dtype).div_(255)
+            # one launch for both on a GPU; on a CPU two passes are faster
+            on_gpu = images.device.type == "cuda"
+            images = images / self._white if on_gpu else images.to(self.dtype).div_(255)
         images = images.view(*indices.shape, *self._image_shape)
         if self._channels_last:
             images = images.permute(0, 1, 4, 2, 3)
-        if self._preprocessing is not None:
-            images = undistorted(images, self._preprocessing)
+        return images if self._preprocessing is None else undistorted(images, self._preprocessing)
+
+    def _weights(self, counts: np.ndarray, width: int, images: Tensor) -> Tensor:
         # codes are integers, and weights are not
         like = images if images.is_floating_point() else images.new_empty(0, dtype=self.dtype)
-        return Batch(images, targets, mean_weights(counts, indices.shape[1], like))
+        return mean_weights(counts, width, like)
 
 
 def mean_weights(counts: np.ndarray, width: int, like: Tensor) -> Tensor:
     """Weights (k, width) of means over the first ``counts`` (k,) samples, of the type of ``like``."""
-    if like.device.type == "cuda" and (counts == width).all():
-        return like.new_full((len(counts), width), 1 / width)  # without asking the host for the counts
+    if like.device.type == "cuda" and len(counts) and (counts == counts[0]).all():
+        count = int(counts[0])  # without copying counts to the device
+        weights = like.new_full((len(counts), width), 1 / count)
+        if count < width:
+            weights[:, count:].zero_()
+        return weights
     sizes = torch.from_numpy(counts).to(like.device)[:, None]
     real = torch.arange(width, device=like.device) < sizes
     return real.to(like.dtype).div_(sizes)

@@ -123,6 +123,9 @@ class LocalWork:
             for _ in range(self.local_steps):
                 yield batch
             return
+        if isinstance(self.clients, Tensor):
+            yield from self.schedule.batches_of(self.data, self.clients, self.rows)
+            return
         for selection in self.selections():
             clients = self.clients[: selection.clients]
             assert selection.samples is not None
@@ -171,8 +174,8 @@ class Engine(ABC):
         """Scores of a point (k, d) of each client on its images: (k, 1, classes, b)."""
 
     @abstractmethod
-    def gradients(self, points: Tensor, batch: Batch, out: Tensor) -> Tensor:
-        """Losses (k,) at points (k, d), and their gradients into ``out`` (k, d)."""
+    def gradients(self, points: Tensor, batch: Batch, out: Tensor, losses: Tensor | None = None) -> None:
+        """Gradients of the losses at points (k, d) into ``out`` (k, d), and the losses (k,) where asked for."""
 
     @abstractmethod
     def train(
@@ -195,6 +198,20 @@ class Engine(ABC):
         out_points, out_buffers
             Where the results go, (k, d); None where momentum is 0 and nobody asks for buffers.
         """
+
+    def meta_train(self, points: Tensor, inner_step_size: float, work: LocalWork, out: Tensor) -> None:
+        """Train on the loss after a step of descent, see ``algorithms.MetaTrainingTask``; all (k, d).
+
+        ``work`` has two steps for each local one: the batch of the descent, and that of the gradient behind it.
+        """
+        out.copy_(points)
+        slopes, ahead = torch.empty_like(out), torch.empty_like(out)
+        batches = work.batches()
+        for first, second in zip(batches, batches, strict=True):  # one iterator: two batches a time
+            self.gradients(out, first, slopes)
+            torch.sub(out, slopes, alpha=inner_step_size, out=ahead)
+            self.gradients(ahead, second, slopes)
+            out.sub_(slopes, alpha=work.step_size)
 
     def train_clusters(self, start: ClusterStart, work: LocalWork) -> ClusterSums:
         """Train locally from the clusters' models, after the clients have chosen theirs where they are to.

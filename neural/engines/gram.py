@@ -164,7 +164,8 @@ class GramEngine(DenseEngine):
         first = self._first_of_all(start.models, everything.features)
         count, _, clients, samples = first.shape
         later = self.network.later_layers(start.models[:, self.network.first_size :])
-        scores = dense.remaining_values(later, first.flatten(2).clone())[-1]
+        flat = first.flatten(2)
+        scores = dense.values_behind(later, flat.clamp_min(0) if later else flat)[-1]
         scores = scores.view(count, -1, clients, samples).permute(2, 0, 1, 3)
         assigned = start.assignments(dense.cross_entropies(scores, everything.targets, everything.weights))
         return assigned, _chosen(first, assigned)
@@ -224,5 +225,10 @@ class GramEngine(DenseEngine):
 
 def _chosen(first: Tensor, assigned: Tensor) -> Tensor:
     """What a client's own cluster's layer gives, (k, h, n), of what those of all clusters give, (P, h, k, n)."""
+    if first.device.type == "cpu":  # one pass, where an index and what makes it contiguous are two
+        found = first.new_empty(first.shape[2], first.shape[1], first.shape[3])
+        for client, cluster in enumerate(assigned.tolist()):
+            found[client].copy_(first[cluster, :, client])
+        return found
     clients = torch.arange(len(assigned), device=assigned.device)
     return first.permute(2, 0, 1, 3)[clients, assigned].contiguous()

@@ -151,19 +151,19 @@ def walk(
     moves = torch.zeros_like(first.start)
     rates = torch.zeros_like(moves) if carries else None
     selections = list(work.selections())
-    data: tuple[Batch, Tensor] | None = None
+    batch: Batch | None = None
     for step, selection in enumerate(selections):
         busy = selection.clients
-        if data is None or selection.samples is not None:  # all data are those of the step before
-            part = selection.of(everything)
-            data = part, dense.weighted_truth(part.targets, part.weights, classes)
-        batch, truth = data
+        if batch is None or selection.samples is not None:  # all data are those of the step before
+            batch = selection.of(everything)
         begun = first.of(selection)
         here = later.of(busy)
         moved = multiply(moves[:busy], selection.columns_of_symmetric(gram)) if step else None
         first_values = place.of(torch.zeros_like(begun.start) if moved is None else moved, *begun)
         values = dense.remaining_values(here.layers, first_values)
-        errors = dense.all_errors(here.layers, values, dense.to_errors(values[-1], truth, batch.weights))
+        errors = dense.all_errors(
+            here.layers, values, dense.to_errors(values[-1], batch.truth(classes), batch.weights)
+        )
         here.step(errors[1:], values, work)
         _move(moves[:busy], None if rates is None else rates[:busy], errors[0], selection, work)
         _advance(place, speed, work)

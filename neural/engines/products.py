@@ -35,7 +35,18 @@ def multiply(left: Tensor, right: Tensor, out: Tensor | None = None) -> Tensor:
             return torch.from_numpy(np.matmul(left.numpy(), right.numpy()))
         np.matmul(left.numpy(), right.numpy(), out=out.numpy())
         return out
-    return torch.matmul(left, right) if out is None else torch.matmul(left, right, out=out)
+    if out is None:
+        return torch.matmul(left, right)
+    if left.ndim == right.ndim == 3:  # which writes to a strided view at once
+        return torch.bmm(left, right, out=out)
+    return torch.matmul(left, right, out=out)
+
+
+def affine(weight: Tensor, values: Tensor, bias: Tensor) -> Tensor:
+    """Multiply by weights (..., o, i) and add biases (..., o): (..., o, n) from values (..., i, n)."""
+    if weight.device.type == "cuda" and weight.ndim == values.ndim == 3:
+        return torch.baddbmm(bias[..., None], weight, values)  # one launch for both
+    return multiply(weight, values).add_(bias[..., None])
 
 
 def accumulate(target: Tensor, left: Tensor, right: Tensor, *, keep: float, scale: float) -> None:

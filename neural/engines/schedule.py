@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import Tensor
+from torch.nn.functional import pad
 
-from clusterproof.neural.engines.data import Ids
+from clusterproof.neural.engines.counted_orders import draw_key, numbers, random_orders
+from clusterproof.neural.engines.data import Batch, ClientData, Ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,13 +24,14 @@ class Schedule:
     Attributes
     ----------
     sizes
-        Samples of each client, (k,).
+        Samples of each client in a pass, (k,).
     batch_size
         Samples of a step.
     steps
         Gradient steps of each client, (k,).
     orders
-        Samples of each client in the order of each pass, (k, passes, largest size).
+        Samples of each client in the order of each pass, (k, passes, largest size); on a device padded with 0
+        to whole batches.
     """
 
     sizes: np.ndarray
@@ -53,15 +58,34 @@ class Schedule:
         local_steps, unit
             How many ``"step"``s, of one batch each, or ``"epoch"``s, of one pass each.
         generator
-            Source of the orders.
+            Source of the orders, of which it gives the key.
         device
-            Where the orders of clients with equally many samples are to be; on the host where None.
+            Where the orders of clients with equally many samples are to be; on the host where None. They are
+            the same everywhere.
         """
         batches = -(-sizes // batch_size)
         steps = local_steps * batches if unit == "epoch" else np.full(len(sizes), local_steps)
         passes = int((-(-steps // batches)).max(initial=0))
-        keys = generator.random((len(sizes), passes, int(sizes.max(initial=0))))
-        return cls(sizes, batch_size, steps, _orders(keys, sizes[:, None], device))
+        shape = (len(sizes), passes, int(sizes.max(initial=0)))
+        orders = _orders(draw_key(generator), shape, sizes[:, None], device)
+        if isinstance(orders, Tensor):
+            orders = pad(orders, (0, -shape[2] % batch_size))
+        return cls(sizes, batch_size, steps, orders)
+
+    @classmethod
+    def independent(
+        cls,
+        sizes: np.ndarray,
+        batch_size: int,
+        steps: int,
+        generator: np.random.Generator,
+        device: torch.device | None = None,
+    ) -> Schedule:
+        """Draw a batch for each step without replacement, whatever the other steps use; arguments as ``draw``."""
+        shape = (len(sizes), steps, int(sizes.max(initial=0)))
+        orders = _orders(draw_key(generator), shape, sizes[:, None], device)[..., :batch_size]
+        used = np.minimum(sizes, batch_size)
+        return cls(used, batch_size, np.full(len(sizes), steps), orders)
 
     def batch(self, rows: np.ndarray, step: int) -> tuple[Ids, np.ndarray]:
         """Samples of some clients in a step.
@@ -77,14 +101,15 @@ class Schedule:
         -------
         tuple
             Samples (r, b), padded with 0, and how many of them are real, (r,). The largest batch of the
-            step is b, whoever has it, so that a client's numbers do not hang on who else is asked for.
+            step is b, whoever has it, so that a client's numbers do not hang on who else is asked for; on a
+            device all steps have the same b.
         """
-        if isinstance(self.orders, torch.Tensor):  # one size, clients side by side: no index leaves the host
-            size = int(self.sizes[0])
-            batch, first = step % -(-size // self.batch_size), int(rows[0])
-            part = slice(batch * self.batch_size, min(size, (batch + 1) * self.batch_size))
-            found = self.orders[first : first + len(rows), step // -(-size // self.batch_size), part]
-            return found, np.full(len(rows), found.shape[1])
+        if isinstance(self.orders, Tensor):  # one size, clients side by side: no index leaves the host
+            size, first = int(self.sizes[0]), int(rows[0])
+            passed, batch = divmod(step, -(-size // self.batch_size))
+            part = slice(batch * self.batch_size, (batch + 1) * self.batch_size)
+            found = self.orders[first : first + len(rows), passed, part]
+            return found, np.full(len(rows), min(self.batch_size, size - part.start))
         batches = -(-self.sizes // self.batch_size)
         start = (step % batches) * self.batch_size
         counts = np.minimum(self.batch_size, self.sizes - start)
@@ -95,32 +120,20 @@ class Schedule:
         orders = self.orders[rows, step // batches[rows]]
         return np.where(inside, np.take_along_axis(orders, columns * inside, axis=1), 0), counts
 
-
-def draw_batch(
-    sizes: np.ndarray, batch_size: int, generator: np.random.Generator, device: torch.device | None = None
-) -> tuple[Ids, np.ndarray]:
-    """Draw one batch of each client without replacement.
-
-    Returns
-    -------
-    tuple
-        Samples (k, b), padded with 0, on the device if one is given and clients have equally many samples;
-        and how many of them are real, (k,).
-    """
-    counts = np.minimum(sizes, batch_size)
-    orders = _orders(generator.random((len(sizes), int(sizes.max(initial=0)))), sizes, device)
-    width = int(counts.max(initial=0))
-    if isinstance(orders, torch.Tensor):
-        return orders[:, :width], counts
-    return np.where(np.arange(width) < counts[:, None], orders[:, :width], 0), counts
+    def batches_of(self, data: ClientData, clients: Tensor, rows: np.ndarray) -> Iterator[Batch]:
+        """Data of all steps of clients (k,), whose orders are on a device at ``rows`` (k,)."""
+        size, first, steps = int(self.sizes[0]), int(rows[0]), int(self.steps[0])
+        starts = [step % -(-size // self.batch_size) * self.batch_size for step in range(steps)]
+        assert isinstance(self.orders, Tensor)
+        samples = self.orders[first : first + len(rows)].flatten(1)[:, : steps * self.batch_size]
+        counts = [min(self.batch_size, size - start) for start in starts]
+        return data.each_step(clients, samples, self.batch_size, counts)
 
 
-def _orders(keys: np.ndarray, sizes: np.ndarray, device: torch.device | None) -> Ids:
-    """Sort each client's samples by their keys (..., largest size), those that it has not last.
-
-    The keys are the same on every device: one copy takes them to a GPU, which sorts them itself.
-    """
-    if device is not None:
-        return torch.argsort(torch.from_numpy(keys).to(device), dim=-1, stable=True)
-    real = np.arange(keys.shape[-1]) < sizes[..., None]
-    return np.argsort(np.where(real, keys, np.inf), axis=-1)
+def _orders(key: int, shape: tuple[int, ...], sizes: np.ndarray, device: torch.device | None) -> Ids:
+    """Put each client's samples in random orders (..., largest size), those that it has not last."""
+    if device is not None:  # clients with equally many samples, all of them real
+        return random_orders(key, shape, device)
+    real = np.arange(shape[-1]) < sizes[..., None]
+    keys = np.where(real, numbers(key, shape).numpy(), np.iinfo(np.int64).max)
+    return np.argsort(keys, axis=-1, kind="stable")

@@ -39,22 +39,21 @@ class SerialEngine(Engine):
             [self.scores_of_all(point[None], own[None]) for point, own in zip(points, images, strict=True)]
         )
 
-    def gradients(self, points: Tensor, batch: Batch, out: Tensor) -> Tensor:
-        """Losses (k,) at points (k, d), and their gradients into ``out`` (k, d)."""
-        losses = []
+    def gradients(self, points: Tensor, batch: Batch, out: Tensor, losses: Tensor | None = None) -> None:
+        """Gradients of the losses, see ``Engine.gradients``."""
         for client, real in enumerate(batch.weights > 0):
             part = slice(client, client + 1)
             own = Batch(batch.images[part], batch.targets[part], batch.weights[part])
             if not real.all():
                 own = Batch(own.images[:, real], own.targets[:, real], own.weights[:, real])
             if self._dense is not None:
-                losses.append(self._dense.gradients(points[part], own, out[part]))
+                self._dense.gradients(points[part], own, out[part], None if losses is None else losses[part])
             else:
                 loss, slopes = self._slopes(self._leaves(points[client].clone()), own)
                 for place, slope in zip(self.network.views(out[client]).values(), slopes, strict=True):
                     place.copy_(slope)
-                losses.append(loss[None])
-        return torch.cat(losses)
+                if losses is not None:
+                    losses[client] = loss
 
     def train(
         self,

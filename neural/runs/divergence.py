@@ -134,6 +134,13 @@ def _watched(task: Task) -> Task:
             check(trained, clients)
             return trained, carried
 
+        def meta_training(
+            self, points: Array, clients: Array, generator: np.random.Generator, **how: Any
+        ) -> Array:
+            trained = super().meta_training(points, clients, generator, **how)
+            check(trained, clients)
+            return trained
+
         def cluster_training(
             self,
             models: Array,

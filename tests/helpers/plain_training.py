@@ -3,12 +3,13 @@
 import numpy as np
 import torch
 from small_images import client_data, flat, load, module
+from split_mix import tree_of_numbers
 
 
 def plain_training(task, points, buffers, anchors, clients, generator, options):
     """What the documentation says, by modules and autograd, one client after the other.
 
-    Random orders are those of sorted uniform numbers, (clients, passes, largest size) in one draw.
+    Random orders are those of sorted numbers of SplitMix64, a number for each client, pass and sample.
     """
     dtype = points.dtype
     holdings = task.partition.train
@@ -20,7 +21,7 @@ def plain_training(task, points, buffers, anchors, clients, generator, options):
     keys = None
     if task.batch_size is not None and task.batch_size < holdings.sizes.max():
         passes = max(-(-taken // number) for taken, number in zip(steps, batches, strict=True))
-        keys = generator.random((len(clients), passes, sizes.max()))
+        keys = tree_of_numbers(generator.bit_generator.random_raw(), (len(clients), passes, sizes.max()))
     ended, kept = [], []
     for row, client in enumerate(clients):
         images, targets = client_data(holdings, client, dtype)

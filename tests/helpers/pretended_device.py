@@ -12,6 +12,7 @@ from unittest.mock import patch
 
 import torch
 from torch.overrides import TorchFunctionMode
+from torch.utils._mode_utils import no_dispatch
 from torch.utils._pytree import tree_leaves, tree_map
 
 import clusterproof.algorithms
@@ -129,7 +130,11 @@ class OnDevice(torch.Tensor):
             # what works in place gives back the tensor that it was given
             return given[id(leaf)] if id(leaf) in given else OnDevice(leaf)
 
-        return tree_map(clad, function(*tree_map(bare, arguments), **tree_map(bare, keywords)))
+        found = tree_map(clad, function(*tree_map(bare, arguments), **tree_map(bare, keywords)))
+        if torch.Tag.inplace_view in function.tags:  # the shell takes the new shape, too
+            with no_dispatch():
+                function(*arguments, **keywords)
+        return found
 
 
 def _count(function, arguments):

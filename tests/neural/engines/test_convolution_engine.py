@@ -29,8 +29,9 @@ def test_losses_and_gradients_are_those_of_autograd(network, dtype, tolerance):
     weights[1, 2:] = 0
     batch = Batch(images.permute(0, 1, 4, 2, 3), targets, weights)
     found, expected = torch.full_like(points, torch.nan), torch.empty_like(points)
-    losses = ConvolutionEngine(network).gradients(points, batch, found)
-    known = VmapEngine(network).gradients(points, batch, expected)
+    losses, known = (points.new_full((len(points),), torch.nan) for _ in range(2))
+    ConvolutionEngine(network).gradients(points, batch, found, losses)
+    VmapEngine(network).gradients(points, batch, expected, known)
     torch.testing.assert_close(losses, known, rtol=0, atol=tolerance)
     torch.testing.assert_close(found, expected, rtol=0, atol=10 * tolerance)
     assert expected.abs().max() > 0.1
@@ -42,8 +43,9 @@ def test_certain_mistakes_have_finite_losses():
     points = torch.zeros(1, network.dimension)
     points[0, -3:] = torch.tensor([500.0, 0.0, 0.0])
     batch = Batch(torch.zeros(1, 1, 1, 16, 16), torch.tensor([[1]]), torch.ones(1, 1))
-    slopes = torch.empty_like(points)
-    assert float(ConvolutionEngine(network).gradients(points, batch, slopes)) == 500.0
+    slopes, losses = torch.empty_like(points), torch.empty(1)
+    ConvolutionEngine(network).gradients(points, batch, slopes, losses)
+    assert losses.item() == 500.0
     assert slopes[0, -3:].tolist() == [1.0, -1.0, 0.0]
 
 

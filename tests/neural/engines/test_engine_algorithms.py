@@ -7,7 +7,13 @@ import pytest
 import torch
 from small_images import random_partition
 
-from clusterproof.algorithms import ALGORITHMS, ClusterTrainingTask, LocalTrainingTask, Randomness
+from clusterproof.algorithms import (
+    ALGORITHMS,
+    ClusterTrainingTask,
+    LocalTrainingTask,
+    MetaTrainingTask,
+    Randomness,
+)
 from clusterproof.algorithms.arrays import to_numpy
 from clusterproof.neural.networks import CNN, MLP
 from clusterproof.neural.task import ImageTask
@@ -44,7 +50,7 @@ class GradientsAlone:
         self._task = task
 
     def __getattr__(self, name):
-        if name in ("local_training", "cluster_training"):
+        if name in ("local_training", "cluster_training", "meta_training"):
             raise AttributeError(name)
         return getattr(self._task, name)
 
@@ -83,7 +89,7 @@ def test_engines_agree_on_every_algorithm_and_with_the_plain_gradient_loop(name,
         for engine, chunk in (("serial", None), ("batched", 4), ("gram", 2), ("gram", None))
     ]
     plain = GradientsAlone(tasks[0])
-    for protocol in (LocalTrainingTask, ClusterTrainingTask):
+    for protocol in (LocalTrainingTask, ClusterTrainingTask, MetaTrainingTask):
         assert isinstance(tasks[0], protocol)
         assert not isinstance(plain, protocol)
     expected = rounds(name, options, plain)

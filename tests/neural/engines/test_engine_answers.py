@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import torch
 from small_images import client_data, flat, load, module, random_partition
+from split_mix import tree_of_numbers
 
 from clusterproof.algorithms import (
+    ClientSamplingTask,
     CurvedTask,
     InvalidArgument,
     LocalTrainingTask,
@@ -54,7 +56,7 @@ def drawn_data(task, clients, generator):
     data = [client_data(holdings, client, torch.float64) for client in clients]
     if task.batch_size is None:
         return data
-    keys = generator.random((len(clients), sizes.max()))
+    keys = tree_of_numbers(generator.bit_generator.random_raw(), (len(clients), 1, sizes.max()))[:, 0]
     orders = [np.argsort(row[:size])[: task.batch_size] for row, size in zip(keys, sizes, strict=True)]
     return [(images[order], targets[order]) for (images, targets), order in zip(data, orders, strict=True)]
 
@@ -62,7 +64,7 @@ def drawn_data(task, clients, generator):
 @pytest.mark.parametrize("way", WAYS, ids=str)
 def test_a_task_answers_every_protocol(way):
     task = make(way)
-    for protocol in (Task, CurvedTask, OneBatchTask, ScoredTask, LocalTrainingTask):
+    for protocol in (Task, CurvedTask, OneBatchTask, ScoredTask, LocalTrainingTask, ClientSamplingTask):
         assert isinstance(task, protocol)
     assert (task.clients, task.clusters, task.dimension) == (5, 2, task.network.dimension)
     assert task.reference_optima("clusters") is None
@@ -234,12 +236,12 @@ def test_the_same_seed_gives_the_same_bits(way):
 
 def test_a_batch_is_a_uniform_draw_without_replacement():
     """Client 2 has 12 samples: each is in a batch of 4 with probability 1/3, and none twice."""
-    from clusterproof.neural.engines import draw_batch
+    from clusterproof.neural.engines import Schedule
 
     stream = np.random.default_rng(0)
     counted = np.zeros(12)
     for _ in range(3000):
-        samples, counts = draw_batch(np.array([12, 3]), 4, stream)
+        samples, counts = Schedule.independent(np.array([12, 3]), 4, 1, stream).batch(np.arange(2), 0)
         assert counts.tolist() == [4, 3]
         assert len(set(samples[0])) == 4
         assert sorted(samples[1][:3]) == [0, 1, 2]

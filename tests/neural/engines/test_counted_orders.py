@@ -1,0 +1,99 @@
+"""Orders and participants: of one generator on every device, uniform, and made where they are needed."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from pretended_device import pretended_device
+from scipy.stats import chisquare
+from small_images import random_partition
+from split_mix import SplitMix64, tree_of_numbers
+
+from clusterproof.algorithms.parts.participation import draw_participants, participants_of_round
+from clusterproof.neural.engines.counted_orders import draw_key, numbers, random_orders, random_subsets
+from clusterproof.neural.networks import MLP
+from clusterproof.neural.task import ImageTask
+from clusterproof.synthetic import RegressionMixture
+
+KEYS = (0, 1234567, 2**63, 2**64 - 1)
+
+PUBLISHED = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431]
+"""The first outputs of seed 1234567 by the C code of Vigna, https://prng.di.unimi.it/splitmix64.c."""
+
+
+def test_numbers_are_those_of_splitmix64():
+    scalar = SplitMix64(1234567)
+    assert [scalar.next() for _ in PUBLISHED] == PUBLISHED
+    for key, shape in itertools.product(KEYS, [(7,), (3, 5), (2, 3, 4)]):
+        np.testing.assert_array_equal(numbers(key, shape).numpy(), tree_of_numbers(key, shape))
+    assert torch.equal(numbers(5, (4, 3, 6))[:2, :, :4], numbers(5, (2, 3, 4))), "the shape does not matter"
+
+
+def test_a_key_is_a_word_of_the_stream():
+    stream, other = np.random.default_rng(3), np.random.default_rng(3)
+    assert [draw_key(stream) for _ in range(3)] == [int(other.bit_generator.random_raw()) for _ in range(3)]
+
+
+def test_a_device_makes_the_same_orders_by_itself():
+    expected = random_orders(9, (5, 2, 11)), random_subsets(9, 4, (3, 20))
+    with pretended_device() as counts:
+        device = torch.device("cuda")
+        found = random_orders(9, (5, 2, 11), device), random_subsets(9, 4, (3, 20), device)
+        assert not counts.transfers
+        assert not counts.synchronisations
+    for ours, theirs in zip(found, expected, strict=True):
+        assert torch.equal(ours.data_here, theirs)
+
+
+def uniform(outcomes, kinds):
+    """Whether counts of so many kinds pass a test whose failure has probability 1e-6."""
+    counted = np.bincount(np.asarray(outcomes).ravel(), minlength=kinds)
+    assert len(counted) == kinds
+    return chisquare(counted).pvalue > 1e-6
+
+
+def test_orders_are_uniform_permutations():
+    """Over clients, over passes and over keys; every order of four, and two neighbours together."""
+    ranks = torch.tensor([64, 16, 4, 1])
+    names = {
+        int((torch.tensor(order) * ranks).sum()): at
+        for at, order in enumerate(itertools.permutations(range(4)))
+    }
+    along_clients = random_orders(11, (40_000, 1, 4))[:, 0]
+    along_passes = random_orders(12, (1, 40_000, 4))[0]
+    along_keys = torch.stack([random_orders(key, (4,)) for key in range(10_000)])
+    for orders in (along_clients, along_passes, along_keys):
+        assert uniform([names[number] for number in (orders * ranks).sum(1).tolist()], 24)
+    for orders in (along_clients, along_passes):  # neighbours know nothing of each other
+        assert uniform(4 * orders[:-1, 0] + orders[1:, 0], 16)
+    long = random_orders(13, (6_000, 50))
+    assert torch.equal(torch.sort(long).values, torch.arange(50).expand(6_000, -1))
+    for place in (0, 24, 49):
+        assert uniform(long[:, place], 50)
+
+
+def test_participants_are_uniform_subsets():
+    """All pairs of six clients, as often as each other."""
+    drawn = random_subsets(21, 2, (30_000, 6))
+    assert bool((drawn[:, 0] < drawn[:, 1]).all())
+    pairs = {6 * first + second: at for at, (first, second) in enumerate(itertools.combinations(range(6), 2))}
+    assert uniform([pairs[number] for number in (6 * drawn[:, 0] + drawn[:, 1]).tolist()], 15)
+
+
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_a_task_of_networks_draws_its_own_participants_and_others_leave_it_to_numpy(shape):
+    task = ImageTask(partition=random_partition((4,) * 9), network=MLP((1, 4, 4), 3, (2,)))
+    models = torch.zeros(*shape, 2, task.dimension)
+    found = participants_of_round(0.4, task, models, np.random.default_rng(4))
+    keys = tree_of_numbers(np.random.default_rng(4).bit_generator.random_raw(), (*shape, 9))
+    np.testing.assert_array_equal(found, np.sort(np.argsort(keys, -1)[..., :4]))
+    optima, labels = [[0.0, 1.0], [1.0, 0.0]], [0, 1] * 4 + [0]
+    convex = RegressionMixture(optima=optima, covariance=[1.0, 1.0], noise=0.5, labels=labels, samples=4)
+    still = participants_of_round(0.4, convex, np.zeros((*shape, 2, 2)), np.random.default_rng(4))
+    np.testing.assert_array_equal(
+        still, draw_participants(0.4, 9, np.zeros((*shape, 2, 2)), np.random.default_rng(4))
+    )
+    unused = np.random.default_rng(4)
+    assert participants_of_round(1.0, task, models, unused).tolist() == list(range(9))
+    assert unused.random() == np.random.default_rng(4).random(), "where all take part nothing is drawn"
