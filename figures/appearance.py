@@ -161,7 +161,8 @@ def _wrap_names(panels: list[Axes]) -> bool:
     """Break titles and names of axes that are longer than their panel, and say whether there was one."""
     wrapped = False
     for panel in panels:
-        room = panel.get_tightbbox().width, panel.get_window_extent().height
+        box = panel.get_tightbbox()
+        room = (box.width if box else 0.0), panel.get_window_extent().height
         title = panel.set_title(panel.get_title(loc="left"), loc="left", fontsize=style.NAME_SIZE)
         for text, side in ((title, 0), (panel.xaxis.label, 0), (panel.yaxis.label, 1)):
             extent = text.get_window_extent()
@@ -176,7 +177,7 @@ def _wrap_names(panels: list[Axes]) -> bool:
 def _fits(figure: Figure) -> bool:
     """Say whether nothing is cut off, panels are left with room, and no two of their numbers or words overlap."""
     whole = figure.bbox.padded(1)
-    parts = [part.get_tightbbox() for part in (*figure.legends, *figure.axes)]
+    parts = [box for part in (*figure.legends, *figure.axes) if (box := part.get_tightbbox())]
     inside = all(
         whole.x0 <= box.x0 and box.x1 <= whole.x1 and whole.y0 <= box.y0 and box.y1 <= whole.y1
         for box in parts
@@ -220,7 +221,10 @@ def _darken(figure: Figure) -> None:
             if artist.get_fillstyle() != "none":
                 artist.set_markerfacecolor(face)
         elif isinstance(artist, Patch):
-            artist.set(facecolor=_turned(artist.get_facecolor()), edgecolor=_line(artist.get_edgecolor()))
+            artist.set(
+                facecolor=_turned(to_rgba(artist.get_facecolor())),
+                edgecolor=_line(to_rgba(artist.get_edgecolor())),
+            )
         elif isinstance(artist, Text):
             artist.set_color(_line(to_rgba(artist.get_color())))
     for panel in figure.axes:  # marks on the axes are made anew whenever it is drawn

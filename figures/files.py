@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from clusterproof.figures.alternative import words_of
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 DUBLIN_CORE = "http://purl.org/dc/elements/1.1/"
 """Namespace of an svg's metadata."""
 
-SETTINGS = {
+SETTINGS: Any = {
     "svg.hashsalt": "clusterproof",
     "svg.fonttype": "path",
     "pdf.fonttype": 42,
