@@ -281,6 +281,24 @@ class LocalFederation:
             raise InvalidArgument("run", str(out), f"failed ({record['error']})", "see the logs")
         return record
 
+    def wait_for_round(self, out: Path, number: int, seconds: float) -> None:
+        """Wait until a round of a run has ended, or the run with it.
+
+        Raises
+        ------
+        InvalidArgument
+            If that is not so in time.
+        """
+        deadline = time.monotonic() + seconds
+        log = out / "log.txt"
+        while not (log.exists() and f"round {number} of" in log.read_text(encoding="utf-8")):
+            if (out / "record.json").exists():
+                return
+            if time.monotonic() > deadline:
+                rule = f"is over, and round {number} has not ended"
+                raise InvalidArgument("seconds", seconds, rule, f"see {self.folder / 'logs'}")
+            time.sleep(0.1)
+
     def log(self) -> str:
         """What the SuperLink and the server apps have said."""
         return (self.folder / "logs" / "superlink.log").read_text(encoding="utf-8", errors="replace")

@@ -207,7 +207,7 @@ def test_on_a_cluster_whose_workers_are_killed_the_table_is_the_serial_one(tmp_p
 
     file = write(tmp_path, SWEEP.format(seeds=1))
     plan = read_plan(file)
-    found, killed = under_fire(plan, tmp_path / "units", workers=2, kills=2, pause=0.3)
+    found, killed = under_fire(plan, tmp_path / "units", workers=2, kills=2)
     assert killed == 2
     assert found.failures == []
     assert sweep_frame(plan, found).equals(serial(file))
