@@ -118,6 +118,14 @@ def bare_seconds(turns: int, count: int, workers: int) -> tuple[float, float]:
     return float(passed), float(used)
 
 
+def serially(plan: Plan) -> Execution:
+    """Compute a plan in this process, one unit after the other."""
+    found = Execution()
+    for number, unit in enumerate(plan.units):
+        found.outcomes[number] = Outcome(measures.compute(unit), 0.0, 0.0)
+    return found
+
+
 def under_fire(plan: Plan, folder: Path, workers: int, kills: int) -> tuple[Execution, int]:
     """Compute a plan on a Dask cluster of this machine, and kill a worker now and again.
 
@@ -170,7 +178,8 @@ def kills(wanted: int, workers: int) -> bool:
         elapsed = time.perf_counter() - started
         same = sweep_frame(plan, found).equals(sweep_frame(plan, serially(plan)))
     print(
-        f"{len(plan.units)} units on {workers} Dask workers, killed {count} times with a unit under way: {elapsed:.0f} s"
+        f"{len(plan.units)} units on {workers} Dask workers, of which one with units under way was killed "
+        f"{count} times: {elapsed:.0f} s"
     )
     print(f"{len(found.failures)} units failed; rows {'as' if same else 'NOT as'} in the serial sweep")
     passed = same and count >= wanted and not found.failures
