@@ -1,7 +1,9 @@
 """Units of a table: what is stored and read back, and the processes that compute them."""
 
 import json
+import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,8 @@ def test_units_of_other_tables_and_versions_are_not_read(tmp_path: Path) -> None
         lambda content: content[: len(content) // 2],
         lambda content: b"",
         lambda content: b"[]",
+        lambda content: bytes(len(content)),  # a crash of the machine before the disk had it
+        lambda content: content[:40] + bytes(len(content) - 40),
         lambda content: b"\xff\xfe",
         lambda content: content.replace(b'"seed": 3', b'"seed": 4'),
         lambda content: content.replace(b'"seconds"', b'"second"'),
@@ -68,6 +72,19 @@ def test_a_damaged_file_is_as_good_as_none(tmp_path: Path, damage) -> None:
     assert store.read(UNIT) is None
     store.write(UNIT, OUTCOME)
     assert store.read(UNIT) == OUTCOME
+
+
+def test_the_disk_is_waited_for_where_a_unit_took_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    store = UnitStore.of_table(tmp_path, "paper/table-1", 1)
+    store.write(UNIT, replace(OUTCOME, seconds=0.05))
+    assert synced == []
+    store.write(UNIT, replace(OUTCOME, seconds=20.0))
+    assert len(synced) == 1
+    assert store.read(UNIT) == replace(OUTCOME, seconds=20.0)
 
 
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
