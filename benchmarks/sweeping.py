@@ -171,7 +171,7 @@ def kills(wanted: int, workers: int) -> bool:
     """Set a sweep under fire against the serial one, row for row."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "sweep.toml"
-        file.write_text(SWEEP.format(seeds=max(2, 2 * wanted)))
+        file.write_text(SWEEP.format(seeds=max(2, wanted // 2)))
         plan = read_plan(file)
         started = time.perf_counter()
         found, count = under_fire(plan, Path(folder) / "units", workers, wanted)

@@ -35,10 +35,12 @@ CONFIG: dict[str, Any] = {
     "reply-seconds": 60.0,
     "patience-seconds": 300.0,
     "fewest": 6,
+    "at-once": 1000,
     "out": "",
 }
 """What a run can be told: algorithm and its parameters, sizes (m, P, d), rounds and seed; where a client's data come
-from; how long a reply may take, how long to wait for clients, how many are needed; the folder for what comes out.
+from; how long a reply may take, how long to wait for clients, how many are needed, how many are asked at a time; the
+folder for what comes out.
 ``parameters`` and ``data-options`` are objects in JSON."""
 
 SERVER = "from clusterproof.deployment.flower_server import app\n\n__all__ = ['app']\n"
@@ -246,7 +248,10 @@ class LocalFederation:
         """
         app, out = self.folder / name / "app", self.folder / name / "out"
         out.mkdir(parents=True)
-        write_app(app, {**config, "clients": self.clients, "out": str(out)}, self._client)
+        # a node starts a process for each message: more of them at once than cores only make each slower, and Flower
+        # takes one that needs a minute to start for dead and starts another
+        local = {"clients": self.clients, "at-once": os.cpu_count() or 1, "out": str(out)}
+        write_app(app, {**config, **local}, self._client)
         done = subprocess.run(
             ["flwr", "run", str(app), "here"],
             env=self._environment,
