@@ -144,6 +144,10 @@ def _compute_on(client: Any, work: Work, units: Sequence[Unit], name: str) -> An
                 ended.add(submit(unit, attempt + 1))
                 continue
             yield unit, f"{type(error).__name__}: {' '.join(str(error).split())}"
+        elif future.status in ("pending", "lost"):  # its worker died with the result: it is computed again
+            given[future.key] = unit, attempt
+            ended.add(future)
+            continue
         else:
             raise InvalidArgument(
                 "dask", name, "lost its scheduler", "start it anew and give the same command: it goes on"
