@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.tables.machine import workers
 from clusterproof.tables.machine.engines import LocalProcesses, Work
 from clusterproof.tables.machine.store import Outcome, Unit, UnitStore, cache_folder
 
@@ -122,3 +123,15 @@ def test_workers_compute_the_costliest_first_on_one_thread_and_survive_each_othe
         assert isinstance(outcome, Outcome)
         assert set(outcome.result["threads"]) == {"1"}
         json.dumps(outcome.result)
+
+
+def test_a_worker_whose_libraries_are_loaded_is_held_to_one_thread() -> None:
+    """Dask's workers have numpy before they see a unit: what the environment says then comes too late."""
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    with threadpool_limits(2):
+        workers._ready.cache_clear()
+        assert isinstance(
+            workers.compute_unit(WORK.place, Unit("slow", 0, {"rounds": 2}), WORK.source), Outcome
+        )
+        assert {library["num_threads"] for library in threadpool_info()} == {1}
