@@ -139,33 +139,40 @@ def server_seconds(name: str, sizes: tuple[int, int, int], repeats: int = 3) -> 
 
 
 def fit(sizes: list[tuple[int, int, int]], seconds: list[float], term: Callable[..., float]) -> np.ndarray:
-    """Find a, b, c of a + b m + c term, none negative, by least squares of relative errors."""
+    """Find a, b, c, e of a + b m + c m d + e term, none negative, by least squares of relative errors."""
     weights = 1 / np.array(seconds)
-    design = np.array([[1.0, own[0], term(*own)] for own in sizes]) * weights[:, None]
+    design = np.array([features(own, term) for own in sizes]) * weights[:, None]
     scale = design.max(axis=0)
+    scale[scale == 0] = 1.0
     found, _ = nnls(design / scale, np.ones(len(sizes)))
     return np.asarray(found / scale)
+
+
+def features(sizes: tuple[int, int, int], term: Callable[..., float]) -> list[float]:
+    """What the coefficients of the formula multiply; where m d is the term itself it stands there once."""
+    plain = sizes[0] * sizes[2]
+    return [1.0, sizes[0], 0.0 if term(*sizes) == plain else plain, term(*sizes)]
 
 
 def print_server_time() -> None:
     """Fit the server's time on small federations, and set the formula beside what larger ones take."""
     print(
-        "\nserver's milliseconds of processor time a round, beside the clients' answers: a + b m + c x, fitted to"
+        "\nserver's milliseconds of processor time a round, beside the clients' answers: a + b m + c m d + e x, fitted"
     )
-    print(f"(m, P, d) = {', '.join(map(str, FITTED))}; then measured / by the formula")
-    print(
-        f"{'':<17} {'a':>5} {'b, us':>6} {'x':>6} {'c, ns':>6} {''.join(f'{own!s:>22}' for own in PREDICTED)}"
-    )
+    print(f"to (m, P, d) = {', '.join(map(str, FITTED))}; then measured / by the formula")
+    heads = "".join(f"{own!s:>22}" for own in PREDICTED)
+    print(f"{'':<17} {'a':>5} {'b, us':>6} {'c, ns':>6} {'x':>6} {'e, ns':>6} {heads}")
     errors = []
     for name, (words, term) in SERVER.items():
         server_seconds(name, FITTED[0], 1)  # what is compiled or imported then plays no part
-        a, b, c = fit(list(FITTED), [server_seconds(name, own) for own in FITTED], term)
+        found = fit(list(FITTED), [server_seconds(name, own) for own in FITTED], term)
         shown = []
         for own in PREDICTED:
-            taken, formula = server_seconds(name, own), a + b * own[0] + c * term(*own)
+            taken, formula = server_seconds(name, own), float(found @ features(own, term))
             errors.append(abs(formula / taken - 1))
             shown.append(f"{1e3 * taken:.1f} / {1e3 * formula:.1f} ({formula / taken - 1:+.0%})")
-        coefficients = f"{1e3 * a:5.2f} {1e6 * b:6.1f} {words:>6} {1e9 * c:6.2f}"
+        a, b, c, e = found * (1e3, 1e6, 1e9, 1e9)
+        coefficients = f"{a:5.2f} {b:6.1f} {c:6.2f} {words:>6} {e:6.2f}"
         print(f"{name:<17} {coefficients} {''.join(f'{text:>22}' for text in shown)}", flush=True)
     print(f"errors of the formula: {np.median(errors):.0%} in the middle, {max(errors):.0%} at most")
 
