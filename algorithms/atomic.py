@@ -42,7 +42,7 @@ def check_writable(argument: str, path: Path) -> None:
         raise _refuse(argument, path, error) from error
 
 
-def write_whole(argument: str, path: Path, content: bytes) -> None:
+def write_whole(argument: str, path: Path, content: bytes, *, sync: bool = True) -> None:
     """Write a file beside its place and rename it, so that nobody sees half of it.
 
     What is no regular file, such as ``/dev/stdout`` or a named pipe, is written to directly.
@@ -55,6 +55,9 @@ def write_whole(argument: str, path: Path, content: bytes) -> None:
         Replaced if it exists.
     content
         What to write.
+    sync
+        Whether to wait until the disk has it. Without that a crash of the machine, though none of the program, may
+        leave a damaged file.
 
     Raises
     ------
@@ -71,8 +74,9 @@ def write_whole(argument: str, path: Path, content: bytes) -> None:
         try:
             with open(partial, "xb") as file:
                 file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
+                if sync:
+                    file.flush()
+                    os.fsync(file.fileno())
             os.replace(partial, target)
         except BaseException:  # Ctrl-C, too, must leave nothing behind; it is raised again
             partial.unlink(missing_ok=True)

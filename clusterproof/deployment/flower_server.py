@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -44,13 +45,18 @@ class Roster:
     clients
         m.
     seconds
-        How long a reply may take.
+        How long a reply may take, from when it is asked for.
+    at_once
+        How many nodes are asked at a time at most: what a server's link takes, or the cores of one machine.
     report
         Takes a line on nodes that are refused or fail.
     """
 
-    def __init__(self, grid: Grid, clients: int, seconds: float, report: Callable[[str], None]) -> None:
+    def __init__(
+        self, grid: Grid, clients: int, seconds: float, at_once: int, report: Callable[[str], None]
+    ) -> None:
         self._grid = grid
+        self._at_once = at_once
         self._report = report
         self._clients = clients
         self._seconds = seconds
@@ -68,29 +74,32 @@ class Roster:
         self._hear_late_ones()
         deadline = time.monotonic() + self._seconds
         while self._asked_who and time.monotonic() < deadline:
-            self._hear_who()
+            if self._hear_who():
+                connected = self._look()
             time.sleep(PAUSE)
         self._nodes = {client: node for client, node in self._nodes.items() if node in connected}
         out = self._silent | self._failed
         return sorted(client for client, node in self._nodes.items() if node not in out)
 
     def _look(self) -> set[int]:
-        """Nodes that are connected; those that nobody knows are asked who they are."""
+        """Nodes that are connected; those that nobody knows are asked who they are, a few at a time."""
         connected = set(self._grid.get_node_ids())
         known = {*self._nodes.values(), *self._asked_who.values(), *self._introduced}
-        new = sorted(connected - known)
+        new = sorted(connected - known)[: max(0, self._at_once - len(self._asked_who))]
         messages = [Message(RecordDict(), dst_node_id=node, message_type=MessageType.QUERY) for node in new]
         if messages:
             self._asked_who |= dict(zip(self._grid.push_messages(messages), new, strict=True))
         return connected
 
-    def _hear_who(self) -> None:
-        """Take what nodes say of who they are."""
+    def _hear_who(self) -> bool:
+        """Take what nodes say of who they are; whether any did."""
+        before = len(self._asked_who)
         for message in self._pull(list(self._asked_who)):
             node = self._asked_who.pop(message.metadata.reply_to_message_id, None)
             if node is not None:
                 self._introduced.add(node)
                 self._register(node, RecordDict() if message.has_error() else message.content)
+        return len(self._asked_who) < before
 
     def exchange(self, requests: Mapping[int, Request]) -> dict[int, Reply]:
         """Send each client its request, and give what comes back in time and can be read."""
@@ -135,38 +144,47 @@ class Roster:
 
     def _carry(self, contents: Mapping[int, RecordDict]) -> dict[int, RecordDict]:
         """Send messages and wait for replies, no longer than is allowed, and not for nodes that others replaced."""
-        messages = [
-            Message(content, dst_node_id=node, message_type=MessageType.TRAIN, ttl=LATE * self._seconds)
-            for node, content in contents.items()
-        ]
-        if not messages:
-            return {}
-        waiting = dict(zip(self._grid.push_messages(messages), contents, strict=True))
+        unsent = deque(contents)
+        waiting: dict[str, tuple[int, float]] = {}  # node, and when its time is over
         found: dict[int, RecordDict] = {}
-        deadline = time.monotonic() + self._seconds
-        looked, gone = time.monotonic(), dict[str, int]()
-        while waiting and time.monotonic() < deadline:
+        looked = time.monotonic()
+        while unsent or waiting:
+            nodes = [unsent.popleft() for _ in range(min(len(unsent), self._at_once - len(waiting)))]
+            deadline = time.monotonic() + self._seconds
+            waiting |= {sent: (node, deadline) for sent, node in self._send(nodes, contents)}
             for message in self._pull(list(waiting)):
-                node = waiting.pop(message.metadata.reply_to_message_id, None)
+                node, _ = waiting.pop(message.metadata.reply_to_message_id, (None, 0.0))
                 if node is not None and message.has_error():
                     self._report(f"node {node}: {message.error.reason}")
                     self._failed.add(node)
                 elif node is not None:
                     found[node] = message.content
-            if not waiting:
+            if not (waiting or unsent):
                 break
             time.sleep(PAUSE)
-            if time.monotonic() - looked > LOOK:
-                looked = time.monotonic()
+            now = time.monotonic()
+            lost = {sent for sent, (_, deadline) in waiting.items() if deadline < now}
+            if now - looked > LOOK:
+                looked = now
                 connected = self._look()
                 self._hear_who()
                 here = connected & set(self._nodes.values())
-                gone |= {sent: node for sent, node in waiting.items() if node not in here}
-                waiting = {sent: node for sent, node in waiting.items() if node in here}
-        # not asked anew before this has been answered: who is slow must not be given more to do
-        self._late |= waiting | gone
-        self._silent |= set((waiting | gone).values())
+                lost |= {sent for sent, (node, _) in waiting.items() if node not in here}
+            for sent in lost:
+                # not asked anew before this has been answered: who is slow must not be given more to do
+                self._late[sent], _ = waiting.pop(sent)
+                self._silent.add(self._late[sent])
         return found
+
+    def _send(self, nodes: list[int], contents: Mapping[int, RecordDict]) -> list[tuple[str, int]]:
+        """Send nodes their messages, and give the messages' names."""
+        messages = [
+            Message(
+                contents[node], dst_node_id=node, message_type=MessageType.TRAIN, ttl=LATE * self._seconds
+            )
+            for node in nodes
+        ]
+        return list(zip(self._grid.push_messages(messages), nodes, strict=True)) if messages else []
 
     def _pull(self, messages: list[str]) -> Iterator[Message]:
         """Pull what has come, a few messages at a time: Flower bounds the size of an answer."""
@@ -216,13 +234,13 @@ def run_as_configured(grid: Grid, config: Mapping[str, Any], report: Callable[[s
     InvalidArgument
         If an entry of the configuration is not as it must be, or clients stay away.
     """
-    for name in ("clients", "clusters", "dimension", "rounds", "fewest"):
+    for name in ("clients", "clusters", "dimension", "rounds", "fewest", "at-once"):
         check_count(name, config[name], at_least=1, remedy="give an integer")
     for name in ("reply-seconds", "patience-seconds"):
         check_number(name, config[name], above=0, remedy="give a number of seconds")
     check_name("algorithm", str(config["algorithm"]), list(DEPLOYED))
     algorithm = DEPLOYED[str(config["algorithm"])](**read_options(config, "parameters"))
-    roster = Roster(grid, config["clients"], float(config["reply-seconds"]), report)
+    roster = Roster(grid, config["clients"], float(config["reply-seconds"]), config["at-once"], report)
     task = RemoteTask(
         clients=config["clients"],
         clusters=config["clusters"],

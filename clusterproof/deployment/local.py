@@ -35,10 +35,12 @@ CONFIG: dict[str, Any] = {
     "reply-seconds": 60.0,
     "patience-seconds": 300.0,
     "fewest": 6,
+    "at-once": 1000,
     "out": "",
 }
 """What a run can be told: algorithm and its parameters, sizes (m, P, d), rounds and seed; where a client's data come
-from; how long a reply may take, how long to wait for clients, how many are needed; the folder for what comes out.
+from; how long a reply may take, how long to wait for clients, how many are needed, how many are asked at a time; the
+folder for what comes out.
 ``parameters`` and ``data-options`` are objects in JSON."""
 
 SERVER = "from clusterproof.deployment.flower_server import app\n\n__all__ = ['app']\n"
@@ -246,7 +248,10 @@ class LocalFederation:
         """
         app, out = self.folder / name / "app", self.folder / name / "out"
         out.mkdir(parents=True)
-        write_app(app, {**config, "clients": self.clients, "out": str(out)}, self._client)
+        # a node starts a process for each message: more of them at once than cores only make each slower, and Flower
+        # takes one that needs a minute to start for dead and starts another
+        local = {"clients": self.clients, "at-once": os.cpu_count() or 1, "out": str(out)}
+        write_app(app, {**config, **local}, self._client)
         done = subprocess.run(
             ["flwr", "run", str(app), "here"],
             env=self._environment,
@@ -280,6 +285,24 @@ class LocalFederation:
         if "error" in record:
             raise InvalidArgument("run", str(out), f"failed ({record['error']})", "see the logs")
         return record
+
+    def wait_for_round(self, out: Path, number: int, seconds: float) -> None:
+        """Wait until a round of a run has ended, or the run with it.
+
+        Raises
+        ------
+        InvalidArgument
+            If that is not so in time.
+        """
+        deadline = time.monotonic() + seconds
+        log = out / "log.txt"
+        while not (log.exists() and f"round {number} of" in log.read_text(encoding="utf-8")):
+            if (out / "record.json").exists():
+                return
+            if time.monotonic() > deadline:
+                rule = f"is over, and round {number} has not ended"
+                raise InvalidArgument("seconds", seconds, rule, f"see {self.folder / 'logs'}")
+            time.sleep(0.1)
 
     def log(self) -> str:
         """What the SuperLink and the server apps have said."""

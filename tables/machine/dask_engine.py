@@ -19,6 +19,9 @@ IN_FLIGHT = 1000
 TIMEOUT = 20
 """Seconds to wait for a scheduler."""
 
+GATHER = 30
+"""Seconds to wait for the result of a unit that is finished: Dask may wait for ever where it died with its worker."""
+
 ATTEMPTS = 3
 """How often a unit is given to a cluster that says that its workers died of it."""
 
@@ -137,13 +140,22 @@ def _compute_on(client: Any, work: Work, units: Sequence[Unit], name: str) -> An
     for future in ended:
         unit, attempt = given.pop(future.key)
         if future.status == "finished":
-            yield unit, future.result()
+            try:
+                answer = future.result(timeout=GATHER)
+            except (TimeoutError, KilledWorker):
+                ended.add(submit(unit, attempt))
+                continue
+            yield unit, answer
         elif future.status == "error":
             error = future.exception()
             if isinstance(error, KilledWorker) and attempt < ATTEMPTS:
                 ended.add(submit(unit, attempt + 1))
                 continue
             yield unit, f"{type(error).__name__}: {' '.join(str(error).split())}"
+        elif future.status in ("pending", "lost"):  # its worker died with the result: it is computed again
+            given[future.key] = unit, attempt
+            ended.add(future)
+            continue
         else:
             raise InvalidArgument(
                 "dask", name, "lost its scheduler", "start it anew and give the same command: it goes on"

@@ -15,6 +15,9 @@ from typing import Any
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, remove_abandoned, write_whole
 
+SYNCED = 1.0
+"""Seconds from which on a unit is worth waiting for the disk."""
+
 
 @dataclass(frozen=True)
 class Unit:
@@ -124,6 +127,9 @@ class UnitStore:
     def write(self, unit: Unit, outcome: Outcome) -> None:
         """Store a finished unit, whole or not at all.
 
+        Of units that took less than ``SYNCED`` a crash of the machine may leave damaged files: they are as good as
+        none, and are computed again. To wait for the disk each time would bound units a second, whatever the workers.
+
         Raises
         ------
         InvalidArgument
@@ -135,7 +141,8 @@ class UnitStore:
             "cpu_seconds": outcome.cpu_seconds,
             "seconds": outcome.seconds,
         }
-        write_whole("out", self.path_of(unit), json.dumps(record).encode() + b"\n")
+        content = json.dumps(record).encode() + b"\n"
+        write_whole("out", self.path_of(unit), content, sync=outcome.seconds >= SYNCED)
 
     def key(self, unit: Unit) -> str:
         """Digest of everything that a unit's result depends on, sixteen hexadecimal digits."""

@@ -113,6 +113,26 @@ def test_absentees_are_left_out_by_the_algorithms_own_rule(algorithm: Any) -> No
         np.testing.assert_array_equal(record.models[-1][3], record.models[0][0])
 
 
+def test_a_round_that_is_begun_again_changes_nobodys_turn_in_later_rounds() -> None:
+    """Who takes part is drawn once a round, however often it is tried: the other rounds are those of ``run``."""
+    algorithm = IFCA(step_size=0.2, participation=0.5)
+    undisturbed, _ = federate(algorithm, 5)
+    lost = undisturbed.participants[1][0]
+    asked: list[int] = []
+
+    def carry(client: int, request: Request, reply: Reply) -> Reply | None:
+        asked.append(client)
+        return None if client == lost and len(asked) > 6 and asked[6:].count(lost) == 1 else reply
+
+    record, _ = federate(algorithm, 5, carry=carry)
+    assert [number for number, _, _ in record.absences] == [2]
+    expected = [
+        [client for client in own if (n, client) != (1, lost)]
+        for n, own in enumerate(undisturbed.participants)
+    ]
+    assert record.participants == expected
+
+
 def test_gradient_averaging_divides_by_all_clients_whoever_is_there() -> None:
     """CFL-MGD (5) and IFCA divide by m: with two of six there the step is a third of the two's mean gradient."""
     initial = np.zeros((2, 5))

@@ -5,7 +5,6 @@ started again in mid-run. It needs the environment of the extra `deploy`, and is
 """
 
 import json
-import time
 from pathlib import Path
 
 import numpy as np
@@ -57,13 +56,6 @@ app = client_app(reply)
 """
 
 
-def wait_for(file: Path, words: str, seconds: float = SECONDS) -> None:
-    deadline = time.monotonic() + seconds
-    while not (file.exists() and words in file.read_text(encoding="utf-8")):
-        assert time.monotonic() < deadline, f"no {words!r}"
-        time.sleep(0.1)
-
-
 @pytest.mark.timeout(900)
 def test_six_nodes_over_tls_with_a_crash_and_impossible_replies(tmp_path: Path) -> None:
     source = CLIENT.format(counter=str(tmp_path / "counter"))
@@ -77,7 +69,7 @@ def test_six_nodes_over_tls_with_a_crash_and_impossible_replies(tmp_path: Path) 
     }
     with LocalFederation(tmp_path / "federation", 6, client=source) as federation:
         out = federation.submit("run", config)
-        wait_for(out / "log.txt", "round 1 of")
+        federation.wait_for_round(out, 1, SECONDS)
         federation.kill_node(4)
         federation.start_node(4)
         record = federation.wait(out, SECONDS)

@@ -4,7 +4,9 @@ import os
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import polars
 import pytest
@@ -15,6 +17,7 @@ from clusterproof.commands.application import main
 from clusterproof.sweeps import measures
 from clusterproof.sweeps.plan import read_plan
 from clusterproof.sweeps.result import sweep_frame
+from clusterproof.tables.machine.engines import Work
 from clusterproof.tables.machine.execution import Execution
 from clusterproof.tables.machine.progress import Progress
 from clusterproof.tables.machine.source import source_digest
@@ -207,10 +210,59 @@ def test_on_a_cluster_whose_workers_are_killed_the_table_is_the_serial_one(tmp_p
 
     file = write(tmp_path, SWEEP.format(seeds=1))
     plan = read_plan(file)
-    found, killed = under_fire(plan, tmp_path / "units", workers=2, kills=2, pause=0.3)
+    found, killed = under_fire(plan, tmp_path / "units", workers=2, kills=2)
     assert killed == 2
     assert found.failures == []
     assert sweep_frame(plan, found).equals(serial(file))
+
+
+def test_a_result_that_dies_with_its_worker_is_waited_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the news that a unit is finished and a look at it, its worker may die: Dask says that it is pending."""
+    distributed = pytest.importorskip("distributed", reason="needs the extra `dask`")
+    from clusterproof.tables.machine import dask_engine
+
+    class Future:
+        def __init__(self, number: int, *looks: str) -> None:
+            self.key, self.looks, self.number = f"unit-{number}", list(looks), number
+
+        @property
+        def status(self) -> str:
+            return self.looks[0]
+
+        def result(self, timeout: float) -> Outcome:
+            if self.status == "finished" and self.looks[1:]:
+                raise TimeoutError
+            assert self.status == "finished"
+            return Outcome({"number": self.number}, 0.0, 0.0)
+
+    class Completed(list[Future]):
+        def __init__(self, futures: list[Future], loop: object) -> None:
+            super().__init__(futures)
+
+        def __iter__(self) -> Iterator[Future]:
+            while self:
+                yield self.pop(0)
+
+        def add(self, future: Future) -> None:
+            if future.looks[1:]:
+                future.looks.pop(0)
+            self.append(future)
+
+    futures = iter(
+        [
+            Future(0, "pending", "finished"),
+            Future(1, "lost", "pending", "finished", "never seen"),
+            Future(2, "finished"),  # in place of the one before
+            Future(3, "cancelled"),
+        ]
+    )
+    client = SimpleNamespace(loop=None, submit=lambda *_, **__: next(futures))
+    monkeypatch.setattr(distributed, "as_completed", Completed)
+    work = Work("clusterproof.sweeps.measures:compute", ("clusterproof.sweeps.measures",))
+    found = list(dask_engine._compute_on(client, work, [Unit("a", 0), Unit("a", 1)], "tcp://x:1"))
+    assert [(unit.seed, answer.result["number"]) for unit, answer in found] == [(0, 0), (1, 2)]
+    with pytest.raises(InvalidArgument, match="lost its scheduler"):
+        list(dask_engine._compute_on(client, work, [Unit("a", 2)], "tcp://x:1"))
 
 
 def test_a_scheduler_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,12 +1,15 @@
 """Units of a table: what is stored and read back, and the processes that compute them."""
 
 import json
+import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.tables.machine import workers
 from clusterproof.tables.machine.engines import LocalProcesses, Work
 from clusterproof.tables.machine.store import Outcome, Unit, UnitStore, cache_folder
 
@@ -54,6 +57,8 @@ def test_units_of_other_tables_and_versions_are_not_read(tmp_path: Path) -> None
         lambda content: content[: len(content) // 2],
         lambda content: b"",
         lambda content: b"[]",
+        lambda content: bytes(len(content)),  # a crash of the machine before the disk had it
+        lambda content: content[:40] + bytes(len(content) - 40),
         lambda content: b"\xff\xfe",
         lambda content: content.replace(b'"seed": 3', b'"seed": 4'),
         lambda content: content.replace(b'"seconds"', b'"second"'),
@@ -68,6 +73,19 @@ def test_a_damaged_file_is_as_good_as_none(tmp_path: Path, damage) -> None:
     assert store.read(UNIT) is None
     store.write(UNIT, OUTCOME)
     assert store.read(UNIT) == OUTCOME
+
+
+def test_the_disk_is_waited_for_where_a_unit_took_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    store = UnitStore.of_table(tmp_path, "paper/table-1", 1)
+    store.write(UNIT, replace(OUTCOME, seconds=0.05))
+    assert synced == []
+    store.write(UNIT, replace(OUTCOME, seconds=20.0))
+    assert len(synced) == 1
+    assert store.read(UNIT) == replace(OUTCOME, seconds=20.0)
 
 
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
@@ -105,3 +123,15 @@ def test_workers_compute_the_costliest_first_on_one_thread_and_survive_each_othe
         assert isinstance(outcome, Outcome)
         assert set(outcome.result["threads"]) == {"1"}
         json.dumps(outcome.result)
+
+
+def test_a_worker_whose_libraries_are_loaded_is_held_to_one_thread() -> None:
+    """Dask's workers have numpy before they see a unit: what the environment says then comes too late."""
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    with threadpool_limits(2):
+        workers._ready.cache_clear()
+        assert isinstance(
+            workers.compute_unit(WORK.place, Unit("slow", 0, {"rounds": 2}), WORK.source), Outcome
+        )
+        assert {library["num_threads"] for library in threadpool_info()} == {1}
