@@ -12,7 +12,7 @@ from typing import TypeVar
 Kind = TypeVar("Kind")
 
 
-def modules_below(package: str, *, named: str | None = None) -> list[ModuleType]:
+def modules_below(package: str, *, named: str | None = None, direct: bool = False) -> list[ModuleType]:
     """Import every module of a package and of its subpackages, in the order of their names.
 
     Parameters
@@ -21,6 +21,8 @@ def modules_below(package: str, *, named: str | None = None) -> list[ModuleType]
         Dotted name, such as ``"clusterproof.theory.sofl"``.
     named
         Only modules with this last name, such as ``"claims"``; all where None.
+    direct
+        Leave the subpackages alone.
 
     Raises
     ------
@@ -28,11 +30,15 @@ def modules_below(package: str, *, named: str | None = None) -> list[ModuleType]
         If the package or one of its modules cannot be imported.
     """
     path = importlib.import_module(package).__path__
-    names = [found.name for found in pkgutil.walk_packages(path, f"{package}.")]
+    prefix = f"{package}."
+    if direct:
+        names = [found.name for found in pkgutil.iter_modules(path, prefix) if not found.ispkg]
+    else:
+        names = [found.name for found in pkgutil.walk_packages(path, prefix)]
     return [importlib.import_module(name) for name in names if named in (None, name.rpartition(".")[2])]
 
 
-def classes_below(package: str, base: type[Kind]) -> Iterator[type[Kind]]:
+def classes_below(package: str, base: type[Kind], *, direct: bool = False) -> Iterator[type[Kind]]:
     """Give the concrete classes of a kind that the modules below a package define.
 
     Parameters
@@ -41,8 +47,10 @@ def classes_below(package: str, base: type[Kind]) -> Iterator[type[Kind]]:
         Dotted name.
     base
         What they inherit from.
+    direct
+        As for ``modules_below``.
     """
-    for module in modules_below(package):
+    for module in modules_below(package, direct=direct):
         for value in vars(module).values():
             defined = isinstance(value, type) and value.__module__ == module.__name__
             if defined and issubclass(value, base) and not inspect.isabstract(value):

@@ -14,7 +14,8 @@ from clusterproof.synthetic.quadratic import QuadraticMixture
 from clusterproof.synthetic.regression import RegressionMixture
 from clusterproof.synthetic.two_point import TwoPointMixture
 
-TASKS: dict[str, type[Mixture]] = {task.name: task for task in classes_below(__name__, Mixture)}
+# the strategies are left alone: hypothesis takes long to import
+TASKS: dict[str, type[Mixture]] = {task.name: task for task in classes_below(__name__, Mixture, direct=True)}
 """Command-line names of the tasks: every mixture that a module of this folder defines, and those of plugins."""
 
 

@@ -20,7 +20,7 @@ TIMEOUT = 20
 """Seconds to wait for a scheduler."""
 
 GATHER = 30
-"""Seconds to wait for the result of a unit that is finished: Dask may wait for ever where it died with its worker."""
+"""Seconds to wait for the result of a unit that is finished; it may have died with its worker and is then made anew."""
 
 ATTEMPTS = 3
 """How often a unit is given to a cluster that says that its workers died of it."""

@@ -1,5 +1,8 @@
 """What strategies draw keeps to the bounds that were given."""
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 
@@ -27,3 +30,10 @@ def test_clients_that_spread_leave_the_separation_as_asked(task):
 @given(strategies.logistic_mixtures(condition_number=(2, 5)))
 def test_logistic_strategies_keep_the_condition_number_within_bounds(task):
     assert task.condition_number <= 5 * (1 + 1e-9)
+
+
+def test_tasks_are_imported_without_hypothesis():
+    """It takes longer to import than all the tasks."""
+    code = "import sys, clusterproof.synthetic; print('hypothesis' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "False"
