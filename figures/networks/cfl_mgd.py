@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from clusterproof.figures import style
 from clusterproof.figures.illustration import Illustration
 from clusterproof.figures.networks.stored_curves import LOOKS, draw_curves, finish, known
@@ -34,7 +36,7 @@ def draw(seed: int) -> Figure:
         panels, (MNIST, CIFAR), ("a  MNIST", "b  CIFAR-10, at small scale"), strict=True
     ):
         draw_curves(panel, name, MORE, "accuracy %")
-        end = panel.get_lines()[0].get_xdata()[-1]
+        end = float(np.asarray(panel.get_lines()[0].get_xdata())[-1])
         for row, (colour, _, _) in zip(ROWS, LOOKS, strict=False):
             panel.plot(
                 [end], [known(name, row, "accuracy %", "printed")], color=colour, marker="*", markersize=10,

@@ -14,6 +14,7 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.figures import style
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from polars import DataFrame
 
@@ -88,10 +89,10 @@ def draw_curves(panel: Axes, name: str, rows: dict[str, str], column: str) -> No
 
 def finish(panels: Sequence[Axes], ncols: int) -> None:
     """Explain the curves of all panels in one legend above them."""
-    entries: dict[str, object] = {}
+    entries: dict[str, Artist] = {}
     for panel in panels:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
     panels[0].figure.legend(
-        entries.values(), entries.keys(), loc="outside upper left", ncols=ncols, fontsize=8, frameon=False
+        list(entries.values()), list(entries), loc="outside upper left", ncols=ncols, fontsize=8, frameon=False
     )
