@@ -43,7 +43,7 @@ from clusterproof.algorithms.trace import Trace
 from clusterproof.algorithms.validation import InvalidArgument
 
 ALGORITHMS: dict[str, type[Algorithm[Any]]] = {
-    algorithm.name: algorithm for algorithm in classes_below(__name__, Algorithm)
+    algorithm.name: algorithm for algorithm in classes_below(__name__, Algorithm, direct=True)
 }
 """Command-line names of the algorithms: every one that a module of this folder defines.
 

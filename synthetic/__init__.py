@@ -5,7 +5,7 @@ from typing import Any
 
 from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument
 from clusterproof.algorithms.discovery import classes_below
-from clusterproof.algorithms.plugins import offered_classes
+from clusterproof.algorithms.parts.plugins import offered_classes
 from clusterproof.synthetic.log_cosh import LogCoshMixture
 from clusterproof.synthetic.logistic import LogisticMixture
 from clusterproof.synthetic.mixture import Mixture

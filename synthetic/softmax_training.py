@@ -38,7 +38,7 @@ def train_compiled(
     """
     import numba
 
-    descend_whole = compiled("clusterproof.synthetic.softmax_kernels").descend_whole
+    descend_whole = compiled("clusterproof.synthetic.kernels.softmax_kernels").descend_whole
 
     def train(client: int) -> None:
         one = samples[client]

@@ -94,5 +94,10 @@ def finish(panels: Sequence[Axes], ncols: int) -> None:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
     panels[0].figure.legend(
-        list(entries.values()), list(entries), loc="outside upper left", ncols=ncols, fontsize=8, frameon=False
+        list(entries.values()),
+        list(entries),
+        loc="outside upper left",
+        ncols=ncols,
+        fontsize=8,
+        frameon=False,
     )

@@ -156,7 +156,7 @@ class ClientData:
         for count, own, classes in zip(counts, indices, targets, strict=True):
             images = self._images(own)
             if count not in weights:
-                weights[count] = self._weights(np.full(len(clients), count), size, images)
+                weights[count] = self._mean_of(np.full(len(clients), count), size, images)
             yield Batch(images, classes, weights[count])
 
     def _here(self, numbers: Ids) -> Tensor:
@@ -164,7 +164,7 @@ class ClientData:
 
     def _make(self, indices: Tensor, targets: Tensor, counts: np.ndarray) -> Batch:
         images = self._images(indices)
-        return Batch(images, targets, self._weights(counts, indices.shape[1], images))
+        return Batch(images, targets, self._mean_of(counts, indices.shape[1], images))
 
     def _images(self, indices: Tensor) -> Tensor:
         """Scaled images (k, b, C, H, W) at indices (k, b)."""
@@ -178,7 +178,7 @@ class ClientData:
             images = images.permute(0, 1, 4, 2, 3)
         return images if self._preprocessing is None else undistorted(images, self._preprocessing)
 
-    def _weights(self, counts: np.ndarray, width: int, images: Tensor) -> Tensor:
+    def _mean_of(self, counts: np.ndarray, width: int, images: Tensor) -> Tensor:
         # codes are integers, and weights are not
         like = images if images.is_floating_point() else images.new_empty(0, dtype=self.dtype)
         return mean_weights(counts, width, like)

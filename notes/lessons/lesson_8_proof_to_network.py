@@ -157,9 +157,9 @@ def _():
 
     `clusterproof data fetch mnist` downloads the images, and then
 
-    `clusterproof train --data mnist --partition rotations --clusters 4 --clients 2400 --samples {samples} --network mlp --hidden 200
-    --algorithm cfl-mgd --averaging model --momentum 0.9 --models 4 --step-size 0.1 --local-steps {local_steps} --participation 0.1 --rounds
-    {rounds} --evaluate-every 10 --test-assignment test-loss --seed 1 --diagnose --out mnist-run`
+    `clusterproof train --data mnist --partition rotations --clusters 4 --clients 2400 --samples 100 --network mlp --hidden 200
+    --algorithm cfl-mgd --averaging model --momentum 0.9 --models 4 --step-size 0.1 --local-steps 10 --participation 0.1 --rounds
+    60 --evaluate-every 10 --test-assignment test-loss --seed 1 --diagnose --out mnist-run`
 
     After {rounds} rounds every client has its group's model and 95.6 % of the test images are right.
 

@@ -59,7 +59,7 @@ class DaskCluster:
                 "dask", self.address, rule, "start one with `dask scheduler` and give what it prints"
             ) from error
         with client:
-            yield from _compute_on(client, work, units, self.address)
+            yield from compute_on(client, work, units, self.address)
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class SlurmJobs:
             distributed.Client(cluster, set_as_default=False) as client,
         ):
             cluster.scale(jobs=self.jobs)
-            yield from _compute_on(client, work, units, str(self.jobs))
+            yield from compute_on(client, work, units, str(self.jobs))
 
     def settings(self) -> dict[str, Any]:
         """One thread and 4 GB a job, where Dask's configuration says nothing else."""
@@ -119,7 +119,7 @@ def require_dask(argument: str, value: object, module: str) -> Any:
         raise InvalidArgument(argument, value, f"needs Dask ({error})", remedy) from error
 
 
-def _compute_on(client: Any, work: Work, units: Sequence[Unit], name: str) -> Answers:
+def compute_on(client: Any, work: Work, units: Sequence[Unit], name: str) -> Answers:
     """Keep the scheduler supplied, a number of units at a time, and take what ends."""
     from distributed import KilledWorker, as_completed
 

@@ -51,7 +51,7 @@ def compute_unit(place: str, unit: Unit, source: tuple[tuple[str, ...], str]) ->
         packages, digest = source
         if (own := source_digest(packages)) != digest:
             return f"the worker has another source ({own}, not {digest}); install this version there"
-        compute = _ready(place)
+        compute = ready(place)
         started, used = time.perf_counter(), time.process_time()
         result = compute(unit)
         return Outcome(result, time.process_time() - used, time.perf_counter() - started)
@@ -60,7 +60,7 @@ def compute_unit(place: str, unit: Unit, source: tuple[tuple[str, ...], str]) ->
 
 
 @cache
-def _ready(place: str) -> Any:
+def ready(place: str) -> Any:
     """Load a function with everything that it imports, and hold this process to one thread of linear algebra."""
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
     found = load(place)

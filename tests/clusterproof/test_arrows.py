@@ -12,7 +12,7 @@ BELOW = {
     "theory": {"algorithms", "synthetic"},
     "neural": {"algorithms", "synthetic", "theory"},
     "tables": {"algorithms", "synthetic", "theory", "neural"},
-    "figures": {"algorithms", "synthetic", "theory", "tables"},
+    "figures": {"algorithms", "synthetic", "theory", "neural", "tables"},
     "clusterproof": {"algorithms", "synthetic", "theory", "neural", "tables", "figures"},
 }
 """What a folder may import beside itself."""

@@ -133,7 +133,12 @@ def test_each_benchmark_is_named_with_a_command_that_starts() -> None:
     text = (ROOT / "benchmarks/README.md").read_text(encoding="utf-8")
     named = set(re.findall(r"(?m)^    python -m benchmarks\.(\w+)", text))
     started = '__name__ == "__main__"'
-    present = {path.stem for path in (ROOT / "benchmarks").glob("*.py") if started in path.read_text("utf-8")}
+    files = [*(ROOT / "benchmarks").glob("*.py"), *(ROOT / "benchmarks").glob("*/__main__.py")]
+    present = {
+        path.parent.name if path.stem == "__main__" else path.stem
+        for path in files
+        if started in path.read_text("utf-8")
+    }
     assert named == present
     code = "; ".join(f"import benchmarks.{name}" for name in sorted(named))
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=CLEAN, capture_output=True, text=True)

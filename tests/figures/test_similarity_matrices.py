@@ -38,6 +38,7 @@ def test_the_matrix_holds_the_cosines_at_the_minimiser_of_the_mean_loss():
 def test_the_caption_names_the_measured_mean_beside_the_theory():
     other = np.repeat(np.arange(4), 15)[:, None] != np.repeat(np.arange(4), 15)
     caption = caption_of(drawn("similarity-matrices"))
+    caption = caption.replace("\N{MINUS SIGN}", "-")
     assert f"Mean across clusters {cosines_by_hand()[other].mean():.3f}, theory" in caption
     assert "= -0.333, on the expected losses -0.333" in caption
 

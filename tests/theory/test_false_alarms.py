@@ -16,7 +16,6 @@ TRUE_CLAIMS = {
     "cfl-mgd/assumption-1": 8,
     "cfl-mgd/assumption-2": 8,
     "cfl-mgd/assumption-3-ball": 5,
-    "cfl-mgd/assumption-5-resampled": 2000,
     "cfl-mgd/lemma-1-union": 5,
     "cfl-mgd/lemma-1-cantelli": 15,
     "cfl-mgd/lemma-1-exact": 200,

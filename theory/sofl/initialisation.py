@@ -55,7 +55,7 @@ def differ(first: np.ndarray, second: np.ndarray) -> bool:
 
 
 @PAPER.claim("initialisation", label="Section 5.2.2, initialization", kind="probability", replicates=30,
-             part="map", looseness=Reason.ROUND_NUMBER)  # fmt: skip
+             part="map", quick=False, looseness=Reason.ROUND_NUMBER)  # fmt: skip
 def initialisation(stream: Stream, replicates: Replicates) -> Frequency:
     """From another start the map's clusters are the same in most runs, those of k-means in fewer.
 

@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.plugins import PluginWarning, leave_out
+from clusterproof.algorithms.parts.plugins import PluginWarning, leave_out
 from clusterproof.theory.claim import REGISTRY
 from clusterproof.theory.workbench.stating import module_of
 

@@ -6,7 +6,7 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
-import cvxpy
+import clarabel
 import pytest
 from command_line import refused
 
@@ -99,7 +99,7 @@ def test_no_certificate_is_status_one_and_no_file(
     def solve(*arguments: object, **options: object) -> None:
         raise Panic
 
-    monkeypatch.setattr(cvxpy.Problem, "solve", solve)
+    monkeypatch.setattr(clarabel, "DefaultSolver", solve)
     assert main([*GRADIENT_DESCENT, "--class", "smooth", "--out", str(path)]) == 1
     output, errors = capsys.readouterr()
     assert output.startswith("no certificate found: ")

@@ -297,7 +297,8 @@ def test_a_client_that_diverges_is_named(tmp_path: Path, plant: Plant, algorithm
     """One client's training yields NaN from some round on; nobody else's does."""
     configuration, sick = configure({**algorithm, "step_size": 0.01}), 4
     real = {
-        name: getattr(ImageTask, name) for name in ("gradients", "local_training", "losses_and_gradients")
+        name: getattr(ImageTask, name)
+        for name in ("gradients", "local_training", "losses_and_gradients", "meta_training")
     }
     step = {"number": 0}
 
@@ -324,6 +325,9 @@ def test_a_client_that_diverges_is_named(tmp_path: Path, plant: Plant, algorithm
         trained, carried = real["local_training"](self, points, buffers, anchors, clients, *rest, **how)
         return spoil(trained, clients), carried
 
+    def meta_training(self: ImageTask, points: Any, clients: Any, *rest: Any, **how: Any) -> Any:
+        return spoil(real["meta_training"](self, points, clients, *rest, **how), clients)
+
     def cluster_training(
         self: ImageTask,
         models: Any,
@@ -344,7 +348,15 @@ def test_a_client_that_diverges_is_named(tmp_path: Path, plant: Plant, algorithm
         add = torch.nn.functional.one_hot(chosen, len(models)).T.to(models.dtype)
         return chosen, *(None if vectors is None else add @ vectors for vectors in found)
 
-    for function in (gradients, gradient_sums, losses_and_gradients, local_training, cluster_training):
+    replaced = (
+        gradients,
+        gradient_sums,
+        losses_and_gradients,
+        local_training,
+        meta_training,
+        cluster_training,
+    )
+    for function in replaced:
         plant(ImageTask, function.__name__, function)
 
     def count(row: Any) -> None:

@@ -4,7 +4,7 @@ It needs the environment of the extra `deploy`, and is skipped in another; `test
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from clusterproof.deployment.federation import DEPLOYED, replay
 from clusterproof.deployment.flower_client import client_app
 from clusterproof.deployment.local import CONFIG
 
+Plant = Callable[..., Any]
 OPTIONS = {"clusters": 2, "clients": 6, "dimension": 5, "seed": 0}
 ROUNDS = 4
 
@@ -84,11 +85,9 @@ class HereGrid:
         return self._app(message, context)
 
 
-def run_here(
-    monkeypatch: pytest.MonkeyPatch, name: str, dies_at: int | None = None, **more: Any
-) -> tuple[Any, HereGrid]:
-    monkeypatch.setattr(flower_server, "PAUSE", 0.001)
-    monkeypatch.setattr(flower_server, "LOOK", 0.002)
+def run_here(plant: Plant, name: str, dies_at: int | None = None, **more: Any) -> tuple[Any, HereGrid]:
+    plant(flower_server, "PAUSE", 0.001)
+    plant(flower_server, "LOOK", 0.002)
     config = {
         **CONFIG,
         "algorithm": name,
@@ -102,10 +101,8 @@ def run_here(
 
 
 @pytest.mark.parametrize("name", sorted(DEPLOYED))
-def test_the_models_are_those_of_the_simulation_with_a_node_that_is_replaced(
-    monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    record, grid = run_here(monkeypatch, name, dies_at=6, **{"at-once": 4})
+def test_the_models_are_those_of_the_simulation_with_a_node_that_is_replaced(plant: Plant, name: str) -> None:
+    record, grid = run_here(plant, name, dies_at=6, **{"at-once": 4})
     assert 4 not in record.participants[1]
     assert [number for number, client, _ in record.absences if client == 4] == [2]
     assert [len(own) for own in record.participants] == [6, 5, 6, 6]
@@ -120,9 +117,9 @@ def test_the_models_are_those_of_the_simulation_with_a_node_that_is_replaced(
         assert len(set(record.assignments[-1])) == 2
 
 
-def test_a_node_that_is_no_client_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_node_that_is_no_client_is_refused(plant: Plant) -> None:
     said: list[str] = []
     roster = flower_server.Roster(HereGrid({}), 5, 1.0, 2, said.append)  # type: ignore[arg-type]
-    monkeypatch.setattr(flower_server, "PAUSE", 0.001)
+    plant(flower_server, "PAUSE", 0.001)
     assert roster.present() == [0, 1, 2, 3, 4]
     assert said == ["node 105 is refused: client 5 is outside 0 .. 4"]

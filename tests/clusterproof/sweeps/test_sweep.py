@@ -218,7 +218,9 @@ def test_on_a_cluster_whose_workers_are_killed_the_table_is_the_serial_one(tmp_p
 
 def test_a_result_that_dies_with_its_worker_is_waited_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between the news that a unit is finished and a look at it, its worker may die: Dask says that it is pending."""
-    distributed = pytest.importorskip("distributed", reason="needs the extra `dask`")
+    pytest.importorskip("distributed", reason="needs the extra `dask`")
+    import distributed
+
     from clusterproof.tables.machine import dask_engine
 
     class Future:
@@ -259,10 +261,10 @@ def test_a_result_that_dies_with_its_worker_is_waited_for_again(monkeypatch: pyt
     client = SimpleNamespace(loop=None, submit=lambda *_, **__: next(futures))
     monkeypatch.setattr(distributed, "as_completed", Completed)
     work = Work("clusterproof.sweeps.measures:compute", ("clusterproof.sweeps.measures",))
-    found = list(dask_engine._compute_on(client, work, [Unit("a", 0), Unit("a", 1)], "tcp://x:1"))
+    found = list(dask_engine.compute_on(client, work, [Unit("a", 0), Unit("a", 1)], "tcp://x:1"))
     assert [(unit.seed, answer.result["number"]) for unit, answer in found] == [(0, 0), (1, 2)]
     with pytest.raises(InvalidArgument, match="lost its scheduler"):
-        list(dask_engine._compute_on(client, work, [Unit("a", 2)], "tcp://x:1"))
+        list(dask_engine.compute_on(client, work, [Unit("a", 2)], "tcp://x:1"))
 
 
 def test_a_scheduler_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

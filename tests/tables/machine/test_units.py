@@ -130,7 +130,7 @@ def test_a_worker_whose_libraries_are_loaded_is_held_to_one_thread() -> None:
     from threadpoolctl import threadpool_info, threadpool_limits
 
     with threadpool_limits(2):
-        workers._ready.cache_clear()
+        workers.ready.cache_clear()
         assert isinstance(
             workers.compute_unit(WORK.place, Unit("slow", 0, {"rounds": 2}), WORK.source), Outcome
         )

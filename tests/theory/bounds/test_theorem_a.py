@@ -135,4 +135,4 @@ def test_planted_faults(bound: TheoremA, conclusion: str, plant: Plant) -> None:
 def test_verdict() -> None:
     verdict = theory.check("cfl-mgd/theorem-a", trials=8)
     assert verdict.verdict is Kind.CONSISTENT, verdict.reason
-    assert verdict.trials == 5 * 8, "every setting meets the hypotheses"
+    assert verdict.trials == 6 * 8, "every setting meets the hypotheses"

@@ -26,7 +26,7 @@ EXPECTED = {
     "cfl-mgd/assumption-4": Kind.ILL_POSED,
     "cfl-mgd/assumption-5": Kind.ILL_POSED,
     "cfl-mgd/assumption-5-same-batch": Kind.VIOLATED,
-    "cfl-mgd/assumption-5-resampled": Kind.CONSISTENT,
+    "cfl-mgd/assumption-5-resampled": Kind.CERTIFIED,
     "cfl-mgd/lemma-1": Kind.CONSISTENT,
     "cfl-mgd/lemma-1-union": Kind.CONSISTENT,
     "cfl-mgd/lemma-1-cantelli": Kind.CONSISTENT,
@@ -141,12 +141,12 @@ def test_asymptotic_rate_is_the_square_root_of_the_momentum() -> None:
 
 
 def test_corollary_b1_covers_what_it_must() -> None:
-    """Three settings, one of them with four clusters of unequal size and kappa = 10."""
+    """Four settings, one of them with four clusters of unequal size and kappa = 10."""
     from clusterproof.theory.bounds.experiments import experiment
 
     verdict = theory.check("cfl-mgd/corollary-b1", trials=20)
-    assert "runs: holds on all 3 instances" in verdict.reason
-    assert verdict.trials == 3 * 20
+    assert "runs: holds on all 4 instances" in verdict.reason
+    assert verdict.trials == 4 * 20
     task = experiment("S2", None).task
     assert task.condition_number == pytest.approx(10)
     assert sorted(task.proportions.tolist()) == pytest.approx([0.1, 0.2, 0.3, 0.4])
