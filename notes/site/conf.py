@@ -31,6 +31,7 @@ pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
 
 myst_enable_extensions = ["dollarmath", "amsmath"]
+smartquotes_action = "qe"  # two hyphens begin an option, not a dash
 myst_heading_anchors = 4
 nb_execution_mode = "off"  # marimo has executed the lessons
 nb_code_prompt_show = "Show the code of the solution"
