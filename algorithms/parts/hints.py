@@ -16,7 +16,7 @@ LEVEL_2 = 2
 """Where a core keeps what is prefetched: beside what it works on, not in place of it."""
 
 
-@hint  # type: ignore[untyped-decorator]
+@hint  # type: ignore[untyped-decorator]  # numba has no types
 def use_widest_vectors(_typing_context: Any) -> Any:
     """Let the function that calls this use vectors of 512 bits where the processor has them.
 
@@ -31,7 +31,7 @@ def use_widest_vectors(_typing_context: Any) -> Any:
     return types.none(), generate
 
 
-@hint  # type: ignore[untyped-decorator]
+@hint  # type: ignore[untyped-decorator]  # numba has no types
 def prefetch(_typing_context: Any, values: Any, index: Any) -> Any:
     """Fetch the piece of memory around an entry of an array (n,), which need not exist."""
 

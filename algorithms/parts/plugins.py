@@ -84,7 +84,7 @@ def _reason(one: Any, kind: type) -> str:
     """What a class lacks; empty where it lacks nothing."""
     if not (isinstance(one, type) and issubclass(one, kind)) or inspect.isabstract(one):
         return f"it must be a class with all the methods of {kind.__module__}.{kind.__name__}"
-    if not is_dataclass(one) or not one.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+    if not is_dataclass(one) or not one.__dataclass_params__.frozen:  # type: ignore[attr-defined]  # of every dataclass
         return "it must be a frozen dataclass"
     return ""
 
