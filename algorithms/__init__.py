@@ -31,6 +31,7 @@ from clusterproof.algorithms.protocol import (
     LocalTrainingTask,
     MetaTrainingTask,
     OneBatchTask,
+    OrderingTask,
     SizedTask,
     State,
     Task,
@@ -45,9 +46,11 @@ from clusterproof.algorithms.validation import InvalidArgument
 ALGORITHMS: dict[str, type[Algorithm[Any]]] = {
     algorithm.name: algorithm for algorithm in classes_below(__name__, Algorithm, direct=True)
 }
-"""Command-line names of the algorithms: every one that a module of this folder defines.
+"""The algorithms by their names on the command line, every one that a module of this folder defines.
 
 And those of plugins, once ``clusterproof.synthetic`` is imported.
+
+:meta hide-value:
 """
 
 __all__ = [
@@ -69,6 +72,7 @@ __all__ = [
     "Local",
     "LocalTrainingTask",
     "MetaTrainingTask",
+    "OrderingTask",
     "OneBatchTask",
     "PerFedAvg",
     "Randomness",

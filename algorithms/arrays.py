@@ -27,6 +27,22 @@ def to_numpy(array: Array) -> np.ndarray:
     return np.array(np.from_dlpack(array))
 
 
+def on_device(array: Array) -> bool:
+    """Whether an array is on a device of its own, so that the host waits when it reads from it."""
+    return bool(is_torch_array(array) and array.device.type != "cpu")
+
+
+def all_to_numpy(arrays: list[Array]) -> list[np.ndarray]:
+    """Copy arrays of one type into numpy; from a device all in one piece, so that the host waits once."""
+    if not arrays or not on_device(arrays[0]):
+        return [to_numpy(array) for array in arrays]
+    xp = array_namespace(arrays[0])
+    whole = to_numpy(xp.concat([xp.reshape(array, (-1,)) for array in arrays]))
+    ends = np.cumsum([math.prod(array.shape) for array in arrays])
+    parts = np.split(whole, ends[:-1])
+    return [part.reshape(array.shape) for part, array in zip(parts, arrays, strict=True)]
+
+
 def argmin_smallest_index(losses: Array) -> Array:
     """Index of the smallest entry along the last axis; ties go to the smallest index.
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, TypeVar
 
 import numpy as np
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 
-from clusterproof.algorithms.arrays import Array, like, replace_rows, rows, to_numpy
+from clusterproof.algorithms.arrays import Array, like, on_device, replace_rows, rows, to_numpy
 from clusterproof.algorithms.ifca import check_descent
-from clusterproof.algorithms.parts.aggregation import average_by_cluster, check_finite, local_proximal_descent
+from clusterproof.algorithms.parts.aggregation import average_by_cluster, local_proximal_descent
 from clusterproof.algorithms.parts.bipartition import bipartition, cosine_similarities
+from clusterproof.algorithms.parts.finiteness import ask, check_finite
 from clusterproof.algorithms.parts.participation import check_participation, participants_of_round
 from clusterproof.algorithms.parts.weighting import check_weighting, client_weights, require_sizes
 from clusterproof.algorithms.protocol import Algorithm, State, Task
@@ -24,6 +25,9 @@ STATIONARY = 0.1
 INCONGRUENT = 0.25
 """Least ratio of such a cluster's largest update to that of the first round, above the noise."""
 
+SLACK = 1e-3
+"""How near to a threshold a device leaves the answer to the host: far more than rounding."""
+
 
 @dataclass(frozen=True)
 class PartitionState(State):
@@ -35,11 +39,15 @@ class PartitionState(State):
     Attributes
     ----------
     rounds
-        How many rounds led here, an integer ().
+        How many rounds led here, an integer () on the host.
+    clusters
+        Number of clusters, at most, of models on a device, where counting them would wait; None on the host, and
+        where it is not known.
     """
 
     assignments: Array
-    rounds: Array
+    rounds: np.ndarray | int
+    clusters: int | None = field(default=None, kw_only=True)
 
 
 PartitionT = TypeVar("PartitionT", bound=PartitionState)
@@ -104,7 +112,9 @@ class CFL(Algorithm[RecursiveState]):
     Sattler, Mueller and Samek (2020), Algorithm 2, whose weights are |D_i| / |D|. The public code
     numbers split clients by their position in the cluster, right for the first split only; here they
     keep their ids. A run starts from one model; ``models`` then has one row a client. A zero update
-    has cosine 0 with every other.
+    has cosine 0 with every other. On a device a round past the warm-up asks one thing of
+    the host, whether a cluster may be ready, in the look that every round takes; only a round in which one may be
+    has more, for all updates and the cut.
     """
 
     name: ClassVar[str] = "cfl"
@@ -155,8 +165,9 @@ class CFL(Algorithm[RecursiveState]):
     def initialise(self, models: Array, task: Task) -> RecursiveState:
         """Start with all clients in one cluster, at the given model (..., 1, d)."""
         start = start_together(models, task)
+        reference = 0 * models[..., 0, 0]
         return RecursiveState(
-            start.models, start.clients, start.assignments, start.rounds, 0 * models[..., 0, 0]
+            start.models, start.clients, start.assignments, start.rounds, reference, clusters=start.clusters
         )
 
     def step(self, state: RecursiveState, task: Task, randomness: Randomness) -> RecursiveState:
@@ -165,31 +176,34 @@ class CFL(Algorithm[RecursiveState]):
         clients = participants_of_round(self.participation, task, models, randomness.participation)
         updates = self._descend(models, clients, task, randomness)
         if int(state.rounds) == 0:
-            largest = np.linalg.norm(to_numpy(updates), axis=-1).max(axis=-1)
-            state = replace(state, reference=like(np.asarray(largest), models))
+            state = replace(state, reference=_largest(updates))
         weights = client_weights(self.weighting, task, clients, models)
         if int(state.rounds) < self.warm_up:
             return average_in_clusters(state, clients, updates, weights=weights)
         voters = rows(state.assignments[..., None], clients)[..., 0]
-        reference = to_numpy(state.reference)
-        everybody = like(np.arange(task.clients), models)
+        if on_device(models) and not self._may_be_ready(state, voters, updates, weights):
+            return average_in_clusters(state, clients, updates, weights=weights)
+        reference, known = to_numpy(state.reference), to_numpy(clients)
+        own, chosen = to_numpy(updates), to_numpy(voters)
+        everybody = array_namespace(models).arange(task.clients, device=device(models))
         counts = client_weights(self.weighting, task, everybody, models)
         sizes = np.ones(task.clients) if counts is None else to_numpy(counts).astype(float)
-        ready = self._ready_clusters(to_numpy(voters), to_numpy(updates), reference, sizes[to_numpy(clients)])
+        ready = self._ready_clusters(chosen, own, reference, sizes[known])
         if not ready:
             return average_in_clusters(state, clients, updates, weights=weights)
         asked = updates
         if clients.shape[-1] < task.clients:
             asked = replace_rows(self._descend(models, everybody, task, randomness), clients, updates)
+            own = to_numpy(asked)
         members = to_numpy(state.assignments).copy()
         heard = np.zeros(members.shape, dtype=bool)
-        np.put_along_axis(heard, np.broadcast_to(to_numpy(clients), voters.shape), True, axis=-1)
+        np.put_along_axis(heard, np.broadcast_to(known, chosen.shape), True, axis=-1)
         for replicate, cluster in ready:
             ids = np.flatnonzero(members[replicate] == cluster)
             heard[replicate][ids] = True
-            own = (to_numpy(asked)[replicate], float(reference[replicate]), sizes)
-            self.split(members[replicate], ids, *own)
-        state = replace(state, assignments=like(members, models))
+            self.split(members[replicate], ids, own[replicate], float(reference[replicate]), sizes)
+        count = int(members.max()) + 1 if on_device(models) else None
+        state = replace(state, assignments=like(members, models), clusters=count)
         return average_in_clusters(state, everybody, asked, like(heard, models), weights=counts)
 
     def _descend(self, models: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
@@ -207,6 +221,28 @@ class CFL(Algorithm[RecursiveState]):
         )
         check_finite(points, clients, self.step_size)
         return points - received
+
+    def _may_be_ready(
+        self, state: RecursiveState, voters: Array, updates: Array, weights: Array | None
+    ) -> bool:
+        """Whether a cluster may ask for a split, of participants in clusters (..., k): found out on a device.
+
+        What comes next hangs on its answer, so that it is asked for with what else the round asks at its end.
+        Where it is yes, the host decides, with all updates at hand: by its own arithmetic where it is a near thing.
+        """
+        xp = array_namespace(updates)
+        count = _count(state)
+        lengths = _norms(updates)
+        means = _norms(average_by_cluster(updates, voters, 0 * state.models[..., :count, :], weights=weights))
+        member = voters[..., None] == xp.arange(count, device=device(voters))
+        largest = xp.max(xp.where(member, lengths[..., None], 0 * lengths[..., None]), axis=-2)
+        several = xp.sum(xp.astype(member, xp.int64), axis=-2) > 2
+        if self.mean_threshold is None or self.client_threshold is None:
+            small, needed = STATIONARY * largest, INCONGRUENT * state.reference[..., None]
+        else:
+            small, needed = self.mean_threshold, self.client_threshold
+        asked = (means < small * (1 + SLACK)) & (largest * (1 + SLACK) > needed)
+        return bool(ask(xp.any(several & asked)))
 
     def _ready_clusters(
         self, voters: np.ndarray, updates: np.ndarray, reference: np.ndarray, sizes: np.ndarray
@@ -248,11 +284,16 @@ class CFL(Algorithm[RecursiveState]):
         """Whether more than two clients' mean update is small while one of theirs is not."""
         if len(updates) <= 2:
             return False
-        mean = float(np.linalg.norm(np.average(updates, axis=0, weights=weights)))
-        largest = float(np.linalg.norm(updates, axis=1).max())
+        mean, largest = mean_and_largest(updates, weights)
         if self.mean_threshold is None or self.client_threshold is None:
             return mean < STATIONARY * largest and largest > INCONGRUENT * reference
         return mean < self.mean_threshold and largest > self.client_threshold
+
+
+def mean_and_largest(updates: np.ndarray, weights: np.ndarray | None = None) -> tuple[float, float]:
+    """Length of the mean of updates (k, d), with weights (k,) or alike, and of the longest; on the host."""
+    mean = np.average(updates, axis=0, weights=weights)
+    return float(np.linalg.norm(mean)), float(np.linalg.norm(updates, axis=1).max())
 
 
 def start_together(models: Array, task: Task) -> PartitionState:
@@ -262,7 +303,8 @@ def start_together(models: Array, task: Task) -> PartitionState:
     spread = xp.asarray(xp.broadcast_to(models, shape), copy=True)
     everybody = like(np.arange(task.clients), models)
     one_cluster = like(np.zeros(shape[:-1], dtype=np.int64), models)
-    return PartitionState(spread, everybody, one_cluster, like(np.asarray(0), models))
+    count = 1 if on_device(models) else None
+    return PartitionState(spread, everybody, one_cluster, np.asarray(0), clusters=count)
 
 
 def average_in_clusters(
@@ -291,6 +333,30 @@ def average_in_clusters(
     own = rows(members[..., None], clients)[..., 0]
     if heard is not None:
         own = xp.where(heard, own, -1)
-    clusters = int(xp.max(members)) + 1
+    clusters = _count(state)
     means = average_by_cluster(updates, own, fallback=0 * state.models[..., :clusters, :], weights=weights)
-    return replace(state, models=state.models + rows(means, members), rounds=state.rounds + 1)
+    return replace(
+        state,
+        models=state.models + rows(means, members),
+        rounds=np.asarray(state.rounds + 1),
+        clusters=clusters if on_device(members) else None,
+    )
+
+
+def _count(state: PartitionState) -> int:
+    """Number of clusters; the host waits for it where nobody has noted it down."""
+    if state.clusters is not None and on_device(state.assignments):
+        return state.clusters
+    return int(array_namespace(state.assignments).max(state.assignments)) + 1
+
+
+def _largest(updates: Array) -> Array:
+    """Norm of the largest of updates (..., k, d), (...)."""
+    if on_device(updates):
+        return array_namespace(updates).max(_norms(updates), axis=-1)
+    return like(np.asarray(np.linalg.norm(to_numpy(updates), axis=-1).max(axis=-1)), updates)
+
+
+def _norms(vectors: Array) -> Array:
+    """Euclidean norms of vectors (..., d), (...)."""
+    return array_namespace(vectors).linalg.vector_norm(vectors, axis=-1)

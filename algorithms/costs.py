@@ -17,7 +17,7 @@ from clusterproof.algorithms.local import Local
 from clusterproof.algorithms.per_fedavg import PerFedAvg
 from clusterproof.algorithms.protocol import Algorithm, Task
 from clusterproof.algorithms.sofl import SoFL
-from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.algorithms.validation import InvalidArgument, check_choice
 
 BACKWARD = 2
 """Forward passes that a backward pass is worth: it makes two products where the forward one makes one."""
@@ -60,19 +60,23 @@ class Cost:
         return self.participants * (self.down + self.up) * itemsize
 
 
-def cost_of_a_round(algorithm: Algorithm[Any], task: Task) -> Cost:
+def cost_of_a_round(algorithm: Algorithm[Any], task: Task, *, local_unit: str = "step") -> Cost:
     """Give the cost of a round in which no cluster is split or made anew.
 
     Parameters
     ----------
     algorithm, task
         What is run.
+    local_unit
+        What a local step is: ``"step"``, one gradient step on the data whose losses choose a cluster, or
+        ``"epoch"``, a pass over them in mini-batches. No forward pass then serves for a loss and a gradient.
 
     Raises
     ------
     InvalidArgument
         If the algorithm is none of this package's, and so of no known cost.
     """
+    check_choice("local_unit", local_unit, ("step", "epoch"), remedy="'step' is one gradient step")
     share = getattr(algorithm, "participation", 1.0)
     k, m, d = max(1, round(share * task.clients)), task.clients, task.dimension
     match algorithm:
@@ -85,7 +89,8 @@ def cost_of_a_round(algorithm: Algorithm[Any], task: Task) -> Cost:
             with_buffers = isinstance(algorithm, CFLMGD) and algorithm.averaging == "model"
             own_buffer = isinstance(algorithm, CFLMGD) and algorithm.momentum_owner == "client"
             down = models * d * (2 if with_buffers else 1) + (d if own_buffer else 0)
-            return Cost(k, models + steps - 1, steps, 0, down, d * (2 if with_buffers else 1), k)
+            forward = models + steps - (1 if local_unit == "step" else 0)
+            return Cost(k, forward, steps, 0, down, d * (2 if with_buffers else 1), k)
         case PerFedAvg():
             steps = algorithm.local_steps
             bent = steps if algorithm.gradient == "second-order" else 0

@@ -10,7 +10,8 @@ from array_api_compat import array_namespace
 from clusterproof.algorithms.arrays import Array, replace_rows, rows
 from clusterproof.algorithms.fedprox import check_proximal
 from clusterproof.algorithms.ifca import check_descent
-from clusterproof.algorithms.parts.aggregation import check_finite, local_proximal_descent
+from clusterproof.algorithms.parts.aggregation import local_proximal_descent
+from clusterproof.algorithms.parts.finiteness import check_finite
 from clusterproof.algorithms.parts.participation import check_participation, participants_of_round
 from clusterproof.algorithms.protocol import Algorithm, State, Task
 from clusterproof.algorithms.randomness import Randomness

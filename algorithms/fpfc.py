@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 
-from clusterproof.algorithms.arrays import Array, like, rows, to_numpy
+from clusterproof.algorithms.arrays import Array, like, replace_rows, rows, to_numpy
 from clusterproof.algorithms.ifca import check_descent
-from clusterproof.algorithms.parts.aggregation import average_by_cluster, check_finite, local_proximal_descent
+from clusterproof.algorithms.parts.aggregation import average_by_cluster, local_proximal_descent
+from clusterproof.algorithms.parts.dense_pairs import DensePairs, fits
+from clusterproof.algorithms.parts.finiteness import check_finite
 from clusterproof.algorithms.parts.pair_storage import Pairs, gathered, put
 from clusterproof.algorithms.parts.pair_updates import PAIR_RULES, PairStep
 from clusterproof.algorithms.parts.participation import check_participation, participants_of_round
@@ -31,11 +33,17 @@ class FusionState(State):
 
     Attributes
     ----------
-    pairs
-        theta and v of all pairs, see ``pair_storage``.
+    variables
+        theta and v of all pairs: on the host as ``pair_storage`` keeps them, on a device as ``dense_pairs``
+        does, where that many fit.
     """
 
-    pairs: Pairs
+    variables: Pairs | DensePairs
+
+    @property
+    def pairs(self) -> Pairs:
+        """The pair variables as a list that the host can go over; copied from a device."""
+        return self.variables if isinstance(self.variables, Pairs) else self.variables.listed()
 
 
 @dataclass(frozen=True)
@@ -114,7 +122,9 @@ class FPFC(Algorithm[FusionState]):
     -----
     Yu, Liu, Sun and Wang (2023), Algorithm 1, with zeta_i the mean over all j of w_j + theta_ij -
     v_ij / rho. The public code updates a pair of two participants twice in a row; here once. The
-    defaults are those of its documentation. ``models`` has one row a client.
+    defaults are those of its documentation. ``models`` has one row a client. On a device the pairs stay there, groups
+    and all, as long as R m^2 d, for R replicates, is at most 2^31 numbers; beyond that the host keeps the list of
+    the pairs that need a vector, and waits up to four times a round.
     """
 
     name: ClassVar[str] = "fpfc"
@@ -182,16 +192,21 @@ class FPFC(Algorithm[FusionState]):
         # a copy of a broadcast array would keep its order, one client's numbers far apart
         places = np.zeros(task.clients, dtype=np.int64) if models.shape[-2] == 1 else np.arange(task.clients)
         spread = xp.take(models, like(places, models), axis=-2)
-        return self._state(spread, self._pair_step.start(_flat(spread)))
+        flat = _flat(spread)
+        if fits(flat):
+            return self._state(spread, DensePairs.start(flat, self.threshold))
+        return self._state(spread, self._pair_step.start(flat))
 
     def step(self, state: FusionState, task: Task, randomness: Randomness) -> FusionState:
         """Carry out one round."""
         models = state.models
         clients = participants_of_round(self.participation, task, models, randomness.participation)
+        # a list of pairs is put in order on the host
+        known = clients if isinstance(state.variables, DensePairs) else to_numpy(clients)
         points = local_proximal_descent(
             task,
             rows(models, clients),
-            self.anchors(state, clients),
+            self.anchors(state, known),
             clients,
             randomness.gradient,
             step_size=self.step_size,
@@ -199,27 +214,37 @@ class FPFC(Algorithm[FusionState]):
             local_steps=self.local_steps,
         )
         check_finite(points, clients, self.step_size)
-        return self.update(state, clients, points)
+        return self.update(state, known, points)
 
     def anchors(self, state: FusionState, clients: Array) -> Array:
         """What the server sends: zeta_i of the participants (..., k), (..., k, d)."""
-        models = _flat(state.models)
+        models, pairs = _flat(state.models), state.variables
         xp = array_namespace(models)
+        if isinstance(pairs, DensePairs):
+            total = pairs.anchor_sums(models, _spread_there(clients, models, state.models.shape[:-2]))
+            shape = (*state.models.shape[:-2], *total.shape[-2:])
+            return xp.reshape(total / models.shape[-2], shape)
         picked = _spread(clients, state.models.shape[:-2])
         replicate = np.arange(len(picked))[:, None]
-        stored = state.pairs.stored[replicate, picked]
+        stored = pairs.stored[replicate, picked]
         partners = xp.astype(like(stored, models), models.dtype)
         own = xp.reshape(gathered(models, *_entries(picked)), (*picked.shape, -1))
         clean = models.shape[-2] - xp.sum(partners, axis=-1, keepdims=True)
         total = clean * own + xp.matmul(partners, models)
-        total += state.pairs.partner_sums(models, picked)
+        total += pairs.partner_sums(models, picked)
         shape = (*state.models.shape[:-2], *total.shape[-2:])
         return xp.reshape(total / models.shape[-2], shape)
 
     def update(self, state: FusionState, clients: Array, points: Array) -> FusionState:
         """What the server does with the participants' (..., k) new models (..., k, d)."""
-        before = _flat(state.models)
+        before, pairs = _flat(state.models), state.variables
         xp = array_namespace(before)
+        if isinstance(pairs, DensePairs):
+            there = _spread_there(clients, before, state.models.shape[:-2])
+            numbers = xp.arange(before.shape[1], device=device(before))
+            moved = replace_rows(state.models, clients, points)
+            present = xp.any(there[:, :, None] == numbers, axis=1)
+            return self._state(moved, self._pair_step.update_dense(pairs, _flat(moved), present))
         replicate, picked = _entries(_spread(clients, state.models.shape[:-2]))
         active = np.zeros(before.shape[:2], dtype=bool)
         active[replicate, picked] = True
@@ -228,8 +253,8 @@ class FPFC(Algorithm[FusionState]):
         spread = xp.reshape(spread, (-1, before.shape[-1]))
         table = put(table, replicate * before.shape[-2] + picked, spread)
         models = xp.reshape(table, before.shape)
-        pairs = self._pair_step.update(state.pairs, before, models, active)
-        return self._state(xp.reshape(models, state.models.shape), pairs)
+        updated = self._pair_step.update(pairs, before, models, active)
+        return self._state(xp.reshape(models, state.models.shape), updated)
 
     def residuals(self, state: FusionState, task: Task, generator: np.random.Generator) -> Residuals:
         """Measure how far a state is from a stationary point.
@@ -243,13 +268,11 @@ class FPFC(Algorithm[FusionState]):
         """
         models, lead = state.models, state.models.shape[:-2]
         flat, clients = _flat(models), models.shape[-2]
-        everybody = like(np.arange(clients), models)
-        forces = state.pairs.signed_sums(
-            self.augmentation * (1 - state.pairs.factors), _spread(everybody, lead), flat
-        )
+        everybody, pairs = like(np.arange(clients), models), state.pairs
+        forces = pairs.signed_sums(self.augmentation * (1 - pairs.factors), _spread(everybody, lead), flat)
         gradients = task.gradients(models, everybody, generator)
         slopes = to_numpy(_flat(gradients) + forces / clients)
-        penalty, gap = self._pair_step.defects(state.pairs, flat)
+        penalty, gap = self._pair_step.defects(pairs, flat)
         return Residuals(
             models=np.sqrt((slopes**2).sum(axis=(-2, -1))).reshape(lead),
             differences=np.sqrt(penalty).reshape(lead),
@@ -267,10 +290,11 @@ class FPFC(Algorithm[FusionState]):
             self.fusion_penalty, self.augmentation, self.threshold, self.pair_rule, self.reuse_memory
         )
 
-    def _state(self, models: Array, pairs: Pairs) -> FusionState:
-        groups = pairs.groups.labels.reshape(models.shape[:-1])
-        everybody = like(np.arange(models.shape[-2]), models)
-        return FusionState(models, everybody, like(groups, models), pairs)
+    def _state(self, models: Array, pairs: Pairs | DensePairs) -> FusionState:
+        xp = array_namespace(models)
+        labels = like(pairs.groups.labels, models) if isinstance(pairs, Pairs) else pairs.labels()
+        everybody = xp.arange(models.shape[-2], device=device(models))
+        return FusionState(models, everybody, xp.reshape(labels, models.shape[:-1]), pairs)
 
 
 def group_averages(models: Array, assignments: Array, weights: Array | None = None) -> Array:
@@ -304,6 +328,13 @@ def _spread(clients: Array, lead: tuple[int, ...]) -> np.ndarray:
     """Participants (..., k) of every replicate, (R, k), on the host."""
     picked = to_numpy(clients)
     return np.array(np.broadcast_to(picked, (*lead, picked.shape[-1]))).reshape(-1, picked.shape[-1])
+
+
+def _spread_there(clients: Array, models: Array, lead: tuple[int, ...]) -> Array:
+    """The same where the models (R, m, d) are, for clients that are there or on the host."""
+    xp = array_namespace(models)
+    there = like(clients, models) if isinstance(clients, np.ndarray) else clients
+    return xp.reshape(xp.broadcast_to(there, (*lead, there.shape[-1])), (-1, there.shape[-1]))
 
 
 def _entries(picked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

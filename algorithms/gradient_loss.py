@@ -6,13 +6,21 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 
 from clusterproof.algorithms.arrays import Array, argmin_smallest_index, like, replace_rows, rows
 from clusterproof.algorithms.ifca import check_descent
-from clusterproof.algorithms.parts.aggregation import average_by_cluster, check_finite, cluster_sizes
+from clusterproof.algorithms.parts.aggregation import average_by_cluster, cluster_sizes
+from clusterproof.algorithms.parts.finiteness import check_finite
 from clusterproof.algorithms.parts.participation import check_participation, participants_of_round
-from clusterproof.algorithms.protocol import Algorithm, OneBatchTask, State, Task, resolve_clusters
+from clusterproof.algorithms.protocol import (
+    Algorithm,
+    OneBatchTask,
+    OrderingTask,
+    State,
+    Task,
+    resolve_clusters,
+)
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_number
 
@@ -26,11 +34,11 @@ class MovingState(State):
     moves
         What the last round changed, w_k^t - w_k^{t-1}, (..., P, d).
     rounds
-        How many rounds led here, an integer ().
+        How many rounds led here, an integer () on the host.
     """
 
     moves: Array
-    rounds: Array
+    rounds: np.ndarray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,12 +130,12 @@ class GradientLoss(Algorithm[MovingState]):
 
     @property
     def asks_single_gradients(self) -> bool:
-        """Always: one of every model a round."""
+        """Always, one of every model a round."""
         return True
 
     def initialise(self, models: Array, task: Task) -> MovingState:
         """Start from the given models (..., P, d), which have not moved."""
-        return MovingState(models, None, None, 0 * models, like(np.asarray(0), models))
+        return MovingState(models, None, None, 0 * models, np.asarray(0))
 
     def step(self, state: MovingState, task: Task, randomness: Randomness) -> MovingState:
         """Carry out one round."""
@@ -137,7 +145,7 @@ class GradientLoss(Algorithm[MovingState]):
         for model in range(models.shape[-2]):
             check_finite(gradients[..., model, :], clients, self.step_size)
         votes = argmin_smallest_index(-self.scores(state, losses, gradients, task))
-        trained = self._pin(votes, models, randomness)
+        trained = self._pin(votes, models, task, randomness)
         slopes = rows_of_matrices(gradients, trained)
         points = rows(models, trained) - self.step_size * slopes
         moved = average_by_cluster(points, trained, fallback=models)
@@ -147,7 +155,7 @@ class GradientLoss(Algorithm[MovingState]):
             clients=clients,
             assignments=votes,
             moves=moved - models,
-            rounds=state.rounds + 1,
+            rounds=np.asarray(state.rounds + 1),
         )
 
     def scores(self, state: MovingState, losses: Array, gradients: Array, task: Task) -> Array:
@@ -188,15 +196,19 @@ class GradientLoss(Algorithm[MovingState]):
         cosines = xp.where(positive, inner / xp.where(positive, lengths, xp.ones_like(lengths)), 0 * inner)
         return -cosines if self.sign == "descent" else cosines
 
-    def _pin(self, votes: Array, models: Array, randomness: Randomness) -> Array:
+    def _pin(self, votes: Array, models: Array, task: Task, randomness: Randomness) -> Array:
         """Send K random participants to clusters 1 .. K, where the rule asks for it."""
         if self.empty_cluster == "never":
             return votes
         xp = array_namespace(votes)
         count = models.shape[-2]
-        keys = randomness.clustering.random(tuple(votes.shape))
-        chosen = like(np.argsort(keys, axis=-1)[..., :count], votes)
-        seats = xp.broadcast_to(like(np.arange(count), votes), chosen.shape)
+        shape = tuple(votes.shape)
+        if isinstance(task, OrderingTask):
+            orders = task.draw_orders(shape, randomness.clustering)
+        else:
+            orders = like(np.argsort(randomness.clustering.random(shape), axis=-1), votes)
+        chosen = orders[..., :count]
+        seats = xp.broadcast_to(xp.arange(count, dtype=votes.dtype, device=device(votes)), chosen.shape)
         pinned = replace_rows(votes[..., None], chosen, seats[..., None])[..., 0]
         if self.empty_cluster == "always":
             return pinned

@@ -9,7 +9,8 @@ from array_api_compat import array_namespace
 
 from clusterproof.algorithms.arrays import Array, rows
 from clusterproof.algorithms.ifca import check_descent
-from clusterproof.algorithms.parts.aggregation import average_by_cluster, check_finite
+from clusterproof.algorithms.parts.aggregation import average_by_cluster
+from clusterproof.algorithms.parts.finiteness import check_finite
 from clusterproof.algorithms.parts.participation import check_participation, participants_of_round
 from clusterproof.algorithms.parts.weighting import check_weighting, client_weights, require_sizes
 from clusterproof.algorithms.protocol import Algorithm, CurvedTask, MetaTrainingTask, State, Task
@@ -132,7 +133,7 @@ class PerFedAvg(Algorithm[State]):
 
     @property
     def asks_single_gradients(self) -> bool:
-        """Always: a local step takes two or three."""
+        """Always, as a local step takes two or three."""
         return True
 
     def personalise(self, points: Array, clients: Array, task: Task, randomness: Randomness) -> Array:

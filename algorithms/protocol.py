@@ -26,11 +26,11 @@ class Task(Protocol):
 
     @property
     def clients(self) -> int:
-        """Number of clients (paper: m)."""
+        """Number of clients, m in the paper."""
 
     @property
     def clusters(self) -> int:
-        """Number of true clusters (paper: P)."""
+        """Number of true clusters, P in the paper."""
 
     @property
     def dimension(self) -> int:
@@ -165,6 +165,18 @@ class SizedTask(Protocol):
 
 
 @runtime_checkable
+class SharesTask(Protocol):
+    """What a task may answer besides: the sizes of ``SizedTask`` where its numbers are.
+
+    For a task whose numbers are on a device of their own.
+    """
+
+    @property
+    def client_shares(self) -> Array:
+        """Samples of each client over the largest number, on the device, (m,)."""
+
+
+@runtime_checkable
 class ClientSamplingTask(Protocol):
     """What a task may answer besides: who takes part in a round.
 
@@ -173,6 +185,17 @@ class ClientSamplingTask(Protocol):
 
     def draw_participants(self, count: int, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
         """Draw ``count`` clients uniformly without replacement, ascending integers (*shape, count)."""
+
+
+@runtime_checkable
+class OrderingTask(Protocol):
+    """What a task may answer besides: random orders, for a server that assigns participants at random.
+
+    For a task whose numbers are on a device of their own, as ``ClientSamplingTask``.
+    """
+
+    def draw_orders(self, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
+        """Draw a uniform permutation of the last axis's indices for every index of the others, integers (*shape)."""
 
 
 @runtime_checkable
@@ -255,7 +278,7 @@ class Algorithm(ABC, Generic[StateT]):
     """Name on the command line."""
 
     target: ClassVar[str] = "clusters"
-    """Which minimisers the models aim at: ``"clusters"``, ``"pooled"`` or ``"clients"``."""
+    """Whose minimisers the models aim at, ``"clusters"``, ``"pooled"`` or ``"clients"``."""
 
     @abstractmethod
     def model_count(self, task: Task) -> int:
@@ -275,7 +298,7 @@ class Algorithm(ABC, Generic[StateT]):
 
     @property
     def has_personal_step(self) -> bool:
-        """Whether a client deploys something else than what it received: what ``personalise`` makes of it."""
+        """Whether a client deploys what ``personalise`` makes of the model that it received."""
         return False
 
     def personalise(self, points: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
@@ -289,7 +312,7 @@ class Algorithm(ABC, Generic[StateT]):
 
     @property
     def dynamics(self) -> Algorithm[Any]:
-        """The algorithm whose recursion this one follows, on which bounds are stated: itself, unless it says else.
+        """The algorithm whose recursion this one follows, on which bounds are stated; itself, unless it says else.
 
         An algorithm of one's own that claims to be CFL-MGD, say, gives that with its parameters, and can then
         be held to its theorems.

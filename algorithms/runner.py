@@ -9,6 +9,7 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from clusterproof.algorithms.arrays import Array, to_numpy
+from clusterproof.algorithms.parts.finiteness import one_look
 from clusterproof.algorithms.protocol import Algorithm, State, Task
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.trace import Trace, distances
@@ -69,7 +70,8 @@ def run(
     recorded = [to_numpy(state.models)]
     assignments = []
     for done in range(rounds):
-        state = algorithm.step(state, task, randomness)
+        with one_look():
+            state = algorithm.step(state, task, randomness)
         recorded.append(to_numpy(state.models))
         assignments.append(_spread(state, shape, task.clients))
         if progress is not None:

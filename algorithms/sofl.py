@@ -7,14 +7,22 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
+from array_api_compat import array_namespace
 
-from clusterproof.algorithms.arrays import Array, like, rows, to_numpy
-from clusterproof.algorithms.cfl import STATIONARY, PartitionState, average_in_clusters, start_together
+from clusterproof.algorithms.arrays import Array, like, on_device, rows, to_numpy
+from clusterproof.algorithms.cfl import (
+    SLACK,
+    STATIONARY,
+    PartitionState,
+    average_in_clusters,
+    mean_and_largest,
+    start_together,
+)
 from clusterproof.algorithms.fedavg import FedAvg
 from clusterproof.algorithms.fedprox import FedProx, check_proximal
 from clusterproof.algorithms.ifca import check_descent
 from clusterproof.algorithms.parts import self_organising_map as som
-from clusterproof.algorithms.parts.aggregation import check_finite
+from clusterproof.algorithms.parts.finiteness import ask, check_finite
 from clusterproof.algorithms.parts.participation import check_participation, participants_of_round
 from clusterproof.algorithms.parts.second_clustering import cluster_winners
 from clusterproof.algorithms.parts.weighting import check_weighting, client_weights, require_sizes
@@ -31,10 +39,10 @@ class DoubleState(PartitionState):
     Attributes
     ----------
     clustered
-        Whether a replicate has been clustered, booleans (...).
+        Whether a replicate has been clustered, booleans (...) on the host.
     """
 
-    clustered: Array
+    clustered: np.ndarray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +100,9 @@ class SoFL(Algorithm[DoubleState]):
     the detector of the elbow are not in the paper; here the detector is the largest distance below
     the chord. Updates are divided by the norm of the longest, to which MiniSom's cosine, with
     1e-8 in its denominator, is sensitive. A zero update has cosine 0 with everything. A run starts
-    from one model; ``models`` then has one row a client.
+    from one model; ``models`` then has one row a client. On a device the host sees updates in the round of
+    the clustering alone; a round that waits for the stationary trigger asks for truth values, in the look
+    that every round takes.
     """
 
     name: ClassVar[str] = "sofl"
@@ -160,8 +170,9 @@ class SoFL(Algorithm[DoubleState]):
     def initialise(self, models: Array, task: Task) -> DoubleState:
         """Start with all clients in one cluster, at the given model (..., 1, d)."""
         start = start_together(models, task)
-        nobody = like(np.zeros(models.shape[:-2], dtype=bool), models)
-        return DoubleState(start.models, start.clients, start.assignments, start.rounds, nobody)
+        nobody = np.zeros(models.shape[:-2], dtype=bool)
+        parts = (start.models, start.clients, start.assignments, start.rounds, nobody)
+        return DoubleState(*parts, clusters=start.clusters)
 
     def step(self, state: DoubleState, task: Task, randomness: Randomness) -> DoubleState:
         """Carry out one round."""
@@ -175,7 +186,7 @@ class SoFL(Algorithm[DoubleState]):
         check_finite(points, clients, self.step_size)
         sent = points - received
         if pending:
-            state = self._cluster_those_ready(state, to_numpy(sent), clustered, randomness)
+            state = self._cluster_those_ready(state, sent, clustered, randomness)
         weights = client_weights(self.weighting, task, clients, models)
         return average_in_clusters(state, clients, sent, weights=weights)
 
@@ -202,31 +213,53 @@ class SoFL(Algorithm[DoubleState]):
         return kind(step_size=self.step_size, local_steps=self.local_steps)
 
     def _cluster_those_ready(
-        self, state: DoubleState, updates: np.ndarray, clustered: np.ndarray, randomness: Randomness
+        self, state: DoubleState, updates: Array, clustered: np.ndarray, randomness: Randomness
     ) -> DoubleState:
-        """Cluster the replicates that are due, one after the other, on the host."""
-        members, done = to_numpy(state.assignments).copy(), clustered.copy()
-        for replicate in np.ndindex(clustered.shape):
-            if not clustered[replicate] and self._is_due(updates[replicate]):
+        """Cluster the replicates that are due, one after the other: once in a run, with k-means on the host."""
+        if not on_device(updates):
+            updates = to_numpy(updates)
+        due = ~clustered
+        if self.trigger == "stationary":
+            due &= self.at_rest(updates)
+        if not due.any():
+            return state
+        members = to_numpy(state.assignments).copy()
+        for replicate in np.ndindex(due.shape):
+            if due[replicate]:
                 members[replicate] = self.cluster(updates[replicate], randomness.clustering)
-                done[replicate] = True
-        return replace(state, assignments=like(members, state.models), clustered=like(done, state.models))
+        count = int(members.max()) + 1 if on_device(updates) else None
+        partition = like(members, state.models)
+        return replace(state, assignments=partition, clustered=np.asarray(clustered | due), clusters=count)
 
-    def _is_due(self, updates: np.ndarray) -> bool:
-        if self.trigger == "round":
-            return True
-        largest = np.linalg.norm(updates, axis=1).max()
-        return bool(np.linalg.norm(updates.mean(axis=0)) < STATIONARY * largest)
+    def at_rest(self, updates: Array) -> np.ndarray:
+        """In which replicates the mean of updates (..., m, d) is shorter than a tenth of the longest, (...).
 
-    def cluster(self, updates: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        Of updates on a device this is asked for with what else the round asks at its end; the host's arithmetic
+        decides what is a near thing.
+        """
+        lead = tuple(updates.shape[:-2])
+        near, found = np.ones(lead, dtype=bool), np.zeros(lead, dtype=bool)
+        if on_device(updates):
+            xp = array_namespace(updates)
+            bound = STATIONARY * xp.max(xp.linalg.vector_norm(updates, axis=-1), axis=-1)
+            means = xp.linalg.vector_norm(xp.mean(updates, axis=-2), axis=-1)
+            surely, perhaps = ask(xp.stack([means < (1 - SLACK) * bound, means < (1 + SLACK) * bound]))
+            near, found = np.asarray(perhaps & ~surely), np.array(surely)
+        for replicate in np.ndindex(lead):
+            if near[replicate]:
+                mean, longest = mean_and_largest(to_numpy(updates[replicate]))
+                found[replicate] = mean < STATIONARY * longest
+        return found
+
+    def cluster(self, updates: Array, generator: np.random.Generator) -> np.ndarray:
         """Partition clients by their updates (m, d): cluster of each, by first appearance, (m,)."""
         neurons, data = self.train_map(updates, generator)
         winners = som.best_matching_units(neurons, data)
         seed = int(generator.integers(2**31))
         return cluster_winners(data, winners, neurons.reshape(-1, data.shape[1]), self.cluster_count, seed)
 
-    def train_map(self, updates: np.ndarray, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Train the map on updates (m, d).
+    def train_map(self, updates: Array, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Train the map on updates (m, d); on the host, where a device sends them in as few coordinates as may be.
 
         Returns
         -------
@@ -234,14 +267,7 @@ class SoFL(Algorithm[DoubleState]):
             Neurons (grid, grid, e), and the rescaled updates that they belong to, (m, e): in d
             coordinates, or in as few as span both where d is larger, at the same lengths and angles.
         """
-        # in two steps: the square of a tiny update would underflow
-        data = updates / (np.abs(updates).max() or 1.0)
-        data = data / (np.linalg.norm(data, axis=1).max() or 1.0)
-        start = som.initial_neurons(data, (self.grid, self.grid), self.initialisation, generator)
-        vectors = np.concatenate([data, start.reshape(-1, data.shape[1])])
-        if len(vectors) < data.shape[1]:
-            vectors = np.asarray(np.linalg.qr(vectors.T, mode="r")).T
-            data, start = vectors[: len(data)], vectors[len(data) :].reshape(*start.shape[:2], -1)
+        data, start = self._spanned(updates, generator)
         neurons = som.train(
             start,
             data,
@@ -251,3 +277,22 @@ class SoFL(Algorithm[DoubleState]):
             schedule=self.schedule,
         )
         return neurons, data
+
+    def _spanned(self, updates: Array, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Rescaled updates and the neurons that the map starts with, see ``train_map``.
+
+        A device sends m + grid^2 vectors with at most as many coordinates, at one look. The map stays on the host:
+        each of its updates hangs on the one before, and takes a device a dozen launches, which last longer than
+        its few numbers take here.
+        """
+        xp = array_namespace(updates)
+        data = xp.astype(updates, xp.float64)
+        for order in (xp.inf, 2):  # in two steps: the square of a tiny update would underflow
+            length = xp.max(xp.linalg.vector_norm(data, axis=1, ord=order))
+            data = data / xp.where(length > 0, length, xp.ones_like(length))
+        start = som.initial_neurons(data, (self.grid, self.grid), self.initialisation, generator)
+        vectors = xp.concat([data, xp.reshape(start, (-1, data.shape[1]))])
+        if vectors.shape[0] < data.shape[1]:
+            vectors = xp.linalg.qr(vectors.T)[1].T
+        found = to_numpy(vectors)
+        return found[: data.shape[0]], found[data.shape[0] :].reshape(self.grid, self.grid, -1)

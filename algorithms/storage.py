@@ -23,6 +23,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from clusterproof.algorithms.parts.compiling import can_compile
 from clusterproof.algorithms.trace import Trace
 from clusterproof.algorithms.validation import InvalidArgument
 
@@ -224,6 +225,7 @@ def versions() -> dict[str, str]:
     return {
         "python": platform.python_version(),
         "numpy": np.__version__,
+        "numba": metadata.version("numba") if can_compile() else "not installed",
         "clusterproof": metadata.version("clusterproof"),
         "platform": platform.platform(),
     }

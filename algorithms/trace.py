@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from clusterproof.algorithms.metrics import adjusted_rand_index, cluster_count, purity
+from clusterproof.algorithms.parts.drawable import Drawable
 from clusterproof.algorithms.parts.notebook import html_table
 from clusterproof.algorithms.validation import InvalidArgument
 
 if TYPE_CHECKING:
     import polars
-    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, repr=False)
-class Trace:
+class Trace(Drawable):
     """Everything that a run went through. Without replicates, that axis is missing.
 
     Attributes
@@ -39,6 +39,8 @@ class Trace:
         Algorithm, task, rounds, seed and replicates, as plain JSON values; ``dynamics`` where the algorithm
         declares those of another.
     """
+
+    drawn_by: ClassVar[str] = "run_figure"
 
     models: np.ndarray
     assignments: np.ndarray
@@ -140,39 +142,6 @@ class Trace:
             },
             schema_overrides={"error": polars.Float64, "chosen_by": polars.Int64},
         )
-
-    def plot(
-        self,
-        *,
-        width: float | None = None,
-        theme: Literal["light", "dark"] = "light",
-        caption: bool = True,
-    ) -> Figure:
-        """Draw the errors round by round: the median of each model and its band over the replicates.
-
-        Parameters
-        ----------
-        width
-            In centimetres; that of a page where None. Letters keep their size in points.
-        theme
-            Dark on light, or light on dark.
-        caption
-            Whether the caption is drawn.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            Drawn by the same function as the figure ``error-per-round``; a notebook shows it.
-
-        Raises
-        ------
-        InvalidArgument
-            If the run has no errors, or matplotlib is not installed, or the width or the theme is none.
-        """
-        import clusterproof  # the facade finds the figures when they are asked for; this folder knows none
-
-        figure: Figure = clusterproof.figures.run_figure(self, width=width, theme=theme, caption=caption)
-        return figure
 
 
 def distances(models: np.ndarray, references: np.ndarray) -> np.ndarray:

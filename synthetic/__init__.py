@@ -16,7 +16,10 @@ from clusterproof.synthetic.two_point import TwoPointMixture
 
 # the strategies are left alone: hypothesis takes long to import
 TASKS: dict[str, type[Mixture]] = {task.name: task for task in classes_below(__name__, Mixture, direct=True)}
-"""Command-line names of the tasks: every mixture that a module of this folder defines, and those of plugins."""
+"""The tasks by their names on the command line, every mixture that a module of this folder defines, and plugins'.
+
+:meta hide-value:
+"""
 
 
 def from_settings(settings: Mapping[str, Any]) -> Mixture:

@@ -148,7 +148,7 @@ class LogCoshMixture(Mixture):
 
     @property
     def strong_convexity(self) -> float:
-        """mu: the curvature at the optimum."""
+        """mu, the curvature at the optimum."""
         return float(self.valley_curvature)
 
     @property

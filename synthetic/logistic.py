@@ -157,12 +157,12 @@ class LogisticMixture(Mixture):
 
     @cached_property
     def smoothness(self) -> float:
-        """An upper bound on the curvature everywhere: ridge + lambda_max(X'X / N) / 4 (L)."""
+        """L, an upper bound on the curvature everywhere, ridge + lambda_max(X'X / N) / 4."""
         return float(self.ridge + _largest_curvature(self.features))
 
     @property
     def strong_convexity(self) -> float:
-        """A lower bound on the curvature everywhere: the ridge (mu)."""
+        """mu, a lower bound on the curvature everywhere, which is the ridge."""
         return float(self.ridge)
 
     def _cluster_optima(self) -> np.ndarray:

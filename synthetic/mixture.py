@@ -102,7 +102,7 @@ class Mixture(ABC):
 
     @property
     def code(self) -> str:
-        """The call that makes the task again: valid Python, exact to the last bit."""
+        """The call that makes the task again, valid Python and exact to the last bit."""
         settings = self.settings
         printed = {each.name: each.default for each in _parameters(self) if each.default is not MISSING}
         told = {
@@ -150,7 +150,7 @@ class Mixture(ABC):
 
     @property
     def client_samples(self) -> np.ndarray:
-        """Samples that each client counts for where samples weigh (n_i), (m,): as many for all."""
+        """Samples that each client counts for where samples weigh (n_i), (m,); as many for all."""
         return np.ones(self.clients, dtype=np.int64)
 
     @property

@@ -189,7 +189,7 @@ class QuadraticMixture(Mixture):
 
     @cached_property
     def client_smoothness(self) -> float:
-        """Largest eigenvalue of a single client's Hessian: local steps need step_size below 2 / it."""
+        """Largest eigenvalue of a single client's Hessian; local steps need step_size below 2 / it."""
         return float(np.linalg.eigvalsh(self.hessians).max())
 
     @cached_property

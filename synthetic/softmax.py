@@ -16,7 +16,7 @@ from clusterproof.synthetic.mixture import make_labels
 from clusterproof.synthetic.softmax_optimum import pooled_minimiser
 from clusterproof.synthetic.softmax_passes import Rows, descend
 from clusterproof.synthetic.softmax_sample import Sample, aligned_rows
-from clusterproof.synthetic.softmax_training import LEAST_PRODUCTS, train_compiled
+from clusterproof.synthetic.softmax_training import LEAST_PRODUCTS, tiled, train_compiled
 
 TEST_SHARE = 0.2
 
@@ -278,6 +278,7 @@ class SoftmaxMixture:
         if self.precision == "double" and w.dtype == np.float64 and self._is_compiled:
             train_compiled(
                 [self._samples[client] for client in clients.tolist()],
+                [self._tiles[client] for client in clients.tolist()],
                 w,
                 u,
                 pulled,
@@ -345,6 +346,10 @@ class SoftmaxMixture:
     @cached_property
     def _samples(self) -> list[Sample]:
         return [Sample.of(features, targets, self.classes) for features, targets in self._training]
+
+    @cached_property
+    def _tiles(self) -> list[np.ndarray]:
+        return [tiled(sample) for sample in self._samples]
 
     @cached_property
     def _rows(self) -> Rows:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from array_api_compat import array_namespace
 
-from clusterproof.algorithms.arrays import Array, argmin_smallest_index, one_hot, sums_by_cluster, to_numpy
+from clusterproof.algorithms.arrays import Array, argmin_smallest_index, one_hot, sums_by_cluster
 from clusterproof.algorithms.protocol import LocalTrainingTask, Task
-from clusterproof.algorithms.validation import InvalidArgument
 
 
 def choose_clusters(task: Task, models: Array, clients: Array, generator: np.random.Generator) -> Array:
@@ -226,34 +225,3 @@ def local_proximal_descent(
             slopes = slopes + proximal * (points - anchors)
         points = points - step_size * slopes
     return points
-
-
-def check_finite(points: Array, clients: Array, step_size: float) -> None:
-    """Stop a round in which a client's model is not finite, before it spoils those of others.
-
-    Parameters
-    ----------
-    points
-        What the participants send, (..., k, d).
-    clients
-        Participants (..., k).
-    step_size
-        The algorithm's, for the message.
-
-    Raises
-    ------
-    InvalidArgument
-        If an entry is infinite or NaN; the message names the client.
-    """
-    xp = array_namespace(points)
-    finite = xp.all(xp.isfinite(points), axis=-1)
-    if bool(xp.all(finite)):
-        return
-    sent = to_numpy(finite)
-    client = int(np.broadcast_to(to_numpy(clients), sent.shape)[~sent][0])
-    raise InvalidArgument(
-        "step_size",
-        step_size,
-        f"must keep every client's model finite, and that of client {client} is not",
-        "lower it below 2 / the largest curvature, or mend that client's data",
-    )

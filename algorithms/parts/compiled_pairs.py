@@ -87,7 +87,7 @@ def update_compiled(
             kept = page if filled == len(page) else page[:filled].copy()
             replicate, first, second = (part[rows[:filled]] for part in fresh)
             made.add(kept, replicate, first, second, shrinkage[:filled])
-    groups = pairs.groups.after(near, joined=joined)
+    groups = pairs.groups.after(near, joined=joined, search=loops.components)
     result = made.finish(stored, near, groups, exclusive=owned)
     return replace(result, sums=sums.reshape(runs, clients, dimension))
 

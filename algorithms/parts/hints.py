@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
@@ -10,13 +11,13 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 # callers of a hint leave out the first parameter, and are told nothing
-hint: Any = intrinsic
+hint: Callable[[Callable[..., Any]], Any] = intrinsic
 function_of: Any = cgutils.get_or_insert_function
 LEVEL_2 = 2
 """Where a core keeps what is prefetched: beside what it works on, not in place of it."""
 
 
-@hint  # type: ignore[untyped-decorator]  # numba has no types
+@hint
 def use_widest_vectors(_typing_context: Any) -> Any:
     """Let the function that calls this use vectors of 512 bits where the processor has them.
 
@@ -31,7 +32,7 @@ def use_widest_vectors(_typing_context: Any) -> Any:
     return types.none(), generate
 
 
-@hint  # type: ignore[untyped-decorator]  # numba has no types
+@hint
 def prefetch(_typing_context: Any, values: Any, index: Any) -> Any:
     """Fetch the piece of memory around an entry of an array (n,), which need not exist."""
 

@@ -10,7 +10,6 @@ from array_api_compat import array_namespace
 from clusterproof.algorithms.arrays import Array, argmin_smallest_index, rows
 from clusterproof.algorithms.parts.aggregation import (
     average_by_cluster,
-    check_finite,
     choose_clusters,
     cluster_sizes,
     divide_sums,
@@ -18,6 +17,7 @@ from clusterproof.algorithms.parts.aggregation import (
     local_momentum_descent,
     local_proximal_descent,
 )
+from clusterproof.algorithms.parts.finiteness import check_finite, require
 from clusterproof.algorithms.protocol import ClusterTrainingTask, Task
 from clusterproof.algorithms.randomness import Randomness
 
@@ -108,7 +108,7 @@ def average_local_training(
     """
     carried = 0 * buffers if buffers is not None and motion.reset_momentum else buffers
     if isinstance(task, ClusterTrainingTask) and motion.update_order == "momentum-first":
-        before = copy.deepcopy(randomness) if checked else None
+        before = copy.deepcopy(randomness) if checked else randomness
         chosen, sums, own_sums = task.cluster_training(
             models,
             carried,
@@ -123,10 +123,14 @@ def average_local_training(
             local_steps=motion.local_steps,
         )
         xp = array_namespace(sums)
-        if before is not None and not bool(xp.all(xp.isfinite(sums))):
+
+        def explain() -> None:
             # a sum does not say whose summand it was: once more on the same samples, one by one
             points = descend_alone(task, rows(models, chosen), clients, before, motion)
             check_finite(points, clients, motion.step_size)
+
+        if checked:
+            require(xp.all(xp.isfinite(sums)), explain)
         sizes = cluster_sizes(chosen, models.shape[-2], dtype=models.dtype, weights=weights)
         if buffers is not None:
             buffers = divide_sums(own_sums, sizes, fallback=buffers)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from clusterproof.algorithms.parts.hints import use_widest_vectors
+
 
 def shrunk(length: float, pieces: np.ndarray) -> float:
     """Factor of the proximal point: max(0, p - q / length) of the first piece (end, p, q) that reaches so far."""
@@ -68,6 +70,7 @@ def update_rows(
     The sums of movers count from nothing, for each of their rows comes by; those of others change by what the
     row changes. Gives whether two clients of different groups are close now.
     """
+    use_widest_vectors()
     clients, dimension = stored.shape[1], page.shape[1]
     held, old, joined = np.zeros(6, page.dtype), np.empty(dimension, page.dtype), False
     for row in range(len(page)):
@@ -148,6 +151,7 @@ def fresh_rows(
     ``rows`` and ``factors`` (n,) receive the numbers of the pairs and their factors. Gives where to go on, how
     many rows there are, and whether two clients of different groups are close now.
     """
+    use_widest_vectors()
     clients, dimension, size = stored.shape[1], page.shape[1], 0
     held, joined, position = np.zeros(2, page.dtype), False, begin
     while position < len(first) and size < len(page):
@@ -175,3 +179,27 @@ def fresh_rows(
             size += 1
         position += 1
     return position, size, joined
+
+
+def components(near: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Labels and parents of ``Groups``, (R, m) each, of a relation (R, m, m)."""
+    runs, clients, _ = near.shape
+    labels, parents = np.full((runs, clients), -1), np.empty((runs, clients), np.int64)
+    waiting = np.empty(clients, np.int64)
+    for run in range(runs):
+        label = 0
+        for first in range(clients):
+            if labels[run, first] >= 0:
+                continue
+            labels[run, first], parents[run, first] = label, first
+            waiting[0], size = first, 1
+            while size:
+                size -= 1
+                one = waiting[size]
+                for other in range(clients):
+                    if near[run, one, other] and labels[run, other] < 0:
+                        labels[run, other], parents[run, other] = label, one
+                        waiting[size] = other
+                        size += 1
+            label += 1
+    return labels, parents

@@ -18,12 +18,14 @@ from typing import TypeAlias
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array, is_torch_array
 
-from clusterproof.algorithms.arrays import Array, like
+from clusterproof.algorithms.arrays import Array, like, on_device
 from clusterproof.algorithms.parts.grouping import Groups
 
 PAGE_ENTRIES = 2**18
 """Numbers in a page, about: what a core's cache holds, so that a page is read once from memory."""
 
+ENTRIES_ON_DEVICE = 2**26
+"""The same on a device, which wants much to do at a time and sees the host wait once a round, not once a page."""
 
 Columns: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """Replicate, i, j and s of the rows of a page, (n,) each."""
@@ -195,6 +197,12 @@ class PageWriter:
             self._pages.append(parts[0] if alone else array_namespace(parts[0]).concat(parts, axis=0))
             self._columns += [columns for _, columns in self._waiting]
             self._waiting = []
+
+
+def page_rows(models: Array) -> int:
+    """Rows of a page of vectors like models (..., d), about."""
+    dimension: int = models.shape[-1]
+    return max(1, (ENTRIES_ON_DEVICE if on_device(models) else PAGE_ENTRIES) // dimension)
 
 
 def gathered(models: Array, replicate: np.ndarray, clients: np.ndarray) -> Array:

@@ -9,17 +9,18 @@ from typing import TypeAlias
 import numpy as np
 from array_api_compat import array_namespace
 
-from clusterproof.algorithms.arrays import Array, to_numpy
+from clusterproof.algorithms.arrays import Array, all_to_numpy, on_device, to_numpy
 from clusterproof.algorithms.parts.compiled_pairs import applies, update_compiled
+from clusterproof.algorithms.parts.dense_pairs import DensePairs
 from clusterproof.algorithms.parts.grouping import Groups
 from clusterproof.algorithms.parts.pair_storage import (
-    PAGE_ENTRIES,
     PageWriter,
     Pairs,
     column,
     difference,
     gathered,
     mark,
+    page_rows,
     pick,
     put,
 )
@@ -56,12 +57,12 @@ class PairStep:
 
     def start(self, models: Array) -> Pairs:
         """Pairs with theta = w_i - w_j and v = 0 for models (R, m, d): all are clean."""
-        runs, clients, dimension = models.shape
+        runs, clients, _ = models.shape
         stored = np.zeros((runs, clients, clients), dtype=bool)
         near = stored | np.eye(clients, dtype=bool)
         every = np.triu(~stored, 1)
-        for index in _by_page(_within(every, models, ~stored[:, 0], self.threshold), dimension):
-            lengths = to_numpy(lengths_of(difference(models, *index)))
+        pages = list(_by_page(_within(every, models, ~stored[:, 0], self.threshold), models))
+        for index, lengths in zip(pages, _lengths(models, pages), strict=True):
             mark(near, *index, lengths <= self.threshold)
         return PageWriter(1).finish(stored, near, Groups.of(near), exclusive=True)
 
@@ -77,7 +78,6 @@ class PairStep:
         active
             Who took part, booleans (R, m).
         """
-        dimension = models.shape[-1]
         moving = np.ones_like(active) if self.rule == "all" else active
         reach = max(self.penalty.saturation, self.threshold)
         if self.rule != "both" and applies(models):
@@ -91,28 +91,39 @@ class PairStep:
                 threshold=self.threshold,
                 reuse_memory=self.reuse_memory,
             )
-        made = PageWriter(max(1, PAGE_ENTRIES // dimension))
+        made = PageWriter(page_rows(models))
         stored, near = pairs.stored.copy(), pairs.near.copy()
         clean = np.triu(~stored, 1)
         due = clean & _paired(moving, np.logical_and if self.rule == "both" else np.logical_or)
         near &= ~(due | np.swapaxes(due, 1, 2))
-        fresh = _by_page(_within(due, models, moving, reach), dimension)
+        fresh = _by_page(_within(due, models, moving, reach), models)
         if self.rule == "both":
             # theta of a clean pair is w_i - w_j only as long as neither moves without the other
-            for index in _by_page(clean & _paired(active, np.logical_xor), dimension):
+            for index in _by_page(clean & _paired(active, np.logical_xor), models):
                 made.add(difference(before, *index), *index, np.ones(len(index[0])))
                 mark(stored, *index, np.asarray(True))
         self._update_stored(made, pairs, models, moving, stored, near)
-        for index in fresh:
-            moved = difference(models, *index)
-            lengths = to_numpy(lengths_of(moved))
+        for index, lengths, moved in _fresh(models, fresh):
             shrunk, clean = self._settle(lengths, index, np.ones(len(lengths)), stored, near)
             kept = np.flatnonzero(~clean)
-            made.add(pick(moved, kept), *_at(index, kept), shrunk[kept])
+            rest = difference(models, *_at(index, kept)) if moved is None else pick(moved, kept)
+            made.add(rest, *_at(index, kept), shrunk[kept])
         first, second = np.nonzero((near & ~pairs.near).any(axis=0))
         joined = bool((pairs.groups.labels[:, first] != pairs.groups.labels[:, second]).any())
         groups = pairs.groups.after(near, joined=joined)
         return made.finish(stored, near, groups, exclusive=self.reuse_memory and pairs.exclusive)
+
+    def update_dense(self, pairs: DensePairs, models: Array, active: Array) -> DensePairs:
+        """Do the same to pairs on a device, for models (R, m, d) and booleans (R, m) there."""
+        return pairs.update(
+            models,
+            active,
+            penalty=self.penalty,
+            augmentation=self.augmentation,
+            threshold=self.threshold,
+            rule=self.rule,
+            reuse_memory=self.reuse_memory,
+        )
 
     def _update_stored(
         self,
@@ -129,7 +140,7 @@ class PairStep:
         touched = np.flatnonzero(one & other if self.rule == "both" else one | other)
         chosen = _at(index, touched)
         shares, lengths = column(1 - factors[touched], models), np.empty(len(touched))
-        pages = []
+        pages, found = [], []
         for page, span in pairs.spans(release=self.reuse_memory):
             part = slice(*np.searchsorted(touched, (span.start, span.stop)))
             inside = touched[part] - span.start
@@ -140,9 +151,12 @@ class PairStep:
                 moved *= shares[part, :]
                 moved += gathered(models, chosen[0][part], chosen[1][part])
                 moved -= gathered(models, chosen[0][part], chosen[2][part])
-                lengths[part] = to_numpy(lengths_of(moved))
+                found.append((part, lengths_of(moved)))
                 page = moved if len(inside) == page.shape[0] else put(page, inside, moved)
             pages.append((page, span))
+        read = all_to_numpy([own for _, own in found])
+        for (part, _), own in zip(found, read, strict=True):
+            lengths[part] = own
         factors[touched], clean = self._settle(lengths, chosen, factors[touched], stored, near)
         gone = np.zeros(len(factors), dtype=bool)
         gone[touched] = clean
@@ -169,7 +183,7 @@ class PairStep:
     def lengths(self, pairs: Pairs, models: Array) -> np.ndarray:
         """||theta_ij|| of all pairs, (R, m, m)."""
         result = np.zeros(pairs.stored.shape)
-        for index in _by_page(np.triu(~pairs.stored, 1), models.shape[-1]):
+        for index in _by_page(np.triu(~pairs.stored, 1), models):
             mark(result, *index, to_numpy(lengths_of(difference(models, *index))))
         for page, span in pairs.spans():
             index = (pairs.replicate[span], pairs.first[span], pairs.second[span])
@@ -188,7 +202,7 @@ class PairStep:
         everybody = np.ones(pairs.stored.shape[:2], dtype=bool)
         slopes, gaps = np.zeros(runs), np.zeros(runs)
         clean = _within(np.triu(~pairs.stored, 1), models, everybody, self.penalty.saturation)
-        for index in _by_page(clean, models.shape[-1]):
+        for index in _by_page(clean, models):
             apart = difference(models, *index)
             found = to_numpy(self.penalty.stationarity_residual(apart, 0 * apart))
             np.add.at(slopes, index[0], 2 * found**2)
@@ -212,12 +226,31 @@ def _paired(active: np.ndarray, how: Callable[[np.ndarray, np.ndarray], np.ndarr
     return np.asarray(how(active[:, :, None], active[:, None, :]))
 
 
-def _by_page(chosen: np.ndarray, dimension: int) -> Iterator[Index]:
+def _by_page(chosen: np.ndarray, models: Array) -> Iterator[Index]:
     """Indices of the pairs marked in (R, m, m), as many at once as make a page."""
     replicate, first, second = np.nonzero(chosen)
-    size = max(1, PAGE_ENTRIES // dimension)
+    size = page_rows(models)
     for start in range(0, len(first), size):
         yield _at((replicate, first, second), np.arange(start, min(start + size, len(first))))
+
+
+def _fresh(models: Array, pages: Iterator[Index]) -> Iterator[tuple[Index, np.ndarray, Array | None]]:
+    """Pairs of each page, ||w_i - w_j||, and the differences themselves.
+
+    A device is asked for all lengths at once; these come without the differences, which would not fit together.
+    """
+    if on_device(models):
+        known = list(pages)
+        yield from zip(known, _lengths(models, known), [None] * len(known), strict=True)
+        return
+    for index in pages:
+        moved = difference(models, *index)
+        yield index, to_numpy(lengths_of(moved)), moved
+
+
+def _lengths(models: Array, pages: list[Index]) -> list[np.ndarray]:
+    """||w_i - w_j|| of the pairs of each page; the differences are let go, and a device is read once."""
+    return all_to_numpy([lengths_of(difference(models, *index)) for index in pages])
 
 
 def _within(chosen: np.ndarray, models: Array, moving: np.ndarray, reach: float) -> np.ndarray:
@@ -241,10 +274,11 @@ def _too_far(models: Array, moving: np.ndarray, reach: float) -> tuple[np.ndarra
         return movers, np.zeros((runs, count, models.shape[1]), dtype=bool)
     xp = array_namespace(models)
     centred = models - xp.mean(models, axis=-2, keepdims=True)
-    squares = to_numpy(xp.vecdot(centred, centred))
     moved = gathered(centred, np.repeat(np.arange(runs), count), movers.ravel())
     moved = xp.reshape(moved, (runs, count, -1))
-    products = to_numpy(xp.matmul(moved, xp.matrix_transpose(centred)))
+    squares, products = all_to_numpy(
+        [xp.vecdot(centred, centred), xp.matmul(moved, xp.matrix_transpose(centred))]
+    )
     sums = np.take_along_axis(squares, movers, axis=1)[:, :, None] + squares[:, None, :]
     slack = 8 * models.shape[-1] * np.finfo(squares.dtype).eps * sums
     return movers, sums - 2 * products - slack > reach**2

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import numpy as np
+from array_api_compat import array_namespace
+
+from clusterproof.algorithms.arrays import Array, like
 
 TIME_CONSTANT = 60
 """Updates in which the Robbins-Monro schedule halves its rate, whatever their number."""
 
 
 def initial_neurons(
-    data: np.ndarray, shape: tuple[int, int], initialisation: str, generator: np.random.Generator
-) -> np.ndarray:
-    """Draw the neurons that training starts from, (rows, columns, d).
+    data: Array, shape: tuple[int, int], initialisation: str, generator: np.random.Generator
+) -> Array:
+    """Draw the neurons that training starts from, (rows, columns, d), of the library and type of the samples.
 
     Parameters
     ----------
     data
-        Samples (n, d).
+        Samples (n, d), floating numbers of any library.
     shape
         Rows and columns of the grid.
     initialisation
         ``"sample"`` draws samples with replacement, ``"random"`` unit vectors.
     """
     if initialisation == "sample":
-        return np.asarray(data[generator.integers(len(data), size=shape)], dtype=float)
+        xp = array_namespace(data)
+        chosen = like(generator.integers(data.shape[0], size=shape).ravel(), data)
+        return xp.reshape(xp.take(data, chosen, axis=0), (*shape, data.shape[1]))
     neurons = generator.random((*shape, data.shape[1])) * 2 - 1
-    return np.asarray(neurons / np.linalg.norm(neurons, axis=-1, keepdims=True))
+    return like(neurons / np.linalg.norm(neurons, axis=-1, keepdims=True), data)
 
 
 def sample_order(samples: int, updates: int, generator: np.random.Generator) -> np.ndarray:

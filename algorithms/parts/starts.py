@@ -10,6 +10,7 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from clusterproof.algorithms.arrays import Array, argmin_smallest_index, like, one_hot, to_numpy
+from clusterproof.algorithms.parts.finiteness import one_look
 from clusterproof.algorithms.parts.participation import participants_of_round
 from clusterproof.algorithms.protocol import Algorithm, Task
 from clusterproof.algorithms.randomness import Randomness
@@ -135,7 +136,8 @@ def _tried(
     state = algorithm.initialise(models, task)
     try:
         for _ in range(starts.trial_rounds):
-            state = algorithm.step(state, task, apart)
+            with one_look():
+                state = algorithm.step(state, task, apart)
         everybody = like(np.arange(task.clients), models)
         losses = to_numpy(task.losses(state.models, everybody, apart.assignment))
     except InvalidArgument as error:

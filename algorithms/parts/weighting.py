@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from array_api_compat import array_namespace
 
-from clusterproof.algorithms.arrays import Array, like, to_numpy
-from clusterproof.algorithms.protocol import SizedTask, Task
+from clusterproof.algorithms.arrays import Array, like, on_device, to_numpy
+from clusterproof.algorithms.protocol import SharesTask, SizedTask, Task
 from clusterproof.algorithms.validation import InvalidArgument, check_choice
 
 WEIGHTINGS = ("clients", "samples")
@@ -57,6 +57,10 @@ def client_weights(weighting: str, task: Task, clients: Array, models: Array) ->
     if weighting == "clients":
         return None
     sizes = np.asarray(_sizes(task), dtype=np.float64)
+    if on_device(clients) and isinstance(task, SharesTask):
+        xp = array_namespace(clients)
+        found = xp.take(task.client_shares, xp.reshape(clients, (-1,)), axis=0)
+        return xp.astype(xp.reshape(found, clients.shape), models.dtype)
     weights = like((sizes / sizes.max())[to_numpy(clients)], models)
     return array_namespace(models).astype(weights, models.dtype)
 

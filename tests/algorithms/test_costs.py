@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from counting_task import Counting
 
 from clusterproof.algorithms import (
     CFL,
@@ -21,54 +22,12 @@ from clusterproof.algorithms import (
     SoFL,
 )
 from clusterproof.algorithms.costs import cost_of_a_round
-from clusterproof.synthetic import QuadraticMixture
 
 
 class Nobody:
     """What is no algorithm of the package."""
 
     name = "nobody"
-
-
-class Counting:
-    """A quadratic mixture that writes down at which points each client was asked for what."""
-
-    def __init__(self):
-        self.task = QuadraticMixture.random(
-            clusters=3, clients=8, dimension=3, condition_number=3, spread=0.2, seed=1
-        )
-        self.clients, self.clusters, self.dimension = 8, 3, 3
-        self.labels, self.settings = self.task.labels, self.task.settings
-        self.forward, self.backward, self.bent = set(), set(), []
-
-    def note(self, kinds, points, clients):
-        for client, point in zip(clients, points, strict=True):
-            for kind in kinds:
-                kind.add((int(client), np.asarray(point).tobytes()))
-
-    def each(self, kinds, models, clients):
-        for model in models:
-            self.note(kinds, np.broadcast_to(model, (len(clients), 3)), clients)
-
-    def losses(self, models, clients, generator):
-        self.each([self.forward], models, clients)
-        return self.task.losses(models, clients, generator)
-
-    def gradients(self, points, clients, generator):
-        self.note([self.forward, self.backward], points, clients)
-        return self.task.gradients(points, clients, generator)
-
-    def gradient_sums(self, models, clients, assignments, generator):
-        self.note([self.forward, self.backward], models[assignments], clients)
-        return self.task.gradient_sums(models, clients, assignments, generator)
-
-    def losses_and_gradients(self, models, clients, generator):
-        self.each([self.forward, self.backward], models, clients)
-        return self.task.losses_and_gradients(models, clients, generator)
-
-    def hessian_products(self, points, directions, clients, generator):
-        self.bent += list(clients)
-        return self.task.hessian_products(points, directions, clients, generator)
 
 
 ALGORITHMS = [
@@ -102,6 +61,23 @@ def test_passes_are_as_many_as_a_round_asks_the_task_for(algorithm, share):
     assert len(task.forward) == cost.participants * cost.forward
     assert len(task.backward) == cost.participants * cost.backward
     assert len(task.bent) == cost.participants * cost.curvature
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    [one for one in ALGORITHMS if isinstance(one, CFLMGD | IFCA)],
+    ids=lambda one: one.name,
+)
+def test_in_mini_batches_no_forward_pass_serves_twice(algorithm):
+    """What is asked for a gradient is then of another batch than what is asked for losses."""
+    task = Counting(batches=True)
+    start = np.random.default_rng(0).standard_normal((algorithm.model_count(task), 3))
+    algorithm.step(algorithm.initialise(start, task), task, Randomness.from_seed(0))
+    cost = cost_of_a_round(algorithm, task, local_unit="epoch")
+    assert len(task.forward) == cost.participants * cost.forward
+    assert len(task.backward) == cost.participants * cost.backward
+    with pytest.raises(InvalidArgument, match="local_unit"):
+        cost_of_a_round(algorithm, task, local_unit="batch")
 
 
 def test_a_pair_with_a_participant_is_worked_at():

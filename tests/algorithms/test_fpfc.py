@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from clusterproof.algorithms import FPFC, InvalidArgument, Randomness, run
 from clusterproof.algorithms.arrays import to_numpy
 from clusterproof.algorithms.fpfc import group_averages
-from clusterproof.algorithms.parts import pair_storage
+from clusterproof.algorithms.parts import compiled_pairs, pair_storage
 from clusterproof.algorithms.parts.grouping import grouped
 from clusterproof.algorithms.parts.participation import draw_participants
 from clusterproof.synthetic import OnArrays, QuadraticMixture, RegressionMixture
@@ -89,6 +89,51 @@ def test_every_round_is_that_of_the_dense_double_loop(parameters, participation,
     np.testing.assert_allclose(
         [found.models, found.differences, found.duals], dense.residuals(), rtol=0, atol=1e-9
     )
+
+
+def test_residuals_of_pairs_that_no_round_has_touched():
+    """Own starts so near that the penalty pulls, while all v are 0; once where a part of the pairs has moved."""
+    task = mixture()
+    algorithm = FPFC(step_size=0.3, local_steps=1, participation=0.1, start="own", **SCAD)
+    start = 0.5 * np.random.default_rng(3).standard_normal((9, 4))
+    dense = DenseFPFC(algorithm, task, start)
+    for state, active in states(algorithm, task, start, 2):
+        if active is not None:
+            dense.round(active)
+        found = algorithm.residuals(state, task, np.random.default_rng(0))
+        assert found.differences > 0.1
+        np.testing.assert_allclose(
+            [found.models, found.differences, found.duals], dense.residuals(), rtol=0, atol=1e-9
+        )
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_pairs_are_grouped_at_a_threshold_beyond_where_the_penalty_is_constant(compiled, plant):
+    plant(compiled_pairs, "LEAST_ENTRIES", 1 if compiled else 10**9)
+    task = mixture()
+    algorithm = FPFC(
+        step_size=0.01,
+        local_steps=1,
+        strength=0.1,
+        concavity=3.0,
+        smoothing=0.05,
+        augmentation=1.0,
+        threshold=0.5,
+    )
+    start = np.random.default_rng(4).uniform(-0.3, 0.3, (9, 4))
+    start[:3] += 20.0
+    own = dataclasses.replace(algorithm, start="own")
+    dense = DenseFPFC(own, task, start)
+    beyond = 0
+    for state, active in states(own, task, start, 3):
+        if active is not None:
+            dense.round(active)
+        lengths = np.linalg.norm(dense.theta, axis=-1)
+        beyond += int(((lengths > 0.3) & (lengths <= 0.5)).sum())
+        assert state.assignments.tolist() == dense.groups()
+        near = state.pairs.near[0]
+        np.testing.assert_array_equal(near, lengths <= 0.5)
+    assert beyond > 10
 
 
 def test_pairs_enter_and_leave_the_saturated_region_exactly():

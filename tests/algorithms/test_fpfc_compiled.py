@@ -140,3 +140,23 @@ def test_pairs_that_leap_beyond_the_penaltys_reach_are_close_no_more(plant):
     after = algorithm.update(state, np.arange(12), leap)
     assert after.assignments.tolist() == list(range(12))
     assert not after.pairs.stored.any()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.05, 0.5])
+def test_the_compiled_search_for_groups_finds_those_of_scipy_and_trees_of_close_clients(share):
+    from scipy.sparse.csgraph import connected_components
+
+    near = np.random.default_rng(1).random((3, 40, 40)) < share
+    near |= near.transpose(0, 2, 1) | np.eye(40, dtype=bool)
+    labels, parents = compiling.compiled(compiled_pairs.KERNELS).components(near)
+    np.testing.assert_array_equal(labels, Groups.of(near).labels)
+    for run, relation in enumerate(near):
+        expected = connected_components(relation, directed=False)[1]
+        # both number groups by first appearance
+        np.testing.assert_array_equal(labels[run], expected)
+        assert relation[np.arange(40), parents[run]].all()
+        at = np.arange(40)
+        for _ in range(40):
+            at = parents[run, at]
+        first = np.array([np.flatnonzero(expected == label)[0] for label in expected])
+        np.testing.assert_array_equal(at, first)

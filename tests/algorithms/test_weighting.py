@@ -103,6 +103,29 @@ def test_clusters_rest_at_their_own_weighted_point(kind):
         np.testing.assert_allclose(trace.models[-1][own], np.tile(expected, (own.sum(), 1)), atol=1e-9)
 
 
+@pytest.mark.parametrize(("kind", "participation"), [("cfl", 1.0), ("sofl", 1.0), ("sofl", 0.5)])
+def test_in_the_round_that_makes_clusters_their_means_are_weighted_too(kind, participation):
+    sizes = np.tile(SIZES, 2)
+    task = mixture(2, sizes, 12)
+    kept = {"step_size": 0.5, "weighting": "samples", "participation": participation}
+    algorithm = (
+        CFL(warm_up=3, **kept)
+        if kind == "cfl"
+        else SoFL(pretraining=3, grid=3, cluster_count="silhouette", **kept)
+    )
+    trace = run(algorithm, task, rounds=40, initial=task.centers.mean(axis=0)[None])
+    counts = [len(np.unique(clusters)) for clusters in trace.assignments]
+    made = next(number for number, count in enumerate(counts) if count > 1)
+    before, after, clusters = trace.models[made], trace.models[made + 1], trace.assignments[made]
+    assert np.ptp(before, axis=0).max() == 0
+    updates = -0.5 * np.einsum("mij,mj->mi", task.hessians, before - task.centers)
+    for cluster in np.unique(clusters):
+        own = clusters == cluster
+        expected = before[0] + sizes[own] @ updates[own] / sizes[own].sum()
+        np.testing.assert_allclose(after[own], np.tile(expected, (own.sum(), 1)), atol=1e-12)
+        assert np.abs(expected - before[0] - updates[own].mean(axis=0)).max() > 1e-2
+
+
 @pytest.mark.parametrize("participation", [1.0, 0.5])
 def test_a_round_is_that_of_a_plain_loop_and_equal_sizes_change_no_bit(participation):
     task = mixture()

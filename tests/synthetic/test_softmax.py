@@ -282,6 +282,39 @@ def test_compiled_training_is_that_of_numpy(plant, classes, features, threads):
     np.testing.assert_allclose(found[True], found[False], rtol=1e-13, atol=1e-13)
 
 
+def test_bits_of_compiled_training_do_not_depend_on_the_threads(plant):
+    plant(softmax_training, "LEAST_PRODUCTS", 0)
+    plant(softmax_training, "LARGE", 500)
+    task = SoftmaxMixture(clients=5, clusters=2, classes=7, features=9, largest=700, seed=2)
+    clients = np.array([4, 0, 2, 1])
+    points = np.random.default_rng(0).standard_normal((4, task.dimension))
+    assert (task.sizes[clients] >= 500).any()
+    assert (task.sizes[clients] < 500).any()
+    motion = {"step_size": 0.1, "momentum": 0.5, "proximal": 0.4, "local_steps": 6}
+    found = []
+    for threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
+        numba.set_num_threads(threads)
+        found.append(task.local_training(points, None, None, clients, NOTHING, **motion))
+    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+    plant(compiling, "can_compile", lambda: False)
+    expected = dataclasses.replace(task).local_training(points, None, None, clients, NOTHING, **motion)
+    np.testing.assert_allclose(found[0], expected, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e308])
+def test_compiled_training_from_what_is_not_finite_or_overflows_gives_no_number(plant, value):
+    plant(softmax_training, "LEAST_PRODUCTS", 0)
+    task = SoftmaxMixture(clients=2, clusters=1, classes=7, features=9, largest=100, seed=2)
+    points = np.zeros((2, task.dimension))
+    points[0, :5] = value
+    motion = {"step_size": 0.1, "momentum": 0.0, "proximal": 0.0, "local_steps": 2}
+    found, _ = task.local_training(points, None, None, np.arange(2), NOTHING, **motion)
+    assert not np.isfinite(found[0]).all()
+    assert np.isfinite(found[1]).all()
+
+
 def test_large_data_in_double_precision_alone_is_compiled(plant):
     plant(softmax_training, "LEAST_PRODUCTS", 0)
     called = []

@@ -144,3 +144,10 @@ def test_the_guard_says_one_cluster_below_a_quarter(plant, best, clusters):
     updates = np.array([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 0.9]])
     found = cluster_winners(updates, np.array([0, 0, 1, 1]), np.eye(2), "silhouette", 0)
     assert len(set(found.tolist())) == clusters
+
+
+@pytest.mark.parametrize(("apart", "clusters"), [(4e-7, 2), (1e-7, 1)])
+def test_vectors_count_as_equal_to_seven_digits_and_no_fewer(apart, clusters):
+    directions = np.repeat([[1.0, 0.0], [1.0, apart]], 2, axis=0)
+    found = cluster_winners(directions, np.array([0, 0, 1, 1]), directions[[0, 2]], "silhouette", 0)
+    assert len(np.unique(found)) == clusters
