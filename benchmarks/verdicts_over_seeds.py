@@ -3,7 +3,8 @@
 Run ``python -m benchmarks.verdicts_over_seeds`` (``--seeds N``, 100 by default; claims may be patterns such as
 ``'cfl-mgd/*'``; ``--anew`` forgets what is stored of them). ``tests/theory/verdicts_over_seeds.json`` is written
 after every claim, so that the command can be stopped and goes on where it was. What is stored of a claim is
-forgotten when the code of its module has changed; after a change elsewhere, ``--anew`` is yours to say.
+forgotten when the code of its module has changed, other claims there left out; after a change elsewhere,
+``--anew`` is yours to say.
 """
 
 from __future__ import annotations
@@ -27,13 +28,29 @@ STORE = Path(__file__).resolve().parents[1] / "tests" / "theory" / "verdicts_ove
 
 
 def source_of(claim: theory.Claim) -> str:
-    """Digest of the code of a claim's module: words and layout do not count."""
+    """Digest of the code of a claim's module: words, layout and the module's other claims do not count."""
+    module = claim.check.__module__
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
-    tree = ast.parse(inspect.getsource(sys.modules[claim.check.__module__]))
+    tree = ast.parse(inspect.getsource(sys.modules[module]))
     for node in ast.walk(tree):
         if isinstance(node, documented) and ast.get_docstring(node) is not None:
             node.body = node.body[1:]
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:16]
+    others = {
+        name for other in theory.claims() if other.check.__module__ == module for name in functions_of(other)
+    }
+    others -= functions_of(claim)
+    while True:  # what the rest calls belongs to it, a claim's function too
+        kept = [node for node in tree.body if not (isinstance(node, ast.FunctionDef) and node.name in others)]
+        named = {node.id for part in kept for node in ast.walk(part) if isinstance(node, ast.Name)}
+        if not others & named:
+            break
+        others -= named
+    return hashlib.sha256("".join(map(ast.dump, kept)).encode()).hexdigest()[:16]
+
+
+def functions_of(claim: theory.Claim) -> set[str]:
+    """Names of the functions that state a claim; of one that is judged in its own way none is known."""
+    return set() if claim.parts is None else {part.function.__name__ for part in claim.parts.parts}
 
 
 def stored() -> dict[str, Any]:

@@ -115,7 +115,7 @@ class Claim:
 
     @property
     def paper(self) -> str:
-        """Name of the paper: the part of the id before the slash."""
+        """Name of the paper, the part of the id before the slash."""
         return self.id.partition("/")[0]
 
     def __repr__(self) -> str:

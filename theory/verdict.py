@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, ClassVar
 
+from clusterproof.algorithms.parts.drawable import Drawable
 from clusterproof.algorithms.parts.notebook import html_table
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 class Kind(StrEnum):
@@ -96,7 +94,7 @@ class Finding:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Verdict(Finding):
+class Verdict(Finding, Drawable):
     """A finding with its claim, seed and cost: the object that ``check --json`` writes.
 
     Attributes
@@ -111,6 +109,8 @@ class Verdict(Finding):
         Wall-clock time of the check.
     """
 
+    drawn_by: ClassVar[str] = "verdict_figure"
+
     claim: str
     paper: str
     label: str
@@ -120,40 +120,6 @@ class Verdict(Finding):
 
     def __repr__(self) -> str:
         return f"<Verdict on {self.claim}: {self.verdict}; {self.reason}>"
-
-    def plot(
-        self,
-        *,
-        width: float | None = None,
-        theme: Literal["light", "dark"] = "light",
-        caption: bool = True,
-    ) -> Figure:
-        """Draw the figure that illustrates the claim; where none does, what was measured beside what is allowed.
-
-        Parameters
-        ----------
-        width
-            In centimetres; that of a page where None. Letters keep their size in points.
-        theme
-            Dark on light, or light on dark.
-        caption
-            Whether the caption is drawn.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            A notebook shows it; ``clusterproof.figures.save`` writes it.
-
-        Raises
-        ------
-        InvalidArgument
-            If there is no figure of the claim and no number to draw, or matplotlib is not installed, or the width or
-            the theme is none.
-        """
-        import clusterproof  # the facade finds the figures when they are asked for; this folder knows none
-
-        figure: Figure = clusterproof.figures.verdict_figure(self, width=width, theme=theme, caption=caption)
-        return figure
 
     def _repr_html_(self) -> str:
         example = self.counterexample

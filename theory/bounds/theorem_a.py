@@ -145,9 +145,10 @@ class TheoremA(Bound):
         mean = rate**times * one.start * start + reach * drift * (1 - rate**times) / (1 - rate)
         moment = np.empty(setting.rounds + 1)
         moment[0] = (one.start * start) ** 2
-        for t in range(setting.rounds):
-            spread = reach**2 * (additive + multiplicative * moment[t])
-            moment[t + 1] = (rate * math.sqrt(moment[t]) + reach * drift) ** 2 + spread
+        with np.errstate(over="ignore"):  # beyond the largest number the bound is infinite
+            for t in range(setting.rounds):
+                spread = reach**2 * (additive + multiplicative * moment[t])
+                moment[t + 1] = (rate * math.sqrt(moment[t]) + reach * drift) ** 2 + spread
         _, leave, last = setting.failure
         weight = setting.clusters * reach**2 / ((1.0 if one.is_norm else 1 - rate) * leave)
         excess = _positive_root(

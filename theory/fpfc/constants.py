@@ -120,14 +120,24 @@ class Constants:
         return pull / (self.pair_participation * self.second_denominator)
 
     @property
+    def largely_augmented(self) -> bool:
+        """rho >= 8 L_g, from where on the factor of the pairs is not needed."""
+        return self.algorithm.augmentation >= 8 * self.penalty.lipschitz * (1 - 1e-12)
+
+    @property
     def mapping_bound(self) -> float:
         """m^2 lambda^2 xi^2 / (lambda + xi)^2."""
         return mapping_bound(self.clients, self.penalty.strength, self.penalty.smoothing)
 
     @property
     def start(self) -> float:
-        """m xi lambda / 4, which is added to F(w^0) - F*."""
+        """m xi lambda / 4, which is added to F(w^0) - F* as printed."""
         return self.clients * self.penalty.smoothing * self.penalty.strength / 4
+
+    @property
+    def repaired_start(self) -> float:
+        """(m - 1) xi lambda / 4, as a client has no pair with itself."""
+        return (self.clients - 1) * self.penalty.smoothing * self.penalty.strength / 4
 
     @property
     def active(self) -> int:

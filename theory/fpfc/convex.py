@@ -39,7 +39,7 @@ def row(seed: int, strength: float) -> Outcome:
     return judge(task, trace, group_averages(trace.models[-1], trace.last_assignments, task.sizes))
 
 
-@PAPER.claim("convex", label="Approach, on convex penalties", kind="upper", budget=4, exhaustible=4,
+@PAPER.claim("convex", label="Approach, on convex penalties", kind="upper", budget=10, exhaustible=10,
              repaired_by="fpfc/window")  # fmt: skip
 def convex(strength: Annotated[float, choice(0.2, 0.6)], data_seed: Annotated[int, integers(1, 5)]) -> Sides:
     """Convex penalties cannot correctly recover clusters, as the experiments show.

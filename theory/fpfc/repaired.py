@@ -107,8 +107,8 @@ def repaired_models(case: Random, stream: Stream) -> Sides:
         part; xi < lambda, rho > 2 L_g, 0 < alpha <= 1 / (L_f + rho), any T_i >= 1.
 
     Statement
-        As the title, A = 2 / (alpha p (2 - alpha L_h)), B = 4 rho L_g^2 (m - 1) / (m P den), D_0 = F(w^0) - F* + m xi
-        lambda / 4, den = rho^2 - L_g rho - 2 L_g^2, L_h = L_f + rho.
+        As the title, A = 2 / (alpha p (2 - alpha L_h)), B = 4 rho L_g^2 (m - 1) / (m P den), D_0 = F(w^0) - F* +
+        (m - 1) xi lambda / 4, den = rho^2 - L_g rho - 2 L_g^2, L_h = L_f + rho.
 
     Proof
         The first local step lowers L_rho by at least alpha (1 - alpha L_h / 2) ||M_i||^2, M_i = grad_{w_i} L_rho, the
@@ -129,12 +129,14 @@ def repaired_models(case: Random, stream: Stream) -> Sides:
         them taking part, T in {1, 3, 20}; F* by the least objective seen, which is stricter. Exactly, by second
         moments, on alike clients that hardly feel each other, where the first term is reached but for a few
         per cent: neither its factor nor its 1 / p can be lowered. On two opposed clients that start at the
-        minimum of F, where D_0 is m xi lambda / 4 alone: it cannot be left out. No instance shows that the
-        second term is needed; on all that were searched the first one would do.
+        minimum of F, where D_0 is (m - 1) xi lambda / 4 alone: it cannot be left out. The second term is not needed
+        where the losses are convex and every pair is updated in every round, ``fpfc/one-term``, or rho >= 8 L_g,
+        ``fpfc/one-term-large-augmentation``; where a pair waits and rho is next to 2 L_g it is,
+        ``fpfc/one-term-waiting``.
     """
     setting, measured = case[0], averages(case, stream)
     # the least objective that was seen stands for F*: with F* itself the bound is larger
-    gap = (measured.start - measured.end + setting.start) / ROUNDS
+    gap = (measured.start - measured.end + setting.repaired_start) / ROUNDS
     return at_most(
         measured.models, local_steps=setting.repaired_first * gap, pairs=setting.repaired_second * gap
     )
@@ -147,7 +149,7 @@ def models_of_alike_clients(
     """Exactly: one participant a round, clients with one minimiser, so that F* = 0."""
     setting = weakly_coupled(clients, share)
     suppose_the_hypotheses(setting)
-    gap = (clients * setting.smoothness / 2 * minimiser(clients) ** 2 + setting.start) / MOMENTS
+    gap = (clients * setting.smoothness / 2 * minimiser(clients) ** 2 + setting.repaired_start) / MOMENTS
     return at_most(
         expected_models(clients, share, MOMENTS),
         local_steps=setting.repaired_first * gap,
@@ -161,7 +163,7 @@ def models_of_opposed_clients(strain: Strain, rounds: Annotated[int, integers(1,
     suppose("F is least at the start", 0 <= strain <= 1)
     setting, measured = opposed_averages(strain, rounds)
     suppose_the_hypotheses(setting)
-    gap = setting.start / rounds
+    gap = setting.repaired_start / rounds
     return at_most(
         measured.models, local_steps=setting.repaired_first * gap, pairs=setting.repaired_second * gap
     )
@@ -239,9 +241,8 @@ def duals_of_runs(case: Random, stream: Stream) -> Sides:
     """The same for means over runs; the least objective that was seen stands for F*, which is stricter."""
     setting, measured = case[0], averages(case, stream)
     factor = setting.second / setting.pair_participation / ROUNDS
-    return at_most(
-        measured.duals, descent=factor * (measured.start - measured.end), smoothing=factor * setting.start
-    )
+    gap = measured.start - measured.end
+    return at_most(measured.duals, descent=factor * gap, smoothing=factor * setting.repaired_start)
 
 
 @repaired_duals.also("opposed clients")
@@ -250,4 +251,4 @@ def duals_of_opposed_clients(strain: Strain, rounds: Annotated[int, integers(1, 
     suppose("F is least at the start", 0 <= strain <= 1)
     setting, measured = opposed_averages(strain, rounds)
     suppose_the_hypotheses(setting)
-    return at_most(measured.duals, smoothing=setting.second * setting.start / rounds)
+    return at_most(measured.duals, smoothing=setting.second * setting.repaired_start / rounds)

@@ -15,17 +15,17 @@ from clusterproof.theory.fpfc.partial_participation import minimiser, round_maps
 CURVATURE, AUGMENTATION, STRENGTH, SMOOTHING = 10_000.0, 5.0, 1.0, 0.5
 
 
-def weakly_coupled(clients: int, share: float) -> Constants:
+def weakly_coupled(clients: int, share: float, augmentation: float = AUGMENTATION) -> Constants:
     """Curvature 10000 and rho = 5, one local step of a share of the longest, one participant a round.
 
     The clients hardly feel each other, so that nearly all that the objective falls by is in the gradients.
     """
     algorithm = FPFC(
-        step_size=share / (CURVATURE + AUGMENTATION),
+        step_size=share / (CURVATURE + augmentation),
         local_steps=1,
         strength=STRENGTH,
         smoothing=SMOOTHING,
-        augmentation=AUGMENTATION,
+        augmentation=augmentation,
         threshold=0.5,
         participation=1 / clients,
     )
@@ -53,9 +53,9 @@ def gradient_rows(setting: Constants) -> np.ndarray:
 
 
 @lru_cache(maxsize=64)
-def expected_models(clients: int, share: float, rounds: int) -> float:
+def expected_models(clients: int, share: float, rounds: int, augmentation: float = AUGMENTATION) -> float:
     """Mean over rounds of E||grad_w L_0||^2 from the start 0, exactly."""
-    setting = weakly_coupled(clients, share)
+    setting = weakly_coupled(clients, share, augmentation)
     maps, forms = round_maps(setting), gradient_rows(setting)
     gram = forms.T @ forms
     start = np.zeros(maps.shape[-1])

@@ -42,6 +42,56 @@ def bound_models(task: Mixture, trace: Trace, failure_probability: float | None 
     )
 
 
+def bound_models_by_one_term(
+    task: Mixture, trace: Trace, failure_probability: float | None = None
+) -> TraceBound:
+    """Bound as ``bound_models`` does, without the pairs' term, where every pair is updated in every round.
+
+    Raises
+    ------
+    InvalidArgument
+        As for ``bound_models``, or if a pair may wait.
+    """
+    quadratic, setting = _setting(task, trace)
+    if setting.algorithm.pair_rule != "all" and setting.participation < 1:
+        raise InvalidArgument(
+            "pair_rule",
+            setting.algorithm.pair_rule,
+            "must be 'all' where not everybody takes part",
+            "fpfc/repaired-models speaks of pairs that wait",
+        )
+    return _one_term(setting, quadratic, trace, failure_probability)
+
+
+def bound_models_at_large_augmentation(
+    task: Mixture, trace: Trace, failure_probability: float | None = None
+) -> TraceBound:
+    """Bound as ``bound_models`` does, without the pairs' term, where rho >= 8 L_g.
+
+    Raises
+    ------
+    InvalidArgument
+        As for ``bound_models``, or if rho < 8 L_g.
+    """
+    quadratic, setting = _setting(task, trace)
+    if not setting.largely_augmented:
+        raise InvalidArgument(
+            "augmentation",
+            setting.algorithm.augmentation,
+            f"must be at least 8 L_g = {8 * setting.penalty.lipschitz:g}",
+            "fpfc/repaired-models speaks of smaller ones",
+        )
+    return _one_term(setting, quadratic, trace, failure_probability)
+
+
+def _one_term(
+    setting: Constants, task: QuadraticMixture, trace: Trace, failure_probability: float | None
+) -> TraceBound:
+    residuals = _residuals(setting.algorithm, task, trace, "models")
+    quantity = "mean of ||grad_w L_0||^2"
+    return _mean_bound(setting, task, trace, residuals, setting.repaired_first, quantity, failure_probability)
+
+
 def bound_duals(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
     """Bound the mean over rounds of ||grad_v L_0||^2, as ``bound_models`` does.
 
@@ -209,7 +259,7 @@ def _mean_bound(
     """Bound the running mean of residuals by factor D_0 / K."""
     models = trace.models if trace.models.ndim == 4 else trace.models[:, None]
     start = np.broadcast_to(models[0][:, :1], (models.shape[1], task.clients, task.dimension))
-    gap = objective(setting.algorithm, task, start) + setting.start
+    gap = objective(setting.algorithm, task, start) + setting.repaired_start
     counts = np.arange(1, len(residuals) + 1)[:, None]
     sure = setting.participation == 1
     chance = 0.0 if sure else CHANCE if failure_probability is None else failure_probability

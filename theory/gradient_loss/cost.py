@@ -60,7 +60,7 @@ def cost_of_an_iteration(clusters: Annotated[int, integers(1, 8)]) -> Sides:
     return equal(*zip(units(clusters), (3 * clusters, clusters + 2), strict=True))
 
 
-@PAPER.claim("fewer-passes", label="Section III-B, in passes", kind="probability", replicates=60, quick=False,
+@PAPER.claim("fewer-passes", label="Section III-B, in passes", kind="probability", replicates=300, quick=False,
              repaired_by="gradient-loss/cost-of-an-iteration")  # fmt: skip
 def fewer_passes(stream: Stream, replicates: Replicates) -> Frequency:
     """With the similarity, devices reach purity 0.9 after no more passes than with the loss alone.
@@ -79,7 +79,7 @@ def fewer_passes(stream: Stream, replicates: Replicates) -> Frequency:
         iterations is saved, see ``gradient-loss/sooner-by``, and each costs twice as much.
 
     Checked
-        60 pairs of runs.
+        300 pairs of runs, of which some four in five take more passes; with 60 nine seeds in ten did not refute it.
     """
     baseline, proposed = races(Setting(distance=APART), stream, replicates)
     own, other = units(CLUSTERS)

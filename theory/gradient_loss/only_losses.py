@@ -6,7 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.algorithms import CFL, Randomness
+from clusterproof.algorithms import CFL, IFCA, Randomness
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.statement import Family, Sides, choice, equal, suppose
 
@@ -36,7 +36,7 @@ def clusters_of(task: QuadraticMixture) -> np.ndarray:
 
 
 @PAPER.claim("only-losses", label="Section I, only local loss values", kind="identity",
-             repaired_by="gradient-loss/equation-4-ifca")  # fmt: skip
+             repaired_by="gradient-loss/what-clusters")  # fmt: skip
 def only_losses(half: Half, pull: Pull) -> Sides:
     """The method of [4] clusters devices by their loss values alone.
 
@@ -65,3 +65,78 @@ def only_losses(half: Half, pull: Pull) -> Sides:
     losses = [task.losses(np.zeros((1, 1)), everybody, stream) for task in (first, second)]
     suppose("the losses are the same", bool((losses[0] == losses[1]).all()))
     return equal((clusters_of(first), clusters_of(second)))
+
+
+MODELS = np.array([[1.0, 0.0], [-1.0, 0.0]])
+"""IFCA's two models; the devices' second coordinates are no part of any loss's order."""
+
+
+def aside(signs: np.ndarray, pull: float) -> QuadraticMixture:
+    """Devices in the plane at 1 or -1 in turn, pulled aside by their signs: the models' losses do not tell them."""
+    along = np.resize([1.0, -1.0], len(signs))
+    return QuadraticMixture(
+        hessians=np.broadcast_to(np.eye(2), (len(signs), 2, 2)),
+        centers=np.stack([along, pull * signs], axis=1),
+        labels=(along < 0).astype(int),
+    )
+
+
+def choices_of(task: QuadraticMixture) -> np.ndarray:
+    """Choices in IFCA's first round, (m,)."""
+    algorithm = IFCA(step_size=0.1)
+    return np.asarray(
+        algorithm.step(algorithm.initialise(MODELS, task), task, Randomness.from_seed(0)).assignments
+    )
+
+
+@PAPER.claim("what-clusters", label="Section I, of [4] and [5] (ours)", kind="identity", part="[5] by losses")
+def ifca_by_losses(half: Half, pull: Pull) -> Sides:
+    """Of the methods before, IFCA clusters devices by their loss values alone, and CFL by their updates alone.
+
+    Hypotheses
+        [5] is IFCA (Ghosh et al., 2020); [4] is CFL with one local step, at a model that is stationary for the mean.
+
+    Statement
+        Two sets of devices with the same losses at IFCA's models have the same clusters, whatever their gradients; two
+        sets with the same updates have the same clusters of CFL, whatever their losses.
+
+    Symbols
+        2 ``half`` devices, quadratic, ``pull`` the distance of their minimisers.
+
+    Source
+        Ours; what is left of Lin et al. (2023), Section I, see ``gradient-loss/only-losses``: true of [5], the baseline
+        of its experiments, and false of [4].
+
+    Checked
+        IFCA's first round on two sets that differ in the signs of their gradients; CFL's split of two sets that differ
+        in every loss, by up to sixteen times.
+    """
+    first, second = (
+        aside(signs, pull) for signs in (np.repeat([1, -1], half), np.resize([1, -1, -1], 2 * half))
+    )
+    everybody, stream = np.arange(2 * half), np.random.default_rng(0)
+    losses, gradients = zip(
+        *(task.losses_and_gradients(MODELS, everybody, stream) for task in (first, second)), strict=True
+    )
+    suppose("the losses are the same", bool((losses[0] == losses[1]).all()))
+    suppose("the gradients are not", bool((gradients[0] != gradients[1]).any()))
+    chosen = [choices_of(task) for task in (first, second)]
+    return equal((chosen[0], chosen[1]), (chosen[0], first.labels))
+
+
+@ifca_by_losses.also("[4] by updates")
+def cfl_by_updates(half: Half, pull: Pull, stretch: Annotated[float, choice(0.25, 2.0, 16.0)]) -> Sides:
+    """Devices with minimisers farther away and flatter losses send the same updates."""
+    signs = np.repeat([1, -1], half)
+    near = pulled(signs, pull)
+    far = QuadraticMixture(
+        hessians=near.hessians / stretch, centers=near.centers * stretch, labels=near.labels
+    )
+    everybody, stream = np.arange(2 * half), np.random.default_rng(0)
+    losses, gradients = zip(
+        *(task.losses_and_gradients(np.zeros((1, 1)), everybody, stream) for task in (near, far)), strict=True
+    )
+    suppose("the updates are the same", bool((gradients[0] == gradients[1]).all()))
+    suppose("no loss is", bool((losses[0] != losses[1]).all()))
+    found = clusters_of(near)
+    return equal((found, clusters_of(far)), (found, near.labels))

@@ -38,6 +38,7 @@ EXPECTED = {
     "cost-of-an-iteration": Kind.CONSISTENT,
     "weight-at-start-by": Kind.CONSISTENT,
     "only-losses": Kind.VIOLATED,
+    "what-clusters": Kind.CONSISTENT,
     "training-loss": Kind.CONSISTENT,
     "training-loss-in-passes": Kind.VIOLATED,
     "equation-1": Kind.VIOLATED,
@@ -177,6 +178,18 @@ FAULTS: list[tuple[str, Any, str, Callable[[Any], Any]]] = [
         race,
         "entrant",
         lambda true: lambda setting, weight: true(setting, 0.1 if weight == 0.5 else 0.5),
+    ),
+    (
+        "what-clusters",
+        only_losses,
+        "choices_of",
+        lambda _: lambda task: (task.centers @ [1, 0.5] < 0).astype(int),
+    ),
+    (
+        "what-clusters",
+        only_losses,
+        "clusters_of",
+        lambda _: lambda task: (task.centers[:, 0] > 3).astype(int),
     ),
 ]
 

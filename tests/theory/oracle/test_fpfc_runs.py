@@ -35,7 +35,8 @@ def declared(**options: object) -> FPFC:
         "threshold": 0.5,
         "local_steps": 3,
     } | options
-    return FPFC(step_size=1 / (TASK.client_smoothness + 4.5), **given)  # type: ignore[arg-type]
+    smoothness = TASK.client_smoothness + float(given["augmentation"])  # type: ignore[arg-type]  # of any options
+    return FPFC(step_size=1 / smoothness, **given)  # type: ignore[arg-type]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -56,7 +57,7 @@ class StaleDuals(Mine):
     name: ClassVar[str] = "stale-duals"
 
     def update(self, state: FusionState, clients: np.ndarray, points: np.ndarray) -> FusionState:
-        return dataclasses.replace(super().update(state, clients, points), pairs=state.pairs)
+        return dataclasses.replace(super().update(state, clients, points), variables=state.variables)
 
 
 def parameters(kind: type[FPFC], **changes: object) -> FPFC:
@@ -164,6 +165,44 @@ def test_models_that_never_settle_break_the_stationarity_bounds() -> None:
     shaken = trace.models + np.where(np.arange(401) % 2, 1.0, -1.0)[:, None, None]
     with pytest.raises(AssertionError, match=r"mean of \|\|grad_w L_0\|\|\^2"):
         theory.assert_holds("fpfc/repaired-models", TASK, dataclasses.replace(trace, models=shaken))
+
+
+def test_one_term_bounds_runs_in_which_no_pair_waits_and_refuses_others() -> None:
+    trace = run(declared(), TASK, rounds=60, seed=0)
+    theory.assert_holds("fpfc/one-term", TASK, trace)
+    both, one = (
+        theory.find_claim(f"fpfc/{name}").bound_trace(TASK, trace, None)  # type: ignore[misc]  # of a claim with a bound
+        for name in ("repaired-models", "one-term")
+    )
+    assert (one.bound[1:] < both.bound[1:]).all()
+    waiting = run(declared(participation=0.4), TASK, rounds=20, seed=1, replicates=6)
+    with pytest.raises(InvalidArgument, match=r"pair_rule.*must be 'all'"):
+        theory.assert_holds("fpfc/one-term", TASK, waiting)
+    everywhere = run(declared(participation=0.4, pair_rule="all"), TASK, rounds=20, seed=1, replicates=6)
+    theory.assert_holds("fpfc/one-term", TASK, everywhere)
+
+
+def test_one_term_bounds_runs_whose_pairs_wait_at_a_large_augmentation_and_refuses_others() -> None:
+    claim = "fpfc/one-term-large-augmentation"
+    least = 8 * declared().fusion_penalty.lipschitz
+    at_least, below = (
+        run(
+            declared(participation=0.4, augmentation=rho),
+            TASK,
+            rounds=20,
+            seed=1,
+            replicates=6,
+        )
+        for rho in (least, 0.99 * least)
+    )
+    theory.assert_holds(claim, TASK, at_least)
+    both, one = (
+        theory.find_claim(name).bound_trace(TASK, at_least, None)  # type: ignore[misc]  # of a claim with a bound
+        for name in ("fpfc/repaired-models", claim)
+    )
+    assert (one.bound[1:] < both.bound[1:]).all()
+    with pytest.raises(InvalidArgument, match=r"augmentation.*must be at least 8 L_g"):
+        theory.assert_holds(claim, TASK, below)
 
 
 def test_a_bound_in_expectation_needs_replicates_and_says_how_many() -> None:
