@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_count
-from clusterproof.neural.data.augmentation import draw_distortions
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.engines import (
     Batch,
@@ -25,7 +24,8 @@ from clusterproof.neural.engines import (
     choose_engine,
 )
 from clusterproof.neural.engines.data import Ids
-from clusterproof.neural.engines.distorted import Distortions
+from clusterproof.neural.engines.distorted import Distortions, draw_distortions
+from clusterproof.neural.engines.padded_schedule import PaddedSchedule
 from clusterproof.neural.engines.passes import CLIENTS_AT_A_TIME
 from clusterproof.neural.networks import MLP, NETWORKS, Network
 from clusterproof.neural.partitions.partition import Holdings, Partition
@@ -80,12 +80,14 @@ class ImageClients:
             self._engine_name,
             self.network,
             kind,
-            samples=int(self._train.sizes.max()),
+            samples=int(self.partition.train.sizes.max()),
             full_batch=self._full_batch,
             epochs=self.local_unit == "epoch",
             mixed=self.precision == "bf16",
+            uneven=self._uneven,
         )
         object.__setattr__(self, "chosen_engine", engine)
+        _ = self._train, self.client_shares  # now, not in the first round
 
     @property
     def _engine_name(self) -> str:
@@ -171,6 +173,12 @@ class ImageClients:
             **({} if self.preprocessing.nothing else {"preprocessing": self.preprocessing.settings}),
         }
 
+    @cached_property
+    def client_shares(self) -> Tensor:
+        """Samples of each client over the largest number, where the models are, see ``SharesTask``; (m,)."""
+        sizes = np.asarray(self.client_samples, dtype=np.float64)
+        return torch.from_numpy(sizes / sizes.max()).to(self._device, self._type)
+
     def _draw(self, clients: Ids, generator: np.random.Generator) -> Batches:
         """Draw a batch of each of clients (k,), and give what looks up that of a chunk."""
         data = self._train.as_stored if self.preprocessing.random else self._train
@@ -193,13 +201,26 @@ class ImageClients:
         """Draw what distorts the images of clients (k,) in their steps; None where nothing does."""
         if not self.preprocessing.random:
             return None
-        who = clients.cpu().numpy() if isinstance(clients, Tensor) else clients
-        numbers = draw_distortions(self.preprocessing, who, steps, self._batch_size, generator)
-        return Distortions(self.preprocessing, torch.from_numpy(numbers).to(self._device))
+        who = clients if isinstance(clients, Tensor) else torch.from_numpy(clients).to(self._device)
+        return Distortions(
+            self.preprocessing,
+            draw_distortions(
+                self.preprocessing, who, steps, self._batch_size, generator, self._names_in_a_seed(who)
+            ),
+        )
 
-    def _independent(self, clients: Ids, steps: int, generator: np.random.Generator) -> Schedule:
+    def _names_in_a_seed(self, clients: Tensor) -> Tensor:
+        """Numbers of clients (k,) in their own seed's run."""
+        return clients
+
+    def _independent(
+        self, clients: Ids, steps: int, generator: np.random.Generator
+    ) -> Schedule | PaddedSchedule:
         """Draw a batch of each of clients (k,) for each step."""
         sizes = self._train.sizes_of(clients)
+        if isinstance(sizes, Tensor):
+            everybody = self._train.sizes
+            return PaddedSchedule.independent(sizes, everybody, self._batch_size, steps, generator)
         return Schedule.independent(sizes, self._batch_size, steps, generator, self._draws_on(clients))
 
     def _draws_on(self, clients: Ids) -> torch.device | None:
@@ -255,13 +276,22 @@ class ImageClients:
         return Workspace()
 
     def _bring(self, holdings: Holdings) -> ClientData:
+        # where Gram matrices leave clients apart after other numbers of steps, the host must know whose sizes these are
+        apart = self.chosen_engine.name == "gram" and self._uneven
         return ClientData(
             holdings,
             self._device,
             self._type,
             channels_last=self.network.convolutional,
             preprocessing=None if self.preprocessing.nothing else self.preprocessing,
+            looked_up=apart,
         )
+
+    @property
+    def _uneven(self) -> bool:
+        """Whether clients take differently many local steps."""
+        batches = -(-self.partition.train.sizes // self._batch_size)
+        return self.local_unit == "epoch" and bool((batches != batches[0]).any())
 
     @property
     def _batch_size(self) -> int:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -12,21 +10,12 @@ from torch import Tensor
 
 from clusterproof.algorithms.arrays import rows, to_numpy
 from clusterproof.algorithms.validation import InvalidArgument
-from clusterproof.neural.engines import (
-    Batch,
-    Chunk,
-    ClientData,
-    ClusterStart,
-    ClusterSums,
-    ClusterTotals,
-    LocalWork,
-    Schedule,
-)
-from clusterproof.neural.engines.counted_orders import draw_key, random_subsets
-from clusterproof.neural.engines.data import Ids
+from clusterproof.neural.engines import Batch, Chunk, ClientData
+from clusterproof.neural.engines.chunks import Block, Place
+from clusterproof.neural.engines.counted_orders import draw_key, random_orders, random_subsets
 from clusterproof.neural.engines.dense import cross_entropies, hit_rates
-from clusterproof.neural.engines.distorted import Distortions, local_work
-from clusterproof.neural.image_clients import Batches, ImageClients
+from clusterproof.neural.image_clients import Batches
+from clusterproof.neural.image_training import ImageTraining
 
 
 @dataclass(frozen=True)
@@ -44,12 +33,12 @@ class Scores:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ImageTask(ImageClients):
+class ImageTask(ImageTraining):
     """Clients who minimise a network's mean cross-entropy on images of their own.
 
     Models and points are tensors (..., P, d) and (..., k, d), clients integer tensors (..., k), as in
     ``algorithms.Task``, ``CurvedTask``, ``OneBatchTask``, ``ScoredTask``, ``LocalTrainingTask``,
-    ``MetaTrainingTask``, ``ClusterTrainingTask`` and ``ClientSamplingTask``.
+    ``MetaTrainingTask``, ``ClusterTrainingTask``, ``ClientSamplingTask`` and ``OrderingTask``.
 
     Parameters
     ----------
@@ -88,10 +77,12 @@ class ImageTask(ImageClients):
     may add in another order for another number of clients at a time.
 
     Mini-batches and participants come from counters, see ``engines.counted_orders``, so that every device has
-    the same. On a GPU, clients with equally many samples are never looked up on the host: a round copies nothing
-    and waits for nothing. Where sizes differ, the host reads the numbers of the participants, to put those of
-    like size together. This was counted on a pretended device; no GPU has run it. Replicates run one after the
-    other: each has models of its own that all its clients are scored on, and participants of its own.
+    the same. On a GPU clients are never looked up on the host: a round copies nothing and waits for nothing.
+    Where sizes differ, all data are padded to the largest, and with epochs everybody takes as many steps as the
+    client with most, of which those past its own do not count; only Gram matrices, where they are asked for by
+    name with epochs, then still ask for the participants. Distortions come from counters, too. This was
+    counted on a pretended device; no GPU has run it. Replicates run one after the other on a CPU; on a GPU together,
+    in no more launches than one, see ``engines.replicates``. ``replicates.ImageReplicates`` has seeds' own data, too.
     """
 
     def reference_optima(self, target: str) -> None:
@@ -107,7 +98,15 @@ class ImageTask(ImageClients):
 
         The same on every device, and made there: nothing is copied.
         """
-        return random_subsets(draw_key(generator), count, (*shape, self.clients), self._device)
+        key = draw_key(generator)
+        own = () if isinstance(key, Tensor) else shape  # each seed draws its own as if it were alone
+        return random_subsets(key, count, (*own, self.clients), self._device)
+
+    def draw_orders(self, shape: tuple[int, ...], generator: np.random.Generator) -> Tensor:
+        """Draw a uniform permutation of the last axis for every index of the others, as ``draw_participants`` draws."""
+        key = draw_key(generator)
+        # of several seeds each draws its own, as if it were alone
+        return random_orders(key, shape[1:] if isinstance(key, Tensor) else shape, self._device)
 
     def losses(self, models: Tensor, clients: Tensor, generator: np.random.Generator) -> Tensor:
         """Mean losses of models (..., P, d) on all of each client's training data: (..., k, P)."""
@@ -151,7 +150,7 @@ class ImageTask(ImageClients):
         batches = self._draw(who, generator)
 
         def work(chunk: Chunk) -> None:
-            place = _Place(answer, chunk.rows)
+            place = Place(answer, chunk.rows)
             self.chosen_engine.gradients(flat[chunk.rows], batches(chunk), place.tensor)
             place.store()
 
@@ -191,7 +190,7 @@ class ImageTask(ImageClients):
         """
         lead, who, count = self._spread(models, clients, self._train)
         if isinstance(who, Tensor):
-            return self._sums_of_each(models, who, assignments, generator)
+            return self._sums_of_each(models, clients.expand(who.shape), assignments, generator)
         chosen = np.broadcast_to(to_numpy(assignments), who.shape)
         all_models = models.expand(*lead, *models.shape[-2:])
         sums = models.new_zeros(*lead, count, self.dimension)
@@ -243,193 +242,14 @@ class ImageTask(ImageClients):
         self._passes.each(self._batch_widths(who), work)
         return answer.view(points.shape)
 
-    def local_training(
-        self,
-        points: Tensor,
-        buffers: Tensor | None,
-        anchors: Tensor | None,
-        clients: Tensor,
-        generator: np.random.Generator,
-        *,
-        step_size: float,
-        momentum: float,
-        proximal: float,
-        local_steps: int,
-    ) -> tuple[Tensor, Tensor | None]:
-        """Train every participant on its own, see ``algorithms.LocalTrainingTask``."""
-        flat, who = self._flatten(points, clients, self._train)
-        own_buffers = None if buffers is None else buffers.expand(points.shape).reshape(flat.shape)
-        if anchors is points or not proximal:
-            own_anchors = flat if proximal else None
-        else:
-            own_anchors = None if anchors is None else anchors.expand(points.shape).reshape(flat.shape)
-        trained = self._memory.empty_like(flat)
-        carried = None if buffers is None and not momentum else self._memory.empty_like(flat)
-        schedule = self._schedule(who, local_steps, generator)
-        distortions = self._local_distortions(who, schedule, local_steps, generator)
-
-        def work(chunk: Chunk) -> None:
-            start = flat[chunk.rows]
-            result = _Place(trained, chunk.rows)
-            speed = None if carried is None else _Place(carried, chunk.rows)
-            self.chosen_engine.train(
-                start,
-                None if own_buffers is None else own_buffers[chunk.rows],
-                start if own_anchors is flat else None if own_anchors is None else own_anchors[chunk.rows],
-                local_work(
-                    distortions,
-                    step_size=step_size,
-                    momentum=momentum,
-                    proximal=proximal,
-                    data=self._train,
-                    clients=who[chunk.rows],
-                    width=chunk.width,
-                    local_steps=local_steps,
-                    schedule=schedule,
-                    rows=chunk.positions,
-                ),
-                result.tensor,
-                None if speed is None else speed.tensor,
-            )
-            for place in (result, speed):
-                if place is not None:
-                    place.store()
-
-        whole = self.chosen_engine.name == "gram"
-        widths = self._train.widths_of(who) if whole else self._batch_widths(who)
-        self._passes.each(widths, work, steps=None if schedule is None else schedule.steps)
-        return trained.view(points.shape), None if carried is None else carried.view(points.shape)
-
-    def meta_training(
-        self,
-        points: Tensor,
-        clients: Tensor,
-        generator: np.random.Generator,
-        *,
-        step_size: float,
-        inner_step_size: float,
-        local_steps: int,
-    ) -> Tensor:
-        """Train on losses after a step of descent, see ``algorithms.MetaTrainingTask``; all batches in one draw."""
-        flat, who = self._flatten(points, clients, self._train)
-        trained = self._memory.empty_like(flat)
-        work = LocalWork(
-            step_size=step_size,
-            momentum=0.0,
-            proximal=0.0,
-            data=self._train,
-            clients=who,
-            width=0,
-            local_steps=2 * local_steps,
-            schedule=None if self._full_batch else self._independent(who, 2 * local_steps, generator),
-            rows=np.arange(len(who)),
-        )
-
-        def train(chunk: Chunk) -> None:
-            place = _Place(trained, chunk.rows)
-            own = replace(work.of(chunk.rows), width=chunk.width)
-            self.chosen_engine.meta_train(flat[chunk.rows], inner_step_size, own, place.tensor)
-            place.store()
-
-        self._passes.each(self._batch_widths(who), train)
-        return trained.view(points.shape)
-
-    def cluster_training(
-        self,
-        models: Tensor,
-        buffers: Tensor | None,
-        clients: Tensor,
-        assignments: Tensor | Callable[[Tensor], Tensor],
-        losses_generator: np.random.Generator,
-        generator: np.random.Generator,
-        *,
-        weights: Tensor | None,
-        step_size: float,
-        momentum: float,
-        proximal: float,
-        local_steps: int,
-    ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Train and add up over clusters, see ``algorithms.ClusterTrainingTask``; losses are of all data."""
-        lead, who, _ = self._spread(models, clients, self._train)
-        starts = models.expand(*lead, *models.shape[-2:])
-        speeds = None if buffers is None else buffers.expand(starts.shape)
-        given = None if callable(assignments) else assignments.expand(who.shape)
-        factors = None if weights is None else weights.expand(who.shape)
-        chosen = torch.empty(who.shape, dtype=torch.int64, device=models.device)
-        sums = torch.zeros_like(starts, memory_format=torch.contiguous_format)
-        own = torch.zeros_like(sums) if buffers is not None or momentum else None
-        schedule = self._schedule(who.reshape(-1), local_steps, generator)
-        work = local_work(
-            self._local_distortions(who.reshape(-1), schedule, local_steps, generator),
-            step_size=step_size,
-            momentum=momentum,
-            proximal=proximal,
-            data=self._train,
-            clients=who.reshape(-1),
-            width=0,
-            local_steps=local_steps,
-            schedule=schedule,
-            rows=np.arange(math.prod(who.shape)),
-        )
-        for index, at in enumerate(np.ndindex(*lead)):
-            start = ClusterStart(
-                starts[at],
-                None if speeds is None else speeds[at],
-                assignments if given is None else given[at],
-                None if factors is None else factors[at],
-                own is not None,
-            )
-            totals = ClusterTotals(start, sums[at], None if own is None else own[at])
-            here = slice(index * who.shape[-1], (index + 1) * who.shape[-1])
-            self._train_clusters(totals, work.of(here), chosen[at])
-        return chosen, sums, own
-
-    def _train_clusters(self, totals: ClusterTotals, work: LocalWork, chosen: Tensor) -> None:
-        """Add what participants give to the totals, and write their clusters into ``chosen`` (k,)."""
-
-        def train(chunk: Chunk) -> ClusterSums:
-            own = replace(work.of(chunk.rows), width=chunk.width)
-            return self.chosen_engine.train_clusters(totals.start.of(chunk.rows), own)
-
-        def add(chunk: Chunk, found: ClusterSums) -> None:
-            chosen[chunk.rows] = found.assignments
-            totals.add(found)
-
-        self._passes.in_order(
-            self._train.widths_of(work.clients),
-            train,
-            add,
-            size=self.chosen_engine.together,
-            steps=None if work.schedule is None else work.schedule.steps[work.rows],
-            models=len(totals.start.models),
-        )
-        totals.complete(self.chosen_engine.incomplete)
-
-    def _schedule(self, who: Ids, local_steps: int, generator: np.random.Generator) -> Schedule | None:
-        """Draw the mini-batches of clients (k,); None where a step takes all data."""
-        if self._full_batch:
-            return None
-        return Schedule.draw(
-            self._train.sizes_of(who),
-            self._batch_size,
-            local_steps,
-            self.local_unit,
-            generator,
-            self._draws_on(who),
-        )
-
-    def _local_distortions(
-        self, who: Ids, schedule: Schedule | None, local_steps: int, generator: np.random.Generator
-    ) -> Distortions | None:
-        """Draw what distorts the images of clients (k,) in local training; None where nothing does."""
-        steps = local_steps if schedule is None else int(schedule.steps.max(initial=0))
-        return self._distortions(who, steps, generator)
-
     def _evaluate(self, models: Tensor, clients: Tensor, data: ClientData) -> tuple[Tensor, Tensor]:
         """Losses and accuracies of models (..., P, d) on all data of clients (..., k): both (..., k, P)."""
         lead, who, count = self._spread(models, clients, data)
         all_models = models.expand(*lead, *models.shape[-2:])
         losses, accuracies = (models.new_empty(*lead, who.shape[-1], count) for _ in range(2))
+        if lead and isinstance(who, Tensor):
+            self._evaluate_together(all_models, who, data, losses, accuracies)
+            return losses, accuracies
         for at in np.ndindex(*lead):
 
             def work(chunk: Chunk, at: tuple[int, ...] = at) -> None:
@@ -441,18 +261,20 @@ class ImageTask(ImageClients):
             self._passes.each(data.widths_of(who[at]), work, models=count)
         return losses, accuracies
 
+    def _evaluate_together(
+        self, models: Tensor, who: Tensor, data: ClientData, losses: Tensor, accuracies: Tensor
+    ) -> None:
+        """The same of all replicates at once, into losses and accuracies (..., k, P) in one piece."""
+        clients, count = who.shape[-1], models.shape[-2]
+        starts, everybody = models.reshape(-1, *models.shape[-2:]), who.reshape(-1)
+        results = [(losses.view(-1, count), cross_entropies), (accuracies.view(-1, count), hit_rates)]
 
-class _Place:
-    """Rows of a tensor (k, d) to write to: the very memory where they follow each other, else a copy."""
+        def work(block: Block) -> None:
+            batch = data.whole(everybody[block.rows], block.width)
+            own = starts[block.replicates]
+            images = batch.images.view(len(own), -1, *batch.images.shape[1:])
+            scores = self.chosen_engine.scores_of_replicates(own, images).flatten(0, 1)
+            for target, measure in results:
+                target[block.rows] = measure(scores, batch.targets, batch.weights)
 
-    def __init__(self, target: Tensor, rows: slice | np.ndarray) -> None:
-        self._target, self._rows = target, rows
-        if isinstance(rows, slice):
-            self.tensor = target[rows]
-        else:
-            self.tensor = target.new_empty(len(rows), target.shape[1])
-
-    def store(self) -> None:
-        """Copy back, where it is a copy."""
-        if not isinstance(self._rows, slice):
-            self._target[self._rows] = self.tensor
+        self._passes.blocks(data.widths_of(everybody), len(starts), clients, work, models=count)

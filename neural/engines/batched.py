@@ -36,6 +36,15 @@ class DenseEngine(Engine):
             -1
         ]
 
+    def scores_of_replicates(self, models: Tensor, images: Tensor) -> Tensor:
+        """Scores of replicates' models, see ``Engine.scores_of_replicates``."""
+        clients, samples = images.shape[1:3]
+        layers = self.network.layers(models)
+        stacked = [(layers[0][0].flatten(1, 2), layers[0][1].flatten(1))]
+        first = dense.first_values(stacked, images.flatten(3).flatten(1, 2))
+        scores = dense.remaining_values(layers[1:], first.view(*models.shape[:2], -1, first.shape[-1]))[-1]
+        return scores.view(*scores.shape[:-1], clients, samples).permute(0, 3, 1, 2, 4).contiguous()
+
     def scores_of_each(self, points: Tensor, images: Tensor) -> Tensor:
         """Scores of a point (k, d) of each client on its images: (k, 1, classes, b)."""
         layers = self.network.layers(points)
@@ -71,8 +80,8 @@ class DenseEngine(Engine):
             velocities = self.network.layers(start_buffers(buffers, out_buffers))
         pulled = anchors if work.proximal else None
         pulls = None if pulled is None else self.network.layers(pulled)
-        layers = self.network.layers(out_points)
-        for batch in work.batches():
+        layers, ends = self.network.layers(out_points), work.ends(out_points, out_buffers)
+        for step, batch in enumerate(work.batches()):
             busy = len(batch.targets)
             here = leading(layers, busy)
             features = batch.features
@@ -89,6 +98,10 @@ class DenseEngine(Engine):
                     inputs[index],
                     work,
                 )
+            if ends is not None:
+                ends.note(step + 1)
+        if ends is not None:
+            ends.restore()
 
 
 def step_layer(
@@ -133,21 +146,30 @@ class VmapEngine(Engine):
         """Scores of models (P, d) on each client's images: (k, P, classes, b)."""
         return scores_one_by_one(self, models, images)
 
+    def scores_of_replicates(self, models: Tensor, images: Tensor) -> Tensor:
+        """Scores of replicates' models, see ``Engine.scores_of_replicates``."""
+        together = images.flatten(1, 2)
+        scores = [self.network.logits(model, together) for model in models.unbind(1)]
+        return torch.stack([part.view(*images.shape[:3], -1).mT for part in scores], dim=2)
+
     def scores_of_each(self, points: Tensor, images: Tensor) -> Tensor:
         """Scores of a point (k, d) of each client on its images: (k, 1, classes, b)."""
         return self.network.logits(points, images).mT[:, None]
+
+    def scores(self, parameters: dict[str, Tensor], images: Tensor) -> Tensor:
+        """Scores (b, classes) of one model on images (b, C, H, W), from which gradients are taken."""
+        return self.network.function(parameters, images)
 
     def gradients(self, points: Tensor, batch: Batch, out: Tensor, losses: Tensor | None = None) -> None:
         """Gradients of the losses, see ``Engine.gradients``."""
 
         def loss(parameters: dict[str, Tensor], images: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
-            return weighted_loss(self.network.function(parameters, images), targets, weights)
+            return weighted_loss(self.scores(parameters, images), targets, weights)
 
         slopes, found = torch.func.vmap(torch.func.grad_and_value(loss))(
             self.network.views(points), batch.images, batch.targets, batch.weights
         )
-        for name, place in self.network.views(out).items():
-            place.copy_(slopes[name])
+        torch.cat([slopes[part.name].flatten(1) for part in self.network.layout], dim=1, out=out)
         if losses is not None:
             losses.copy_(found)
 
@@ -163,8 +185,8 @@ class VmapEngine(Engine):
         """Train locally, see ``Engine.train``."""
         out_points.copy_(points)
         velocities = None if out_buffers is None else start_buffers(buffers, out_buffers)
-        slopes = torch.empty_like(out_points)
-        for batch in work.batches():
+        slopes, ends = torch.empty_like(out_points), work.ends(out_points, out_buffers)
+        for step, batch in enumerate(work.batches()):
             busy = len(batch.targets)
             self.gradients(out_points[:busy], batch, slopes[:busy])
             descend(
@@ -174,6 +196,10 @@ class VmapEngine(Engine):
                 slopes[:busy],
                 work,
             )
+            if ends is not None:
+                ends.note(step + 1)
+        if ends is not None:
+            ends.restore()
 
 
 def scores_one_by_one(engine: Engine, models: Tensor, images: Tensor) -> Tensor:

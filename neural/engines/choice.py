@@ -9,8 +9,9 @@ from clusterproof.neural.engines.batched import DenseEngine, VmapEngine
 from clusterproof.neural.engines.convolutions import ConvolutionEngine
 from clusterproof.neural.engines.engine import Engine
 from clusterproof.neural.engines.gram import GramEngine
+from clusterproof.neural.engines.residual import ResidualEngine
 from clusterproof.neural.engines.serial import SerialEngine
-from clusterproof.neural.networks import CNN, MLP, Network
+from clusterproof.neural.networks import CNN, MLP, Network, ResNet20
 
 ENGINES = ("gram", "batched", "serial")
 """Names of the engines in configurations."""
@@ -25,6 +26,7 @@ def choose_engine(
     full_batch: bool,
     epochs: bool = False,
     mixed: bool = False,
+    uneven: bool = False,
 ) -> Engine:
     """Make an engine by name, or the one that the benchmark has found fastest.
 
@@ -44,6 +46,8 @@ def choose_engine(
         Whether every local step uses all data of a client, in one gradient or in a pass of many.
     mixed
         Whether products are asked for in bfloat16, which PyTorch decides for its own gradients only.
+    uneven
+        Whether clients take differently many steps, which on a GPU all take as many.
 
     Raises
     ------
@@ -56,7 +60,13 @@ def choose_engine(
         raise InvalidArgument("engine", name, "asks for the network 'mlp' in one precision", "use 'auto'")
     if name == "auto":
         name, _ = fastest_engine(
-            network, device, samples=samples, full_batch=full_batch, epochs=epochs, mixed=mixed
+            network,
+            device,
+            samples=samples,
+            full_batch=full_batch,
+            epochs=epochs,
+            mixed=mixed,
+            uneven=uneven,
         )
     if name == "batched" and not network.vectorises:
         rule = "asks for a network that torch.func.vmap takes"
@@ -67,6 +77,8 @@ def choose_engine(
         return GramEngine(network) if name == "gram" else DenseEngine(network)
     if isinstance(network, CNN) and device == "cuda" and not mixed:
         return ConvolutionEngine(network)
+    if isinstance(network, ResNet20) and device == "cuda" and not mixed:
+        return ResidualEngine(network)
     return VmapEngine(network)
 
 
@@ -78,6 +90,7 @@ def fastest_engine(
     full_batch: bool,
     epochs: bool = False,
     mixed: bool = False,
+    uneven: bool = False,
 ) -> tuple[str, str]:
     """Name the engine that ``"auto"`` stands for, and the reason in a sentence; arguments as ``choose_engine``."""
     if not isinstance(network, MLP):
@@ -93,6 +106,8 @@ def fastest_engine(
     held = f"{work} of clients with {samples} samples of {inputs} numbers"
     if mixed:
         return "batched", "bfloat16 is decided by PyTorch, for its own gradients only."
+    if uneven and device == "cuda":
+        return "batched", "clients take differently many steps, after which Gram matrices leave them apart."
     if samples <= most:
         return "gram", f"{held}: Gram matrices save multiplications up to {most} samples."
     if most:

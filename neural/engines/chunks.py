@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from torch import Tensor
 
 SHARE = 0.5
 """Of the free memory that a chunk may use; what algorithms hold besides is of the same order."""
@@ -50,6 +51,42 @@ class Chunk:
             Chunk.of(self.positions[first : first + size], self.width)
             for first in range(0, len(self.positions), size)
         ]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some replicates with all their participants, or some participants of one replicate.
+
+    Attributes
+    ----------
+    replicates, columns
+        Which of the replicates, and which of the participants of each.
+    rows
+        The same of all participants, those of a replicate side by side.
+    width
+        Samples that their data are padded to.
+    """
+
+    replicates: slice
+    columns: slice
+    rows: slice
+    width: int
+
+
+class Place:
+    """Rows of a tensor (k, d) to write to: the very memory where they follow each other, else a copy."""
+
+    def __init__(self, target: Tensor, rows: slice | np.ndarray) -> None:
+        self._target, self._rows = target, rows
+        if isinstance(rows, slice):
+            self.tensor = target[rows]
+        else:
+            self.tensor = target.new_empty(len(rows), target.shape[1])
+
+    def store(self) -> None:
+        """Copy back, where it is a copy."""
+        if not isinstance(self._rows, slice):
+            self._target[self._rows] = self.tensor
 
 
 def free_bytes(device: torch.device) -> int:

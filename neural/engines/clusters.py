@@ -10,13 +10,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from clusterproof.neural.engines.chunks import Block
+
 Share: TypeAlias = float | Tensor
 """A number, or a tensor () of a device that the host does not wait for."""
 
 
 @dataclass(frozen=True, eq=False)
 class ClusterStart:
-    """Server models that k participants start from.
+    """Server models that k participants start from; for ``Engine.train_replicates`` all with a first axis R.
 
     Attributes
     ----------
@@ -45,6 +47,17 @@ class ClusterStart:
             weights=None if self.weights is None else self.weights[rows],
         )
 
+    def of_block(self, block: Block) -> ClusterStart:
+        """The same of some replicates, or of some participants of one."""
+        given, here = self.assignments, (block.replicates, block.columns)
+        return replace(
+            self,
+            models=self.models[block.replicates],
+            buffers=None if self.buffers is None else self.buffers[block.replicates],
+            assignments=given if callable(given) else given[here],
+            weights=None if self.weights is None else self.weights[here],
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class ClusterSums:
@@ -70,6 +83,23 @@ class ClusterSums:
     buffers: Sequence[Tensor]
     of_points: Sequence[tuple[Share, Share]] = ()
     of_buffers: Sequence[tuple[Share, Share]] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class ReplicateSums:
+    """The same of participants of R replicates at once.
+
+    Attributes
+    ----------
+    assignments
+        Cluster of each participant, (R, k).
+    points, buffers
+        Sums over each cluster, (R, P, d); no buffers where nobody asked for them.
+    """
+
+    assignments: Tensor
+    points: Tensor
+    buffers: Tensor | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,10 +149,10 @@ class ClusterTotals:
 
 
 def memberships(assigned: Tensor, clusters: int, weights: Tensor | None, *, like: Tensor) -> Tensor:
-    """Factor of each participant in each cluster's sum, (P, k), of the type of ``like``.
+    """Factor of each participant in each cluster's sum, (..., P, k), of the type of ``like``.
 
     A product with it takes as long as any, but asks the host for nothing, as picking out members would.
     """
     numbers = torch.arange(clusters, device=like.device)[:, None]
-    belongs = (assigned == numbers).to(like.dtype)
-    return belongs if weights is None else belongs * weights
+    belongs = (assigned[..., None, :] == numbers).to(like.dtype)
+    return belongs if weights is None else belongs * weights[..., None, :]

@@ -66,4 +66,6 @@ if hasattr(os, "register_at_fork"):  # a forked process has the crew's queue, bu
 @cache
 def libraries() -> ThreadpoolController:
     """The libraries of linear algebra that are loaded; looking for them takes milliseconds."""
+    import scipy.linalg  # noqa: F401 - whose library compiled loops use, and which would come too late otherwise
+
     return ThreadpoolController()

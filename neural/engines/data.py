@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -18,6 +18,9 @@ from clusterproof.neural.partitions.partition import Holdings
 
 Ids: TypeAlias = np.ndarray | Tensor
 """Integers on the host, or on the device that computes."""
+
+MOSTLY = 0.95
+"""Share of the numbers of samples from which on it is not worth leaving out those that are always 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +70,8 @@ class ClientData:
         Store colours next to each other, as convolutions are fastest.
     preprocessing
         What evaluation does to images; training distorts them ``as_stored``.
+    looked_up
+        Whether the host looks the clients up even on a GPU, where an engine needs to know their sizes.
     """
 
     def __init__(
@@ -77,11 +82,13 @@ class ClientData:
         *,
         channels_last: bool,
         preprocessing: Preprocessing | None = None,
+        looked_up: bool = False,
     ) -> None:
         self._preprocessing = preprocessing
         self.sizes = np.asarray(holdings.sizes)
         self.widths = padded_widths(self.sizes)
-        self.stays = device.type == "cuda" and bool((self.sizes == self.sizes[0]).all())
+        self.alike = bool((self.sizes == self.sizes[0]).all())
+        self.stays = device.type == "cuda" and not looked_up
         self.dtype = dtype
         self._white = torch.tensor(255.0, dtype=dtype)
         self._channels_last = channels_last
@@ -93,12 +100,21 @@ class ClientData:
         self._pixels = stored.reshape(len(pixels), -1).to(device)
         self._indices = torch.from_numpy(np.asarray(holdings.indices)).to(device)
         self._targets = torch.from_numpy(np.asarray(holdings.targets)).to(device)
+        self._sizes = torch.from_numpy(self.sizes.astype(np.int64)).to(device)
 
     @property
     def as_stored(self) -> ClientData:
         """The same data, nothing done to the images."""
         same = copy.copy(self)
         same._preprocessing = None
+        return same
+
+    def part(self, clients: slice) -> ClientData:
+        """The data of some of the clients, who are numbered from 0; nothing is copied."""
+        same = copy.copy(self)
+        same.sizes, same.widths = self.sizes[clients], self.widths[clients]
+        for name in ("_indices", "_targets", "_sizes"):
+            setattr(same, name, getattr(self, name)[clients])
         return same
 
     @property
@@ -109,18 +125,22 @@ class ClientData:
     def ids(self, clients: Tensor, shape: tuple[int, ...]) -> Ids:
         """Clients (..., k), broadcast to a shape, where those who look up their data want them.
 
-        That is the host, which puts clients of like size together. Where all have equally many samples there
-        is nothing to put together, and the numbers stay on a GPU, which the host then never waits for.
+        That is the host, which puts clients of like size together. On a GPU the numbers stay there, where the
+        host never waits for them: all data are then padded to the largest size.
         """
         return clients.expand(shape) if self.stays else np.array(np.broadcast_to(to_numpy(clients), shape))
 
-    def sizes_of(self, clients: Ids) -> np.ndarray:
-        """Number of samples of clients (k,), on the host."""
-        return np.full(len(clients), self.sizes[0]) if isinstance(clients, Tensor) else self.sizes[clients]
+    def sizes_of(self, clients: Ids) -> Ids:
+        """Number of samples of clients (k,): on the host, or on a GPU where they differ and the clients are there."""
+        if isinstance(clients, Tensor):
+            return np.full(len(clients), self.sizes[0]) if self.alike else self._sizes[clients]
+        return self.sizes[clients]
 
     def widths_of(self, clients: Ids) -> np.ndarray:
         """What the data of clients (k,) are padded to, on the host."""
-        return np.full(len(clients), self.widths[0]) if isinstance(clients, Tensor) else self.widths[clients]
+        if isinstance(clients, Tensor):
+            return np.full(len(clients), self.widths.max())
+        return self.widths[clients]
 
     def whole(self, clients: Ids, width: int) -> Batch:
         """All samples of clients (k,), padded to ``width``."""
@@ -129,12 +149,31 @@ class ClientData:
         counts = self.sizes_of(clients)
         return self._make(self._indices[where, :columns], self._targets[where, :columns], counts)
 
-    def chosen(self, clients: Ids, samples: Ids, counts: np.ndarray) -> Batch:
+    def where_set(self, clients: Ids, width: int) -> tuple[Batch, Tensor | None]:
+        """All samples of clients (k,), and which of their numbers are not 0 for all of them, (r,): images (k, b, r).
+
+        Most digits leave a fifth of the pixels black. None, and all numbers, where few are 0 for all, where images
+        are preprocessed, or on a device that would be waited for.
+        """
+        everything = self.whole(clients, width)
+        images = everything.images
+        if self.device.type != "cpu" or self._preprocessing is not None or images.dtype != self.dtype:
+            return everything, None
+        pixels = self._pixels.index_select(0, self._indices[self._here(clients), : images.shape[1]].flatten())
+        numbers = torch.nonzero(pixels.amax(0) if pixels.dtype == torch.uint8 else pixels.any(0))[:, 0]
+        if len(numbers) > MOSTLY * pixels.shape[1]:
+            return everything, None
+        features = everything.features.flatten(0, 1).index_select(1, numbers)
+        return replace(everything, images=features.view(*images.shape[:2], -1)), numbers
+
+    def chosen(self, clients: Ids, samples: Ids, counts: Ids) -> Batch:
         """Samples (k, b) of clients (k,), of which the first ``counts`` (k,) are real."""
         where, which = self._here(clients)[:, None], self._here(samples)
         return self._make(self._indices[where, which], self._targets[where, which], counts)
 
-    def each_step(self, clients: Tensor, samples: Tensor, size: int, counts: list[int]) -> Iterator[Batch]:
+    def each_step(
+        self, clients: Tensor, samples: Tensor, size: int, counts: list[int] | Tensor
+    ) -> Iterator[Batch]:
         """Batches of steps of clients (k,), whose indices are looked up once for all of them.
 
         Parameters
@@ -144,14 +183,19 @@ class ClientData:
         size
             Of a step's batch, with its padding.
         counts
-            How many samples of each step are real, the first ones of all clients.
+            How many samples of each step are real, the first ones: of all clients, or of each (k, steps).
         """
         where = clients[:, None], samples
         # a step's numbers in one piece
         indices, targets = (
-            found[where].view(len(clients), len(counts), size).transpose(0, 1).contiguous()
+            found[where].view(len(clients), -1, size).transpose(0, 1).contiguous()
             for found in (self._indices, self._targets)
         )
+        if isinstance(counts, Tensor):
+            shares = mean_weights(counts.T, size, counts.new_empty(0, dtype=self.dtype))
+            for own, classes, weights_of_step in zip(indices, targets, shares, strict=True):
+                yield Batch(self._images(own), classes, weights_of_step)
+            return
         weights: dict[int, Tensor] = {}
         for count, own, classes in zip(counts, indices, targets, strict=True):
             images = self._images(own)
@@ -162,7 +206,7 @@ class ClientData:
     def _here(self, numbers: Ids) -> Tensor:
         return numbers if isinstance(numbers, Tensor) else torch.from_numpy(numbers).to(self.device)
 
-    def _make(self, indices: Tensor, targets: Tensor, counts: np.ndarray) -> Batch:
+    def _make(self, indices: Tensor, targets: Tensor, counts: Ids) -> Batch:
         images = self._images(indices)
         return Batch(images, targets, self._mean_of(counts, indices.shape[1], images))
 
@@ -178,14 +222,17 @@ class ClientData:
             images = images.permute(0, 1, 4, 2, 3)
         return images if self._preprocessing is None else undistorted(images, self._preprocessing)
 
-    def _mean_of(self, counts: np.ndarray, width: int, images: Tensor) -> Tensor:
+    def _mean_of(self, counts: Ids, width: int, images: Tensor) -> Tensor:
         # codes are integers, and weights are not
         like = images if images.is_floating_point() else images.new_empty(0, dtype=self.dtype)
         return mean_weights(counts, width, like)
 
 
-def mean_weights(counts: np.ndarray, width: int, like: Tensor) -> Tensor:
-    """Weights (k, width) of means over the first ``counts`` (k,) samples, of the type of ``like``."""
+def mean_weights(counts: Ids, width: int, like: Tensor) -> Tensor:
+    """Weights (..., width) of means over the first ``counts`` (...) samples, of the type of ``like``."""
+    if isinstance(counts, Tensor):
+        real = torch.arange(width, device=like.device) < counts[..., None]
+        return real.to(like.dtype).div_(counts[..., None])
     if like.device.type == "cuda" and len(counts) and (counts == counts[0]).all():
         count = int(counts[0])  # without copying counts to the device
         weights = like.new_full((len(counts), width), 1 / count)

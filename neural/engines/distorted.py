@@ -10,10 +10,54 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clusterproof.neural.data.augmentation import distorted
+from clusterproof.neural.data.augmentation import FLIP, NUMBERS, distorted
 from clusterproof.neural.data.preprocessing import Preprocessing
+from clusterproof.neural.engines.counted_orders import branches, draw_key, numbers, uniform
 from clusterproof.neural.engines.data import Batch
 from clusterproof.neural.engines.engine import LocalWork
+from clusterproof.neural.engines.seed_streams import SeedStreams
+
+
+def draw_distortions(
+    preprocessing: Preprocessing,
+    clients: Tensor,
+    steps: int,
+    samples: int,
+    generator: np.random.Generator | SeedStreams,
+    names: Tensor | None = None,
+) -> Tensor:
+    """Draw what distorts the images of local training, from counters: the same on every device, and made there.
+
+    Parameters
+    ----------
+    preprocessing
+        What is done.
+    clients
+        Whose, (k,).
+    steps, samples
+        Gradient steps of each, and samples of a step.
+    generator
+        Of the round; it gives a key, and each participant's numbers hang on that, on the client, and on how
+        often that one came before, in other replicates. Of R seeds each gives its own for its participants.
+    names
+        What each client is called in the draw, (k,), where several seeds' are numbered through; ``clients`` where None.
+
+    Returns
+    -------
+    Tensor
+        Uniform in [0, 1), float32, (k, steps, samples, 5), where ``clients`` are; the numbers of a batch are all
+        alike but for flips where that is asked for.
+    """
+    before = (clients[:, None] == clients).tril_(-1).sum(1)
+    key = draw_key(generator)
+    if isinstance(key, Tensor):
+        key = key.repeat_interleave(len(clients) // len(key))
+    own = branches(branches(key, clients if names is None else names), before)
+    drawn = uniform(numbers(own, (steps, samples, NUMBERS), clients.device))
+    if preprocessing.augmentation_per == "batch":
+        flips = torch.arange(NUMBERS, device=clients.device) == FLIP
+        drawn = torch.where(flips, drawn, drawn[:, :, :1])
+    return drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +82,8 @@ class Distortions:
             if np.array_equal(rows, np.arange(first, last + 1)):
                 rows = slice(first, last + 1)
         which = rows if isinstance(rows, slice) else torch.from_numpy(rows).to(self.numbers.device)
-        numbers = self.numbers[which, step, : batch.targets.shape[1]]
-        return replace(batch, images=distorted(batch.images, self.preprocessing, numbers))
+        drawn = self.numbers[which, step, : batch.targets.shape[1]]
+        return replace(batch, images=distorted(batch.images, self.preprocessing, drawn))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clusterproof.neural.engines.clusters import ClusterStart, ClusterSums, memberships
+from clusterproof.algorithms.arrays import rows
+from clusterproof.neural.engines.clusters import ClusterStart, ClusterSums, ReplicateSums, memberships
 from clusterproof.neural.engines.data import Batch, ClientData, Ids, mean_weights
 from clusterproof.neural.engines.dense import cross_entropies
+from clusterproof.neural.engines.padded_schedule import Ends, PaddedSchedule
 from clusterproof.neural.engines.schedule import Schedule
 from clusterproof.neural.networks import Network
 
@@ -34,7 +36,7 @@ class Selection:
 
     clients: int
     samples: Ids | None
-    counts: np.ndarray
+    counts: Ids
 
     def columns(self, values: Tensor) -> Tensor:
         """Columns (clients, r, b) of values (k, r, n)."""
@@ -101,7 +103,7 @@ class LocalWork:
     clients: Ids
     width: int
     local_steps: int
-    schedule: Schedule | None
+    schedule: Schedule | PaddedSchedule | None
     rows: np.ndarray
 
     def selections(self) -> Iterator[Selection]:
@@ -131,15 +133,22 @@ class LocalWork:
             assert selection.samples is not None
             yield self.data.chosen(clients, selection.samples, selection.counts)
 
+    def ends(self, *moving: Tensor | None) -> Ends | None:
+        """What brings clients, moving in place (k, ...), back to where each ended; None where all end together."""
+        if not isinstance(self.schedule, PaddedSchedule):
+            return None
+        own_steps = self.schedule.own_steps_of(self.rows)
+        return None if own_steps is None else Ends(own_steps, [one for one in moving if one is not None])
+
     def of(self, part: slice | np.ndarray) -> LocalWork:
         """Give the work of some of the clients."""
         return replace(self, clients=self.clients[part], rows=self.rows[part])
 
     def one(self, position: int) -> LocalWork:
-        """Give the work of a single client, without padding."""
+        """Give the work of a single client, without padding where the host knows its size."""
         part = slice(position, position + 1)
         clients = self.clients[part]
-        width = int(self.data.sizes_of(clients)[0])
+        width = self.width if isinstance(clients, Tensor) else int(self.data.sizes_of(clients)[0])
         return replace(self, clients=clients, rows=self.rows[part], width=width)
 
 
@@ -231,14 +240,49 @@ class Engine(ABC):
         self.train(points, buffers, points if work.proximal else None, work, ends, own)
         if ends.device.type == "cuda":
             belongs = memberships(assigned, len(start.models), start.weights, like=ends)
-            sums = [None if one is None else belongs @ one for one in (ends, own)]
-            own_sums = [] if sums[1] is None else list(sums[1])
-            assert sums[0] is not None
-            return ClusterSums(assigned, list(range(len(belongs))), list(sums[0]), own_sums)
+            own_sums = [] if own is None else list(belongs @ own)
+            return ClusterSums(assigned, list(range(len(belongs))), list(belongs @ ends), own_sums)
         for results in (ends, own):
             if results is not None and start.weights is not None:
                 results.mul_(start.weights[:, None])
         return ClusterSums(assigned, assigned.tolist(), list(ends), [] if own is None else list(own))
+
+    def train_replicates(self, start: ClusterStart, work: LocalWork) -> ReplicateSums:
+        """Train as ``train_clusters``, R replicates at once, whose launches are those of one.
+
+        No replicate's numbers enter another's, not even where they are not finite.
+
+        Parameters
+        ----------
+        start
+            What the participants start from: models (R, P, d), and so on.
+        work
+            What they are to do, (R k,), those of a replicate side by side.
+        """
+        replicates, clusters = start.models.shape[:2]
+        if callable(start.assignments):
+            batch = work.data.whole(work.clients, work.width)
+            scores = self.scores_of_replicates(
+                start.models, batch.images.view(replicates, -1, *batch.images.shape[1:])
+            )
+            losses = cross_entropies(scores.flatten(0, 1), batch.targets, batch.weights)
+            assigned = start.assignments(losses.view(replicates, -1, clusters))
+        else:
+            assigned = start.assignments
+        points = rows(start.models, assigned).flatten(0, 1)
+        buffers = None if start.buffers is None else rows(start.buffers, assigned).flatten(0, 1)
+        ends = torch.empty_like(points)
+        own = torch.empty_like(points) if start.carries else None
+        self.train(points, buffers, points if work.proximal else None, work, ends, own)
+        belongs = memberships(assigned, clusters, start.weights, like=ends)
+        shape = (replicates, -1, ends.shape[1])
+        return ReplicateSums(
+            assigned, belongs @ ends.view(shape), None if own is None else belongs @ own.view(shape)
+        )
+
+    def scores_of_replicates(self, models: Tensor, images: Tensor) -> Tensor:
+        """Scores of models (R, P, d) on images (R, k, b, C, H, W) of their replicates: (R, k, P, classes, b)."""
+        return torch.stack([self.scores_of_all(*one) for one in zip(models, images, strict=True)])
 
     @property
     def incomplete(self) -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -31,13 +33,18 @@ class GramMatrices:
     lock: Lock = field(default_factory=Lock)
     """Threads with other clients store theirs at the same time."""
 
-    def of(self, clients: Ids, features: Tensor) -> Tensor:
-        """Gram matrices (k, n, n) of clients (k,) with data (k, n, in)."""
+    def of(self, clients: Ids, width: int, all_features: Callable[[], Tensor]) -> Tensor:
+        """Gram matrices (k, n, n) of clients (k,) padded to a width, whose data (k, n, in) are asked for if needed.
+
+        They are formed of all numbers of a sample: their bits must not hang on who else takes part.
+        """
         if isinstance(clients, Tensor):  # whose numbers the host does not know, and a GPU forms them at once
+            features = all_features()
             return multiply(features, features.mT).add_(1)
-        keys = [(int(client), features.shape[1]) for client in clients]
+        keys = [(int(client), width) for client in clients]
         if all(key in self.stored for key in keys):
             return torch.stack([self.stored[key] for key in keys])
+        features = all_features()
         formed = multiply(features, features.mT).add_(1)
         with self.lock:
             if self.size + formed.nbytes <= STORED_BYTES:
@@ -88,7 +95,7 @@ class GramEngine(DenseEngine):
             FirstLayer(start, carried, target),
             later,
             everything,
-            self.matrices.of(work.clients, features),
+            self.matrices.of(work.clients, features.shape[1], lambda: features),
             work,
             carries=out_buffers is not None,
         ):
@@ -105,16 +112,16 @@ class GramEngine(DenseEngine):
         coefficients and samples, plus the members' shares of its model and buffer.
         """
         network = self.network
-        everything = work.data.whole(work.clients, work.width)
+        everything, numbers = work.data.where_set(work.clients, work.width)
         features = everything.features
-        assigned, begun = self._choose(start, everything)
+        assigned, begun = self._choose(start, everything, numbers)
         count = len(start.models)
         groups = by_cluster(assigned, features, start.weights, count)
         if begun is None:
-            begun = self._of_members(groups, start.models, features, assigned)
+            begun = self._of_members(groups, start.models, features, assigned, numbers)
         carried = None
         if start.buffers is not None:
-            carried = self._of_members(groups, start.buffers, features, assigned)
+            carried = self._of_members(groups, start.buffers, features, assigned, numbers)
         tails = start.models[:, network.first_size :][assigned]
         pulls = tails.clone() if work.proximal else None
         speeds = None
@@ -135,7 +142,11 @@ class GramEngine(DenseEngine):
             FirstLayer(begun, carried, begun if work.proximal else None),
             LaterLayers(layers, velocities, anchors),
             everything,
-            self.matrices.of(work.clients, features),
+            self.matrices.of(
+                work.clients,
+                features.shape[1],
+                lambda: features if numbers is None else work.data.whole(work.clients, work.width).features,
+            ),
             work,
             carries=start.carries,
         ):
@@ -145,10 +156,10 @@ class GramEngine(DenseEngine):
                 groups = by_cluster(assigned[done], features[done], weights, count)
             for group in groups:
                 clusters.append(group.cluster)
-                points.append(self._sum(group, arrived.moves, tails[done]))
+                points.append(self._sum(group, arrived.moves, tails[done], numbers))
                 of_points.append(arrived.place.times(group.size))
                 if arrived.rates is not None and speeds is not None:
-                    buffers.append(self._sum(group, arrived.rates, speeds[done]))
+                    buffers.append(self._sum(group, arrived.rates, speeds[done], numbers))
                     of_buffers.append(arrived.speed.times(group.size))
         return ClusterSums(assigned, clusters, points, buffers, of_points, of_buffers)
 
@@ -157,11 +168,13 @@ class GramEngine(DenseEngine):
         """Leading entries of vectors in ``ClusterSums`` that lack their shares: the first layer."""
         return self.network.first_size
 
-    def _choose(self, start: ClusterStart, everything: Batch) -> tuple[Tensor, Tensor | None]:
+    def _choose(
+        self, start: ClusterStart, everything: Batch, numbers: Tensor | None
+    ) -> tuple[Tensor, Tensor | None]:
         """Assignments (k,), and what the chosen first layers give (k, h, n) where all models are asked."""
         if not callable(start.assignments):
             return start.assignments, None
-        first = self._first_of_all(start.models, everything.features)
+        first = self._first_of_all(start.models, everything.features, numbers)
         count, _, clients, samples = first.shape
         later = self.network.later_layers(start.models[:, self.network.first_size :])
         flat = first.flatten(2)
@@ -170,25 +183,36 @@ class GramEngine(DenseEngine):
         assigned = start.assignments(dense.cross_entropies(scores, everything.targets, everything.weights))
         return assigned, _chosen(first, assigned)
 
-    def _first_of_all(self, vectors: Tensor, features: Tensor) -> Tensor:
-        """What the first layers of all vectors (P, d) give on data (k, n, in), in one product: (P, h, k, n)."""
+    def _first_layers(self, vectors: Tensor, numbers: Tensor | None) -> tuple[Tensor, Tensor]:
+        """First layers (..., h, r) and (..., h) of vectors (..., d), those columns that the samples' numbers meet."""
         weight, bias = self.network.layers(vectors)[0]
+        if numbers is not None:  # on the CPU; torch takes twice as long
+            weight = torch.from_numpy(np.take(weight.numpy(), numbers.numpy(), axis=-1))
+        return weight, bias
+
+    def _first_of_all(self, vectors: Tensor, features: Tensor, numbers: Tensor | None) -> Tensor:
+        """What the first layers of all vectors (P, d) give on data (k, n, r), in one product: (P, h, k, n)."""
+        weight, bias = self._first_layers(vectors, numbers)
         found = multiply(weight.flatten(0, 1), features.flatten(0, 1).mT)
         return found.view(*weight.shape[:2], *features.shape[:2]).add_(bias[..., None, None])
 
     def _of_members(
-        self, groups: list[Members], vectors: Tensor, features: Tensor, assigned: Tensor
+        self,
+        groups: list[Members],
+        vectors: Tensor,
+        features: Tensor,
+        assigned: Tensor,
+        numbers: Tensor | None,
     ) -> Tensor:
         """What the first layers of the clusters' vectors (P, d) give on their members' samples, (k, h, n)."""
         if features.device.type == "cuda":
-            return _chosen(self._first_of_all(vectors, features), assigned)
-        weight, bias = self.network.layers(vectors)[0]
-        found = features.new_empty(len(features), weight.shape[1], features.shape[1])
+            return _chosen(self._first_of_all(vectors, features, numbers), assigned)
+        found = features.new_empty(len(features), self.network.widths[1], features.shape[1])
         for group in groups:
-            found[group.rows] = group.values(weight, bias)
+            found[group.rows] = group.values(*self._first_layers(vectors[group.cluster], numbers))
         return found
 
-    def _sum(self, group: Members, coefficients: Tensor, tails: Tensor) -> Tensor:
+    def _sum(self, group: Members, coefficients: Tensor, tails: Tensor, numbers: Tensor | None) -> Tensor:
         """Sum (d,) of members' vectors, from coefficients (k, h, n) and later layers (k, d - d_1) of a chunk.
 
         In the first layer it lacks what the vectors contain of their cluster's.
@@ -196,7 +220,10 @@ class GramEngine(DenseEngine):
         own = group.coefficients(coefficients)
         total = tails.new_empty(self.network.dimension)
         weight, bias = self.network.layers(total)[0]
-        multiply(own, group.features, out=weight)
+        if numbers is None:
+            multiply(own, group.features, out=weight)
+        else:
+            weight.zero_().index_copy_(1, numbers, multiply(own, group.features))
         bias.copy_(own.sum(1))
         total[self.network.first_size :] = group.tails(tails)
         return total

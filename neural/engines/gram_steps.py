@@ -20,6 +20,7 @@ from torch import Tensor
 from clusterproof.neural.engines import dense
 from clusterproof.neural.engines.batched import leading, step_layer
 from clusterproof.neural.engines.clusters import Share
+from clusterproof.neural.engines.compiled_walk import is_compiled, take_steps
 from clusterproof.neural.engines.data import Batch
 from clusterproof.neural.engines.dense import Layers
 from clusterproof.neural.engines.engine import LocalWork, Selection
@@ -148,8 +149,17 @@ def walk(
     """
     classes = later.layers[-1][1].shape[1] if later.layers else first.start.shape[1]
     place, speed = Shares(1.0, 0.0, 0.0), Shares(0.0, 1.0, 0.0)
-    moves = torch.zeros_like(first.start)
+    moves = torch.zeros_like(first.start, memory_format=torch.contiguous_format)
     rates = torch.zeros_like(moves) if carries else None
+    if is_compiled(first.start, later.layers, work):
+        shares = []
+        for _ in range(work.local_steps):
+            shares.append(place.buffer)
+            _advance(place, speed, work)
+        layer, velocity = later.layers[0], None if later.velocities is None else later.velocities[0]
+        take_steps(first.start, first.buffer, shares, everything, gram, layer, velocity, moves, rates, work)
+        yield Arrived(slice(0, len(moves)), place, speed, moves, rates)
+        return
     selections = list(work.selections())
     batch: Batch | None = None
     for step, selection in enumerate(selections):

@@ -36,8 +36,8 @@ class Members:
     size: Share
 
     def values(self, weight: Tensor, bias: Tensor) -> Tensor:
-        """What a layer of all clusters, (P, h, in) and (P, h), gives on their samples: (r, h, n)."""
-        found = multiply(weight[self.cluster], self.features.mT).add_(bias[self.cluster][:, None])
+        """What a layer of their cluster, (h, in) and (h,), gives on their samples: (r, h, n)."""
+        found = multiply(weight, self.features.mT).add_(bias[:, None])
         return found.view(len(found), len(self.rows), -1).transpose(0, 1)
 
     def coefficients(self, everybody: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 import torch
 
-from clusterproof.neural.engines.chunks import SHARE, Chunk, free_bytes, run_in_chunks
+from clusterproof.neural.engines.chunks import SHARE, Block, Chunk, free_bytes, run_in_chunks
 from clusterproof.neural.engines.crew import numpy_on_one_thread, side_by_side
 from clusterproof.neural.networks import MLP, Network
 
@@ -112,12 +112,13 @@ class Passes:
         add
             Called with each chunk and what it gave, one after the other.
         size
-            Largest number of clients in a chunk.
+            Largest number of clients in a chunk; a GPU, which adds in no order of ours, takes all that fit.
         """
         threads = self._threads
 
         def alone(width: int) -> int:
-            return min(size, self._at_once(width, models, 1))
+            fitting = self._at_once(width, models, 1)
+            return fitting if self.device.type == "cuda" else min(size, fitting)
 
         def shared(chunk: Chunk) -> None:
             parts = chunk.pieces(alone(chunk.width))
@@ -148,6 +149,50 @@ class Passes:
                 lambda width: threads * alone(width),
                 shared,
             )
+
+    def blocks(
+        self,
+        widths: np.ndarray,
+        replicates: int,
+        clients: int,
+        work: Callable[[Block], None],
+        *,
+        models: int = 1,
+    ) -> None:
+        """Do work on a GPU, where all widths are one: on all replicates at once, or as many as fit.
+
+        Parameters
+        ----------
+        widths
+            What the data of all participants are padded to, (replicates * clients,).
+        replicates, clients
+            How many, with so many participants each.
+        work
+            What to do with a block; called again on smaller ones after it ran out of memory.
+        models
+            How many each participant is scored on.
+        """
+
+        def limit(width: int) -> int:
+            return max(1, self._at_once(width, models, 1) // clients)
+
+        def several(chunk: Chunk) -> None:
+            first, end = int(chunk.positions[0]), int(chunk.positions[-1]) + 1
+            if end - first > 1:
+                everybody = slice(first * clients, end * clients)
+                work(Block(slice(first, end), slice(0, clients), everybody, chunk.width))
+                return
+
+            def some(part: Chunk) -> None:
+                left, right = int(part.positions[0]), int(part.positions[-1]) + 1
+                here = slice(first * clients + left, first * clients + right)
+                work(Block(slice(first, end), slice(left, right), here, part.width))
+
+            own = widths[first * clients : end * clients]
+            run_in_chunks(own, np.zeros(clients), lambda width: self._at_once(width, models, 1), some)
+
+        with products(self.device, self.precision):
+            run_in_chunks(widths[::clients], np.zeros(replicates), limit, several)
 
     def together(self, widths: np.ndarray, work: Callable[[Chunk], None]) -> None:
         """Do work that adds up over the clients, one chunk after the other."""

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from clusterproof.neural.engines.counted_orders import draw_key, numbers, random_orders
+from clusterproof.neural.engines.counted_orders import draw_key, numbers_of_rows
 from clusterproof.neural.engines.data import Batch, ClientData, Ids
 
 
@@ -130,10 +130,10 @@ class Schedule:
         return data.each_step(clients, samples, self.batch_size, counts)
 
 
-def _orders(key: int, shape: tuple[int, ...], sizes: np.ndarray, device: torch.device | None) -> Ids:
+def _orders(key: int | Tensor, shape: tuple[int, ...], sizes: np.ndarray, device: torch.device | None) -> Ids:
     """Put each client's samples in random orders (..., largest size), those that it has not last."""
     if device is not None:  # clients with equally many samples, all of them real
-        return random_orders(key, shape, device)
+        return torch.argsort(numbers_of_rows(key, shape, device), dim=-1, stable=True)
     real = np.arange(shape[-1]) < sizes[..., None]
-    keys = np.where(real, numbers(key, shape).numpy(), np.iinfo(np.int64).max)
+    keys = np.where(real, numbers_of_rows(key, shape).numpy(), np.iinfo(np.int64).max)
     return np.argsort(keys, axis=-1, kind="stable")

@@ -17,7 +17,7 @@ from clusterproof.neural.networks import MLP
 
 @dataclass(frozen=True)
 class SerialEngine(Engine):
-    """Each client on its own samples, without padding, and in place."""
+    """Each client on its own samples, in place, and without padding but on a GPU, whose host does not know sizes."""
 
     name: ClassVar[str] = "serial"
     together: ClassVar[int] = 1
@@ -41,10 +41,11 @@ class SerialEngine(Engine):
 
     def gradients(self, points: Tensor, batch: Batch, out: Tensor, losses: Tensor | None = None) -> None:
         """Gradients of the losses, see ``Engine.gradients``."""
+        known = batch.weights.device.type == "cpu"
         for client, real in enumerate(batch.weights > 0):
             part = slice(client, client + 1)
             own = Batch(batch.images[part], batch.targets[part], batch.weights[part])
-            if not real.all():
+            if known and not real.all():
                 own = Batch(own.images[:, real], own.targets[:, real], own.weights[:, real])
             if self._dense is not None:
                 self._dense.gradients(points[part], own, out[part], None if losses is None else losses[part])
@@ -95,10 +96,15 @@ class SerialEngine(Engine):
         pulls: list[Tensor | None] = [None] * len(leaves)
         if anchors is not None:
             pulls = list(self.network.views(anchors[0]).values())
-        for batch in work.batches():
+        ends = work.ends(out_points, out_buffers)
+        for step, batch in enumerate(work.batches()):
             _, slopes = self._slopes(leaves, batch)
             for leaf, velocity, pull, slope in zip(leaves.values(), velocities, pulls, slopes, strict=True):
                 descend(leaf.detach(), velocity, pull, slope, work)
+            if ends is not None:
+                ends.note(step + 1)
+        if ends is not None:
+            ends.restore()
 
     def _leaves(self, point: Tensor) -> dict[str, Tensor]:
         """Tensors of a model (d,) by name, in its own memory, for autograd to start from."""

@@ -13,7 +13,10 @@ from clusterproof.neural.networks.resnet import ResNet20
 from clusterproof.neural.networks.tutorial import TutorialCNN
 
 NETWORKS: dict[str, type[Network]] = {kind.name: kind for kind in classes_below(__name__, Network)}
-"""Networks by their names in configurations."""
+"""Networks by their names in configurations.
+
+:meta hide-value:
+"""
 
 
 def network(name: str, image_shape: tuple[int, ...], classes: int, **options: Any) -> Network:

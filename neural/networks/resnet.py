@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import torch
 from torch import Tensor
@@ -14,6 +15,9 @@ from clusterproof.neural.networks.network import Network, fan_in_bound
 STAGES = (16, 32, 64)
 BLOCKS = 3
 CHANNELS_A_GROUP = 8
+
+Normalise: TypeAlias = Callable[[Tensor, int, Tensor, Tensor], Tensor]
+"""Normalises groups of channels, as ``torch.nn.functional.group_norm`` does."""
 
 
 @dataclass(frozen=True)
@@ -70,14 +74,16 @@ class ResNet20(Network):
         pixels = self.image_shape[1] * self.image_shape[2]
         return 4 * BLOCKS * sum(width * (pixels >> 2 * stage) for stage, width in enumerate(STAGES))
 
-    def function(self, parameters: dict[str, Tensor], images: Tensor) -> Tensor:
-        """Scores (b, classes) of one model on images (b, C, H, W)."""
+    def function(
+        self, parameters: dict[str, Tensor], images: Tensor, normalise: Normalise = group_norm
+    ) -> Tensor:
+        """Scores (b, classes) of one model on images (b, C, H, W), groups of channels normalised as is said."""
 
         def convolve(name: str, values: Tensor, stride: int = 1) -> Tensor:
             weight = parameters[f"{name}.weight"]
             values = conv2d(values, weight, stride=stride, padding=1)
             scale, shift = parameters[f"{name}.norm.weight"], parameters[f"{name}.norm.bias"]
-            return group_norm(values, weight.shape[0] // CHANNELS_A_GROUP, scale, shift)
+            return normalise(values, weight.shape[0] // CHANNELS_A_GROUP, scale, shift)
 
         values = torch.relu(convolve("stem", images))
         for stage, outputs in enumerate(STAGES):

@@ -22,6 +22,7 @@ from clusterproof.algorithms import (
     purity,
 )
 from clusterproof.algorithms.arrays import to_numpy
+from clusterproof.algorithms.parts.finiteness import one_look
 from clusterproof.algorithms.storage import require_polars
 from clusterproof.neural.own.references import code_sum, is_own
 from clusterproof.neural.runs.assembly import Assembly, assemble
@@ -301,7 +302,7 @@ def _advance(configuration: Configuration, assembly: Assembly, now: Checkpoint) 
     started = time.perf_counter()
     outcome: State | None = None
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), one_look():
             outcome = map_arrays(lay_out_alike, algorithm.step(now.state, task, now.randomness))
         finite = all_finite(outcome)
     except InvalidArgument as error:

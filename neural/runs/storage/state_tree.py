@@ -10,9 +10,9 @@ from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
-from array_api_compat import is_torch_array
+from array_api_compat import array_namespace, is_torch_array
 
-from clusterproof.algorithms.arrays import Array, to_numpy
+from clusterproof.algorithms.arrays import Array, on_device, to_numpy
 from clusterproof.algorithms.protocol import Algorithm, State
 
 T = TypeVar("T")
@@ -89,17 +89,22 @@ def lay_out_alike(array: Array) -> Array:
 
 
 def all_finite(state: Any) -> bool:
-    """Whether every floating number of a state is finite."""
+    """Whether every floating number of a state is finite; a device is asked once."""
     verdicts: list[bool] = []
+    there: list[Array] = []
 
     def look(array: Array) -> Array:
-        if is_torch_array(array):
+        if on_device(array):
+            there.append(array.isfinite().all())
+        elif is_torch_array(array):
             verdicts.append(bool(array.isfinite().all()))
         elif np.issubdtype(array.dtype, np.floating):
             verdicts.append(bool(np.isfinite(array).all()))
         return array
 
     map_arrays(look, state)
+    if there:
+        verdicts += to_numpy(array_namespace(there[0]).stack(there)).tolist()
     return all(verdicts)
 
 
@@ -158,11 +163,14 @@ def _put_together(plain: Any, arrays: Mapping[str, np.ndarray], kind: Any, devic
     if "list" in plain:
         element = (get_args(kind) or (Any,))[0] if get_origin(kind) is list else Any
         return [_put_together(part, arrays, element, device) for part in plain["list"]]
-    if not isinstance(kind, type) or kind.__name__ != plain["record"]:
+    for record in get_args(kind) or (kind,):  # one of several, where the annotation names several
+        if isinstance(record, type) and record.__name__ == plain["record"]:
+            break
+    else:
         raise ValueError(f"holds a {plain['record']} where the algorithm has another record")
-    hints = get_type_hints(kind)
+    hints = get_type_hints(record)
     parts = {name: _put_together(part, arrays, hints[name], device) for name, part in plain["fields"].items()}
-    return kind(**parts)
+    return record(**parts)
 
 
 def _copied(tensor: Any) -> Any:

@@ -11,7 +11,9 @@ from small_images import random_partition
 from split_mix import SplitMix64, tree_of_numbers
 
 from clusterproof.algorithms.parts.participation import draw_participants, participants_of_round
+from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.engines.counted_orders import draw_key, numbers, random_orders, random_subsets
+from clusterproof.neural.engines.distorted import draw_distortions
 from clusterproof.neural.networks import MLP
 from clusterproof.neural.task import ImageTask
 from clusterproof.synthetic import RegressionMixture
@@ -44,6 +46,25 @@ def test_a_device_makes_the_same_orders_by_itself():
         assert not counts.synchronisations
     for ours, theirs in zip(found, expected, strict=True):
         assert torch.equal(ours.data_here, theirs)
+
+
+def test_distortions_are_numbers_of_client_and_replicate_on_every_device():
+    who = [3, 0, 3, 1, 3]
+    key = int(np.random.default_rng(6).bit_generator.random_raw())
+    words = tree_of_numbers(key, (4, 3, 2, 4, 5)).view(
+        np.uint64
+    )  # client, how often before, step, image, number
+    expected = np.stack([words[client, who[:at].count(client)] for at, client in enumerate(who)])
+    found = draw_distortions(Preprocessing(flip=True), torch.tensor(who), 2, 4, np.random.default_rng(6))
+    assert found.dtype == torch.float32
+    np.testing.assert_array_equal(found, (expected >> np.uint64(40)).astype(float) / 2**24)
+    with pretended_device() as counts:
+        there = torch.tensor(who, device="cuda")
+        counts.clear()
+        again = draw_distortions(Preprocessing(flip=True), there, 2, 4, np.random.default_rng(6))
+        assert not counts.transfers
+        assert not counts.synchronisations
+    assert torch.equal(again.data_here, found)
 
 
 def uniform(outcomes, kinds):

@@ -8,9 +8,10 @@ import torch
 from small_images import flat, load, module, random_partition
 
 from clusterproof.algorithms import ALGORITHMS, InvalidArgument, Randomness
-from clusterproof.neural.data.augmentation import distorted, draw_distortions, undistorted
+from clusterproof.neural.data.augmentation import distorted, undistorted
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.engines import Schedule
+from clusterproof.neural.engines.distorted import draw_distortions
 from clusterproof.neural.networks import CNN, MLP, Network, TutorialCNN
 from clusterproof.neural.task import ImageTask
 
@@ -44,6 +45,11 @@ def train(task: ImageTask, seed: int = 0, **given: Any) -> torch.Tensor:
     return points
 
 
+def flat_gradient(plain: torch.nn.Module) -> torch.Tensor:
+    slopes = [parameter.grad for parameter in plain.parameters()]
+    return torch.cat([slope.flatten() for slope in slopes if slope is not None])
+
+
 @pytest.mark.parametrize(
     ("network", "engine", "batch_size", "unit"),
     [
@@ -65,7 +71,7 @@ def test_local_steps_on_distorted_images(
     if batch_size is not None:
         schedule = Schedule.draw(sizes, batch_size, 3, unit, source)
         steps = int(schedule.steps.max())
-    numbers = draw_distortions(SEEN, WHO.numpy(), steps, batch_size or 9, source)
+    numbers = draw_distortions(SEEN, WHO, steps, batch_size or 9, source)
     for place, client in enumerate(WHO.tolist()):
         images, targets = stored(client)
         plain = module(network).double()
@@ -76,7 +82,7 @@ def test_local_steps_on_distorted_images(
             if schedule is not None:
                 samples, counts = schedule.batch(np.array([place]), step)
                 which = np.asarray(samples)[0, : counts[0]]
-            own = torch.from_numpy(numbers[place, step, : len(which)])
+            own = numbers[place, step, : len(which)]
             seen = torch.stack(
                 [distorted(images[i][None], SEEN, n[None])[0] for i, n in zip(which, own, strict=True)]
             )
@@ -101,13 +107,34 @@ def test_evaluation_sees_the_centre_and_gradients_do_not() -> None:
     slopes = [task.gradients(start(task), WHO, np.random.default_rng(seed)) for seed in (0, 0, 1)]
     assert torch.equal(slopes[0], slopes[1])
     assert not torch.equal(slopes[0], slopes[2]), "the batch is the same, its images are not"
-    numbers = draw_distortions(SEEN, WHO.numpy(), 1, 9, np.random.default_rng(0))
+    numbers = draw_distortions(SEEN, WHO, 1, 9, np.random.default_rng(0))
     images, targets = stored(2)
     load(plain, start(task)[0])
-    seen = distorted(images, SEEN, torch.from_numpy(numbers[0, 0]))
+    seen = distorted(images, SEEN, numbers[0, 0])
     torch.nn.functional.cross_entropy(plain(seen), targets).backward()
-    expected = torch.cat([parameter.grad.flatten() for parameter in plain.parameters()])
-    torch.testing.assert_close(slopes[0][0], expected, rtol=0, atol=1e-13)
+    torch.testing.assert_close(slopes[0][0], flat_gradient(plain), rtol=0, atol=1e-13)
+
+
+def test_meta_training_sees_each_batch_distorted_anew() -> None:
+    task = make(PERCEPTRON)
+    how = {"step_size": 0.3, "inner_step_size": 0.2, "local_steps": 2}
+    found = task.meta_training(start(task), WHO, np.random.default_rng(0), **how)
+    numbers = draw_distortions(SEEN, WHO, 4, 9, np.random.default_rng(0))
+
+    def slope(point: torch.Tensor, place: int, step: int) -> torch.Tensor:
+        images, targets = stored(int(WHO[place]))
+        plain = module(PERCEPTRON).double()
+        load(plain, point)
+        seen = distorted(images, SEEN, numbers[place, step, : len(images)])
+        torch.nn.functional.cross_entropy(plain(seen), targets).backward()
+        return flat_gradient(plain)
+
+    for place in range(3):
+        point = start(task)[place]
+        for step in range(2):
+            ahead = point - 0.2 * slope(point, place, 2 * step)
+            point = point - 0.3 * slope(ahead, place, 2 * step + 1)
+        torch.testing.assert_close(found[place], point, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(

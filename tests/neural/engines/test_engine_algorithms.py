@@ -64,8 +64,8 @@ def rounds(name, options, task, count=2):
     for _ in range(count):
         state = algorithm.step(state, task, randomness)
     kept = {field.name: getattr(state, field.name) for field in dataclasses.fields(state)}
-    pairs = kept.pop("pairs", None)
-    arrays = {key: to_numpy(value) for key, value in kept.items()}
+    pairs = kept.pop("variables", None)
+    arrays = {key: to_numpy(value) for key, value in kept.items() if value is not None}
     if pairs is not None:
         arrays["pairs"] = np.stack([to_numpy(page) for page in pairs.pages])
     return arrays

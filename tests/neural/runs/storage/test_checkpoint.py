@@ -162,7 +162,7 @@ def test_a_number_that_is_not_finite_is_found_wherever_it_is(value: float) -> No
     assert pairs.pages, "nothing would be planted"
     harmed = [page.copy() for page in pairs.pages]
     harmed[-1][-1, -1] = value
-    assert not all_finite(replace(state, pairs=replace(pairs, pages=harmed)))  # type: ignore[call-arg]
+    assert not all_finite(replace(state, variables=replace(pairs, pages=harmed)))  # type: ignore[call-arg]
     models = torch.asarray(state.models.copy())
     models[1, 2] = value
     assert not all_finite(State(models, None, None))

@@ -1,0 +1,73 @@
+"""How many kernels a local step launches, for every algorithm and network, whatever the number of clients."""
+
+import pytest
+import torch
+from device_rounds import TRAINING, most, rounds
+
+from clusterproof.algorithms import ALGORITHMS
+from clusterproof.neural.networks import CNN, MLP, NETWORKS, ResNet20, TutorialCNN
+
+WAYS = {
+    "perceptron": (MLP((1, 16, 16), 3, (6,)), None, 40),
+    "perceptron, mini-batches": (MLP((1, 16, 16), 3, (6,)), 4, 40),
+    "deep perceptron, mini-batches": (MLP((1, 16, 16), 3, (6, 5)), 4, 40),
+    "convolutions, mini-batches": (CNN((1, 16, 16), 3, (2, 3), (5,)), 4, 60),
+    # by ``vmap``: what local response normalisation takes, and copies of what comes in another order
+    "tutorial network, mini-batches": (TutorialCNN((1, 12, 12), 3), 4, 135),
+    # 20 of each of its 19 normalisations (which torch's own takes 44 for), 3 of each convolution, 4 of each
+    # ReLU, shortcut and sum, and 40 copies that ``vmap`` makes of what comes in another order
+    "ResNet-20, mini-batches": (ResNet20((1, 4, 4), 3), 2, 535),
+}
+"""Networks, samples of a batch, and launches that a local step may take."""
+
+SLOW = {"tutorial network, mini-batches", "ResNet-20, mini-batches"}
+"""Networks that take long here: of them fewer clients are counted, and not those of all algorithms."""
+
+KINDS = [one for one in TRAINING if one[0] in ("cfl-mgd", "per-fedavg", "fpfc")][1:]
+"""One algorithm of each kind of round: sums over clusters, two gradients a step, and models of one's own."""
+
+
+def counted(way, name, options, clients, steps):
+    network, batch_size, _ = WAYS[way]
+    given = {**options, "local_steps": steps}
+    (*_, asked), *_ = rounds(network, batch_size, name, given, device="cuda", count=1, clients=clients)
+    assert asked.looks.total() == asked.copies.total() <= 1, most(asked.looks + asked.copies)
+    return asked
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("name", "options"), TRAINING, ids=str)
+def test_a_local_step_is_a_few_launches_whatever_the_number_of_clients(way, name, options):
+    """Per-FedAvg's local step has two gradients at different points, each of data of its own.
+
+    A round of FPFC's has three launches more where the number of clients passes 2^n + 1, for its groups.
+    """
+    slow, before = way in SLOW, torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        one, two = (counted(way, name, options, 4 if slow else 6, steps) for steps in (1, 2))
+        if not slow or (name, options) in KINDS:
+            more = counted(way, name, options, 5 if slow else 9, 1).launches - one.launches
+            assert not more, f"more clients launch, by line: {most(more)}"
+    finally:
+        torch.set_num_threads(before)
+    step = two.launches - one.launches
+    gradients = 2 if name == "per-fedavg" else 1
+    assert 0 < step.total() <= gradients * WAYS[way][2], f"a local step launches, by line: {most(step)}"
+
+
+def test_every_algorithm_with_local_steps_and_every_network_is_here():
+    assert {name for name, _ in TRAINING} == {
+        name for name, kind in ALGORITHMS.items() if "local_steps" in kind.__dataclass_fields__
+    }
+    assert {type(network) for network, *_ in WAYS.values()} == set(NETWORKS.values())
+
+
+def test_a_failure_names_the_lines():
+    found = counted("perceptron", "fedavg", {}, 4, 1)
+    told = most(found.launches, lines=2).splitlines()
+    assert told[0] == f"{found.kernels} in all:"
+    assert len(told) == 3
+    place, count = found.launches.most_common(1)[0]
+    assert told[1].split()[:2] == [str(count), place]
+    assert "=" in told[1] or "return" in told[1], "the line's text"
