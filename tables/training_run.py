@@ -12,6 +12,7 @@ import numpy as np
 from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument, Randomness, State, generator
 from clusterproof.algorithms.arrays import like, to_numpy
 from clusterproof.algorithms.parts.aggregation import choose_clusters
+from clusterproof.algorithms.parts.finiteness import one_look
 from clusterproof.neural.data.loading import DATASETS, ENVIRONMENT, ImageSet, data_folder, load
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.partitions.by_name import partition
@@ -85,10 +86,16 @@ def image_task(settings: Mapping[str, Any], seed: int) -> ImageTask:
     seed
         Of the partition.
     """
+    from clusterproof.neural.task import ImageTask
+
+    return ImageTask(**task_arguments(settings, seed))
+
+
+def task_arguments(settings: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """Give what ``ImageTask`` is made with, from the arguments of ``image_task``."""
     import torch
 
     from clusterproof.neural.networks import network
-    from clusterproof.neural.task import ImageTask
 
     images = _images(settings["data"], str(data_folder()))
     divided = _named(partition, settings["partition"], images, seed=seed)
@@ -97,12 +104,14 @@ def image_task(settings: Mapping[str, Any], seed: int) -> ImageTask:
         network, settings["network"], seen.shape(images.train.pixels.shape[1:]), images.train.classes
     )
     here = "cuda" if settings.get("gpu") and torch.cuda.is_available() else "cpu"
-    given = {
+    return {
+        "partition": divided,
+        "network": net,
+        "preprocessing": seen,
         "device": settings.get("device", here),
         "precision": settings.get("precision", "highest"),
         **settings.get("task", {}),
     }
-    return ImageTask(partition=divided, network=net, preprocessing=seen, **given)
 
 
 def make_algorithm(settings: Mapping[str, Any]) -> Algorithm[Any]:
@@ -145,7 +154,8 @@ def snapshots(
     begun: Any = algorithm
     for done in range(1, rounds + 1):
         current = replace(begun, step_size=begun.step_size * decay ** (done - 1))
-        state = current.step(state, task, randomness)
+        with one_look():
+            state = current.step(state, task, randomness)
         remember(known, state)
         if done % every == 0 or done == rounds:
             yield Snapshot(seed, done, current, task, state, known.copy())

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterproof.neural.partitions.label_swap import CLUSTERS
 from clusterproof.tables.fpfc.figure_1_runs import (
     DECAY,
     SCALES,
@@ -21,6 +22,7 @@ from clusterproof.tables.fpfc.figure_1_runs import (
     settled,
 )
 from clusterproof.tables.machine.comparison import Cell, Comparison, Curve, Row, Table
+from clusterproof.tables.machine.cost_notes import Shape, cost_in_passes, cost_notes, parameters_of
 from clusterproof.tables.machine.reproducible_table import ReproducibleTable, Request, Results
 from clusterproof.tables.machine.store import Unit
 from clusterproof.tables.training_run import require_data
@@ -28,6 +30,9 @@ from clusterproof.tables.training_run import require_data
 SEEDS = 3
 DATA = ("mnist", "fashion-mnist")
 """Data sets of Figure 1."""
+
+CLIENTS, IMAGE_SHAPE, CLASSES = 20, (1, 28, 28), 10
+"""Of both."""
 
 COLUMNS = {"accuracy %": 1, "averaged %": 1, "clusters": 1, "ARI": 3}
 KEYS = {"accuracy %": "accuracy", "averaged %": "averaged", "clusters": "clusters", "ARI": "ari"}
@@ -63,6 +68,20 @@ def notes_of(scale: Scale) -> list[str]:
         "CFL's use of absent clients' old updates, theta that is forgotten each round, test data with label "
         "frequencies of their own.",
     ]
+
+
+def costs_of(scale: Scale, rounds: int) -> list[str]:
+    """Account for the methods of the figure.
+
+    Per-FedAvg makes half as many steps of two gradients, on a batch each: as many passes as FedAvg. What is fused "as
+    coded" is shorter than the account has it, the last layer alone.
+    """
+    shape = Shape(CLIENTS, CLUSTERS, parameters_of(scale.network, IMAGE_SHAPE, CLASSES))
+    ran = methods(scale)
+    costs = {
+        name: cost_in_passes(ran["FedAvg" if name == "Per-FedAvg" else name], shape) for name in PUBLISHED
+    }
+    return cost_notes({name: (cost, rounds) for name, cost in costs.items()}, shape.dimension)
 
 
 def units(request: Request) -> list[Unit]:
@@ -185,6 +204,7 @@ def assemble(request: Request, results: Results) -> Table:
             f"A miniature: {scale.epochs} pass(es) a round with steps of {scale.step_size:g} and a perceptron, for the "
             f"code's {full.epochs} with steps of {full.step_size:g} and its convolutions, and fewer rounds."
         )
+    notes += costs_of(scale, request.rounds or scale.rounds)
     shown = [name for name in ROWS if name != TUNED]
     return Table(
         "fpfc/figure-1",

@@ -10,7 +10,7 @@ from array_api_compat import array_namespace
 from clusterproof.algorithms import FPFC, Randomness, Task
 from clusterproof.algorithms.arrays import Array, replace_rows, rows
 from clusterproof.algorithms.fpfc import FusionState
-from clusterproof.algorithms.parts.aggregation import check_finite
+from clusterproof.algorithms.parts.finiteness import check_finite
 from clusterproof.algorithms.parts.participation import participants_of_round
 
 if TYPE_CHECKING:

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from clusterproof.algorithms import FPFC
+from clusterproof.algorithms.costs import cost_of_a_round
+from clusterproof.synthetic.softmax import SoftmaxMixture
 from clusterproof.tables.fpfc import table_1_sentences as sentences
-from clusterproof.tables.fpfc.table_1_methods import MODELS, RUNS, THRESHOLDS, Scenario, Training
+from clusterproof.tables.fpfc.table_1_methods import (
+    MODELS,
+    RUNS,
+    THRESHOLDS,
+    Scenario,
+    Training,
+    algorithm_of,
+    rounds_of,
+)
 from clusterproof.tables.fpfc.table_1_sentences import Seen
 from clusterproof.tables.machine.choices import Choice, Count, Number
 from clusterproof.tables.machine.comparison import Cell, Comparison, Curve, Printed, Row, Table
+from clusterproof.tables.machine.cost_notes import cost_notes
 from clusterproof.tables.machine.reproducible_table import ReproducibleTable, Request, Results
 from clusterproof.tables.machine.store import Unit
 
@@ -347,6 +358,7 @@ def assemble(request: Request, results: Results) -> Table:
             "weighted by samples within groups. A run of the paper is one data set; its seeds are not known.",
             sentences.about_data(seen),
             "Rows that are not as in the public code have the paper's numbers beside them, and no verdict.",
+            *_costs(training, rounds, SMALL_DATA if request.scale == "small" else {}),
         ],
         {
             "seeds": request.seeds,
@@ -358,6 +370,21 @@ def assemble(request: Request, results: Results) -> Table:
             "seeds_of_the_curve_of_strengths": first_seeds.seeds,
         },
     )
+
+
+def _costs(training: Training, rounds: int, data: Mapping[str, Any]) -> list[str]:
+    """Account for every method of the table; its data are whole, or walked through in mini-batches."""
+    task = SoftmaxMixture(**data)
+    ran = {}
+    for name, method in METHODS.items():
+        if not method.in_table or method.run in ("oracle", "data"):
+            continue
+        cost = cost_of_a_round(algorithm_of(method.run, training, **method.options), task)
+        if method.run == "fine-tuned":
+            # one step on all samples before the passes
+            cost = replace(cost, forward=cost.forward + 1, backward=cost.backward + 1)
+        ran[name] = (cost, rounds_of(rounds, training, everybody=bool(method.options.get("everybody"))))
+    return cost_notes(ran, task.dimension)
 
 
 def _cells(

@@ -102,11 +102,61 @@ class Scenario:
         return Randomness.from_seed(self.seed, "fpfc/table-1")
 
 
+def algorithm_of(run: str, training: Training, **options: Any) -> Algorithm[Any]:
+    """Give the algorithm of a run.
+
+    Parameters
+    ----------
+    run
+        Name of the run, one of ``RUNS`` that trains by rounds.
+    training
+        How it trains.
+    options
+        Arguments of the run beside the data.
+    """
+    work: dict[str, Any] = {"step_size": training.step_size, "participation": training.participation}
+    match run:
+        case "local":
+            return Local(step_size=training.step_size, local_steps=training.local_steps)
+        case "fedavg" | "fine-tuned":
+            kind = WeightedFedAvg if run == "fedavg" else FineTunedFedAvg
+            return kind(**work, local_steps=training.local_steps)
+        case "per-fedavg":
+            inner: dict[str, Any] = {
+                "inner_step_size": training.step_size,
+                "local_steps": training.meta_steps,
+            }
+            return PerFedAvg(**work, **inner, gradient=options["gradient"])
+        case "ifca":
+            shared, steps = (SharedIFCA, 1) if options["published"] else (IFCA, training.local_steps)
+            return shared(**work, clusters=MODELS, averaging="model", local_steps=steps)
+        case "cfl":
+            if options["everybody"]:
+                work["participation"] = 1.0
+            if options["published"]:
+                return AbsentAsZeroCFL(**work, mean_threshold=0.5, client_threshold=1.0)
+            return CFL(**work)
+        case "fpfc":
+            return FPFC(
+                **work,
+                local_steps=training.local_steps,
+                penalty=options["penalty"],
+                strength=options["strength"],
+                augmentation=training.augmentation,
+                reuse_memory=True,
+            )
+    raise ValueError(f"{run} is not run in rounds")
+
+
+def rounds_of(rounds: int, training: Training, *, everybody: bool = False) -> int:
+    """Rounds of a run: with everybody in each, as many as give as many uploads in all."""
+    return max(1, round(training.participation * rounds)) if everybody else rounds
+
+
 def run_local(experiment: Scenario) -> Result:
     """Run LOCAL: everybody alone, in every round."""
     task = experiment.task()
-    training = experiment.training
-    algorithm = Local(step_size=training.step_size, local_steps=training.local_steps)
+    algorithm = algorithm_of("local", experiment.training)
     _, history = _train(algorithm, task, experiment, lambda state: state.models)
     return {"accuracy": history[-1][1], "history": history, **_data_record(task)}
 
@@ -114,12 +164,7 @@ def run_local(experiment: Scenario) -> Result:
 def run_fedavg(experiment: Scenario) -> Result:
     """Run FedAvg: passes in batches of 100, averages weighted by samples."""
     task = experiment.task(batch_size=100)
-    training = experiment.training
-    algorithm = WeightedFedAvg(
-        step_size=training.step_size,
-        local_steps=training.local_steps,
-        participation=training.participation,
-    )
+    algorithm = algorithm_of("fedavg", experiment.training)
     _, history = _train(algorithm, task, experiment, lambda state: _spread(state.models, task))
     return {"accuracy": history[-1][1], "history": history}
 
@@ -127,12 +172,8 @@ def run_fedavg(experiment: Scenario) -> Result:
 def run_fine_tuned(experiment: Scenario) -> Result:
     """Run what the code calls Per-FedAvg."""
     task = experiment.task(batch_size=100)
-    training = experiment.training
-    algorithm = FineTunedFedAvg(
-        step_size=training.step_size,
-        local_steps=training.local_steps,
-        participation=training.participation,
-    )
+    algorithm = algorithm_of("fine-tuned", experiment.training)
+    assert isinstance(algorithm, FineTunedFedAvg)
     randomness, everybody = experiment.randomness, np.arange(task.clients)
 
     def deployed(state: State) -> np.ndarray:
@@ -146,14 +187,8 @@ def run_fine_tuned(experiment: Scenario) -> Result:
 def run_per_fedavg(experiment: Scenario, *, gradient: str) -> Result:
     """Run Per-FedAvg with its meta-gradient: half as many steps, of two gradients each."""
     task = experiment.task()
-    training = experiment.training
-    algorithm = PerFedAvg(
-        step_size=training.step_size,
-        inner_step_size=training.step_size,
-        local_steps=training.meta_steps,
-        participation=training.participation,
-        gradient=gradient,
-    )
+    algorithm = algorithm_of("per-fedavg", experiment.training, gradient=gradient)
+    assert isinstance(algorithm, PerFedAvg)
     randomness, everybody = experiment.randomness, np.arange(task.clients)
 
     def deployed(state: State) -> np.ndarray:
@@ -171,15 +206,7 @@ def run_ifca(experiment: Scenario, *, published: bool) -> Result:
     the first; otherwise with that of the smallest training loss at the end.
     """
     task = experiment.task()
-    training = experiment.training
-    kind, steps = (SharedIFCA, 1) if published else (IFCA, training.local_steps)
-    algorithm = kind(
-        step_size=training.step_size,
-        clusters=MODELS,
-        averaging="model",
-        local_steps=steps,
-        participation=training.participation,
-    )
+    algorithm = algorithm_of("ifca", experiment.training, published=published)
     start = experiment.randomness.initialisation.standard_normal((MODELS, task.dimension))
     chosen, everybody = np.zeros(task.clients, dtype=np.int64), np.arange(task.clients)
     nothing = experiment.randomness.assignment
@@ -207,19 +234,8 @@ def run_cfl(experiment: Scenario, *, published: bool, everybody: bool) -> Result
     With everybody in each round there are fewer rounds, of as many uploads in all.
     """
     task = experiment.task(batch_size=50)
-    training = experiment.training
-    participation = 1.0 if everybody else training.participation
-    algorithm = (
-        AbsentAsZeroCFL(
-            step_size=training.step_size,
-            participation=participation,
-            mean_threshold=0.5,
-            client_threshold=1.0,
-        )
-        if published
-        else CFL(step_size=training.step_size, participation=participation)
-    )
-    rounds = max(1, round(training.participation * experiment.rounds)) if everybody else experiment.rounds
+    algorithm = algorithm_of("cfl", experiment.training, published=published, everybody=everybody)
+    rounds = rounds_of(experiment.rounds, experiment.training, everybody=everybody)
     counts: list[tuple[int, int]] = []
 
     def deployed(state: Any) -> np.ndarray:
@@ -241,16 +257,8 @@ def run_cfl(experiment: Scenario, *, published: bool, everybody: bool) -> Result
 def run_fpfc(experiment: Scenario, *, penalty: str, strength: float) -> Result:
     """Run FPFC, group by several thresholds, and average within groups by samples."""
     task = experiment.task()
-    training = experiment.training
-    algorithm = FPFC(
-        step_size=training.step_size,
-        local_steps=training.local_steps,
-        penalty=penalty,
-        strength=strength,
-        participation=training.participation,
-        augmentation=training.augmentation,
-        reuse_memory=True,
-    )
+    algorithm = algorithm_of("fpfc", experiment.training, penalty=penalty, strength=strength)
+    assert isinstance(algorithm, FPFC)
     state, history = _train(algorithm, task, experiment, lambda state: state.models)
     assert isinstance(state, FusionState)
     lengths = algorithm.difference_lengths(state)

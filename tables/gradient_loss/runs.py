@@ -10,6 +10,7 @@ import numpy as np
 
 from clusterproof.algorithms import GradientLoss, Randomness, adjusted_rand_index, generator, purity
 from clusterproof.algorithms.arrays import Array, like, rows, to_numpy
+from clusterproof.algorithms.parts.finiteness import one_look
 from clusterproof.tables.machine.choices import Choice, Count, Counts, Number, Word
 from clusterproof.tables.machine.reproducible_table import Request
 from clusterproof.tables.machine.store import Unit
@@ -204,7 +205,8 @@ def compute(unit: Unit) -> Mapping[str, Any]:
     state = algorithm.initialise(starts(task, settings["start"], unit.seed), task)
     record: dict[str, list[float]] = {"purity": [], "ari": [], "accuracy": []}
     for _ in range(settings["rounds"]):
-        state = algorithm.step(state, task, randomness)
+        with one_look():
+            state = algorithm.step(state, task, randomness)
         votes = to_numpy(state.assignments)
         chosen = rows(state.models, state.assignments)
         accuracies = task.accuracies(chosen, like(everybody, state.models))

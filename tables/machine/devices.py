@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.tables.machine.store import Unit
+
+SEEDS_TOGETHER = 10
+"""Seeds that a GPU trains in one batch at most: what a run that is broken off loses."""
 
 
 def placed(
@@ -100,3 +104,31 @@ def processes(units: Sequence[Unit], asked: int | None) -> tuple[int | None, int
         rule = f"must be at most the number of GPUs here ({count}), with one process each"
         raise InvalidArgument("workers", asked, rule, "leave it out, or use --device cpu")
     return min(asked or count, count), count
+
+
+def seeds_together(units: Sequence[Unit], count: int) -> list[tuple[Unit, ...]]:
+    """Put units that differ in their seeds alone together where a GPU trains them; the order stays otherwise.
+
+    Parameters
+    ----------
+    units
+        What is to be computed.
+    count
+        Number of GPUs, none of which is to stay without work for it.
+
+    Returns
+    -------
+    list
+        At most ``SEEDS_TOGETHER`` each; units of the CPU are alone.
+    """
+    found: dict[str, list[list[Unit]]] = {}
+    batches: list[list[Unit]] = []
+    most = min(SEEDS_TOGETHER, -(-len(units) // count))
+    for unit in units:
+        kind = json.dumps([unit.method, dict(unit.settings)], sort_keys=True)
+        own = found.setdefault(kind, [])
+        if not own or len(own[-1]) == most or not _on_a_gpu(unit):
+            own.append([])
+            batches.append(own[-1])
+        own[-1].append(unit)
+    return [tuple(batch) for batch in batches]

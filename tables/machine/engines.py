@@ -17,9 +17,10 @@ from typing import Protocol, TypeAlias
 
 import psutil
 
+from clusterproof.tables.machine.devices import seeds_together
 from clusterproof.tables.machine.source import source_digest
 from clusterproof.tables.machine.store import Outcome, Unit
-from clusterproof.tables.machine.workers import THREAD_VARIABLES, compute_unit
+from clusterproof.tables.machine.workers import THREAD_VARIABLES, compute_batch
 
 Answers: TypeAlias = Iterator[tuple[Unit, "Outcome | str"]]
 """Each unit once, in the order in which they end, with its outcome or a line on what went wrong."""
@@ -35,10 +36,14 @@ class Work:
         ``"module:NAME"`` of the function that takes a unit.
     packages
         Dotted names of the packages that it runs; see ``source_digest``.
+    together
+        The same as ``place`` of the function that takes units of several seeds, for a GPU to compute in one batch;
+        None where there is none.
     """
 
     place: str
     packages: tuple[str, ...]
+    together: str | None = None
 
     @property
     def source(self) -> tuple[tuple[str, ...], str]:
@@ -71,19 +76,30 @@ class LocalProcesses:
     def compute(self, work: Work, units: Sequence[Unit]) -> Answers:
         """Compute units; one whose process dies is computed once more, in a process of its own."""
         suspects: deque[Unit] = deque()
-        waiting = deque(costliest_first(units))
+        waiting = deque(self._batches(work, units))
         while waiting:
-            yield from self._compute_together(work, waiting, suspects)
+            yield from self._compute_until_one_dies(work, waiting, suspects)
         # a process died: any of those that were then under way may be why
         for unit in suspects:
             alone: deque[Unit] = deque()
             reasons: list[str] = []
-            yield from LocalProcesses(1, self.gpus)._compute_together(work, deque([unit]), alone, reasons)
+            again: deque[tuple[Unit, ...]] = deque([(unit,)])
+            yield from LocalProcesses(1, self.gpus)._compute_until_one_dies(work, again, alone, reasons)
             for unfinished in alone:
                 yield unfinished, f"its process ended ({'; '.join(reasons)}); out of memory?"
 
-    def _compute_together(
-        self, work: Work, waiting: deque[Unit], suspects: deque[Unit], reasons: list[str] | None = None
+    def _batches(self, work: Work, units: Sequence[Unit]) -> list[tuple[Unit, ...]]:
+        """What is computed at a time: seeds together on a GPU, where the work can, else single units."""
+        if not self.gpus or work.together is None:
+            return [(unit,) for unit in costliest_first(units)]
+        return seeds_together(costliest_first(units), self.gpus)
+
+    def _compute_until_one_dies(
+        self,
+        work: Work,
+        waiting: deque[tuple[Unit, ...]],
+        suspects: deque[Unit],
+        reasons: list[str] | None = None,
     ) -> Answers:
         """Compute until nothing waits or a process dies; units that were then under way become suspects."""
         from joblib.externals.loky import ProcessPoolExecutor
@@ -96,25 +112,26 @@ class LocalProcesses:
             env=dict.fromkeys(THREAD_VARIABLES, "1"),
         )
         source = work.source
-        running: dict[Future[Outcome | str], Unit] = {}
+        running: dict[Future[list[Outcome | str]], tuple[Unit, ...]] = {}
         broken = False
         try:
             while running or (waiting and not broken):
                 while waiting and not broken and len(running) < 2 * self.workers:
-                    unit = waiting.popleft()
+                    units = waiting.popleft()
                     try:
-                        running[pool.submit(compute_unit, work.place, unit, source)] = unit
+                        running[pool.submit(compute_batch, work.place, work.together, units, source)] = units
                     except RuntimeError:  # the pool broke since
-                        waiting.appendleft(unit)
+                        waiting.appendleft(units)
                         broken = True
-                for future in wait(list(running), return_when=FIRST_COMPLETED).done:
-                    unit = running.pop(future)
+                done = wait(list(running), return_when=FIRST_COMPLETED).done
+                for future in [one for one in running if one in done]:  # a set has no order
+                    units = running.pop(future)
                     error = future.exception()
                     if error is None:
-                        yield unit, future.result()
+                        yield from zip(units, future.result(), strict=True)
                     else:
                         broken = True
-                        suspects.append(unit)
+                        suspects.extend(units)
                         if reasons is not None:
                             reasons.append(_exit_codes(error))
         finally:

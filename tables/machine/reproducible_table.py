@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -65,6 +65,9 @@ class ReproducibleTable:
         The table from the results of all units of a request.
     choices
         What the paper leaves unsaid and a user may settle otherwise.
+    compute_together
+        The results of units that differ in their seeds alone, or what ended each, where a GPU takes them in one
+        batch; None where nothing is gained.
     """
 
     id: str
@@ -75,6 +78,7 @@ class ReproducibleTable:
     compute: Callable[[Unit], Mapping[str, Any]]
     assemble: Callable[[Request, Results], Table]
     choices: tuple[Choice, ...] = ()
+    compute_together: Callable[[Sequence[Unit]], Sequence[Mapping[str, Any] | Exception]] | None = None
 
     def table(self, request: Request, results: Results) -> Table:
         """Assemble the table and say in it what was chosen."""

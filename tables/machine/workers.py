@@ -7,6 +7,7 @@ import operator
 import os
 import sys
 import time
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -47,16 +48,52 @@ def compute_unit(place: str, unit: Unit, source: tuple[tuple[str, ...], str]) ->
     Outcome or str
         A line on what went wrong where the function raised.
     """
+    return _answers(place, source, 1, lambda compute: [compute(unit)])[0]
+
+
+def compute_batch(
+    place: str, together: str | None, units: Sequence[Unit], source: tuple[tuple[str, ...], str]
+) -> list[Outcome | str]:
+    """Compute units in this process, answers as of ``compute_unit``; each has its part of the time.
+
+    Parameters
+    ----------
+    place, source
+        See there.
+    together
+        The function for more than one unit, which gives the result of each, or what ended it.
+    units
+        What to compute.
+    """
+    if len(units) == 1:
+        return [compute_unit(place, units[0], source)]
+    assert together is not None
+    return _answers(together, source, len(units), lambda compute: compute(units))
+
+
+def _answers(
+    place: str,
+    source: tuple[tuple[str, ...], str],
+    count: int,
+    call: Callable[[Any], Sequence[Mapping[str, Any] | Exception]],
+) -> list[Outcome | str]:
     try:
         packages, digest = source
         if (own := source_digest(packages)) != digest:
-            return f"the worker has another source ({own}, not {digest}); install this version there"
+            return [
+                f"the worker has another source ({own}, not {digest}); install this version there"
+            ] * count
         compute = ready(place)
         started, used = time.perf_counter(), time.process_time()
-        result = compute(unit)
-        return Outcome(result, time.process_time() - used, time.perf_counter() - started)
+        results = call(compute)
+        spent = (time.process_time() - used) / count, (time.perf_counter() - started) / count
     except Exception as error:  # told to the user with the unit's name
-        return f"{type(error).__name__}: {' '.join(str(error).split())}"
+        return [_line(error)] * count
+    return [_line(one) if isinstance(one, Exception) else Outcome(one, *spent) for one in results]
+
+
+def _line(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
 @cache

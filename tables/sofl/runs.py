@@ -9,6 +9,7 @@ from typing import Any
 
 from clusterproof.algorithms import (
     InvalidArgument,
+    SoFL,
     adjusted_rand_index,
     client_accuracies,
     cluster_count,
@@ -31,6 +32,9 @@ from clusterproof.theory.sofl.tables import SINGLE_MODEL
 
 STEP_SIZE = 0.1
 """Not in the paper."""
+
+CLASSES = 10
+"""Of both data sets."""
 
 GRID = 5
 MAP_STARTS = {"sample": "clients' updates", "random": "random unit vectors"}
@@ -65,6 +69,8 @@ class Data:
         Key of ``clusterproof.neural.data.loading.DATASETS``, and as the paper writes it.
     images
         In all (5.1.1).
+    image_shape
+        (channels, height, width).
     network
         Name and widths: one hidden layer of unstated width, or two convolutions and three linear layers
         of unstated widths, here LeNet-5 (5.1.2).
@@ -85,6 +91,7 @@ class Data:
     name: str
     title: str
     images: int
+    image_shape: tuple[int, int, int]
     network: Mapping[str, Any]
     epochs: int
     rounds: int
@@ -106,11 +113,12 @@ class Data:
         return [name for name in METHODS if self.thresholds or name != "CFL, thresholds"]
 
 
-MNIST = Data("mnist", "MNIST", 10_000, {"name": "mlp", "hidden": [100]}, 3, 50, 20, (0.2, 0.5))
+MNIST = Data("mnist", "MNIST", 10_000, (1, 28, 28), {"name": "mlp", "hidden": [100]}, 3, 50, 20, (0.2, 0.5))
 CIFAR_10 = Data(
     "cifar10",
     "CIFAR-10",
     20_000,
+    (3, 32, 32),
     {"name": "cnn", "channels": [6, 16], "hidden": [120, 84]},
     5,
     100,
@@ -180,6 +188,16 @@ def length(data: Data, request: Request) -> tuple[int, int, int]:
             "choose", written, f"must be less than the {rounds} rounds", "give --rounds, too"
         )
     return images, request.rounds or rounds, clustering
+
+
+def cost_of_the_map(grid: int) -> str:
+    """Say what the clustering costs beside the rounds."""
+    draws = SoFL(step_size=STEP_SIZE).updates
+    return (
+        f"In the round of the clustering SoFL asks all clients; its server compares each of {draws} draws of an update "
+        f"with {grid**2} neurons and moves these, once: {2 * draws * grid**2:,} vectors. Where everybody takes part in "
+        "any round, no client computes or sends anything for it."
+    )
 
 
 def map_choices() -> tuple[Choice, ...]:
@@ -303,14 +321,15 @@ def settled(data: Data, request: Request) -> Data:
     )
 
 
-def make_unit(column: Column, method: str, share: str, seed: int, request: Request) -> Unit:
-    """One run of a method in a column."""
-    data = settled(column.data, request)
-    images, rounds, clustering = length(data, request)
-    recipe: dict[str, Any] = {"name": "rotated-groups" if column.skew == "feature" else "label-shift"}
-    if column.concentration is not None:
-        recipe = {"name": "quantity", "concentration": column.concentration}
-    algorithm = {**METHODS[method], "step_size": data.step_size, "local_steps": data.epochs}
+def algorithm_settings(data: Data, method: str, clusters: int, clustering: int) -> dict[str, Any]:
+    """What makes the algorithm of a method, on so many groups, clustered after so many rounds.
+
+    Raises
+    ------
+    InvalidArgument
+        If IFCA's models cannot all be the best for the chosen share.
+    """
+    algorithm: dict[str, Any] = {**METHODS[method], "step_size": data.step_size, "local_steps": data.epochs}
     if data.participation != 1:
         algorithm["participation"] = data.participation
     if data.weighting != "clients" and method != "IFCA":
@@ -318,9 +337,9 @@ def make_unit(column: Column, method: str, share: str, seed: int, request: Reque
     if data.ifca_restarts != 1 and method == "IFCA":
         algorithm["restarts"] = data.ifca_restarts
     if data.ifca_least_share is not None and method == "IFCA":
-        if data.ifca_least_share * column.clusters > 1:
+        if data.ifca_least_share * clusters > 1:
             written = f"ifca-least-share={data.ifca_least_share:g}"
-            rule = f"must be at most 1 / {column.clusters}, with {column.clusters} models"
+            rule = f"must be at most 1 / {clusters}, with {clusters} models"
             raise InvalidArgument("choose", written, rule, "lower it")
         algorithm["least_share"] = data.ifca_least_share
     if data.cfl_noise_ratio is not None and method.startswith("CFL"):
@@ -335,6 +354,17 @@ def make_unit(column: Column, method: str, share: str, seed: int, request: Reque
             algorithm["grid"] = data.grid
         if data.map_start != "sample":
             algorithm["initialisation"] = data.map_start
+    return algorithm
+
+
+def make_unit(column: Column, method: str, share: str, seed: int, request: Request) -> Unit:
+    """One run of a method in a column."""
+    data = settled(column.data, request)
+    images, rounds, clustering = length(data, request)
+    recipe: dict[str, Any] = {"name": "rotated-groups" if column.skew == "feature" else "label-shift"}
+    if column.concentration is not None:
+        recipe = {"name": "quantity", "concentration": column.concentration}
+    algorithm = algorithm_settings(data, method, column.clusters, clustering)
     settings = {
         "data": data.name,
         "partition": {**recipe, "clusters": column.clusters, "images": images, "share": share},

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms import (
+    FedAvg,
     InvalidArgument,
     SoFL,
     adjusted_rand_index,
@@ -19,15 +20,20 @@ from clusterproof.algorithms.arrays import like, rows, to_numpy
 from clusterproof.algorithms.parts import self_organising_map as som
 from clusterproof.algorithms.parts.aggregation import local_descent
 from clusterproof.algorithms.parts.second_clustering import by_appearance
+from clusterproof.neural.partitions.groups import CLIENTS
 from clusterproof.tables.machine.comparison import Cell, Comparison, Printed, Row, Table
+from clusterproof.tables.machine.cost_notes import Shape, cost_in_passes, cost_notes, parameters_of
 from clusterproof.tables.machine.reproducible_table import ReproducibleTable, Request, Results
 from clusterproof.tables.machine.store import Unit
 from clusterproof.tables.sofl.runs import (
+    CLASSES,
     GRID,
     MNIST,
     SHARES,
     SMALL,
     STEP_SIZE,
+    Data,
+    cost_of_the_map,
     map_choices,
     settled,
     training_choices,
@@ -237,6 +243,7 @@ def assemble(request: Request, results: Results) -> Table:
             f"{images} images in all: {SHARES[data.share]}. Each clustering is started {REPETITIONS} times on the same "
             "updates; every number is a mean over these starts, a value a seed of data and training.",
             "Euclidean k-means does not tell updates from models: they differ by the same vector for all clients.",
+            *_costs(data, rounds),
             "Printed: scores of the paper's columns of labels, true clusters clients 1-5, 6-10, 11-15, 16-20.",
             *(
                 f"Labels of seed 0, first start, {name}: {' '.join(map(str, found[0][name]['labels']))}."
@@ -255,6 +262,14 @@ def assemble(request: Request, results: Results) -> Table:
             "network": dict(data.network),
         },
     )
+
+
+def _costs(data: Data, rounds: int) -> list[str]:
+    """Account for the training and the map."""
+    shape = Shape(CLIENTS, len(set(TRUE_CLUSTERS)), parameters_of(data.network, data.image_shape, CLASSES))
+    algorithm = FedAvg(step_size=data.step_size, local_steps=data.epochs)
+    ran = {"FedAvg, for the updates of every clustering": (cost_in_passes(algorithm, shape), rounds)}
+    return [*cost_notes(ran, shape.dimension), cost_of_the_map(data.grid)]
 
 
 def printed_scores(column: str) -> dict[str, Printed]:

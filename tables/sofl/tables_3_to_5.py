@@ -9,24 +9,29 @@ from typing import Any
 
 import numpy as np
 
+from clusterproof.neural.partitions.groups import CLIENTS
 from clusterproof.tables.machine.comparison import Cell, Comparison, Curve, Printed, Row, Table
+from clusterproof.tables.machine.cost_notes import Shape, cost_in_passes, cost_notes, parameters_of
 from clusterproof.tables.machine.reproducible_table import ReproducibleTable, Request, Results
 from clusterproof.tables.machine.store import Unit
 from clusterproof.tables.sofl.runs import (
     CIFAR_10,
+    CLASSES,
     MAP_STARTS,
     METHODS,
     MNIST,
     SHARES,
     Column,
     Data,
+    algorithm_settings,
     choices_of,
     compute,
+    cost_of_the_map,
     length,
     make_unit,
     settled,
 )
-from clusterproof.tables.training_run import require_data
+from clusterproof.tables.training_run import make_algorithm, require_data
 from clusterproof.theory.sofl.tables import TABLE_3, TABLE_4, TABLE_5, TEST_IMAGES
 
 KINDS = {"server": "server's model", "local": "after local training"}
@@ -117,7 +122,10 @@ def assemble(request: Request, results: Results, number: int, data: Data) -> Tab
         rows=rows,
         comparisons=comparisons,
         curves=_curves(request, results, columns) if number == 3 else [],
-        notes=_notes(data, images, rounds, clustering, number, judged),
+        notes=[
+            *_notes(data, images, rounds, clustering, number, judged),
+            *_costs(data, columns, rounds, clustering),
+        ],
         settings={
             "seeds": request.seeds,
             "rounds": rounds,
@@ -266,6 +274,23 @@ def _notes(data: Data, images: int, rounds: int, clustering: int, number: int, j
     if not judged:
         notes.append("Shorter or smaller than the paper's runs: no verdicts.")
     return notes
+
+
+def _costs(data: Data, columns: Sequence[Column], rounds: int, clustering: int) -> list[str]:
+    """Account for the runs of a table, once for each number of groups."""
+    notes: list[str] = []
+    for clusters in sorted({column.clusters for column in columns}):
+        clients = clusters * -(-CLIENTS // clusters)
+        shape = Shape(clients, clusters, parameters_of(data.network, data.image_shape, CLASSES))
+        ran = {
+            method: (
+                cost_in_passes(make_algorithm(algorithm_settings(data, method, clusters, clustering)), shape),
+                rounds,
+            )
+            for method in data.methods
+        }
+        notes += cost_notes(ran, shape.dimension, where=f"K = {clusters}")
+    return [*notes, cost_of_the_map(data.grid)]
 
 
 def _thresholds(data: Data) -> str:

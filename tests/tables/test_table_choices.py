@@ -14,6 +14,7 @@ from planting import planted
 from clusterproof.algorithms import InvalidArgument, Randomness
 from clusterproof.neural.data import loading
 from clusterproof.tables import training_run
+from clusterproof.tables.cfl_mgd import table_2_columns as cfl_mgd_columns
 from clusterproof.tables.cfl_mgd import table_2_runs as cfl_mgd_runs
 from clusterproof.tables.gradient_loss import figures_4_and_5 as gradient_loss
 from clusterproof.tables.gradient_loss import runs as gradient_loss_runs
@@ -327,6 +328,29 @@ def test_sofls_notes_state_what_was_chosen() -> None:
     assert verdicts[0] == verdicts[1] == [True] * len(verdicts[0])
 
 
+def test_sofls_tables_have_the_costs_beside_them() -> None:
+    """By hand: a perceptron of 785 * 100 + 101 * 10 numbers; 20 clients, or 24 in 8 groups."""
+    notes = accuracies_of("sofl/table-4-mnist", Request(3)).notes
+    heads = [note for note in notes if note.startswith("Cost account")]
+    assert ["K = 2" in heads[0], "K = 4" in heads[1], "K = 8" in heads[2]] == [True] * 3
+    assert all("a model is 79,510 numbers of 4 bytes" in head for head in heads)
+    both, ifca = notes[notes.index(heads[2]) + 1 : notes.index(heads[2]) + 3]
+    assert both == (
+        "Cost of FedAvg; FedProx; CFL; CFL, thresholds; SoFL; SoFL, guarded: 50 rounds of 24; 3 forward and 3 backward "
+        "passes, worth 9; 318,040 bytes down, 318,040 up; server 24. In all 10,800 passes and 763,296,000 bytes."
+    )
+    assert ifca == (
+        "Cost of IFCA: 50 rounds of 24; 11 forward and 3 backward passes, worth 17; 2,544,320 bytes down, 318,040 up; "
+        "server 24. In all 20,400 passes and 3,434,832,000 bytes."
+    )
+    assert "300 draws of an update with 25 neurons and moves these, once: 15,000 vectors" in notes[-1]
+    chosen = accuracies_of(
+        "sofl/table-3-mnist", Request(3, choices={"participation": 0.5, "hidden": (50,)})
+    ).notes
+    assert any("a model is 39,760 numbers" in note for note in chosen)
+    assert any("50 rounds of 10; 7 forward and 3 backward passes, worth 13" in note for note in chosen)
+
+
 def test_both_readings_of_the_division_change_places() -> None:
     for share, other in (("split", "full"), ("full", "split")):
         made = accuracies_of("sofl/table-3-mnist", Request(2, choices={"share": share}))
@@ -527,7 +551,7 @@ def test_a_run_with_other_choices_on_the_digits() -> None:
             assert curve[-1]["round"] == 4
             assert 0 <= curve[-1]["server"] <= 100
             assert 1 <= curve[-1]["clusters"] <= 20
-    small = replace(cfl_mgd_runs.MNIST, data="digits", clusters=2, small=(12, 100, 3))
+    small = replace(cfl_mgd_columns.MNIST, data="digits", clusters=2, small=(12, 100, 3))
     request = Request(1, None, "small", {"hidden": (7,), "test-assignment": "train", "batch-size": 20})
     units = cfl_mgd_runs.make_units(small, request)
     for unit in [unit for unit in units if unit.method in ("IFCA", "CFL-MGD, reset", "FedBCD")]:
@@ -583,7 +607,7 @@ def test_cifar_states_what_ifcas_code_does_and_what_waits() -> None:
         "best of 3 after ten rounds",
     ):
         assert part in texts[1]
-    assert all("80.43" in text and "wait for a larger machine" in text for text in texts)
+    assert all("80.43" in text and "waits for a larger machine" in text for text in texts)
     methods = made.settings["methods"]
     for name in ("IFCA", "CFL-MGD, reset", "IFCA, its own step"):
         assert (methods[name]["least_share"], methods[name]["restarts"]) == (0.35, 3)

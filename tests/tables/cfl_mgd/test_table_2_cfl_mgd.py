@@ -17,14 +17,8 @@ from clusterproof.algorithms import CFLMGD, IFCA, FedAvg, FedBCD, Randomness, St
 from clusterproof.neural.task import ImageTask
 from clusterproof.tables import training_run
 from clusterproof.tables.cfl_mgd.table_2 import ACCURACY, LOST, RIGHT, TABLE_CIFAR, TABLE_MNIST, lost_clusters
-from clusterproof.tables.cfl_mgd.table_2_runs import (
-    CIFAR_10,
-    EARLY,
-    MNIST,
-    PrintedColumn,
-    compute,
-    make_units,
-)
+from clusterproof.tables.cfl_mgd.table_2_columns import CIFAR_10, MNIST, PrintedColumn
+from clusterproof.tables.cfl_mgd.table_2_runs import EARLY, compute, make_units
 from clusterproof.tables.machine.report import table_json, table_text
 from clusterproof.tables.machine.reproducible_table import Request
 from clusterproof.tables.machine.store import Unit

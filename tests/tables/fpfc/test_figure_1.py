@@ -309,6 +309,25 @@ def test_rows_say_whether_the_figures_claim_holds() -> None:
     assert [cells["accuracy %"].mean for cells in curve.cells] == pytest.approx([30, 60])
 
 
+def test_the_methods_have_their_costs_beside_them() -> None:
+    """By hand: 10 of 20 clients, a pass each; a perceptron of 785 * 32 + 33 * 10 numbers; 190 - 45 pairs."""
+    notes = synthetic({"others": [70, 80]}, {"others": 0.5}).notes
+    assert any("a model is 25,450 numbers of 4 bytes" in note for note in notes)
+    costs = [note for note in notes if note.startswith("Cost of ")]
+    assert [note.partition(":")[0] for note in costs] == [
+        "Cost of LOCAL",
+        "Cost of FedAvg; Per-FedAvg; CFL",
+        "Cost of IFCA",
+        "Cost of FPFC-l1; FPFC",
+    ]
+    assert "0 bytes down, 0 up; server 0" in costs[0]
+    assert (
+        "40 rounds of 10; 5 forward and 1 backward passes, worth 7; 407,200 bytes down, 101,800 up"
+        in costs[2]
+    )
+    assert "1 forward and 1 backward passes, worth 3; 101,800 bytes down, 101,800 up; server 455." in costs[3]
+
+
 def test_a_miniature_goes_from_units_to_a_table(
     monkeypatch: pytest.MonkeyPatch, plant: Callable[..., Any], tmp_path: Path
 ) -> None:

@@ -174,6 +174,37 @@ def test_the_table_holds_every_row_curve_and_difference(results):
     assert lambdas.cells[-1]["Num"].values == tuple(strongest)
 
 
+def test_every_method_has_its_cost_beside_it(results):
+    """By hand: 6 of 20 clients in 30 rounds, 44 numbers, 190 - 91 pairs with a participant."""
+    costs = {}
+    for note in TABLE.assemble(*results).notes:
+        if note.startswith("Cost of "):
+            names, _, cost = note.removeprefix("Cost of ").partition(": ")
+            costs |= dict.fromkeys(names.split("; "), cost)
+    assert costs.keys() == {name for name, method in METHODS.items() if method.in_table} - {"oracle", "data"}
+    assert (
+        costs["fpfc, lambda 0.7"]
+        == costs["fpfc-l1, lambda 0.6"]
+        == (
+            "30 rounds of 6; 10 forward and 10 backward passes, worth 30; 176 bytes down, 176 up; server 317. In all "
+            "5,400 passes and 63,360 bytes."
+        )
+    )
+    for name, part in {
+        "local": "30 rounds of 20; 10 forward and 10 backward passes, worth 30; 0 bytes down, 0 up; server 0.",
+        "fedavg": "30 rounds of 6; 10 forward and 10 backward passes, worth 30; 176 bytes down, 176 up; server 6.",
+        "fine-tuned": "30 rounds of 6; 11 forward and 11 backward passes, worth 33;",
+        "per-fedavg, first-order": "30 rounds of 6; 10 forward and 10 backward passes, worth 30;",
+        "per-fedavg, second-order": "worth 30 and 5 products with a Hessian;",
+        "ifca, published": "30 rounds of 6; 4 forward and 1 backward passes, worth 6; 704 bytes down, 176 up;",
+        "ifca, members' mean": "13 forward and 10 backward passes, worth 33; 704 bytes down, 176 up;",
+        "cfl, everybody": "9 rounds of 20; 1 forward and 1 backward passes, worth 3; 176 bytes down, 176 up; server "
+        "20. In all 540 passes and 63,360 bytes.",
+        "cfl, absent as zero": "30 rounds of 6; 1 forward and 1 backward passes, worth 3;",
+    }.items():
+        assert part in costs[name], name
+
+
 def test_only_the_published_run_is_judged(results):
     _, found = results
     full = TABLE.assemble(Request(seeds=2), found)

@@ -1,5 +1,6 @@
 """GL-CFL's tables: arrivals and percentages by brute force, a run by plain loops, rows from given curves."""
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
@@ -9,11 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from counting_task import Counting
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms import IFCA, GradientLoss, InvalidArgument, Randomness
 from clusterproof.algorithms.arrays import to_numpy
+from clusterproof.algorithms.gradient_loss import MovingState
 from clusterproof.tables.gradient_loss import figures_4_and_5 as gradient_loss
 from clusterproof.tables.gradient_loss.arrivals import Savings, first_held, first_hit, most_saved, saved
 from clusterproof.tables.gradient_loss.runs import Arm, Problem, arms, compute, make_unit, starts
@@ -227,6 +230,35 @@ def test_a_table_says_what_its_numbers_say() -> None:
     assert [cells["purity"].mean for cells in curve.cells] == [
         pytest.approx(np.mean([1 if point >= t else 0.5 for t in (40, 50, 100)])) for point in curve.points
     ]
+
+
+def test_the_note_on_costs_is_what_a_counting_task_is_asked_for() -> None:
+    """Passes as a round asks the task for them, models as the server's state holds them for who receives it."""
+    notes = synthetic({"IFCA, apart": [40], "others": [20]}).notes
+    (note,) = (note for note in notes if "costs a device" in note)
+    numbers = re.fullmatch(
+        r"With K = (\d+) an iteration of GL-CFL costs a device (\d+) forward passes, and 2 K \+ 1 models down and up; "
+        r"one of IFCA costs (\d+) and K \+ 1. A saving of less than (\d+) % of the iterations saves no work.",
+        note,
+    )
+    assert numbers is not None
+    clusters, own, other, least = map(int, numbers.groups())
+    worth, exchanged = {}, {}
+    for algorithm in (
+        GradientLoss(step_size=0.1, clusters=4),
+        IFCA(step_size=0.1, clusters=4, averaging="model"),
+    ):
+        task = Counting(clusters=4)
+        start = np.random.default_rng(0).standard_normal((4, 3))
+        state = algorithm.initialise(start, task)
+        after = algorithm.step(state, task, Randomness.from_seed(0))
+        worth[algorithm.name] = (len(task.forward) + 2 * len(task.backward)) / task.clients
+        moves = after.moves.size if isinstance(after, MovingState) else 0
+        exchanged[algorithm.name] = (after.models.size + moves + task.dimension) / task.dimension
+    assert (clusters, own, other) == (4, worth["gradient-loss"], worth["ifca"])
+    assert exchanged == {"gradient-loss": 2 * clusters + 1, "ifca": clusters + 1}
+    # of T iterations in place of T_IFCA the work is own T against other T_IFCA
+    assert least == 100 * (1 - worth["ifca"] / worth["gradient-loss"])
 
 
 def test_what_is_not_the_papers_run_is_not_judged() -> None:
