@@ -161,14 +161,15 @@ def _wrap_names(panels: list[Axes]) -> bool:
     """Break titles and names of axes that are longer than their panel, and say whether there was one."""
     wrapped = False
     for panel in panels:
-        box = panel.get_tightbbox()
-        room = (box.width if box else 0.0), panel.get_window_extent().height
+        box, numbers = panel.get_window_extent(), panel.yaxis.get_tightbbox()
+        below = box.x1 - (numbers.x0 if numbers else box.x0)  # a name below may stand below the numbers, too
         title = panel.set_title(panel.get_title(loc="left"), loc="left", fontsize=style.NAME_SIZE)
-        for text, side in ((title, 0), (panel.xaxis.label, 0), (panel.yaxis.label, 1)):
+        names = ((title, 0, box.width), (panel.xaxis.label, 0, below), (panel.yaxis.label, 1, box.height))
+        for text, side, room in names:
             extent = text.get_window_extent()
             length = (extent.width, extent.height)[side]
-            if text.get_text() and length > room[side]:
-                letters = int(style.visible(text.get_text()) * room[side] / length)
+            if text.get_text() and length > room:
+                letters = int(style.visible(text.get_text()) * room / length)
                 text.set_text(style.wrap(text.get_text(), max(letters, 8)))
                 wrapped = True
     return wrapped
@@ -183,7 +184,7 @@ def _fits(figure: Figure) -> bool:
         for box in parts
     )
     roomy = all(panel.get_window_extent().width > figure.dpi for panel in panels_of(figure))
-    return inside and roomy and not any(_words_overlap(panel) for panel in panels_of(figure))
+    return inside and roomy and not any(map(_words_overlap, figure.axes))
 
 
 def _words_overlap(panel: Axes) -> bool:
@@ -202,12 +203,15 @@ def _darken(figure: Figure) -> None:
     from matplotlib.cm import ScalarMappable
     from matplotlib.collections import Collection
     from matplotlib.colors import ListedColormap, to_rgba, to_rgba_array
+    from matplotlib.contour import ContourSet
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
     from matplotlib.text import Text
 
     for artist in figure.findobj():
-        if isinstance(artist, ScalarMappable) and artist.get_array() is not None:
+        if isinstance(artist, ContourSet) and artist.colors is not None and not artist.filled:  # level lines
+            artist.set_edgecolor([_line(colour) for colour in to_rgba_array(artist.get_edgecolor())])
+        elif isinstance(artist, ScalarMappable) and artist.get_array() is not None:
             steps = artist.get_cmap()(np.arange(artist.get_cmap().N))
             if (steps[:, :3].min(axis=1) > 0.95).any():  # a map without white needs no paper
                 artist.set_cmap(ListedColormap([_turned(colour) for colour in steps]))

@@ -129,9 +129,9 @@ def draw(seed: int) -> Figure:
     fine = np.geomspace(1, 1000, 400)
     left.axvline(step_boundary(), color=style.BLACK, linestyle="--", gid="step-boundary")
     left.plot(rate_boundary(fine), fine, color=style.BLACK, linestyle="-", gid="rate-boundary")
-    left.axvline(PAPER_MOMENTUM, color=style.BLUE, linestyle=":", gid="paper-momentum")
+    left.axvline(PAPER_MOMENTUM, color=style.BLACK, linestyle=":", gid="paper-momentum")
     right.plot(1 - rate_boundary(fine), fine, color=style.BLACK, linestyle="-", gid="rate-boundary")
-    right.axvline(1 - PAPER_MOMENTUM, color=style.BLUE, linestyle=":", gid="paper-momentum")
+    right.axvline(1 - PAPER_MOMENTUM, color=style.BLACK, linestyle=":", gid="paper-momentum")
     left.set_xlim(0, 1)
     right.set_xscale("log")
     right.set_xlim(gap_edges[0], gap_edges[-1])
@@ -172,7 +172,7 @@ def _add_legend(figure: Figure) -> None:
     handles += [
         Line2D([], [], color=style.BLACK, linestyle="--", label=r"$\beta = (1 - \sqrt{l_p})^2$"),
         Line2D([], [], color=style.BLACK, linestyle="-", label=r"$\sqrt{\beta} = 1 - l\mu/8L$"),
-        Line2D([], [], color=style.BLUE, linestyle=":", label=rf"the paper's $\beta = {PAPER_MOMENTUM:g}$"),
+        Line2D([], [], color=style.BLACK, linestyle=":", label=rf"the paper's $\beta = {PAPER_MOMENTUM:g}$"),
     ]
     figure.legend(handles=handles, loc="outside upper left", ncols=3, fontsize=8, frameon=False)
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from xml.etree import ElementTree
 
+from clusterproof.algorithms import InvalidArgument
 from clusterproof.figures.alternative import words_of
 from clusterproof.figures.appearance import Theme, dressed
+from clusterproof.figures.both_themes import in_both_themes
 from clusterproof.figures.style import caption_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+FileTheme = Literal["light", "dark", "both"]
 
 DUBLIN_CORE = "http://purl.org/dc/elements/1.1/"
 """Namespace of an svg's metadata."""
@@ -31,7 +36,7 @@ def save(
     *,
     title: str = "",
     width: float | None = None,
-    theme: Theme = "light",
+    theme: FileTheme = "light",
     caption: bool = True,
 ) -> None:
     """Write a figure as png, svg or pdf, by the ending of the path; equal figures, equal bytes.
@@ -48,12 +53,12 @@ def save(
     title
         Put before the words.
     width, theme, caption
-        As ``dressed`` takes them.
+        As ``dressed`` takes them. ``"both"`` is an svg whose colours follow the theme of the page that shows it.
 
     Raises
     ------
     InvalidArgument
-        If the width or the theme is none, or the figure does not fit.
+        If the width or the theme is none, the figure does not fit, or the file is for one theme alone.
     OSError
         If the file cannot be written.
     """
@@ -66,9 +71,22 @@ def save(
         "pdf": {"CreationDate": None, "Title": said, "Subject": caption_of(figure)},
         "png": {"Title": said, "Description": caption_of(figure)},
     }
-    with rc_context(SETTINGS):
+
+    def draw(target: Path | io.BytesIO, theme: Theme) -> None:
         shown = dressed(figure, width=width, theme=theme, caption=caption)
-        shown.savefig(path, format=form, dpi=200, metadata=kinds.get(form, {}))
+        shown.savefig(target, format=form, dpi=200, metadata=kinds.get(form, {}))
+
+    with rc_context(SETTINGS):
+        if theme != "both":
+            draw(Path(path), theme)
+            return
+        if form != "svg":
+            raise InvalidArgument("theme", theme, "is for svg files alone", "take --format svg, or one theme")
+        light, dark = io.BytesIO(), io.BytesIO()
+        draw(light, "light")
+        draw(dark, "dark")
+    joined = in_both_themes(*(drawn.getvalue().decode() for drawn in (light, dark)))
+    Path(path).write_text(joined, encoding="utf-8")
 
 
 def description_of(picture: Path) -> str:

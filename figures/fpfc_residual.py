@@ -50,11 +50,12 @@ def draw(seed: int) -> Figure:
         f"FPFC on quadratics of $m = {CLIENTS}$ clients in {CLUSTERS} clusters, $d = {DIMENSION}$, $L_f = 1$; "
         rf"$\lambda = {STRENGTH:g}$, $\xi = {SMOOTHING:g}$, $a = 3.7$, $\rho = {AUGMENTATION:g}$, "
         rf"$\alpha = 1 / (L_f + \rho)$, $T = 3$, {ACTIVE} participants a round, mean of {REPLICATES} runs of {ROUNDS} "
-        f"rounds. The bounds are those on the expectations. Seed {seed}."
+        f"rounds. $L_0$ is the Lagrangian: at a stationary point its gradients in the models $w$ and in the "
+        f"multipliers $v$ vanish. The bounds are those on the expectations. Seed {seed}."
     )
     figure, panels = style.new_figure(caption, panels=2)
     found, rounds = compute(seed), np.arange(1, ROUNDS + 1)
-    titles = {"models": r"$\|\nabla_w L_0\|^2$", "duals": r"$\|\nabla_v L_0\|^2$"}
+    titles = {"models": r"a  Models: $\|\nabla_w L_0\|^2$", "duals": r"b  Multipliers: $\|\nabla_v L_0\|^2$"}
     for panel, (name, (measured, allowed)) in zip(panels, found.items(), strict=True):
         (colour, marker), (other, _) = style.RUNS[0], style.RUNS[1]
         panel.loglog(rounds, allowed, color=other, linestyle="--", label="bound")

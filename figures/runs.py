@@ -9,7 +9,6 @@ import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.figures import style
-from clusterproof.figures.appearance import Theme, dressed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,22 +43,18 @@ def draw_runs(panel: Axes, errors: np.ndarray, names: Sequence[str], every: int)
         )  # fmt: skip
 
 
-def run_figure(
-    trace: Trace, *, width: float | None = None, theme: Theme = "light", caption: bool = True
-) -> Figure:
+def run_figure(trace: Trace) -> Figure:
     """Draw the errors of a run.
 
     Parameters
     ----------
     trace
         With errors.
-    width, theme, caption
-        As ``dressed`` takes them.
 
     Raises
     ------
     InvalidArgument
-        If it has none, or matplotlib is not installed, or the width or the theme is none.
+        If it has none, or matplotlib is not installed.
     """
     if trace.errors is None:
         raise InvalidArgument("trace", trace, "must have errors", "run on a task that knows its optima")
@@ -87,4 +82,4 @@ def run_figure(
     style.label_axes(panel, "", "communication round", r"distance to the optimum $\|\chi_p - \chi_p^*\|$")
     if errors.shape[-1] <= len(style.RUNS):
         panel.legend(fontsize=8, frameon=False)
-    return dressed(style.settled(figure), width=width, theme=theme, caption=caption)
+    return style.settled(figure)

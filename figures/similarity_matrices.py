@@ -166,7 +166,10 @@ def _paint(panel: Axes, values: np.ndarray, highest: float, labels: np.ndarray) 
 
 def _add_bar(figure: Figure, mesh: Any, panel: Axes, name: str) -> None:
     """Explain a panel's colours below it."""
-    bar = figure.colorbar(mesh, ax=panel, orientation="horizontal", shrink=0.9)
+    from matplotlib.ticker import MaxNLocator
+
+    few = MaxNLocator(5, steps=[1, 5, 10])  # whatever the width is
+    bar = figure.colorbar(mesh, ax=panel, orientation="horizontal", shrink=0.9, ticks=few)
     bar.set_label(name, fontsize=8)
     bar.ax.tick_params(labelsize=7)
 

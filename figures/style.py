@@ -84,7 +84,7 @@ def wrap(text: str, letters: int) -> str:
     stand_ins = [chr(0xE000 + number) * visible(formula) for number, formula in enumerate(formulas)]
     for formula, stand_in in zip(formulas, stand_ins, strict=True):
         text = text.replace(formula, stand_in, 1)
-    wrapped = "\n".join(textwrap.wrap(text, letters, break_long_words=False))
+    wrapped = "\n".join(textwrap.wrap(text, letters, break_long_words=False, break_on_hyphens=False))
     for formula, stand_in in zip(formulas, stand_ins, strict=True):
         wrapped = wrapped.replace(stand_in, formula, 1)
     return wrapped

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.figures import style
-from clusterproof.figures.appearance import Theme, dressed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,34 +17,28 @@ if TYPE_CHECKING:
 MOST_TERMS = 12
 
 
-def verdict_figure(
-    verdict: Verdict, *, width: float | None = None, theme: Theme = "light", caption: bool = True
-) -> Figure:
+def verdict_figure(verdict: Verdict) -> Figure:
     """Draw the first figure that illustrates a verdict's claim; where none does, its numbers.
 
     Parameters
     ----------
     verdict
         Its seed is the figure's.
-    width, theme, caption
-        As ``dressed`` takes them.
 
     Raises
     ------
     InvalidArgument
-        If no figure illustrates the claim and nothing was measured, or matplotlib is not installed, or the figure does
-        not fit into the width.
+        If no figure illustrates the claim and nothing was measured, or matplotlib is not installed.
     """
     from clusterproof.figures import FIGURES
 
     try:
         shown = next((one for one in FIGURES.values() if verdict.claim in one.claims), None)
-        figure = numbers_figure(verdict) if shown is None else shown.draw(verdict.seed)
+        return numbers_figure(verdict) if shown is None else shown.draw(verdict.seed)
     except ImportError as error:
         raise InvalidArgument(
             "plot", None, f"needs matplotlib ({error})", "install the extra: pip install 'clusterproof[plot]'"
         ) from error
-    return dressed(figure, width=width, theme=theme, caption=caption)
 
 
 def numbers_figure(verdict: Verdict) -> Figure:

@@ -36,7 +36,8 @@ LABELS = {
     "samples": "samples n′",  # noqa: RUF001 - a prime
     "separation": "separation Δ",
     "share": "smallest share l",
-    "start": "distance of the start, in basin radii",
+    "slack": "rate r, in spectral radii",
+    "start": "start, in basin radii",
     "strength": "strength λ",
 }
 """What a slider is called; one that is missing goes by its name."""

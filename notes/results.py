@@ -21,8 +21,8 @@ FAULT_WIDTH = 32
 POWER_TABLE = STORED / "power-table.txt"
 """Fractions of wrong runs that break each bound, as ``python -m benchmarks.power_table`` prints them."""
 
-DIAGNOSIS = STORED / "digits-diagnosis.json"
-"""Hypotheses of CFL-MGD's analysis on a network, as ``train --diagnose`` writes them."""
+DIGITS_DIAGNOSIS, MNIST_DIAGNOSIS = (STORED / f"{data}-diagnosis.json" for data in ("digits", "mnist"))
+"""Hypotheses of CFL-MGD's analysis on networks, as ``train --diagnose`` writes them; lesson 8 has the commands."""
 
 
 def read_verdicts(path: Path) -> dict[str, dict[str, Any]]:
@@ -42,6 +42,12 @@ def read_verdicts(path: Path) -> dict[str, dict[str, Any]]:
         raise InvalidArgument("verdicts", str(path), rule, remedy) from error
     except (TypeError, KeyError) as error:
         raise InvalidArgument("verdicts", str(path), "must be a list of verdicts", remedy) from error
+
+
+def read_hypotheses(path: Path) -> dict[str, dict[str, Any]]:
+    """Read what a stored diagnosis says of each hypothesis, by its name."""
+    found = json.loads(path.read_text(encoding="utf-8"))["hypotheses"]
+    return {one["name"]: one for one in found}
 
 
 def read_power_table() -> dict[str, dict[str, float]]:

@@ -35,30 +35,35 @@ def _():
 
     ## The statement
 
-    On a quadratic with Hessian $A$ heavy ball is $e_{{t+1}} = (I - \eta A) e_t + \beta (e_t - e_{{t-1}})$. In the eigenbasis
-    of $A$ every coordinate goes its own way: with $a = \eta \lambda$ and $e_{{-1}} = e_0$,
+    Let $e_t$ be a model minus the optimum after $t$ rounds, and let the loss be quadratic with Hessian $A$, whose
+    eigenvalues $\lambda$ lie between $\mu$ and $L$; $\kappa = L/\mu$ is the condition number. Heavy ball with step
+    $\eta$ and momentum $\beta$ is $e_{{t+1}} = (I - \eta A) e_t + \beta (e_t - e_{{t-1}})$. In the eigenbasis of $A$
+    every coordinate, a *mode*, goes its own way: with $a = \eta \lambda$ and from rest, $e_{{-1}} = e_0$,
 
     $$
     e_{{t+1}} = (1 + \beta - a) e_t - \beta e_{{t-1}}, \qquad e_t = \Pi_t(a) e_0 .
     $$
 
-    Its rate is $\sqrt\beta$ where $\beta \ge (1 - \sqrt a)^2$ (*underdamped*: the error swings), and the larger root of
+    The number $\Pi_t(a)$ is what is left of a mode after $t$ rounds. Its rate, the factor a round in the long run, is
+    $\sqrt\beta$ where $\beta \ge (1 - \sqrt a)^2$ (*underdamped*: the error swings), and the larger root of
     $z^2 - (1 + \beta - a) z + \beta = 0$ elsewhere (*overdamped*: it creeps).
 
-    **The hidden step.** Option I of CFL-MGD, and IFCA, divide by all clients. A cluster with a share $l_p$ of them therefore
-    descends with step $\eta l_p$, not $\eta$. At $\kappa = 10$, without momentum, an accuracy of $10^{{-6}}$ takes
-    {rounds[2]}, {rounds[4]} and {rounds[10]} rounds with 2, 4 and 10 equal clusters, against {rounds[1]} if the server divided
-    by the cluster's own clients: $\ln 10^{{-6}} / \ln(1 - \eta l_p \mu)$, rounded up, which `clusterproof check
-    cfl-mgd/division-by-clients` compares with runs.
+    **The hidden step.** Option I of CFL-MGD, in which the server averages gradients, and IFCA divide by the number of
+    *all* clients. A cluster with a share $l_p$ of them therefore descends with step $\eta l_p$, not $\eta$. At $\kappa
+    = 10$ and $\eta = 1/L$, without momentum, an accuracy of $10^{{-6}}$ takes {rounds[2]}, {rounds[4]} and {rounds[10]}
+    rounds with 2, 4 and 10 equal clusters, against {rounds[1]} if the server divided by the cluster's own clients. That
+    is $\ln 10^{{-6}} / \ln(1 - \eta l_p \mu)$, rounded up; `clusterproof check cfl-mgd/division-by-clients` compares it
+    with runs.
 
     ## Proof sketch
 
-    The matrix of $(e_t, e_{{t-1}})$ has determinant $\beta$ and trace $1 + \beta - a$. If its roots are complex, both have
-    modulus $\sqrt\beta$. They are real where $(1 + \beta - a)^2 \ge 4\beta$, that is $\beta \le (1 - \sqrt a)^2$ for $a \le 1$.
-    The flattest eigenvalue $a = \eta l_p \mu$ is the slowest. Momentum helps it exactly for $0 < \beta < (1 - \eta l_p
-    \mu)^2$, and the best is $\beta = (1 - \sqrt{{\eta l_p \mu}})^2$ with rate $1 - \sqrt{{\eta l_p \mu}}$: the small share now
-    costs $\sqrt{{l_p}}$ instead of $l_p$. One $\beta$, tuned to the smallest cluster, gives *all* clusters the same rate
-    $\sqrt\beta$, since the larger ones are underdamped (Corollary B1).
+    The recursion takes $(e_t, e_{{t-1}})$ to $(e_{{t+1}}, e_t)$ by a matrix with determinant $\beta$ and trace $1 +
+    \beta - a$. If its eigenvalues are complex, both have modulus $\sqrt\beta$. They are real where $(1 + \beta - a)^2
+    \ge 4\beta$, that is $\beta \le (1 - \sqrt a)^2$ for $a \le 1$. The flattest eigenvalue $a = \eta l_p \mu$ is the
+    slowest. Momentum helps it exactly for $0 < \beta < (1 - \eta l_p \mu)^2$, and the best is $\beta = (1 - \sqrt{{\eta
+    l_p \mu}})^2$ with rate $1 - \sqrt{{\eta l_p \mu}}$: the small share now costs $\sqrt{{l_p}}$ instead of $l_p$. One
+    $\beta$, tuned to the smallest cluster, gives *all* clusters the same rate $\sqrt\beta$, since the larger ones are
+    underdamped (Corollary B1).
 
     ## In code
     """
@@ -158,8 +163,9 @@ def _():
 
     <details markdown="1"><summary>Solution</summary>
 
-    $a = 1/1000$. Without: $\ln 10^{{-6}} / \ln(1 - 10^{{-3}}) \approx$ {log(1e-6) / log(1 - 1e-3):.0f} rounds. With the best,
-    the rate is $1 - \sqrt{{10^{{-3}}}}$: about {log(1e-6) / log(1 - 1e-3**0.5):.0f}, up to a factor linear in $t$.
+    The flattest mode has $a = \eta l_p \mu = \tfrac1{{10}} \cdot \tfrac1{{100}} = 1/1000$. Without momentum: $\ln
+    10^{{-6}} / \ln(1 - 10^{{-3}}) \approx$ {log(1e-6) / log(1 - 1e-3):.0f} rounds. With the best, the rate is $1 -
+    \sqrt{{10^{{-3}}}}$: about {log(1e-6) / log(1 - 1e-3**0.5):.0f}, up to a factor linear in $t$.
 
     </details>
 

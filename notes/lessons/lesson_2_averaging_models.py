@@ -26,16 +26,17 @@ def _():
 
     ## The statement
 
-    Option II of CFL-MGD, and federated averaging with momentum: every client runs $H$ steps
+    Option II of CFL-MGD is federated averaging with momentum. From the server's model $\chi$ and momentum buffer $u$
+    client $i$ takes $H$ steps on its own loss $\varphi_i$,
 
     $$
     u \leftarrow \beta u + \nabla \varphi_i(\chi), \qquad \chi \leftarrow \chi - \eta u ,
     $$
 
-    then the server averages the models $\chi$ *and* the buffers $u$. The claim that one would like: *if every client alone
-    converges, so do the rounds.* Take two clients with losses $\lambda \chi^2/2$, $\lambda = 0.01$ and $\lambda = 1$. They
-    share the minimiser 0. Each alone converges for every momentum below 1, with the step $1/L = 1$. With $\beta = 0.9$ and
-    $H = 5$ the pair grows by a factor of {named:.3f} a round.
+    and the server averages the models $\chi$ *and* the buffers $u$ that come back. The claim that one would like: *if
+    every client alone converges, so do the rounds.* Take two clients with losses $\lambda \chi^2/2$, $\lambda = 0.01$
+    and $\lambda = 1$. They share the minimiser 0. Each alone converges for every momentum below 1, with the step $1/L =
+    1$. With $\beta = 0.9$ and $H = 5$ the pair grows by a factor of {named:.3f} a round.
     """
     )
     return
@@ -44,18 +45,19 @@ def _():
 @app.cell(hide_code=True)
 def _():
     mo.md(r"""
-    ## Why
+    ## Proof sketch
 
-    On a quadratic a local step is linear in $z = (\chi, u)$:
+    On a quadratic with curvature $\lambda_i$ a local step of client $i$ is linear in $z = (\chi, u)$:
 
     $$
     B_i = \begin{pmatrix} 1 - \eta\lambda_i & -\eta\beta \\ \lambda_i & \beta \end{pmatrix},
-    \qquad z' = M z, \qquad M = \tfrac12 (B_1^H + B_2^H) .
+    \qquad z' = M z, \qquad M = \tfrac12 (B_1^H + B_2^H) ,
     $$
 
-    Both $B_i^H$ have spectral radius below 1. But the average of two contractions need not contract: each is one only in a
-    norm of its own. The flat client hardly moves $\chi$, but hands the server a large buffer; the steep client then
-    overshoots with a buffer that is not its own.
+    where $B_i$ is the step and $M$ the whole round, from $z$ to $z'$. Both $B_i^H$ have spectral radius below 1. But
+    the average of two contractions need not contract: each is one only in a norm of its own. The flat client hardly
+    moves $\chi$, but hands the server a large buffer; the steep client then overshoots with a buffer that is not its
+    own.
 
     ## In code
     """)
@@ -154,15 +156,16 @@ def _():
         rf"""
     ## The repair
 
-    Start every round from $u = 0$ (`reset_momentum`). Then $B^H$ maps $(e, 0)$ to $\Pi_H(\eta A) e$ in its first block, the
-    matrices are symmetric, and an average of symmetric contractions contracts in the ordinary norm
-    (`clusterproof show cfl-mgd/model-averaging-reset`). `clusterproof figures model-averaging-map --out figures-out` draws both
-    maps side by side.
+    Start every round from $u = 0$ (`reset_momentum`). Then a client with Hessian $A_i$ takes an error $e$ to
+    $\Pi_H(\eta A_i) e$, with the $\Pi_H$ of lesson 1. These matrices are symmetric, and an average of symmetric
+    contractions contracts in the ordinary norm (`clusterproof show cfl-mgd/model-averaging-reset`). `clusterproof
+    figures model-averaging-map --out figures-out` draws both maps side by side.
 
-    **Drift.** Where it converges, option II with $H \ge 2$ and different Hessians has the wrong limit. To first order in
-    $\eta$ it is off by $\eta c_H(\beta) \bar A^{{-1}}$ times the mean of $A_i^2(\chi^* - c_i)$, and momentum multiplies $c_H$:
-    $c_5(0) =$ {drift_constant(0.0, 5):.0f}, $c_5(0.9) =$ {drift_constant(0.9, 5):.2f} (`clusterproof show
-    cfl-mgd/model-averaging-drift`).
+    **Drift.** Where it converges, option II with $H \ge 2$ and different Hessians $A_i$ has the wrong limit. Let client
+    $i$'s own minimiser be $c_i$, the mean loss's $\chi^*$, and $\bar A$ the mean Hessian. To first order in $\eta$ the
+    limit is off by $\eta c_H(\beta) \bar A^{{-1}}$ times the mean of $A_i^2(\chi^* - c_i)$, and momentum multiplies the
+    constant $c_H$: $c_5(0) =$ {drift_constant(0.0, 5):.0f}, $c_5(0.9) =$ {drift_constant(0.9, 5):.2f} (`clusterproof
+    show cfl-mgd/model-averaging-drift`).
 
     ## Exercises
 

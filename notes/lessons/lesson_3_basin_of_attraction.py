@@ -31,8 +31,11 @@ def _():
 
     ## The statement
 
-    Gaussian regression: client $i$ of cluster $p$ sees $y = \langle x, \chi^{{*p}} \rangle + s\varepsilon$, $x \sim N(0, \Sigma)$.
-    Let $\Delta$ be the least distance of two optima and $\kappa$ the condition number of $\Sigma$.
+    Gaussian regression: a client of cluster $p$ sees rows $(x, y)$ with $x \sim N(0, \Sigma)$ and $y = \langle x,
+    \chi^{{*p}} \rangle + s\varepsilon$, where $\chi^{{*p}}$ is the optimum of its cluster and $\varepsilon$ standard
+    Gaussian noise. Let $\Delta$ be the least distance of two optima, $\mu$ and $L$ the ends of the spectrum of
+    $\Sigma$, and $\kappa = L/\mu$. In a round of IFCA every client picks the model with the least loss on its rows, and
+    each model takes a gradient step on those who picked it.
 
     With exact losses every client chooses rightly, and IFCA converges, from all starts within
 
@@ -44,14 +47,15 @@ def _():
 
     ## Proof sketch
 
-    The expected loss of a model at distance $r$ is between $\mu r^2/2$ and $L r^2/2$, up to a constant. The own model is at
-    most $B$ away, another one at least $\Delta - B$. The choice is right if $L B^2 < \mu (\Delta - B)^2$, that is
-    $\sqrt\kappa B < \Delta - B$. The worst pair is reached: the own model off along the steepest axis, the other one towards
-    the client's optimum along the flattest.
+    The expected loss of a model at distance $r$ from the client's optimum is between $\mu r^2/2$ and $L r^2/2$, up to a
+    constant. From starts within $B$ the own model is at most $B$ away, another one at least $\Delta - B$. The choice is
+    right if $L B^2 < \mu (\Delta - B)^2$, that is $\sqrt\kappa B < \Delta - B$. The worst pair is reached: the own
+    model off along the steepest axis, the other one towards the client's optimum along the flattest.
 
-    **With $n'$ rows** the two losses are means of squares of correlated Gaussians. A rotation makes them independent, and the
-    question whether one is larger than the other becomes a question about an $F$ variable with $n'$ and $n'$ degrees of
-    freedom. So the probability of a wrong choice is *exact*, an incomplete beta function; no inequality is needed.
+    **With $n'$ rows** a client the two losses are means of squares of correlated Gaussians. A rotation makes them
+    independent, and the question whether one is larger than the other becomes a question about an $F$ variable with
+    $n'$ and $n'$ degrees of freedom. So the probability of a wrong choice is *exact*, an incomplete beta function; no
+    inequality is needed.
 
     ## In code
     """
@@ -85,9 +89,10 @@ def _():
     mo.md(r"""
     ## The figure
 
-    Three clusters, $\kappa = 1$, noise 1, so that $B^* = \Delta / 2$. Left: the exact probability that a client is wrong at the
-    worst pair of models within a radius. Right: twenty runs of IFCA from random directions at your distance. Is a start
-    beyond the basin lost? And is a start within it always safe at five rows a client?
+    Three clusters, $\kappa = 1$, noise $s = 1$, so that $B^* = \Delta / 2$, the *basin radius*. Left: the exact
+    probability that a client is wrong at the worst pair of models within a radius. Right: twenty runs of IFCA from
+    random directions at your distance. Is a start beyond the basin lost? And is a start within it always safe at five
+    rows a client?
     """)
     return
 
@@ -163,7 +168,7 @@ def _():
     <details markdown="1"><summary>Solution</summary>
 
     `worst_case_error(1, 1, 2.0, 1.0, 0.5, 20)` is {exact:.2g}. The chance that one of 30 clients is wrong among two others
-    is at most 60 times that.
+    is at most {30 * 2} times that.
 
     </details>
 

@@ -33,8 +33,9 @@ def _():
     \|\chi^p_{t+1} - \chi^{*p}\| \le \left(1 - \frac{l \mu}{8 L}\right) \|\chi^p_t - \chi^{*p}\| + \rho_0 ,
     $$
 
-    where $l$ is the share of the smallest cluster and $\rho_0$ collects noise terms and the constant $c_4 l$ with
-    $c_4 = 1/4$. With exact losses and gradients the noise terms vanish, and $\rho_0 = l/4$.
+    where $\chi^p_t$ is the model of cluster $p$ after $t$ rounds and $\chi^{*p}$ its optimum, losses have curvatures
+    between $\mu$ and $L$, $l$ is the share of the smallest cluster, and $\rho_0$ collects noise terms and the constant
+    $c_4 l$ with $c_4 = 1/4$. With exact losses and gradients the noise terms vanish, and $\rho_0 = l/4$.
 
     ## Search before you prove
 
@@ -62,12 +63,12 @@ def _(verdict):
     assert abs(e[3]) > allowed
     mo.md(
         rf"""
-    ## By hand
+    ## Proof sketch, by hand
 
     Two clients. One has the loss $(\chi - 1)^2/2$, the other $(\chi + 1)^2/2$. So $\mu = L = 1$, the optima are $\pm 1$,
-    $\Delta = 2$, and $l = 1/2$. Start model 1 at $1/2$: the distance $1/2$ is what Assumption 4 allows. Take momentum
-    $\beta = {beta}$ and the paper's step $\eta = 1/L = 1$. The server divides by both clients, so model 1 moves by half of
-    its gradient, which is its error. With momentum from rest:
+    $\Delta = 2$, and $l = 1/2$. Start model 1 at $1/2$: its distance from the optimum, $1/2 = \Delta/(4\sqrt{{L/\mu}})$, is what the paper's Assumption 4 allows. Take momentum $\beta = {beta}$ and the paper's
+    step $\eta = 1/L = 1$. The gradient of model 1 is minus its error $e_t = 1 - \chi_t$, and the server divides by both
+    clients, so that a step takes half of the error away. With momentum from rest:
 
     - $e_0 = {e[0]}$,
     - $e_1 = e_0 - e_0/2 = {e[1]}$,
@@ -155,9 +156,10 @@ def _():
     mo.md(r"""
     ## What is true instead
 
-    Lemma H (`clusterproof show cfl-mgd/lemma-h`): without noise $|e_t| \le |\Pi_t(a)| |e_0|$, with $\Pi_t$ in closed form.
-    It decays, but not in every round, and it may leave the ball that it started in by a factor of up to $2/\sqrt3$. The
-    region of momentum and share in which every round contracts is `clusterproof figures contraction-map --out figures-out`.
+    Lemma H (`clusterproof show cfl-mgd/lemma-h`): without noise $|e_t| \le |\Pi_t(a)| |e_0|$ mode by mode, with the
+    $\Pi_t(a)$ of lesson 1 at $a = \eta l_p \lambda$ in closed form. It decays, but not in every round, and it may leave
+    the ball that it started in by a factor of up to $2/\sqrt3$. The region of momentum and share in which every round
+    contracts is drawn by `clusterproof figures contraction-map --out figures-out`.
 
     ## Exercises
 

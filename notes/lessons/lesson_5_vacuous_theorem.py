@@ -28,10 +28,10 @@ def _():
 
     ## The statement
 
-    Theorem 1 of CFL-MGD. Let $l$ be the share of the smallest cluster, $\Delta$ the separation, $\kappa = L/\mu$ and
-    $\eta = 1/L$. If every start is within $\Delta / (4\sqrt{\kappa})$ of its optimum and
-    $\rho_0 \le \tfrac{l}{32} \kappa^{-3/2} \Delta$, then after $T = \tfrac{8\kappa}{l} \log \tfrac{\Delta}{2\rho}$ rounds
-    every model is, with high probability, within
+    Theorem 1 of CFL-MGD. Let $l$ be the share of the smallest cluster, $\Delta$ the least distance of two optima,
+    $\kappa = L/\mu$ the condition number and $\eta = 1/L$ the step. If every start is within $\Delta /
+    (4\sqrt{\kappa})$ of its optimum and $\rho_0 \le \tfrac{l}{32} \kappa^{-3/2} \Delta$, then after $T =
+    \tfrac{8\kappa}{l} \log \tfrac{\Delta}{2\rho}$ rounds every model is, with high probability, within
 
     $$
     \rho = \frac{16 \kappa}{l} \rho_0
@@ -40,7 +40,7 @@ def _():
     of its optimum. Here $\rho_0$ collects noise and the constant $c_4 l$ with $c_4 = 1/4$; the optima have norm 1 at most,
     so that $\Delta \le 2$.
 
-    ## Five lines
+    ## Proof sketch: five lines
 
     1. Without any noise $\rho_0 \ge l/4$.
     2. So $\rho = 16 \kappa \rho_0 / l \ge 4 \kappa \ge 4$.
@@ -67,30 +67,32 @@ def _(verdict):
     mo.md(r"""
     ## The repair, step by step
 
-    **A recursion that is solved.** Without noise the error is $e_t = \Pi_t e_0$, mode by mode (lesson 1). Noise
-    adds $S = -\eta \sum_k h_{t-1-k} \zeta_k$, a weighted sum of the rounds'
-    gradient noise.
+    **A recursion that is solved.** Without noise the error is $e_t = \Pi_t e_0$, mode by mode (lesson 1). Let $\zeta_k$
+    be the noise of round $k$'s gradient, its difference from the expected one. It adds $S = -\eta \sum_k h_{t-1-k}
+    \zeta_k$, where $h_j$ is what a unit kick has become $j$ rounds later.
 
     **What Chebyshev pays.** The mean square of $S$ is a sum of squares, because the $\zeta_k$ are uncorrelated.
-    Chebyshev and a union over $T$ rounds and $P$ clusters give $\|S\| \le \sqrt{PT / \delta}$ times the root mean square.
-    Theorem B pays it. It is true, and it does not see twice the noise.
+    Chebyshev and a union over $T$ rounds and $P$ clusters give $\|S\| \le \sqrt{PT / \delta}$ times the root mean
+    square, but for a probability $\delta$ of failing. Theorem B pays it. It is true, and it does not see twice the
+    noise.
 
     **What the tail is.** A Gaussian vector with covariance $V$ is longer than $\sqrt{\operatorname{tr} V} +
     \sqrt{2 \|V\| u}$ with probability $e^{-u}$ at most, and $u = \log(PT/\delta)$. What it multiplies is not the trace but
     the largest eigenvalue: noise that is spread over 20 directions has a norm that hardly moves.
 
-    **One row.** A row's gradient is not Gaussian. Along a direction it is a product $aw$ of two Gaussians with covariance
-    $c$ and product of deviations $x$, and $\log E e^{aw - c} = \tfrac12 [\psi(c + x) + \psi(c - x)]$ with
-    $\psi(z) = -\log(1 - z) - z$. As $\psi(z)/z^2$ increases, that is at most $\tfrac12 (c^2 + x^2) \gamma(2x)$ with
-    $\gamma(z) = 2 \psi(z) / z^2$: the Gaussian value, times a factor that is 1 at 0.
-    *A row is as good as Gaussian as long as nobody looks too far.*
+    **One row.** A row's gradient is not Gaussian. Along a direction it is a product $aw$ of two Gaussians $a$ and $w$,
+    whose covariance is $c$ and whose deviations have the product $x$, and $\log E e^{aw - c} = \tfrac12 [\psi(c + x) +
+    \psi(c - x)]$ with $\psi(z) = -\log(1 - z) - z$. As $\psi(z)/z^2$ increases, that is at most $\tfrac12 (c^2 + x^2)
+    \gamma(2x)$ with $\gamma(z) = 2 \psi(z) / z^2$: the Gaussian value, times a factor that is 1 at 0. *A row is as good
+    as Gaussian as long as nobody looks too far.*
 
-    **All rounds, one direction.** For a fixed $\theta$, $\exp(\langle\theta, S_k\rangle - \tfrac12 \gamma \theta^\top V_k
-    \theta)$ is a supermartingale: each round multiplies it by something whose mean, given the past, is at most 1. So it
-    exceeds $e^u$ with probability $e^{-u}$ at most (Markov). No independence of the rounds is used.
+    **All rounds, one direction.** Let $S_k$ be the sum's first $k$ terms and $V_k$ the sum of their covariances. For a
+    fixed vector $\theta$, $\exp(\langle\theta, S_k\rangle - \tfrac12 \gamma \theta^\top V_k \theta)$ is a
+    supermartingale: each round multiplies it by something whose mean, given the past, is at most 1. So it exceeds $e^u$
+    with probability $e^{-u}$ at most (Markov). No independence of the rounds is used.
 
-    **All directions at once.** Average these over $\theta \sim N(0, I/b)$, cut to a ball so that $\gamma$ stays bounded. An
-    average of supermartingales is one, and it can be computed. Markov again:
+    **All directions at once.** Average these over $\theta \sim N(0, I/b)$, cut to a ball in which $\gamma$ is at most
+    $g$. An average of supermartingales is one, and it can be computed. Markov again:
 
     $$
     \|S\|^2 \le (b + g \|V\|) (2u + \log\det(I + gV/b)) .

@@ -23,12 +23,18 @@ with app.setup(hide_code=True):
 
 @app.cell(hide_code=True)
 def _():
-    mo.md(r"""
+    mo.md(rf"""
     # Lesson 6. From a numerical rate to a certificate that a stranger re-checks
 
-    **The question.** A solver says that a method contracts by 0.91 a round. It says so in floating point, up to a tolerance,
-    after thousands of operations. When is that a theorem?
+    **The question.** A solver says that a method contracts by {exact_rate(0.4):.2f} a round. It says so in floating point, up to a
+    tolerance, after thousands of operations. When is that a theorem?
+    """)
+    return
 
+
+@app.cell(hide_code=True)
+def _():
+    mo.md(r"""
     ## The statement
 
     A cluster's dynamics is heavy ball with step $\eta l_p$ and momentum $\beta$ on an unknown loss $\varphi$ that is
@@ -38,12 +44,15 @@ def _():
     V(e_{t+1}, e_t) \le r^2 V(e_t, e_{t-1}), \qquad \|e_t\|^2 \le V(e_t, e_{t-1})
     $$
 
-    for every such $\varphi$ and every state. Then $\|e_t\| \le C_0 r^t \|e_0\|$.
+    for every such $\varphi$ and every state, where $e_t$ is the error after $t$ rounds. Then $\|e_t\| \le C_0 r^t
+    \|e_0\|$: the rate is $r$, and the *prefactor* $C_0$ is the root of what $V$ is at the start, from rest and with
+    $\|e_0\| = 1$.
 
     ## Proof sketch
 
-    **Quadratics.** $V(z) = z^\top P z$ for $z = (e_t, e_{t-1})$, one $2 \times 2$ matrix an eigenvalue. It exists for every
-    $r$ above the spectral radius, and its sum $P = \sum_k r^{-2k} (A^k)^\top C A^k$ is known in closed form. Geometrically: an
+    **Quadratics.** $V(z) = z^\top P z$ for $z = (e_t, e_{t-1})$, one $2 \times 2$ matrix $P$ for each eigenvalue of the
+    Hessian. If $A$ takes $z$ one round on and $z^\top C z = \|e_t\|^2$, then $P = \sum_k r^{-2k} (A^k)^\top C A^k$ does
+    it. The sum exists for every $r$ above the spectral radius of $A$ and is known in closed form. Geometrically: an
     ellipse whose image under $A / r$ lies inside it.
 
     **Smooth losses.** $V$ may contain $\varphi$ itself. That $V$ decreases must follow from the inequalities that gradients

@@ -34,14 +34,17 @@ def _():
 
     ## The statement
 
-    FPFC minimises $\sum_i f_i(w_i) + \frac1{{2m}} \sum_{{i,j}} g(\|w_i - w_j\|)$ with $g$ SCAD: slope $\lambda$ up to
-    $\lambda$, then bending over, constant from $a\lambda$ on. Let cluster $c$ have $n_c$ of the $m$ clients. If
+    FPFC gives client $i$ of $m$, with loss $f_i$, a model $w_i$ of its own, and minimises $\sum_i f_i(w_i) +
+    \frac1{{2m}} \sum_{{i,j}} g(\|w_i - w_j\|)$. The penalty $g$ is SCAD: it has slope $\lambda$ up to a distance of
+    $\lambda$, then bends over, and is constant from $a\lambda$ on. Let cluster $c$ have $n_c$ of the clients, and let
+    the clusters' own minimisers be $\Delta$ apart or more. If
 
     $$
     \max_c \frac{{m}}{{n_c}} \max_{{i, j \in c}} \|\nabla f_i - \nabla f_j\| \;\le\; \lambda \;<\; \frac{{\Delta}}{{a}}
     $$
 
-    at the clusters' own minimisers, these are a stationary point: the clusters are the true ones and no model has a bias.
+    with the gradients at those minimisers, they are a stationary point: the clusters are the true ones and no model has a
+    bias. These $\lambda$ are the *window*.
     The toolkit on `fpfc/window`: {verdicts["fpfc/window"].verdict}, {verdicts["fpfc/window"].reason}.
     """)
     return
@@ -198,6 +201,8 @@ def _():
 @app.cell(hide_code=True)
 def _(cells, neurons):
     mixed = [cell for cell in cells if len(cell) > 1]
+    least, largest = window(4.0)
+    assert 5 * least > largest
     mo.md(
         rf"""
     {len(set(neurons.tolist()))} neurons win somebody, {len(mixed) or "none"} of them clients of two clusters. So the map tells
@@ -213,7 +218,8 @@ def _(cells, neurons):
 
     <details markdown="1"><summary>Solution</summary>
 
-    $m/n_c = 2$: from 0.6 to $4/3.7 \approx 1.08$. With ten clusters $m/n_c = 10$: from 3 on, and the window is empty.
+    $m/n_c = 2$: from {least:g} to $4/3.7 \approx {largest:.2f}$. With ten clusters $m/n_c = 10$: from {5 * least:g} on, and the
+    window is empty.
 
     </details>
 

@@ -16,6 +16,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from clusterproof import theory
 from clusterproof.notes.results import read_verdicts
+from clusterproof.notes.site.notation import written
 from clusterproof.theory import Claim
 from clusterproof.theory.report import TIMES, number
 from clusterproof.theory.sharpness import NEEDED
@@ -30,6 +31,14 @@ PAPERS = {
     "sofl": "SoFL: dual clustering (Zhang and Qiao 2024)",
 }
 """Titles of the pages; a paper that is missing here goes by its name."""
+
+MEANINGS = {
+    "certified": "proved for every instance of the stated class",
+    "consistent": "not falsified by the instances and trials that were made",
+    "violated": "an instance meets the hypotheses and breaks the conclusion; the smallest one is shown",
+    "vacuous": "no instance meets the hypotheses, or the conclusion says less than they do",
+    "ill-posed": "as printed it has no single meaning; what is checked instead has its own name",
+}
 
 NOT_STORED = "not evaluated"
 
@@ -51,6 +60,9 @@ def pages() -> dict[str, str]:
         "# The catalogue\n\n"
         "Every claim, with the verdict of a stored run of `clusterproof check --all`; a claim's name leads to its "
         "card, its counterexample and what repairs it. `clusterproof show ID` evaluates one anew.\n\n"
+        "| verdict | meaning |\n| --- | --- |\n"
+        + "".join(f"| {kind} | {meaning} |\n" for kind, meaning in MEANINGS.items())
+        + "\nA bound is *sharp* within \N{MULTIPLICATION SIGN}2, say, if some instance breaks the half of it.\n\n"
         "```{claim-table}\n```\n\n"
         f"```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
     )
@@ -70,21 +82,6 @@ def sharpness(record: dict[str, Any] | None) -> str:
     return f"within {TIMES}{1 / factor:.3g}" if factor > NEEDED else "not exercised"
 
 
-SIGNS = ((re.compile("<="), "≤"), (re.compile(">="), "≥"), (re.compile(r"\|\|"), "‖"))
-MINUS = re.compile(
-    r"(?<![\w-])-(?=[\s\w.(‖|])|(?<=[_^])-|(?<=\b[a-zA-Z])-(?=\d\b)"
-    r"|(?<=\b[a-zA-Z]-\d)-(?=\w\b)|(?<=\de)-(?=\d)"
-)
-"""A hyphen that is a minus: before a number or a name, between spaces, in an exponent; not within a word."""
-
-
-def signs(text: str) -> str:
-    """Write signs as print has them, where a claim's plain text has what a keyboard has."""
-    for pattern, sign in SIGNS:
-        text = pattern.sub(sign, text)
-    return MINUS.sub("\N{MINUS SIGN}", text)
-
-
 class ClaimTable(SphinxDirective):
     """A row for every claim; the script ``catalogue.js`` puts a search field and filters above it."""
 
@@ -102,7 +99,7 @@ class ClaimTable(SphinxDirective):
             body += nodes.row(
                 "",
                 nodes.entry("", link),
-                nodes.entry("", nodes.paragraph(text=signs(claim.title))),
+                nodes.entry("", nodes.paragraph("", "", *written(claim.title))),
                 nodes.entry("", verdict),
                 nodes.entry("", *([nodes.paragraph(text=said)] if (said := sharpness(record)) else [])),
             )
@@ -125,15 +122,15 @@ class ClaimsOfPaper(SphinxDirective):
         """Write a claim: title, verdict, reason, counterexample, repair, card."""
         section = nodes.section("", nodes.title(text=claim.id), ids=[anchor(claim.id)], classes=["claim"])
         self.state.document.note_explicit_target(section)
-        section += nodes.paragraph("", "", nodes.strong(text=signs(claim.title)))
+        section += nodes.paragraph("", "", nodes.strong("", "", *written(claim.title)))
         line = nodes.paragraph("", "", _badge(record["verdict"] if record else NOT_STORED))
         line += nodes.Text(f" {claim.label} · {claim.kind}")
         if said := sharpness(record):
             line += nodes.Text(f" · sharp: {said}")
         section += line
         if record is not None:
-            section += nodes.paragraph(text=signs(record["reason"]))
-            section += nodes.paragraph(text=signs(_numbers(record)))
+            section += nodes.paragraph("", "", *written(record["reason"]))
+            section += nodes.paragraph("", "", *written(_numbers(record)))
             if record["counterexample"] is not None:
                 text = json.dumps(record["counterexample"], indent=2, ensure_ascii=False)
                 section += nodes.paragraph(text="Counterexample")
@@ -169,9 +166,8 @@ def _link(claim_id: str, text: str) -> nodes.reference:
 def _marked(text: str) -> list[nodes.Node]:
     """Split text at its double backticks into words and names."""
     parts = re.split(r"``(.+?)``", text)
-    return [
-        nodes.literal(text=part) if odd % 2 else nodes.Text(signs(part)) for odd, part in enumerate(parts)
-    ]
+    said = [[nodes.literal(text=part)] if odd % 2 else written(part) for odd, part in enumerate(parts)]
+    return [node for part in said for node in part]
 
 
 def _numbers(record: dict[str, Any]) -> str:

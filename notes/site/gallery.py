@@ -9,17 +9,23 @@ from clusterproof.figures.files import alternative_of, description_of
 from clusterproof.notes.results import STORED_FIGURES
 from clusterproof.notes.site.catalogue import anchor
 
+SYMBOLS = r"""Symbols, where a caption does not say otherwise: $m$ clients in $P$ clusters, of which cluster $p$ has the
+share $l_p$ and $l$ is the smallest; models of dimension $d$; losses with curvatures between $\mu$ and $L$, and
+$\kappa = L/\mu$; optima at least $\Delta$ apart; n' rows a client and round, with noise of deviation $s$; step $\eta$,
+momentum $\beta$, $H$ local steps, $T$ rounds; $e_0$ is the error at the start, and ARI the adjusted Rand index.
+"""
+
 
 def page(pictures: Path) -> str:
     """Write the page, and the figures' pictures into a folder; one that is not stored is drawn."""
-    parts = ["# Gallery\n\nEvery figure, drawn by `clusterproof figures ID --out DIR`.\n"]
+    parts = [f"# Gallery\n\nEvery figure, drawn by `clusterproof figures ID --out DIR`.\n\n{SYMBOLS}"]
     for name, figure in FIGURES.items():
         picture = pictures / f"{name}.svg"
         stored = STORED_FIGURES / picture.name
         if stored.exists():
             picture.write_bytes(stored.read_bytes())
         else:
-            save(figure.draw(0), picture, title=figure.title, caption=False)
+            save(figure.draw(0), picture, title=figure.title, theme="both", caption=False)
         links = [_link(claim) for claim in figure.claims]
         shown = f"Illustrates {', '.join(links)}.\n\n" if links else ""
         words = alternative_of(picture) or figure.title

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from clusterproof.figures import save, style
 from clusterproof.notes import lessons
 from clusterproof.notes.live import LABELS
 
@@ -110,7 +111,7 @@ def draw(name: str, folder: str) -> None:
     place.mkdir(parents=True)
     said = {}
     for key, values in positions(module):
-        module.picture(**values).savefig(place / f"{key}.png", dpi=150)
+        save(style.settled(module.picture(**values)), place / f"{key}.svg", theme="both")
         said[key] = module.describe(**values)
     (place / "said.json").write_text(json.dumps(said), encoding="utf-8")
 
@@ -155,7 +156,7 @@ def _prose(cell: dict[str, Any], text: str) -> dict[str, Any]:
 def _figure(module: ModuleType, name: str, frames: Path) -> str:
     """Write the sliders and the figure as HTML."""
     said = json.loads((frames / "said.json").read_text(encoding="utf-8"))
-    shown = {key: {"src": f"../frames/{name}/{key}.png", "alt": text} for key, text in said.items()}
+    shown = {key: {"src": f"../frames/{name}/{key}.svg", "alt": text} for key, text in said.items()}
     controls = "".join(
         f"<label>{html.escape(LABELS.get(slider, slider))} <span></span>"
         f'<input type="range" min="0" max="{len(values) - 1}" value="{(len(values) - 1) // 2}" step="1" '

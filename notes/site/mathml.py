@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import latex2mathml.converter
 from docutils import nodes
 from sphinx.application import Sphinx
+
+MENDED = (
+    (re.compile(r"<mi>&#x0007E;</mi>"), "<mo>&#x0223C;</mo>"),
+    (re.compile(r"<mi>(&#x027E8;)</mi>"), r'<mo form="prefix" stretchy="false">\1</mo>'),
+    (re.compile(r"<mi>(&#x027E9;)</mi>"), r'<mo form="postfix" stretchy="false">\1</mo>'),
+    (
+        re.compile(r"<mo [^>]*>(&#x0007C;|&#x02016;)</mo>"),
+        r'<mo stretchy="false" lspace="0" rspace="0">\1</mo>',
+    ),
+    (re.compile(r"(<mi>(?:ln|log|exp|cos|sin)</mi>)(?!<mo)"), r'\1<mspace width="0.17em"></mspace>'),
+)
+"""What latex2mathml spaces otherwise than LaTeX: relations, angles, bars, and a function before its argument."""
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -32,4 +45,7 @@ def display(translator: Any, node: nodes.math_block) -> None:
 
 def _convert(node: nodes.Element, mode: str = "inline") -> str:
     """Turn LaTeX into MathML; a prime is a letter of full size, as fonts have raised it already."""
-    return str(latex2mathml.converter.convert(node.astext().replace("'", "{\N{PRIME}}"), display=mode))
+    written = str(latex2mathml.converter.convert(node.astext().replace("'", "{\N{PRIME}}"), display=mode))
+    for pattern, better in MENDED:
+        written = pattern.sub(better, written)
+    return written

@@ -7,9 +7,16 @@ import json
 import re
 from typing import Any
 
+from docutils import nodes
+from docutils.utils import unescape
+from sphinx import addnodes
 from sphinx.application import Sphinx
 
+from clusterproof.notes.site.notation import written
 from clusterproof.theory.workbench.schema import report_schema
+
+PROOF = "fpfc-repaired"
+"""A page whose formulas are in its text."""
 
 PACKAGES = {
     "clusterproof.algorithms": "Algorithms, runs and traces",
@@ -24,8 +31,9 @@ PACKAGES = {
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Let docstrings be read as plain text where they hold mathematics."""
+    """Let docstrings be read as plain text where they hold mathematics, and be shown as print has it."""
     app.connect("autodoc-process-docstring", escape)
+    app.connect("doctree-read", print_docstrings)
     return {"parallel_read_safe": True}
 
 
@@ -75,6 +83,19 @@ def escape(_app: Any, _what: str, _name: str, _object: Any, _options: Any, lines
             parts = re.split(r"(``.+?``)", line)
             lines[number] = "".join(part if part.startswith("``") else _plain(part) for part in parts)
         code = code or line.rstrip().endswith("::")
+
+
+def print_docstrings(app: Any, doctree: nodes.document) -> None:
+    """Write what is neither code nor a name as print has it, and the proof; a field's two hyphens are a dash."""
+    contents: list[Any] = list(doctree.findall(addnodes.desc_content))
+    kinds: set[type] = {nodes.paragraph, nodes.inline}
+    if app.env.docname == PROOF:
+        contents, kinds = [doctree], kinds | {nodes.strong}
+    for content in contents:
+        for holder in [one for one in content.findall(nodes.Element) if type(one) in kinds]:
+            for text in [child for child in holder.children if isinstance(child, nodes.Text)]:
+                said = unescape(text.astext()).replace(" -- ", " \N{EN DASH} ")
+                holder.replace(text, written(said))
 
 
 def _plain(text: str) -> str:

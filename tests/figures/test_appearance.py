@@ -74,6 +74,25 @@ def test_nothing_is_cut_off_or_overlaps_in_a_column():
         assert not any(box.overlaps(other) for other in boxes[number + 1 :])
 
 
+def test_in_a_column_a_legend_takes_fewer_columns_and_a_title_more_lines():
+    made, panels = style.new_figure("Seed 0.", panels=2)
+    for panel in panels:
+        for number in range(3):
+            panel.plot([0, 1], [0, number], label=f"a curve that is called {number}")
+        mesh = panel.pcolormesh(np.eye(2), cmap="Greys")
+        style.label_axes(panel, "a  A title that is too long for a panel in a column", "round", "loss")
+    made.colorbar(mesh, ax=panels)
+    handles, names = panels[0].get_legend_handles_labels()
+    made.legend(handles, names, loc="outside upper left", ncols=3, fontsize=8, frameon=False)
+    shown = dressed(style.settled(made), width=8.5)
+    (legend,), (*below, bar) = shown.legends, shown.axes
+    assert [text.get_text() for text in legend.get_texts()] == names
+    assert legend.get_tightbbox().x1 <= shown.bbox.x1
+    for panel in below:
+        assert not legend.get_tightbbox().overlaps(panel.get_tightbbox())
+        assert not bar.get_tightbbox().overlaps(panel.get_tightbbox())
+
+
 def test_a_width_into_which_a_figure_does_not_fit_is_refused(figure):
     crowded, (panel,) = style.new_figure("Seed 0.")
     panel.set_xticks(range(8), [f"a long name {number}" for number in range(8)])

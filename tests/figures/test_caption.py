@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from clusterproof.figures.files import description_of, save
 from clusterproof.figures.style import CAPTION_LETTERS, caption_of, new_figure
 
-WORDS = st.sampled_from(["rounds", "of", "Theorem", "B:", "seed", "0,", "400", "a"])
+WORDS = st.sampled_from(["rounds", "of", "Theorem", "B:", "seed", "0,", "400", "a", "GL-CFL"])
 FORMULAS = st.sampled_from([r"$\kappa = 10$", "$l_p = 0.5$", r"$(1 - l\mu/8L)^t \|e_0\| + \rho$", "$m = 3$"])
 
 
@@ -19,6 +19,12 @@ def test_a_caption_is_broken_between_words_and_never_inside_a_formula(parts):
     assert all(line.count("$") % 2 == 0 for line in lines)
     plain = [line for line in lines if "$" not in line]
     assert all(len(line) <= CAPTION_LETTERS for line in plain)
+
+
+def test_no_line_ends_at_a_hyphen():
+    caption = ("of " + "GL-CFL " * 60).strip()
+    figure, _ = new_figure(caption)
+    assert caption_of(figure) == caption
 
 
 def test_formulas_count_as_what_is_seen_of_them():

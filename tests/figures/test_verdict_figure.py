@@ -20,8 +20,9 @@ def test_a_verdict_draws_its_numbers_and_the_share_of_each_term():
     assert [label.get_text() for label in terms.get_yticklabels()] == list(verdict.sharpness)
     assert figure.get_figwidth() == pytest.approx(14 / 2.54)
     assert figure.get_supxlabel() == ""
-    with pytest.raises(InvalidArgument, match="must have two finite numbers"):
-        replace(verdict, measured=None).plot()
+    for missing in (None, float("inf"), float("nan")):
+        with pytest.raises(InvalidArgument, match="must have two finite numbers"):
+            replace(verdict, measured=missing).plot()
 
 
 def test_a_verdict_on_a_claim_with_a_figure_draws_that_figure(monkeypatch):

@@ -14,6 +14,7 @@ LESSONS = [path.stem for path in sorted((ROOT / "notes/lessons").glob("lesson_*.
 PARTS = (
     "**The question.**",
     "## The statement",
+    "## Proof sketch",
     "## In code",
     "## The figure",
     "## Exercises",

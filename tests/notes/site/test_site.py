@@ -3,6 +3,7 @@
 ``CLUSTERPROOF_SITE=DIR`` looks at a site that was built before, with all its lessons.
 """
 
+import io
 import json
 import os
 import re
@@ -152,6 +153,42 @@ def test_the_search_finds_a_claim(site: Path, page: Any) -> None:
     assert page.said == []
 
 
+@in_a_browser
+def test_the_search_page_asks_for_words_on_a_telephone(site: Path, page: Any) -> None:
+    page.set_viewport_size({"width": NARROW, "height": 800})
+    page.goto((site / "search.html").as_uri())
+    field = page.get_by_role("searchbox", name="words")
+    assert field.is_visible()
+    field.fill("lemma-2")
+    field.press("Enter")
+    page.wait_for_selector("#search-results li a")
+    assert page.get_by_role("searchbox", name="words").input_value() == "lemma-2"
+
+
+@in_a_browser
+@pytest.mark.parametrize("where", ["gallery.html", "lessons/lesson_4_false_lemma.html"])
+def test_a_picture_follows_the_theme_and_is_light_on_paper(site: Path, page: Any, where: str) -> None:
+    image = pytest.importorskip("PIL.Image")
+
+    def lightness() -> float:
+        shot = page.locator("figure.drawn img, figure.frames img").first.screenshot()
+        return float(image.open(io.BytesIO(shot)).convert("L").getpixel((3, 3)))
+
+    for scheme, chosen, is_dark in (
+        ("light", "auto", False),
+        ("dark", "auto", True),
+        ("dark", "light", False),
+        ("light", "dark", True),
+    ):
+        page.emulate_media(color_scheme=scheme, media="screen")
+        page.goto((site / where).as_uri())
+        page.evaluate(f"document.body.dataset.theme = '{chosen}'")
+        assert (lightness() < 40) is is_dark, (scheme, chosen)
+        assert (lightness() > 240) is not is_dark
+        page.emulate_media(color_scheme=scheme, media="print")
+        assert lightness() > 240, (scheme, chosen)
+
+
 def test_no_link_is_broken(site: Path) -> None:
     held = {path.resolve(): path.read_text(encoding="utf-8") for path in pages(site)}
     ids = {path: set(re.findall(r'\bid="([^"]+)"', text)) for path, text in held.items()}
@@ -165,6 +202,21 @@ def test_no_link_is_broken(site: Path) -> None:
             if not target.exists() or (anchor and target in ids and anchor not in ids[target]):
                 broken.append(f"{path.name} -> {link}")
     assert not broken, "\n".join(broken)
+
+
+def test_no_underscore_of_a_formula_became_emphasis(site: Path) -> None:
+    marks = re.compile(r"<em>[^<]*[{}=\N{NABLA}\N{DOUBLE VERTICAL LINE}\N{N-ARY SUMMATION}][^<]*</em>")
+    assert marks.search("<em>{w} L, M = \N{NABLA}</em>")
+    found = {path.name: marks.findall(path.read_text(encoding="utf-8")) for path in pages(site)}
+    assert {name: one for name, one in found.items() if one} == {}
+
+
+def test_the_proofs_formulas_have_their_scripts(site: Path) -> None:
+    text = (site / "fpfc-repaired.html").read_text(encoding="utf-8")
+    prose = re.sub(r"<code.*?</code>|<pre.*?</pre>", "", text, flags=re.DOTALL)
+    assert not re.search(r"(?<![A-Za-z])[A-Za-z]_[A-Za-z]|∇_|_\{", prose)
+    for formula in ("L<sub>g</sub>", "∇<sub>w</sub>", "2L<sub>g</sub> it is false.</strong>"):
+        assert formula in prose
 
 
 def test_every_claim_is_in_the_catalogue_with_its_stored_verdict(site: Path) -> None:

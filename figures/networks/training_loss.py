@@ -1,0 +1,219 @@
+"""Training loss on images round by round: Figure 4a of CFL-MGD and Figure 4 of GL-CFL, where losses are convex."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clusterproof.algorithms import (
+    CFLMGD,
+    IFCA,
+    FedAvg,
+    FedBCD,
+    GradientLoss,
+    InvalidArgument,
+    generator,
+    run,
+)
+from clusterproof.figures import style
+from clusterproof.figures.illustration import Illustration
+from clusterproof.figures.networks.stored_curves import LOOKS, finish
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from clusterproof.algorithms import Algorithm
+    from clusterproof.neural.task import ImageTask
+
+ROUNDS, ITERATIONS = 60, 60
+STEP_SIZE, LOCAL_STEPS, MOMENTUM, WEIGHT, SPREAD = 0.1, 10, 0.9, 0.2, 0.1
+CLUSTERS, CLIENTS, SAMPLES, DEVICES = 4, 16, 90, 5
+
+LOCAL: dict[str, Any] = {"step_size": STEP_SIZE, "local_steps": LOCAL_STEPS}
+ROTATED: dict[str, Algorithm[Any]] = {
+    "CFL-MGD": CFLMGD(clusters=CLUSTERS, averaging="model", momentum=MOMENTUM, **LOCAL),
+    "IFCA": IFCA(clusters=CLUSTERS, averaging="model", **LOCAL),
+    "FedAvg": FedAvg(**LOCAL),
+    "FedBCD": FedBCD(**LOCAL),
+}
+OVERLAPPING: dict[str, Algorithm[Any]] = {
+    "GL-CFL": GradientLoss(clusters=CLUSTERS, step_size=STEP_SIZE, weight=WEIGHT),
+    "IFCA": IFCA(clusters=CLUSTERS, step_size=STEP_SIZE),
+}
+
+
+def make_task(name: str, seed: int, **options: int) -> ImageTask:
+    """Divide scikit-learn's digits among clients who fit softmax regressions.
+
+    Parameters
+    ----------
+    name, options
+        Of the partition.
+    seed
+        Of the division.
+
+    Raises
+    ------
+    InvalidArgument
+        If torch is not installed; the message names the extra.
+    """
+    try:
+        from clusterproof.neural.networks import network
+    except ImportError as error:
+        remedy = "install the extra: pip install 'clusterproof[neural]'"
+        raise InvalidArgument("id", "training-loss", f"needs torch ({error})", remedy) from error
+    from clusterproof.neural.data.loading import load
+    from clusterproof.neural.partitions.by_name import partition
+    from clusterproof.neural.task import ImageTask
+
+    divided = partition(name, load("digits"), seed=seed, **options)
+    return ImageTask(partition=divided, network=network("mlp", (1, 8, 8), 10, hidden=()), dtype="float64")
+
+
+def losses_of(task: ImageTask, models: np.ndarray) -> np.ndarray:
+    """Training loss of every client under every model, (rounds, m, P), of models (rounds, P, d)."""
+    import torch
+
+    unused = generator(0, "figures/training-loss", "every sample is taken")
+    return task.losses(torch.as_tensor(models), torch.arange(task.clients), unused).numpy()
+
+
+def trained(
+    task: ImageTask, algorithms: dict[str, Algorithm[Any]], seed: int, rounds: int
+) -> dict[str, np.ndarray]:
+    """Run each algorithm from one random start; models (rounds + 1, P, d) by name."""
+    import torch
+
+    initial = torch.as_tensor(start(task, seed))
+    found = {}
+    for name, algorithm in algorithms.items():
+        own = initial[: algorithm.model_count(task)]
+        found[name] = np.asarray(run(algorithm, task, rounds=rounds, seed=seed, initial=own).models)
+    return found
+
+
+def start(task: ImageTask, seed: int) -> np.ndarray:
+    """Draw the models that all begin with, (P, d)."""
+    stream = generator(seed, "figures/training-loss", "start")
+    return stream.normal(0, SPREAD, (CLUSTERS, task.dimension))
+
+
+def known_clusters(task: ImageTask, seed: int, iterations: int) -> np.ndarray:
+    """Descend with a model a true cluster, from the same start: models (iterations + 1, P, d)."""
+    import torch
+
+    models = [start(task, seed)]
+    unused = generator(seed, "figures/training-loss", "every sample is taken")
+    everybody, labels = torch.arange(task.clients), np.asarray(task.labels)
+    for _ in range(iterations):
+        points = torch.as_tensor(models[-1][labels])
+        gradients = task.gradients(points, everybody, unused).numpy()
+        means = [gradients[labels == cluster].mean(axis=0) for cluster in range(CLUSTERS)]
+        models.append(models[-1] - STEP_SIZE * np.stack(means))
+    return np.stack(models)
+
+
+@dataclass(frozen=True)
+class OneModel:
+    """What one model for all can reach: no model that is at most ``radius`` long has a loss below ``least``."""
+
+    radius: float
+    least: float
+
+
+@cache
+def one_model(seed: int, ridge: float = 1e-3) -> OneModel:
+    """Bound the mean training loss of one model of all rotations from below.
+
+    The loss L is convex, so that L(w) >= L(v) + <g, w - v> >= L(v) - <g, v> - R ||g|| for ||w|| <= R, with g the
+    gradient at v. At the minimiser v of L + ridge ||v||^2 / 2 and R = ||v|| that is L(v).
+    """
+    import torch
+    from scipy.optimize import minimize
+
+    task = make_task("rotations", seed, clusters=CLUSTERS, clients=CLIENTS, samples=SAMPLES)
+    everybody, unused = torch.arange(task.clients), generator(seed, "figures/training-loss", "least")
+
+    def loss(model: np.ndarray) -> tuple[float, np.ndarray]:
+        points = torch.as_tensor(model).expand(task.clients, -1)
+        gradient: np.ndarray = task.gradients(points, everybody, unused).numpy().mean(axis=0)
+        return float(losses_of(task, model[None, None]).mean()), gradient
+
+    def ridged(model: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = loss(model)
+        return value + ridge * float(model @ model) / 2, gradient + ridge * model
+
+    model = minimize(ridged, np.zeros(task.dimension), jac=True, method="L-BFGS-B").x
+    value, gradient = loss(model)
+    radius = float(np.linalg.norm(model))
+    return OneModel(radius, value - float(gradient @ model) - radius * float(np.linalg.norm(gradient)))
+
+
+def draw(seed: int) -> Figure:
+    """Draw the losses beside the least of one model, and GL-CFL's beside descent in the true clusters."""
+    bound = one_model(seed)
+    caption = (
+        "Softmax regression on scikit-learn's digits in the place of networks on MNIST, so that losses are convex. "
+        f"Training loss: each client's least of the models. a: four rotations, {CLIENTS} clients with {SAMPLES} "
+        f"images, {LOCAL_STEPS} local steps of $\\eta = {STEP_SIZE:g}$, $\\beta = {MOMENTUM:g}$, $P = {CLUSTERS}$; "
+        f"FedBCD: its common model. Dotted: {bound.least:.2f}, below which no single model of norm up to "
+        f"{bound.radius:.1f} comes. b, c: classes that overlap, {CLUSTERS * DEVICES} devices, $\\alpha = "
+        f"{STEP_SIZE:g}$, $\\lambda = {WEIGHT:g}$, sign of the descent; IFCA divides by all devices. Dotted: descent "
+        f"in the true clusters. One random start. Seed {seed}."
+    )
+    figure, panels = style.new_figure(caption, panels=3, height=4.2)
+    rotated = make_task("rotations", seed, clusters=CLUSTERS, clients=CLIENTS, samples=SAMPLES)
+    names = list(ROTATED) + [name for name in OVERLAPPING if name not in ROTATED]
+    looks = dict(zip(names, LOOKS, strict=False))
+    for name, models in trained(rotated, ROTATED, seed, ROUNDS).items():
+        _curve(panels[0], losses_of(rotated, models).min(axis=-1).mean(axis=-1), name, looks[name])
+    panels[0].axhline(bound.least, color=style.BLACK, linestyle=":", linewidth=1, gid="least of one model")
+    overlapping = make_task("classes", seed, clients_per_cluster=DEVICES)
+    for name, models in trained(overlapping, OVERLAPPING, seed, ITERATIONS).items():
+        losses = losses_of(overlapping, models)
+        _curve(panels[1], losses.min(axis=-1).mean(axis=-1), name, looks[name])
+        _curve(panels[2], served(overlapping, models, losses.argmin(axis=-1)), name, looks[name])
+    oracle = known_clusters(overlapping, seed, ITERATIONS)
+    own = np.broadcast_to(np.asarray(overlapping.labels), (len(oracle), overlapping.clients))
+    chosen = np.take_along_axis(losses_of(overlapping, oracle), own[..., None], axis=-1)[..., 0]
+    truths = (chosen.mean(axis=-1), served(overlapping, oracle, own))
+    for panel, truth in zip(panels[1:], truths, strict=True):
+        panel.plot(truth, color=style.BLACK, linestyle=":", linewidth=1, gid="true clusters")
+    for panel, title, horizontal, vertical in (
+        (panels[0], "a  Rotated digits", "communication round", "training loss"),
+        (panels[1], "b  Overlapping classes", "iteration", "training loss"),
+        (panels[2], "c  Overlapping classes", "iteration", "test accuracy, %"),
+    ):
+        style.label_axes(panel, title, horizontal, vertical)
+    panels[0].set_yscale("log")
+    panels[2].set_ylim(0, 100)
+    finish(panels, 5)
+    return style.settled(figure)
+
+
+def served(task: ImageTask, models: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Mean test accuracy in percent, (rounds,), of the models (rounds, P, d) that clients chose, (rounds, m)."""
+    import torch
+
+    accuracies = task.scores(torch.as_tensor(models)).accuracies.numpy()
+    return np.asarray(100 * np.take_along_axis(accuracies, chosen[..., None], axis=-1)[..., 0].mean(axis=-1))
+
+
+def _curve(panel: Axes, values: np.ndarray, name: str, look: tuple[str, str, Any]) -> None:
+    """Draw one run's values, (rounds,)."""
+    colour, marker, dashes = look
+    panel.plot(
+        values, color=colour, marker=marker, linestyle=dashes, markersize=3.5, linewidth=1.2,
+        markevery=len(values) // 6, label=name, gid=name,
+    )  # fmt: skip
+
+
+FIGURE = Illustration(
+    "training-loss",
+    "Training loss of CFL-MGD, GL-CFL and their rivals, beside what one model can reach",
+    draw,
+)

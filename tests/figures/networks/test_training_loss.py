@@ -1,0 +1,74 @@
+"""Training losses: by hand at the start, above what one model can reach, and the bound itself against scikit-learn."""
+
+import numpy as np
+import pytest
+from drawings import SEED, drawn
+from scipy.special import logsumexp
+from sklearn.linear_model import LogisticRegression
+
+from clusterproof.figures.networks import training_loss
+
+
+@pytest.fixture(scope="module")
+def rotated():
+    """The rotated digits as the task has them, and as rows of pixels with their digits."""
+    task = training_loss.make_task("rotations", SEED, clusters=4, clients=16, samples=90)
+    held = task.partition.train
+    pixels = held.pixels[held.indices].reshape(16, 90, 64) / 255
+    return task, pixels, held.targets
+
+
+def by_hand(pixels, targets, model):
+    """Mean cross-entropies (m,) of a model (650,): weights (10, 64), then biases."""
+    scores = pixels @ model[:640].reshape(10, 64).T + model[640:]
+    right = np.take_along_axis(scores, targets[..., None], axis=-1)[..., 0]
+    return (logsumexp(scores, axis=-1) - right).mean(axis=-1)
+
+
+def curve(panel, gid):
+    (found,) = [one for one in panel.get_lines() if one.get_gid() == gid]
+    return np.asarray(found.get_ydata())
+
+
+def test_the_first_loss_is_that_of_the_start_by_hand(rotated):
+    task, pixels, targets = rotated
+    losses = [by_hand(pixels, targets, model) for model in training_loss.start(task, SEED)]
+    left = drawn("training-loss").axes[0]
+    for name in ("CFL-MGD", "IFCA"):
+        assert curve(left, name)[0] == pytest.approx(np.min(losses, axis=0).mean(), rel=1e-9)
+    assert curve(left, "FedAvg")[0] == pytest.approx(losses[0].mean(), rel=1e-9)
+
+
+def test_no_single_model_is_below_the_line_and_one_comes_near(rotated):
+    _, pixels, targets = rotated
+    bound = training_loss.one_model(SEED)
+    rows, digits = pixels.reshape(-1, 64), targets.reshape(-1)
+    fitted = LogisticRegression(C=1 / (1e-3 * len(rows)), tol=1e-3, max_iter=2000).fit(rows, digits)
+    model = np.concatenate([fitted.coef_.ravel(), fitted.intercept_])
+    found = by_hand(pixels, targets, model).mean()
+    for shrunk in (1, 0.9, 0.5):
+        if np.linalg.norm(shrunk * model) <= bound.radius:
+            assert by_hand(pixels, targets, shrunk * model).mean() > bound.least
+    assert bound.least < found + 1e-3 < bound.least + 0.03
+    left = drawn("training-loss").axes[0]
+    assert (curve(left, "least of one model") == bound.least).all()
+    for name in ("FedAvg", "FedBCD"):
+        assert curve(left, name).min() > bound.least
+    for name in ("CFL-MGD", "IFCA"):
+        assert curve(left, name)[-1] < bound.least
+
+
+def test_single_models_are_within_the_ball_that_the_line_speaks_of(rotated):
+    task, _, _ = rotated
+    single = {name: training_loss.ROTATED[name] for name in ("FedAvg", "FedBCD")}
+    runs = training_loss.trained(task, single, SEED, rounds=training_loss.ROUNDS)
+    radius = training_loss.one_model(SEED).radius
+    assert all(np.linalg.norm(models, axis=-1).max() < radius for models in runs.values())
+
+
+def test_descent_in_the_true_clusters_descends_and_is_drawn_beside_both():
+    _, losses, accuracies = drawn("training-loss").axes
+    assert (np.diff(curve(losses, "true clusters")) < 0).all()
+    assert curve(losses, "GL-CFL")[-1] < curve(losses, "IFCA")[-1]
+    truth = curve(accuracies, "true clusters")
+    assert 10 <= truth[0] + 10 <= truth[-1] <= 100

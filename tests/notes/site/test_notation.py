@@ -1,0 +1,43 @@
+"""What is spelled on a keyboard, read as print has it."""
+
+import pytest
+from docutils import nodes
+
+from clusterproof.notes.site.notation import written
+
+
+def shown(text: str) -> str:
+    """Marks of HTML for what is lowered and raised."""
+    marks: dict[type, str] = {nodes.subscript: "sub", nodes.superscript: "sup"}
+    parts = []
+    for node in written(text):
+        mark = marks.get(type(node))
+        parts.append(f"<{mark}>{node.astext()}</{mark}>" if mark else node.astext())
+    return "".join(parts)
+
+
+@pytest.mark.parametrize(
+    ("plain", "printed"),
+    [
+        ("||e_(t+1)|| <= (1 - eta mu)^2", "‖e<sub>t+1</sub>‖ ≤ (1 − η μ)<sup>2</sup>"),  # noqa: RUF001 - minus
+        ("chi*_p, phi_i^2 and lambda_0", "χ*<sub>p</sub>, φ<sub>i</sub><sup>2</sup> and λ<sub>0</sub>"),
+        ("(I - A_i)^-1 and 10^(-9)", "(I − A<sub>i</sub>)<sup>−1</sup> and 10<sup>−9</sup>"),  # noqa: RUF001
+        ("sqrt(|C_1 n C*_p|) v", "√(|C<sub>1</sub> ∩ C*<sub>p</sub>|) v"),
+        ("sum_(k < t) grad_w L_0; a sum", "∑<sub>k < t</sub> ∇<sub>w</sub> L<sub>0</sub>; a sum"),
+        ("grad phi^1(chi_1), r_bar", "∇φ<sup>1</sup>(χ<sub>1</sub>), r\N{COMBINING MACRON}"),
+        ("measured 1.421e-14; bound 2e+04", "measured 1.421·10<sup>−14</sup>; bound 2·10<sup>4</sup>"),  # noqa: RUF001
+        ("argmax_k T_IFCA -> infinity", "argmax<sub>k</sub> T<sub>IFCA</sub> → infinity"),
+        ("at local_steps = 2, contraction_factor 3, cfl-mgd/theorem-beta, k-means", None),
+        ("mu-strongly convex, alphabet, a_long_name", "μ-strongly convex, alphabet, a_long_name"),
+        ("(L_f + mu)-smooth, (a)-b", "(L<sub>f</sub> + μ)-smooth, (a)−b"),  # noqa: RUF001
+        ("rho >= 8L_g, 4ρL_g²(m - 1), seed0_x9y8z", "ρ ≥ 8L<sub>g</sub>, 4ρL<sub>g</sub>²(m − 1), seed0_x9y8z"),  # noqa: RUF001
+    ],
+)  # fmt: skip
+def test_signs_letters_and_scripts(plain: str, printed: str | None) -> None:
+    assert shown(plain) == (plain if printed is None else printed)
+
+
+def test_what_is_raised_is_read_as_well() -> None:
+    _, raised, _ = written("e^(-eta t)")
+    assert raised.astext() == "\N{MINUS SIGN}η t"
+    assert isinstance(raised, nodes.superscript)
