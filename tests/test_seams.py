@@ -10,7 +10,7 @@ import pytest
 from planting import NotASeamError, planted, with_parameters
 
 from clusterproof.algorithms import IFCA, arrays, ifca, protocol
-from clusterproof.algorithms.parts import aggregation, pair_storage, pair_updates
+from clusterproof.algorithms.parts import aggregation, compiled_pairs, pair_storage
 from clusterproof.theory.bounds import theorem_a
 
 ROOT = Path(__file__).parents[1]
@@ -178,8 +178,8 @@ def test_everybody_gets_the_faulty_part_and_the_true_one_back() -> None:
 def test_a_constant_is_replaced_where_it_is_imported() -> None:
     true = pair_storage.PAGE_ENTRIES
     with planted(pair_storage, "PAGE_ENTRIES", 4):
-        assert pair_storage.PAGE_ENTRIES == pair_updates.PAGE_ENTRIES == 4
-    assert pair_storage.PAGE_ENTRIES == pair_updates.PAGE_ENTRIES == true
+        assert pair_storage.PAGE_ENTRIES == compiled_pairs.PAGE_ENTRIES == 4
+    assert pair_storage.PAGE_ENTRIES == compiled_pairs.PAGE_ENTRIES == true
 
 
 def test_equal_numbers_are_not_taken_for_the_constant() -> None:

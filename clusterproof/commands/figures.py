@@ -13,7 +13,8 @@ from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.algorithms.validation import check_name, check_seed
 from clusterproof.commands import terminal
 from clusterproof.figures import FIGURES, save
-from clusterproof.figures.appearance import Theme, check_width
+from clusterproof.figures.appearance import check_width
+from clusterproof.figures.files import FileTheme
 
 
 def draw(
@@ -23,7 +24,7 @@ def draw(
     seed: terminal.Integer = 0,
     caption: bool = True,
     width: float | None = None,
-    theme: Theme = "light",
+    theme: FileTheme = "light",
 ) -> int:
     """Draw figures: all of them, or those that are named.
 
@@ -43,7 +44,7 @@ def draw(
         Width in centimetres, such as 8.5 for a column or 16 for a page; letters keep their size in points, and panels
         stand below each other where it is narrow. As drawn, 18.3, where it is not given.
     theme
-        Dark on light, or light on dark.
+        Dark on light, light on dark, or, for svg, both: colours follow the theme of the page that shows the file.
     """
     check_seed(seed)
     check_width(width)

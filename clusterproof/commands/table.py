@@ -148,7 +148,9 @@ def _compute(definition: ReproducibleTable, request: Request, wanted: _Wanted) -
     store = UnitStore.of_table(cache_folder() if out is None else out, definition.id, definition.version)
     started = time.perf_counter()
     with terminal.watch_units() as watch:
-        found = run_units(Work(f"{wanted.place}.compute", PACKAGES), units, store, where, watch)
+        together = f"{wanted.place}.compute_together" if definition.compute_together else None
+        work = Work(f"{wanted.place}.compute", PACKAGES, together)
+        found = run_units(work, units, store, where, watch)
     failures, unstored = [f"{unit.name}: {line}" for unit, line in found.failures], found.unstored
     if unstored:
         terminal.complain(f"{len(unstored)} of {len(units)} parts could not be stored; {unstored[0]}")

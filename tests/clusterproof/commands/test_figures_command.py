@@ -38,3 +38,22 @@ def test_figures_are_written_whole_and_the_broken_ones_named(
     assert errors == "clusterproof: bad: the figure failed with RuntimeError: seed 0\n"
     assert output.splitlines() == [str(tmp_path / "three" / "good.svg")]
     assert [path.name for path in (tmp_path / "three").iterdir()] == ["good.svg"]
+
+
+def test_width_theme_and_caption_reach_the_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from clusterproof import figures
+    from clusterproof.figures.style import new_figure
+
+    shown = figures.Illustration(
+        "good", "A test's figure", lambda seed: new_figure("What is said.", panels=1)[0]
+    )
+    monkeypatch.setitem(figures.FIGURES, "good", shown)
+    options = {"plain": [], "wide": ["--width", "20"], "dark": ["--theme", "dark"], "bare": ["--no-caption"]}
+    written = {}
+    for name, words in options.items():
+        assert main(["figures", "good", "--out", str(tmp_path / name), "--format", "svg", *words]) == 0
+        written[name] = (tmp_path / name / "good.svg").read_text(encoding="utf-8")
+    assert f'width="{20 / 2.54 * 72:.6g}' in written["wide"]
+    assert len({*written.values()}) == 4
