@@ -12,16 +12,28 @@ from clusterproof.neural.engines import dense
 from clusterproof.neural.engines.data import Batch
 from clusterproof.neural.engines.engine import Engine, LocalWork, descend, start_buffers, weighted_loss
 from clusterproof.neural.engines.products import accumulate, multiply
+from clusterproof.neural.engines.samples import DenseSamples, Samples, SparseSamples
 from clusterproof.neural.networks import MLP
 
 
 @dataclass(frozen=True)
 class DenseEngine(Engine):
-    """Perceptrons, with gradients written by hand and updates in place."""
+    """Perceptrons, with gradients written by hand and updates in place.
+
+    Parameters
+    ----------
+    mostly_zero
+        Whether the images are, see ``samples.are_mostly_zero``.
+    """
 
     name: ClassVar[str] = "batched"
 
     network: MLP
+    mostly_zero: bool = False
+
+    def samples(self, features: Tensor) -> Samples:
+        """The samples (k, n, in) of clients, for the products of first layers."""
+        return SparseSamples.listed(features) if self.mostly_zero else DenseSamples(features)
 
     def scores_of_all(self, models: Tensor, images: Tensor) -> Tensor:
         """Scores of models (P, d) on each client's images: (k, P, classes, b).
@@ -30,11 +42,20 @@ class DenseEngine(Engine):
         """
         features = images.flatten(2)
         layers = self.network.layers(models)
+        if self.mostly_zero:
+            first = self.samples(features).values(*layers[0])
+            return self.scores_behind(layers[1:], first.clamp_min_(0) if layers[1:] else first)
         stacked = [(layers[0][0].flatten(0, 1), layers[0][1].flatten())]
         first = dense.first_values(stacked, features)
         return dense.remaining_values(layers[1:], first.view(len(first), len(models), -1, first.shape[-1]))[
             -1
         ]
+
+    @staticmethod
+    def scores_behind(later: dense.Layers, values: Tensor) -> Tensor:
+        """Scores (k, P, classes, n) of P models from what ReLU has made of first layers' values (P, h, k, n)."""
+        scores = dense.values_behind(later, values.flatten(2))[-1]
+        return scores.view(len(scores), -1, *values.shape[2:]).permute(2, 0, 1, 3)
 
     def scores_of_replicates(self, models: Tensor, images: Tensor) -> Tensor:
         """Scores of replicates' models, see ``Engine.scores_of_replicates``."""

@@ -27,6 +27,7 @@ def choose_engine(
     epochs: bool = False,
     mixed: bool = False,
     uneven: bool = False,
+    mostly_zero: bool = False,
 ) -> Engine:
     """Make an engine by name, or the one that the benchmark has found fastest.
 
@@ -48,6 +49,8 @@ def choose_engine(
         Whether products are asked for in bfloat16, which PyTorch decides for its own gradients only.
     uneven
         Whether clients take differently many steps, which on a GPU all take as many.
+    mostly_zero
+        Whether most numbers of a sample are 0, which perceptrons on a CPU then leave out.
 
     Raises
     ------
@@ -74,7 +77,8 @@ def choose_engine(
     if name == "serial":
         return SerialEngine(network)
     if isinstance(network, MLP) and not mixed:
-        return GramEngine(network) if name == "gram" else DenseEngine(network)
+        kind = GramEngine if name == "gram" else DenseEngine
+        return kind(network, mostly_zero and device == "cpu")
     if isinstance(network, CNN) and device == "cuda" and not mixed:
         return ConvolutionEngine(network)
     if isinstance(network, ResNet20) and device == "cuda" and not mixed:

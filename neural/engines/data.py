@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -18,9 +18,6 @@ from clusterproof.neural.partitions.partition import Holdings
 
 Ids: TypeAlias = np.ndarray | Tensor
 """Integers on the host, or on the device that computes."""
-
-MOSTLY = 0.95
-"""Share of the numbers of samples from which on it is not worth leaving out those that are always 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,23 +145,6 @@ class ClientData:
         columns = min(width, self._indices.shape[1])
         counts = self.sizes_of(clients)
         return self._make(self._indices[where, :columns], self._targets[where, :columns], counts)
-
-    def where_set(self, clients: Ids, width: int) -> tuple[Batch, Tensor | None]:
-        """All samples of clients (k,), and which of their numbers are not 0 for all of them, (r,): images (k, b, r).
-
-        Most digits leave a fifth of the pixels black. None, and all numbers, where few are 0 for all, where images
-        are preprocessed, or on a device that would be waited for.
-        """
-        everything = self.whole(clients, width)
-        images = everything.images
-        if self.device.type != "cpu" or self._preprocessing is not None or images.dtype != self.dtype:
-            return everything, None
-        pixels = self._pixels.index_select(0, self._indices[self._here(clients), : images.shape[1]].flatten())
-        numbers = torch.nonzero(pixels.amax(0) if pixels.dtype == torch.uint8 else pixels.any(0))[:, 0]
-        if len(numbers) > MOSTLY * pixels.shape[1]:
-            return everything, None
-        features = everything.features.flatten(0, 1).index_select(1, numbers)
-        return replace(everything, images=features.view(*images.shape[:2], -1)), numbers
 
     def chosen(self, clients: Ids, samples: Ids, counts: Ids) -> Batch:
         """Samples (k, b) of clients (k,), of which the first ``counts`` (k,) are real."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -19,6 +18,7 @@ from clusterproof.neural.engines.engine import LocalWork, start_buffers
 from clusterproof.neural.engines.gram_steps import FirstLayer, LaterLayers, Shares, walk
 from clusterproof.neural.engines.members import Members, by_cluster
 from clusterproof.neural.engines.products import multiply
+from clusterproof.neural.engines.samples import Samples
 
 STORED_BYTES = 2**30
 """Gram matrices are kept from round to round up to this size, and formed anew beyond it."""
@@ -42,17 +42,18 @@ class GramMatrices:
             features = all_features()
             return multiply(features, features.mT).add_(1)
         keys = [(int(client), width) for client in clients]
-        if all(key in self.stored for key in keys):
-            return torch.stack([self.stored[key] for key in keys])
-        features = all_features()
-        formed = multiply(features, features.mT).add_(1)
-        with self.lock:
-            if self.size + formed.nbytes <= STORED_BYTES:
-                for key, matrix in zip(keys, formed, strict=True):
-                    if key not in self.stored:
-                        self.stored[key] = matrix.clone()
+        found = [self.stored.get(key) for key in keys]
+        missing = [place for place, matrix in enumerate(found) if matrix is None]
+        if missing:
+            features = all_features()[missing]
+            formed = multiply(features, features.mT).add_(1)
+            with self.lock:
+                for place, matrix in zip(missing, formed, strict=True):
+                    found[place] = matrix
+                    if self.size + matrix.nbytes <= STORED_BYTES:
+                        self.stored[keys[place]] = matrix
                         self.size += matrix.nbytes
-        return formed
+        return torch.stack([matrix for matrix in found if matrix is not None])
 
 
 @dataclass(frozen=True)
@@ -112,16 +113,16 @@ class GramEngine(DenseEngine):
         coefficients and samples, plus the members' shares of its model and buffer.
         """
         network = self.network
-        everything, numbers = work.data.where_set(work.clients, work.width)
-        features = everything.features
-        assigned, begun = self._choose(start, everything, numbers)
-        count = len(start.models)
-        groups = by_cluster(assigned, features, start.weights, count)
+        everything = work.data.whole(work.clients, work.width)
+        samples = self.samples(everything.features)
+        assigned, begun = self._choose(start, everything, samples)
+        count, models = len(start.models), start.models
+        groups = by_cluster(assigned, samples, start.weights, count, like=models)
         if begun is None:
-            begun = self._of_members(groups, start.models, features, assigned, numbers)
+            begun = self._of_members(groups, models, samples, assigned)
         carried = None
         if start.buffers is not None:
-            carried = self._of_members(groups, start.buffers, features, assigned, numbers)
+            carried = self._of_members(groups, start.buffers, samples, assigned)
         tails = start.models[:, network.first_size :][assigned]
         pulls = tails.clone() if work.proximal else None
         speeds = None
@@ -142,24 +143,21 @@ class GramEngine(DenseEngine):
             FirstLayer(begun, carried, begun if work.proximal else None),
             LaterLayers(layers, velocities, anchors),
             everything,
-            self.matrices.of(
-                work.clients,
-                features.shape[1],
-                lambda: features if numbers is None else work.data.whole(work.clients, work.width).features,
-            ),
+            self.matrices.of(work.clients, everything.targets.shape[1], lambda: everything.features),
             work,
             carries=start.carries,
         ):
             done = arrived.clients
             if done != slice(0, len(assigned)):
                 weights = None if start.weights is None else start.weights[done]
-                groups = by_cluster(assigned[done], features[done], weights, count)
+                some = torch.arange(done.start, done.stop, device=models.device)
+                groups = by_cluster(assigned[done], samples.of(some), weights, count, like=models)
             for group in groups:
                 clusters.append(group.cluster)
-                points.append(self._sum(group, arrived.moves, tails[done], numbers))
+                points.append(self._sum(group, arrived.moves, tails[done]))
                 of_points.append(arrived.place.times(group.size))
                 if arrived.rates is not None and speeds is not None:
-                    buffers.append(self._sum(group, arrived.rates, speeds[done], numbers))
+                    buffers.append(self._sum(group, arrived.rates, speeds[done]))
                     of_buffers.append(arrived.speed.times(group.size))
         return ClusterSums(assigned, clusters, points, buffers, of_points, of_buffers)
 
@@ -169,50 +167,35 @@ class GramEngine(DenseEngine):
         return self.network.first_size
 
     def _choose(
-        self, start: ClusterStart, everything: Batch, numbers: Tensor | None
+        self, start: ClusterStart, everything: Batch, samples: Samples
     ) -> tuple[Tensor, Tensor | None]:
         """Assignments (k,), and what the chosen first layers give (k, h, n) where all models are asked."""
         if not callable(start.assignments):
             return start.assignments, None
-        first = self._first_of_all(start.models, everything.features, numbers)
-        count, _, clients, samples = first.shape
-        later = self.network.later_layers(start.models[:, self.network.first_size :])
-        flat = first.flatten(2)
-        scores = dense.values_behind(later, flat.clamp_min(0) if later else flat)[-1]
-        scores = scores.view(count, -1, clients, samples).permute(2, 0, 1, 3)
+        layers = self.network.layers(start.models)
+        first = samples.values(*layers[0])
+        scores = self.scores_behind(layers[1:], first.clamp_min(0) if layers[1:] else first)
         assigned = start.assignments(dense.cross_entropies(scores, everything.targets, everything.weights))
         return assigned, _chosen(first, assigned)
 
-    def _first_layers(self, vectors: Tensor, numbers: Tensor | None) -> tuple[Tensor, Tensor]:
-        """First layers (..., h, r) and (..., h) of vectors (..., d), those columns that the samples' numbers meet."""
-        weight, bias = self.network.layers(vectors)[0]
-        if numbers is not None:  # on the CPU; torch takes twice as long
-            weight = torch.from_numpy(np.take(weight.numpy(), numbers.numpy(), axis=-1))
-        return weight, bias
-
-    def _first_of_all(self, vectors: Tensor, features: Tensor, numbers: Tensor | None) -> Tensor:
-        """What the first layers of all vectors (P, d) give on data (k, n, r), in one product: (P, h, k, n)."""
-        weight, bias = self._first_layers(vectors, numbers)
-        found = multiply(weight.flatten(0, 1), features.flatten(0, 1).mT)
-        return found.view(*weight.shape[:2], *features.shape[:2]).add_(bias[..., None, None])
-
     def _of_members(
-        self,
-        groups: list[Members],
-        vectors: Tensor,
-        features: Tensor,
-        assigned: Tensor,
-        numbers: Tensor | None,
+        self, groups: list[Members], vectors: Tensor, samples: Samples, assigned: Tensor
     ) -> Tensor:
         """What the first layers of the clusters' vectors (P, d) give on their members' samples, (k, h, n)."""
-        if features.device.type == "cuda":
-            return _chosen(self._first_of_all(vectors, features, numbers), assigned)
-        found = features.new_empty(len(features), self.network.widths[1], features.shape[1])
+        weights, biases = self.network.layers(vectors)[0]
+        if vectors.device.type == "cuda":
+            return _chosen(samples.values(weights, biases), assigned)
+        found: Tensor | None = None
         for group in groups:
-            found[group.rows] = group.values(*self._first_layers(vectors[group.cluster], numbers))
+            own = group.values(weights[group.cluster], biases[group.cluster])
+            if found is None:
+                found = own.new_empty(len(assigned), len(own), own.shape[2])
+            for place, row in enumerate(group.rows.tolist()):
+                found[row].copy_(own[:, place])
+        assert found is not None
         return found
 
-    def _sum(self, group: Members, coefficients: Tensor, tails: Tensor, numbers: Tensor | None) -> Tensor:
+    def _sum(self, group: Members, coefficients: Tensor, tails: Tensor) -> Tensor:
         """Sum (d,) of members' vectors, from coefficients (k, h, n) and later layers (k, d - d_1) of a chunk.
 
         In the first layer it lacks what the vectors contain of their cluster's.
@@ -220,10 +203,7 @@ class GramEngine(DenseEngine):
         own = group.coefficients(coefficients)
         total = tails.new_empty(self.network.dimension)
         weight, bias = self.network.layers(total)[0]
-        if numbers is None:
-            multiply(own, group.features, out=weight)
-        else:
-            weight.zero_().index_copy_(1, numbers, multiply(own, group.features))
+        group.samples.combine(own, weight)
         bias.copy_(own.sum(1))
         total[self.network.first_size :] = group.tails(tails)
         return total

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from clusterproof.neural.engines.clusters import Share, memberships
-from clusterproof.neural.engines.products import multiply
+from clusterproof.neural.engines.samples import Samples
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,8 +21,8 @@ class Members:
         Which.
     rows
         Their places in the chunk, (r,); all on a GPU, where the factors tell members from others.
-    features
-        All their samples, (r n, in).
+    samples
+        Theirs; those of all on a GPU.
     factors
         Of each in the sum of the cluster, (r,); ones where None.
     size
@@ -31,14 +31,13 @@ class Members:
 
     cluster: int
     rows: Tensor
-    features: Tensor
+    samples: Samples
     factors: Tensor | None
     size: Share
 
     def values(self, weight: Tensor, bias: Tensor) -> Tensor:
-        """What a layer of their cluster, (h, in) and (h,), gives on their samples: (r, h, n)."""
-        found = multiply(weight, self.features.mT).add_(bias[:, None])
-        return found.view(len(found), len(self.rows), -1).transpose(0, 1)
+        """What a layer of their cluster, (h, in) and (h,), gives on their samples: (h, r, n)."""
+        return self.samples.values(weight[None], bias[None])[0]
 
     def coefficients(self, everybody: Tensor) -> Tensor:
         """Their own of coefficients (k, h, n), times the factors: (h, r n)."""
@@ -56,18 +55,19 @@ class Members:
         return (own if self.factors is None else own.mul_(self.factors[:, None])).sum(0)
 
 
-def by_cluster(assigned: Tensor, features: Tensor, weights: Tensor | None, clusters: int) -> list[Members]:
-    """Put clients with assignments (k,), data (k, n, in) and weights (k,) together."""
-    if features.device.type == "cuda":
-        everybody = torch.arange(len(assigned), device=features.device)
-        factors = memberships(assigned, clusters, weights, like=features)
-        together = features.flatten(0, 1)
-        return [Members(index, everybody, together, own, own.sum()) for index, own in enumerate(factors)]
+def by_cluster(
+    assigned: Tensor, samples: Samples, weights: Tensor | None, clusters: int, *, like: Tensor
+) -> list[Members]:
+    """Put clients with assignments (k,), samples and weights (k,) together; factors are of the type of ``like``."""
+    if assigned.device.type == "cuda":
+        everybody = torch.arange(len(assigned), device=assigned.device)
+        factors = memberships(assigned, clusters, weights, like=like)
+        return [Members(index, everybody, samples, own, own.sum()) for index, own in enumerate(factors)]
     found = []
     for cluster in sorted(set(assigned.tolist())):
         rows = torch.nonzero(assigned == cluster)[:, 0]
         own = None if weights is None else weights[rows]
         size = float(len(rows) if own is None else own.sum())
-        data = features if len(rows) == len(assigned) else features[rows]
-        found.append(Members(cluster, rows, data.flatten(0, 1), own, size))
+        data = samples if len(rows) == len(assigned) else samples.of(rows)
+        found.append(Members(cluster, rows, data, own, size))
     return found

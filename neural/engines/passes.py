@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -20,6 +21,12 @@ CLIENTS_AT_A_TIME = {"cpu": 16, "cuda": 512}
 
 SUM_ROWS = 4096
 """Samples whose gradients are added in one product."""
+
+SHARES = 4
+"""Chunks whose results are added up come so many at a time, so that 2 or 4 threads end together."""
+
+TURNS = 2
+"""How many of them a thread does before it waits for the others."""
 
 SHARED_WORK = 1_000_000
 """Samples times parameters of a perceptron's client from which threads win: below, they wait for the interpreter.
@@ -115,10 +122,11 @@ class Passes:
             Largest number of clients in a chunk; a GPU, which adds in no order of ours, takes all that fit.
         """
         threads = self._threads
+        clients = Counter(widths.tolist())
 
         def alone(width: int) -> int:
             fitting = self._at_once(width, models, 1)
-            return fitting if self.device.type == "cuda" else min(size, fitting)
+            return fitting if self.device.type == "cuda" else of_like_size(clients[width], min(size, fitting))
 
         def shared(chunk: Chunk) -> None:
             parts = chunk.pieces(alone(chunk.width))
@@ -146,7 +154,7 @@ class Passes:
             run_in_chunks(
                 widths,
                 np.zeros(len(widths)) if steps is None else steps,
-                lambda width: threads * alone(width),
+                lambda width: TURNS * threads * alone(width),
                 shared,
             )
 
@@ -220,6 +228,12 @@ class Passes:
         numbers += 5 * self.network.dimension + width**2
         fitting = SHARE * free_bytes(self.device) / (numbers * self.dtype.itemsize)
         return max(1, min(threads * CLIENTS_AT_A_TIME[self.device.type], int(fitting)))
+
+
+def of_like_size(clients: int, most: int) -> int:
+    """Clients in a chunk, ``most`` at most, so that the chunks are of like size and ``SHARES`` divides their number."""
+    chunks = min(clients, SHARES * math.ceil(clients / (SHARES * most)))
+    return math.ceil(clients / chunks)
 
 
 @contextmanager

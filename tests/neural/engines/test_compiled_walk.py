@@ -1,4 +1,4 @@
-"""Compiled local steps, and samples without the numbers that are always 0: the same numbers as without either."""
+"""Compiled local steps: the same numbers as without."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from small_images import random_partition
 
 from clusterproof.algorithms.arrays import argmin_smallest_index
 from clusterproof.algorithms.parts import compiling
-from clusterproof.neural.engines import compiled_walk, data, gram, passes, products
+from clusterproof.neural.engines import compiled_walk, gram, passes, products
 from clusterproof.neural.engines.data import ClientData
 from clusterproof.neural.networks import MLP
 from clusterproof.neural.task import ImageTask
@@ -93,37 +93,30 @@ def test_what_is_no_number_stays_none(plant):
     assert torch.isfinite(trained[[0, 1, 3, 4, 5, 6]]).all()
 
 
-@pytest.mark.parametrize("motion", MOTIONS)
-def test_numbers_that_are_always_0_may_be_left_out(plant, motion):
-    def task():
-        return ImageTask(
-            partition=partition(black=2), network=MLP(SHAPE, 3, (6,)), engine="gram", dtype="float64"
-        )
-
-    black = ClientData(partition(black=2).train, torch.device("cpu"), torch.float64, channels_last=False)
-    batch, numbers = black.where_set(np.arange(3), 12)
-    assert numbers is not None
-    assert numbers.tolist() == [0, *(6 * row + column for row in range(6) for column in range(2, 6))]
-    whole = black.whole(np.arange(3), 12)
-    assert torch.equal(batch.features, whole.features[..., numbers])
-    found = sums(task(), *MOTIONS[motion])
-    plant(data, "MOSTLY", -1.0)
-    again = ClientData(partition(black=2).train, torch.device("cpu"), torch.float64, channels_last=False)
-    assert again.where_set(np.arange(3), 12)[1] is None
-    for ours, theirs in zip(found, sums(task(), *MOTIONS[motion]), strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
-
-
-def test_gram_matrices_do_not_hang_on_who_else_takes_part(plant):
-    """They are stored from round to round, and formed anew by a run that is resumed: of all pixels."""
-    task = ImageTask(partition=partition(black=2), network=MLP(SHAPE, 3, (6,)), engine="gram")
-    seen, product = [], products.multiply
+def test_gram_matrices_are_formed_once_and_do_not_hang_on_who_else_takes_part(plant):
+    """They are stored from round to round, and formed anew by a run that is resumed: of single clients."""
+    formed, product = [], products.multiply
 
     def noted(left, right, out=None):
         if left.data_ptr() == right.data_ptr():
-            seen.append(left.shape[-1])
+            formed.append(len(left))
         return product(left, right, out)
 
     plant(products, "multiply", noted, within=gram.__name__)
-    sums(task, 0.0, False)
-    assert set(seen) == {36}
+    data = ClientData(partition().train, torch.device("cpu"), torch.float32, channels_last=False)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        matrices, found = gram.GramMatrices(), {}
+        for clients in ([2, 5], [3, 2], [5, 3, 2]):
+            who = np.array(clients)
+            given = matrices.of(who, 12, lambda who=who: data.whole(who, 12).features)
+            for client, matrix in zip(clients, given, strict=True):
+                assert torch.equal(matrix, found.setdefault(client, matrix.clone()))
+        assert formed == [2, 1]
+        alone = gram.GramMatrices().of(np.array([3]), 12, lambda: data.whole(np.array([3]), 12).features)
+        assert torch.equal(alone[0], found[3])
+        features = data.whole(np.array([3]), 12).features[0].double()
+        torch.testing.assert_close(found[3].double(), features @ features.T + 1, rtol=1e-5, atol=0)
+    finally:
+        torch.set_num_threads(threads)

@@ -1,0 +1,165 @@
+"""First layers' products with samples most of whose numbers are 0: the same numbers as with all of them."""
+
+import numpy as np
+import pytest
+import torch
+from small_images import random_partition
+
+from clusterproof.algorithms.arrays import argmin_smallest_index
+from clusterproof.algorithms.parts import compiling
+from clusterproof.neural.data.preprocessing import Preprocessing
+from clusterproof.neural.engines import passes
+from clusterproof.neural.engines import samples as module
+from clusterproof.neural.engines.samples import DenseSamples, SparseSamples, are_mostly_zero
+from clusterproof.neural.networks import MLP
+from clusterproof.neural.task import ImageTask
+
+SIZES, SHAPE = (7, 3, 12, 10, 1, 12, 8), (1, 6, 6)
+needs_numba = pytest.mark.skipif(not compiling.can_compile(), reason="the extra `fast` is not installed")
+
+
+def partition(light=0.15):
+    """Images with light on this share of their pixels; one has none, and one all."""
+    found = random_partition(SIZES, image_shape=SHAPE)
+    pixels = found.train.pixels
+    pixels[np.random.default_rng(3).random(pixels.shape) > light] = 0
+    if light < 1:
+        pixels[found.train.indices[0, 0]], pixels[found.train.indices[2, 1]] = 0, 200
+    return found
+
+
+def features(clients=3, samples=5, numbers=19, share=0.2):
+    drawn = np.random.default_rng(7)
+    dense = drawn.standard_normal((clients, samples, numbers)) * (
+        drawn.random((clients, samples, numbers)) < share
+    )
+    dense[0, 1], dense[1, 0] = 0, 1
+    return torch.from_numpy(dense)
+
+
+def layers(count, hidden, numbers=19):
+    drawn = np.random.default_rng(8)
+    return (
+        torch.from_numpy(drawn.standard_normal(shape))
+        for shape in ((count, hidden, numbers), (count, hidden))
+    )
+
+
+@needs_numba
+@pytest.mark.parametrize("share", [0.0, 0.2, 1.0])
+def test_products_are_sums_over_all_numbers(share):
+    weight, bias = layers(2, 3)
+    dense = features(share=share)
+    expected = torch.einsum("phi,kni->phkn", weight, dense) + bias[:, :, None, None]
+    coefficients = torch.from_numpy(np.random.default_rng(9).standard_normal((3, 15)))
+    for samples in (SparseSamples.listed(dense), DenseSamples(dense)):
+        torch.testing.assert_close(samples.values(weight, bias), expected, rtol=0, atol=1e-12)
+        out = torch.full((3, 40), torch.nan, dtype=torch.float64)[:, 5:24]
+        samples.combine(coefficients, out)
+        sums = torch.einsum("hs,si->hi", coefficients, dense.flatten(0, 1))
+        torch.testing.assert_close(out, sums, rtol=0, atol=1e-12)
+        some = samples.of(torch.tensor([2, 0]))
+        torch.testing.assert_close(some.values(weight, bias), expected[:, :, [2, 0]], rtol=0, atol=1e-12)
+        own = torch.cat([coefficients[:, 10:], coefficients[:, :5]], 1)
+        some.combine(own, out)
+        sums = torch.einsum("hs,si->hi", own, dense[[2, 0]].flatten(0, 1))
+        torch.testing.assert_close(out, sums, rtol=0, atol=1e-12)
+
+
+@needs_numba
+def test_a_samples_values_have_the_same_bits_whoever_else_is_there():
+    weight, bias = layers(1, 5)
+    dense = features()
+    together = SparseSamples.listed(dense).values(weight, bias)
+    alone = SparseSamples.listed(dense[1:2, 2:4]).values(weight, bias)
+    assert torch.equal(together[0, :, 1, 2:4], alone[0, :, 0])
+
+
+@needs_numba
+def test_what_is_no_number_stays_so_and_where_it_is():
+    dense = features()
+    dense[1, 3, 4] = torch.nan
+    weight, bias = layers(1, 2)
+    found = SparseSamples.listed(dense).values(weight, bias)
+    assert torch.isnan(found[0, :, 1, 3]).all()
+    assert torch.isnan(found).sum() == 2
+
+
+def run(partition, momentum=0.9, carried=True, engine="gram", dtype="float64"):
+    """Clusters, sums of models and buffers over them, and all losses, of three models."""
+    task = ImageTask(partition=partition, network=MLP(SHAPE, 3, (6,)), engine=engine, dtype=dtype)
+    models = task.initial_models(3, (), np.random.default_rng(1))
+    noise = torch.as_tensor(np.random.default_rng(2).standard_normal(models.shape)).to(models.dtype)
+    clients, streams = torch.arange(len(SIZES)), [np.random.default_rng(4), np.random.default_rng(5)]
+    how = {"step_size": 0.3, "momentum": momentum, "proximal": 0.0, "local_steps": 3}
+    chosen, *found = task.cluster_training(
+        models,
+        0.05 * noise if carried else None,
+        clients,
+        argmin_smallest_index,
+        *streams,
+        weights=None,
+        **how,
+    )
+    given = task.cluster_training(models, None, clients, chosen, *streams, weights=None, **how)
+    return task, [
+        one.clone()
+        for one in (
+            chosen,
+            *found,
+            *given,
+            task.losses(models, clients, streams[0]),
+            *vars(task.scores(models)).values(),
+        )
+        if isinstance(one, torch.Tensor)
+    ]
+
+
+@needs_numba
+@pytest.mark.parametrize("engine", ["gram", "batched"])
+def test_training_and_evaluation_give_the_same_numbers(plant, engine):
+    task, expected = run(partition(), engine=engine)
+    assert not task.chosen_engine.mostly_zero, "too small to be worth compiling"
+    plant(module, "LEAST_PRODUCTS", 0)
+    task, found = run(partition(), engine=engine)
+    assert task.chosen_engine.mostly_zero
+    assert len(found) > 8
+    for ours, theirs in zip(found, expected, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
+
+
+@needs_numba
+def test_the_same_bits_on_any_number_of_threads(plant):
+    plant(module, "LEAST_PRODUCTS", 0)
+    plant(passes, "SHARED_WORK", 0)
+    before, results = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            results.append(run(partition(), dtype="float32")[1])
+    finally:
+        torch.set_num_threads(before)
+    for other in results[1:]:
+        assert all(torch.equal(ours, theirs) for ours, theirs in zip(results[0], other, strict=True))
+
+
+@needs_numba
+def test_it_is_chosen_by_the_share_of_numbers_that_are_not_0(plant):
+    pixels = np.zeros((10, 1, 4, 5), np.uint8)
+    pixels.ravel()[:50] = 7
+    assert not are_mostly_zero(pixels, hidden=200, samples=2499)
+    assert are_mostly_zero(pixels, hidden=200, samples=2500)
+    pixels.ravel()[50] = 7
+    assert not are_mostly_zero(pixels, hidden=200, samples=2500)
+    plant(module, "LEAST_PRODUCTS", 0)
+    assert not run(partition(light=1))[0].chosen_engine.mostly_zero
+    bright = ImageTask(
+        partition=partition(), network=MLP(SHAPE, 3, (6,)), preprocessing=Preprocessing(standardise=True)
+    )
+    assert not bright.chosen_engine.mostly_zero
+
+
+def test_chunks_that_are_added_up_are_of_like_size_and_threads_share_them_evenly():
+    assert passes.of_like_size(240, 16) == 15
+    assert [passes.of_like_size(clients, 16) for clients in (1, 3, 4, 20, 64, 65)] == [1, 1, 1, 5, 16, 9]
+    assert passes.of_like_size(7, 1) == 1
