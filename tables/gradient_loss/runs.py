@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from clusterproof.algorithms import GradientLoss, Randomness, adjusted_rand_index, generator, purity
 from clusterproof.algorithms.arrays import Array, like, rows, to_numpy
 from clusterproof.algorithms.parts.finiteness import one_look
+from clusterproof.algorithms.parts.starts import Starts, draw_starts
 from clusterproof.tables.machine.choices import Choice, Count, Counts, Number, Word
 from clusterproof.tables.machine.reproducible_table import Request
 from clusterproof.tables.machine.store import Unit
@@ -35,6 +36,9 @@ SIGNS = ("descent", "as-printed")
 STEP_SIZES = (0.1, 0.01)
 ROUNDS = {0.1: 150, 0.01: 400}
 """Iterations by step size; of another one, those of the first."""
+
+TRIAL_ROUNDS = 10
+"""Iterations for which IFCA tries a start, where it has more than one."""
 
 EMPTY_CLUSTER = "when-empty"
 """When devices are pinned to the clusters, see ``GradientLoss``."""
@@ -130,6 +134,15 @@ def choices_of(problems: Sequence[Problem]) -> tuple[Choice, ...]:
             "can be read both ways in II-C; the default changes the method least.",
         ),
     ]
+    listed.append(
+        Choice(
+            "ifca-restarts",
+            1,
+            Count(100),
+            "Starts that IFCA tries from models apart, ten iterations each, of which the one of least training loss "
+            "is taken; those iterations are not counted. Not in the paper; IFCA's authors restart it.",
+        )
+    )
     for network in networks:
         for part, default in NETWORKS[network].items():
             if part != "name":
@@ -174,6 +187,7 @@ def make_unit(arm: Arm, seed: int, request: Request, note: str) -> Unit:
     if arm.problem.network == "MLP":
         task["engine"] = "batched"  # a client has one step at a time: many together are faster even on a CPU
     rounds = arm.problem.rounds(request)
+    restarts = 1 if arm.weight or arm.start != "apart" else request.chosen("ifca-restarts", 1)
     settings = {
         "data": arm.problem.data,
         "note": note,
@@ -183,11 +197,13 @@ def make_unit(arm: Arm, seed: int, request: Request, note: str) -> Unit:
         "gpu": request.scale == "full",
         "algorithm": algorithm.settings,
         "start": arm.start,
+        **({} if restarts == 1 else {"restarts": restarts}),
         "rounds": rounds,
     }
     weight_of_network = 5.0 if arm.problem.network == "CNN" else 1.0
     weight_of_data = {"emnist": 5.0, "cifar10": 2.0}.get(arm.problem.data, 1.0)
-    return Unit(arm.name, seed, settings, rounds * weight_of_network * weight_of_data)
+    cost = (rounds + (restarts > 1) * restarts * TRIAL_ROUNDS) * weight_of_network * weight_of_data
+    return Unit(arm.name, seed, settings, cost)
 
 
 def compute(unit: Unit) -> Mapping[str, Any]:
@@ -202,7 +218,14 @@ def compute(unit: Unit) -> Mapping[str, Any]:
     algorithm = make_algorithm(settings["algorithm"])
     everybody = np.arange(task.clients)
     randomness = Randomness.from_seed(unit.seed, "gradient-loss")
-    state = algorithm.initialise(starts(task, settings["start"], unit.seed), task)
+    if settings.get("restarts", 1) > 1:
+        tries = Starts(None, settings["restarts"], TRIAL_ROUNDS)
+        models = draw_starts(
+            tries, algorithm, task, (), replace(randomness, initialisation=_source(unit.seed))
+        )
+    else:
+        models = starts(task, settings["start"], unit.seed)
+    state = algorithm.initialise(models, task)
     record: dict[str, list[float]] = {"purity": [], "ari": [], "accuracy": []}
     for _ in range(settings["rounds"]):
         with one_look():
@@ -218,9 +241,14 @@ def compute(unit: Unit) -> Mapping[str, Any]:
 
 def starts(task: ImageTask, start: str, seed: int) -> Array:
     """Draw the models that a run begins with, (P, d); the same for all methods and step sizes."""
-    source = generator(seed, "gradient-loss", "start")
+    source = _source(seed)
     if start == "apart":
         return task.initial_models(task.clusters, (), source)
     point = task.initial_models(1, (), source)
     noise = source.standard_normal((task.clusters, task.dimension))
     return point + like((JITTER * noise).astype(task.dtype), point)
+
+
+def _source(seed: int) -> np.random.Generator:
+    """The stream of a seed that all its models come from."""
+    return generator(seed, "gradient-loss", "start")

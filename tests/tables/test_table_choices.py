@@ -197,6 +197,7 @@ REACHED: dict[tuple[str, str], Callable[[str], bool]] = {
     ("sofl/table-3", "weighting"): but("IFCA"),
     ("sofl/table-3", "ifca-restarts"): of("IFCA"),
     ("sofl/table-3", "clustering-round"): of("SoFL", "CFL"),
+    ("gradient-loss", "ifca-restarts"): of("apart, IFCA"),
     ("gradient-loss", "hidden-mlp"): of("MLP"),
     ("gradient-loss", "hidden-cnn"): of("CNN"),
     ("gradient-loss", "channels"): of("CNN"),
