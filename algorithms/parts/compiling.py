@@ -18,7 +18,7 @@ def can_compile() -> bool:
 def compiled(module: str) -> Any:
     """Compile all functions of a module, at their first calls, and give the module; machine code is kept on disk.
 
-    The functions are plain loops over numpy arrays. They may take sums in any order, so that several numbers
+    The functions are plain loops over numpy arrays, of this module or of others of the kind. They may take sums in any order, so that several numbers
     are added at once; they let other threads run; nothing is assumed finite.
 
     Parameters
@@ -38,7 +38,8 @@ def compiled(module: str) -> Any:
     )
     loops = import_module(module)
     for name, value in list(vars(loops).items()):
-        if isfunction(value) and value.__module__ == module:
+        if isfunction(value):
             # functions find each other by the module's names, which are the compiled ones from now on
-            setattr(loops, name, compile_one(value))
+            own = value.__module__ == module
+            setattr(loops, name, compile_one(value) if own else getattr(compiled(value.__module__), name))
     return loops

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from clusterproof.algorithms.parts.hints import use_widest_vectors
+from clusterproof.neural.engines.sparse_loops import add_rows
 
 
 def walk(
@@ -49,7 +50,8 @@ def walk(
     values = np.empty((hidden, samples), begun.dtype)
     below = np.empty((hidden, samples), begun.dtype)
     errors = np.empty((classes, samples), begun.dtype)
-    slope = np.empty((classes, hidden), begun.dtype)
+    slope = np.empty((hidden, classes), begun.dtype)
+    every_unit = np.arange(hidden)
     for i in range(len(begun)):
         for step in range(len(shares)):
             if step == 0:
@@ -59,17 +61,19 @@ def walk(
             if len(carried):
                 add_carried(values, carried[i], shares[step])
             add_and_rectify(values, begun[i])
-            np.dot(layer[i], values, errors)
-            to_errors(errors, bias[i], truth[i], weights[i])
+            for c in range(classes):  # few rows: a product takes half as long again
+                errors[c] = bias[i, c]
+                add_rows(every_unit, layer[i, c], values, errors[c])
+            to_errors(errors, truth[i], weights[i])
             np.dot(layer[i].T, errors, below)
-            np.dot(errors, values.T, slope)
+            np.dot(values, errors.T, slope)
             if len(rates):
                 move_with_buffer(moves[i], rates[i], below, values, step_size, momentum)
-                layer_speed[i] = momentum * layer_speed[i] + slope
+                layer_speed[i] = momentum * layer_speed[i] + slope.T
                 layer[i] -= step_size * layer_speed[i]
             else:
                 move(moves[i], below, values, step_size)
-                layer[i] -= step_size * slope
+                layer[i] -= step_size * slope.T
             for c in range(classes):
                 found = errors[c].sum()
                 if len(rates):
@@ -96,15 +100,14 @@ def add_and_rectify(values: np.ndarray, begun: np.ndarray) -> None:
                 values[r, j] = 0
 
 
-def to_errors(scores: np.ndarray, bias: np.ndarray, truth: np.ndarray, weights: np.ndarray) -> None:
-    """Replace scores (c, n) without their bias by the gradient of the loss in them, see ``dense.to_errors``."""
+def to_errors(scores: np.ndarray, truth: np.ndarray, weights: np.ndarray) -> None:
+    """Replace scores (c, n) by the gradient of the loss in them, see ``dense.to_errors``."""
     use_widest_vectors()
     classes, samples = scores.shape
     top, total = np.empty(samples, scores.dtype), np.zeros(samples, scores.dtype)
     top[:] = -np.inf
     for c in range(classes):
         for j in range(samples):
-            scores[c, j] += bias[c]
             top[j] = max(top[j], scores[c, j])
     for c in range(classes):
         for j in range(samples):
