@@ -18,8 +18,8 @@ def can_compile() -> bool:
 def compiled(module: str) -> Any:
     """Compile all functions of a module, at their first calls, and give the module; machine code is kept on disk.
 
-    The functions are plain loops over numpy arrays, of this module or of others of the kind. They may take sums in any order, so that several numbers
-    are added at once; they let other threads run; nothing is assumed finite.
+    The functions are plain loops over numpy arrays, of this module or of others of the kind. They may take sums in
+    any order, so that several numbers are added at once; they let other threads run; nothing is assumed finite.
 
     Parameters
     ----------
