@@ -30,7 +30,7 @@ FREE |= {ATEN.empty, ATEN.new_empty, ATEN.empty_strided, ATEN.new_empty_strided}
 
 KERNELS = {ATEN.logsumexp: 6, ATEN.sort: 4, ATEN.argsort: 4}
 KERNELS |= {ATEN.baddbmm: 2, ATEN.constant_pad_nd: 2, ATEN.max_pool2d_with_indices_backward: 2}
-KERNELS |= {ATEN.native_group_norm: 3, ATEN.native_group_norm_backward: 5}
+KERNELS |= {ATEN.native_group_norm: 3, ATEN.native_group_norm_backward: 5, ATEN.slice_backward: 2}
 """How many kernels an operation takes where it is not one, as PyTorch's sources for CUDA have it.
 
 A product that is added to something else is preceded by a copy of that, and padding and the way back through pooling
