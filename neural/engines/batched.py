@@ -163,7 +163,7 @@ class VmapEngine(Engine):
         """Gradients of the losses, see ``Engine.gradients``."""
 
         def loss(parameters: dict[str, Tensor], images: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
-            scores = self.network.once_differentiable(parameters, images)
+            scores = self.network.function(parameters, images)
             return weighted_loss(scores, targets, weights)
 
         slopes, found = torch.func.vmap(torch.func.grad_and_value(loss))(

@@ -116,6 +116,6 @@ class SerialEngine(Engine):
         images = batch.images[0]
         if self.network.convolutional:
             images = images.contiguous(memory_format=torch.channels_last)
-        scores = self.network.once_differentiable(leaves, images)
+        scores = self.network.function(leaves, images)
         loss = weighted_loss(scores, batch.targets[0], batch.weights[0])
         return loss.detach(), torch.autograd.grad(loss, list(leaves.values()))

@@ -97,10 +97,6 @@ class Network(ABC):
     def function(self, parameters: dict[str, Tensor], images: Tensor) -> Tensor:
         """Scores (b, classes) of one model on images (b, C, H, W)."""
 
-    def once_differentiable(self, parameters: dict[str, Tensor], images: Tensor) -> Tensor:
-        """The same as ``function``, for gradients that nobody differentiates again."""
-        return self.function(parameters, images)
-
     @property
     @abstractmethod
     def settings(self) -> dict[str, Any]:

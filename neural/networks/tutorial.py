@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -104,15 +103,7 @@ class TutorialCNN(Network):
 
     def function(self, parameters: dict[str, Tensor], images: Tensor) -> Tensor:
         """Scores (b, classes) of one model on images (b, C, H, W)."""
-        return self._scores(parameters, images, normalised)
 
-    def once_differentiable(self, parameters: dict[str, Tensor], images: Tensor) -> Tensor:
-        """The same as ``function``, for gradients that nobody differentiates again."""
-        return self._scores(parameters, images, lambda values: OnceNormalised.apply(values)[0])
-
-    def _scores(
-        self, parameters: dict[str, Tensor], images: Tensor, normalise: Callable[[Tensor], Tensor]
-    ) -> Tensor:
         def convolve(index: int, values: Tensor) -> Tensor:
             name = f"convolutions.{index}"
             return conv2d(
@@ -120,8 +111,8 @@ class TutorialCNN(Network):
             )
 
         # ReLU after pooling gives the same values and gradients, on a quarter of the numbers
-        values = normalise(torch.relu(pooled(convolve(0, images))))
-        values = pooled(normalise(torch.relu(convolve(1, values)))).flatten(1)
+        values = normalised(torch.relu(pooled(convolve(0, images))))
+        values = pooled(normalised(torch.relu(convolve(1, values)))).flatten(1)
         for index in range(len(self.widths) - 1):
             values = torch.relu(values) if index else values
             values = linear(values, parameters[f"layers.{index}.weight"], parameters[f"layers.{index}.bias"])
@@ -147,38 +138,8 @@ def normalised(values: Tensor) -> Tensor:
     The sum over neighbouring channels is a convolution by a band of ones, faster on a CPU than PyTorch's pooling; the
     power -3/4 is made of roots.
     """
-    root = torch.rsqrt(_neighbours(values * values, values.new_full(values.shape[1:2], BIAS)))
-    return values * (root * torch.sqrt(root))
-
-
-class OnceNormalised(torch.autograd.Function):
-    """``normalised`` in two thirds of the time with its way back, which has no derivatives of its own."""
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """What is normalised; besides, the root that ``normalised`` makes and the power of it."""
-        root = _neighbours(values * values, values.new_full(values.shape[1:2], BIAS)).rsqrt_()
-        scale = torch.sqrt(root).mul_(root)
-        return values * scale, root, scale
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor], output: tuple[Tensor, Tensor, Tensor]) -> None:
-        """Keep what the way back needs."""
-        ctx.mark_non_differentiable(*output[1:])
-        ctx.save_for_backward(*inputs, *output)
-
-    @staticmethod
-    def backward(ctx: Any, *errors: Tensor) -> Tensor:
-        """Errors in the values; nothing else that comes out is used."""
-        values, found, root, scale = ctx.saved_tensors
-        around = _neighbours((errors[0] * found).mul_(root).mul_(root), None)
-        return (errors[0] * scale).addcmul_(values, around, value=-2 * EXPONENT)
-
-
-def _neighbours(values: Tensor, start: Tensor | None) -> Tensor:
-    """Sums over neighbouring channels, (b, C, H, W), times a constant, added to ``start`` (C,)."""
     count = values.shape[1]
     band = values.new_full((count, count), ALPHA).tril(RADIUS).triu(-RADIUS)
-    return conv2d(values, band[:, :, None, None], start)
+    base = conv2d(values * values, band[:, :, None, None], values.new_full((count,), BIAS))
+    root = torch.rsqrt(base)
+    return values * (root * torch.sqrt(root))

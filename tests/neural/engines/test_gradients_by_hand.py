@@ -58,16 +58,13 @@ def of_torch(network, points, batch):
     return torch.stack(losses), torch.stack(slopes)
 
 
-@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 2e-3)], ids=str)
-@pytest.mark.parametrize("network", CASES, ids=lambda one: f"{one.settings}-{one.image_shape}")
-def test_losses_and_gradients_are_those_of_torch_client_by_client(network, dtype, tolerance):
+def check(engine, points, batch, tolerance):
     """In single precision, of a gradient's length: a normalisation of few numbers amplifies rounding."""
-    points, batch = drawn(network, dtype)
-    before = points.clone()
+    network, before = engine.network, points.clone()
     expected_losses, expected = of_torch(network, points, batch)
     found = torch.full_like(points, torch.nan)
     losses = points.new_full((CLIENTS,), torch.nan)
-    engine_for_a_gpu(network).gradients(points, batch, found, losses)
+    engine.gradients(points, batch, found, losses)
     torch.testing.assert_close(losses.double(), expected_losses, rtol=tolerance, atol=0)
     lengths = expected.norm(dim=1)
     assert (lengths > 0.05).all()
@@ -76,6 +73,20 @@ def test_losses_and_gradients_are_those_of_torch_client_by_client(network, dtype
         known = network.views(expected)[name]
         torch.testing.assert_close(own, known, rtol=0, atol=tolerance * float(known.abs().max()), msg=name)
     assert torch.equal(points, before)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 2e-3)], ids=str)
+@pytest.mark.parametrize("network", CASES, ids=lambda one: f"{one.settings}-{one.image_shape}")
+def test_losses_and_gradients_are_those_of_torch_client_by_client(network, dtype, tolerance):
+    check(engine_for_a_gpu(network), *drawn(network, dtype), tolerance)
+
+
+def test_response_normalisation_counts_where_it_does_not_show_near_the_start():
+    """There its way back is 1e-3 of a gradient; of large values it is most of it."""
+    network = TutorialCNN((1, 12, 12), 3)
+    points, batch = drawn(network, torch.float64)
+    network.views(points)["convolutions.0.weight"].mul_(100)
+    check(engine_for_a_gpu(network), points, batch, 1e-12)
 
 
 @pytest.mark.parametrize(
@@ -104,3 +115,19 @@ def test_every_network_has_an_engine_of_its_own_on_a_gpu_and_none_on_a_cpu():
     for network in CASES:
         assert type(chosen(network, "cpu")) is not own[type(network)]
         assert type(chosen(network, "cuda", mixed=True)) is type(chosen(network, "cpu", mixed=True))
+
+
+@pytest.mark.parametrize("network", [CNN((1, 16, 16), 3, (2, 3), ()), MLP((1, 4, 4), 3)], ids=str)
+@pytest.mark.parametrize("name", ["serial", "batched"])
+def test_scores_do_not_hang_on_how_many_images_are_convolved_at_a_time(network, name):
+    """Two clients with 150 images each, two models."""
+    stream = np.random.default_rng(3)
+    models = torch.as_tensor(network.initial((2,), stream))
+    images = torch.as_tensor(stream.random((2, 150, *network.image_shape)))
+    engine = choose_engine(name, network, "cpu", samples=150, full_batch=True)
+    found = engine.scores_of_all(models, images)
+    for index, model in enumerate(models):
+        plain = module(network).double()
+        load(plain, model)
+        for client, own in enumerate(images):
+            torch.testing.assert_close(found[client, index].mT, plain(own), rtol=0, atol=1e-12)

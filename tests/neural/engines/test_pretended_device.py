@@ -249,6 +249,16 @@ def test_the_device_counts_and_refuses():
         counts.clear()
         assert isinstance(there[1:].view(2, 1) * 2 + 1, OnDevice)
         assert sum(counts.launches.values()) == 2, "views are free"
+        matrices = there.expand(2, 3, 3)
+        for ask, kernels in (
+            (lambda: torch.bmm(matrices, matrices), 1),
+            (lambda: torch.baddbmm(matrices, matrices, matrices), 2),
+            (lambda: matrices.clone().baddbmm_(matrices, matrices), 2),
+            (lambda: torch.nn.functional.pad(matrices, (1, 1)), 2),
+        ):
+            counts.clear()
+            ask()
+            assert sum(counts.launches.values()) == kernels
         assert not counts.transfers
         assert not counts.synchronisations
         for wait in (
