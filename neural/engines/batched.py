@@ -212,7 +212,6 @@ def scores_one_by_one(engine: Engine, models: Tensor, images: Tensor) -> Tensor:
     few = network.convolutional and images.device.type == "cpu"
     parts = everything.split(CONVOLVED if few else len(everything))
     scores = [
-        torch.cat([network.function(views, part) for part in parts])
-        for views in map(network.views, models)
+        torch.cat([network.function(views, part) for part in parts]) for views in map(network.views, models)
     ]
     return torch.stack([part.view(*images.shape[:2], -1).mT for part in scores], dim=1)

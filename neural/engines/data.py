@@ -216,7 +216,9 @@ class ClientData:
         def answers(classes: int) -> Tensor:
             return _answers(targets, torch.stack(weights), classes)
 
-        together = max(1, self._indices.shape[1] // size)  # images of as many steps as of all of a client's data
+        together = max(
+            1, self._indices.shape[1] // size
+        )  # images of as many steps as of all of a client's data
         for first in range(0, len(targets), together):
             steps = range(first, min(first + together, len(targets)))
             images = self._images(indices[first : steps.stop].flatten(0, 1))

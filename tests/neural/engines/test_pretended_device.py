@@ -276,7 +276,9 @@ def test_the_device_counts_and_refuses():
 
 
 @pytest.mark.parametrize(
-    "network", [ResNet20((1, 4, 4), 3), TutorialCNN((1, 12, 12), 3)], ids=lambda one: one.name
+    "network",
+    [MLP((1, 4, 4), 3, (5, 4)), ResNet20((1, 4, 4), 3), TutorialCNN((1, 12, 12), 3)],
+    ids=lambda one: one.name,
 )
 def test_a_deep_network_neither_copies_nor_waits(network):
     """Its numbers are those of the CPU; launches are counted elsewhere."""
@@ -309,6 +311,6 @@ def trained_sums(network, device, counts):
         weights=None,
         step_size=0.1,
         momentum=0.5,
-        proximal=0.0,
+        proximal=0.3,
         local_steps=1,
     )[1]
