@@ -210,7 +210,7 @@ def scores_one_by_one(engine: Engine, models: Tensor, images: Tensor) -> Tensor:
     network = engine.network
     everything = images.flatten(0, 1)
     few = network.convolutional and images.device.type == "cpu"
-    parts = everything.split(CONVOLVED if few else len(everything))
+    parts = torch.split(everything, CONVOLVED if few else len(everything))
     scores = [
         torch.cat([network.function(views, part) for part in parts]) for views in map(network.views, models)
     ]

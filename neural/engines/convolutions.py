@@ -89,7 +89,7 @@ def convolve(images: Tensor, layer: Tensor, name: str, room: Room, *, cut: bool)
     windows = images.unfold(2, KERNEL, 1).unfold(3, KERNEL, 1).permute(0, 2, 3, 1, 4, 5)
     size = windows.shape[3:].numel()
     rows = room.inputs(name, windows.shape[:3], size)
-    place = rows[..., :size].unflatten(3, windows.shape[3:])
+    place = torch.unflatten(rows[..., :size], 3, windows.shape[3:])
     if cut:
         torch.clamp_min(windows, 0, out=place)
     else:
@@ -110,10 +110,10 @@ def through_features(
     layers: list[Tensor], values: Tensor, batch: Batch, room: Room, losses: Tensor | None, *, cut: bool
 ) -> tuple[Tensor, Factors]:
     """Walk through the linear layers from images (k b, C, H, W), after ReLU where they are to be cut, and back."""
-    place = values.unflatten(0, batch.targets.shape)
+    place = torch.unflatten(values, 0, batch.targets.shape)
     size = values[0].numel()
     first = room.inputs("layers.0", batch.targets.shape, size)
-    inside = first[..., :size].unflatten(2, values.shape[1:])
+    inside = torch.unflatten(first[..., :size], 2, values.shape[1:])
     if cut:
         torch.clamp_min(place, 0, out=inside)
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import TypeAlias
 
 import numpy as np
@@ -213,19 +213,18 @@ class ClientData:
             weights = [made[count] for count in counts]
 
         @cache
-        def answers(classes: int) -> Tensor:
+        def of_all(classes: int) -> Tensor:
             return _answers(targets, torch.stack(weights), classes)
 
-        together = max(
-            1, self._indices.shape[1] // size
-        )  # images of as many steps as of all of a client's data
+        def answers(step: int, classes: int) -> Tensor:
+            return of_all(classes)[step]
+
+        together = max(1, self._indices.shape[1] // size)  # steps whose images are as many as a client's data
         for first in range(0, len(targets), together):
             steps = range(first, min(first + together, len(targets)))
             images = self._images(indices[first : steps.stop].flatten(0, 1))
-            for step, own in zip(steps, images.unflatten(0, (len(steps), -1)), strict=True):
-                yield Batch(
-                    own, targets[step], weights[step], lambda classes, step=step: answers(classes)[step]
-                )
+            for step, own in zip(steps, torch.unflatten(images, 0, (len(steps), -1)), strict=True):
+                yield Batch(own, targets[step], weights[step], partial(answers, step))
 
     def _here(self, numbers: Ids) -> Tensor:
         return numbers if isinstance(numbers, Tensor) else torch.from_numpy(numbers).to(self.device)

@@ -61,8 +61,8 @@ class Packing:
         """Matrices (k, o, i') of all layers, which share the memory of ``packed``."""
         sizes = [units * filled(inputs) for units, inputs in self._shapes]
         return [
-            part.unflatten(1, (units, -1))
-            for part, (units, _) in zip(packed.split(sizes, 1), self._shapes, strict=True)
+            part.view(len(packed), units, -1)
+            for part, (units, _) in zip(torch.split(packed, sizes, 1), self._shapes, strict=True)
         ]
 
     def _pairs(self, packed: Tensor, points: Tensor) -> list[tuple[Tensor, Tensor]]:

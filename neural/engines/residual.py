@@ -47,9 +47,9 @@ class ResidualEngine(VmapEngine):
         if clients not in self._orders:
             self._orders.clear()
             numbers = torch.arange(points.numel(), device=points.device).view(points.shape)
-            apart = numbers.split([part.size for part in layout], 1)
+            apart = torch.split(numbers, [part.size for part in layout], 1)
             self._orders[clients] = torch.cat([part.flatten() for part in apart])
-        together = points.flatten().index_select(0, self._orders[clients]).split(sizes)
+        together = torch.split(points.flatten().index_select(0, self._orders[clients]), sizes)
         return {
             part.name: values.view(clients, *part.shape).detach().requires_grad_()
             for part, values in zip(layout, together, strict=True)
@@ -67,9 +67,9 @@ class ResidualEngine(VmapEngine):
             return group_norm(values, len(weight) // CHANNELS_A_GROUP, scale, shift)
 
         def shorten(values: Tensor, more: int) -> Tensor:
-            apart = values[:, :, ::2, ::2].unflatten(1, (clients, -1))
+            apart = torch.unflatten(values[:, :, ::2, ::2], 1, (clients, -1))
             return pad(apart, (0, 0, 0, 0, 0, more)).flatten(1, 2)
 
         features = self.network.features(images.transpose(0, 1).flatten(1, 2).contiguous(), convolve, shorten)
-        means = features.mean((2, 3)).unflatten(1, (clients, -1)).transpose(0, 1)
+        means = torch.unflatten(features.mean((2, 3)), 1, (clients, -1)).transpose(0, 1)
         return torch.baddbmm(leaves["head.bias"][:, None], means, leaves["head.weight"].mT)

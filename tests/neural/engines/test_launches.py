@@ -17,14 +17,14 @@ WAYS = {
 }
 """Networks, samples of a batch, and launches that a local step may take, and may take with Per-FedAvg's two gradients.
 
-The tutorial network's gradient takes 57, so that two of them cannot pass below 60: 5 of each of its 5 layers (values,
-two products on the way back, ReLU both ways but for the scores), 9 of each of its 2 normalisations, 3 of each pooling,
-and copies where windows, frames and colours are put in order.
+A gradient of the tutorial network takes 55, so that two of them cannot pass below 60: 14 products of its 5 layers, 8
+for their ReLUs, 9 for each of the 2 normalisations, 3 for each of the 2 poolings, 2 for the errors in the scores, and 7
+to put windows, frames and colours in order.
 
 60 is out of reach of ResNet-20 one kernel at a time, even if its normalisations cost nothing: 19 convolutions with
 three products each, but for the images' errors, are 56, and 19 ReLUs both ways 38. Its 19 normalisations take 8 of
-PyTorch's own kernels each, 152; the 9 sums with what passes by take 9 each way, the two shortcuts to more channels 12,
-and the head, the batch, the parameters' order and the step what is left of 298.
+PyTorch's own kernels each, 152, the 9 sums with what passes by one each way, 18, and the two shortcuts to more channels
+16; the head, the batch, the order of the parameters and the step are what is left of 298.
 """
 
 SLOW = {"tutorial network, mini-batches", "ResNet-20, mini-batches"}
