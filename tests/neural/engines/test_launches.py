@@ -20,7 +20,7 @@ WAYS = {
 A hidden layer more takes 5 for each gradient, a padded convolution 1: Per-FedAvg stays below 40 with two hidden layers,
 below 60 with one behind two convolutions without padding.
 
-A gradient of the tutorial network takes 55, so that two of them cannot pass below 60: 14 products of its 5 layers, 8
+A gradient of the tutorial network takes 55, so that two of them are past 60: 14 products of its 5 layers, 8
 for their ReLUs, 9 for each of the 2 normalisations, 3 for each of the 2 poolings, 2 for the errors in the scores, and 7
 to put windows, frames and colours in order.
 
