@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 from clusterproof.algorithms.validation import InvalidArgument, check_choice
 from clusterproof.neural.engines.batched import DenseEngine, VmapEngine
 from clusterproof.neural.engines.convolutions import ConvolutionEngine
 from clusterproof.neural.engines.engine import Engine
 from clusterproof.neural.engines.gram import GramEngine
+from clusterproof.neural.engines.perceptrons import PerceptronEngine
 from clusterproof.neural.engines.residual import ResidualEngine
 from clusterproof.neural.engines.serial import SerialEngine
-from clusterproof.neural.networks import CNN, MLP, Network, ResNet20
+from clusterproof.neural.engines.tutorial import TutorialEngine
+from clusterproof.neural.networks import CNN, MLP, Network, ResNet20, TutorialCNN
 
 ENGINES = ("gram", "batched", "serial")
 """Names of the engines in configurations."""
+
+BY_HAND: dict[type[Network], Callable[[Any], Engine]] = {
+    MLP: PerceptronEngine,
+    CNN: ConvolutionEngine,
+    TutorialCNN: TutorialEngine,
+    ResNet20: ResidualEngine,
+}
+"""Engines for a GPU, with fewer launches than ``torch.func.vmap`` takes."""
 
 
 def choose_engine(
@@ -76,14 +88,15 @@ def choose_engine(
         raise InvalidArgument("engine", name, rule, "use 'serial'")
     if name == "serial":
         return SerialEngine(network)
-    if isinstance(network, MLP) and not mixed:
-        kind = GramEngine if name == "gram" else DenseEngine
-        return kind(network, mostly_zero and device == "cpu")
-    if isinstance(network, CNN) and device == "cuda" and not mixed:
-        return ConvolutionEngine(network)
-    if isinstance(network, ResNet20) and device == "cuda" and not mixed:
-        return ResidualEngine(network)
-    return VmapEngine(network)
+    black = mostly_zero and device == "cpu"
+    if name == "gram":
+        assert isinstance(network, MLP)
+        return GramEngine(network, black)
+    if device == "cuda" and not mixed:
+        for kind, engine in BY_HAND.items():
+            if isinstance(network, kind):
+                return engine(network)
+    return DenseEngine(network, black) if isinstance(network, MLP) and not mixed else VmapEngine(network)
 
 
 def fastest_engine(

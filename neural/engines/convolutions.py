@@ -11,12 +11,39 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn.functional import fold, log_softmax, max_pool2d, pad, softmax
+from torch.nn.functional import fold, max_pool2d
 
 from clusterproof.neural.engines.batched import VmapEngine
 from clusterproof.neural.engines.data import Batch
+from clusterproof.neural.engines.packed import Factors, PackedEngine, Room, behind_relu, through_layers
 from clusterproof.neural.networks import CNN
 from clusterproof.neural.networks.cnn import KERNEL
+
+
+@dataclass(frozen=True)
+class ConvolutionEngine(PackedEngine, VmapEngine):
+    """The papers' convolutional networks on a GPU."""
+
+    network: CNN
+
+    def factors(self, layers: list[Tensor], batch: Batch, room: Room, losses: Tensor | None) -> Factors:
+        """Factors of the gradients, see ``PackedEngine.factors``."""
+        pooling, values = Pooling(2, (0, 0), ceil=False), batch.images.flatten(0, 1)
+        passed: list[tuple[Convolved, Tensor, Tensor]] = []
+        for index, padding in enumerate(self.network.padding):
+            name = f"convolutions.{index}"
+            around = framed(values, padding, name, room)
+            convolved = convolve(around, layers[index], name, room, cut=index > 0)
+            values, places = pooling.of(convolved.values)
+            passed.append((convolved, values, places))
+        errors, factors = through_features(layers[2:], values, batch, room, losses, cut=True)
+        for index in (1, 0):
+            convolved, values, places = passed[index]
+            back = pooling.back(behind_relu(errors, values), convolved.values, places)
+            factors.insert(0, convolved.factors(back))
+            if index:
+                errors = to_images(back, layers[1], passed[0][1].shape, self.network.padding[1])
+        return factors
 
 
 class Convolved(NamedTuple):
@@ -24,93 +51,104 @@ class Convolved(NamedTuple):
 
     Attributes
     ----------
-    windows
-        (k, b L, 25 C), L of them in each image.
+    rows
+        Windows with a one, (k, b L, i'), L of them in each image.
     values
-        Before pooling, (k b, O, H', W'), colours next to each other.
-    indices
-        Which of them pooling has kept.
-    kept
-        After pooling and ReLU, (k b, O, H'', W'').
+        (k b, O, H', W'), colours next to each other.
     """
 
-    windows: Tensor
+    rows: Tensor
     values: Tensor
-    indices: Tensor
-    kept: Tensor
+
+    def factors(self, errors: Tensor) -> tuple[Tensor, Tensor]:
+        """Factors of the gradient of the kernels, from errors in the values."""
+        return as_rows(errors, len(self.rows)).mT, self.rows
 
 
-@dataclass(frozen=True)
-class ConvolutionEngine(VmapEngine):
-    """The papers' convolutional networks on a GPU."""
-
-    network: CNN
-
-    def gradients(self, points: Tensor, batch: Batch, out: Tensor, losses: Tensor | None = None) -> None:
-        """Gradients of the losses, see ``Engine.gradients``."""
-        views = self.network.views(points)
-        clients, samples = batch.targets.shape
-        values, passed = batch.images.flatten(0, 1), []
-        for index, padding in enumerate(self.network.padding):
-            kernels, bias = (views[f"convolutions.{index}.{part}"] for part in ("weight", "bias"))
-            passed.append(_convolve(values, kernels, bias, padding))
-            values = passed[-1].kept
-        inputs = [values.reshape(clients, samples, -1)]
-        layers = range(len(self.network.widths) - 1)
-        for index in layers:
-            weight, bias = (views[f"layers.{index}.{part}"] for part in ("weight", "bias"))
-            if index:
-                inputs[-1].clamp_min_(0)
-            inputs.append(torch.baddbmm(bias[:, None], inputs[-1], weight.mT))
-        scores, targets = inputs.pop(), batch.targets[..., None]
-        if losses is not None:
-            logarithms = log_softmax(scores, -1)
-            losses.copy_(-(logarithms.gather(2, targets)[..., 0] * batch.weights).sum(1))
-        errors = softmax(scores, -1).scatter_(2, targets, -1.0, reduce="add").mul_(batch.weights[..., None])
-        slopes = []
-        for index in reversed(layers):
-            slopes += [errors.sum(1), errors.mT @ inputs[index]]
-            errors = errors @ views[f"layers.{index}.weight"]
-            if index:
-                errors = _behind_relu(errors, inputs[index])
-        errors = errors.view_as(values)
-        for index in (1, 0):
-            errors = _behind_relu(errors, passed[index].kept)
-            flat = _unpool(errors, passed[index]).permute(0, 2, 3, 1).reshape(clients, -1, errors.shape[1])
-            slopes += [flat.sum(1), flat.mT @ passed[index].windows]
-            if index:
-                kernels = views[f"convolutions.{index}.weight"].flatten(2)
-                errors = self._to_images(flat @ kernels, passed[0].kept, self.network.padding[index])
-        torch.cat([slope.flatten(1) for slope in reversed(slopes)], dim=1, out=out)
-
-    @staticmethod
-    def _to_images(windows: Tensor, like: Tensor, padding: int) -> Tensor:
-        """Add windows (k, b L, 25 C) up where they come from, (k b, C, H, W)."""
-        columns = windows.view(len(like), -1, windows.shape[2]).mT
-        return fold(columns, like.shape[2:], KERNEL, padding=padding)
+def framed(images: Tensor, padding: int, name: str, room: Room) -> Tensor:
+    """Images (n, C, H, W) with so many zeros around them."""
+    if not padding:
+        return images
+    around, inside = room.frame(name, images.shape, padding)
+    inside.copy_(images)
+    return around
 
 
-def _convolve(images: Tensor, kernels: Tensor, bias: Tensor, padding: int) -> Convolved:
-    """Convolve, pool and cut off: images (k b, C, H, W) by kernels (k, O, C, 5, 5) and biases (k, O)."""
-    clients, outputs = bias.shape
-    padded = pad(images, (padding,) * 4) if padding else images
-    windows = padded.unfold(2, KERNEL, 1).unfold(3, KERNEL, 1).permute(0, 2, 3, 1, 4, 5)
-    height, width = windows.shape[1:3]
-    rows = windows.reshape(clients, -1, windows.shape[3] * KERNEL**2)
-    values = torch.baddbmm(bias[:, None], rows, kernels.flatten(2).mT)
-    values = values.view(-1, height, width, outputs).permute(0, 3, 1, 2)
-    kept, indices = max_pool2d(values, 2, return_indices=True)
-    return Convolved(rows, values, indices, kept.clamp_min_(0))
+def as_rows(images: Tensor, clients: int) -> Tensor:
+    """Images (k b, O, H, W), colours next to each other, as rows (k, b H W, O)."""
+    return images.permute(0, 2, 3, 1).reshape(clients, -1, images.shape[1])
 
 
-def _unpool(errors: Tensor, passed: Convolved) -> Tensor:
-    """Errors before pooling, (k b, O, H', W')."""
-    back: Tensor = torch.ops.aten.max_pool2d_with_indices_backward(
-        errors, passed.values, [2, 2], [2, 2], [0, 0], [1, 1], False, passed.indices
-    )
-    return back
+def as_images(rows: Tensor, like: Tensor) -> Tensor:
+    """Rows (..., O) of images with the height and width of others, (k b, O, H, W), colours next to each other."""
+    return rows.view(len(like), *like.shape[2:], -1).permute(0, 3, 1, 2)
 
 
-def _behind_relu(errors: Tensor, values: Tensor) -> Tensor:
-    through: Tensor = torch.ops.aten.threshold_backward(errors, values, 0)
-    return through
+def convolve(images: Tensor, layer: Tensor, name: str, room: Room, *, cut: bool) -> Convolved:
+    """Convolve images (k b, C, H, W), framed already, by a layer (k, O, i'); after ReLU where they are to be cut."""
+    windows = images.unfold(2, KERNEL, 1).unfold(3, KERNEL, 1).permute(0, 2, 3, 1, 4, 5)
+    size = windows.shape[3:].numel()
+    rows = room.inputs(name, windows.shape[:3], size)
+    place = torch.unflatten(rows[..., :size], 3, windows.shape[3:])
+    if cut:
+        torch.clamp_min(windows, 0, out=place)
+    else:
+        place.copy_(windows)
+    together = rows.view(len(layer), -1, rows.shape[3])
+    values = together @ layer.mT
+    return Convolved(together, values.view(*rows.shape[:3], -1).permute(0, 3, 1, 2))
+
+
+def to_images(errors: Tensor, layer: Tensor, shape: tuple[int, ...], padding: int) -> Tensor:
+    """Errors in images of a shape (k b, C, H, W), from those in what a layer makes of them, (k b, O, H', W')."""
+    size = shape[1] * KERNEL**2
+    columns = (as_rows(errors, len(layer)) @ layer[..., :size]).view(shape[0], -1, size).mT.contiguous()
+    return fold(columns, shape[2:], KERNEL, padding=padding)
+
+
+def through_features(
+    layers: list[Tensor], values: Tensor, batch: Batch, room: Room, losses: Tensor | None, *, cut: bool
+) -> tuple[Tensor, Factors]:
+    """Walk through the linear layers from images (k b, C, H, W), after ReLU where they are to be cut, and back."""
+    place = torch.unflatten(values, 0, batch.targets.shape)
+    size = values[0].numel()
+    first = room.inputs("layers.0", batch.targets.shape, size)
+    inside = torch.unflatten(first[..., :size], 2, values.shape[1:])
+    if cut:
+        torch.clamp_min(place, 0, out=inside)
+    else:
+        inside.copy_(place)
+    errors, factors = through_layers(layers, first, batch, room, losses)
+    return (errors @ layers[0][..., :size]).view(values.shape), factors
+
+
+class Pooling(NamedTuple):
+    """Largest values of squares, at every second place.
+
+    Attributes
+    ----------
+    side
+        Of the squares.
+    padding
+        Of height and width, without values.
+    ceil
+        Whether squares reach beyond the end.
+    """
+
+    side: int
+    padding: tuple[int, int]
+    ceil: bool
+
+    def of(self, values: Tensor) -> tuple[Tensor, Tensor]:
+        """The largest, (n, O, H'', W''), and which they were, from (n, O, H', W')."""
+        found: tuple[Tensor, Tensor] = max_pool2d(
+            values, self.side, 2, self.padding, ceil_mode=self.ceil, return_indices=True
+        )
+        return found
+
+    def back(self, errors: Tensor, values: Tensor, indices: Tensor) -> Tensor:
+        """Errors in values, colours next to each other in both, from those in the largest."""
+        back: Tensor = torch.ops.aten.max_pool2d_with_indices_backward(
+            errors, values, [self.side] * 2, [2, 2], list(self.padding), [1, 1], self.ceil, indices
+        )
+        return back

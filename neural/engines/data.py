@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import TypeAlias
 
 import numpy as np
@@ -32,12 +33,16 @@ class Batch:
         Classes, (k, b).
     weights
         One over the client's number of real samples, and 0 for padding, (k, b).
+    shared
+        Gives ``answers`` where they are made for many steps at once.
     """
 
     images: Tensor
     targets: Tensor
     weights: Tensor
+    shared: Callable[[int], Tensor] | None = None
     _truth: Tensor | None = field(default=None, init=False)
+    _answers: Tensor | None = field(default=None, init=False)
 
     def truth(self, classes: int) -> Tensor:
         """The weights at each sample's class and 0 elsewhere, (k, classes, b); kept for the next question."""
@@ -47,6 +52,15 @@ class Batch:
             object.__setattr__(self, "_truth", made)
         assert self._truth is not None
         return self._truth
+
+    def answers(self, classes: int) -> Tensor:
+        """What the truth adds to the gradient in the scores, (k, b, classes); kept for the next question."""
+        if self.shared is not None:
+            return self.shared(classes)
+        if self._answers is None:
+            object.__setattr__(self, "_answers", _answers(self.targets, self.weights, classes))
+        assert self._answers is not None
+        return self._answers
 
     @property
     def features(self) -> Tensor:
@@ -172,16 +186,25 @@ class ClientData:
             for found in (self._indices, self._targets)
         )
         if isinstance(counts, Tensor):
-            shares = mean_weights(counts.T, size, counts.new_empty(0, dtype=self.dtype))
-            for own, classes, weights_of_step in zip(indices, targets, shares, strict=True):
-                yield Batch(self._images(own), classes, weights_of_step)
-            return
-        weights: dict[int, Tensor] = {}
-        for count, own, classes in zip(counts, indices, targets, strict=True):
-            images = self._images(own)
-            if count not in weights:
-                weights[count] = self._mean_of(np.full(len(clients), count), size, images)
-            yield Batch(images, classes, weights[count])
+            weights = list(mean_weights(counts.T, size, counts.new_empty(0, dtype=self.dtype)))
+        else:
+            like = self._white.new_empty(0, device=self.device)
+            made = {one: mean_weights(np.full(len(clients), one), size, like) for one in set(counts)}
+            weights = [made[count] for count in counts]
+
+        @cache
+        def of_all(classes: int) -> Tensor:
+            return _answers(targets, torch.stack(weights), classes)
+
+        def answers(step: int, classes: int) -> Tensor:
+            return of_all(classes)[step]
+
+        together = max(1, self._indices.shape[1] // size)  # steps whose images are as many as a client's data
+        for first in range(0, len(targets), together):
+            steps = range(first, min(first + together, len(targets)))
+            images = self._images(indices[first : steps.stop].flatten(0, 1))
+            for step, own in zip(steps, torch.unflatten(images, 0, (len(steps), -1)), strict=True):
+                yield Batch(own, targets[step], weights[step], partial(answers, step))
 
     def _here(self, numbers: Ids) -> Tensor:
         return numbers if isinstance(numbers, Tensor) else torch.from_numpy(numbers).to(self.device)
@@ -206,6 +229,12 @@ class ClientData:
         # codes are integers, and weights are not
         like = images if images.is_floating_point() else images.new_empty(0, dtype=self.dtype)
         return mean_weights(counts, width, like)
+
+
+def _answers(targets: Tensor, weights: Tensor, classes: int) -> Tensor:
+    """Minus the weights at each sample's class and 0 elsewhere, (..., classes), from targets and weights (...)."""
+    empty = weights.new_zeros(*weights.shape, classes)
+    return empty.scatter_(-1, targets[..., None], -weights[..., None])
 
 
 def mean_weights(counts: Ids, width: int, like: Tensor) -> Tensor:

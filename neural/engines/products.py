@@ -44,8 +44,6 @@ def multiply(left: Tensor, right: Tensor, out: Tensor | None = None) -> Tensor:
 
 def affine(weight: Tensor, values: Tensor, bias: Tensor) -> Tensor:
     """Multiply by weights (..., o, i) and add biases (..., o): (..., o, n) from values (..., i, n)."""
-    if weight.device.type == "cuda" and weight.ndim == values.ndim == 3:
-        return torch.baddbmm(bias[..., None], weight, values)  # one launch for both
     return multiply(weight, values).add_(bias[..., None])
 
 

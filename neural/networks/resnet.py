@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -15,9 +15,6 @@ from clusterproof.neural.networks.network import Network, fan_in_bound
 STAGES = (16, 32, 64)
 BLOCKS = 3
 CHANNELS_A_GROUP = 8
-
-Normalise: TypeAlias = Callable[[Tensor, int, Tensor, Tensor], Tensor]
-"""Normalises groups of channels, as ``torch.nn.functional.group_norm`` does."""
 
 
 @dataclass(frozen=True)
@@ -74,24 +71,45 @@ class ResNet20(Network):
         pixels = self.image_shape[1] * self.image_shape[2]
         return 4 * BLOCKS * sum(width * (pixels >> 2 * stage) for stage, width in enumerate(STAGES))
 
-    def function(
-        self, parameters: dict[str, Tensor], images: Tensor, normalise: Normalise = group_norm
-    ) -> Tensor:
-        """Scores (b, classes) of one model on images (b, C, H, W), groups of channels normalised as is said."""
+    def function(self, parameters: dict[str, Tensor], images: Tensor) -> Tensor:
+        """Scores (b, classes) of one model on images (b, C, H, W)."""
 
-        def convolve(name: str, values: Tensor, stride: int = 1) -> Tensor:
+        def convolve(name: str, values: Tensor, stride: int) -> Tensor:
             weight = parameters[f"{name}.weight"]
             values = conv2d(values, weight, stride=stride, padding=1)
             scale, shift = parameters[f"{name}.norm.weight"], parameters[f"{name}.norm.bias"]
-            return normalise(values, weight.shape[0] // CHANNELS_A_GROUP, scale, shift)
+            return group_norm(values, weight.shape[0] // CHANNELS_A_GROUP, scale, shift)
 
-        values = torch.relu(convolve("stem", images))
+        def shorten(values: Tensor, more: int) -> Tensor:
+            return pad(values[:, :, ::2, ::2], (0, 0, 0, 0, 0, more))
+
+        features = self.features(images, convolve, shorten)
+        return linear(features.mean((2, 3)), parameters["head.weight"], parameters["head.bias"])
+
+    def features(
+        self,
+        images: Tensor,
+        convolve: Callable[[str, Tensor, int], Tensor],
+        shorten: Callable[[Tensor, int], Tensor],
+    ) -> Tensor:
+        """What the last block gives.
+
+        Parameters
+        ----------
+        images
+            As ``convolve`` takes them.
+        convolve
+            Convolution by a name, with a stride, and its normalisation.
+        shorten
+            Shortcut to half the sides and so many more channels.
+        """
+        values, inputs = torch.relu(convolve("stem", images, 1)), STAGES[0]
         for stage, outputs in enumerate(STAGES):
             for block in range(BLOCKS):
                 name = f"stages.{stage}.{block}"
-                stride = 2 if stage and not block else 1
-                passed = values[:, :, ::stride, ::stride]
-                passed = pad(passed, (0, 0, 0, 0, 0, outputs - passed.shape[1]))
-                values = torch.relu(convolve(f"{name}.first", values, stride))
-                values = torch.relu(convolve(f"{name}.second", values) + passed)
-        return linear(values.mean((2, 3)), parameters["head.weight"], parameters["head.bias"])
+                halved = bool(stage and not block)
+                passed = shorten(values, outputs - inputs) if halved else values
+                values = torch.relu(convolve(f"{name}.first", values, 2 if halved else 1))
+                values = torch.relu(convolve(f"{name}.second", values, 1) + passed)
+            inputs = outputs
+        return values

@@ -19,8 +19,8 @@ from clusterproof.neural.networks.network import Network
 KERNEL = 5
 CHANNELS = 64
 HIDDEN = (384, 192)
-RADIUS, ALPHA, BIAS = 4, 0.001 / 9, 1.0
-"""Of the local response normalisation; its exponent is 3/4."""
+RADIUS, ALPHA, BIAS, EXPONENT = 4, 0.001 / 9, 1.0, 0.75
+"""Of the local response normalisation."""
 
 SPREADS = (0.05, 0.05, 0.04, 0.04, 1 / 192)
 CONSTANTS = (0.0, 0.1, 0.1, 0.1, 0.0)
@@ -124,14 +124,19 @@ def pooled(values: Tensor) -> Tensor:
 
     As TensorFlow's padding ``SAME`` has it: an even side is padded at its end, an odd one at both.
     """
-    sides = (values.shape[-2] % 2, values.shape[-1] % 2)
-    return max_pool2d(values, 3, 2, padding=sides, ceil_mode=True)
+    return max_pool2d(values, 3, 2, padding=pooling_sides(values), ceil_mode=True)
+
+
+def pooling_sides(values: Tensor) -> tuple[int, int]:
+    """Padding of height and width before ``pooled`` takes the largest."""
+    return values.shape[-2] % 2, values.shape[-1] % 2
 
 
 def normalised(values: Tensor) -> Tensor:
     """Local response normalisation over channels, (b, C, H, W).
 
-    The sum over neighbouring channels is a convolution by a band of ones, faster on a CPU than PyTorch's pooling.
+    The sum over neighbouring channels is a convolution by a band of ones, faster on a CPU than PyTorch's pooling; the
+    power -3/4 is made of roots.
     """
     count = values.shape[1]
     band = values.new_full((count, count), ALPHA).tril(RADIUS).triu(-RADIUS)

@@ -28,8 +28,14 @@ FREE = {ATEN.detach, ATEN.alias, ATEN.lift_fresh, ATEN._unsafe_view, ATEN._resha
 FREE |= {ATEN.empty, ATEN.new_empty, ATEN.empty_strided, ATEN.new_empty_strided}
 """Operations that launch nothing, besides views."""
 
-KERNELS = {ATEN.logsumexp: 6, ATEN._log_softmax: 1, ATEN.sort: 4, ATEN.argsort: 4, ATEN.nll_loss_forward: 1}
-"""How many kernels an operation takes where it is not one."""
+KERNELS = {ATEN.logsumexp: 6, ATEN.sort: 4, ATEN.argsort: 4}
+KERNELS |= {ATEN.baddbmm: 2, ATEN.constant_pad_nd: 2, ATEN.max_pool2d_with_indices_backward: 2}
+KERNELS |= {ATEN.native_group_norm: 3, ATEN.native_group_norm_backward: 5, ATEN.slice_backward: 2}
+"""How many kernels an operation takes where it is not one, as PyTorch's sources for CUDA have it.
+
+A product that is added to something else is preceded by a copy of that, and padding and the way back through pooling
+begin with zeros.
+"""
 
 SYNCHRONISING = {ATEN._local_scalar_dense, ATEN.nonzero, ATEN.masked_select, ATEN._unique2, ATEN.unique_dim}
 """Operations for whose result the host waits."""

@@ -249,6 +249,16 @@ def test_the_device_counts_and_refuses():
         counts.clear()
         assert isinstance(there[1:].view(2, 1) * 2 + 1, OnDevice)
         assert sum(counts.launches.values()) == 2, "views are free"
+        matrices = there.expand(2, 3, 3)
+        for ask, kernels in (
+            (lambda: torch.bmm(matrices, matrices), 1),
+            (lambda: torch.baddbmm(matrices, matrices, matrices), 2),
+            (lambda: matrices.clone().baddbmm_(matrices, matrices), 2),
+            (lambda: torch.nn.functional.pad(matrices, (1, 1)), 2),
+        ):
+            counts.clear()
+            ask()
+            assert sum(counts.launches.values()) == kernels
         assert not counts.transfers
         assert not counts.synchronisations
         for wait in (
@@ -266,7 +276,9 @@ def test_the_device_counts_and_refuses():
 
 
 @pytest.mark.parametrize(
-    "network", [ResNet20((1, 4, 4), 3), TutorialCNN((1, 12, 12), 3)], ids=lambda one: one.name
+    "network",
+    [MLP((1, 4, 4), 3, (5, 4)), ResNet20((1, 4, 4), 3), TutorialCNN((1, 12, 12), 3)],
+    ids=lambda one: one.name,
 )
 def test_a_deep_network_neither_copies_nor_waits(network):
     """Its numbers are those of the CPU; launches are counted elsewhere."""
@@ -299,6 +311,6 @@ def trained_sums(network, device, counts):
         weights=None,
         step_size=0.1,
         momentum=0.5,
-        proximal=0.0,
+        proximal=0.3,
         local_steps=1,
     )[1]
