@@ -213,3 +213,16 @@ def test_devices_are_pinned_in_the_replicates_that_have_an_empty_cluster_alone()
     np.testing.assert_array_equal(after["never"][1, 2], far[2])
     assert (after["when-empty"][1, 2] != far[2]).any()
     np.testing.assert_array_equal(after["when-empty"][1], after["always"][1])
+
+
+def test_a_move_is_that_of_the_last_round_and_nothing_where_a_model_stood_still():
+    """With three participants of nine a model that has moved often finds nobody in the next round."""
+    algorithm = GradientLoss(step_size=0.3, participation=0.3)
+    state = algorithm.initialise(TASK.optima + 0.5, TASK)
+    randomness, rests = Randomness.from_seed(0), 0
+    for _ in range(30):
+        after = algorithm.step(state, TASK, randomness)
+        np.testing.assert_array_equal(after.moves, after.models - state.models)
+        rests += int((state.moves.any(axis=-1) & ~after.moves.any(axis=-1)).sum())
+        state = after
+    assert rests > 5

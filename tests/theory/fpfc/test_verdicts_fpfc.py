@@ -335,6 +335,23 @@ def test_the_mapping_of_a_pair_is_largest_where_the_proof_says() -> None:
     assert alone.bound == pytest.approx(4 * worst**2)
 
 
+@pytest.mark.parametrize("concavity", [1.2, 1.5, 2.0])
+def test_the_second_inequality_is_false_for_a_concavity_of_at_most_2_and_not_claimed_there(
+    concavity: float,
+) -> None:
+    lam, xi, lengths = 1.0, 0.5, np.linspace(0, 5, 501)
+    slopes = SmoothedSCAD(strength=lam, concavity=concavity, smoothing=xi).slope(lengths)
+    grid = np.linspace(0, 6, 6001)
+    plain = SCAD(strength=lam, concavity=concavity)
+    ends = [grid[(plain.value(grid) + (grid - z) ** 2 / 2).argmin()] for z in lengths + slopes]
+    worst = float(lengths[np.abs(ends - lengths).argmax()])
+    outside = mapping_content.Setting(lam, concavity, xi, 2, np.array([worst]))
+    assert 2 * np.abs(ends - lengths).max() ** 2 > 4 * (lam * xi / (lam + xi)) ** 2
+    for claim in (mapping_content.mapping_content, repaired.repaired_mapping):
+        with pytest.raises(Outside, match="a > 2"):
+            claim(outside)
+
+
 def test_the_third_inequality_fails_by_more_than_a_hundred_times() -> None:
     verdict = theory.check("fpfc/theorem-1-duals")
     assert verdict.measured is not None

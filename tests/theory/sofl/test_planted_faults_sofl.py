@@ -230,6 +230,17 @@ def test_an_update_of_the_wrong_sign_is_seen(plant: Plant) -> None:
     assert theory.check("sofl/equation-10").verdict is Kind.VIOLATED
 
 
+def test_a_rate_that_is_off_by_a_millionth_is_seen(plant: Plant) -> None:
+    """An identity stands to rounding: no error that an algorithm could make is one."""
+    plant(
+        som, "train", lambda *a, learning_rate, **b: TRAIN(*a, learning_rate=learning_rate * (1 - 1e-6), **b)
+    )
+    verdict = theory.check("sofl/equation-10")
+    assert verdict.verdict is Kind.VIOLATED
+    assert verdict.measured is not None
+    assert abs(verdict.measured) < 1e-5
+
+
 def test_a_guard_that_always_says_one_is_seen(plant: Plant) -> None:
     plant(second_clustering, "silhouette", lambda distances, labels: 0.0)
     assert theory.check("sofl/guarded-count").verdict is Kind.VIOLATED
