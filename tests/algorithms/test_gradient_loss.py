@@ -140,6 +140,14 @@ def test_pinning_when_empty_does_nothing_while_every_cluster_has_clients():
     assert (free.models != always.models).any()
 
 
+def test_as_many_participants_as_clusters_are_enough_to_pin_one_to_each():
+    algorithm = GradientLoss(step_size=0.5, participation=1 / 3, empty_cluster="always")
+    assert algorithm.model_count(TASK) == 3
+    state = state_after(algorithm, TASK, 1, FAR)
+    assert len(state.clients) == 3
+    assert (state.models != FAR).any(axis=-1).all()
+
+
 def test_more_clusters_than_participants_cannot_be_pinned():
     algorithm = GradientLoss(step_size=0.5, participation=0.2, empty_cluster="always")
     with pytest.raises(InvalidArgument, match=r"empty_cluster = 'always': .*3 clusters, and 2 take part"):

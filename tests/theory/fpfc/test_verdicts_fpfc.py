@@ -105,6 +105,20 @@ def test_settings_that_the_theorem_does_not_speak_of_are_refused(
         theory.replay(claim_id, {"case": {**written, **change}, "seed": 0, **rule})
 
 
+@pytest.mark.parametrize("share", [1.01, 1.9])
+def test_steps_just_above_one_over_the_curvature_of_h_are_outside(share: float) -> None:
+    """alpha (L_f + rho) <= 1 is the hypothesis; a step up to twice that still descends, and is not spoken of."""
+    setting, task = repaired.draw_setting(np.random.default_rng(0))
+    curvature = task.client_smoothness + setting.algorithm.augmentation
+    for alpha in (1 / curvature, share / curvature):
+        one = replace(setting, algorithm=replace(setting.algorithm, step_size=alpha))
+        if alpha == 1 / curvature:
+            repaired.suppose_the_hypotheses(one)
+        else:
+            with pytest.raises(Outside, match="alpha"):
+                repaired.suppose_the_hypotheses(one)
+
+
 # a check of one term takes long: ``benchmarks.verdicts_over_seeds`` tries its seeds
 @pytest.mark.parametrize("claim_id", [name for name in TRUE if not name.startswith("fpfc/one-term")])
 def test_no_false_alarm_over_seeds(claim_id: str) -> None:
@@ -227,6 +241,28 @@ def test_expected_gradients_are_means_of_runs() -> None:
         seed=3,
     )
     assert found.models == pytest.approx(repaired_moments.expected_models(3, 0.1, 40), rel=0.02)
+
+
+def test_what_stands_for_the_least_objective_is_the_least_of_all_replicates() -> None:
+    """Of runs with other participants the lowest end: any other makes D_0, and with it the bound, too small."""
+    task = QuadraticMixture.random(clusters=2, clients=6, dimension=2, spread=0.3, seed=1)
+    algorithm = FPFC(
+        step_size=0.1, strength=0.6, smoothing=0.3, augmentation=5.0, threshold=0.4, participation=0.3
+    )
+    start = np.full((1, 2), 3.0)
+    found = run_averages(algorithm, task, start, rounds=4, replicates=5, seed=2)
+    randomness = Randomness.from_seed(2, "fpfc", "theorem-1")
+    state = algorithm.initialise(np.broadcast_to(start, (5, 1, 2)), task)
+    for _ in range(4):
+        state = algorithm.step(state, task, randomness)
+    penalty, ends = SCAD(strength=0.6, concavity=3.7), []
+    for models in np.asarray(state.models):
+        away = models - task.centers
+        losses = sum(float(one @ own @ one) / 2 for one, own in zip(away, task.hessians, strict=True))
+        gaps = np.array([np.linalg.norm(one - other) for one in models for other in models])
+        ends.append(losses + float(penalty.value(gaps).sum()) / 12)
+    assert found.end == pytest.approx(min(ends))
+    assert np.mean(ends) > 1.01 * min(ends)
 
 
 def test_the_objective_is_least_at_the_start_of_two_opposed_clients() -> None:

@@ -202,6 +202,27 @@ def test_a_drop_that_both_methods_make_would_pass(plant: Plant) -> None:
         assert verdict.counterexample["data"] == "MNIST"
 
 
+@pytest.mark.parametrize("count", [3, 5])
+def test_an_elbow_that_answers_every_winner_breaks_its_own_line(plant: Plant, count: int) -> None:
+    points = [(Fraction(place**2),) for place in range(count)]
+    plant(second_clustering, "elbow", len)
+    found = elbow_below_chord.elbow_below_chord(points)["never z"]
+    assert (found.measured, found.allowed) == (count, count - 1)
+    plant(second_clustering, "elbow", lambda curve: len(curve) - 1)
+    found = elbow_below_chord.elbow_below_chord(points)["never z"]
+    assert found.measured == found.allowed == count - 1
+
+
+def test_centres_that_never_rest_are_seen(plant: Plant) -> None:
+    def restless(points: Any, centres: Any, labels: Any) -> Any:
+        return [tuple(value + 1 for value in centre) for centre in centres]
+
+    plant(equations_14_15, "means", restless)
+    points = [(Fraction(place**2),) for place in range(4)]
+    found = equations_14_15.equations_14_15(points, np.random.default_rng(0))["rests"]
+    assert found.measured > found.allowed
+
+
 def test_a_wrong_floor_does_not_pass_the_runs(plant: Plant) -> None:
     plant(frozen_cells, "floor", lambda *_, **__: np.full(2, 0.05))
     with pytest.raises(ArithmeticError, match="its limit"):
