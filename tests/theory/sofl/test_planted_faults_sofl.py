@@ -26,7 +26,7 @@ from clusterproof.theory.sofl import (
     tables_3_4,
     theorem_1_parts,
 )
-from clusterproof.theory.sofl.partitions import within_sum
+from clusterproof.theory.sofl.partitions import Point, within_sum
 from clusterproof.theory.verdict import Kind
 
 Plant = Callable[..., Any]
@@ -204,7 +204,7 @@ def test_a_drop_that_both_methods_make_would_pass(plant: Plant) -> None:
 
 @pytest.mark.parametrize("count", [3, 5])
 def test_an_elbow_that_answers_every_winner_breaks_its_own_line(plant: Plant, count: int) -> None:
-    points = [(Fraction(place**2),) for place in range(count)]
+    points: list[Point] = [(Fraction(place**2),) for place in range(count)]
     plant(second_clustering, "elbow", len)
     found = elbow_below_chord.elbow_below_chord(points)["never z"]
     assert (found.measured, found.allowed) == (count, count - 1)
@@ -218,7 +218,7 @@ def test_centres_that_never_rest_are_seen(plant: Plant) -> None:
         return [tuple(value + 1 for value in centre) for centre in centres]
 
     plant(equations_14_15, "means", restless)
-    points = [(Fraction(place**2),) for place in range(4)]
+    points: list[Point] = [(Fraction(place**2),) for place in range(4)]
     found = equations_14_15.equations_14_15(points, np.random.default_rng(0))["rests"]
     assert found.measured > found.allowed
 
