@@ -140,6 +140,14 @@ def test_pinning_when_empty_does_nothing_while_every_cluster_has_clients():
     assert (free.models != always.models).any()
 
 
+def test_as_many_participants_as_clusters_are_enough_to_pin_one_to_each():
+    algorithm = GradientLoss(step_size=0.5, participation=1 / 3, empty_cluster="always")
+    assert algorithm.model_count(TASK) == 3
+    state = state_after(algorithm, TASK, 1, FAR)
+    assert len(state.clients) == 3
+    assert (state.models != FAR).any(axis=-1).all()
+
+
 def test_more_clusters_than_participants_cannot_be_pinned():
     algorithm = GradientLoss(step_size=0.5, participation=0.2, empty_cluster="always")
     with pytest.raises(InvalidArgument, match=r"empty_cluster = 'always': .*3 clusters, and 2 take part"):
@@ -213,3 +221,16 @@ def test_devices_are_pinned_in_the_replicates_that_have_an_empty_cluster_alone()
     np.testing.assert_array_equal(after["never"][1, 2], far[2])
     assert (after["when-empty"][1, 2] != far[2]).any()
     np.testing.assert_array_equal(after["when-empty"][1], after["always"][1])
+
+
+def test_a_move_is_that_of_the_last_round_and_nothing_where_a_model_stood_still():
+    """With three participants of nine a model that has moved often finds nobody in the next round."""
+    algorithm = GradientLoss(step_size=0.3, participation=0.3)
+    state = algorithm.initialise(TASK.optima + 0.5, TASK)
+    randomness, rests = Randomness.from_seed(0), 0
+    for _ in range(30):
+        after = algorithm.step(state, TASK, randomness)
+        np.testing.assert_array_equal(after.moves, after.models - state.models)
+        rests += int((state.moves.any(axis=-1) & ~after.moves.any(axis=-1)).sum())
+        state = after
+    assert rests > 5

@@ -57,9 +57,11 @@ def test_the_participants_of_the_rounds_do_not_hang_on_the_start():
     assert np.array_equal(found[0], found[2])
 
 
-def test_the_best_of_several_trials_is_taken():
+@pytest.mark.parametrize("seed", range(5, 13))
+def test_the_best_of_several_trials_is_taken(seed):
+    """By the mean over clients of each one's least loss; the worst model of a start says nothing."""
     algorithm = IFCA(step_size=0.3, averaging="model")
-    draws = Randomness.from_seed(5, "regression", "ifca")
+    draws = Randomness.from_seed(seed, "regression", "ifca")
     tries = []
     for _ in range(4):
         start = TASK.initial_models(3, (), draws.initialisation)
@@ -70,9 +72,9 @@ def test_the_best_of_several_trials_is_taken():
         tries.append((losses.min(axis=-1).mean(), start))
     best = min(tries, key=lambda one: one[0])[1]
     chosen = IFCA(step_size=0.3, averaging="model", restarts=4, trial_rounds=6)
-    found = run(chosen, TASK, rounds=0, seed=5).models[0]
+    found = run(chosen, TASK, rounds=0, seed=seed).models[0]
     assert np.array_equal(found, best)
-    assert not np.array_equal(found, tries[0][1])  # or the first would always do
+    assert seed != 5 or not np.array_equal(found, tries[0][1])  # or the first would always do
 
 
 def test_restarts_find_the_clusters_more_often():

@@ -180,6 +180,31 @@ def test_cfl_cuts_only_what_noise_does_not_explain(ratio, cut):
     assert (len(np.unique(members)) == 2) == cut
 
 
+@pytest.mark.parametrize(("ratio", "cut"), [(0.33, True), (0.35, False)])
+def test_the_two_most_alike_across_the_cut_decide_whether_noise_explains_it(ratio, cut):
+    """At 40, 20, -20 and -40 degrees the nearest across are 40 degrees apart, the farthest 80: sin 20 = 0.342."""
+    angles = np.radians([40, 20, -20, -40])
+    updates = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    algorithm = CFL(step_size=1.0, mean_threshold=0.9, client_threshold=0.9, noise_ratio=ratio)
+    members = np.zeros(4, dtype=int)
+    algorithm.split(members, np.arange(4), updates, 1.0)
+    assert members.tolist() == ([0, 0, 1, 1] if cut else [0, 0, 0, 0])
+
+
+@pytest.mark.parametrize("weighting", ["clients", "samples"])
+def test_who_is_ready_to_be_cut_hangs_on_the_weights(weighting):
+    """Minimisers 3 and -1: with one sample and with three the weighted mean update at 0 is 0, the plain one 1/2."""
+    task = QuadraticMixture(
+        hessians=np.ones((4, 1, 1)),
+        centers=[[3.0], [3.0], [-1.0], [-1.0]],
+        labels=[0, 0, 1, 1],
+        client_samples=[1, 1, 3, 3],
+    )
+    algorithm = CFL(step_size=0.5, warm_up=0, mean_threshold=0.1, client_threshold=0.2, weighting=weighting)
+    trace = run(algorithm, task, rounds=1, initial=np.zeros((1, 1)))
+    assert trace.assignments[-1].tolist() == ([0, 0, 1, 1] if weighting == "samples" else [0, 0, 0, 0])
+
+
 def test_cfls_mean_update_is_weighted_too():
     """Opposite updates: their plain mean is 0, the weighted one is half of each: not at rest."""
     updates = np.array([[1.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [-1.0, 0.0]])

@@ -59,6 +59,17 @@ def test_the_papers_rows_are_those_that_it_prints():
     assert {line.name for line in LINES if line.published} == set(PAPER)
 
 
+def test_deviations_of_accuracies_are_printed_as_shares_and_held_in_points():
+    """A second transcription of the column of accuracies: percent, and beside them parts of one."""
+    page = {
+        "LOCAL": "84.97 0.06", "FedAvg": "30.35 0.05", "Per-FedAvg": "56.28 0.06", "IFCA": "60.42 0.17",
+        "CFL": "86.60 0.05", "FPFC-l1": "83.85 0.06", "FPFC": "89.46 0.04",
+    }  # fmt: skip
+    for name, text in page.items():
+        mean, share = map(float, text.split())
+        assert (PAPER[name]["Acc %"].value, PAPER[name]["Acc %"].spread) == (mean, pytest.approx(100 * share))
+
+
 def test_fpfc_is_grouped_and_averaged_at_every_threshold():
     found = json.loads(json.dumps(run_fpfc(SMALL, penalty="scad", strength=0.6)))
     task = SoftmaxMixture(**SMALL_DATA, precision="single", seed=1)

@@ -289,6 +289,27 @@ def test_assembled_tables_hold_both_accuracies_of_every_run(
     assert table_text(table, 100)
 
 
+@pytest.mark.parametrize("definition", [sofl_accuracies.TABLE_4_MNIST, sofl_accuracies.TABLE_4_CIFAR])
+def test_the_account_is_of_as_many_clients_as_the_runs_have(
+    anywhere: None, definition: ReproducibleTable
+) -> None:
+    """Everybody takes part: with eight groups 24 clients, since 20 cannot be divided."""
+    units = definition.units(Request(1))
+    records = [{"round": 10, "server": 50.0, "local": 60.0, "clusters": 4, "rand": 0.5}]
+    results = {(unit.method, unit.seed): {"curve": records, "device": "cpu"} for unit in units}
+    notes = definition.assemble(Request(1), results).notes
+    heads = [place for place, note in enumerate(notes) if note.startswith("Cost account, K = ")]
+    participants = {
+        int(notes[head].split("K = ")[1].split(":")[0]): {
+            int(note.split(" rounds of ")[1].split(";")[0])
+            for note in notes[head + 1 : end]
+            if note.startswith("Cost of ") and " rounds of " in note
+        }
+        for head, end in zip(heads, [*heads[1:], None], strict=True)
+    }
+    assert participants == {2: {20}, 4: {20}, 8: {24}}
+
+
 def test_a_sentence_says_which_accuracy_is_near_and_how_far_above_the_ceiling() -> None:
     feature, label = columns_of(3, MNIST)
     record = {"clusters": 1, "rand": 0.0}

@@ -105,6 +105,20 @@ def test_settings_that_the_theorem_does_not_speak_of_are_refused(
         theory.replay(claim_id, {"case": {**written, **change}, "seed": 0, **rule})
 
 
+@pytest.mark.parametrize("share", [1.01, 1.9])
+def test_steps_just_above_one_over_the_curvature_of_h_are_outside(share: float) -> None:
+    """alpha (L_f + rho) <= 1 is the hypothesis; a step up to twice that still descends, and is not spoken of."""
+    setting, task = repaired.draw_setting(np.random.default_rng(0))
+    curvature = task.client_smoothness + setting.algorithm.augmentation
+    for alpha in (1 / curvature, share / curvature):
+        one = replace(setting, algorithm=replace(setting.algorithm, step_size=alpha))
+        if alpha == 1 / curvature:
+            repaired.suppose_the_hypotheses(one)
+        else:
+            with pytest.raises(Outside, match="alpha"):
+                repaired.suppose_the_hypotheses(one)
+
+
 # a check of one term takes long: ``benchmarks.verdicts_over_seeds`` tries its seeds
 @pytest.mark.parametrize("claim_id", [name for name in TRUE if not name.startswith("fpfc/one-term")])
 def test_no_false_alarm_over_seeds(claim_id: str) -> None:
@@ -229,6 +243,28 @@ def test_expected_gradients_are_means_of_runs() -> None:
     assert found.models == pytest.approx(repaired_moments.expected_models(3, 0.1, 40), rel=0.02)
 
 
+def test_what_stands_for_the_least_objective_is_the_least_of_all_replicates() -> None:
+    """Of runs with other participants the lowest end: any other makes D_0, and with it the bound, too small."""
+    task = QuadraticMixture.random(clusters=2, clients=6, dimension=2, spread=0.3, seed=1)
+    algorithm = FPFC(
+        step_size=0.1, strength=0.6, smoothing=0.3, augmentation=5.0, threshold=0.4, participation=0.3
+    )
+    start = np.full((1, 2), 3.0)
+    found = run_averages(algorithm, task, start, rounds=4, replicates=5, seed=2)
+    randomness = Randomness.from_seed(2, "fpfc", "theorem-1")
+    state = algorithm.initialise(np.broadcast_to(start, (5, 1, 2)), task)
+    for _ in range(4):
+        state = algorithm.step(state, task, randomness)
+    penalty, ends = SCAD(strength=0.6, concavity=3.7), []
+    for models in np.asarray(state.models):
+        away = models - task.centers
+        losses = sum(float(one @ own @ one) / 2 for one, own in zip(away, task.hessians, strict=True))
+        gaps = np.array([np.linalg.norm(one - other) for one in models for other in models])
+        ends.append(losses + float(penalty.value(gaps).sum()) / 12)
+    assert found.end == pytest.approx(min(ends))
+    assert np.mean(ends) > 1.01 * min(ends)
+
+
 def test_the_objective_is_least_at_the_start_of_two_opposed_clients() -> None:
     setting, task = repaired_moments.opposed(1.0)
     grid = np.linspace(-3, 3, 301)
@@ -333,6 +369,23 @@ def test_the_mapping_of_a_pair_is_largest_where_the_proof_says() -> None:
     alone = mapping_content.Setting(lam, 3.0, xi, 2, np.array([worst]))
     assert alone.squared_mapping == pytest.approx(2 * worst**2)
     assert alone.bound == pytest.approx(4 * worst**2)
+
+
+@pytest.mark.parametrize("concavity", [1.2, 1.5, 2.0])
+def test_the_second_inequality_is_false_for_a_concavity_of_at_most_2_and_not_claimed_there(
+    concavity: float,
+) -> None:
+    lam, xi, lengths = 1.0, 0.5, np.linspace(0, 5, 501)
+    slopes = SmoothedSCAD(strength=lam, concavity=concavity, smoothing=xi).slope(lengths)
+    grid = np.linspace(0, 6, 6001)
+    plain = SCAD(strength=lam, concavity=concavity)
+    ends = [grid[(plain.value(grid) + (grid - z) ** 2 / 2).argmin()] for z in lengths + slopes]
+    worst = float(lengths[np.abs(ends - lengths).argmax()])
+    outside = mapping_content.Setting(lam, concavity, xi, 2, np.array([worst]))
+    assert 2 * np.abs(ends - lengths).max() ** 2 > 4 * (lam * xi / (lam + xi)) ** 2
+    for claim in (mapping_content.mapping_content, repaired.repaired_mapping):
+        with pytest.raises(Outside, match="a > 2"):
+            claim(outside)
 
 
 def test_the_third_inequality_fails_by_more_than_a_hundred_times() -> None:

@@ -28,6 +28,7 @@ from clusterproof.theory.gradient_loss import (
     only_losses,
     race,
     scalar,
+    training_loss,
 )
 from clusterproof.theory.gradient_loss import purity as purity_module
 from clusterproof.theory.verdict import Kind
@@ -341,6 +342,28 @@ def test_counterexample_of_purity_by_hand() -> None:
     assert purity(np.array([0, 1, 1, 1]), np.array([0, 0, 0, 1])) == 0.75
     verdict = check("purity")
     assert (verdict.measured, verdict.bound) == (3.0, 2.0)
+
+
+def test_the_lower_bound_of_purity_is_reached_and_is_the_share_of_correct_devices() -> None:
+    """Where one true cluster in four is merged with another, three devices of four are right, and P = 3/4."""
+    truth, merged = np.array([0, 0, 1, 2]), np.array([0, 0, 1, 1])
+    for found, share in ((truth, 1.0), (merged, 0.75)):
+        sides = purity_module.purity_bound(np.stack([truth, found, np.zeros(4, dtype=int)]))["correct"]
+        assert sides.measured == sides.allowed == share
+
+
+@pytest.mark.parametrize(("loss", "verdict"), [(6.5, Kind.VIOLATED), (5.5, Kind.CONSISTENT)])
+def test_as_much_work_is_every_second_iteration_of_the_baseline(
+    plant: Plant, loss: float, verdict: Kind
+) -> None:
+    """Losses 12, 11, .. 1 of the baseline: the mean over iterations 2, 4, .. 12 is 6, over 1, 3, .. 11 it is 7."""
+
+    def curves(stream: Any, replicates: int, rounds: int) -> tuple[np.ndarray, np.ndarray]:
+        baseline = np.broadcast_to(np.arange(12.0, 0.0, -1.0)[:rounds, None], (rounds, replicates))
+        return baseline, np.full((rounds, replicates), loss)
+
+    plant(training_loss, "curves", curves)
+    assert check("training-loss-in-passes").verdict is verdict
 
 
 def test_baseline_of_a_race_is_the_method_without_weight() -> None:

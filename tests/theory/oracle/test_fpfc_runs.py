@@ -12,7 +12,9 @@ from clusterproof.algorithms import FPFC, IFCA, InvalidArgument, Trace, run
 from clusterproof.algorithms.fpfc import FusionState
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.fpfc.constants import Constants
+from clusterproof.theory.fpfc.measured import objective
 from clusterproof.theory.fpfc.partial_participation import CURVATURE, minimiser, setting_of
+from clusterproof.theory.fpfc.runs import bound_duals, bound_models
 
 BOUNDS = (
     "fpfc/descent",
@@ -98,6 +100,28 @@ def test_planted_faults_are_broken_by_a_single_run(fault: str, participation: fl
         AssertionError, match=r"fpfc/local-steps: distance from the minimiser of h_i .* round"
     ):
         theory.assert_holds("fpfc/local-steps", TASK, trace)
+
+
+@pytest.mark.parametrize("participation", [1.0, 0.4])
+@pytest.mark.parametrize("chance", [0.5, 0.02])
+def test_where_chance_decides_the_bound_is_the_expectations_over_the_probability_of_failure(
+    participation: float, chance: float
+) -> None:
+    """Markov: what is at most B in the mean is above B / p with probability p at most; for sure runs it is B."""
+    one = declared(participation=participation)
+    trace = run(one, TASK, rounds=5, seed=1)
+    setting = Constants(one, TASK.clients, TASK.client_smoothness, 0.0)
+    height = float(objective(one, TASK, trace.models[0])) + 7 * 0.3 * 0.6 / 4
+    factors = {
+        bound_models: setting.repaired_first + setting.repaired_second,
+        bound_duals: setting.second / setting.pair_participation,
+    }
+    for bound, factor in factors.items():
+        found = bound(TASK, trace, chance)
+        share = 1.0 if participation == 1 else chance
+        assert found.failure_probability == (0.0 if participation == 1 else chance)
+        expected = factor * height / np.arange(1, 6) / share
+        np.testing.assert_allclose(np.asarray(found.bound)[1:].ravel(), expected, rtol=1e-12)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -26,7 +26,7 @@ from clusterproof.theory.sofl import (
     tables_3_4,
     theorem_1_parts,
 )
-from clusterproof.theory.sofl.partitions import within_sum
+from clusterproof.theory.sofl.partitions import Point, within_sum
 from clusterproof.theory.verdict import Kind
 
 Plant = Callable[..., Any]
@@ -202,6 +202,27 @@ def test_a_drop_that_both_methods_make_would_pass(plant: Plant) -> None:
         assert verdict.counterexample["data"] == "MNIST"
 
 
+@pytest.mark.parametrize("count", [3, 5])
+def test_an_elbow_that_answers_every_winner_breaks_its_own_line(plant: Plant, count: int) -> None:
+    points: list[Point] = [(Fraction(place**2),) for place in range(count)]
+    plant(second_clustering, "elbow", len)
+    found = elbow_below_chord.elbow_below_chord(points)["never z"]
+    assert (found.measured, found.allowed) == (count, count - 1)
+    plant(second_clustering, "elbow", lambda curve: len(curve) - 1)
+    found = elbow_below_chord.elbow_below_chord(points)["never z"]
+    assert found.measured == found.allowed == count - 1
+
+
+def test_centres_that_never_rest_are_seen(plant: Plant) -> None:
+    def restless(points: Any, centres: Any, labels: Any) -> Any:
+        return [tuple(value + 1 for value in centre) for centre in centres]
+
+    plant(equations_14_15, "means", restless)
+    points: list[Point] = [(Fraction(place**2),) for place in range(4)]
+    found = equations_14_15.equations_14_15(points, np.random.default_rng(0))["rests"]
+    assert found.measured > found.allowed
+
+
 def test_a_wrong_floor_does_not_pass_the_runs(plant: Plant) -> None:
     plant(frozen_cells, "floor", lambda *_, **__: np.full(2, 0.05))
     with pytest.raises(ArithmeticError, match="its limit"):
@@ -228,6 +249,17 @@ def test_a_schedule_that_vanishes_shrinks_the_neighbourhood(plant: Plant) -> Non
 def test_an_update_of_the_wrong_sign_is_seen(plant: Plant) -> None:
     plant(som, "train", away)
     assert theory.check("sofl/equation-10").verdict is Kind.VIOLATED
+
+
+def test_a_rate_that_is_off_by_a_millionth_is_seen(plant: Plant) -> None:
+    """An identity stands to rounding: no error that an algorithm could make is one."""
+    plant(
+        som, "train", lambda *a, learning_rate, **b: TRAIN(*a, learning_rate=learning_rate * (1 - 1e-6), **b)
+    )
+    verdict = theory.check("sofl/equation-10")
+    assert verdict.verdict is Kind.VIOLATED
+    assert verdict.measured is not None
+    assert abs(verdict.measured) < 1e-5
 
 
 def test_a_guard_that_always_says_one_is_seen(plant: Plant) -> None:
