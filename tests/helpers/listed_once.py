@@ -41,7 +41,9 @@ def listed_once() -> Iterator[None]:
         found: trial.Trial = true(statement, context)
         if found.exhausted and not statement.random:
             if before and summary(before[0]) != summary(found):
-                raise SeedEntersError(f"{context.claim}, {statement.name}: seed {context.seed} gives another trial")
+                raise SeedEntersError(
+                    f"{context.claim}, {statement.name}: seed {context.seed} gives another trial"
+                )
             before.append(found)
         return found
 
