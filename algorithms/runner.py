@@ -113,8 +113,11 @@ def _spread(state: State, shape: tuple[int, ...], clients: int) -> np.ndarray:
     """Write participants' choices into an array over all clients, -1 for the absent."""
     chosen = to_numpy(state.assignments)
     chosen = np.broadcast_to(chosen, (*shape, chosen.shape[-1]))
-    participants = np.broadcast_to(to_numpy(state.clients), chosen.shape)
+    participants = to_numpy(state.clients)
     smallest = np.int16 if clients <= np.iinfo(np.int16).max else np.int32
+    if participants.shape[-1] == clients and (participants == np.arange(clients)).all():
+        return chosen.astype(smallest)
+    participants = np.broadcast_to(participants, chosen.shape)
     spread = np.full((*shape, clients), -1, dtype=smallest)
     np.put_along_axis(spread, participants, chosen.astype(smallest), axis=-1)
     return spread

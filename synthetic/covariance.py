@@ -95,8 +95,7 @@ class Covariances:
         """Multiply row i of vectors (..., k, d) by the root of cluster labels[..., i]."""
         if self.diagonals is not None:
             return np.asarray(vectors * self.roots[labels])
-        result = np.zeros_like(vectors)
-        for cluster in range(len(self.matrices)):
-            product = self.root_times(vectors, cluster)
-            result = np.where((labels == cluster)[..., None], product, result)
+        result = self.root_times(vectors, 0)
+        for cluster in range(1, len(self.matrices)):
+            np.copyto(result, self.root_times(vectors, cluster), where=(labels == cluster)[..., None])
         return result

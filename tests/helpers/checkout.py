@@ -14,6 +14,8 @@ FOLDERS = ("algorithms", "synthetic", "theory", "neural", "tables", "figures", "
 
 CLEAN = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "MYPYPATH")}
 """The surroundings of every command: nothing leads back to the checkout."""
+COMPILING = {name: value for name, value in CLEAN.items() if name != "PYTHONDONTWRITEBYTECODE"}
+"""Those of commands in a copy, which may keep its bytecode: most of them import the same modules."""
 
 
 def copied(place: Path) -> Path:
@@ -26,7 +28,7 @@ def copied(place: Path) -> Path:
 def done(command: Iterable[object], folder: Path | None = None) -> str:
     """Run a command to its good end."""
     words = [str(word) for word in command]
-    result = subprocess.run(words, capture_output=True, text=True, env=CLEAN, cwd=folder)
+    result = subprocess.run(words, capture_output=True, text=True, env=COMPILING, cwd=folder)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 

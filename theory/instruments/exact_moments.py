@@ -52,17 +52,19 @@ def error_moments(
     """
     curvature = step * spectrum
     factor = 1 + momentum - curvature
+    square, twice, lag = factor**2, 2 * momentum * factor, momentum**2
+    steep, rough, share = spectrum**2, noise**2 * spectrum, step**2 / rows
     moment, previous, cross = start**2, start**2, start**2
-    totals = [moment.sum(axis=-1)]
+    moments = [moment]
     for _ in range(rounds):
         weighted = (spectrum * moment).sum(axis=-1, keepdims=True)
-        inflow = spectrum**2 * moment + spectrum * weighted + noise**2 * spectrum
-        following = factor**2 * moment - 2 * momentum * factor * cross + momentum**2 * previous
+        inflow = steep * moment + spectrum * weighted + rough
+        following = square * moment - twice * cross + lag * previous
         cross = factor * moment - momentum * cross
-        moment, previous = following + step**2 / rows * inflow, moment
-        totals.append(moment.sum(axis=-1))
+        moment, previous = following + share * inflow, moment
+        moments.append(moment)
     response, _ = propagators(curvature, momentum, rounds)
     shape = (rounds + 1, *[1] * (start.ndim - 1), len(spectrum))
     mean = (response.reshape(shape) * start) ** 2
     squared_mean = mean.sum(axis=-1)
-    return squared_mean, np.maximum(np.stack(totals) - squared_mean, 0.0)
+    return squared_mean, np.maximum(np.stack(moments).sum(axis=-1) - squared_mean, 0.0)

@@ -14,6 +14,9 @@ import numpy as np
 
 from clusterproof.algorithms.parts import self_organising_map as som
 
+TOGETHER = 1000
+"""Updates whose shares are computed at once."""
+
 
 @dataclass(frozen=True)
 class FrozenRow:
@@ -48,11 +51,12 @@ class FrozenRow:
         """x - m_j for every neuron and sample, (C, n, d)."""
         return np.asarray(self.samples[None] - self.centres[:, None])
 
-    def shares(self, rate: float, radius: float) -> np.ndarray:
-        """How far each neuron moves towards each sample, eta g, (C, n)."""
+    def shares(self, rate: float | np.ndarray, radius: float | np.ndarray) -> np.ndarray:
+        """How far each neuron moves towards each sample, eta g, (..., C, n) for rates and radii (...)."""
         distance = np.abs(np.arange(len(self.start))[:, None] - self.cells[None])
+        each, width = (np.asarray(number)[..., None, None] for number in (rate, radius))
         with np.errstate(under="ignore"):
-            return np.asarray(rate * np.exp(-(distance**2) / max(2 * radius**2, 1e-300)))
+            return np.asarray(each * np.exp(-(distance**2) / np.maximum(2 * width**2, 1e-300)))
 
 
 def errors_after(
@@ -60,11 +64,15 @@ def errors_after(
 ) -> np.ndarray:
     """E||w_j - m_j||^2 after a run of T updates with independent samples, (C,)."""
     offsets = row.offsets
+    squares = (offsets**2).sum(axis=2)
     mean = row.start - row.centres
     second = (mean**2).sum(axis=1)
-    squares = (offsets**2).sum(axis=2)
-    for update in range(updates):
-        rate, width = (som.decayed(first, update, updates, schedule) for first in (learning_rate, radius))
+    for begin in range(0, updates, TOGETHER):
+        times = range(begin, min(begin + TOGETHER, updates))
+        rate, width = (
+            np.array([som.decayed(first, update, updates, schedule) for update in times])
+            for first in (learning_rate, radius)
+        )
         mean, second = _advance(row.shares(rate, width), offsets, squares, mean, second)
     return np.asarray(second)
 
@@ -111,11 +119,16 @@ def mean_over_orders(
 def _advance(
     shares: np.ndarray, offsets: np.ndarray, squares: np.ndarray, mean: np.ndarray, second: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """One update of E(w - m), (C, d), and E||w - m||^2, (C,)."""
+    """Some updates with shares (U, C, n) of E(w - m), (C, d), and E||w - m||^2, (C,): only sums wait for each other."""
     kept = 1 - shares
-    cross = ((kept * shares)[..., None] * offsets).mean(axis=1)
-    new_second = (
-        (kept**2).mean(axis=1) * second + 2 * (cross * mean).sum(axis=1) + (shares**2 * squares).mean(axis=1)
-    )
-    new_mean = kept.mean(axis=1)[:, None] * mean + (shares[..., None] * offsets).mean(axis=1)
-    return new_mean, new_second
+    cross = ((kept * shares)[..., None] * offsets).mean(axis=2)
+    remaining, push = kept.mean(axis=2)[..., None], (shares[..., None] * offsets).mean(axis=2)
+    means = np.empty(push.shape)
+    for update, (factor, step) in enumerate(zip(remaining, push, strict=True)):
+        means[update] = mean
+        mean = factor * mean + step
+    mixed = 2 * (cross * means).sum(axis=2)
+    shrunk, noise = (kept**2).mean(axis=2), (shares**2 * squares).mean(axis=2)
+    for factor, between, step in zip(shrunk, mixed, noise, strict=True):
+        second = factor * second + between + step
+    return mean, second

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from itertools import combinations
 from typing import Any
 
@@ -78,6 +78,12 @@ def check(name: str, **options: Any) -> theory.Verdict:
     return theory.check(f"gradient-loss/{name}", **options)
 
 
+@cache
+def verdict_of(name: str, seed: int = 0) -> theory.Verdict:
+    """The verdict without a fault, for several tests: seconds where iterations are raced."""
+    return check(name, seed=seed)
+
+
 def test_every_claim_of_the_paper_is_here() -> None:
     names = {claim.id.partition("/")[2] for claim in theory.claims("gradient-loss") if claim.quick}
     # the two on MNIST stand beside the tables, with their tests
@@ -86,7 +92,7 @@ def test_every_claim_of_the_paper_is_here() -> None:
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_verdict(name: str) -> None:
-    verdict = check(name, seed=1)
+    verdict = verdict_of(name, 1)
     assert verdict.verdict is EXPECTED[name], verdict.reason
     assert verdict.reason
     if verdict.verdict in (Kind.VIOLATED, Kind.ILL_POSED):
@@ -121,7 +127,7 @@ def test_no_false_alarm_over_thirty_seeds(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in EXPECTED if name not in CONSISTENT])
 def test_counterexamples_and_readings_are_found_from_any_seed(name: str) -> None:
     for seed in range(3):
-        assert check(name, seed=seed).verdict is EXPECTED[name], seed
+        assert verdict_of(name, seed).verdict is EXPECTED[name], seed
 
 
 def with_options(**options: Any) -> Callable[[Any], Any]:
@@ -268,7 +274,7 @@ def test_corrected_statement_is_not_refuted(
 
 
 def test_the_similarity_saves_iterations_and_no_passes() -> None:
-    fewer, by = check("fewer-passes"), check("sooner-by")
+    fewer, by = verdict_of("fewer-passes"), verdict_of("sooner-by")
     assert fewer.verdict is Kind.VIOLATED
     assert by.verdict is Kind.CONSISTENT
 
@@ -301,7 +307,7 @@ def test_two_rounds_by_hand() -> None:
 
 def test_counterexample_of_3_by_hand() -> None:
     """With nothing but floats: the printed cosine is -1 for the own cluster and 1 for the other."""
-    found = check("equation-3").counterexample
+    found = verdict_of("equation-3").counterexample
     assert found is not None
     step = float(Fraction(found["step"]))
     models = [float(Fraction(found[f"start_{k}"])) for k in range(2)]
@@ -340,7 +346,7 @@ def test_share_of_correct_devices_against_the_assignment_problem() -> None:
 def test_counterexample_of_purity_by_hand() -> None:
     """True clusters of 3 and 1, found 1 and 3: both have the first as majority, and 2 are right."""
     assert purity(np.array([0, 1, 1, 1]), np.array([0, 0, 0, 1])) == 0.75
-    verdict = check("purity")
+    verdict = verdict_of("purity")
     assert (verdict.measured, verdict.bound) == (3.0, 2.0)
 
 
@@ -408,7 +414,7 @@ def test_any_two_clusters_of_eight_of_ten_classes_share_six() -> None:
     ],
 )
 def test_a_forged_instance_is_refused(name: str, forged: dict[str, Any], rule: str) -> None:
-    found = check(name).counterexample
+    found = verdict_of(name).counterexample
     assert found is not None
     with pytest.raises(InvalidArgument, match=rule):
         theory.replay(f"gradient-loss/{name}", {**found, **forged})
