@@ -7,6 +7,9 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint const
 # what setup.py maps to subpackages: every top folder that is a package, but for two
 FOLDERS := $(filter-out benchmarks clusterproof,$(patsubst %/__init__.py,%,$(wildcard */__init__.py)))
 
+# the tests start many processes, each of which would compile our modules anew
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: check figures notes test lint types links release clean
 
 check: $(VENV)/.check-ready

@@ -24,8 +24,8 @@ from clusterproof.neural.engines import (
     choose_engine,
 )
 from clusterproof.neural.engines.data import Ids
-from clusterproof.neural.engines.distorted import Distortions, draw_distortions
-from clusterproof.neural.engines.padded_schedule import PaddedSchedule
+from clusterproof.neural.engines.draws.distorted import Distortions, draw_distortions
+from clusterproof.neural.engines.draws.padded_schedule import PaddedSchedule
 from clusterproof.neural.engines.passes import CLIENTS_AT_A_TIME
 from clusterproof.neural.engines.samples import are_mostly_zero
 from clusterproof.neural.networks import MLP, NETWORKS, Network

@@ -20,8 +20,8 @@ from clusterproof.neural.engines import (
 )
 from clusterproof.neural.engines.chunks import Block, Place
 from clusterproof.neural.engines.data import Ids
-from clusterproof.neural.engines.distorted import Distortions, local_work
-from clusterproof.neural.engines.padded_schedule import PaddedSchedule
+from clusterproof.neural.engines.draws.distorted import Distortions, local_work
+from clusterproof.neural.engines.draws.padded_schedule import PaddedSchedule
 from clusterproof.neural.image_clients import ImageClients
 
 

@@ -25,7 +25,7 @@ class ImageReplicates(ImageTask):
 
     A GPU trains them in as many launches as one seed, as long as their participants fit into a chunk; where they
     choose models of a convolutional network, some copies come in once a round. Clients are numbered from 0 in
-    every replicate. With streams that ``engines.seed_streams.side_by_side`` has put together,
+    every replicate. With streams that ``engines.draws.seed_streams.side_by_side`` has put together,
     each replicate has the numbers of its seed run alone, but for rounding; it starts from models of ``seed(r)``.
 
     Parameters

@@ -12,8 +12,8 @@ from clusterproof.algorithms.arrays import rows, to_numpy
 from clusterproof.algorithms.validation import InvalidArgument
 from clusterproof.neural.engines import Batch, Chunk, ClientData
 from clusterproof.neural.engines.chunks import Block, Place
-from clusterproof.neural.engines.counted_orders import draw_key, random_orders, random_subsets
 from clusterproof.neural.engines.dense import cross_entropies, hit_rates
+from clusterproof.neural.engines.draws.counted_orders import draw_key, random_orders, random_subsets
 from clusterproof.neural.image_clients import Batches
 from clusterproof.neural.image_training import ImageTraining
 
@@ -76,7 +76,7 @@ class ImageTask(ImageTraining):
     those of single clients whatever ``chunk`` is. In sums, on a GPU and in batched convolutions the libraries
     may add in another order for another number of clients at a time.
 
-    Mini-batches and participants come from counters, see ``engines.counted_orders``, so that every device has
+    Mini-batches and participants come from counters, see ``engines.draws.counted_orders``, so that every device has
     the same. On a GPU clients are never looked up on the host: a round copies nothing and waits for nothing.
     Where sizes differ, all data are padded to the largest, and with epochs everybody takes as many steps as the
     client with most, of which those past its own do not count; only Gram matrices, where they are asked for by

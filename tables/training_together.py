@@ -114,7 +114,7 @@ class _Batch:
 
     def some(self, indices: list[int]) -> _Batch:
         """Some of them."""
-        from clusterproof.neural.engines.seed_streams import of_seeds
+        from clusterproof.neural.engines.draws.seed_streams import of_seeds
 
         places = [self.places[index] for index in indices]
 
@@ -142,7 +142,7 @@ def _begun(
     """Start every run as ``snapshots`` does: each draws its models by itself."""
     import torch
 
-    from clusterproof.neural.engines.seed_streams import side_by_side
+    from clusterproof.neural.engines.draws.seed_streams import side_by_side
 
     sources = [Randomness.from_seed(seed, "table") for seed in seeds]
     starts = {}

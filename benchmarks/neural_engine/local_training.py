@@ -17,7 +17,7 @@ from benchmarks.neural_engine.loop import Loop
 from benchmarks.neural_engine.work import ORDERS, STEP_SIZE, Work, images
 from benchmarks.timing import median_seconds
 from clusterproof.neural.engines.choice import fastest_engine
-from clusterproof.neural.engines.gram import GramMatrices
+from clusterproof.neural.engines.gram_form.gram import GramMatrices
 from clusterproof.neural.partitions.partition import Partition
 from clusterproof.neural.task import ImageTask
 

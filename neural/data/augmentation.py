@@ -16,7 +16,7 @@ FLIP = 2
 
 
 def distorted(images: Tensor, preprocessing: Preprocessing, drawn: Tensor) -> Tensor:
-    """Images (..., C, H, W) in [0, 1] as training sees them, by ``drawn`` (..., 5), see ``engines.distorted``."""
+    """Images (..., C, H, W) in [0, 1] as training sees them, by ``drawn`` (..., 5), see ``engines.draws.distorted``."""
     lead, drawn = images.shape[:-3], drawn.reshape(-1, NUMBERS).to(images.dtype)
     values = images.movedim(-3, -1).flatten(0, -4)  # colours last, as convolutions have them in memory
     height, width = values.shape[1:3]

@@ -9,10 +9,10 @@ from clusterproof.neural.engines.choice import ENGINES, choose_engine
 from clusterproof.neural.engines.chunks import Chunk, free_bytes
 from clusterproof.neural.engines.clusters import ClusterStart, ClusterSums, ClusterTotals
 from clusterproof.neural.engines.data import Batch, ClientData
+from clusterproof.neural.engines.draws.schedule import Schedule
 from clusterproof.neural.engines.engine import Engine, LocalWork
 from clusterproof.neural.engines.memory import Workspace
 from clusterproof.neural.engines.passes import Passes
-from clusterproof.neural.engines.schedule import Schedule
 
 __all__ = [
     "Batch",

@@ -10,7 +10,7 @@ from clusterproof.algorithms.validation import InvalidArgument, check_choice
 from clusterproof.neural.engines.batched import DenseEngine, VmapEngine
 from clusterproof.neural.engines.convolutions import ConvolutionEngine
 from clusterproof.neural.engines.engine import Engine
-from clusterproof.neural.engines.gram import GramEngine
+from clusterproof.neural.engines.gram_form.gram import GramEngine
 from clusterproof.neural.engines.perceptrons import PerceptronEngine
 from clusterproof.neural.engines.residual import ResidualEngine
 from clusterproof.neural.engines.serial import SerialEngine

@@ -15,8 +15,8 @@ from clusterproof.algorithms.arrays import rows
 from clusterproof.neural.engines.clusters import ClusterStart, ClusterSums, ReplicateSums, memberships
 from clusterproof.neural.engines.data import Batch, ClientData, Ids, mean_weights
 from clusterproof.neural.engines.dense import cross_entropies
-from clusterproof.neural.engines.padded_schedule import Ends, PaddedSchedule
-from clusterproof.neural.engines.schedule import Schedule
+from clusterproof.neural.engines.draws.padded_schedule import Ends, PaddedSchedule
+from clusterproof.neural.engines.draws.schedule import Schedule
 from clusterproof.neural.networks import Network
 
 

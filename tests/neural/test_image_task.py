@@ -227,7 +227,8 @@ def test_pixels_stay_bytes(plant):
 
 
 def test_gram_matrices_are_formed_once(plant):
-    from clusterproof.neural.engines import gram, products
+    from clusterproof.neural.engines import products
+    from clusterproof.neural.engines.gram_form import gram
 
     formed = []
     multiply = gram.multiply

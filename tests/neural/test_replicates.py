@@ -15,9 +15,9 @@ from clusterproof.algorithms.arrays import argmin_smallest_index
 from clusterproof.algorithms.parts.finiteness import one_look
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.engines import passes
-from clusterproof.neural.engines.counted_orders import draw_key, numbers
+from clusterproof.neural.engines.draws.counted_orders import draw_key, numbers
+from clusterproof.neural.engines.draws.seed_streams import AHEAD, SeedStreams, of_seeds, side_by_side
 from clusterproof.neural.engines.engine import Engine
-from clusterproof.neural.engines.seed_streams import AHEAD, SeedStreams, of_seeds, side_by_side
 from clusterproof.neural.networks import CNN, MLP, ResNet20
 from clusterproof.neural.replicates import ImageReplicates, joined
 from clusterproof.neural.task import ImageTask
@@ -303,7 +303,7 @@ def generators(count=3):
 
 
 def test_keys_are_those_of_the_seeds_own_streams(plant):
-    from clusterproof.neural.engines import seed_streams
+    from clusterproof.neural.engines.draws import seed_streams
 
     for ahead in (AHEAD, 4):
         plant(seed_streams, "AHEAD", ahead)

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clusterproof.neural.engines.counted_orders import draw_key, numbers_of_rows
 from clusterproof.neural.engines.data import Batch, ClientData
+from clusterproof.neural.engines.draws.counted_orders import draw_key, numbers_of_rows
 
 
 @dataclass(frozen=True, eq=False)

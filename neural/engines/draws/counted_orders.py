@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clusterproof.neural.engines.seed_streams import SeedStreams
+from clusterproof.neural.engines.draws.seed_streams import SeedStreams
 
 GAMMA = 0x9E3779B97F4A7C15
 MIXING = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))

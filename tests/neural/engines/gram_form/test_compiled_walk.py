@@ -7,8 +7,9 @@ from small_images import random_partition
 
 from clusterproof.algorithms.arrays import argmin_smallest_index
 from clusterproof.algorithms.parts import compiling
-from clusterproof.neural.engines import compiled_walk, gram, passes, products
+from clusterproof.neural.engines import passes, products
 from clusterproof.neural.engines.data import ClientData
+from clusterproof.neural.engines.gram_form import compiled_walk, gram
 from clusterproof.neural.networks import MLP
 from clusterproof.neural.task import ImageTask
 
@@ -56,7 +57,7 @@ def test_compiled_steps_are_those_of_torch(plant, motion, dtype):
     expected = sums(task(), *MOTIONS[motion])
     called, steps = [], compiled_walk.take_steps
     plant(compiled_walk, "LEAST_PRODUCTS", 0)
-    from clusterproof.neural.engines import gram_steps
+    from clusterproof.neural.engines.gram_form import gram_steps
 
     plant(compiled_walk, "take_steps", lambda *a: called.append(steps(*a)), within=gram_steps.__name__)
     tolerance = 1e-12 if dtype == "float64" else 1e-5

@@ -12,10 +12,10 @@ from torch import Tensor
 
 from clusterproof.neural.data.augmentation import FLIP, NUMBERS, distorted
 from clusterproof.neural.data.preprocessing import Preprocessing
-from clusterproof.neural.engines.counted_orders import branches, draw_key, numbers, uniform
 from clusterproof.neural.engines.data import Batch
+from clusterproof.neural.engines.draws.counted_orders import branches, draw_key, numbers, uniform
+from clusterproof.neural.engines.draws.seed_streams import SeedStreams
 from clusterproof.neural.engines.engine import LocalWork
-from clusterproof.neural.engines.seed_streams import SeedStreams
 
 
 def draw_distortions(

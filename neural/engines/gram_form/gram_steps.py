@@ -20,10 +20,10 @@ from torch import Tensor
 from clusterproof.neural.engines import dense
 from clusterproof.neural.engines.batched import leading, step_layer
 from clusterproof.neural.engines.clusters import Share
-from clusterproof.neural.engines.compiled_walk import is_compiled, take_steps
 from clusterproof.neural.engines.data import Batch
 from clusterproof.neural.engines.dense import Layers
 from clusterproof.neural.engines.engine import LocalWork, Selection
+from clusterproof.neural.engines.gram_form.compiled_walk import is_compiled, take_steps
 from clusterproof.neural.engines.products import multiply
 
 

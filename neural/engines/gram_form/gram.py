@@ -15,8 +15,8 @@ from clusterproof.neural.engines.batched import DenseEngine
 from clusterproof.neural.engines.clusters import ClusterStart, ClusterSums
 from clusterproof.neural.engines.data import Batch, Ids
 from clusterproof.neural.engines.engine import LocalWork, start_buffers
-from clusterproof.neural.engines.gram_steps import FirstLayer, LaterLayers, Shares, walk
-from clusterproof.neural.engines.members import Members, by_cluster
+from clusterproof.neural.engines.gram_form.gram_steps import FirstLayer, LaterLayers, Shares, walk
+from clusterproof.neural.engines.gram_form.members import Members, by_cluster
 from clusterproof.neural.engines.products import multiply
 from clusterproof.neural.engines.samples import Samples
 

@@ -11,7 +11,7 @@ from clusterproof.algorithms import ALGORITHMS, InvalidArgument, Randomness
 from clusterproof.neural.data.augmentation import distorted, undistorted
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.engines import Schedule
-from clusterproof.neural.engines.distorted import draw_distortions
+from clusterproof.neural.engines.draws.distorted import draw_distortions
 from clusterproof.neural.networks import CNN, MLP, Network, TutorialCNN
 from clusterproof.neural.task import ImageTask
 

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from clusterproof.neural.engines.counted_orders import draw_key, numbers_of_rows
 from clusterproof.neural.engines.data import Batch, ClientData, Ids
+from clusterproof.neural.engines.draws.counted_orders import draw_key, numbers_of_rows
 
 
 @dataclass(frozen=True, eq=False)

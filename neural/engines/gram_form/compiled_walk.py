@@ -12,7 +12,7 @@ from clusterproof.neural.engines.data import Batch
 from clusterproof.neural.engines.dense import Layers
 from clusterproof.neural.engines.engine import LocalWork
 
-LOOPS = "clusterproof.neural.engines.gram_loops"
+LOOPS = "clusterproof.neural.engines.gram_form.gram_loops"
 LEAST_PRODUCTS = 10**6
 """Multiplications of a client's step from which on it is compiled: below, loading takes longer than it saves."""
 LOADING = Lock()

@@ -12,8 +12,8 @@ from split_mix import SplitMix64, tree_of_numbers
 
 from clusterproof.algorithms.parts.participation import draw_participants, participants_of_round
 from clusterproof.neural.data.preprocessing import Preprocessing
-from clusterproof.neural.engines.counted_orders import draw_key, numbers, random_orders, random_subsets
-from clusterproof.neural.engines.distorted import draw_distortions
+from clusterproof.neural.engines.draws.counted_orders import draw_key, numbers, random_orders, random_subsets
+from clusterproof.neural.engines.draws.distorted import draw_distortions
 from clusterproof.neural.networks import MLP
 from clusterproof.neural.task import ImageTask
 from clusterproof.synthetic import RegressionMixture

@@ -1,0 +1,1 @@
+"""Local training of perceptrons in the span of their clients' samples, exactly."""
