@@ -22,6 +22,7 @@ from clusterproof.tables.fpfc.table_1 import (
     units,
 )
 from clusterproof.tables.fpfc.table_1_methods import THRESHOLDS, Scenario, run_data, run_fpfc, run_oracle
+from clusterproof.tables.fpfc.table_1_sentences import Seen
 from clusterproof.tables.machine.reproducible_table import Request
 from clusterproof.tables.machine.store import Unit
 
@@ -260,3 +261,14 @@ def test_a_unit_is_the_same_whenever_it_is_computed():
     unit = Unit("cfl, absent as zero", 0, {**METHODS["cfl, absent as zero"].options, "run": "cfl", "rounds": 30,
                                           "data": SMALL_DATA})  # fmt: skip
     assert compute(unit) == compute(unit)
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "gain"), [([10, 20, 50, 55, 60], 10), ([10, 60], 50), ([10, 20, 70], 50)]
+)
+def test_the_late_gain_is_that_of_the_second_half_of_the_rounds(accuracies, gain):
+    history = [[15 * time, accuracy] for time, accuracy in enumerate(accuracies)]
+    level = [[rounds, 30] for rounds, _ in history]
+    results = {("local", 0): {"history": history}, ("local", 1): {"history": level}}
+    assert Seen(results, 1).late_gain("local") == gain
+    assert Seen(results, 2).late_gain("local") == gain / 2

@@ -26,7 +26,8 @@ from clusterproof.tables.training_run import image_task
 
 DIGITS = Problem("digits", "MLP")
 MNIST = Problem("mnist", "MLP")
-CURVES = st.lists(st.sampled_from([0.0, 0.5, 0.9, 1.0]), max_size=30)
+# 0.85 is so little below the goal of 0.9 that with 1.0 its mean is above
+CURVES = st.lists(st.sampled_from([0.0, 0.5, 0.85, 0.9, 1.0]), max_size=30)
 
 
 @given(CURVES, st.integers(1, 6))

@@ -17,9 +17,11 @@ from sklearn.metrics import adjusted_rand_score
 from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument, adjusted_rand_index
 from clusterproof.commands.application import main
-from clusterproof.theory.sofl import tables
+from clusterproof.theory.sofl import tables, theorem_1
+from clusterproof.theory.sofl.frozen_cells import FrozenRow
 from clusterproof.theory.sofl.label_shift import ceiling, table_3_label_skew
 from clusterproof.theory.sofl.tables_3_4 import tables_3_and_4
+from clusterproof.theory.sofl.theorem_1_parts import pull
 from clusterproof.theory.sofl.uniform_cells import mean_field_fixed_point
 from clusterproof.theory.verdict import Kind
 
@@ -248,6 +250,25 @@ def test_differences_of_the_tables_by_hand() -> None:
     assert theory.check("sofl/gains-over-cfl").measured == pytest.approx(89.45 - 87.50 - 1.92)
     assert theory.check("sofl/drop-with-clusters").measured == pytest.approx(48.36 - 14.12 - 33)
     assert theory.check("sofl/abstract-gains").measured == pytest.approx(93.53 - 48.50 - 18)
+
+
+def test_a_row_with_a_rare_cell_is_outside_the_repaired_theorem_1() -> None:
+    """60 eta_0 P(X_c) >= 1 is asked of every cell: at eta_0 = 0.1 of one with an eighth of the samples, too."""
+    cells = np.array([0, 0, 0, 0, 0, 0, 0, 1])
+    row = theorem_1.write_row(FrozenRow(samples=np.eye(2)[cells], cells=cells, start=np.eye(2)))
+    with pytest.raises(InvalidArgument, match="60 eta_0"):
+        theory.replay("sofl/theorem-1-robbins-monro", {"row": row})
+
+
+@pytest.mark.parametrize("radius", [0.5, 1.5])
+def test_the_bound_of_the_mean_field_is_each_neurons_own(radius: float) -> None:
+    points = np.array([0.05, 0.2, 0.3, 0.6, 0.9])
+    bounds = [0.0, *((one + other) / 2 for one, other in itertools.pairwise(points)), 1.0]
+    cells = [(high - low, (high + low) / 2) for low, high in itertools.pairwise(bounds)]
+    for j, allowed in enumerate(pull(points, radius)):
+        weights = [math.exp(-((j - k) ** 2) / 2 / radius**2) * width for k, (width, _) in enumerate(cells)]
+        farthest = max(abs(middle - cells[j][1]) for _, middle in cells)
+        assert allowed == pytest.approx((1 - weights[j] / sum(weights)) * farthest)
 
 
 def test_table_2_by_scikit_learn() -> None:
