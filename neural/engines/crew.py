@@ -21,15 +21,15 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 Part = TypeVar("Part")
 
 
-def side_by_side(work: Callable[[Part], None], parts: Sequence[Part]) -> None:
-    """Do work on each part in a thread of its own, and return when all have ended.
+def side_by_side(work: Callable[[Part], None], parts: Sequence[Part], threads: int) -> None:
+    """Do work on each part in so many threads, and return when all have ended.
 
     Raises
     ------
     Exception
         What the first part that failed has raised, after the others have ended too.
     """
-    crew = _crew(len(parts))
+    crew = _crew(min(threads, len(parts)))
     tasks = [crew.submit(copy_context().run, work, part) for part in parts]
     wait(tasks)
     for task in tasks:

@@ -86,7 +86,8 @@ class Passes:
             return self._at_once(width, models, threads)
 
         def shared(chunk: Chunk) -> None:
-            side_by_side(work, chunk.split(threads) if self._is_large(chunk.width, models) else [chunk])
+            parts = chunk.split(threads) if self._is_large(chunk.width, models) else [chunk]
+            side_by_side(work, parts, threads)
 
         with products(self.device, self.precision):
             run_in_chunks(
@@ -143,9 +144,9 @@ class Passes:
             if threads == 1:
                 all_(places)
             elif self._is_large(chunk.width, models):
-                side_by_side(one, places)
+                side_by_side(one, places, threads)
             else:
-                side_by_side(all_, [places])
+                side_by_side(all_, [places], threads)
             for part, result in zip(parts, found, strict=True):
                 assert result is not None
                 add(part, result)

@@ -110,7 +110,8 @@ def _module(place: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # where dataclasses look for what annotations mean
     try:
-        spec.loader.exec_module(module)
+        # not by the loader, which takes stored bytecode for this content's where size and second are the same
+        exec(compile(content, str(path), "exec"), vars(module))  # noqa: S102 - the user's own file
     except BaseException:  # Ctrl-C, too, must leave no half of a module behind; it is raised again
         del sys.modules[name]
         raise

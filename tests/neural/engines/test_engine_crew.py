@@ -108,7 +108,7 @@ def test_every_part_has_a_thread_of_its_own_and_one_thread_of_torch():
 
     for _ in range(2):
         seen.clear()
-        crew.side_by_side(work, ["a", "b", "c"])
+        crew.side_by_side(work, ["a", "b", "c"], 3)
         assert sorted(part for part, _, _ in seen) == ["a", "b", "c"]
         assert len({thread for _, thread, _ in seen}) == 3
         assert {threads for _, _, threads in seen} == {1}
@@ -129,7 +129,7 @@ def test_the_others_end_before_an_error_is_raised():
         ended.append(part)
 
     with pytest.raises(MemoryError, match="part 0"):
-        crew.side_by_side(work, [0, 1])
+        crew.side_by_side(work, [0, 1], 2)
     assert ended == [1]
 
 
@@ -137,7 +137,7 @@ def test_numpy_keeps_its_error_state():
     """It hangs on the context, which a thread does not inherit by itself."""
     seen = []
     with np.errstate(over="raise"):
-        crew.side_by_side(lambda _: seen.append(np.geterr()["over"]), [0, 1])
+        crew.side_by_side(lambda _: seen.append(np.geterr()["over"]), [0, 1], 2)
     assert seen == ["raise", "raise"]
 
 
@@ -176,7 +176,7 @@ def test_numpy_keeps_to_a_thread_and_has_its_own_back_afterwards(plant, threads)
 
 def test_threads_to_come_have_the_number_that_was_set():
     torch.set_num_threads(2)
-    crew.side_by_side(lambda _: None, range(5))  # a size that has no threads yet
+    crew.side_by_side(lambda _: None, range(5), 5)  # a size that has no threads yet
     seen = []
     later = threading.Thread(target=lambda: seen.append(torch.get_num_threads()))
     later.start()
@@ -187,11 +187,11 @@ def test_threads_to_come_have_the_number_that_was_set():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_forked_process_has_threads_of_its_own():
-    crew.side_by_side(lambda _: None, [0, 1])
+    crew.side_by_side(lambda _: None, [0, 1], 2)
     child = os.fork()
     if not child:
         seen = []
-        crew.side_by_side(seen.append, [0, 1])
+        crew.side_by_side(seen.append, [0, 1], 2)
         os._exit(0 if sorted(seen) == [0, 1] else 1)
     for _ in range(100):
         ended, status = os.waitpid(child, os.WNOHANG)
@@ -257,3 +257,18 @@ def test_memory_that_runs_out_in_one_thread_halves_the_chunk(plant):
         found = task.gradients(start, torch.arange(8), stream_of(1))
     assert torch.equal(found, expected)
     assert sizes == [4, 4, 2, 2, 2, 2]
+
+
+def test_more_parts_than_threads_are_done_by_so_many_threads() -> None:
+    """Two at a time: more would take each other's caches."""
+    together, most, lock = set(), [], threading.Lock()
+
+    def work(part: int) -> None:
+        with lock:
+            together.add(threading.current_thread().name)
+            most.append(part)
+        time.sleep(0.01)
+
+    crew.side_by_side(work, range(8), 2)
+    assert sorted(most) == list(range(8))
+    assert len(together) == 2
