@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from benchmarks.claims_at_points.choosing import points_of
+from benchmarks.claims_at_points.choosing import first_draw, points_of
 from benchmarks.claims_at_points.points import agree, said_of
 from clusterproof import theory
 from clusterproof.algorithms.atomic import write_whole
@@ -52,7 +52,10 @@ def main() -> int:
             env=os.environ | OLDER,
         )
         for number, place in sorted(json.loads(answer.stdout), reverse=True):
-            del parts[number]["points"][place]
+            if place < 0:
+                parts[number]["first draw"] = None
+            else:
+                del parts[number]["points"][place]
         store = json.loads(STORE.read_text(encoding="utf-8")) if STORE.exists() else {}
         store[claim.id] = parts
         write_whole("points", STORE, json.dumps(store, indent=0, sort_keys=True).encode())
@@ -62,11 +65,13 @@ def main() -> int:
 
 
 def differing(claim_id: str, parts: list[dict[str, Any]]) -> list[tuple[int, int]]:
-    """Places, part and point, at which a claim says something else than is written."""
+    """Places, part and point, at which a claim says something else than is written; -1 for a first draw."""
     claim = theory.find_claim(claim_id)
     assert claim.parts is not None, claim_id
     found = []
     for number, (part, stored) in enumerate(zip(claim.parts.parts, parts, strict=True)):
+        if not agree(first_draw(claim_id, part), stored["first draw"]):
+            found.append((number, -1))
         for place, point in enumerate(stored["points"]):
             said = said_of(claim_id, part, point["instance"], frozenset(point.get("without", ())))
             if not agree(said, {key: point[key] for key in said if key in point}):

@@ -28,7 +28,7 @@ LONGEST, CHEAP, PROBE, ENOUGH = 3.0, 0.1, 0.05, 10.0
 """Seconds: of any evaluation at most; of one that is kept beside others; of a look at hypotheses; of all looks."""
 WRITTEN = 6000
 """Characters of an instance."""
-LADDER = (Fraction(1, 10), Fraction(1), Fraction(9))
+LADDER = (Fraction(1, 10), Fraction(1), Fraction(9), Fraction(9999))
 """Relative changes of a number, both ways."""
 HALVINGS = 8
 """Of the way between an instance and a refused neighbour."""
@@ -88,16 +88,16 @@ class Chooser:
         self.known: dict[str, tuple[dict[str, Any], float]] = {}
         self.looked_at: dict[str, str | None] = {}
         self.hypotheses: dict[str, None] = {}
-        self.end = time.perf_counter() + ENOUGH
+        self.end = time.process_time() + ENOUGH
 
     def evaluate(self, one: Written) -> tuple[dict[str, Any], float]:
         """What is said of an instance, and the seconds it took."""
         text = json.dumps(one, sort_keys=True)
         if text not in self.known:
-            started = time.perf_counter()
+            started = time.process_time()
             with at_most_seconds(LONGEST):
                 said = said_of(self.claim, self.part, one, self.without)
-            self.known[text] = said, time.perf_counter() - started
+            self.known[text] = said, time.process_time() - started
         return self.known[text]
 
     def refused_by(self, one: Written) -> str | None:
@@ -162,7 +162,7 @@ class Chooser:
         for one in [*admitted, *spread(every, SEEDS - len(admitted))]:
             for neighbour in self.neighbours(one, tried):
                 found.setdefault(self.refused_by(neighbour.outside) or "", []).append(neighbour)
-                if time.perf_counter() > self.end:
+                if time.process_time() > self.end:
                     return found
         return found
 
@@ -208,18 +208,18 @@ class Chooser:
 
 @contextmanager
 def at_most_seconds(seconds: float) -> Iterator[None]:
-    """Give up after a time."""
+    """Give up after a time, of the processor's."""
 
     def stop(*_: Any) -> None:
         raise TakesLong
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def points_of(claim: theory.Claim) -> list[dict[str, Any]]:
@@ -278,8 +278,8 @@ def drawn(claim: str, part: Statement) -> Iterator[Written]:
 
 
 def first_draw(claim: str, part: Statement) -> Written | None:
-    """First instance that is drawn where there is no search; None otherwise."""
-    return next(drawn(claim, part), None) if part.space.sampled else None
+    """First instance that is drawn where there is no search, as JSON gives it back; None otherwise."""
+    return json.loads(json.dumps(next(drawn(claim, part), None))) if part.space.sampled else None
 
 
 def variety(one: Written) -> int:
