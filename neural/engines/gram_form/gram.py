@@ -17,6 +17,7 @@ from clusterproof.neural.engines.data import Batch, Ids
 from clusterproof.neural.engines.engine import LocalWork, start_buffers
 from clusterproof.neural.engines.gram_form.gram_steps import FirstLayer, LaterLayers, Shares, walk
 from clusterproof.neural.engines.gram_form.members import Members, by_cluster
+from clusterproof.neural.engines.perceptrons import PerceptronEngine
 from clusterproof.neural.engines.products import multiply
 from clusterproof.neural.engines.samples import Samples
 
@@ -105,6 +106,13 @@ class GramEngine(DenseEngine):
             self._assemble(arrived.moves, arrived.place, features[done], vectors, out_points[done])
             if arrived.rates is not None and out_buffers is not None:
                 self._assemble(arrived.rates, arrived.speed, features[done], vectors, out_buffers[done])
+
+    def meta_train(self, points: Tensor, inner_step_size: float, work: LocalWork, out: Tensor) -> None:
+        """Train on the loss after a step of descent: on a GPU, which waits for launches, in packed order."""
+        if points.device.type == "cuda":
+            PerceptronEngine(self.network).meta_train(points, inner_step_size, work, out)
+        else:
+            super().meta_train(points, inner_step_size, work, out)
 
     def train_clusters(self, start: ClusterStart, work: LocalWork) -> ClusterSums:
         """Train from the clusters' models, see ``Engine.train_clusters``.
