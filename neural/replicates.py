@@ -108,9 +108,12 @@ class ImageReplicates(ImageTask):
     def losses_and_gradients(
         self, models: Tensor, clients: Tensor, generator: np.random.Generator
     ) -> tuple[Tensor, Tensor]:
-        """Refuse: all models' gradients are formed one replicate after the other."""
-        rule = "asks for every model's losses and gradients at once"
-        raise InvalidArgument("algorithm", "gradient-loss", rule, "run the seeds one by one")
+        """Losses (R, k, P) and gradients (R, k, P, d) of models (R, P, d) on one batch a client, of all at once."""
+        _, who, count = self._spread(models, clients, self._train)
+        losses = models.new_empty(*who.shape, count)
+        slopes = models.new_empty(*losses.shape, self.dimension)
+        self._of_every_model(models, who, generator, losses, slopes)
+        return losses, slopes
 
     def _flatten(self, points: Tensor, clients: Tensor, data: ClientData) -> tuple[Tensor, Ids]:
         return super()._flatten(points, self._numbered(clients, data), data)

@@ -254,12 +254,12 @@ class ClientData:
 
 def side_by_side(batches: list[Batch]) -> Tensor:
     """Images of steps' batches, (s, k, b, C, H, W); nothing is copied where they were looked up side by side."""
-    found = [batch.looked_up for batch in batches]
-    if found[0] is not None:
-        everything, first = found[0]
-        follow = range(first, first + len(batches))
-        if all(one is not None and one[0] is everything and one[1] == at for one, at in zip(found, follow)):
-            return everything[first : follow.stop]
+    looked_up = [batch.looked_up for batch in batches]
+    if looked_up[0] is not None:
+        everything, first = looked_up[0]
+        places = [one[1] for one in looked_up if one is not None and one[0] is everything]
+        if places == list(range(first, first + len(batches))):
+            return everything[first : first + len(batches)]
     return torch.stack([batch.images for batch in batches])
 
 
