@@ -183,8 +183,10 @@ class ImageTask(ImageTraining):
         def work(chunk: Chunk) -> None:
             batch, clients_here = batches(chunk), len(chunk.positions)
             for index, starts in enumerate(models.unbind(1)):
-                alone = replicates == 1
-                points = starts.expand(clients_here, -1) if alone else starts.index_select(0, own[chunk.rows])
+                if isinstance(who, Tensor):
+                    points = starts.index_select(0, own[chunk.rows])
+                else:  # on the host, one replicate after the other
+                    points = starts.expand(clients_here, -1)
                 slope, loss = models.new_empty(points.shape), models.new_empty(clients_here)
                 self.chosen_engine.gradients(points, batch, slope, loss)
                 flat_losses[chunk.rows, index] = loss
