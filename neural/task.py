@@ -83,7 +83,7 @@ class ImageTask(ImageTraining):
     client with most, of which those past its own do not count; only Gram matrices, where they are asked for by
     name with epochs, then still ask for the participants. Distortions come from counters, too. This was
     counted on a pretended device; no GPU has run it. Replicates run one after the other on a CPU; on a GPU together,
-    in no more launches than one, see ``engines.replicates``. ``replicates.ImageReplicates`` has seeds' own data, too.
+    in no more launches than one. ``replicates.ImageReplicates`` has seeds' own data, too.
     """
 
     def reference_optima(self, target: str) -> None:

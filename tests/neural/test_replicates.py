@@ -149,6 +149,27 @@ def test_so_have_those_who_ask_for_gradients(setting, name, options):
     compare(ALGORITHMS[name](step_size=0.3, **options), sizes, given)
 
 
+@pytest.mark.parametrize("setting", [one for one in SETTINGS if one != "perceptron, Gram"])
+@pytest.mark.parametrize(("name", "options"), [TRAINING[1], TRAINING[5], GRADIENTS[-1]], ids=str)
+def test_on_the_same_device_every_seed_has_the_bits_that_it_has_alone(setting, name, options):
+    """Of a batch, a product gives each matrix what it gives it by itself; so do sums over clusters."""
+    sizes, given = SETTINGS[setting]
+    if name == "gradient-loss":
+        given = {**given, "local_unit": "step"}
+    partitions, algorithm = partitions_of(sizes), ALGORITHMS[name](step_size=0.3, **options)
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with pretended_device():
+            states, _, _, _ = together(algorithm, partitions, 3, **given)
+            for place, partition in enumerate(partitions):
+                expected, _ = alone(algorithm, partition, place, 3, device="cuda", **given)
+                for found, known in zip(states, expected, strict=True):
+                    assert torch.equal(own(found.models, place), known.models.data_here)
+    finally:
+        torch.set_num_threads(before)
+
+
 MAP = {"pretraining": 1, "updates": 20, "grid": 2}
 SERVERS = [
     ("cfl", {"warm_up": 1, "local_steps": 2}),
