@@ -50,8 +50,8 @@ class ImageReplicates(ImageTask):
     - FedAvg, FedProx, local training, IFCA and CFL-MGD, all participants of all seeds in one pass; restarts and
       redrawn starts of IFCA's are made for one seed after the other, before the seeds go together.
     - FedBCD and FPFC, whose servers keep a model of every client.
-    - Per-FedAvg (of second order tested on perceptrons alone), and GL-CFL, whose R k P gradients are there at once: what lacks the memory
-      for them runs the seeds one by one.
+    - Per-FedAvg, tested with its second order on perceptrons alone.
+    - GL-CFL, whose R k P gradients are there at once; where memory lacks for them, run the seeds one by one.
     - CFL: a seed that asks its absent clients, as one of its clusters may be cut, draws for that by itself, and the
       other seeds' streams stay where they were.
     - SoFL: each seed's map is made on the host, from its own stream.

@@ -78,21 +78,16 @@ class GramEngine(DenseEngine):
         pulled = anchors if work.proximal else None
         ends = self.network.layout[1].offset + self.network.layout[1].size
         out_points[:, ends:] = points[:, ends:]
-        layers, velocities, pulls = self.network.layers(out_points), None, None
         if out_buffers is not None:
             start_buffers(None if buffers is None else buffers[:, ends:], out_buffers[:, ends:])
-            velocities = self.network.layers(out_buffers)
-        if pulled is not None:
-            pulls = self.network.layers(pulled)
+        tails = (None if one is None else one[:, ends:] for one in (out_buffers, pulled))
+        later = LaterLayers.make(self.network, out_points[:, ends:], *tails)
 
         everything = work.data.whole(work.clients, work.width)
         features = everything.features
         start = dense.first_values(self.network.layers(points), features)
         carried = self._first_values(buffers, features)
         target = start if pulled is points else self._first_values(pulled, features)
-        later = LaterLayers(
-            layers[1:], None if velocities is None else velocities[1:], None if pulls is None else pulls[1:]
-        )
         for arrived in walk(
             FirstLayer(start, carried, target),
             later,
@@ -140,16 +135,12 @@ class GramEngine(DenseEngine):
                 if start.buffers is not None
                 else torch.zeros_like(tails)
             )
-        layers, velocities, anchors = (
-            None if one is None else network.later_layers(one) for one in (tails, speeds, pulls)
-        )
-        assert layers is not None
         points: list[Tensor] = []
         buffers: list[Tensor] = []
         clusters, of_points, of_buffers = [], [], []
         for arrived in walk(
             FirstLayer(begun, carried, begun if work.proximal else None),
-            LaterLayers(layers, velocities, anchors),
+            LaterLayers.make(network, tails, speeds, pulls),
             everything,
             self.matrices.of(work.clients, everything.targets.shape[1], lambda: everything.features),
             work,

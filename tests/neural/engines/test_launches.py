@@ -12,7 +12,7 @@ from clusterproof.algorithms import ALGORITHMS
 from clusterproof.neural.networks import CNN, MLP, NETWORKS, ResNet20, TutorialCNN
 
 WAYS = {
-    "perceptron": (MLP((1, 16, 16), 3, (6,)), None, 40, 40),
+    "deep perceptron": (MLP((1, 16, 16), 3, (6, 5, 4)), None, 40, 40),
     "perceptron, mini-batches": (MLP((1, 16, 16), 3, (6,)), 4, 40, 40),
     "deep perceptron, mini-batches": (MLP((1, 16, 16), 3, (6, 5, 4)), 4, 40, 40),
     "convolutions, mini-batches": (CNN((1, 20, 20), 3, (2, 3), (5,)), 4, 60, 60),
@@ -123,7 +123,7 @@ def test_every_algorithm_with_local_steps_and_every_network_is_here():
 
 
 def test_a_failure_names_the_lines():
-    found = counted("perceptron", "fedavg", {}, 4, 1)
+    found = counted("deep perceptron", "fedavg", {}, 4, 1)
     told = most(found.launches, lines=2).splitlines()
     assert told[0] == f"{found.kernels} in all:"
     assert len(told) == 3
