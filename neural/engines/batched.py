@@ -113,8 +113,11 @@ class DenseEngine(Engine):
             errors = dense.all_errors(here[1:], values, dense.to_errors(values[-1], truth, batch.weights))
             inputs = [features, *(value.mT for value in values)]
             fast = None if velocities is None else leading(velocities, busy)
-            vectors = (None if one is None else one[:busy] for one in (out_buffers, pulled))
-            step_layers(here, fast, errors, inputs, (out_points[:busy], *vectors), work)
+            buffers_here, anchors_here = (
+                None if one is None else one[:busy] for one in (out_buffers, pulled)
+            )
+            vectors = (out_points[:busy], buffers_here, anchors_here)
+            step_layers(here, fast, errors, inputs, vectors, work)
             if ends is not None:
                 ends.note(step + 1)
         if ends is not None:

@@ -217,7 +217,9 @@ class ClientData:
         for first in range(0, len(targets), together):
             steps = range(first, min(first + together, len(targets)))
             found = self._looked_up(indices[first : steps.stop].flatten(0, 1))
-            images, rows = (None if one is None else one.unflatten(0, (len(steps), -1)) for one in found)
+            images, rows = (
+                None if one is None else torch.unflatten(one, 0, (len(steps), -1)) for one in found
+            )
             assert images is not None
             for place, step in enumerate(steps):
                 own = None if rows is None else rows[place]
@@ -239,7 +241,7 @@ class ClientData:
             on_gpu = found.device.type == "cuda"
             found = found / self._white if on_gpu else found.to(self.dtype).div_(255)
         rows = found.view(*indices.shape, -1)
-        images = rows[..., : math.prod(self._image_shape)].unflatten(-1, self._image_shape)
+        images = torch.unflatten(rows[..., : math.prod(self._image_shape)], -1, self._image_shape)
         if self._channels_last:
             images = images.permute(0, 1, 4, 2, 3)
         if self._preprocessing is not None:

@@ -9,11 +9,14 @@ from torch import Tensor
 from clusterproof.neural.engines.batched import DenseEngine
 from clusterproof.neural.engines.data import Batch
 from clusterproof.neural.engines.packed import Factors, PackedEngine, Room, filled, through_layers
+from clusterproof.neural.networks import MLP
 
 
 @dataclass(frozen=True)
 class PerceptronEngine(PackedEngine, DenseEngine):
     """Perceptrons, whose scores are those of ``DenseEngine``."""
+
+    network: MLP
 
     @property
     def row(self) -> int:
