@@ -49,7 +49,7 @@ class Packing:
     """
 
     def __init__(self, network: Network, features: tuple[int, int, int] | None = None) -> None:
-        self._network, self._features = network, features
+        self._network, self._taken = network, features
         self._shapes = [(part.shape[0], part.size // part.shape[0]) for part in network.layout[::2]]
 
     def pack(self, points: Tensor) -> Tensor:
@@ -76,9 +76,9 @@ class Packing:
         views, pairs = list(self._network.views(points).values()), []
         for index, (layer, (_, inputs)) in enumerate(zip(self.layers(packed), self._shapes, strict=True)):
             weight, place = views[2 * index].flatten(2), layer[..., :inputs]
-            if index == CONVOLUTIONS and self._features is not None:
-                colours, *sides = self._features
-                weight = torch.unflatten(weight, 2, self._features)
+            if index == CONVOLUTIONS and self._taken is not None:
+                colours, *sides = self._taken
+                weight = torch.unflatten(weight, 2, self._taken)
                 place = torch.unflatten(place, 2, (*sides, colours)).movedim(-1, 2)
             pairs += [(place, weight), (layer[..., inputs], views[2 * index + 1])]
         return pairs
