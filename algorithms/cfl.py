@@ -16,7 +16,7 @@ from clusterproof.algorithms.parts.finiteness import ask, check_finite
 from clusterproof.algorithms.parts.participation import check_participation, participants_of_round
 from clusterproof.algorithms.parts.weighting import check_weighting, client_weights, require_sizes
 from clusterproof.algorithms.protocol import Algorithm, State, Task
-from clusterproof.algorithms.randomness import Randomness
+from clusterproof.algorithms.randomness import Randomness, drawn_by
 from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_count, check_number
 
 STATIONARY = 0.1
@@ -193,7 +193,11 @@ class CFL(Algorithm[RecursiveState]):
             return average_in_clusters(state, clients, updates, weights=weights)
         asked = updates
         if clients.shape[-1] < task.clients:
-            asked = replace_rows(self._descend(models, everybody, task, randomness), clients, updates)
+            asking = np.zeros(chosen.shape[:-1], dtype=bool)
+            for replicate, _ in ready:
+                asking[replicate] = True
+            those = drawn_by(randomness, asking.ravel().tolist())
+            asked = replace_rows(self._descend(models, everybody, task, those), clients, updates)
             own = to_numpy(asked)
         members = to_numpy(state.assignments).copy()
         heard = np.zeros(members.shape, dtype=bool)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -54,3 +56,18 @@ class Randomness:
                 for purpose in ("initialisation", "participation", "assignment", "gradient", "clustering")
             )
         )
+
+
+def of_replicate(stream: np.random.Generator, replicate: tuple[int, ...]) -> np.random.Generator:
+    """What a server draws a replicate's numbers from: the replicate's own stream where it has one."""
+    own: Any = getattr(stream, "of_replicate", None)
+    return stream if own is None else own(*replicate)
+
+
+def drawn_by(randomness: Randomness, drawing: Sequence[bool]) -> Randomness:
+    """The streams when only some replicates draw gradients, (R,): those of the others stay where they are.
+
+    Where all replicates draw from one stream there is nothing to keep apart.
+    """
+    own: Any = getattr(randomness.gradient, "among", None)
+    return randomness if own is None else replace(randomness, gradient=own(drawing))

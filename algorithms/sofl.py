@@ -28,7 +28,7 @@ from clusterproof.algorithms.parts.second_clustering import cluster_winners
 from clusterproof.algorithms.parts.weighting import check_weighting, client_weights, require_sizes
 from clusterproof.algorithms.per_fedavg import PerFedAvg
 from clusterproof.algorithms.protocol import Algorithm, Task
-from clusterproof.algorithms.randomness import Randomness
+from clusterproof.algorithms.randomness import Randomness, of_replicate
 from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_count, check_number
 
 
@@ -226,7 +226,8 @@ class SoFL(Algorithm[DoubleState]):
         members = to_numpy(state.assignments).copy()
         for replicate in np.ndindex(due.shape):
             if due[replicate]:
-                members[replicate] = self.cluster(updates[replicate], randomness.clustering)
+                own = of_replicate(randomness.clustering, replicate)
+                members[replicate] = self.cluster(updates[replicate], own)
         count = int(members.max()) + 1 if on_device(updates) else None
         partition = like(members, state.models)
         return replace(state, assignments=partition, clustered=np.asarray(clustered | due), clusters=count)

@@ -297,6 +297,7 @@ class ImageClients:
             channels_last=self.network.convolutional,
             preprocessing=None if self.preprocessing.nothing else self.preprocessing,
             looked_up=apart,
+            row=self.chosen_engine.row if self.preprocessing.nothing else None,
         )
 
     @property

@@ -12,6 +12,7 @@ from clusterproof.algorithms.arrays import rows, to_numpy
 from clusterproof.algorithms.validation import InvalidArgument
 from clusterproof.neural.engines import Batch, Chunk, ClientData
 from clusterproof.neural.engines.chunks import Block, Place
+from clusterproof.neural.engines.data import Ids
 from clusterproof.neural.engines.dense import cross_entropies, hit_rates
 from clusterproof.neural.engines.draws.counted_orders import draw_key, random_orders, random_subsets
 from clusterproof.neural.image_clients import Batches
@@ -82,7 +83,7 @@ class ImageTask(ImageTraining):
     client with most, of which those past its own do not count; only Gram matrices, where they are asked for by
     name with epochs, then still ask for the participants. Distortions come from counters, too. This was
     counted on a pretended device; no GPU has run it. Replicates run one after the other on a CPU; on a GPU together,
-    in no more launches than one, see ``engines.replicates``. ``replicates.ImageReplicates`` has seeds' own data, too.
+    in no more launches than one. ``replicates.ImageReplicates`` has seeds' own data, too.
     """
 
     def reference_optima(self, target: str) -> None:
@@ -164,22 +165,34 @@ class ImageTask(ImageTraining):
         lead, who, count = self._spread(models, clients, self._train)
         all_models = models.expand(*lead, *models.shape[-2:])
         losses = models.new_empty(*lead, who.shape[-1], count)
-        slopes = models.new_empty(*lead, who.shape[-1], count, self.dimension)
+        slopes = models.new_empty(*losses.shape, self.dimension)
         for at in np.ndindex(*lead):
-            batches = self._draw(who[at], generator)
-
-            def work(chunk: Chunk, at: tuple[int, ...] = at, batches: Batches = batches) -> None:
-                batch = batches(chunk)
-                for index in range(count):
-                    points = all_models[(*at, index)].expand(len(chunk.positions), -1)
-                    own = torch.empty_like(points, memory_format=torch.contiguous_format)
-                    found = models.new_empty(len(points))
-                    self.chosen_engine.gradients(points, batch, own, found)
-                    losses[at][chunk.rows, index] = found
-                    slopes[at][chunk.rows, index] = own
-
-            self._passes.each(self._batch_widths(who[at]), work)
+            own = (losses[at][None], slopes[at][None])
+            self._of_every_model(all_models[at][None], who[at][None], generator, *own)
         return losses, slopes
+
+    def _of_every_model(
+        self, models: Tensor, who: Ids, generator: np.random.Generator, losses: Tensor, slopes: Tensor
+    ) -> None:
+        """The same of replicates' models (R, P, d), all batches in one draw: into (R, k, P) and (R, k, P, d)."""
+        (replicates, clients), everybody = who.shape, who.reshape(-1)
+        own = torch.arange(replicates, device=models.device).repeat_interleave(clients)
+        flat_losses, flat_slopes = losses.view(-1, losses.shape[2]), slopes.view(-1, *slopes.shape[2:])
+        batches = self._draw(everybody, generator)
+
+        def work(chunk: Chunk) -> None:
+            batch, clients_here = batches(chunk), len(chunk.positions)
+            for index, starts in enumerate(models.unbind(1)):
+                if isinstance(who, Tensor):
+                    points = starts.index_select(0, own[chunk.rows])
+                else:  # on the host, one replicate after the other
+                    points = starts.expand(clients_here, -1)
+                slope, loss = models.new_empty(points.shape), models.new_empty(clients_here)
+                self.chosen_engine.gradients(points, batch, slope, loss)
+                flat_losses[chunk.rows, index] = loss
+                flat_slopes[chunk.rows, index] = slope
+
+        self._passes.each(self._batch_widths(everybody), work)
 
     def gradient_sums(
         self, models: Tensor, clients: Tensor, assignments: Tensor, generator: np.random.Generator

@@ -103,7 +103,6 @@ class DenseEngine(Engine):
         if out_buffers is not None:
             velocities = self.network.layers(start_buffers(buffers, out_buffers))
         pulled = anchors if work.proximal else None
-        pulls = None if pulled is None else self.network.layers(pulled)
         layers, ends = self.network.layers(out_points), work.ends(out_points, out_buffers)
         for step, batch in enumerate(work.batches()):
             busy = len(batch.targets)
@@ -113,46 +112,59 @@ class DenseEngine(Engine):
             truth = batch.truth(self.network.classes)
             errors = dense.all_errors(here[1:], values, dense.to_errors(values[-1], truth, batch.weights))
             inputs = [features, *(value.mT for value in values)]
-            for index, error in enumerate(errors):
-                step_layer(
-                    here[index],
-                    None if velocities is None else leading(velocities, busy)[index],
-                    None if pulls is None else leading(pulls, busy)[index],
-                    error,
-                    inputs[index],
-                    work,
-                )
+            fast = None if velocities is None else leading(velocities, busy)
+            buffers_here, anchors_here = (
+                None if one is None else one[:busy] for one in (out_buffers, pulled)
+            )
+            vectors = (out_points[:busy], buffers_here, anchors_here)
+            step_layers(here, fast, errors, inputs, vectors, work)
             if ends is not None:
                 ends.note(step + 1)
         if ends is not None:
             ends.restore()
 
 
-def step_layer(
-    layer: tuple[Tensor, Tensor],
-    velocity: tuple[Tensor, Tensor] | None,
-    pull: tuple[Tensor, Tensor] | None,
-    error: Tensor,
-    below: Tensor,
+def step_layers(
+    layers: dense.Layers,
+    velocities: dense.Layers | None,
+    errors: list[Tensor],
+    inputs: list[Tensor],
+    vectors: tuple[Tensor, Tensor | None, Tensor | None],
     work: LocalWork,
 ) -> None:
-    """Move one layer in place, its gradient added where it is needed and stored nowhere."""
-    slope = error.sum(-1)
-    shrink = work.step_size * work.proximal
-    if velocity is None:
-        keep = 1 - shrink if pull is not None else 1.0
-        accumulate(layer[0], error, below, keep=keep, scale=-work.step_size)
-        layer[1].mul_(keep).sub_(slope, alpha=work.step_size)
-        if pull is not None:
-            for part, target in zip(layer, pull, strict=True):
-                part.add_(target, alpha=shrink)
+    """Move layers in place, their gradients added where they are needed and stored nowhere.
+
+    Parameters
+    ----------
+    layers, velocities
+        Weights and biases, and their momentum buffers; None for none.
+    errors, inputs
+        Factors of each layer's gradient.
+    vectors
+        In whose memory layers and velocities are, and those that pull them, (k, d) each; None for none. What does
+        not hang on the layer is done to all at once.
+    work
+        Step size and so on.
+    """
+    points, buffers, anchors = vectors
+    if buffers is None:
+        keep = 1.0 if anchors is None else 1 - work.step_size * work.proximal
+        moving, scale = layers, -work.step_size
+    else:
+        assert velocities is not None
+        moving, keep, scale = velocities, work.momentum, 1.0
+    for (weight, bias), error, below in zip(moving, errors, inputs, strict=False):
+        accumulate(weight, error, below, keep=keep, scale=scale)
+        if keep != 1:
+            bias.mul_(keep)
+        bias.add_(error.sum(-1), alpha=scale)
+    if buffers is None:
+        if anchors is not None:
+            points.add_(anchors, alpha=work.step_size * work.proximal)
         return
-    accumulate(velocity[0], error, below, keep=work.momentum, scale=1.0)
-    velocity[1].mul_(work.momentum).add_(slope)
-    for place, part in enumerate(layer):
-        if pull is not None:
-            velocity[place].add_(part, alpha=work.proximal).sub_(pull[place], alpha=work.proximal)
-        part.sub_(velocity[place], alpha=work.step_size)
+    if anchors is not None:
+        buffers.add_(points, alpha=work.proximal).sub_(anchors, alpha=work.proximal)
+    points.sub_(buffers, alpha=work.step_size)
 
 
 def leading(layers: dense.Layers, count: int) -> dense.Layers:

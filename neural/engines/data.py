@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -20,6 +21,9 @@ from clusterproof.neural.partitions.partition import Holdings
 Ids: TypeAlias = np.ndarray | Tensor
 """Integers on the host, or on the device that computes."""
 
+LOOKED_UP = 4
+"""Steps at least whose images are looked up at a time; else as many as make up a client's data, but an even number."""
+
 
 @dataclass(frozen=True, eq=False)
 class Batch:
@@ -35,12 +39,18 @@ class Batch:
         One over the client's number of real samples, and 0 for padding, (k, b).
     shared
         Gives ``answers`` where they are made for many steps at once.
+    rows
+        The samples with a one and zeros behind their own numbers, (k, b, i'), where they are stored so.
+    looked_up
+        Images of all steps that were looked up together, (s, k, b, C, H, W), and which of the steps this is.
     """
 
     images: Tensor
     targets: Tensor
     weights: Tensor
     shared: Callable[[int], Tensor] | None = None
+    rows: Tensor | None = None
+    looked_up: tuple[Tensor, int] | None = None
     _truth: Tensor | None = field(default=None, init=False)
     _answers: Tensor | None = field(default=None, init=False)
 
@@ -83,6 +93,8 @@ class ClientData:
         What evaluation does to images; training distorts them ``as_stored``.
     looked_up
         Whether the host looks the clients up even on a GPU, where an engine needs to know their sizes.
+    row
+        Numbers that a sample's own are filled up to, with a one and zeros, see ``Engine.row``.
     """
 
     def __init__(
@@ -94,6 +106,7 @@ class ClientData:
         channels_last: bool,
         preprocessing: Preprocessing | None = None,
         looked_up: bool = False,
+        row: int | None = None,
     ) -> None:
         self._preprocessing = preprocessing
         self.sizes = np.asarray(holdings.sizes)
@@ -108,7 +121,8 @@ class ClientData:
             pixels = pixels.to(dtype)
         stored = pixels.permute(0, 2, 3, 1) if channels_last else pixels
         self._image_shape = tuple(stored.shape[1:])
-        self._pixels = stored.reshape(len(pixels), -1).to(device)
+        self._pixels = _filled(stored.reshape(len(pixels), -1), row).to(device)
+        self._ends = row is not None
         self._indices = torch.from_numpy(np.asarray(holdings.indices)).to(device)
         self._targets = torch.from_numpy(np.asarray(holdings.targets)).to(device)
         self._sizes = torch.from_numpy(self.sizes.astype(np.int64)).to(device)
@@ -199,36 +213,66 @@ class ClientData:
         def answers(step: int, classes: int) -> Tensor:
             return of_all(classes)[step]
 
-        together = max(1, self._indices.shape[1] // size)  # steps whose images are as many as a client's data
+        together = max(LOOKED_UP, self._indices.shape[1] // size // 2 * 2)
         for first in range(0, len(targets), together):
             steps = range(first, min(first + together, len(targets)))
-            images = self._images(indices[first : steps.stop].flatten(0, 1))
-            for step, own in zip(steps, torch.unflatten(images, 0, (len(steps), -1)), strict=True):
-                yield Batch(own, targets[step], weights[step], partial(answers, step))
+            found = self._looked_up(indices[first : steps.stop].flatten(0, 1))
+            images, rows = (
+                None if one is None else torch.unflatten(one, 0, (len(steps), -1)) for one in found
+            )
+            assert images is not None
+            for place, step in enumerate(steps):
+                own = None if rows is None else rows[place]
+                given = (targets[step], weights[step], partial(answers, step), own, (images, place))
+                yield Batch(images[place], *given)
 
     def _here(self, numbers: Ids) -> Tensor:
         return numbers if isinstance(numbers, Tensor) else torch.from_numpy(numbers).to(self.device)
 
     def _make(self, indices: Tensor, targets: Tensor, counts: Ids) -> Batch:
-        images = self._images(indices)
-        return Batch(images, targets, self._mean_of(counts, indices.shape[1], images))
+        images, rows = self._looked_up(indices)
+        return Batch(images, targets, self._mean_of(counts, indices.shape[1], images), rows=rows)
 
-    def _images(self, indices: Tensor) -> Tensor:
-        """Scaled images (k, b, C, H, W) at indices (k, b)."""
-        images = self._pixels.index_select(0, indices.flatten())
+    def _looked_up(self, indices: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Scaled images (k, b, C, H, W) at indices (k, b), and the rows that hold them where these end in ones."""
+        found = self._pixels.index_select(0, indices.flatten())
         if self._pixels.dtype == torch.uint8:
             # one launch for both on a GPU; on a CPU two passes are faster
-            on_gpu = images.device.type == "cuda"
-            images = images / self._white if on_gpu else images.to(self.dtype).div_(255)
-        images = images.view(*indices.shape, *self._image_shape)
+            on_gpu = found.device.type == "cuda"
+            found = found / self._white if on_gpu else found.to(self.dtype).div_(255)
+        rows = found.view(*indices.shape, -1)
+        images = torch.unflatten(rows[..., : math.prod(self._image_shape)], -1, self._image_shape)
         if self._channels_last:
             images = images.permute(0, 1, 4, 2, 3)
-        return images if self._preprocessing is None else undistorted(images, self._preprocessing)
+        if self._preprocessing is not None:
+            return undistorted(images, self._preprocessing), None
+        return images, rows if self._ends else None
 
     def _mean_of(self, counts: Ids, width: int, images: Tensor) -> Tensor:
         # codes are integers, and weights are not
         like = images if images.is_floating_point() else images.new_empty(0, dtype=self.dtype)
         return mean_weights(counts, width, like)
+
+
+def side_by_side(batches: list[Batch]) -> Tensor:
+    """Images of steps' batches, (s, k, b, C, H, W); nothing is copied where they were looked up side by side."""
+    looked_up = [batch.looked_up for batch in batches]
+    if looked_up[0] is not None:
+        everything, first = looked_up[0]
+        places = [one[1] for one in looked_up if one is not None and one[0] is everything]
+        if places == list(range(first, first + len(batches))):
+            return everything[first : first + len(batches)]
+    return torch.stack([batch.images for batch in batches])
+
+
+def _filled(pixels: Tensor, row: int | None) -> Tensor:
+    """Pixels (N, in) with a one and zeros behind them, (N, row)."""
+    if row is None:
+        return pixels
+    rows = pixels.new_zeros(len(pixels), row)
+    rows[:, : pixels.shape[1]] = pixels
+    rows[:, pixels.shape[1]] = 255 if pixels.dtype == torch.uint8 else 1
+    return rows
 
 
 def _answers(targets: Tensor, weights: Tensor, classes: int) -> Tensor:

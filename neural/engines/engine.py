@@ -174,6 +174,11 @@ class Engine(ABC):
 
     network: Network
 
+    @property
+    def row(self) -> int | None:
+        """Numbers that a stored sample is to be filled up to, with a one and zeros; None where with none."""
+        return None
+
     @abstractmethod
     def scores_of_all(self, models: Tensor, images: Tensor) -> Tensor:
         """Scores of models (P, d) on each client's images (k, b, C, H, W): (k, P, classes, b)."""

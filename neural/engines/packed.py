@@ -7,6 +7,7 @@ gradient of weights and bias is one product, which goes into the parameters or t
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,12 +17,15 @@ import torch
 from torch import Tensor
 from torch.nn.functional import log_softmax, softmax
 
-from clusterproof.neural.engines.data import Batch
+from clusterproof.neural.engines.data import Batch, side_by_side
 from clusterproof.neural.engines.engine import Engine, LocalWork
 from clusterproof.neural.networks import Network
 
 ALIGNED = 8
 """Rows are filled up to a multiple of so many numbers, so that products read whole words of a GPU's memory."""
+
+CONVOLUTIONS = 2
+"""Of every convolutional network that has a packed order."""
 
 Factors = list[tuple[Tensor, Tensor]]
 """Errors (k, o, n) and inputs (k, n, i') of every layer, whose product is the gradient."""
@@ -39,10 +43,13 @@ class Packing:
     ----------
     network
         Whose vector is a weight (o, ...) and a bias (o,) for each layer.
+    features
+        Colours, height and width of what the first linear layer behind two convolutions takes: its inputs then come
+        colours last, as they lie in memory.
     """
 
-    def __init__(self, network: Network) -> None:
-        self._network = network
+    def __init__(self, network: Network, features: tuple[int, int, int] | None = None) -> None:
+        self._network, self._taken = network, features
         self._shapes = [(part.shape[0], part.size // part.shape[0]) for part in network.layout[::2]]
 
     def pack(self, points: Tensor) -> Tensor:
@@ -68,8 +75,12 @@ class Packing:
     def _pairs(self, packed: Tensor, points: Tensor) -> list[tuple[Tensor, Tensor]]:
         views, pairs = list(self._network.views(points).values()), []
         for index, (layer, (_, inputs)) in enumerate(zip(self.layers(packed), self._shapes, strict=True)):
-            pairs.append((layer[..., :inputs], views[2 * index].flatten(2)))
-            pairs.append((layer[..., inputs], views[2 * index + 1]))
+            weight, place = views[2 * index].flatten(2), layer[..., :inputs]
+            if index == CONVOLUTIONS and self._taken is not None:
+                colours, *sides = self._taken
+                weight = torch.unflatten(weight, 2, self._taken)
+                place = torch.unflatten(place, 2, (*sides, colours)).movedim(-1, 2)
+            pairs += [(place, weight), (layer[..., inputs], views[2 * index + 1])]
         return pairs
 
 
@@ -110,14 +121,26 @@ class Room:
         around = stored.permute(0, 3, 1, 2)
         return around, around[:, :, padding : padding + height, padding : padding + width]
 
+    def cleared(self, *shapes: tuple[int, ...]) -> list[Tensor]:
+        """Tensors of zeros, which one launch clears."""
+        sizes = [math.prod(shape) for shape in shapes]
+        stored = self.once(lambda: self.like.new_empty(sum(sizes)), "cleared", *shapes).zero_()
+        return [part.view(shape) for part, shape in zip(torch.split(stored, sizes), shapes, strict=True)]
+
 
 @dataclass(frozen=True)
 class PackedEngine(Engine):
     """Gradients and local steps in packed order."""
 
     @abstractmethod
-    def factors(self, layers: list[Tensor], batch: Batch, room: Room, losses: Tensor | None) -> Factors:
-        """Factors of the gradients, from layers (k, o, i'); the losses (k,), too, where asked for."""
+    def first_inputs(self, images: Tensor, room: Room) -> Tensor:
+        """Inputs of the first layer, (s, ..., i'), of images (s, b, C, H, W)."""
+
+    @abstractmethod
+    def factors(
+        self, layers: list[Tensor], first: Tensor, batch: Batch, room: Room, losses: Tensor | None
+    ) -> Factors:
+        """Factors of the gradients, from layers (k, o, i') and the inputs of the first; losses (k,) where asked for."""
 
     @cached_property
     def packing(self) -> Packing:
@@ -127,8 +150,9 @@ class PackedEngine(Engine):
     def gradients(self, points: Tensor, batch: Batch, out: Tensor, losses: Tensor | None = None) -> None:
         """Gradients of the losses, see ``Engine.gradients``."""
         packed = self.packing.pack(points)
-        slopes = torch.empty_like(packed)
-        self._add(slopes, packed, batch, Room(packed), keep=0.0, scale=1.0, losses=losses)
+        slopes, room = torch.empty_like(packed), Room(packed)
+        (first,) = self._laid_out([batch], room)
+        self._add(slopes, packed, first, batch, room, keep=0.0, scale=1.0, losses=losses)
         self.packing.unpack(slopes, out)
 
     def train(
@@ -147,15 +171,18 @@ class PackedEngine(Engine):
         if out_buffers is not None:
             speed = torch.zeros_like(here) if buffers is None else self.packing.pack(buffers)
         room, ends = Room(here), work.ends(here, speed)
+        known: Batch | None = None
         for step, batch in enumerate(work.batches()):
+            if batch is not known:
+                known, (first,) = batch, self._laid_out([batch], room)
             shrink = work.step_size * work.proximal
             if speed is None:
                 keep = 1.0 if pull is None else 1 - shrink
-                self._add(here, here, batch, room, keep=keep, scale=-work.step_size)
+                self._add(here, here, first, batch, room, keep=keep, scale=-work.step_size)
                 if pull is not None:
                     here.add_(pull, alpha=shrink)
             else:
-                self._add(speed, here, batch, room, keep=work.momentum, scale=1.0)
+                self._add(speed, here, first, batch, room, keep=work.momentum, scale=1.0)
                 if pull is not None:
                     speed.add_(here, alpha=work.proximal).sub_(pull, alpha=work.proximal)
                 here.sub_(speed, alpha=work.step_size)
@@ -168,19 +195,31 @@ class PackedEngine(Engine):
             self.packing.unpack(speed, out_buffers)
 
     def meta_train(self, points: Tensor, inner_step_size: float, work: LocalWork, out: Tensor) -> None:
-        """Train on the loss after a step of descent, see ``Engine.meta_train``."""
+        """Train on the loss after a step of descent, see ``Engine.meta_train``; both batches are laid out at once."""
         here = self.packing.pack(points)
         ahead, room, batches = torch.empty_like(here), Room(here), work.batches()
+        known: Batch | None = None
         for first, second in zip(batches, batches, strict=True):  # one iterator: two batches a time
+            if first is not known:
+                known, laid = first, self._laid_out([first] if second is first else [first, second], room)
             ahead.copy_(here)
-            self._add(ahead, here, first, room, keep=1.0, scale=-inner_step_size)
-            self._add(here, ahead, second, room, keep=1.0, scale=-work.step_size)
+            self._add(ahead, here, laid[0], first, room, keep=1.0, scale=-inner_step_size)
+            self._add(here, ahead, laid[-1], second, room, keep=1.0, scale=-work.step_size)
         self.packing.unpack(here, out)
+
+    def _laid_out(self, batches: list[Batch], room: Room) -> list[Tensor]:
+        """Inputs of the first layer for each of some batches, in memory that the next call writes to again."""
+        stored = [batch.rows for batch in batches if batch.rows is not None]
+        if len(stored) == len(batches):
+            return stored
+        images = batches[0].images if len(batches) == 1 else side_by_side(batches).flatten(0, 1)
+        return list(torch.unflatten(self.first_inputs(images, room), 0, (len(batches), -1)))
 
     def _add(
         self,
         moving: Tensor,
         points: Tensor,
+        first: Tensor,
         batch: Batch,
         room: Room,
         *,
@@ -190,7 +229,7 @@ class PackedEngine(Engine):
     ) -> None:
         """Replace leading rows of ``moving`` by keep * moving + scale * gradient at ``points``, both (k, d')."""
         busy = len(batch.targets)
-        factors = self.factors(self.packing.layers(points[:busy]), batch, room, losses)
+        factors = self.factors(self.packing.layers(points[:busy]), first, batch, room, losses)
         for layer, (errors, inputs) in zip(self.packing.layers(moving[:busy]), factors, strict=True):
             layer.baddbmm_(errors, inputs, beta=keep, alpha=scale)
 

@@ -70,7 +70,7 @@ class CNN(Network):
                 raise InvalidArgument(
                     "padding", self.padding, f"must be less than the kernel, {KERNEL}", "use 2"
                 )
-        if min(self._sides[1]) < 1:
+        if min(self.sides[1]) < 1:
             raise InvalidArgument(
                 "image_shape",
                 self.image_shape,
@@ -81,10 +81,10 @@ class CNN(Network):
     @cached_property
     def widths(self) -> tuple[int, ...]:
         """Numbers of features, of hidden units and of classes of the linear layers."""
-        return (self.channels[1] * math.prod(self._sides[1]), *self.hidden, self.classes)
+        return (self.channels[1] * math.prod(self.sides[1]), *self.hidden, self.classes)
 
     @cached_property
-    def _sides(self) -> list[tuple[int, int]]:
+    def sides(self) -> list[tuple[int, int]]:
         """Height and width after each convolution and its pooling."""
         height, width = self.image_shape[1:]
         found = []

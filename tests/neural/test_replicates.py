@@ -1,6 +1,5 @@
 """Seeds in one batch: each has the numbers that it has alone, and a GPU has no more to launch than for one."""
 
-import copy
 from collections import Counter
 from dataclasses import replace
 
@@ -15,8 +14,7 @@ from clusterproof.algorithms.arrays import argmin_smallest_index
 from clusterproof.algorithms.parts.finiteness import one_look
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.engines import passes
-from clusterproof.neural.engines.draws.counted_orders import draw_key, numbers
-from clusterproof.neural.engines.draws.seed_streams import AHEAD, SeedStreams, of_seeds, side_by_side
+from clusterproof.neural.engines.draws.seed_streams import side_by_side
 from clusterproof.neural.engines.engine import Engine
 from clusterproof.neural.networks import CNN, MLP, ResNet20
 from clusterproof.neural.replicates import ImageReplicates, joined
@@ -70,6 +68,7 @@ GRADIENTS = [
     ("cfl-mgd", {"momentum": 0.7, **HALF}),
     ("cfl-mgd", {"momentum": 0.7, "momentum_owner": "client", **HALF}),
     ("per-fedavg", {"local_steps": 2, **HALF}),
+    ("gradient-loss", {"weight": 0.3, **HALF}),
 ]
 """Who ask for gradients, which an epoch has many of."""
 
@@ -146,6 +145,109 @@ def test_every_seed_has_the_numbers_that_it_has_alone(setting, name, options):
 def test_so_have_those_who_ask_for_gradients(setting, name, options):
     sizes, given = SETTINGS[setting]
     compare(ALGORITHMS[name](step_size=0.3, **options), sizes, given)
+
+
+@pytest.mark.parametrize("setting", [one for one in SETTINGS if one != "perceptron, Gram"])
+@pytest.mark.parametrize(("name", "options"), [TRAINING[1], TRAINING[5], GRADIENTS[-1]], ids=str)
+def test_on_the_same_device_every_seed_has_the_bits_that_it_has_alone(setting, name, options):
+    """Of a batch, a product gives each matrix what it gives it by itself; so do sums over clusters."""
+    sizes, given = SETTINGS[setting]
+    if name == "gradient-loss":
+        given = {**given, "local_unit": "step"}
+    partitions, algorithm = partitions_of(sizes), ALGORITHMS[name](step_size=0.3, **options)
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with pretended_device():
+            states, _, _, _ = together(algorithm, partitions, 3, **given)
+            for place, partition in enumerate(partitions):
+                expected, _ = alone(algorithm, partition, place, 3, device="cuda", **given)
+                for found, known in zip(states, expected, strict=True):
+                    assert torch.equal(own(found.models, place), known.models.data_here)
+    finally:
+        torch.set_num_threads(before)
+
+
+MAP = {"pretraining": 1, "updates": 20, "grid": 2}
+SERVERS = [
+    ("cfl", {"warm_up": 1, "local_steps": 2}),
+    ("cfl", {"warm_up": 0, "mean_threshold": 0.3, "client_threshold": 0.3, "weighting": "samples"}),
+    ("sofl", MAP),
+    ("sofl", {**MAP, "trigger": "stationary", "method": "per-fedavg", "initialisation": "random"}),
+    ("sofl", {**MAP, **HALF, "method": "per-fedavg", "local_steps": 2}),
+    ("gradient-loss", {"weight": 0.3, "similarity": "euclidean", "empty_cluster": "when-empty"}),
+    ("fpfc", {"strength": 2.0, "participation": 0.67, "threshold": 0.3, "local_steps": 2}),
+    ("fpfc", {"pair_rule": "all", "penalty": "l1", "start": "own", "reuse_memory": True}),
+    ("fedbcd", {"variant": "separate", **HALF}),
+    ("cfl-mgd", {"momentum": 0.7, "momentum_owner": "client", "update_order": "as-printed", **HALF}),
+]
+"""Whose servers keep something of every client, or decide."""
+
+
+@pytest.mark.parametrize("setting", ["perceptron, mini-batches", "convolutions, unequal clients"])
+@pytest.mark.parametrize(("name", "options"), SERVERS, ids=str)
+def test_so_have_those_whose_servers_decide(setting, name, options):
+    sizes, given = SETTINGS[setting]
+    compare(ALGORITHMS[name](step_size=0.3, **options), sizes, given)
+
+
+@pytest.mark.parametrize("options", [{"gradient": "second-order"}, {"weighting": "samples"}], ids=str)
+def test_per_fedavg_in_all_its_forms(options):
+    """Of convolutions the pretended device cannot see what a second derivative makes."""
+    sizes, given = SETTINGS["perceptron, epochs of unequal clients"]
+    given = {**given, "local_unit": "step"}
+    compare(ALGORITHMS["per-fedavg"](step_size=0.3, local_steps=2, **HALF, **options), sizes, given)
+
+
+def test_sums_of_losses_in_the_score():
+    sizes, given = SETTINGS["perceptron, mini-batches"]
+    options = {"loss_reduction": "sum", "empty_cluster": "always", "sign": "as-printed"}
+    compare(ALGORITHMS["gradient-loss"](step_size=0.3, **options), sizes, given)
+
+
+@pytest.mark.parametrize("start", [{"restarts": 2, "trial_rounds": 2}, {"least_share": 0.2}], ids=str)
+def test_starts_that_are_tried_are_each_seeds_own(start):
+    """They are drawn, and the tries made, for one seed after the other; then all train together."""
+    algorithm = ALGORITHMS["ifca"](step_size=0.3, averaging="model", clusters=2, **start)
+    sizes, given = SETTINGS["perceptron, mini-batches"]
+    partitions = partitions_of(sizes)
+    found = {}
+    for device in ("cpu", "cuda"):
+        with pretended_device():
+            whole = ImageReplicates.of(partitions, dtype="float64", device="cuda", **given)
+            models, streams = [], []
+            for seed, partition in enumerate(partitions):
+                own = ImageTask(partition=partition, dtype="float64", device="cpu", **given)
+                streams.append(Randomness.from_seed(seed, "test"))
+                task = own if device == "cpu" else whole.seed(seed)
+                models.append(algorithm.draw_models(task, (), streams[-1]))
+                if device == "cpu":
+                    state = algorithm.step(algorithm.initialise(models[-1], own), own, streams[-1])
+                    models[-1] = state.models
+            if device == "cuda":
+                randomness = side_by_side(streams, torch.device("cuda"))
+                state = algorithm.initialise(torch.stack(models), whole)
+                models = list(algorithm.step(state, whole, randomness).models.data_here)
+            found[device] = torch.stack(models)
+    torch.testing.assert_close(found["cuda"], found["cpu"], rtol=0, atol=1e-12)
+
+
+def test_seeds_whose_clusters_are_cut_in_other_rounds_keep_their_draws():
+    """Absent members are asked then, for which one seed draws and another does not."""
+    options = {"mean_threshold": 0.3, "client_threshold": 0.3, "participation": 0.67, "local_steps": 2}
+    algorithm = ALGORITHMS["cfl"](step_size=0.3, warm_up=1, **options)
+    sizes, given = SETTINGS["perceptron, mini-batches"]
+    partitions = partitions_of(sizes)
+    with pretended_device():
+        states, _, _, _ = together(algorithm, partitions, 5, **given)
+    numbers_of_clusters = []
+    for place, partition in enumerate(partitions):
+        expected, _ = alone(algorithm, partition, place, 5, **given)
+        for found, known in zip(states, expected, strict=True):
+            torch.testing.assert_close(own(found.models, place), known.models, rtol=0, atol=1e-12)
+            assert torch.equal(own(found.assignments, place), known.assignments)
+        numbers_of_clusters.append([int(state.assignments.max()) + 1 for state in expected])
+    assert numbers_of_clusters == [[1, 2, 2, 2, 2], [1, 1, 1, 1, 1], [1, 1, 2, 2, 2]]
 
 
 def counted(setting, name, options, partitions):
@@ -295,53 +397,6 @@ def test_replicates_of_a_task_share_its_data():
     assert results[0][1].shape == (2, 2, 2, task.dimension)
 
 
-# ------------------------------------------------------------------ streams
-
-
-def generators(count=3):
-    return [np.random.Generator(np.random.SFC64(seed)) for seed in range(count)]
-
-
-def test_keys_are_those_of_the_seeds_own_streams(plant):
-    from clusterproof.neural.engines.draws import seed_streams
-
-    for ahead in (AHEAD, 4):
-        plant(seed_streams, "AHEAD", ahead)
-        streams, apart = SeedStreams(generators(), torch.device("cpu")), generators()
-        for _ in range(11):
-            keys = streams.keys()
-            assert [key % 2**64 for key in keys.tolist()] == [draw_key(one) for one in apart]
-        earlier = copy.deepcopy(streams)
-        known = [streams.keys().tolist() for _ in range(6)]
-        some = earlier.of([2, 0])
-        assert [earlier.keys().tolist() for _ in range(6)] == known
-        assert [some.keys().tolist() for _ in range(6)] == [[keys[2], keys[0]] for keys in known]
-
-
-def test_several_keys_give_each_ones_numbers():
-    keys = [9, 2**64 - 3, 2**63]
-    together = torch.tensor([key - 2**64 if key >= 2**63 else key for key in keys])
-    before = together.clone()
-    for shape in ((7,), (4, 3), (2, 3, 5)):
-        found = numbers(together, shape)
-        assert torch.equal(together, before)
-        for place, key in enumerate(keys):
-            assert torch.equal(found[place], numbers(key, shape))
-
-
-def test_streams_give_keys_and_nothing_else():
-    both = side_by_side([Randomness.from_seed(seed, "test") for seed in range(2)], torch.device("cpu"))
-    for ask in ("random", "integers", "standard_normal"):
-        with pytest.raises(AttributeError):
-            getattr(both.gradient, ask)
-    one = of_seeds(both, [1])
-    expected = draw_key(Randomness.from_seed(1, "test").gradient)
-    assert [key % 2**64 for key in one.gradient.keys().tolist()] == [expected]
-
-
-# ------------------------------------------------------------------ the task
-
-
 def test_seeds_share_pixels_only_where_they_are_alike():
     partitions = partitions_of(EQUAL)
     whole = joined(partitions)
@@ -393,9 +448,6 @@ def test_what_cannot_go_together_is_refused():
         for partitions, options, words in refused:
             with pytest.raises(InvalidArgument, match=words):
                 ImageReplicates.of(partitions, **{"network": PERCEPTRON, "device": "cuda", **options})
-        task = ImageReplicates.of([unlike[0]], network=PERCEPTRON, device="cuda")
-        with pytest.raises(InvalidArgument, match="losses and gradients at once"):
-            task.losses_and_gradients(torch.zeros(1), torch.zeros(1), np.random.default_rng(0))
 
 
 def test_a_deep_network_of_several_seeds():

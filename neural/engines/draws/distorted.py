@@ -83,7 +83,8 @@ class Distortions:
                 rows = slice(first, last + 1)
         which = rows if isinstance(rows, slice) else torch.from_numpy(rows).to(self.numbers.device)
         drawn = self.numbers[which, step, : batch.targets.shape[1]]
-        return replace(batch, images=distorted(batch.images, self.preprocessing, drawn))
+        images = distorted(batch.images, self.preprocessing, drawn)
+        return replace(batch, images=images, rows=None, looked_up=None)
 
 
 @dataclass(frozen=True, eq=False)

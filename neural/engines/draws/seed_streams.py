@@ -12,13 +12,14 @@ import torch
 from torch import Tensor
 
 from clusterproof.algorithms.randomness import Randomness
+from clusterproof.algorithms.validation import InvalidArgument
 
 AHEAD = 4096
 """Draws of a stream whose keys are made and copied at a time: 1000 rounds' and more."""
 
 
 class SeedStreams:
-    """One of a run's streams, of R seeds: it gives the keys of their draws, and nothing else.
+    """One of a run's streams, of R seeds: it gives the keys of their draws, and each seed's own to a server.
 
     Key number i of a seed is what ``draw_key`` would take as its i-th from the seed's own stream. Copies go on
     from where they were made, and cost nothing.
@@ -32,25 +33,53 @@ class SeedStreams:
     """
 
     def __init__(self, generators: Sequence[np.random.Generator], device: torch.device) -> None:
+        self._own = [copy.deepcopy(generator) for generator in generators]
         self._tape = _Tape([copy.deepcopy(generator) for generator in generators], device)
-        self._position = 0
+        self._positions = [0] * len(self._own)
+        self._drawing = [True] * len(self._own)
 
     def keys(self) -> Tensor:
-        """Take the next key of each seed, signed integers (R,)."""
-        self._position += 1
-        return self._tape.row(self._position - 1)
+        """Take the next key of each seed, signed integers (R,); one more launch where some have drawn more often."""
+        positions, first = self._positions, self._positions[0]
+        alike = all(position == first for position in positions)
+        rows = [self._tape.row(position) for position in (positions[:1] if alike else positions)]
+        for place, draws in enumerate(self._drawing):
+            positions[place] += draws
+        return rows[0] if alike else torch.stack([row[place] for place, row in enumerate(rows)])
+
+    def among(self, drawing: Sequence[bool]) -> SeedStreams:
+        """These streams, from which only some of the seeds draw; the keys of the others stay their next ones."""
+        same = copy.copy(self)
+        same._drawing = list(drawing)
+        return same
+
+    def of_replicate(self, place: int) -> np.random.Generator:
+        """A seed's own stream, for what a server draws on the host.
+
+        Raises
+        ------
+        InvalidArgument
+            If keys of this stream were taken, which its own run would have drawn between.
+        """
+        if self._positions[place]:
+            rule = "of a seed among several gives keys or a server's draws, not both"
+            raise InvalidArgument("stream", type(self).__name__, rule, "run the seeds one by one")
+        return self._own[place]
 
     def of(self, places: Sequence[int]) -> SeedStreams:
         """The streams of some of the seeds, from here on."""
-        return self._with(self._tape.of(places))
+        return self._copied(self._tape.of(places), places)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SeedStreams:
         """Another one that goes on from here."""
-        return self._with(self._tape)
+        return self._copied(self._tape, range(len(self._own)))
 
-    def _with(self, tape: _Tape) -> SeedStreams:
+    def _copied(self, tape: _Tape, places: Sequence[int]) -> SeedStreams:
         same = copy.copy(self)
         same._tape = tape
+        same._own = [copy.deepcopy(self._own[place]) for place in places]
+        same._positions = [self._positions[place] for place in places]
+        same._drawing = [self._drawing[place] for place in places]
         return same
 
 
@@ -90,7 +119,7 @@ class _Tape:
 
 
 def side_by_side(runs: Sequence[Randomness], device: torch.device) -> Randomness:
-    """Put the streams of runs together, as ``SeedStreams``: of whoever asks for more than keys none is drawn."""
+    """Put the streams of runs together, as ``SeedStreams``."""
     names = [field.name for field in fields(Randomness)]
     streams = {name: SeedStreams([getattr(run, name) for run in runs], device) for name in names}
     return Randomness(**cast(Any, streams))

@@ -17,6 +17,7 @@ from clusterproof.neural.engines.data import Batch, Ids
 from clusterproof.neural.engines.engine import LocalWork, start_buffers
 from clusterproof.neural.engines.gram_form.gram_steps import FirstLayer, LaterLayers, Shares, walk
 from clusterproof.neural.engines.gram_form.members import Members, by_cluster
+from clusterproof.neural.engines.perceptrons import PerceptronEngine
 from clusterproof.neural.engines.products import multiply
 from clusterproof.neural.engines.samples import Samples
 
@@ -77,21 +78,16 @@ class GramEngine(DenseEngine):
         pulled = anchors if work.proximal else None
         ends = self.network.layout[1].offset + self.network.layout[1].size
         out_points[:, ends:] = points[:, ends:]
-        layers, velocities, pulls = self.network.layers(out_points), None, None
         if out_buffers is not None:
             start_buffers(None if buffers is None else buffers[:, ends:], out_buffers[:, ends:])
-            velocities = self.network.layers(out_buffers)
-        if pulled is not None:
-            pulls = self.network.layers(pulled)
+        tails = (None if one is None else one[:, ends:] for one in (out_buffers, pulled))
+        later = LaterLayers.make(self.network, out_points[:, ends:], *tails)
 
         everything = work.data.whole(work.clients, work.width)
         features = everything.features
         start = dense.first_values(self.network.layers(points), features)
         carried = self._first_values(buffers, features)
         target = start if pulled is points else self._first_values(pulled, features)
-        later = LaterLayers(
-            layers[1:], None if velocities is None else velocities[1:], None if pulls is None else pulls[1:]
-        )
         for arrived in walk(
             FirstLayer(start, carried, target),
             later,
@@ -105,6 +101,13 @@ class GramEngine(DenseEngine):
             self._assemble(arrived.moves, arrived.place, features[done], vectors, out_points[done])
             if arrived.rates is not None and out_buffers is not None:
                 self._assemble(arrived.rates, arrived.speed, features[done], vectors, out_buffers[done])
+
+    def meta_train(self, points: Tensor, inner_step_size: float, work: LocalWork, out: Tensor) -> None:
+        """Train on the loss after a step of descent: on a GPU, which waits for launches, in packed order."""
+        if points.device.type == "cuda":
+            PerceptronEngine(self.network).meta_train(points, inner_step_size, work, out)
+        else:
+            super().meta_train(points, inner_step_size, work, out)
 
     def train_clusters(self, start: ClusterStart, work: LocalWork) -> ClusterSums:
         """Train from the clusters' models, see ``Engine.train_clusters``.
@@ -132,16 +135,12 @@ class GramEngine(DenseEngine):
                 if start.buffers is not None
                 else torch.zeros_like(tails)
             )
-        layers, velocities, anchors = (
-            None if one is None else network.later_layers(one) for one in (tails, speeds, pulls)
-        )
-        assert layers is not None
         points: list[Tensor] = []
         buffers: list[Tensor] = []
         clusters, of_points, of_buffers = [], [], []
         for arrived in walk(
             FirstLayer(begun, carried, begun if work.proximal else None),
-            LaterLayers(layers, velocities, anchors),
+            LaterLayers.make(network, tails, speeds, pulls),
             everything,
             self.matrices.of(work.clients, everything.targets.shape[1], lambda: everything.features),
             work,

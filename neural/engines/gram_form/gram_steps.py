@@ -18,13 +18,14 @@ import torch
 from torch import Tensor
 
 from clusterproof.neural.engines import dense
-from clusterproof.neural.engines.batched import leading, step_layer
+from clusterproof.neural.engines.batched import leading, step_layers
 from clusterproof.neural.engines.clusters import Share
 from clusterproof.neural.engines.data import Batch
 from clusterproof.neural.engines.dense import Layers
 from clusterproof.neural.engines.engine import LocalWork, Selection
 from clusterproof.neural.engines.gram_form.compiled_walk import is_compiled, take_steps
 from clusterproof.neural.engines.products import multiply
+from clusterproof.neural.networks import MLP
 
 
 @dataclass
@@ -80,32 +81,36 @@ class LaterLayers(NamedTuple):
 
     Attributes
     ----------
-    layers, velocities, pulls
-        Of where the clients are, of their momentum buffers and of their anchors; None for none.
+    layers, velocities
+        Weights and biases, and their momentum buffers, which share memory with the vectors; None for none.
+    points, buffers, anchors
+        Of where the clients are, of their momentum buffers and of their anchors, (k, d - d_1); None for none.
     """
 
     layers: Layers
     velocities: Layers | None
-    pulls: Layers | None
+    points: Tensor
+    buffers: Tensor | None
+    anchors: Tensor | None
+
+    @classmethod
+    def make(
+        cls, network: MLP, points: Tensor, buffers: Tensor | None, anchors: Tensor | None
+    ) -> LaterLayers:
+        """Those of a network in the ends of vectors, (k, d - d_1)."""
+        velocities = None if buffers is None else network.later_layers(buffers)
+        return cls(network.later_layers(points), velocities, points, buffers, anchors)
 
     def of(self, count: int) -> LaterLayers:
         """Those of the first clients."""
-        velocities, pulls = (
-            None if layers is None else leading(layers, count) for layers in (self.velocities, self.pulls)
-        )
-        return LaterLayers(leading(self.layers, count), velocities, pulls)
+        buffers, anchors = (None if one is None else one[:count] for one in (self.buffers, self.anchors))
+        velocities = None if self.velocities is None else leading(self.velocities, count)
+        return LaterLayers(leading(self.layers, count), velocities, self.points[:count], buffers, anchors)
 
     def step(self, errors: list[Tensor], values: list[Tensor], work: LocalWork) -> None:
         """Take a local step, from the errors of these layers and the values of those below."""
-        for index, error in enumerate(errors):
-            step_layer(
-                self.layers[index],
-                None if self.velocities is None else self.velocities[index],
-                None if self.pulls is None else self.pulls[index],
-                error,
-                values[index].mT,
-                work,
-            )
+        vectors = (self.points, self.buffers, self.anchors)
+        step_layers(self.layers, self.velocities, errors, [value.mT for value in values], vectors, work)
 
 
 @dataclass(frozen=True, eq=False)

@@ -64,6 +64,7 @@ DISTORTED = [
     ("ifca", TutorialCNN((1, 12, 12), 3), {"crop": 12, "flip": True, "augmentation_per": "batch"}),
     ("cfl-mgd", MLP((1, 12, 12), 3, (6,)), {"crop": 12, "brightness": 0.3, "standardise": True}),
     ("per-fedavg", MLP((1, 16, 16), 3, (6,)), {"contrast": 0.5}),
+    ("per-fedavg", CNN((1, 16, 16), 3, (2, 3), (5,)), {"flip": True}),
     ("gradient-loss", MLP((1, 16, 16), 3, (6,)), {"flip": True}),
 ]
 
