@@ -47,8 +47,9 @@ def test_a_row_says_what_it_is_worth_without_the_seeds_that_lost_a_cluster() -> 
     scores = {"CFL-MGD": [90.0, 60.0, 80.0], "IFCA": [70.0] * 3}
     lost = {"CFL-MGD": [4, 3, 4], "IFCA": [3, 3, 2]}
     said = sentences(assembled(scores, lost))
-    assert "76.67 %, -19.38 points from the paper's 96.05. 1 of 3 seeds lost a cluster; the others have 85.00 %." in (
-        said["CFL-MGD", "as published"]
+    assert (
+        "76.67 %, -19.38 points from the paper's 96.05. 1 of 3 seeds lost a cluster; the others have 85.00 %."
+        in (said["CFL-MGD", "as published"])
     )
     assert "No seed has all 4 clusters at the end." in said["IFCA", "as published"]
     assert "All 4 clusters are found in every seed." in said["CFL-MGD", "momentum zero at each round's start"]
@@ -67,8 +68,9 @@ def test_it_is_said_which_number_of_local_steps_is_nearer_to_the_paper(
 def test_controls_say_what_momentum_brings() -> None:
     scores = {"FedAvg": [60.0], "FedAvg, momentum": [71.0], "CFL-MGD": [80.0], "CFL-MGD, reset": [75.5]}
     said = sentences(assembled({**scores, "IFCA": [64.0], EFFECTIVE: [82.0]}))
-    assert "momentum alone brings +11.00 points over FedAvg." in (
-        said["FedAvg", "with local momentum: CFL-MGD with one model"]
+    assert (
+        "momentum alone brings +11.00 points over FedAvg."
+        in (said["FedAvg", "with local momentum: CFL-MGD with one model"])
     )
     assert (
         "What is carried over rounds brings +4.50 points."

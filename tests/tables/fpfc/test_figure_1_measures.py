@@ -43,9 +43,7 @@ def curve(**changed: Any) -> dict[str, Any]:
 
 def test_steps_fall_from_round_to_round() -> None:
     """By a factor so small that nothing moves after the first."""
-    plain, still = (
-        [record["accuracy"] for record in curve(decay=decay)["curve"]] for decay in (1.0, 1e-12)
-    )
+    plain, still = ([record["accuracy"] for record in curve(decay=decay)["curve"]] for decay in (1.0, 1e-12))
     assert still == [plain[0]] * 3
     assert plain[2] != plain[0]
 

@@ -62,7 +62,10 @@ def test_a_row_says_how_many_clusters_it_ends_with_and_how_well_they_agree() -> 
 def test_the_claim_is_that_fpfc_is_above_all_six_and_a_tie_is_not_above() -> None:
     high = {"FPFC": 1.0}
     alone = rows(assembled({"FPFC": [80.0]}, high))["FPFC"].sentence
-    assert "Here 80.0 % is above all six, and the ARI of 1.00, at a number of clusters of 4, is above all" in alone
+    assert (
+        "Here 80.0 % is above all six, and the ARI of 1.00, at a number of clusters of 4, is above all"
+        in alone
+    )
     for method in ("LOCAL", "FedAvg", "Per-FedAvg", "IFCA", "CFL", "FPFC-l1"):
         tie = rows(assembled({"FPFC": [80.0], method: [80.0]}, high))["FPFC"].sentence
         assert f"is not above {method}, and" in tie
@@ -105,9 +108,7 @@ def test_differences_are_of_fpfc_and_the_method_that_they_name() -> None:
             if name == "FPFC":
                 continue
             other = scores["FedAvg"][0] + 3 if name == "Per-FedAvg, as coded" else scores[name][0]
-            (found,) = (
-                one for one in made.comparisons if one.name == f"Accuracy, FPFC - {name}: {data}"
-            )
+            (found,) = (one for one in made.comparisons if one.name == f"Accuracy, FPFC - {name}: {data}")
             assert found.values == (scores["FPFC"][0] - other,)
     assert len(made.comparisons) == len(DATA) * (len(ROWS) - 1)
 
