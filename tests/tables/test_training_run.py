@@ -1,13 +1,25 @@
-"""A training run of a table: its task, and how clients get their model in testing."""
+"""A training run of a table: its data and task, and how clients get their model in testing."""
 
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from clusterproof.algorithms import InvalidArgument, Randomness
-from clusterproof.tables.training_run import image_task, make_algorithm, served_by_training_data, snapshots
+from clusterproof.algorithms import FedAvg, InvalidArgument, Randomness, State
+from clusterproof.neural.data.loading import DATASETS
+from clusterproof.tables.training_run import (
+    Snapshot,
+    image_task,
+    make_algorithm,
+    require_data,
+    served_by_test_loss,
+    served_by_training_data,
+    snapshots,
+)
 
 
 def test_served_by_training_data_as_by_plain_loops() -> None:
@@ -68,3 +80,32 @@ def test_a_task_is_made_as_its_settings_say() -> None:
     assert (task.device, task.settings["preprocessing"]) == ("cpu", {"crop": 6, "flip": True})
     with pytest.raises(InvalidArgument, match="precision"):
         image_task({**settings, "device": "cpu", "precision": "tf32"}, 0)
+
+
+@pytest.mark.parametrize(("half", "found"), [(2, 1), (3, 2)])
+def test_a_cluster_is_found_where_more_than_half_of_its_clients_get_its_model(half: int, found: int) -> None:
+    """Of four clients of the first cluster two, which is no more than half, or three."""
+    labels = np.repeat([0, 1], 4)
+    chosen = np.array([0] * half + [1] * (4 - half) + [1] * 4)
+    scores = SimpleNamespace(losses=1.0 - np.eye(2)[chosen], accuracies=np.full((8, 2), 0.5))
+    test = SimpleNamespace(labels=labels)
+    task: Any = SimpleNamespace(
+        scores=lambda models: scores, partition=SimpleNamespace(test=test), clusters=2
+    )
+    state = State(np.zeros((2, 3)), None, None)
+    record = served_by_test_loss(Snapshot(0, 1, FedAvg(step_size=1.0), task, state, labels))
+    assert record == {"accuracy": 50.0, "right": (half + 4) / 8, "found": found}
+
+
+def test_a_data_set_is_there_where_any_of_its_files_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CIFAR-10 comes as one archive or as its parts."""
+    monkeypatch.setenv("CLUSTERPROOF_DATA", str(tmp_path))
+    (tmp_path / "cifar10").mkdir()
+    with pytest.raises(InvalidArgument, match="data fetch cifar10"):
+        require_data("cifar10")
+    archive = DATASETS["cifar10"].archive
+    assert archive is not None
+    (tmp_path / "cifar10" / archive.name).touch()
+    require_data("cifar10")

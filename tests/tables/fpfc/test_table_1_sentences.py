@@ -138,8 +138,8 @@ def test_models_of_different_clusters_at_the_threshold_are_joined(
 
 def test_clients_outside_of_their_cluster_are_described_by_their_samples() -> None:
     assert fusion((0.2, 0.3), ([100, 110], [120, 600])) == (
-        "Exactly the true clusters on 1 of 2 seeds (clusters 4, 6); outside of their cluster's largest group stand 4 of "
-        "the clients, with 100 to 600 training samples, median 115 (of all clients 400); averaging in the groups "
+        "Exactly the true clusters on 1 of 2 seeds (clusters 4, 6); outside of their cluster's largest group stand "
+        "4 of the clients, with 100 to 600 training samples, median 115 (of all clients 400); averaging in the groups "
         "changes +2.5 points, the second half of the rounds +17.5."
     )
     assert "outside" not in fusion((0.2, 0.3), ([], []))
