@@ -1,11 +1,12 @@
 """FPFC's Table 1 assembled from made results: which run each row, curve and difference is of."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
+from clusterproof.tables.fpfc import table_1
 from clusterproof.tables.fpfc.table_1 import METHODS, TABLE
 from clusterproof.tables.fpfc.table_1_methods import THRESHOLDS
 from clusterproof.tables.machine.choices import Value
@@ -137,6 +138,13 @@ def test_each_curve_is_of_the_method_that_it_names() -> None:
     for name, curve in curves.items():
         method = name.removesuffix(", over the threshold of grouping").lower()
         assert [cells["Acc %"].values for cells in curve.cells] == [both(method, at) for at in curve.points]
+
+
+def test_the_curve_of_strengths_says_of_which_seeds_it_is(plant: Callable[..., Any]) -> None:
+    plant(table_1, "CURVE_SEEDS", 2)
+    (curve,) = (curve for curve in assembled().curves if curve.parameter == "lambda")
+    assert curve.name.endswith("(seeds 0 to 1)")
+    assert curve.cells[0]["Acc %"].values == both("fpfc, lambda 0.4", 0.1)
 
 
 @pytest.mark.parametrize(
