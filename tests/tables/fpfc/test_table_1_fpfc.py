@@ -15,13 +15,13 @@ from clusterproof.tables.fpfc.table_1 import (
     CURVE_SEEDS,
     LINES,
     METHODS,
-    PAPER,
     SMALL_DATA,
     TABLE,
     compute,
     units,
 )
 from clusterproof.tables.fpfc.table_1_methods import THRESHOLDS, Scenario, run_data, run_fpfc, run_oracle
+from clusterproof.tables.fpfc.table_1_printed import PAPER
 from clusterproof.tables.fpfc.table_1_sentences import Seen
 from clusterproof.tables.machine.reproducible_table import Request
 from clusterproof.tables.machine.store import Unit
