@@ -35,6 +35,8 @@ def test_each_client_is_where_it_was_last() -> None:
     assert trace.purity.tolist() == [1, 0.5, 1]
     assert trace.cluster_count.tolist() == [2, 1, 2]
     assert trace.adjusted_rand_index.tolist() == [1, 0, 1]
+    absent = Trace(np.zeros((2, 2, 1)), np.array([[1, -1, 0, -1]]), None, LABELS, {})
+    assert absent.last_assignments.tolist() == [1, -1, 0, -1]
 
 
 def test_a_trace_says_its_medians_over_replicates() -> None:
