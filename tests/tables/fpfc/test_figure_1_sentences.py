@@ -22,7 +22,8 @@ def assembled(
 ) -> Table:
     """Final accuracies by method, one a seed, 10 less on the second data set; at first half as much.
 
-    Averaged models have 2 more and those after a pass 3 more; one model can reach 81, 82, ... %.
+    Averaged models have 2 more and those after a pass 3 more; one model can reach 81, 82, ... %. Of two seeds the
+    first has a cluster and an eighth of the index less, and the second as much more.
     """
     seeds = len(next(iter(accuracies.values())))
     request = Request(seeds, choices=choices or {})
@@ -30,12 +31,13 @@ def assembled(
     for place, data in enumerate(DATA):
         for method in methods(settled(request)):
             for seed in range(seeds):
+                away = 0 if seeds == 1 else 2 * seed - 1
                 accuracy = accuracies.get(method, [50.0] * seeds)[seed] - 10 * place
                 last: dict[str, Any] = {"round": 200, "accuracy": accuracy, "tuned": accuracy + 3}
                 if method.startswith(CLUSTERED):
                     last |= {
-                        "clusters": (clusters or {}).get(method, 4),
-                        "ari": (indices or {}).get(method, 0.5),
+                        "clusters": (clusters or {}).get(method, 4) + away,
+                        "ari": (indices or {}).get(method, 0.5) + away / 8,
                         "averaged": accuracy + 2,
                     }
                 curve = [{**last, "round": 100, "accuracy": accuracy / 2}, last]
@@ -52,7 +54,9 @@ def rows(table: Table, data: str = "mnist") -> dict[str, Row]:
 
 
 def test_a_row_says_how_many_clusters_it_ends_with_and_how_well_they_agree() -> None:
-    made = assembled({"FPFC": [60.0], "IFCA": [55.0]}, {"IFCA": 0.25, "CFL": 0.125}, {"IFCA": 3, "CFL": 9})
+    made = assembled(
+        {"FPFC": [58.0, 62.0], "IFCA": [54.0, 56.0]}, {"IFCA": 0.25, "CFL": 0.125}, {"IFCA": 3, "CFL": 9}
+    )
     found = rows(made)
     assert found["IFCA"].sentence == "-5.0 points against FPFC; number of clusters 3, ARI 0.25."
     assert found["CFL"].sentence == "-10.0 points against FPFC; number of clusters 9, ARI 0.12."
@@ -61,19 +65,20 @@ def test_a_row_says_how_many_clusters_it_ends_with_and_how_well_they_agree() -> 
 
 def test_the_claim_is_that_fpfc_is_above_all_six_and_a_tie_is_not_above() -> None:
     high = {"FPFC": 1.0}
-    alone = rows(assembled({"FPFC": [80.0]}, high))["FPFC"].sentence
+    own = {"FPFC": [78.0, 82.0]}
+    alone = rows(assembled(own, high))["FPFC"].sentence
     assert (
         "Here 80.0 % is above all six, and the ARI of 1.00, at a number of clusters of 4, is above all"
         in alone
     )
     for method in ("LOCAL", "FedAvg", "Per-FedAvg", "IFCA", "CFL", "FPFC-l1"):
-        tie = rows(assembled({"FPFC": [80.0], method: [80.0]}, high))["FPFC"].sentence
+        tie = rows(assembled({**own, method: [79.0, 81.0]}, high))["FPFC"].sentence
         assert f"is not above {method}, and" in tie
     for method in ("IFCA", "CFL", "FPFC-l1"):
-        tie = rows(assembled({"FPFC": [80.0]}, high | {method: 1.0}))["FPFC"].sentence
+        tie = rows(assembled(own, high | {method: 1.0}))["FPFC"].sentence
         assert f"is not above that of {method}." in tie
     # the rows as coded are no rows of the figure
-    coded = {"FPFC": [80.0], "FPFC, as coded": [99.0], "FPFC-l1, as coded": [99.0]}
+    coded = {**own, "FPFC, as coded": [99.0, 99.0], "FPFC-l1, as coded": [99.0, 99.0]}
     assert "above all six" in rows(assembled(coded, high))["FPFC"].sentence
 
 
@@ -86,8 +91,8 @@ def test_each_cell_is_of_its_own_measure_data_set_and_seed() -> None:
         assert values == {
             "accuracy %": (60 - 10 * place, 62 - 10 * place),
             "averaged %": (62 - 10 * place, 64 - 10 * place),
-            "clusters": (6, 6),
-            "ARI": (0.75, 0.75),
+            "clusters": (5, 7),
+            "ARI": (0.625, 0.875),
         }
         ceilings = {name: row.cells["accuracy %"].ceiling for name, row in found.items()}
         assert ceilings.pop("FedAvg") == (81, 82)
