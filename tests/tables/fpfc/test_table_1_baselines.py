@@ -1,5 +1,7 @@
 """The baselines of FPFC's Table 1 against plain loops in the manner of the public code."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.cluster import AgglomerativeClustering
@@ -161,3 +163,16 @@ def test_cfl_takes_absent_clients_for_zero_updates(participation):
         counts.append(len(clusters))
     assert counts[20] == 1
     assert counts[-1] > 2
+
+
+def test_a_cluster_of_three_is_split_and_one_of_two_is_not():
+    """Where both thresholds are met by all; two, three, three and four clients."""
+    algorithm = AbsentAsZeroCFL(step_size=0.5, mean_threshold=1e9, client_threshold=1e-12, warm_up=0)
+    state = algorithm.initialise(START, WHOLE)
+    before = np.repeat([0, 1, 2, 3], [2, 3, 3, 4])
+    after = algorithm.step(
+        replace(state, assignments=before), WHOLE, Randomness.from_seed(1, "test")
+    ).assignments
+    halves = [len(set(after[before == cluster].tolist())) for cluster in range(4)]
+    assert halves == [1, 2, 2, 2]
+    assert len(set(after.tolist())) == 7
