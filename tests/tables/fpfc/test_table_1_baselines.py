@@ -165,14 +165,18 @@ def test_cfl_takes_absent_clients_for_zero_updates(participation):
     assert counts[-1] > 2
 
 
-def test_a_cluster_of_three_is_split_and_one_of_two_is_not():
-    """Where both thresholds are met by all; two, three, three and four clients."""
-    algorithm = AbsentAsZeroCFL(step_size=0.5, mean_threshold=1e9, client_threshold=1e-12, warm_up=0)
-    state = algorithm.initialise(START, WHOLE)
-    before = np.repeat([0, 1, 2, 3], [2, 3, 3, 4])
-    after = algorithm.step(
-        replace(state, assignments=before), WHOLE, Randomness.from_seed(1, "test")
-    ).assignments
-    halves = [len(set(after[before == cluster].tolist())) for cluster in range(4)]
-    assert halves == [1, 2, 2, 2]
-    assert len(set(after.tolist())) == 7
+@pytest.mark.parametrize(("size", "parts"), [(2, 1), (3, 2)])
+def test_a_cluster_of_three_is_split_and_one_of_two_is_not(size, parts):
+    """With thresholds between the mean update and the longest one; all other clients are clusters of their own."""
+    whole = {"step_size": 0.5, "warm_up": 0}
+    alone = AbsentAsZeroCFL(**whole, mean_threshold=0.5, client_threshold=1.0)
+    start = replace(alone.initialise(START, WHOLE), assignments=np.arange(12))
+    updates = alone.step(start, WHOLE, Randomness.from_seed(1, "test")).models - START
+    own, weights = updates[:size], WHOLE.sizes[:size, None]
+    mean = np.linalg.norm((weights * own).sum(axis=0) / weights.sum())
+    between = (mean + np.linalg.norm(own, axis=1).max()) / 2
+    algorithm = AbsentAsZeroCFL(**whole, mean_threshold=between, client_threshold=between)
+    together = np.concatenate([np.zeros(size, dtype=np.int64), np.arange(1, 13 - size)])
+    state = algorithm.step(replace(start, assignments=together), WHOLE, Randomness.from_seed(1, "test"))
+    assert len(set(state.assignments[:size].tolist())) == parts
+    assert len(set(state.assignments.tolist())) == parts + 12 - size
