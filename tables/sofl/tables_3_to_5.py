@@ -88,7 +88,7 @@ def assemble(request: Request, results: Results, number: int, data: Data) -> Tab
     """Set both accuracies beside each printed number."""
     data = settled(data, request)
     images, rounds, clustering = length(data, request)
-    judged = request.scale == "full" and request.rounds is None
+    judged = request.as_long_as_the_papers
     columns = columns_of(number, data)
     names = [f"{column.name}, {what}" for column in columns for what in KINDS.values()]
 
