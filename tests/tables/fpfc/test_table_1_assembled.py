@@ -105,7 +105,7 @@ def test_each_row_is_of_the_run_and_threshold_that_it_names() -> None:
 def test_each_difference_is_of_the_runs_that_it_names() -> None:
     fpfc, l1 = (("fpfc, lambda 0.6", 0.1), ("fpfc, lambda 0.7", 0.1)), ("fpfc-l1, lambda 0.6", 0.1)
     coded, everybody, left = "cfl, absent as zero", "cfl, everybody", "cfl, absent left out"
-    expected = {
+    expected: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
         "FPFC 0.6 - LOCAL": (fpfc[0], ("local",)),
         "FPFC 0.7 - LOCAL": (fpfc[1], ("local",)),
         "FPFC 0.7 - FPFC 0.6": (fpfc[1], fpfc[0]),

@@ -1,6 +1,6 @@
 """GL-CFL's rows from curves made by hand: which goal each column is of, what is held, printed and said."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ def run(pure: int, accurate: int, **curves: list[float]) -> dict[str, Any]:
 
 
 def assembled(
-    runs: dict[str, Sequence[dict[str, Any]]], problem: Problem = MNIST, scale: str = "full"
+    runs: Mapping[str, Sequence[dict[str, Any]]], problem: Problem = MNIST, scale: str = "full"
 ) -> Table:
     """The table of some arms' runs; all others arrive at once."""
     seeds = len(next(iter(runs.values())))

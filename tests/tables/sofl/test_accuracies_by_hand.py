@@ -14,7 +14,7 @@ WORDS = {"server": "server's model", "local": "after local training"}
 
 def ends(number: int, data: Data, seeds: int) -> dict[tuple[str, int], dict[str, float]]:
     """Both accuracies of every run at its end, such that no two differences are the same."""
-    found = {}
+    found: dict[tuple[str, int], dict[str, float]] = {}
     for share, method, count in runs_of(number, data, seeds):
         for column in columns_of(number, data):
             for seed in range(count):
