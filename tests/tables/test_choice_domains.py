@@ -28,6 +28,7 @@ RULES = {
     "ifca-restarts": "an integer from 1 to 100",
     "grid": "an integer from 1 to 50",
     "crop": "an integer from 1 to 32, or none",
+    "channels": "2 integers from 1 to 1000000, separated by commas",
 }
 
 
@@ -50,3 +51,14 @@ def test_each_model_can_be_the_best_for_no_more_than_its_part(name: str, cluster
 
 def test_all_these_choices_are_some_tables() -> None:
     assert set(RULES) <= {choice.name for name in TABLES for choice in table(name).choices}
+
+
+def test_a_step_size_is_chosen_where_the_table_has_one_that_is_the_usual() -> None:
+    """Not of all problems together, and not where the table is about another step."""
+    having = {
+        name
+        for name in TABLES
+        if name.startswith("gradient-loss/") and "step-size" in {one.name for one in table(name).choices}
+    }
+    others = {"gradient-loss/iterations", "gradient-loss/mnist-mlp-small-step"}
+    assert having == {name for name in TABLES if name.startswith("gradient-loss/")} - others
