@@ -65,7 +65,7 @@ def test_curves_have_both_accuracies_of_their_rounds() -> None:
     assert [curve.name.partition(", a group")[0] for curve in table.curves] == MNIST.methods
     for curve in table.curves:
         method = curve.name.partition(", a group")[0]
-        assert curve.points == (10, 20)
+        assert list(curve.points) == [10, 20]
         for place, cells in enumerate(curve.cells):
             assert {name: cell.values for name, cell in cells.items()} == {
                 f"{column}, {words}": tuple(
@@ -153,5 +153,5 @@ def test_what_one_model_can_reach_stands_beside_the_servers_alone(data: Data) ->
     _, label = columns_of(3, data)
     records = [{"server": 20.0, "local": 60.0}] * 2
     cells = {kind: accuracy_cell(label, "FedAvg", kind, records, True) for kind in WORDS}
-    assert cells["server"].ceiling == (25, 25)
+    assert list(cells["server"].ceiling) == [25, 25]
     assert cells["local"].ceiling == ()
