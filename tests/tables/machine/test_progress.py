@@ -10,7 +10,7 @@ from clusterproof.tables.machine.progress import Progress, duration
     [
         (0.4, "0 s"),
         (89.0, "89 s"),
-        (91.0, "2 min"),
+        (90.0, "2 min"),
         (149.0, "2 min"),
         (5399.0, "90 min"),
         (5400.0, "1.5 h"),
