@@ -56,7 +56,7 @@ def assemble(request: Request, results: Results, experiment: PrintedColumn) -> T
     """Set the runs beside the column."""
     experiment = settled(experiment, request)
     clients, samples, rounds = sizes(experiment, request)
-    judged = request.scale == "full" and request.rounds is None
+    judged = request.as_long_as_the_papers
     last = {
         name: [results[name, seed]["curve"][-1] for seed in range(request.seeds)]
         for name in experiment.methods

@@ -15,13 +15,13 @@ from clusterproof.algorithms.parts.aggregation import choose_clusters
 from clusterproof.algorithms.parts.grouping import grouped
 from clusterproof.algorithms.protocol import Algorithm, State
 from clusterproof.synthetic.softmax import SoftmaxMixture
-from clusterproof.synthetic.softmax_sample import Sample
 from clusterproof.tables.fpfc.table_1_baselines import (
     AbsentAsZeroCFL,
     FineTunedFedAvg,
     SharedIFCA,
     WeightedFedAvg,
 )
+from clusterproof.tables.fpfc.table_1_oracle import pooled_fit
 
 STEP_SIZE, LOCAL_STEPS, PARTICIPATION, MODELS = 0.1, 10, 0.3, 4
 """Of all methods in the public code."""
@@ -34,9 +34,6 @@ CHECKPOINTS = 20
 
 OTHER_DATA = 40
 """Data sets of the same law that a seed's is compared with."""
-
-FIT_STEPS, FIT_SLOPE = 1000, 1e-5
-"""Of the pooled model of a cluster: steps at most, and the largest entry of the gradient that is left."""
 
 Result: TypeAlias = dict[str, Any]
 
@@ -288,7 +285,7 @@ def run_oracle(experiment: Scenario) -> Result:
     slopes = []
     for cluster in range(task.clusters):
         members = np.flatnonzero(task.labels == cluster)
-        models[members], slope = _pooled_fit(task, members)
+        models[members], slope = pooled_fit(task, members)
         slopes.append(slope)
     return {"accuracy": _accuracy(task, models), "largest_slope": max(slopes), **_data_record(task)}
 
@@ -377,26 +374,3 @@ def _data_record(task: SoftmaxMixture) -> Result:
         "median_size": float(np.median(task.sizes)),
         "smoothness": task.smoothness,
     }
-
-
-def _pooled_fit(task: SoftmaxMixture, members: np.ndarray) -> tuple[np.ndarray, float]:
-    """Minimise a cluster's pooled loss; the model (d,), and the norm of the gradient there."""
-    from scipy.optimize import minimize
-
-    data = [task.training_data(int(client)) for client in members]
-    features = np.concatenate([np.column_stack([x, np.ones(len(x))]) for x, _ in data]).T.astype(float)
-    targets = np.concatenate([classes for _, classes in data])
-    # in coordinates in which the features are uncorrelated a tenth of the steps is enough
-    root = np.linalg.cholesky(features @ features.T / features.shape[1])
-    pooled = Sample.of(np.linalg.solve(root, features), targets, task.classes)
-
-    def evaluate(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        matrix = flat.reshape(task.classes, -1)
-        return pooled.loss(matrix), pooled.gradient(matrix).ravel()
-
-    options = {"maxiter": FIT_STEPS, "gtol": FIT_SLOPE, "ftol": 0.0, "maxcor": 20}
-    start = np.zeros(task.dimension)
-    found = minimize(evaluate, start, jac=True, method="L-BFGS-B", options=options)
-    model = np.linalg.solve(root.T, found.x.reshape(task.classes, -1).T).T
-    slope = Sample.of(features, targets, task.classes).gradient(model)
-    return model.ravel(), float(np.linalg.norm(slope))

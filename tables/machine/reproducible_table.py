@@ -32,6 +32,11 @@ class Request:
     scale: str = "full"
     choices: Mapping[str, Value] = field(default_factory=dict)
 
+    @property
+    def as_long_as_the_papers(self) -> bool:
+        """Whether it is the paper's run by its length and size; what is shorter or smaller gets no verdicts."""
+        return self.scale == "full" and self.rounds is None
+
     def chosen(self, name: str, default: Any) -> Any:
         """Give what was chosen, or the default."""
         return self.choices.get(name, default)

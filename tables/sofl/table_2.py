@@ -25,6 +25,7 @@ from clusterproof.tables.machine.comparison import Cell, Comparison, Printed, Ro
 from clusterproof.tables.machine.cost_notes import Shape, cost_in_passes, cost_notes, parameters_of
 from clusterproof.tables.machine.reproducible_table import ReproducibleTable, Request, Results
 from clusterproof.tables.machine.store import Unit
+from clusterproof.tables.sofl.choices import map_choices, training_choices
 from clusterproof.tables.sofl.runs import (
     CLASSES,
     GRID,
@@ -34,9 +35,7 @@ from clusterproof.tables.sofl.runs import (
     STEP_SIZE,
     Data,
     cost_of_the_map,
-    map_choices,
     settled,
-    training_choices,
 )
 from clusterproof.tables.training_run import image_task, make_algorithm, require_data, snapshots
 from clusterproof.theory.sofl.tables import TABLE_2, TRUE_CLUSTERS
@@ -203,7 +202,7 @@ def assemble(request: Request, results: Results) -> Table:
     """Set the clusterings beside the printed columns."""
     data = settled(MNIST, request)
     images, rounds = length(request)
-    judged = request.scale == "full" and request.rounds is None
+    judged = request.as_long_as_the_papers
     found = [results[RUN, seed] for seed in range(request.seeds)]
     scores = {
         name: {key: tuple(float(own[name][key]) for own in found) for key in (RAND, PURITY, CLUSTERS, RIGHT)}

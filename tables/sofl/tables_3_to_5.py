@@ -14,6 +14,7 @@ from clusterproof.tables.machine.comparison import Cell, Comparison, Curve, Prin
 from clusterproof.tables.machine.cost_notes import Shape, cost_in_passes, cost_notes, parameters_of
 from clusterproof.tables.machine.reproducible_table import ReproducibleTable, Request, Results
 from clusterproof.tables.machine.store import Unit
+from clusterproof.tables.sofl.choices import choices_of
 from clusterproof.tables.sofl.runs import (
     CIFAR_10,
     CLASSES,
@@ -24,7 +25,6 @@ from clusterproof.tables.sofl.runs import (
     Column,
     Data,
     algorithm_settings,
-    choices_of,
     compute,
     cost_of_the_map,
     length,
@@ -88,7 +88,7 @@ def assemble(request: Request, results: Results, number: int, data: Data) -> Tab
     """Set both accuracies beside each printed number."""
     data = settled(data, request)
     images, rounds, clustering = length(data, request)
-    judged = request.scale == "full" and request.rounds is None
+    judged = request.as_long_as_the_papers
     columns = columns_of(number, data)
     names = [f"{column.name}, {what}" for column in columns for what in KINDS.values()]
 

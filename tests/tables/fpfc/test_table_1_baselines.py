@@ -1,5 +1,7 @@
 """The baselines of FPFC's Table 1 against plain loops in the manner of the public code."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.cluster import AgglomerativeClustering
@@ -161,3 +163,20 @@ def test_cfl_takes_absent_clients_for_zero_updates(participation):
         counts.append(len(clusters))
     assert counts[20] == 1
     assert counts[-1] > 2
+
+
+@pytest.mark.parametrize(("size", "parts"), [(2, 1), (3, 2)])
+def test_a_cluster_of_three_is_split_and_one_of_two_is_not(size, parts):
+    """With thresholds between the mean update and the longest one; all other clients are clusters of their own."""
+    whole = {"step_size": 0.5, "warm_up": 0}
+    alone = AbsentAsZeroCFL(**whole, mean_threshold=0.5, client_threshold=1.0)
+    start = replace(alone.initialise(START, WHOLE), assignments=np.arange(12))
+    updates = alone.step(start, WHOLE, Randomness.from_seed(1, "test")).models - START
+    own, weights = updates[:size], WHOLE.sizes[:size, None]
+    mean = np.linalg.norm((weights * own).sum(axis=0) / weights.sum())
+    between = (mean + np.linalg.norm(own, axis=1).max()) / 2
+    algorithm = AbsentAsZeroCFL(**whole, mean_threshold=between, client_threshold=between)
+    together = np.concatenate([np.zeros(size, dtype=np.int64), np.arange(1, 13 - size)])
+    state = algorithm.step(replace(start, assignments=together), WHOLE, Randomness.from_seed(1, "test"))
+    assert len(set(state.assignments[:size].tolist())) == parts
+    assert len(set(state.assignments.tolist())) == parts + 12 - size

@@ -15,13 +15,13 @@ from clusterproof.tables.fpfc.table_1 import (
     CURVE_SEEDS,
     LINES,
     METHODS,
-    PAPER,
     SMALL_DATA,
     TABLE,
     compute,
     units,
 )
 from clusterproof.tables.fpfc.table_1_methods import THRESHOLDS, Scenario, run_data, run_fpfc, run_oracle
+from clusterproof.tables.fpfc.table_1_printed import PAPER
 from clusterproof.tables.fpfc.table_1_sentences import Seen
 from clusterproof.tables.machine.reproducible_table import Request
 from clusterproof.tables.machine.store import Unit
@@ -69,6 +69,25 @@ def test_deviations_of_accuracies_are_printed_as_shares_and_held_in_points():
     for name, text in page.items():
         mean, share = map(float, text.split())
         assert (PAPER[name]["Acc %"].value, PAPER[name]["Acc %"].spread) == (mean, pytest.approx(100 * share))
+
+
+def test_numbers_of_clusters_and_indices_are_printed_with_their_deviations():
+    """A second transcription of the columns Num and ARI; who does not cluster has neither."""
+    page = {
+        "IFCA": "2.33 0.94 0.47 0.33", "CFL": "42.0 4.55 0.28 0.11", "FPFC-l1": "5.67 2.87 0.63 0.21",
+        "FPFC": "4.00 0.00 1.00 0.00",
+    }  # fmt: skip
+    found = {
+        name: [number for key in ("Num", "ARI") for number in (row[key].value, row[key].spread)]
+        for name, row in PAPER.items()
+        if len(row) == 3
+    }
+    assert found == {name: list(map(float, text.split())) for name, text in page.items()}
+    assert all(set(row) == {"Acc %"} for name, row in PAPER.items() if name not in page)
+    # of three runs, whose deviations divide by three
+    assert {(one.runs, one.population, one.resolution) for row in PAPER.values() for one in row.values()} == {
+        (3, True, 0.01)
+    }
 
 
 def test_fpfc_is_grouped_and_averaged_at_every_threshold():

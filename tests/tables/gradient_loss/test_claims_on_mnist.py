@@ -87,3 +87,25 @@ def test_the_verdicts_follow_the_stored_runs(
 ) -> None:
     plant(claims, "stored_runs", lambda: results(baseline, proposed))
     assert [theory.check(name).verdict for name in NAMES] == [reduction, accuracy]
+
+
+@pytest.mark.parametrize(
+    ("baseline", "measured", "words"),
+    [
+        ([100, 100, 100], 49, "saved 50, 49, 48 %; the mean 49.0 differs from 99 by more than"),
+        (
+            [100, 100, 151],
+            None,
+            "saved 50, 49, at least 66 %; a run that does not arrive in 150 iterations leaves 99 %",
+        ),
+    ],
+)
+def test_a_mean_is_measured_where_all_runs_arrive(
+    baseline: list[int], measured: float | None, words: str, plant: Callable[..., Any]
+) -> None:
+    """51 iterations of at least 151: at least 66 % are saved."""
+    plant(claims, "stored_runs", lambda: results(baseline, [50, 51, 52]))
+    finding = claims.judged("to purity 0.9", 99)
+    assert finding.measured == (None if measured is None else pytest.approx(measured))
+    assert finding.bound == 99
+    assert words in finding.reason

@@ -9,7 +9,7 @@ from planting import planted
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.tables.machine import devices
-from clusterproof.tables.machine.devices import placed, processes
+from clusterproof.tables.machine.devices import SEEDS_TOGETHER, placed, processes, seeds_together
 from clusterproof.tables.machine.engines import LocalProcesses, Work, take_gpu, visible_gpus
 from clusterproof.tables.machine.store import Outcome, Unit
 
@@ -100,3 +100,34 @@ def test_processes_see_one_gpu_each(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert all(isinstance(answer, Outcome) for answer in answers), answers
     assert {answer.result["visible"] for answer in answers if isinstance(answer, Outcome)} == {"3", "5"}
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "3,5"
+
+
+@pytest.fixture
+def three_gpus() -> Iterator[None]:
+    with planted(devices, "gpus", lambda: 3):
+        yield
+
+
+def on_gpus(count: int) -> list[Unit]:
+    return [Unit("a", seed, {"network": {}, "device": "cuda"}) for seed in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"), [(None, (3, 3)), (1, (1, 3)), (2, (2, 3)), (3, (3, 3)), (4, None)]
+)
+def test_there_are_no_more_processes_than_gpus(
+    three_gpus: None, asked: int | None, expected: tuple[int, int] | None
+) -> None:
+    if expected is None:
+        with pytest.raises(InvalidArgument, match=r"number of GPUs here \(3\)"):
+            processes(on_gpus(9), asked)
+    else:
+        assert processes(on_gpus(9), asked) == expected
+
+
+@pytest.mark.parametrize(
+    ("seeds", "sizes"), [(7, [3, 3, 1]), (3, [1, 1, 1]), (2, [1, 1]), (40, [SEEDS_TOGETHER] * 4)]
+)
+def test_no_gpu_is_left_without_seeds(three_gpus: None, seeds: int, sizes: list[int]) -> None:
+    """Seven seeds on three GPUs: three, three and one; ten at most go together."""
+    assert [len(batch) for batch in seeds_together(on_gpus(seeds), 3)] == sizes

@@ -1,0 +1,77 @@
+"""What a round costs by its definition: who sends what to whom, and what the server adds up."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from counting_task import Counting
+
+from clusterproof.algorithms import (
+    CFL,
+    CFLMGD,
+    FPFC,
+    IFCA,
+    Algorithm,
+    FedAvg,
+    FedBCD,
+    FedProx,
+    GradientLoss,
+    Local,
+    PerFedAvg,
+    SoFL,
+)
+from clusterproof.algorithms.costs import Cost, cost_of_a_round
+
+HALF: dict[str, Any] = {"step_size": 0.1, "participation": 0.5}
+"""Of eight clients; there are three clusters, and a model is three numbers."""
+
+COSTS: list[tuple[Algorithm[Any], Cost]] = [
+    # participants; forward, backward, curvature; down, up; server
+    (FedAvg(**HALF, local_steps=2), Cost(4, 2, 2, 0, 3, 3, 4)),
+    (FedProx(**HALF, local_steps=2), Cost(4, 2, 2, 0, 3, 3, 4)),
+    (CFL(**HALF, local_steps=2), Cost(4, 2, 2, 0, 3, 3, 4)),
+    (SoFL(**HALF, local_steps=2), Cost(4, 2, 2, 0, 3, 3, 4)),
+    # a meta-gradient is of the model and of where its step leads
+    (SoFL(**HALF, local_steps=2, method="per-fedavg"), Cost(4, 4, 4, 0, 3, 3, 4)),
+    (PerFedAvg(**HALF, local_steps=2), Cost(4, 4, 4, 0, 3, 3, 4)),
+    (PerFedAvg(**HALF, local_steps=2, gradient="second-order"), Cost(4, 4, 4, 2, 3, 3, 4)),
+    # the mean of the last models of all devices
+    (FedBCD(**HALF, local_steps=2), Cost(4, 2, 2, 0, 3, 3, 8)),
+    (Local(**HALF, local_steps=2), Cost(4, 2, 2, 0, 0, 0, 0)),
+    # three models down, one up; the chosen one's loss serves for the first gradient
+    (IFCA(**HALF), Cost(4, 3, 1, 0, 9, 3, 4)),
+    (IFCA(**HALF, averaging="model", local_steps=2), Cost(4, 4, 2, 0, 9, 3, 4)),
+    (CFLMGD(**HALF, momentum=0.5), Cost(4, 3, 1, 0, 9, 3, 4)),
+    # a client that keeps its momentum receives its cluster's mean of it
+    (CFLMGD(**HALF, momentum=0.5, momentum_owner="client"), Cost(4, 3, 1, 0, 12, 3, 4)),
+    # three models and their buffers down, one of each up
+    (CFLMGD(**HALF, momentum=0.5, averaging="model", local_steps=2), Cost(4, 4, 2, 0, 18, 6, 4)),
+    # three models and their last moves down
+    (GradientLoss(**HALF), Cost(4, 3, 3, 0, 18, 3, 4)),
+    # of 28 pairs 22 have a participant, 6 two; three vectors a pair, and the sum of eight models
+    (FPFC(**HALF, local_steps=2), Cost(4, 2, 2, 0, 3, 3, 3 * 22 + 8)),
+    (FPFC(**HALF, local_steps=2, pair_rule="both"), Cost(4, 2, 2, 0, 3, 3, 3 * 6 + 8)),
+    (FPFC(**HALF, local_steps=2, pair_rule="all"), Cost(4, 2, 2, 0, 3, 3, 3 * 28 + 8)),
+]
+
+
+@pytest.mark.parametrize(("algorithm", "cost"), COSTS, ids=lambda one: getattr(one, "name", ""))
+def test_a_round_costs_what_its_definition_says(algorithm: Algorithm[Any], cost: Cost) -> None:
+    task: Any = Counting()
+    assert cost_of_a_round(algorithm, task) == cost
+    # in mini-batches the loss that chose serves for no gradient
+    more = isinstance(algorithm, IFCA | CFLMGD)
+    assert cost_of_a_round(algorithm, task, local_unit="epoch") == replace(cost, forward=cost.forward + more)
+
+
+@pytest.mark.parametrize(("share", "participants"), [(0.01, 1), (0.3, 2), (0.35, 3), (1.0, 8)])
+def test_participants_are_a_share_and_at_least_one(share: float, participants: int) -> None:
+    task: Any = Counting()
+    assert cost_of_a_round(FedAvg(step_size=0.1, participation=share), task).participants == participants
+
+
+def test_work_and_bytes_are_those_of_all_participants() -> None:
+    """Five forward and two backward passes, worth two each; seven numbers of eight or four bytes."""
+    cost = Cost(3, 5, 2, 1, 4, 3, 9)
+    assert cost.units == 9
+    assert (cost.sent(), cost.sent(4)) == (168, 84)

@@ -1,0 +1,41 @@
+"""Tables of the registry, assembled from made results."""
+
+from clusterproof.tables.machine.choices import Value
+from clusterproof.tables.machine.comparison import Table
+from clusterproof.tables.machine.report import table_json, table_text
+from clusterproof.tables.machine.reproducible_table import ReproducibleTable, Request
+from clusterproof.tables.machine.workers import load
+from clusterproof.tables.registry import TABLES
+
+
+def table(name: str) -> ReproducibleTable:
+    found = load(TABLES[name][1])
+    assert isinstance(found, ReproducibleTable)
+    return found
+
+
+def accuracies_of(name: str, request: Request) -> Table:
+    """A table of SoFL's accuracies from made results."""
+    definition = table(name)
+    results = {}
+    for index, unit in enumerate(definition.units(request)):
+        record = {"round": 50, "server": (37 * index) % 90, "local": 50.0, "clusters": 4, "rand": 0.5}
+        results[unit.method, unit.seed] = {"curve": [record], "device": "cpu"}
+    return shown(definition.table(request, results))
+
+
+def shown(made: Table) -> Table:
+    """Require that a table can be printed and written."""
+    assert table_text(made, 100)
+    assert table_json(made, {})
+    return made
+
+
+def mgd(name: str, given: dict[str, Value]) -> Table:
+    """A table of CFL-MGD from made results."""
+    request, definition = Request(2, choices=given), table(name)
+    results = {}
+    for index, unit in enumerate(definition.units(request)):
+        record = {"round": 300, "accuracy": float(index % 90), "right": 1.0, "found": 2}
+        results[unit.method, unit.seed] = {"curve": [record], "device": "cpu"}
+    return shown(definition.table(request, results))
