@@ -24,8 +24,9 @@ def test_every_claim_made_of_statements_is_there() -> None:
     assert {claim.id for claim in theory.claims() if claim.parts is not None} == STORED.keys()
     parts = [part for stored in STORED.values() for part in stored]
     admitted = [sum("said" in point for point in part["points"]) for part in parts]
-    assert sum(count == 0 for count in admitted) <= 10, "parts of which no admitted instance is stored"
-    assert sum("refused" in point for part in parts for point in part["points"]) > 700
+    assert sum(count == 0 for count in admitted) <= 6, "parts of which no admitted instance is stored"
+    refused = [{point["refused"] for point in part["points"] if "refused" in point} for part in parts]
+    assert sum(map(len, refused)) >= 190, "hypotheses with an instance that they refuse"
 
 
 @pytest.mark.parametrize("claim_id", sorted(STORED))
@@ -59,4 +60,4 @@ def test_digits_count_and_rounding_does_not() -> None:
         in_short(equal((0.3, 0.1 + 0.2), rounding=1e-12)), in_short(equal((0.3, 0.3), rounding=1e-12))
     )
     assert not agree(in_short(equal((0.3, 0.3))), in_short(equal((0.3, 0.3), rounding=1.0)))
-    assert digest([1.0, float("inf"), 3.0]) == [3.0, 2.0, 1.0, 3.0, 2.0, (1 + 2 * 3) / 3]
+    assert digest([1.0, float("inf"), 3.0]) == pytest.approx([3.0, 2.0, 1.0, 3.0, 2.0, (1 + 2 * 3) / 3])
