@@ -136,7 +136,8 @@ def test_cfl_with_all_clients_is_more_accurate_for_as_many_uploads() -> None:
 
 
 def test_equal_accuracies_are_no_counterexample(plant: Plant) -> None:
-    plant(rival, "cfl", lambda seed: rival.fpfc(seed, 0.6))
+    plant(rival, "fpfc", lambda seed, strength: rival.Outcome(0.9 - 0.01 * seed, 4, 1.0))
+    plant(rival, "cfl", lambda seed: rival.Outcome(0.9 - 0.01 * seed, 4, 1.0))
     assert theory.check("fpfc/table-1-cfl", trials=1).verdict is Kind.CONSISTENT
 
 
