@@ -23,7 +23,7 @@ notes: $(VENV)/.test-ready
 	$(BIN)/clusterproof notes --out notes-out
 
 test: $(VENV)/.test-ready links
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.test-ready
 	$(BIN)/ruff check .

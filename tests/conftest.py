@@ -1,5 +1,6 @@
 """One hypothesis profile for the whole suite: the same examples on every machine and run."""
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -50,7 +51,10 @@ def plant() -> Iterator[Callable[..., Any]]:
         yield lambda *seam, **scope: stack.enter_context(planted(*seam, **scope))
 
 
-def pytest_configure() -> None:
-    """Let Ctrl-C interrupt, too, where a shell has started the tests in the background."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Let Ctrl-C interrupt, too, where a shell has started the tests in the background; share the cores."""
+    if config.getoption("numprocesses", None):
+        # each worker is to fill one core: threads of linear algebra in all of them would only wait for one another
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -5,18 +5,14 @@ import dataclasses
 
 import array_api_compat.torch as torch
 import array_api_strict
-import networkx
 import numpy as np
 import pytest
 from fusion_loops import DenseFPFC, dense_pairs
-from hypothesis import given
-from hypothesis import strategies as st
 
 from clusterproof.algorithms import FPFC, InvalidArgument, Randomness, run
 from clusterproof.algorithms.arrays import to_numpy
 from clusterproof.algorithms.fpfc import group_averages
 from clusterproof.algorithms.parts import compiled_pairs, pair_storage
-from clusterproof.algorithms.parts.grouping import grouped
 from clusterproof.algorithms.parts.participation import draw_participants
 from clusterproof.synthetic import OnArrays, QuadraticMixture, RegressionMixture
 
@@ -398,77 +394,6 @@ def test_single_precision_stays_single():
     assert state.models.dtype == np.float32
     assert state.pairs.pages
     assert {page.dtype for page in state.pairs.pages} == {np.dtype(np.float32)}
-
-
-@given(st.integers(1, 3), st.integers(1, 12), st.floats(0, 0.4), st.integers(0, 10**6))
-def test_groups_are_connected_components_in_order_of_appearance(runs, clients, density, seed):
-    near = np.random.default_rng(seed).random((runs, clients, clients)) < density
-    near = near | np.swapaxes(near, 1, 2) | np.eye(clients, dtype=bool)
-    labels = grouped(near)
-    for replicate in range(runs):
-        graph = networkx.from_numpy_array(near[replicate])
-        parts = sorted(map(min, networkx.connected_components(graph)))
-        expected = [parts.index(min(networkx.node_connected_component(graph, i))) for i in range(clients)]
-        assert labels[replicate].tolist() == expected
-
-
-def test_a_chain_of_short_differences_is_one_group():
-    """The relation is not transitive: the public code's labels depend on the order of the clients."""
-    centers = np.array([[0.0], [0.15], [0.3]])
-    task = QuadraticMixture(hessians=np.ones((3, 1, 1)), centers=centers, labels=[0, 0, 0])
-    algorithm = FPFC(step_size=0.5, start="own", threshold=0.2)
-    assert algorithm.initialise(centers, task).assignments.tolist() == [0, 0, 0]
-    assert algorithm.initialise(2 * centers, task).assignments.tolist() == [0, 1, 2]
-
-
-def test_group_averages_are_weighted_by_samples():
-    models = np.arange(10.0).reshape(5, 2)
-    groups = np.array([0, 1, 0, 2, 1])
-    sizes = np.array([1.0, 2.0, 3.0, 5.0, 8.0])
-    expected = np.stack(
-        [
-            np.average(models[groups == groups[i]], axis=0, weights=sizes[groups == groups[i]])
-            for i in range(5)
-        ]
-    )
-    np.testing.assert_allclose(group_averages(models, groups, sizes), expected, rtol=1e-14)
-    equal = np.stack([models[groups == groups[i]].mean(axis=0) for i in range(5)])
-    np.testing.assert_allclose(group_averages(models, groups), equal, rtol=1e-14)
-    both = group_averages(np.stack([models, 2 * models]), np.stack([groups, 0 * groups]), sizes)
-    np.testing.assert_allclose(both[0], expected, rtol=1e-14)
-    np.testing.assert_allclose(both[1], 2 * np.tile(np.average(models, axis=0, weights=sizes), (5, 1)))
-
-
-@pytest.mark.parametrize(
-    ("parameters", "argument", "rule"),
-    [
-        ({"concavity": 1.0}, "concavity", "greater than 1"),
-        ({"concavity": 0.5}, "concavity", "greater than 1"),
-        ({"smoothing": 0.6}, "smoothing", "below strength = 0.6"),
-        ({"smoothing": 0.0}, "smoothing", "greater than 0"),
-        ({"strength": 0.0}, "strength", "greater than 0"),
-        ({"augmentation": 1 / 2.7}, "augmentation", "two minima"),
-        ({"augmentation": 0.0}, "augmentation", "greater than 0"),
-        ({"augmentation": 0.9, "concavity": 2.0}, "augmentation", "1 / (concavity - 1) = 1"),
-        ({"augmentation": 0.0, "penalty": "l1"}, "augmentation", "greater than 0"),
-        ({"threshold": 0.51}, "threshold", "at most 0.5"),
-        ({"threshold": 0.0005}, "threshold", "at least 0.001"),
-        ({"threshold": 0.01, "smoothing": 0.02}, "threshold", "at least 0.02"),
-        ({"threshold": 0.0, "penalty": "l1"}, "threshold", "greater than 0"),
-        ({"penalty": "mcp"}, "penalty", "'scad', 'l1'"),
-        ({"penalty": "l1", "concavity": 3.7}, "concavity", "does not apply"),
-        ({"penalty": "l1", "smoothing": 0.1}, "smoothing", "does not apply"),
-        ({"pair_rule": "any"}, "pair_rule", "'either', 'both', 'all'"),
-        ({"start": "warm"}, "start", "'common', 'own'"),
-        ({"participation": 0}, "participation", "greater than 0"),
-        ({"local_steps": 0}, "local_steps", "at least 1"),
-    ],
-)
-def test_parameters_out_of_range_are_refused(parameters, argument, rule):
-    with pytest.raises(InvalidArgument) as raised:
-        FPFC(step_size=0.5, **parameters)
-    assert raised.value.argument == argument
-    assert rule in raised.value.rule
 
 
 def test_a_diverging_client_is_named():

@@ -95,9 +95,15 @@ def test_commands_run_as_printed(
     files += re.findall(r"(?ms)^`(\w+\.toml)`:\n\n```toml\n(.*?)^```$", text)
     for name, content in files:
         (tmp_path / name).write_text(content, encoding="utf-8")
+    evaluated = set()
     for line in commands(page):
         app.parse_args(shlex.split(line), exit_on_error=False, print_error=False)
-        if words := in_little(line):
+        words = in_little(line)
+        if words[:1] in (["check"], ["show"]) and "--json" not in words:
+            if line in evaluated:
+                continue  # a page that repeats a check: it would say the same again
+            evaluated.add(line)
+        if words:
             capsys.readouterr()
             assert main(words) == 0, (line, capsys.readouterr())
 

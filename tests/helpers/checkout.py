@@ -17,6 +17,9 @@ CLEAN = {name: value for name, value in os.environ.items() if name not in ("PYTH
 COMPILING = {name: value for name, value in CLEAN.items() if name != "PYTHONDONTWRITEBYTECODE"}
 """Those of commands in a copy, which may keep its bytecode: most of them import the same modules."""
 
+MYPY_CACHE = ROOT / ".mypy_cache" / "tests"
+"""What mypy knows of the libraries and of our unchanged files, beside what `make types` keeps."""
+
 
 def copied(place: Path) -> Path:
     """Copy the checkout without what git ignores."""

@@ -50,7 +50,7 @@ def test_many_seeds(claim_id: str) -> None:
         for seed in range(40):
             verdict = theory.check(claim_id, seed=seed, trials=TRUE_CLAIMS[claim_id])
             assert verdict.verdict is Kind.CONSISTENT, (seed, verdict.reason)
-            if verdict.exhausted and before == (verdict.measured, verdict.sharpness):
+            if seed == 1 and verdict.exhausted and before == (verdict.measured, verdict.sharpness):
                 break  # nothing random enters
             before = verdict.measured, verdict.sharpness
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from listed_once import listed_once
 
 from benchmarks.verdicts_over_seeds import source_of
 from clusterproof import theory
@@ -30,7 +31,8 @@ def test_enough_are_quick() -> None:
 @pytest.mark.parametrize("claim_id", QUICK)
 def test_ten_other_seeds(claim_id: str) -> None:
     """At the budget that users get."""
-    verdicts = {theory.check(claim_id, seed=seed).verdict.value for seed in range(1000, 1010)}
+    with listed_once():
+        verdicts = {theory.check(claim_id, seed=seed).verdict.value for seed in range(1000, 1010)}
     assert verdicts == {STORED[claim_id]["verdict"]}
 
 

@@ -42,7 +42,7 @@ def test_fifty_seeds(claim_id: str) -> None:
         for seed in range(50):
             verdict = theory.check(claim_id, seed=seed, trials=TRIALS[claim_id])
             assert verdict.verdict in TRUE, (seed, verdict.reason)
-            if verdict.exhausted and before == (verdict.measured, verdict.sharpness):
+            if seed == 1 and verdict.exhausted and before == (verdict.measured, verdict.sharpness):
                 break  # nothing random enters
             before = verdict.measured, verdict.sharpness
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from checkout import MYPY_CACHE
 from mypy import api
 
 CLAIMS = """
@@ -54,7 +55,7 @@ def test_types_under_strict_mypy(tmp_path: Path, line: str, complaint: str) -> N
     file.write_text(CLAIMS + line + "\n")
     output, errors, _ = api.run(
         ["--strict", "--config-file", str(root / "pyproject.toml"), "--no-error-summary",
-         "--cache-dir", str(root / ".mypy_cache"), str(file)]
+         "--cache-dir", str(MYPY_CACHE), str(file)]
     )  # fmt: skip
     assert not errors
     found = [text for text in output.splitlines() if "note:" not in text]

@@ -1,0 +1,50 @@
+"""The groups that FPFC makes of clients whose models are near, and the averages over them."""
+
+import networkx
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusterproof.algorithms import FPFC
+from clusterproof.algorithms.fpfc import group_averages
+from clusterproof.algorithms.parts.grouping import grouped
+from clusterproof.synthetic import QuadraticMixture
+
+
+@given(st.integers(1, 3), st.integers(1, 12), st.floats(0, 0.4), st.integers(0, 10**6))
+def test_groups_are_connected_components_in_order_of_appearance(runs, clients, density, seed):
+    near = np.random.default_rng(seed).random((runs, clients, clients)) < density
+    near = near | np.swapaxes(near, 1, 2) | np.eye(clients, dtype=bool)
+    labels = grouped(near)
+    for replicate in range(runs):
+        graph = networkx.from_numpy_array(near[replicate])
+        parts = sorted(map(min, networkx.connected_components(graph)))
+        expected = [parts.index(min(networkx.node_connected_component(graph, i))) for i in range(clients)]
+        assert labels[replicate].tolist() == expected
+
+
+def test_a_chain_of_short_differences_is_one_group():
+    """The relation is not transitive: the public code's labels depend on the order of the clients."""
+    centers = np.array([[0.0], [0.15], [0.3]])
+    task = QuadraticMixture(hessians=np.ones((3, 1, 1)), centers=centers, labels=[0, 0, 0])
+    algorithm = FPFC(step_size=0.5, start="own", threshold=0.2)
+    assert algorithm.initialise(centers, task).assignments.tolist() == [0, 0, 0]
+    assert algorithm.initialise(2 * centers, task).assignments.tolist() == [0, 1, 2]
+
+
+def test_group_averages_are_weighted_by_samples():
+    models = np.arange(10.0).reshape(5, 2)
+    groups = np.array([0, 1, 0, 2, 1])
+    sizes = np.array([1.0, 2.0, 3.0, 5.0, 8.0])
+    expected = np.stack(
+        [
+            np.average(models[groups == groups[i]], axis=0, weights=sizes[groups == groups[i]])
+            for i in range(5)
+        ]
+    )
+    np.testing.assert_allclose(group_averages(models, groups, sizes), expected, rtol=1e-14)
+    equal = np.stack([models[groups == groups[i]].mean(axis=0) for i in range(5)])
+    np.testing.assert_allclose(group_averages(models, groups), equal, rtol=1e-14)
+    both = group_averages(np.stack([models, 2 * models]), np.stack([groups, 0 * groups]), sizes)
+    np.testing.assert_allclose(both[0], expected, rtol=1e-14)
+    np.testing.assert_allclose(both[1], 2 * np.tile(np.average(models, axis=0, weights=sizes), (5, 1)))
