@@ -15,14 +15,17 @@ CONFIDENCE = 0.95
 
 POWER = 0.8
 """Probability with which a difference that could have been shown is shown."""
+SMALL = 0.1
+"""Share of a printed number up to which a spread of ours says that a number within it is reproduced."""
 SLICES = 1000
 """Of the law of a variance."""
 
 RULE = (
-    "reproduced: our mean is within the paper's spread (within ours where it prints none) and differs by no "
-    "more than chance, Welch's interval at 95 %; within chance: it is farther off, but the runs are so few, or "
-    "spread so far, that no difference is shown; not reproduced: one is shown. Where the paper prints no "
-    "spread, its runs are taken to spread as ours do; s.e. are standard errors of the difference"
+    "reproduced: our mean is within the paper's spread (where it prints none within ours, if that is at most a "
+    "tenth of its number) and differs by no more than chance, Welch's interval at 95 %; within chance: it is "
+    "farther off, but the runs are so few, or spread so far, that no difference is shown; not reproduced: one "
+    "is shown. Where the paper prints no spread, its runs are taken to spread as ours do; s.e. are standard "
+    "errors of the difference"
 )
 """What a verdict on a cell means, in words."""
 
@@ -177,7 +180,9 @@ class Cell:
             return None
         if not self.within_chance:
             return "not reproduced"
-        spread = self.deviation if self.printed.spread is None else self.printed.spread
+        spread = self.printed.spread
+        if spread is None and self.deviation is not None:  # the farther ours spread, the less they say
+            spread = self.deviation if self.deviation <= SMALL * abs(self.printed.value) else 0.0
         near = max(spread or 0.0, self.printed.resolution / 2)
         return "reproduced" if abs(self.difference) <= near else "within chance"
 

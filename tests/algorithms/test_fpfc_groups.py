@@ -2,10 +2,11 @@
 
 import networkx
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterproof.algorithms import FPFC
+from clusterproof.algorithms import FPFC, Randomness
 from clusterproof.algorithms.fpfc import group_averages
 from clusterproof.algorithms.parts.grouping import grouped
 from clusterproof.synthetic import QuadraticMixture
@@ -30,6 +31,20 @@ def test_a_chain_of_short_differences_is_one_group():
     algorithm = FPFC(step_size=0.5, start="own", threshold=0.2)
     assert algorithm.initialise(centers, task).assignments.tolist() == [0, 0, 0]
     assert algorithm.initialise(2 * centers, task).assignments.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_near_clients_are_grouped_however_far_others_are(seed):
+    """Distances by ||x||^2 + ||y||^2 - 2 x y lose all digits there, and may say that neighbours are far apart."""
+    stream = np.random.default_rng(seed)
+    models = stream.uniform(0, 0.02, (4, 3))
+    models[2:] += 1e10 * stream.uniform(0.5, 1, 3)
+    task = QuadraticMixture(
+        hessians=np.broadcast_to(np.eye(3), (4, 3, 3)), centers=models, labels=np.arange(4) // 2
+    )
+    algorithm = FPFC(step_size=0.5, local_steps=1, start="own", threshold=0.5)
+    state = algorithm.step(algorithm.initialise(models, task), task, Randomness.from_seed(0))
+    assert state.assignments.tolist() == [0, 0, 1, 1]
 
 
 def test_group_averages_are_weighted_by_samples():

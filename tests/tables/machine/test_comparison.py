@@ -90,6 +90,10 @@ def test_close_numbers_are_reproduced_and_far_ones_only_within_chance() -> None:
     for shift, verdict in ((2.0, "reproduced"), (3.0, "within chance"), (9.0, "not reproduced")):
         values = tuple(50 + shift + step for step in (-3.0, -1.0, 0.0, 1.0, 3.0))
         assert Cell(values, Printed(50.0)).verdict == verdict
+    # but not where it is so wide that anything would be near: 98 % saved are not reproduced by -788, 96 and 90
+    assert Cell((-788.0, 96.0, 90.0), Printed(98.0)).verdict == "within chance"
+    for width, verdict in ((4.9, "reproduced"), (5.1, "within chance")):  # of 50
+        assert Cell((51 - width, 51.0, 51 + width), Printed(50.0)).verdict == verdict
 
 
 @given(values=VALUES)

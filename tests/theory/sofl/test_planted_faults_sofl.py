@@ -19,6 +19,7 @@ from clusterproof.theory.sofl import (
     equations_3_4,
     equations_14_15,
     frozen_cells,
+    guarded_count,
     label_shift,
     partitions,
     table_2,
@@ -265,6 +266,14 @@ def test_a_rate_that_is_off_by_a_millionth_is_seen(plant: Plant) -> None:
 def test_a_guard_that_always_says_one_is_seen(plant: Plant) -> None:
     plant(second_clustering, "silhouette", lambda distances, labels: 0.0)
     assert theory.check("sofl/guarded-count").verdict is Kind.VIOLATED
+
+
+@pytest.mark.parametrize("beside", [-1, 1])
+def test_a_count_that_is_beside_the_true_one_is_wrong_on_either_side(plant: Plant, beside: int) -> None:
+    plant(guarded_count, "counted", lambda task, seed: int(task.labels.max()) + 1 + beside)
+    verdict = theory.check("sofl/guarded-count")
+    assert verdict.verdict is Kind.VIOLATED
+    assert verdict.failures == verdict.trials
 
 
 def change(monkeypatch: pytest.MonkeyPatch, table: dict, place: Any, **entries: str) -> None:
