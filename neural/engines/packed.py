@@ -199,7 +199,7 @@ class PackedEngine(Engine):
         self, points: Tensor, inner_step_size: float, work: LocalWork, out: Tensor, *, second_order: bool
     ) -> None:
         """Train on the loss after a step of descent, see ``Engine.meta_train``; both batches are laid out at once."""
-        if second_order:
+        if second_order:  # the product is PyTorch's, but of perceptrons
             super().meta_train(points, inner_step_size, work, out, second_order=True)
             return
         here = self.packing.pack(points)
