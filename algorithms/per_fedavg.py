@@ -107,7 +107,7 @@ class PerFedAvg(Algorithm[State]):
 
     def descend(self, received: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
         """Carry out the clients' part of a round: from models received (..., k, d) to models sent."""
-        if self.gradient == "first-order" and isinstance(task, MetaTrainingTask):
+        if isinstance(task, MetaTrainingTask):
             return task.meta_training(
                 received,
                 clients,
@@ -115,6 +115,7 @@ class PerFedAvg(Algorithm[State]):
                 step_size=self.step_size,
                 inner_step_size=self._inner,
                 local_steps=self.local_steps,
+                second_order=self.gradient == "second-order",
             )
         points = received
         for _ in range(self.local_steps):

@@ -147,11 +147,13 @@ class MetaTrainingTask(Protocol):
         step_size: float,
         inner_step_size: float,
         local_steps: int,
+        second_order: bool,
     ) -> Array:
         """Repeat v = w - inner_step_size * gradient(w), w <- w - step_size * gradient(v).
 
-        ``points`` w and the result are (..., k, d), ``clients`` is (..., k); every gradient is on a batch of
-        its own.
+        ``points`` w and the result are (..., k, d), ``clients`` is (..., k). With ``second_order`` gradient(v) is
+        multiplied by the identity minus ``inner_step_size`` times the Hessian at w. Every gradient, and the
+        Hessian, is on a batch of its own.
         """
 
 

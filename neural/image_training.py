@@ -98,11 +98,12 @@ class ImageTraining(ImageClients):
         step_size: float,
         inner_step_size: float,
         local_steps: int,
+        second_order: bool,
     ) -> Tensor:
         """Train on losses after a step of descent, see ``algorithms.MetaTrainingTask``; all batches in one draw."""
         flat, who = self._flatten(points, clients, self._train)
         trained = self._memory.empty_like(flat)
-        steps = 2 * local_steps
+        steps = (3 if second_order else 2) * local_steps
         schedule = None if self._full_batch else self._independent(who, steps, generator)
         work = local_work(
             self._distortions(who, steps, generator),
@@ -120,7 +121,9 @@ class ImageTraining(ImageClients):
         def train(chunk: Chunk) -> None:
             place = Place(trained, chunk.rows)
             own = replace(work.of(chunk.rows), width=chunk.width)
-            self.chosen_engine.meta_train(flat[chunk.rows], inner_step_size, own, place.tensor)
+            self.chosen_engine.meta_train(
+                flat[chunk.rows], inner_step_size, own, place.tensor, second_order=second_order
+            )
             place.store()
 
         self._passes.each(self._batch_widths(who), train)

@@ -213,18 +213,23 @@ class Engine(ABC):
             Where the results go, (k, d); None where momentum is 0 and nobody asks for buffers.
         """
 
-    def meta_train(self, points: Tensor, inner_step_size: float, work: LocalWork, out: Tensor) -> None:
+    def meta_train(
+        self, points: Tensor, inner_step_size: float, work: LocalWork, out: Tensor, *, second_order: bool
+    ) -> None:
         """Train on the loss after a step of descent, see ``algorithms.MetaTrainingTask``; all (k, d).
 
-        ``work`` has two steps for each local one: the batch of the descent, and that of the gradient behind it.
+        ``work`` has two steps for each local one, the batch of the descent and that of the gradient behind it, and
+        with ``second_order`` a third, that of the Hessian.
         """
         out.copy_(points)
         slopes, ahead = torch.empty_like(out), torch.empty_like(out)
-        batches = work.batches()
-        for first, second in zip(batches, batches, strict=True):  # one iterator: two batches a time
+        batches = [work.batches()] * (3 if second_order else 2)
+        for first, second, *third in zip(*batches, strict=True):  # one iterator: all batches of a step
             self.gradients(out, first, slopes)
             torch.sub(out, slopes, alpha=inner_step_size, out=ahead)
             self.gradients(ahead, second, slopes)
+            for batch in third:
+                slopes.sub_(self.hessian_products(out, slopes, batch), alpha=inner_step_size)
             out.sub_(slopes, alpha=work.step_size)
 
     def train_clusters(self, start: ClusterStart, work: LocalWork) -> ClusterSums:

@@ -12,6 +12,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -194,8 +195,13 @@ class PackedEngine(Engine):
         if speed is not None and out_buffers is not None:
             self.packing.unpack(speed, out_buffers)
 
-    def meta_train(self, points: Tensor, inner_step_size: float, work: LocalWork, out: Tensor) -> None:
+    def meta_train(
+        self, points: Tensor, inner_step_size: float, work: LocalWork, out: Tensor, *, second_order: bool
+    ) -> None:
         """Train on the loss after a step of descent, see ``Engine.meta_train``; both batches are laid out at once."""
+        if second_order:  # the product is PyTorch's, but of perceptrons
+            super().meta_train(points, inner_step_size, work, out, second_order=True)
+            return
         here = self.packing.pack(points)
         ahead, room, batches = torch.empty_like(here), Room(here), work.batches()
         known: Batch | None = None
@@ -234,47 +240,78 @@ class PackedEngine(Engine):
             layer.baddbmm_(errors, inputs, beta=keep, alpha=scale)
 
 
-def through_layers(
-    layers: list[Tensor], first: Tensor, batch: Batch, room: Room, losses: Tensor | None
-) -> tuple[Tensor, Factors]:
+class Walk(NamedTuple):
+    """What a walk through linear layers and back leaves, of n samples.
+
+    Attributes
+    ----------
+    inputs
+        Of each layer but the first, (k, n, i').
+    scores, shares
+        What the last one gives, and the softmax of that, (k, n, classes).
+    errors
+        Gradients of the loss in what each layer gives, (k, n, o).
+    """
+
+    inputs: list[Tensor]
+    scores: Tensor
+    shares: Tensor
+    errors: list[Tensor]
+
+    def part(self, samples: slice) -> Walk:
+        """What is left of some of the samples."""
+        own = [[one[:, samples] for one in listed] for listed in (self.inputs, self.errors)]
+        return Walk(own[0], self.scores[:, samples], self.shares[:, samples], own[1])
+
+    def factors(self, first: Tensor) -> Factors:
+        """Factors of the gradient; the inputs of the first layer are (k, n, i')."""
+        return [(errors.mT, own) for errors, own in zip(self.errors, [first, *self.inputs], strict=True)]
+
+
+def walk(layers: list[Tensor], firsts: list[Tensor], batches: list[Batch], room: Room, name: str) -> Walk:
     """Walk through linear layers with ReLU between them, and back.
 
     Parameters
     ----------
     layers
         Matrices (k, o, i').
-    first
-        Inputs of the first of them, (k, b, i').
-    batch
-        Whose targets the scores are compared with.
-    room
-        For the inputs of the others.
-    losses
-        Where the losses (k,) go.
-
-    Returns
-    -------
-    tuple
-        Errors in the scores of the first layer, (k, b, o), and the factors of all.
+    firsts
+        Inputs of the first of them, (k, b, i') for each batch.
+    batches
+        Whose targets the scores are compared with; their samples lie side by side in what is left.
+    room, name
+        For the inputs of the others, which the next walk of this name and as many samples writes to.
     """
-    inputs = [first]
-    for index, layer in enumerate(layers[:-1], 1):
-        values = inputs[-1] @ layer.mT
+    widths = [one.shape[1] for one in firsts]
+    values = firsts[0].new_empty(len(layers[0]), sum(widths), layers[0].shape[1])
+    for first, place in zip(firsts, torch.split(values, widths, 1), strict=True):
+        torch.bmm(first, layers[0].mT, out=place)
+    inputs = []
+    for index, layer in enumerate(layers[1:], 1):
         units = values.shape[2]
-        inputs.append(room.inputs(f"layers.{index}", values.shape[:2], units))
+        inputs.append(room.inputs(f"{name}.{index}", values.shape[:2], units))
         torch.clamp_min(values, 0, out=inputs[-1][..., :units])
-    scores = inputs[-1] @ layers[-1].mT
-    if losses is not None:
-        logarithms = log_softmax(scores, -1).gather(2, batch.targets[..., None])[..., 0]
-        losses.copy_(-(logarithms * batch.weights).sum(1))
-    answers = batch.answers(scores.shape[2])
-    errors = torch.addcmul(answers, softmax(scores, -1), batch.weights[..., None])
-    factors = [(errors.mT, inputs[-1])]
+        values = inputs[-1] @ layer.mT
+    shares = softmax(values, -1)
+    errors = [torch.empty_like(shares)]
+    parts = torch.split(shares, widths, 1), torch.split(errors[0], widths, 1)
+    for batch, share, place in zip(batches, *parts, strict=True):
+        torch.addcmul(batch.answers(shares.shape[2]), share, batch.weights[..., None], out=place)
     for index in range(len(layers) - 1, 0, -1):
         units = layers[index - 1].shape[1]
-        errors = behind_relu(errors @ layers[index][..., :units], inputs[index][..., :units])
-        factors.append((errors.mT, inputs[index - 1]))
-    return errors, factors[::-1]
+        errors.append(behind_relu(errors[-1] @ layers[index][..., :units], inputs[index - 1][..., :units]))
+    return Walk(inputs, values, shares, errors[::-1])
+
+
+def through_layers(
+    layers: list[Tensor], first: Tensor, batch: Batch, room: Room, losses: Tensor | None
+) -> tuple[Tensor, Factors]:
+    """Errors in what the first layer gives, (k, b, o), and the factors of all; losses (k,) where asked for."""
+    left = walk(layers, [first], [batch], room, "layers")
+    if losses is not None:
+        logarithms = log_softmax(left.scores, -1).gather(2, batch.targets[..., None])[..., 0]
+        losses.copy_(-(logarithms * batch.weights).sum(1))
+    return left.errors[0], left.factors(first)
 
 
 def behind_relu(errors: Tensor, values: Tensor) -> Tensor:

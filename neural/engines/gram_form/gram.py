@@ -102,12 +102,16 @@ class GramEngine(DenseEngine):
             if arrived.rates is not None and out_buffers is not None:
                 self._assemble(arrived.rates, arrived.speed, features[done], vectors, out_buffers[done])
 
-    def meta_train(self, points: Tensor, inner_step_size: float, work: LocalWork, out: Tensor) -> None:
+    def meta_train(
+        self, points: Tensor, inner_step_size: float, work: LocalWork, out: Tensor, *, second_order: bool
+    ) -> None:
         """Train on the loss after a step of descent: on a GPU, which waits for launches, in packed order."""
         if points.device.type == "cuda":
-            PerceptronEngine(self.network).meta_train(points, inner_step_size, work, out)
+            PerceptronEngine(self.network).meta_train(
+                points, inner_step_size, work, out, second_order=second_order
+            )
         else:
-            super().meta_train(points, inner_step_size, work, out)
+            super().meta_train(points, inner_step_size, work, out, second_order=second_order)
 
     def train_clusters(self, start: ClusterStart, work: LocalWork) -> ClusterSums:
         """Train from the clusters' models, see ``Engine.train_clusters``.

@@ -81,6 +81,26 @@ def test_losses_and_gradients_are_those_of_torch_client_by_client(network, dtype
     check(engine_for_a_gpu(network), *drawn(network, dtype), tolerance)
 
 
+@pytest.mark.parametrize("hidden", [(), (5,), (5, 4), (6, 5, 4)], ids=str)
+def test_hessian_products_are_those_of_torch_client_by_client(hidden):
+    """Backward twice, of one model at a time; a large layer hides no small one."""
+    network = MLP((2, 3, 4), 3, hidden)
+    points, batch = drawn(network, torch.float64)
+    directions = torch.as_tensor(np.random.default_rng(1).standard_normal(points.shape))
+    found = engine_for_a_gpu(network).hessian_products(points, directions, batch)
+    for row, point in enumerate(points):
+        model = module(network).double()
+        load(model, point)
+        parameters, scores = list(model.parameters()), model(batch.images[row])
+        each = torch.nn.functional.cross_entropy(scores, batch.targets[row], reduction="none")
+        slopes = torch.autograd.grad((each * batch.weights[row]).sum(), parameters, create_graph=True)
+        along = torch.cat([slope.flatten() for slope in slopes]) @ directions[row]
+        own = network.views(found[row])
+        for slope, (name, known) in zip(torch.autograd.grad(along, parameters), own.items(), strict=True):
+            assert slope.abs().max() > 0.01
+            torch.testing.assert_close(known, slope, rtol=0, atol=1e-12, msg=name)
+
+
 def test_response_normalisation_counts_where_it_does_not_show_near_the_start():
     """There its way back is 1e-3 of a gradient; of large values it is most of it."""
     network = TutorialCNN((1, 12, 12), 3)

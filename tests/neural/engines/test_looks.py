@@ -23,7 +23,7 @@ ORDINARY = [
     ("cfl-mgd", {"momentum": 0.7, "momentum_owner": "client", "update_order": "as-printed"}),
     ("ifca", {}),
     ("fedavg", {"weighting": "samples", "participation": 0.5}),
-    ("per-fedavg", {"gradient": "second-order"}),
+    ("per-fedavg", {"gradient": "second-order", "local_steps": 2}),
     ("gradient-loss", {"weight": 0.5}),
     ("gradient-loss", {"empty_cluster": "always", "participation": 0.67}),
     ("gradient-loss", {"empty_cluster": "when-empty"}),

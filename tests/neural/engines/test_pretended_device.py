@@ -18,6 +18,7 @@ UNEQUAL = [
     ("fedprox", {"proximal": 0.3, "weighting": "samples"}),
     ("fedbcd", {"proximal": 0.4}),
     ("per-fedavg", {}),
+    ("per-fedavg", {"gradient": "second-order"}),
     ("gradient-loss", {}),
 ]
 
@@ -60,18 +61,31 @@ def test_clients_of_unequal_sizes_go_the_same_way(name, options, how):
 
 
 DISTORTED = [
-    ("fedavg", CNN((1, 16, 16), 3, (2, 3), (5,)), {"flip": True, "contrast": 0.5}),
-    ("ifca", TutorialCNN((1, 12, 12), 3), {"crop": 12, "flip": True, "augmentation_per": "batch"}),
-    ("cfl-mgd", MLP((1, 12, 12), 3, (6,)), {"crop": 12, "brightness": 0.3, "standardise": True}),
-    ("per-fedavg", MLP((1, 16, 16), 3, (6,)), {"contrast": 0.5}),
-    ("per-fedavg", CNN((1, 16, 16), 3, (2, 3), (5,)), {"flip": True}),
-    ("gradient-loss", MLP((1, 16, 16), 3, (6,)), {"flip": True}),
+    ("fedavg", {}, CNN((1, 16, 16), 3, (2, 3), (5,)), {"flip": True, "contrast": 0.5}),
+    (
+        "ifca",
+        {"averaging": "model"},
+        TutorialCNN((1, 12, 12), 3),
+        {"crop": 12, "flip": True, "augmentation_per": "batch"},
+    ),
+    (
+        "cfl-mgd",
+        {"averaging": "model", "momentum": 0.5},
+        MLP((1, 12, 12), 3, (6,)),
+        {"crop": 12, "brightness": 0.3, "standardise": True},
+    ),
+    ("per-fedavg", {}, MLP((1, 16, 16), 3, (6,)), {"contrast": 0.5}),
+    ("per-fedavg", {"gradient": "second-order"}, MLP((1, 16, 16), 3, (6,)), {"contrast": 0.5}),
+    ("per-fedavg", {}, CNN((1, 16, 16), 3, (2, 3), (5,)), {"flip": True}),
+    ("gradient-loss", {}, MLP((1, 16, 16), 3, (6,)), {"flip": True}),
 ]
 
 
-@pytest.mark.parametrize(("name", "network", "seen"), DISTORTED, ids=lambda one: getattr(one, "name", None))
+@pytest.mark.parametrize(
+    ("name", "options", "network", "seen"), DISTORTED, ids=lambda one: getattr(one, "name", None)
+)
 @pytest.mark.parametrize("sizes", [(8, 8, 8), (8, 3, 5)], ids=str)
-def test_distorted_images_are_drawn_where_they_are(name, network, seen, sizes):
+def test_distorted_images_are_drawn_where_they_are(name, options, network, seen, sizes):
     """Nothing is copied and nobody waits, also where sizes differ, and the numbers are those of the CPU."""
     models = {}
     for device in ("cuda", "cpu"):
@@ -85,8 +99,7 @@ def test_distorted_images_are_drawn_where_they_are(name, network, seen, sizes):
                 local_unit="step" if name in ("per-fedavg", "gradient-loss") else "epoch",
                 preprocessing=Preprocessing(**seen),
             )
-            averaging = {"ifca": {"averaging": "model"}, "cfl-mgd": {"averaging": "model", "momentum": 0.5}}
-            algorithm = ALGORITHMS[name](step_size=0.3, participation=0.67, **averaging.get(name, {}))
+            algorithm = ALGORITHMS[name](step_size=0.3, participation=0.67, **options)
             randomness = Randomness.from_seed(0, "test")
             models[device] = task.initial_models(algorithm.model_count(task), (), randomness.initialisation)
             state = algorithm.initialise(models[device], task)

@@ -117,7 +117,7 @@ def test_evaluation_sees_the_centre_and_gradients_do_not() -> None:
 
 def test_meta_training_sees_each_batch_distorted_anew() -> None:
     task = make(PERCEPTRON)
-    how = {"step_size": 0.3, "inner_step_size": 0.2, "local_steps": 2}
+    how = {"step_size": 0.3, "inner_step_size": 0.2, "local_steps": 2, "second_order": False}
     found = task.meta_training(start(task), WHO, np.random.default_rng(0), **how)
     numbers = draw_distortions(SEEN, WHO, 4, 9, np.random.default_rng(0))
 
