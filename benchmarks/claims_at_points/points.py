@@ -13,8 +13,8 @@ from clusterproof.theory.statement.judging import Conclusion
 from clusterproof.theory.statement.sides import Outside, leaving_out
 from clusterproof.theory.statement.statement import Statement
 
-REPLICATES = 8
-"""Of an instance that is repeated: its numbers are compared, no probability is judged."""
+REPLICATES, OFTEN = 8, 32
+"""Of an instance that is repeated, whose numbers are compared; at most, of one whose events are counted."""
 CLOSE, ROUNDED = 1e-6, 10.0
 """How far numbers may lie apart, of their size; and errors of rounding, by which factor."""
 
@@ -41,9 +41,12 @@ def said_of(
         If a quantity is out of range.
     """
     one = part.space.decode(encoded)
+    repeated = part.space.replicates is not None
     try:
         with np.errstate(all="ignore"), leaving_out(without):
-            found = part.conclude(one, claim=claim, replicates=REPLICATES if part.space.replicates else None)
+            found = part.conclude(one, claim=claim, replicates=REPLICATES if repeated else None)
+            if repeated and any(isinstance(each, Frequency) for each in found.values()):
+                found = part.conclude(one, claim=claim, replicates=min(OFTEN, part.replicates))
     except Outside as outside:
         return {"refused": str(outside)}
     return {"said": {name: in_short(each) for name, each in found.items()}}

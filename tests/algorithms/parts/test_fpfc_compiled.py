@@ -72,6 +72,20 @@ def test_compiled_rounds_are_those_of_numpy_with_replicates_too(plant):
         np.testing.assert_allclose(ours.pairs.sums, kept, rtol=0, atol=1e-13)
 
 
+def test_a_state_may_be_used_again_after_a_compiled_round(plant):
+    """Updates are pure: a second round from one state gives what the first gave."""
+    plant(compiled_pairs, "LEAST_ENTRIES", 0)
+    task = mixture()
+    algorithm = FPFC(step_size=0.3, local_steps=2, participation=0.5, **SMOOTHED)
+    state = list(follow(algorithm, task, np.ones((1, 4)), 5))[-1]
+    first, again = (algorithm.step(state, task, Randomness.from_seed(7)) for _ in range(2))
+    assert first.pairs.sums is not None
+    np.testing.assert_array_equal(first.models, again.models)
+    np.testing.assert_array_equal(first.pairs.sums, again.pairs.sums)
+    after = [algorithm.step(each, task, Randomness.from_seed(8)).models for each in (first, again)]
+    np.testing.assert_array_equal(*after)
+
+
 def test_single_precision_stays_single_when_compiled(plant):
     task, start = mixture(), np.ones((1, 4), dtype=np.float32)
     plant(compiled_pairs, "LEAST_ENTRIES", 0)
