@@ -153,6 +153,21 @@ def test_the_second_order_form_of_per_fedavg(hidden, limit, floor, batch_size):
     assert floor <= steps.total() / 2 <= limit, f"two local steps launch, by line: {most(steps)}"
 
 
+@pytest.mark.parametrize(
+    ("way", "floor"),
+    [
+        ("convolutions, mini-batches", 76),
+        ("padded LeNet, mini-batches", 94),
+        ("tutorial network, mini-batches", 106),
+        ("ResNet-20, mini-batches", 354),
+    ],
+)
+def test_why_the_second_order_form_of_networks_with_convolutions_has_no_limit(way, floor):
+    """60 launches are not enough for two gradients and a Hessian product of any; that product is PyTorch's own."""
+    network = WAYS[way][0]
+    assert 2 * least(network) + least_of_a_hessian(network) == floor > 60
+
+
 def test_every_algorithm_with_local_steps_and_every_network_is_here():
     assert {name for name, _ in TRAINING} == {
         name for name, kind in ALGORITHMS.items() if "local_steps" in kind.__dataclass_fields__
