@@ -157,7 +157,7 @@ def main() -> int:
     for name in sorted(ALGORITHMS):
         for kind, task in tasks().items():
             stored += islice(runs(name, kind, task), SETTINGS)
-    write_whole("runs", STORE, json.dumps(stored, indent=0).encode())
+    write_whole("runs", STORE, ("[\n" + ",\n".join(map(json.dumps, stored)) + "\n]\n").encode())
     counts = {name: sum(one["algorithm"] == name for one in stored) for name in sorted(ALGORITHMS)}
     print(", ".join(f"{name}: {count}" for name, count in counts.items()))
     return 0

@@ -37,9 +37,13 @@ def main() -> int:
     if args.differing:
         print(json.dumps(differing(args.differing, json.load(sys.stdin))))
         return 0
-    for claim in theory.claims():
-        if claim.parts is None or not any(fnmatchcase(claim.id, pattern) for pattern in args.claims):
-            continue
+    named = [one for one in theory.claims() if any(fnmatchcase(one.id, pattern) for pattern in args.claims)]
+    stated = [one for one in named if one.parts is not None]
+    if not stated:
+        parser.error(
+            f"no claim made of statements is named by {' '.join(args.claims)}: see `clusterproof claims`"
+        )
+    for claim in stated:
         started = time.perf_counter()
         parts = points_of(claim)
         command = [sys.executable, "-m", "benchmarks.claims_at_points", "--differing", claim.id]
@@ -58,7 +62,8 @@ def main() -> int:
                 del parts[number]["points"][place]
         store = json.loads(STORE.read_text(encoding="utf-8")) if STORE.exists() else {}
         store[claim.id] = parts
-        write_whole("points", STORE, json.dumps(store, indent=0, sort_keys=True).encode())
+        lines = [f"{json.dumps(name)}: {json.dumps(store[name], sort_keys=True)}" for name in sorted(store)]
+        write_whole("points", STORE, ("{\n" + ",\n".join(lines) + "\n}\n").encode())
         count = sum(len(part["points"]) for part in parts)
         print(f"{claim.id}: {count} points, {time.perf_counter() - started:.1f} s", flush=True)
     return 0
