@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
+from toy_claims import Digit, Large, Share, claim
 
 from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory import Kind
 from clusterproof.theory.statement import (
-    Family,
     Replicates,
     Sides,
     Stream,
@@ -21,22 +21,10 @@ from clusterproof.theory.statement import (
     drawn,
     earlier,
     integers,
-    rationals,
     suppose,
 )
-from clusterproof.theory.statement.theorem import Theorem
 
 pytestmark = pytest.mark.usefixtures("registry")
-PAPER = Family("toy", {"Source": "A test.", "Symbols": "None."})
-Digit = Annotated[int, integers(0, 9)]
-Large = Annotated[int, integers(0, 999)]
-Share = Annotated[Fraction, rationals(0, 1, 4)]
-
-
-def claim(
-    function: Callable[..., Any], name: str = "one", kind: str = "upper", **how: Any
-) -> Theorem[..., Any]:
-    return PAPER.claim(name, label="(1)", kind=kind, **how)(function)
 
 
 def test_a_finite_space_is_exhausted_and_knows_no_seed() -> None:

@@ -3,38 +3,23 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any
 
 import numpy as np
 import pytest
+from toy_claims import PAPER, Digit, claim
 
 from clusterproof import theory
 from clusterproof.theory import Kind
 from clusterproof.theory.statement import (
-    Family,
     Sides,
     at_least,
     at_most,
     equal,
-    integers,
-    rationals,
 )
-from clusterproof.theory.statement.theorem import Theorem
 
 pytestmark = pytest.mark.usefixtures("registry")
-PAPER = Family("toy", {"Source": "A test.", "Symbols": "None."})
-Digit = Annotated[int, integers(0, 9)]
-Large = Annotated[int, integers(0, 999)]
-Share = Annotated[Fraction, rationals(0, 1, 4)]
-
-
-def claim(
-    function: Callable[..., Any], name: str = "one", kind: str = "upper", **how: Any
-) -> Theorem[..., Any]:
-    return PAPER.claim(name, label="(1)", kind=kind, **how)(function)
 
 
 def test_a_definition_that_breaks_is_ill_posed_and_keeps_its_witness() -> None:
