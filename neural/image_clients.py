@@ -298,6 +298,7 @@ class ImageClients:
             preprocessing=None if self.preprocessing.nothing else self.preprocessing,
             looked_up=apart,
             row=self.chosen_engine.row if self.preprocessing.nothing else None,
+            listed=self.chosen_engine.lists,
         )
 
     @property

@@ -267,7 +267,7 @@ class ImageTask(ImageTraining):
 
             def work(chunk: Chunk, at: tuple[int, ...] = at) -> None:
                 batch = data.whole(who[at][chunk.rows], chunk.width)
-                scores = self.chosen_engine.scores_of_all(all_models[at], batch.images)
+                scores = self.chosen_engine.scores(all_models[at], batch)
                 losses[at][chunk.rows] = cross_entropies(scores, batch.targets, batch.weights)
                 accuracies[at][chunk.rows] = hit_rates(scores, batch.targets, batch.weights)
 

@@ -12,7 +12,7 @@ from clusterproof.neural.engines import dense
 from clusterproof.neural.engines.data import Batch
 from clusterproof.neural.engines.engine import Engine, LocalWork, descend, start_buffers, weighted_loss
 from clusterproof.neural.engines.products import accumulate, multiply
-from clusterproof.neural.engines.samples import DenseSamples, Samples, SparseSamples
+from clusterproof.neural.engines.samples import DenseSamples, Samples
 from clusterproof.neural.networks import MLP
 
 CONVOLVED = 64
@@ -34,9 +34,22 @@ class DenseEngine(Engine):
     network: MLP
     mostly_zero: bool = False
 
-    def samples(self, features: Tensor) -> Samples:
-        """The samples (k, n, in) of clients, for the products of first layers."""
-        return SparseSamples.listed(features) if self.mostly_zero else DenseSamples(features)
+    @property
+    def lists(self) -> bool:
+        """Whether it takes samples as lists of what is not 0."""
+        return self.mostly_zero
+
+    def samples(self, batch: Batch) -> Samples:
+        """The samples of clients, for the products of first layers."""
+        return DenseSamples(batch.features) if batch.listed is None else batch.listed
+
+    def scores(self, models: Tensor, batch: Batch) -> Tensor:
+        """Scores of models on each client's samples, see ``Engine.scores``."""
+        if batch.listed is None:
+            return super().scores(models, batch)
+        layers = self.network.layers(models)
+        first = batch.listed.values(*layers[0])
+        return self.scores_behind(layers[1:], first.clamp_min_(0) if layers[1:] else first)
 
     def scores_of_all(self, models: Tensor, images: Tensor) -> Tensor:
         """Scores of models (P, d) on each client's images: (k, P, classes, b).
@@ -45,9 +58,6 @@ class DenseEngine(Engine):
         """
         features = images.flatten(2)
         layers = self.network.layers(models)
-        if self.mostly_zero:
-            first = self.samples(features).values(*layers[0])
-            return self.scores_behind(layers[1:], first.clamp_min_(0) if layers[1:] else first)
         stacked = [(layers[0][0].flatten(0, 1), layers[0][1].flatten())]
         first = dense.first_values(stacked, features)
         return dense.remaining_values(layers[1:], first.view(len(first), len(models), -1, first.shape[-1]))[

@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import TypeAlias
 
 import numpy as np
@@ -16,6 +16,7 @@ from torch import Tensor
 from clusterproof.algorithms.arrays import to_numpy
 from clusterproof.neural.data.augmentation import undistorted
 from clusterproof.neural.data.preprocessing import Preprocessing
+from clusterproof.neural.engines.samples import SparseSamples
 from clusterproof.neural.partitions.partition import Holdings
 
 Ids: TypeAlias = np.ndarray | Tensor
@@ -31,8 +32,8 @@ class Batch:
 
     Attributes
     ----------
-    images
-        In [0, 1], (k, b, C, H, W); or other samples, (k, b, ...).
+    given
+        Images in [0, 1], (k, b, C, H, W), or other samples, (k, b, ...); or what looks them up when they are asked for.
     targets
         Classes, (k, b).
     weights
@@ -43,14 +44,17 @@ class Batch:
         The samples with a one and zeros behind their own numbers, (k, b, i'), where they are stored so.
     looked_up
         Images of all steps that were looked up together, (s, k, b, C, H, W), and which of the steps this is.
+    listed
+        What is not 0 in all samples of the clients, where it is listed.
     """
 
-    images: Tensor
+    given: Tensor | Callable[[], Tensor]
     targets: Tensor
     weights: Tensor
     shared: Callable[[int], Tensor] | None = None
     rows: Tensor | None = None
     looked_up: tuple[Tensor, int] | None = None
+    listed: SparseSamples | None = None
     _truth: Tensor | None = field(default=None, init=False)
     _answers: Tensor | None = field(default=None, init=False)
 
@@ -71,6 +75,11 @@ class Batch:
             object.__setattr__(self, "_answers", _answers(self.targets, self.weights, classes))
         assert self._answers is not None
         return self._answers
+
+    @cached_property
+    def images(self) -> Tensor:
+        """The samples."""
+        return self.given if isinstance(self.given, Tensor) else self.given()
 
     @property
     def features(self) -> Tensor:
@@ -95,6 +104,8 @@ class ClientData:
         Whether the host looks the clients up even on a GPU, where an engine needs to know their sizes.
     row
         Numbers that a sample's own are filled up to, with a one and zeros, see ``Engine.row``.
+    listed
+        Whether to list what is not 0, see ``samples.are_mostly_zero``: in up to 1.5 times the memory of bytes.
     """
 
     def __init__(
@@ -107,6 +118,7 @@ class ClientData:
         preprocessing: Preprocessing | None = None,
         looked_up: bool = False,
         row: int | None = None,
+        listed: bool = False,
     ) -> None:
         self._preprocessing = preprocessing
         self.sizes = np.asarray(holdings.sizes)
@@ -122,6 +134,9 @@ class ClientData:
         stored = pixels.permute(0, 2, 3, 1) if channels_last else pixels
         self._image_shape = tuple(stored.shape[1:])
         self._pixels = _filled(stored.reshape(len(pixels), -1), row).to(device)
+        # bytes are scaled as when they are looked up
+        white = self._white if pixels.dtype == torch.uint8 else torch.ones_like(self._white)
+        self._lists = SparseSamples.listed(self._pixels, white) if listed else None
         self._ends = row is not None
         self._indices = torch.from_numpy(np.asarray(holdings.indices)).to(device)
         self._targets = torch.from_numpy(np.asarray(holdings.targets)).to(device)
@@ -171,8 +186,9 @@ class ClientData:
         """All samples of clients (k,), padded to ``width``."""
         where = self._here(clients)
         columns = min(width, self._indices.shape[1])
-        counts = self.sizes_of(clients)
-        return self._make(self._indices[where, :columns], self._targets[where, :columns], counts)
+        indices = self._indices[where, :columns]
+        listed = None if self._lists is None else self._lists.at(indices)
+        return self._make(indices, self._targets[where, :columns], self.sizes_of(clients), listed)
 
     def chosen(self, clients: Ids, samples: Ids, counts: Ids) -> Batch:
         """Samples (k, b) of clients (k,), of which the first ``counts`` (k,) are real."""
@@ -229,9 +245,15 @@ class ClientData:
     def _here(self, numbers: Ids) -> Tensor:
         return numbers if isinstance(numbers, Tensor) else torch.from_numpy(numbers).to(self.device)
 
-    def _make(self, indices: Tensor, targets: Tensor, counts: Ids) -> Batch:
-        images, rows = self._looked_up(indices)
-        return Batch(images, targets, self._mean_of(counts, indices.shape[1], images), rows=rows)
+    def _make(
+        self, indices: Tensor, targets: Tensor, counts: Ids, listed: SparseSamples | None = None
+    ) -> Batch:
+        like = self._white.new_empty(0, device=self.device)
+        weights = mean_weights(counts, indices.shape[1], like)
+        if self._ends:
+            images, rows = self._looked_up(indices)
+            return Batch(images, targets, weights, rows=rows)
+        return Batch(lambda: self._looked_up(indices)[0], targets, weights, listed=listed)
 
     def _looked_up(self, indices: Tensor) -> tuple[Tensor, Tensor | None]:
         """Scaled images (k, b, C, H, W) at indices (k, b), and the rows that hold them where these end in ones."""
@@ -247,11 +269,6 @@ class ClientData:
         if self._preprocessing is not None:
             return undistorted(images, self._preprocessing), None
         return images, rows if self._ends else None
-
-    def _mean_of(self, counts: Ids, width: int, images: Tensor) -> Tensor:
-        # codes are integers, and weights are not
-        like = images if images.is_floating_point() else images.new_empty(0, dtype=self.dtype)
-        return mean_weights(counts, width, like)
 
 
 def side_by_side(batches: list[Batch]) -> Tensor:

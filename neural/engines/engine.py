@@ -65,7 +65,7 @@ class Selection:
         targets = everything.targets[: self.clients]
         index = self._samples(targets)
         weights = mean_weights(self.counts, self.samples.shape[1], everything.weights)
-        return Batch(everything.images[:, :0], targets.gather(1, index), weights)
+        return Batch(lambda: everything.images[:, :0], targets.gather(1, index), weights)
 
     def _samples(self, like: Tensor) -> Tensor:
         assert self.samples is not None
@@ -179,6 +179,15 @@ class Engine(ABC):
         """Numbers that a stored sample is to be filled up to, with a one and zeros; None where with none."""
         return None
 
+    def scores(self, models: Tensor, batch: Batch) -> Tensor:
+        """Scores of models (P, d) on each client's samples: (k, P, classes, b)."""
+        return self.scores_of_all(models, batch.images)
+
+    @property
+    def lists(self) -> bool:
+        """Whether it takes samples as lists of what is not 0."""
+        return False
+
     @abstractmethod
     def scores_of_all(self, models: Tensor, images: Tensor) -> Tensor:
         """Scores of models (P, d) on each client's images (k, b, C, H, W): (k, P, classes, b)."""
@@ -239,7 +248,7 @@ class Engine(ABC):
         """
         if callable(start.assignments):
             batch = work.data.whole(work.clients, work.width)
-            scores = self.scores_of_all(start.models, batch.images)
+            scores = self.scores(start.models, batch)
             assigned = start.assignments(cross_entropies(scores, batch.targets, batch.weights))
         else:
             assigned = start.assignments

@@ -71,7 +71,7 @@ class SparseSamples(Samples):
     Attributes
     ----------
     begins, ends
-        Where the list of each sample begins and ends, (k, n).
+        Where the list of each sample begins and ends, (k, n); of all samples (N,).
     places, entries
         Which numbers are not 0, and the numbers.
     inputs
@@ -85,19 +85,23 @@ class SparseSamples(Samples):
     inputs: int
 
     @classmethod
-    def listed(cls, features: Tensor) -> SparseSamples:
-        """List the numbers of samples (k, n, in)."""
-        together = features.flatten(0, 1).contiguous().numpy()
+    def listed(cls, pixels: Tensor, white: Tensor) -> SparseSamples:
+        """List the numbers of all samples (N, in), over ``white`` () and in its type."""
+        together, scale = pixels.numpy(), white.numpy()[()]
         begins, ends = np.empty((2, len(together)), np.int64)
-        places, entries = np.empty(together.size + 1, np.int32), np.empty(together.size + 1, together.dtype)
-        compiled(LOOPS).list_numbers(together, begins, ends, places, entries)
-        shape = tuple(features.shape[:2])
-        return cls(begins.reshape(shape), ends.reshape(shape), places, entries, together.shape[1])
+        room, inputs = np.count_nonzero(together) + 1, together.shape[1]
+        places, entries = np.empty(room, np.min_scalar_type(inputs)), np.empty(room, scale.dtype)
+        compiled(LOOPS).list_numbers(together, scale, begins, ends, places, entries)
+        return cls(begins, ends, places, entries, inputs)
+
+    def at(self, indices: Tensor) -> SparseSamples:
+        """Those at indices (k, n) of all samples; no number is copied."""
+        which = indices.numpy()
+        return SparseSamples(self.begins[which], self.ends[which], self.places, self.entries, self.inputs)
 
     def of(self, clients: Tensor) -> SparseSamples:
-        """Those of some of the clients; no number is copied."""
-        rows = clients.numpy()
-        return SparseSamples(self.begins[rows], self.ends[rows], self.places, self.entries, self.inputs)
+        """Those of some of the clients."""
+        return self.at(clients)
 
     def values(self, weight: Tensor, bias: Tensor) -> Tensor:
         """What layers give, one after the other; stored a row a sample."""

@@ -84,7 +84,7 @@ class Distortions:
         which = rows if isinstance(rows, slice) else torch.from_numpy(rows).to(self.numbers.device)
         drawn = self.numbers[which, step, : batch.targets.shape[1]]
         images = distorted(batch.images, self.preprocessing, drawn)
-        return replace(batch, images=images, rows=None, looked_up=None)
+        return replace(batch, given=images, rows=None, looked_up=None, listed=None)
 
 
 @dataclass(frozen=True, eq=False)

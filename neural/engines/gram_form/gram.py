@@ -121,7 +121,7 @@ class GramEngine(DenseEngine):
         """
         network = self.network
         everything = work.data.whole(work.clients, work.width)
-        samples = self.samples(everything.features)
+        samples = self.samples(everything)
         assigned, begun = self._choose(start, everything, samples)
         count, models = len(start.models), start.models
         groups = by_cluster(assigned, samples, start.weights, count, like=models)

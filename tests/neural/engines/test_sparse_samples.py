@@ -10,6 +10,7 @@ from clusterproof.algorithms.parts import compiling
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.engines import passes
 from clusterproof.neural.engines import samples as module
+from clusterproof.neural.engines.data import Batch
 from clusterproof.neural.engines.samples import DenseSamples, SparseSamples, are_mostly_zero
 from clusterproof.neural.networks import MLP
 from clusterproof.neural.task import ImageTask
@@ -37,6 +38,13 @@ def features(clients=3, samples=5, numbers=19, share=0.2):
     return torch.from_numpy(dense)
 
 
+def listed(dense):
+    """Lists of samples (k, n, in) that are stored the other way round, and are as they are."""
+    stored = dense.flatten(0, 1).flip(0)
+    indices = torch.arange(len(stored)).flip(0).view(dense.shape[:2])
+    return SparseSamples.listed(stored, torch.ones((), dtype=dense.dtype)).at(indices)
+
+
 def layers(count, hidden, numbers=19):
     drawn = np.random.default_rng(8)
     return (
@@ -52,7 +60,7 @@ def test_products_are_sums_over_all_numbers(share):
     dense = features(share=share)
     expected = torch.einsum("phi,kni->phkn", weight, dense) + bias[:, :, None, None]
     coefficients = torch.from_numpy(np.random.default_rng(9).standard_normal((3, 15)))
-    for samples in (SparseSamples.listed(dense), DenseSamples(dense)):
+    for samples in (listed(dense), DenseSamples(dense)):
         torch.testing.assert_close(samples.values(weight, bias), expected, rtol=0, atol=1e-12)
         out = torch.full((3, 40), torch.nan, dtype=torch.float64)[:, 5:24]
         samples.combine(coefficients, out)
@@ -70,8 +78,8 @@ def test_products_are_sums_over_all_numbers(share):
 def test_a_samples_values_have_the_same_bits_whoever_else_is_there():
     weight, bias = layers(1, 5)
     dense = features()
-    together = SparseSamples.listed(dense).values(weight, bias)
-    alone = SparseSamples.listed(dense[1:2, 2:4]).values(weight, bias)
+    together = listed(dense).values(weight, bias)
+    alone = listed(dense[1:2, 2:4]).values(weight, bias)
     assert torch.equal(together[0, :, 1, 2:4], alone[0, :, 0])
 
 
@@ -80,9 +88,50 @@ def test_what_is_no_number_stays_so_and_where_it_is():
     dense = features()
     dense[1, 3, 4] = torch.nan
     weight, bias = layers(1, 2)
-    found = SparseSamples.listed(dense).values(weight, bias)
+    found = listed(dense).values(weight, bias)
     assert torch.isnan(found[0, :, 1, 3]).all()
     assert torch.isnan(found).sum() == 2
+
+
+@needs_numba
+@pytest.mark.parametrize("numbers", [5, 8, 19, 40])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_bytes_become_what_they_are_elsewhere_to_the_bit(numbers, dtype):
+    """Samples 2, 0 and 2 of three, of which the last number, the first or none is not 0."""
+    pixels = np.zeros((3, numbers), np.uint8)
+    pixels[0, -1], pixels[1, 0], pixels[2] = 77, 255, np.arange(numbers) % 7
+    white = torch.tensor(255, dtype=getattr(torch, dtype))
+    found = SparseSamples.listed(torch.from_numpy(pixels), white).at(torch.tensor([[2, 0, 2], [1, 1, 0]]))
+    for own, begin, end in zip(
+        pixels[[2, 0, 2, 1, 1, 0]], found.begins.ravel(), found.ends.ravel(), strict=True
+    ):
+        (places,) = np.nonzero(own)
+        np.testing.assert_array_equal(found.places[begin:end], places)
+        scaled = torch.from_numpy(own[places]).to(white.dtype).div_(255).numpy()
+        assert found.entries.dtype == scaled.dtype
+        np.testing.assert_array_equal(found.entries[begin:end], scaled)
+    assert (found.inputs, found.begins.shape) == (numbers, (2, 3))
+
+
+@needs_numba
+def test_no_image_is_put_together_once_gram_matrices_are_known(plant):
+    plant(module, "LEAST_PRODUCTS", 0)
+    task = ImageTask(partition=partition(), network=MLP(SHAPE, 3, (6,)), engine="gram")
+    models, clients = task.initial_models(2, (), np.random.default_rng(1)), torch.arange(len(SIZES))
+    how = {"weights": None, "step_size": 0.3, "momentum": 0.0, "proximal": 0.0, "local_steps": 2}
+
+    def trained():
+        streams = (np.random.default_rng(4), np.random.default_rng(5))
+        return task.cluster_training(models, None, clients, argmin_smallest_index, *streams, **how)[1].clone()
+
+    first = trained()
+
+    def fail(_):
+        raise AssertionError("images were looked up")
+
+    plant(Batch, "images", property(fail))
+    assert torch.equal(trained(), first)
+    task.scores(models)
 
 
 def run(partition, momentum=0.9, carried=True, engine="gram", dtype="float64"):
