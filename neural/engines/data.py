@@ -105,7 +105,7 @@ class ClientData:
     row
         Numbers that a sample's own are filled up to, with a one and zeros, see ``Engine.row``.
     listed
-        Whether to list what is not 0, see ``samples.are_mostly_zero``: in up to 1.5 times the memory of bytes.
+        Whether to list what is not 0, see ``samples.are_mostly_zero``: in up to .75 times the memory of bytes.
     """
 
     def __init__(

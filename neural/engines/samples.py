@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -73,7 +73,9 @@ class SparseSamples(Samples):
     begins, ends
         Where the list of each sample begins and ends, (k, n); of all samples (N,).
     places, entries
-        Which numbers are not 0, and the numbers.
+        Which numbers are not 0, and the numbers as they are stored.
+    white
+        What they are divided by, in the type of products.
     inputs
         How many a sample has (in).
     """
@@ -82,22 +84,23 @@ class SparseSamples(Samples):
     ends: np.ndarray
     places: np.ndarray
     entries: np.ndarray
+    white: np.floating
     inputs: int
 
     @classmethod
     def listed(cls, pixels: Tensor, white: Tensor) -> SparseSamples:
         """List the numbers of all samples (N, in), over ``white`` () and in its type."""
-        together, scale = pixels.numpy(), white.numpy()[()]
+        together = pixels.numpy()
         begins, ends = np.empty((2, len(together)), np.int64)
         room, inputs = np.count_nonzero(together) + 1, together.shape[1]
-        places, entries = np.empty(room, np.min_scalar_type(inputs)), np.empty(room, scale.dtype)
-        compiled(LOOPS).list_numbers(together, scale, begins, ends, places, entries)
-        return cls(begins, ends, places, entries, inputs)
+        places, entries = np.empty(room, np.min_scalar_type(inputs)), np.empty(room, together.dtype)
+        compiled(LOOPS).list_numbers(together, begins, ends, places, entries)
+        return cls(begins, ends, places, entries, white.numpy().reshape(1)[0], inputs)
 
     def at(self, indices: Tensor) -> SparseSamples:
         """Those at indices (k, n) of all samples; no number is copied."""
         which = indices.numpy()
-        return SparseSamples(self.begins[which], self.ends[which], self.places, self.entries, self.inputs)
+        return replace(self, begins=self.begins[which], ends=self.ends[which])
 
     def of(self, clients: Tensor) -> SparseSamples:
         """Those of some of the clients."""
@@ -113,23 +116,23 @@ class SparseSamples(Samples):
 
     def combine(self, coefficients: Tensor, out: Tensor) -> None:
         """Write the sum of all samples times coefficients."""
-        found = np.empty((self.inputs, len(coefficients)), self.entries.dtype)
-        nothing = np.zeros(len(coefficients), self.entries.dtype)
+        found = np.empty((self.inputs, len(coefficients)), self.white.dtype)
+        nothing = np.zeros(len(coefficients), self.white.dtype)
         compiled(LOOPS).values(*self._turned, coefficients.mT.contiguous().numpy(), nothing, found)
         out.copy_(torch.from_numpy(found).mT)
 
     @property
-    def _lists(self) -> tuple[np.ndarray, ...]:
-        return self.begins.ravel(), self.ends.ravel(), self.places, self.entries
+    def _lists(self) -> tuple[np.ndarray | np.floating, ...]:
+        return self.begins.ravel(), self.ends.ravel(), self.places, self.entries, self.white
 
     @cached_property
-    def _turned(self) -> tuple[np.ndarray, ...]:
+    def _turned(self) -> tuple[np.ndarray | np.floating, ...]:
         """The same lists by place, of samples."""
         count = int((self.ends - self.begins).sum())
         firsts = np.zeros(self.inputs + 1, np.int64)
-        samples, numbers = np.empty(count, np.int32), np.empty(count, self.entries.dtype)
+        samples, numbers = np.empty(count, np.int32), np.empty(count, self.white.dtype)
         compiled(LOOPS).turn(*self._lists, firsts, samples, numbers)
-        return firsts[:-1], firsts[1:], samples, numbers
+        return firsts[:-1], firsts[1:], samples, numbers, self.white.dtype.type(1)
 
 
 def are_mostly_zero(pixels: np.ndarray, *, hidden: int, samples: int) -> bool:

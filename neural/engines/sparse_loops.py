@@ -14,18 +14,17 @@ AHEAD = 2
 FETCHED = 128
 """Numbers of such a list; a processor finds the rest by itself. Without, ``turn`` takes half as long again."""
 LINE = 16
-"""Numbers of four bytes that come at a time."""
+"""Numbers of four bytes that come at a time; smaller ones are asked for more than once."""
 
 
 def list_numbers(
     pixels: np.ndarray,
-    white: float,
     begins: np.ndarray,
     ends: np.ndarray,
     places: np.ndarray,
     entries: np.ndarray,
 ) -> None:
-    """List what is not 0 in samples (n, in): where, into ``places``, and what over ``white``, into ``entries``.
+    """List what is not 0 in samples (n, in): where, into ``places``, and what, into ``entries``.
 
     Those of sample i are from ``begins[i]`` to ``ends[i]``. Both lists have room for one more.
     """
@@ -37,8 +36,6 @@ def list_numbers(
             entries[count] = pixels[i, j]
             count += pixels[i, j] != 0
         ends[i] = count
-    for e in range(count):
-        entries[e] /= white
 
 
 def values(
@@ -46,15 +43,21 @@ def values(
     ends: np.ndarray,
     places: np.ndarray,
     entries: np.ndarray,
+    white: float,
     rows: np.ndarray,
     start: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """Set out[i] to ``start`` (h,) plus the rows (in, h) at the places of sample i times its entries, (n, h)."""
+    """Set out[i] to ``start`` (h,) plus rows (in, h) at the places of sample i times its entries over white, (n, h)."""
+    factors = np.empty(len(rows), out.dtype)
     for i in range(len(begins)):
         fetch(places, entries, begins[min(i + AHEAD, len(begins) - 1)])
         out[i] = start
-        add_rows(places[begins[i] : ends[i]], entries[begins[i] : ends[i]], rows, out[i])
+        count = ends[i] - begins[i]
+        for e in range(count):
+            factors[e] = entries[begins[i] + e]
+            factors[e] /= white
+        add_rows(places[begins[i] : ends[i]], factors[:count], rows, out[i])
 
 
 def turn(
@@ -62,11 +65,12 @@ def turn(
     ends: np.ndarray,
     places: np.ndarray,
     entries: np.ndarray,
+    white: float,
     firsts: np.ndarray,
     samples: np.ndarray,
     numbers: np.ndarray,
 ) -> None:
-    """List by place what is listed by sample: that of place j is from ``firsts[j]`` to ``firsts[j + 1]``.
+    """List by place what is listed by sample, over white: that of place j is from ``firsts[j]`` to ``firsts[j + 1]``.
 
     ``firsts`` (in + 1,) is 0 at first; the other lists have one place for every number.
     """
@@ -83,6 +87,7 @@ def turn(
             following[places[e]] = at + 1
             samples[at] = i
             numbers[at] = entries[e]
+            numbers[at] /= white
 
 
 def fetch(places: np.ndarray, entries: np.ndarray, first: int) -> None:

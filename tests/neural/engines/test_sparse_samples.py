@@ -107,9 +107,12 @@ def test_bytes_become_what_they_are_elsewhere_to_the_bit(numbers, dtype):
     ):
         (places,) = np.nonzero(own)
         np.testing.assert_array_equal(found.places[begin:end], places)
-        scaled = torch.from_numpy(own[places]).to(white.dtype).div_(255).numpy()
-        assert found.entries.dtype == scaled.dtype
-        np.testing.assert_array_equal(found.entries[begin:end], scaled)
+        np.testing.assert_array_equal(found.entries[begin:end], own[places])
+    # a unit that sees one number gives that number to the bit
+    values = found.values(torch.eye(numbers, dtype=white.dtype)[None], white.new_zeros(1, numbers))
+    scaled = torch.from_numpy(pixels).to(white.dtype).div_(255)
+    assert values.dtype == white.dtype
+    assert torch.equal(values[0].movedim(0, -1), scaled[torch.tensor([[2, 0, 2], [1, 1, 0]])])
     assert (found.inputs, found.begins.shape) == (numbers, (2, 3))
 
 
