@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from benchmarks.fusion_round.loops import LOCAL_STEPS, SHARE, STEP, STRENGTH, NumpyLoop, TorchLoop, fill
 from benchmarks.timing import report_target

@@ -16,7 +16,7 @@ from threading import Barrier
 from typing import TypeVar
 
 import torch
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+from threadpoolctl import ThreadpoolController
 
 Part = TypeVar("Part")
 

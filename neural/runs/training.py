@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -49,6 +49,7 @@ from clusterproof.neural.runs.storage.run_folder import (
     write_configuration,
 )
 from clusterproof.neural.runs.storage.state_tree import all_finite, lay_out_alike, map_arrays
+from clusterproof.neural.runs.surroundings import memory_errors, naming_the_way_back, so_many_threads
 
 if TYPE_CHECKING:
     from clusterproof.neural.diagnosis.diagnosis import Diagnostician
@@ -122,7 +123,7 @@ def train(
     require_polars(out)
     if configuration.training.tensorboard:
         require_tensorboard()
-    with _memory_errors():
+    with memory_errors():
         if resume:
             with held_folder(out) as folder:
                 return _resume(configuration, folder, progress, stop)
@@ -236,11 +237,11 @@ def _go_on(
     now, kept = replace(now, settings=settings), now.rounds or None
     watcher = _watcher(configuration, assembly, folder)
     curves = Board(folder / TENSORBOARD) if training.tensorboard else nullcontext()
-    with _threads(assembly.choices["threads"]), curves as board:
+    with so_many_threads(assembly.choices["threads"]), curves as board:
         if kept is None:
             save_checkpoint(folder / CHECKPOINTS, now)
             kept = 0
-        with _naming_the_way_back(folder, kept):
+        with naming_the_way_back(folder, kept):
             _write_curves(folder, board, now)
             if watcher is not None and now.rounds == 0:
                 watcher.observe(0, now.state.models, None)
@@ -252,18 +253,18 @@ def _go_on(
                 _write_curves(folder, board, now)
                 raise
             if watcher is not None:
-                with _naming_the_way_back(folder, kept):
+                with naming_the_way_back(folder, kept):
                     _look(watcher, now)
             stopped = stop is not None and stop()
             if now.rounds % training.checkpoint_every == 0 or now.rounds == training.rounds or stopped:
-                with _naming_the_way_back(folder, kept):
+                with naming_the_way_back(folder, kept):
                     save_checkpoint(folder / CHECKPOINTS, now)
                     kept = now.rounds
                     _write_curves(folder, board, now)
             if progress is not None:
                 progress({name: column[-1] for name, column in now.metrics.items()})
         if watcher is not None and now.rounds == training.rounds:
-            with _naming_the_way_back(folder, kept):
+            with naming_the_way_back(folder, kept):
                 if not watcher.reported:
                     _look(watcher, now)  # where it was asked for afterwards, nobody has seen the rounds
                 if watcher.pending:
@@ -373,41 +374,3 @@ def _write_curves(folder: Path, board: Board | None, now: Checkpoint) -> None:
     write_metrics(folder / METRICS, now.metrics)
     if board is not None:
         board.write(now.metrics)
-
-
-@contextmanager
-def _naming_the_way_back(folder: Path, kept: int) -> Iterator[None]:
-    """Say, when something cannot be written, which checkpoint is left and how to go on from it."""
-    try:
-        yield
-    except InvalidArgument as error:
-        if error.argument != "out":
-            raise
-        remedy = f"make room; `clusterproof train --resume {folder}` then goes on after round {kept}"
-        raise InvalidArgument(error.argument, error.value, error.rule, remedy) from error
-
-
-@contextmanager
-def _threads(number: int) -> Iterator[None]:
-    """Let torch and numpy compute with that many threads: the order of their additions hangs on it."""
-    import torch
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-    before = torch.get_num_threads()
-    with threadpool_limits(limits=number):
-        torch.set_num_threads(number)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(before)
-
-
-@contextmanager
-def _memory_errors() -> Iterator[None]:
-    """Raise what torch raises for want of memory as Python does."""
-    try:
-        yield
-    except RuntimeError as error:
-        if "memory" in str(error):
-            raise MemoryError(str(error)) from error
-        raise

@@ -101,7 +101,7 @@ def ready(place: str) -> Any:
     """Load a function with everything that it imports, and hold this process to one thread of linear algebra."""
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
     found = load(place)
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     threadpool_limits(1)  # for what was loaded before; it stays until somebody else sets it
     if torch := sys.modules.get("torch"):
