@@ -104,12 +104,17 @@ def free_bytes(device: torch.device) -> int:
     return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
 
 
+def of_one_width(widths: np.ndarray, steps: np.ndarray) -> list[Chunk]:
+    """Put participants (k,) whose data are padded to one width together, in each those with more steps first."""
+    order = np.lexsort((-steps, -widths))
+    ends = np.flatnonzero(np.diff(widths[order])) + 1
+    return [Chunk.of(part, int(widths[part[0]])) for part in np.split(order, ends) if len(part)]
+
+
 def run_in_chunks(
     widths: np.ndarray, steps: np.ndarray, limit: Callable[[int], int], work: Callable[[Chunk], None]
 ) -> None:
-    """Do work on all participants, as many at a time as a limit allows.
-
-    When memory runs out, the chunk is halved, with a warning, down to a single client.
+    """Do work on all participants, as many at a time as a limit allows, or as memory does: see ``run_in_parts``.
 
     Parameters
     ----------
@@ -122,25 +127,36 @@ def run_in_chunks(
     work
         What to do; called again on smaller chunks after it ran out of memory.
     """
-    order = np.lexsort((-steps, -widths))
-    start, allowed = 0, None
-    while start < len(order):
-        width = int(widths[order[start]])
-        size = limit(width) if allowed is None else min(allowed, limit(width))
-        end = min(start + size, start + int(np.count_nonzero(widths[order[start:]] == width)))
+    allowed = len(widths)
+    for everybody in of_one_width(widths, steps):
+        size = min(allowed, limit(everybody.width))
+        found = run_in_parts(everybody, size, work)
+        allowed = found if found < size else allowed
+
+
+def run_in_parts(everybody: Chunk, size: int, work: Callable[[Chunk], None]) -> int:
+    """Do work on all participants of a chunk, so many at a time, and say how many at a time it was in the end.
+
+    When memory runs out, the number is halved, with a warning, down to a single client.
+    """
+    start = 0
+    while start < len(everybody.positions):
+        part = Chunk.of(everybody.positions[start : start + size], everybody.width)
+        clients = len(part.positions)
         try:
-            work(Chunk.of(order[start:end], width))
+            work(part)
         except (MemoryError, RuntimeError) as error:
-            if not _out_of_memory(error) or end - start == 1:
+            if not _out_of_memory(error) or clients == 1:
                 raise
-            allowed = (end - start) // 2
+            size = clients // 2
             warnings.warn(
-                f"out of memory with {end - start} clients at a time; going on with {allowed}",
+                f"out of memory with {clients} clients at a time; going on with {size}",
                 RuntimeWarning,
                 stacklevel=2,
             )
         else:
-            start = end
+            start += clients
+    return size
 
 
 def _out_of_memory(error: Exception) -> bool:

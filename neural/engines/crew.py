@@ -7,8 +7,9 @@ threads. A client that is computed by one thread has the same bits wherever that
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from contextvars import copy_context
 from functools import cache
@@ -19,6 +20,7 @@ import torch
 from threadpoolctl import ThreadpoolController
 
 Part = TypeVar("Part")
+Result = TypeVar("Result")
 
 
 def side_by_side(work: Callable[[Part], None], parts: Sequence[Part], threads: int) -> None:
@@ -34,6 +36,31 @@ def side_by_side(work: Callable[[Part], None], parts: Sequence[Part], threads: i
     wait(tasks)
     for task in tasks:
         task.result()
+
+
+def in_turn(
+    work: Callable[[Part], Result], parts: Sequence[Part], threads: int, ahead: int
+) -> Iterator[Result]:
+    """Do work on each part in so many threads, and give the results in the order of the parts.
+
+    No thread waits for another as long as ``ahead`` parts at most are begun whose results nobody has taken.
+
+    Raises
+    ------
+    Exception
+        What the first part that failed has raised, after those that were begun have ended too.
+    """
+    crew = _crew(min(threads, len(parts)))
+    begun: deque[Future[Result]] = deque()
+    try:
+        for part in parts:
+            begun.append(crew.submit(copy_context().run, work, part))
+            if len(begun) == ahead:
+                yield begun.popleft().result()
+        while begun:
+            yield begun.popleft().result()
+    finally:
+        wait(begun)
 
 
 def numpy_on_one_thread() -> AbstractContextManager[object]:

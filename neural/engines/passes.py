@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeVar
 
 import numpy as np
 import torch
 
-from clusterproof.neural.engines.chunks import SHARE, Block, Chunk, free_bytes, run_in_chunks
-from clusterproof.neural.engines.crew import numpy_on_one_thread, side_by_side
+from clusterproof.neural.engines.chunks import (
+    SHARE,
+    Block,
+    Chunk,
+    free_bytes,
+    of_one_width,
+    run_in_chunks,
+    run_in_parts,
+)
+from clusterproof.neural.engines.crew import in_turn, numpy_on_one_thread, side_by_side
 from clusterproof.neural.networks import MLP, Network
 
 CLIENTS_AT_A_TIME = {"cpu": 16, "cuda": 512}
@@ -25,8 +33,8 @@ SUM_ROWS = 4096
 SHARES = 4
 """Chunks whose results are added up come so many at a time, so that 2 or 4 threads end together."""
 
-TURNS = 2
-"""How many of them a thread does before it waits for the others."""
+AHEAD = 2
+"""Chunks for each thread that are begun before the first of them is added up."""
 
 SHARED_WORK = 1_000_000
 """Samples times parameters of a perceptron's client from which threads win: below, they wait for the interpreter.
@@ -123,41 +131,31 @@ class Passes:
             Largest number of clients in a chunk; a GPU, which adds in no order of ours, takes all that fit.
         """
         threads = self._threads
-        clients = Counter(widths.tolist())
+        steps = np.zeros(len(widths)) if steps is None else steps
 
-        def alone(width: int) -> int:
+        def alone(width: int, clients: int) -> int:
             fitting = self._at_once(width, models, 1)
-            return fitting if self.device.type == "cuda" else of_like_size(clients[width], min(size, fitting))
+            return fitting if self.device.type == "cuda" else of_like_size(clients, min(size, fitting))
 
-        def shared(chunk: Chunk) -> None:
-            parts = chunk.pieces(alone(chunk.width))
-            found: list[Result | None] = [None] * len(parts)
+        def one(part: Chunk) -> list[tuple[Chunk, Result]]:
+            found: list[tuple[Chunk, Result]] = []
+            run_in_parts(part, len(part.positions), lambda some: found.append((some, work(some))))
+            return found
 
-            def one(place: int) -> None:
-                found[place] = work(parts[place])
-
-            def all_(places: range) -> None:
-                for place in places:
-                    one(place)
-
-            places = range(len(parts))
-            if threads == 1:
-                all_(places)
-            elif self._is_large(chunk.width, models):
-                side_by_side(one, places, threads)
-            else:
-                side_by_side(all_, [places], threads)
-            for part, result in zip(parts, found, strict=True):
-                assert result is not None
-                add(part, result)
+        def several(parts: list[Chunk]) -> list[tuple[Chunk, Result]]:
+            return list(chain.from_iterable(map(one, parts)))
 
         with products(self.device, self.precision):
-            run_in_chunks(
-                widths,
-                np.zeros(len(widths)) if steps is None else steps,
-                lambda width: TURNS * threads * alone(width),
-                shared,
-            )
+            for everybody in of_one_width(widths, steps):
+                parts = everybody.pieces(alone(everybody.width, len(everybody.positions)))
+                large = self._is_large(everybody.width, models)
+                together = 1 if large else AHEAD * threads  # small ones wait for the interpreter
+                groups = [parts[first : first + together] for first in range(0, len(parts), together)]
+                results: Iterable[list[tuple[Chunk, Result]]] = map(several, groups)
+                if threads > 1:
+                    results = in_turn(several, groups, threads if large else 1, AHEAD * threads)
+                for part, result in chain.from_iterable(results):
+                    add(part, result)
 
     def blocks(
         self,

@@ -272,3 +272,75 @@ def test_more_parts_than_threads_are_done_by_so_many_threads() -> None:
     crew.side_by_side(work, range(8), 2)
     assert sorted(most) == list(range(8))
     assert len(together) == 2
+
+
+def test_results_come_in_the_order_of_the_parts_and_no_thread_waits_for_another() -> None:
+    """The first part ends after the third: where two threads ended each pair together, it never would."""
+    third = threading.Event()
+
+    def work(part: int) -> int:
+        if part == 0:
+            assert third.wait(20)
+        if part == 2:
+            third.set()
+        return part
+
+    assert list(crew.in_turn(work, range(9), 2, 4)) == list(range(9))
+
+
+def test_no_more_parts_are_begun_than_may_wait_for_their_turn() -> None:
+    begun: list[int] = []
+    results = crew.in_turn(lambda part: begun.append(part) or part, range(9), 2, 3)
+    for taken in range(9):
+        assert next(results) == taken
+        time.sleep(0.01)
+        assert len(begun) <= taken + 3
+
+
+def test_what_a_part_raises_comes_after_those_begun_have_ended() -> None:
+    ended: list[int] = []
+
+    def work(part: int) -> None:
+        if part == 1:
+            raise ValueError(part)
+        time.sleep(0.2 if part == 2 else 0.01)
+        ended.append(part)
+
+    with pytest.raises(ValueError, match="1"):
+        list(crew.in_turn(work, range(9), 2, 3))
+    assert sorted(ended) == [0, 2, 3], "the fourth is begun when the first is taken"
+    time.sleep(0.1)
+    assert len(ended) == 3
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("worth", [0, 10**9])
+def test_memory_that_runs_out_counts_nobody_twice(plant, threads, worth):
+    torch.set_num_threads(threads)
+    plant(passes, "SHARED_WORK", worth)
+    task = ImageTask(
+        partition=random_partition((8,) * 11),
+        network=MLP((1, 4, 4), 3, (6,)),
+        engine="batched",
+        dtype="float64",
+    )
+    start, everybody = task.initial_models(2, (), stream_of(0)), torch.arange(11)
+    how = {"step_size": 0.1, "momentum": 0.0, "proximal": 0.0, "local_steps": 2}
+    trained = task.local_training(start[everybody % 2], None, None, everybody, stream_of(1), **how)[0]
+    expected = torch.stack([trained[::2].sum(0), trained[1::2].sum(0)])
+    engine, sizes = type(task.chosen_engine), []
+    compute = engine.train_clusters
+
+    def scarce(self, start, work):
+        sizes.append(len(work.clients))
+        if len(work.clients) > 1:
+            raise MemoryError
+        return compute(self, start, work)
+
+    plant(engine, "train_clusters", scarce)
+    with pytest.warns(RuntimeWarning, match="clients at a time; going on with 1"):
+        found = task.cluster_training(
+            start, None, everybody, everybody % 2, stream_of(1), stream_of(2), weights=None, **how
+        )[1]
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
+    assert sizes.count(1) >= 11
