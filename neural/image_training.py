@@ -227,7 +227,7 @@ class ImageTraining(ImageClients):
             self._train.widths_of(work.clients),
             train,
             add,
-            size=self.chosen_engine.together,
+            size=lambda _: self.chosen_engine.together,
             steps=None if work.schedule is None else work.schedule.steps[work.rows],
             models=len(totals.start.models),
         )

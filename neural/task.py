@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,9 @@ from clusterproof.neural.engines.dense import cross_entropies, hit_rates
 from clusterproof.neural.engines.draws.counted_orders import draw_key, random_orders, random_subsets
 from clusterproof.neural.image_clients import Batches
 from clusterproof.neural.image_training import ImageTraining
+
+SUM_ROWS = 4096
+"""Samples whose gradients are added in one product."""
 
 
 @dataclass(frozen=True)
@@ -227,17 +231,25 @@ class ImageTask(ImageTraining):
         self, model: Tensor, clients: np.ndarray, members: np.ndarray, batches: Batches, total: Tensor
     ) -> None:
         """Add the gradients at one model (d,) of some of the clients (k,) to ``total`` (d,)."""
-        own = torch.empty_like(model)[None]
 
-        def work(chunk: Chunk) -> None:
+        def work(chunk: Chunk) -> Tensor:
             batch = batches(Chunk(members[chunk.positions], members[chunk.positions], chunk.width))
             together = Batch(
                 batch.images.flatten(0, 1)[None], batch.targets.flatten()[None], batch.weights.flatten()[None]
             )
+            own = torch.empty_like(model)[None]
             self.chosen_engine.gradients(model[None], together, own)
-            total.add_(own[0])
+            return own[0]
 
-        self._passes.together(self._batch_widths(clients[members]), work)
+        def add(_: Chunk, slope: Tensor) -> None:
+            total.add_(slope)
+
+        self._passes.in_order(
+            self._batch_widths(clients[members]),
+            work,
+            add,
+            size=lambda width: math.ceil(SUM_ROWS / width),
+        )
 
     def hessian_products(
         self, points: Tensor, directions: Tensor, clients: Tensor, generator: np.random.Generator

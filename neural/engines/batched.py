@@ -67,6 +67,8 @@ class DenseEngine(Engine):
     @staticmethod
     def scores_behind(later: dense.Layers, values: Tensor) -> Tensor:
         """Scores (k, P, classes, n) of P models from what ReLU has made of first layers' values (P, h, k, n)."""
+        if values.device.type == "cpu":  # each client by itself, whose bits do not hang on the others then
+            return dense.values_behind(later, values.permute(2, 0, 1, 3))[-1]
         scores = dense.values_behind(later, values.flatten(2))[-1]
         return scores.view(len(scores), -1, *values.shape[2:]).permute(2, 0, 1, 3)
 

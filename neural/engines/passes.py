@@ -27,9 +27,6 @@ from clusterproof.neural.networks import MLP, Network
 CLIENTS_AT_A_TIME = {"cpu": 16, "cuda": 512}
 """At most, for each thread: more win nothing, and a number that does not hang on free memory keeps runs alike."""
 
-SUM_ROWS = 4096
-"""Samples whose gradients are added in one product."""
-
 SHARES = 4
 """Chunks whose results are added up come so many at a time, so that 2 or 4 threads end together."""
 
@@ -111,7 +108,7 @@ class Passes:
         work: Callable[[Chunk], Result],
         add: Callable[[Chunk, Result], None],
         *,
-        size: int,
+        size: Callable[[int], int],
         steps: np.ndarray | None = None,
         models: int = 1,
     ) -> None:
@@ -128,14 +125,17 @@ class Passes:
         add
             Called with each chunk and what it gave, one after the other.
         size
-            Largest number of clients in a chunk; a GPU, which adds in no order of ours, takes all that fit.
+            Largest number of clients in a chunk of a width; a GPU, which adds in no order of ours, takes all that fit.
         """
         threads = self._threads
         steps = np.zeros(len(widths)) if steps is None else steps
 
-        def alone(width: int, clients: int) -> int:
-            fitting = self._at_once(width, models, 1)
-            return fitting if self.device.type == "cuda" else of_like_size(clients, min(size, fitting))
+        def alone(everybody: Chunk, large: bool) -> int:
+            fitting = self._at_once(everybody.width, models, 1)
+            if self.device.type == "cuda":
+                return fitting
+            most = min(size(everybody.width), fitting)
+            return of_like_size(len(everybody.positions), most) if large else most
 
         def one(part: Chunk) -> list[tuple[Chunk, Result]]:
             found: list[tuple[Chunk, Result]] = []
@@ -147,8 +147,8 @@ class Passes:
 
         with products(self.device, self.precision):
             for everybody in of_one_width(widths, steps):
-                parts = everybody.pieces(alone(everybody.width, len(everybody.positions)))
                 large = self._is_large(everybody.width, models)
+                parts = everybody.pieces(alone(everybody, large))
                 together = 1 if large else AHEAD * threads  # small ones wait for the interpreter
                 groups = [parts[first : first + together] for first in range(0, len(parts), together)]
                 results: Iterable[list[tuple[Chunk, Result]]] = map(several, groups)
@@ -200,15 +200,6 @@ class Passes:
 
         with products(self.device, self.precision):
             run_in_chunks(widths[::clients], np.zeros(replicates), limit, several)
-
-    def together(self, widths: np.ndarray, work: Callable[[Chunk], None]) -> None:
-        """Do work that adds up over the clients, one chunk after the other."""
-
-        def limit(width: int) -> int:
-            return min(self._at_once(width, 1, 1), -(-SUM_ROWS // width))
-
-        with products(self.device, self.precision):
-            run_in_chunks(widths, np.zeros(len(widths)), limit, work)
 
     @property
     def _threads(self) -> int:

@@ -34,6 +34,10 @@ class GramMatrices:
     lock: Lock = field(default_factory=Lock)
     """Threads with other clients store theirs at the same time."""
 
+    def __reduce__(self) -> tuple[type[GramMatrices], tuple[()]]:
+        """Copy, and store on disk, as one that is empty: a lock is its process's own."""
+        return GramMatrices, ()
+
     def of(self, clients: Ids, width: int, all_features: Callable[[], Tensor]) -> Tensor:
         """Gram matrices (k, n, n) of clients (k,) padded to a width, whose data (k, n, in) are asked for if needed.
 

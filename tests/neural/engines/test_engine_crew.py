@@ -1,6 +1,8 @@
 """Clients shared out among the threads of a CPU."""
 
+import copy
 import os
+import pickle
 import signal
 import threading
 import time
@@ -69,6 +71,39 @@ def test_the_bits_do_not_hang_on_the_threads(plant, network, engine, batch_size)
         found = train(network, engine, batch_size, threads, chunk)
         for ours, theirs in zip(found, expected, strict=True):
             assert torch.equal(ours, theirs)
+
+
+@pytest.mark.parametrize("engine", ["gram", "batched", "serial"])
+def test_sums_of_gradients_have_the_same_bits_on_any_number_of_threads(engine):
+    """Products of 500 samples with 200 units, which a library shares out among its own threads where it may."""
+    found = []
+    for threads in (1, 2, 3):
+        torch.set_num_threads(threads)
+        task = ImageTask(
+            partition=random_partition((40,) * 26, image_shape=SHAPE),
+            network=MLP(SHAPE, 3, (200,)),
+            engine=engine,
+        )
+        models, clients = task.initial_models(2, (), stream_of(1)), torch.arange(26)
+        found.append(task.gradient_sums(models, clients, clients % 2, stream_of(2)).clone())
+        each = task.gradients(models[clients % 2], clients, stream_of(2))
+        expected = torch.stack([each[::2].sum(0), each[1::2].sum(0)])
+        torch.testing.assert_close(found[-1], expected, rtol=1e-4, atol=1e-5)
+    assert torch.equal(found[0], found[1])
+    assert torch.equal(found[0], found[2])
+
+
+@pytest.mark.parametrize("engine", ["gram", "batched", "serial"])
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda task: pickle.loads(pickle.dumps(task))])
+def test_a_copy_of_a_task_computes_the_same(engine, copied):
+    task = ImageTask(partition=random_partition(SIZES), network=MLP((1, 4, 4), 3, (6,)), engine=engine)
+    models, clients = task.initial_models(2, (), stream_of(1)), torch.arange(len(SIZES))
+    how = {"weights": None, "step_size": 0.1, "momentum": 0.0, "proximal": 0.0, "local_steps": 2}
+    before, after = (
+        one.cluster_training(models, None, clients, clients % 2, stream_of(2), stream_of(3), **how)[1]
+        for one in (task, copied(task))
+    )
+    assert torch.equal(before, after)
 
 
 @pytest.mark.parametrize("batch_size", [None, 4])
@@ -338,7 +373,7 @@ def test_memory_that_runs_out_counts_nobody_twice(plant, threads, worth):
         return compute(self, start, work)
 
     plant(engine, "train_clusters", scarce)
-    with pytest.warns(RuntimeWarning, match="clients at a time; going on with 1"):
+    with pytest.warns(RuntimeWarning, match="clients at a time; going on with"):
         found = task.cluster_training(
             start, None, everybody, everybody % 2, stream_of(1), stream_of(2), weights=None, **how
         )[1]

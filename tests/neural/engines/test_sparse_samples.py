@@ -1,5 +1,7 @@
 """First layers' products with samples most of whose numbers are 0: the same numbers as with all of them."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 import torch
@@ -10,6 +12,7 @@ from clusterproof.algorithms.parts import compiling
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.engines import passes
 from clusterproof.neural.engines import samples as module
+from clusterproof.neural.engines.batched import DenseEngine
 from clusterproof.neural.engines.data import Batch
 from clusterproof.neural.engines.samples import DenseSamples, SparseSamples, are_mostly_zero
 from clusterproof.neural.networks import MLP
@@ -135,6 +138,29 @@ def test_no_image_is_put_together_once_gram_matrices_are_known(plant):
     plant(Batch, "images", property(fail))
     assert torch.equal(trained(), first)
     task.scores(models)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("samples", [1, 3])
+def test_a_clients_scores_have_the_same_bits_whoever_else_is_there(samples, dtype):
+    """Samples lie side by side, as products that leave out zeros give them; a library adds by their number."""
+    drawn, kind = np.random.default_rng(6), getattr(torch, dtype)
+    later = [
+        tuple(torch.from_numpy(drawn.standard_normal(shape)).to(kind) for shape in ((2, 10, 64), (2, 10)))
+    ]
+    first = torch.from_numpy(drawn.standard_normal((2, 12 * samples, 64))).to(kind).clamp_min(0)
+
+    def scores(begin, end):
+        own = first[:, begin * samples : end * samples].clone()
+        return DenseEngine.scores_behind(later, own.mT.view(2, 64, end - begin, samples))
+
+    together = scores(0, 12)
+    expected = torch.einsum("pch,psh->pcs", later[0][0], first) + later[0][1][..., None]
+    torch.testing.assert_close(
+        together, expected.unflatten(2, (12, samples)).permute(2, 0, 1, 3), rtol=1e-5, atol=1e-4
+    )
+    for begin, end in combinations(range(13), 2):
+        assert torch.equal(scores(begin, end), together[begin:end])
 
 
 def run(partition, momentum=0.9, carried=True, engine="gram", dtype="float64"):
