@@ -35,7 +35,8 @@ def read_own(name: str) -> ImageSet:
         whose items are such pairs, or a list of those, one a client, of any sizes; ``clusters``, the true
         cluster of each client, from 0 on, one cluster by default; ``classes``, by default the largest label
         and one. Samples of type uint8 are 0 to 255 and divided by 255 before use; floating numbers are used
-        as they are, those of a type that PyTorch lacks as float64; other integers are codes, which only a network of one's own takes.
+        as they are, those of a type that PyTorch lacks as float64; other integers are codes, which only a
+        network of one's own takes.
 
     Raises
     ------
