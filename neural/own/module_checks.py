@@ -24,8 +24,8 @@ from clusterproof.neural.own.module_parts import (
 ROUNDING = 1e-3
 """Largest difference of scores that may be rounding, relative to the largest score."""
 
-MOVED = 0.1
-"""How far from their start parameters are at most where two makes are compared."""
+MOVED = 0.01
+"""Standard deviation of how far from their start parameters are where two makes are compared."""
 
 STATISTICS = (nn.modules.batchnorm._BatchNorm,)
 RANDOM = (nn.modules.dropout._DropoutNd, nn.RReLU)
@@ -231,7 +231,7 @@ def _check_again(
     from the start, where a last layer of zeros would hide everything before it.
     """
     names = trainable(module)
-    moved = {place: value.detach() + MOVED * torch.rand_like(value) for place, value in names.items()}
+    moved = {place: value.detach() + MOVED * torch.randn_like(value) for place, value in names.items()}
     scores, others = (torch.func.functional_call(made, moved, (samples,)) for made in (module, again))
     if same(scores, others):
         return
