@@ -40,6 +40,9 @@ class Features(nn.Module):
     def forward(self, samples: Tensor) -> Tensor:
         return self.layer(torch.cos(samples @ self.matrix()))
 
+    def keep(self, value: Any) -> None:
+        self.kept = value
+
     def matrix(self) -> Tensor:
         kept = self.kept
         return torch.as_tensor(kept[0] if isinstance(kept, list) else kept, dtype=torch.float32)
@@ -50,10 +53,10 @@ def holding(draw: Callable[..., Any], how: str) -> Callable[[Features], None]:
     return {
         "a buffer": lambda m: m.register_buffer("kept", draw(5, 4)),
         "a buffer that is not stored": lambda m: m.register_buffer("kept", draw(5, 4), persistent=False),
-        "a frozen parameter": lambda m: setattr(m, "kept", nn.Parameter(draw(5, 4), requires_grad=False)),
-        "a tensor": lambda m: setattr(m, "kept", draw(5, 4)),
-        "a list": lambda m: setattr(m, "kept", [draw(5, 4)]),
-        "an array": lambda m: setattr(m, "kept", draw(5, 4).numpy()),
+        "a frozen parameter": lambda m: m.keep(nn.Parameter(draw(5, 4), requires_grad=False)),
+        "a tensor": lambda m: m.keep(draw(5, 4)),
+        "a list": lambda m: m.keep([draw(5, 4)]),
+        "an array": lambda m: m.keep(draw(5, 4).numpy()),
         "integers": lambda m: m.register_buffer("kept", (9 * draw(5, 4)).long()),
     }[how]
 
@@ -95,7 +98,7 @@ def test_a_last_layer_of_zeros_hides_nothing() -> None:
 
 def test_a_small_difference_is_no_rounding_where_an_attribute_tells_it() -> None:
     def make() -> nn.Module:
-        return Features(lambda m: setattr(m, "kept", torch.ones(5, 4) + 1e-6 * elsewhere(5, 4)))
+        return Features(lambda m: m.keep(torch.ones(5, 4) + 1e-6 * elsewhere(5, 4)))
 
     with pytest.raises(InvalidArgument, match="`kept`"):
         tried(make)
