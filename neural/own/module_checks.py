@@ -6,15 +6,26 @@ import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.neural.own.module_parts import (
+    attributes,
+    same,
+    tensors,
+    trainable,
+    unlike_attribute,
+    unlike_tensor,
+    written,
+)
 
-COMPANY = 1e-3
-"""Largest change of a sample's scores in company, relative to the largest score: more is no rounding."""
+ROUNDING = 1e-3
+"""Largest difference of scores that may be rounding, relative to the largest score."""
+
+MOVED = 0.01
+"""Standard deviation of how far from their start parameters are where two makes are compared."""
 
 STATISTICS = (nn.modules.batchnorm._BatchNorm,)
 RANDOM = (nn.modules.dropout._DropoutNd, nn.RReLU)
@@ -61,11 +72,6 @@ class Findings:
         return True
 
 
-def trainable(module: nn.Module) -> dict[str, Tensor]:
-    """Parameters by name, without frozen ones; one that several parts share comes once."""
-    return {name: value for name, value in module.named_parameters() if value.requires_grad}
-
-
 def probe(name: str, make: Callable[[], nn.Module], samples: Tensor, classes: int) -> Findings:
     """Try a module.
 
@@ -85,7 +91,8 @@ def probe(name: str, make: Callable[[], nn.Module], samples: Tensor, classes: in
     InvalidArgument
         If it raises something, gives no scores (b, classes), normalises by the batch, draws random numbers,
         keeps something from one call to the next, behaves otherwise in evaluation, or has a parameter that
-        its scores do not depend on; or if its start is not PyTorch's generator's.
+        its scores do not depend on or whose size waits for the first call; or if its start is not PyTorch's
+        generator's, in parameters, buffers, or attributes that its scores depend on.
     """
 
     def refuse(rule: str, remedy: str) -> InvalidArgument:
@@ -93,9 +100,9 @@ def probe(name: str, make: Callable[[], nn.Module], samples: Tensor, classes: in
 
     with torch.random.fork_rng(devices=[]):
         module, again = (_made(make) for _ in range(2))
-        _check_parts(module, again, refuse)
         try:
-            return _tried(module, samples, classes, refuse)
+            _check_parts(module, again, refuse)
+            return _tried(module, again, samples, classes, refuse)
         except InvalidArgument:
             raise
         except Exception as error:  # whatever a stranger's module raises
@@ -113,10 +120,13 @@ def _check_parts(module: nn.Module, again: nn.Module, refuse: Callable[[str, str
     """Check what can be seen without calling the module."""
     if not trainable(module):
         raise refuse("has no parameters that are trained", "add some")
+    for place, value in [*module.named_parameters(), *module.named_buffers()]:
+        if nn.parameter.is_lazy(value):
+            rule = f"has `{place}`, which has no size before the first call"
+            raise refuse(rule, "give its layer all sizes, or call the module once in its constructor")
+    if place := unlike_tensor(tensors(module), tensors(again)):
+        raise _started_apart(place, refuse)
     for place, value in trainable(module).items():
-        if not torch.equal(value, trainable(again)[place]):
-            rule = f"starts `{place}` otherwise from the same seed"
-            raise refuse(rule, "draw it with PyTorch's own generator")
         if value.dtype != torch.float32:
             raise refuse(
                 f"has `{place}` of type {value.dtype}", "leave parameters at float32; the run's dtype is used"
@@ -135,29 +145,40 @@ def _check_parts(module: nn.Module, again: nn.Module, refuse: Callable[[str, str
             raise refuse(rule, "set its p to 0 or leave it out")
 
 
+def _started_apart(place: str, refuse: Callable[[str, str], InvalidArgument]) -> InvalidArgument:
+    return refuse(f"starts `{place}` otherwise from the same seed", "draw it with PyTorch's own generator")
+
+
 def _tried(
-    module: nn.Module, samples: Tensor, classes: int, refuse: Callable[[str, str], InvalidArgument]
+    module: nn.Module,
+    again: nn.Module,
+    samples: Tensor,
+    classes: int,
+    refuse: Callable[[str, str], InvalidArgument],
 ) -> Findings:
     """Call the module and see what it does."""
-    before, stream = _fixed(module), torch.random.get_rng_state()
-    written = _attributes(module)
+    before = {place: value.clone() for place, value in tensors(module).items()}
+    stream, held = torch.random.get_rng_state(), attributes(module)
     scores = module(samples)
-    wrote = _difference(written, _attributes(module))
+    wrote = written(held, attributes(module))
     if not isinstance(scores, Tensor) or tuple(scores.shape) != (len(samples), classes):
         shape = tuple(scores.shape) if isinstance(scores, Tensor) else type(scores).__name__
         rule = (
             f"must give scores of shape ({len(samples)}, {classes}) for {len(samples)} samples, not {shape}"
         )
         raise refuse(rule, "give one score a class")
+    if not bool(scores.isfinite().all()):
+        raise refuse("gives scores that are not finite at its start", "mend what it starts with")
     if not torch.equal(torch.random.get_rng_state(), stream):
         rule = "draws random numbers when it is called, which a resumed run would not draw again"
         raise refuse(rule, "leave them out")
-    if any(not torch.equal(value, before[place]) for place, value in _fixed(module).items()):
+    if unlike_tensor(before, tensors(module)):
         raise refuse("changes its buffers when it is called", "make it a function of parameters and samples")
     if not torch.equal(module(samples), scores):
         rule = "gives other scores when it is called again on the same samples"
         raise refuse(rule, "make it a function of parameters and samples")
     _check_company(module, samples, scores, refuse)
+    _check_again(module, again, samples, refuse)
     module.eval()
     quiet = module(samples)
     module.train()
@@ -191,45 +212,37 @@ def _check_company(
 ) -> None:
     """Require that a sample has the scores alone that it has in company."""
     alone = torch.cat([module(one[None]) for one in samples])
-    allowed = COMPANY * max(1e-6, float(scores.detach().abs().max()))
-    if not float((alone - scores).detach().abs().max()) <= allowed:
+    if not _agree(scores, alone):
         rule = (
             "gives a sample other scores in company than alone: a client's loss would depend on its batches"
         )
         raise refuse(rule, "normalise a sample by itself, as GroupNorm and LayerNorm do")
 
 
-def _fixed(module: nn.Module) -> dict[str, Tensor]:
-    """Copies of buffers and parameters."""
-    return {place: value.detach().clone() for place, value in module.state_dict(keep_vars=True).items()}
+def _check_again(
+    module: nn.Module,
+    again: nn.Module,
+    samples: Tensor,
+    refuse: Callable[[str, str], InvalidArgument],
+) -> None:
+    """Require that what was made a second time from the same seed gives the same scores.
+
+    They hold the same tensors. What else they hold, in attributes or where nobody sees it, the scores tell; away
+    from the start, where a last layer of zeros would hide everything before it.
+    """
+    names = trainable(module)
+    moved = {place: value.detach() + MOVED * torch.randn_like(value) for place, value in names.items()}
+    scores, others = (torch.func.functional_call(made, moved, (samples,)) for made in (module, again))
+    if same(scores, others):
+        return
+    if place := unlike_attribute(module, again):
+        raise _started_apart(place, refuse)
+    if not _agree(scores, others):  # addresses in memory may change the last bits
+        rule = "starts otherwise from the same seed: made twice, it gives the same samples other scores"
+        raise refuse(rule, "draw all that it holds with PyTorch's own generator")
 
 
-def _attributes(module: nn.Module) -> dict[str, Any]:
-    """Plain attributes of all parts, those that hold several things as what they hold."""
-    found: dict[str, Any] = {}
-    for place, part in module.named_modules():
-        for key, value in vars(part).items():
-            inside: list[Any] = [value]
-            if isinstance(value, dict):
-                inside += [*value.keys(), *value.values()]
-            elif isinstance(value, list | set | tuple):
-                inside += list(value)
-            elif isinstance(value, Tensor):
-                inside.append(value._version)
-            found[f"{place}.{key}".lstrip(".")] = inside
-    return found
-
-
-def _difference(before: dict[str, Any], after: dict[str, Any]) -> str:
-    """Name an attribute that is not what it was; empty where all are."""
-    for place in sorted({*before, *after}):
-        one, other = before.get(place, []), after.get(place, [])
-        if len(one) != len(other) or any(
-            a is not b and not _alike(a, b) for a, b in zip(one, other, strict=True)
-        ):
-            return place
-    return ""
-
-
-def _alike(one: Any, other: Any) -> bool:
-    return isinstance(one, int | float | str) and type(one) is type(other) and one == other
+def _agree(scores: Tensor, others: Tensor) -> bool:
+    """Whether scores are the same but for rounding."""
+    allowed = ROUNDING * max(1e-6, float(scores.detach().abs().max()))
+    return float((others - scores).detach().abs().max()) <= allowed

@@ -17,7 +17,8 @@ from torch import Tensor
 from clusterproof.algorithms.validation import InvalidArgument
 from clusterproof.neural.data.images import Images
 from clusterproof.neural.networks import Network
-from clusterproof.neural.own.module_checks import Findings, probe, trainable
+from clusterproof.neural.own.module_checks import Findings, probe
+from clusterproof.neural.own.module_parts import trainable
 from clusterproof.neural.own.references import load_own
 
 GIVEN = ("sample_shape", "classes")

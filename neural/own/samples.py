@@ -18,6 +18,9 @@ FORM = (
 )
 KEYS = ("train", "test", "clusters", "classes")
 
+FLOATING = (np.float16, np.float32, np.float64)
+"""Types of floating numbers that NumPy and PyTorch both have."""
+
 _Refuse = Callable[[str, str], InvalidArgument]
 
 
@@ -32,7 +35,8 @@ def read_own(name: str) -> ImageSet:
         whose items are such pairs, or a list of those, one a client, of any sizes; ``clusters``, the true
         cluster of each client, from 0 on, one cluster by default; ``classes``, by default the largest label
         and one. Samples of type uint8 are 0 to 255 and divided by 255 before use; floating numbers are used
-        as they are; other integers are codes, which only a network of one's own takes.
+        as they are, those of a type that PyTorch lacks as float64; other integers are codes, which only a
+        network of one's own takes.
 
     Raises
     ------
@@ -52,7 +56,7 @@ def read_own(name: str) -> ImageSet:
         except Exception as error:  # whatever a stranger's function raises
             rule = f"must give the data when called without arguments ({type(error).__name__}: {error})"
             raise refuse(" ".join(rule.split()), "mend the function") from error
-    made = found if isinstance(found, ImageSet) else _from_mapping(found, name, refuse)
+    made = _as_read(found, refuse) if isinstance(found, ImageSet) else _from_mapping(found, name, refuse)
     for half, images in (("train", made.train), ("test", made.test)):
         _check(half, images, refuse)
     if made.train.pixels.shape[1:] != made.test.pixels.shape[1:]:
@@ -62,6 +66,15 @@ def read_own(name: str) -> ImageSet:
         kinds = f"{made.train.pixels.dtype} and {made.test.pixels.dtype}"
         raise refuse(f"must have samples of one type, not {kinds}", "convert one of the two")
     return ImageSet(name, made.train, made.test, f"SHA-256 {_sum(made)}", made.owners)
+
+
+def _as_read(found: ImageSet, refuse: _Refuse) -> ImageSet:
+    """Give both halves of a data set the types that they would have as pairs."""
+    halves = {}
+    for half, images in (("train", found.train), ("test", found.test)):
+        pair = _pair(half, (images.pixels, images.labels), refuse)
+        halves[half] = Images(*_joined(half, [pair], refuse), images.classes)
+    return ImageSet(found.name, halves["train"], halves["test"], found.note, found.owners)
 
 
 def _from_mapping(found: Any, name: str, refuse: _Refuse) -> ImageSet:
@@ -129,6 +142,9 @@ def _pair(place: str, given: Any, refuse: _Refuse) -> tuple[np.ndarray, np.ndarr
         raise refuse(rule, "give at least one sample, and as many labels as samples")
     if samples.dtype == bool:
         samples = samples.astype(np.float32)
+    elif np.issubdtype(samples.dtype, np.floating) and samples.dtype.newbyteorder("=") not in FLOATING:
+        with np.errstate(over="ignore"):  # what is too large is refused as not finite
+            samples = samples.astype(np.float64)
     if not np.issubdtype(labels.dtype, np.integer) or labels.min() < 0:
         rule = f"must have whole numbers from 0 on as labels in `{place}`; networks here tell classes apart"
         raise refuse(rule, "number the classes")

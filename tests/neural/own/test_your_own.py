@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from command_line import ROOT, refused
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.commands.application import main
+from clusterproof.neural.data.images import Images, ImageSet
 from clusterproof.neural.data.loading import load
 from clusterproof.neural.own import references
 from clusterproof.neural.partitions.by_name import partition
@@ -180,6 +182,40 @@ def test_samples_reach_the_clients_as_they_are(plant: Any) -> None:
                 rows = held.indices[client, : held.sizes[client]]
                 assert np.array_equal(held.pixels[rows], samples)
                 assert np.array_equal(held.targets[client, : held.sizes[client]], labels)
+
+
+def test_floating_numbers_of_other_types_are_read_as_the_same_numbers(plant: Any) -> None:
+    exact = np.random.default_rng(4).integers(-99, 99, (4, 3)) / 8  # in all of these types
+    for kind in (np.longdouble, np.float64, np.float32, np.float16, ">f8", ">f4"):
+        samples, expected = exact.astype(kind), np.float64 if kind is np.longdouble else kind
+        images = Images(samples, PAIR[1], 2)
+        half = (samples, PAIR[1])
+        for value in ({"train": half, "test": half}, ImageSet("", images, images)):
+            plant(references, "load_own", lambda *_, value=value: value)
+            held = load("some:data").train.pixels
+            assert held.dtype == np.dtype(expected).newbyteorder("=")
+            assert np.array_equal(torch.from_numpy(held).double().numpy(), exact)
+
+
+Y = PAIR[1]
+SETS: list[tuple[str, Any, Any, str]] = [
+    ("nothing finite", PAIR[0] * np.nan, Y, "finite"),
+    ("complex", PAIR[0] * 1j, Y, "real numbers"),
+    ("objects", PAIR[0].astype(object), Y, "real numbers"),
+    ("too large for float64", np.full((4, 3), np.longdouble(10) ** 400), Y, "finite"),
+    ("real labels", PAIR[0], Y / 2, "whole numbers"),
+]
+
+
+@pytest.mark.parametrize(
+    ("samples", "labels", "words"), [case[1:] for case in SETS], ids=[case[0] for case in SETS]
+)
+def test_a_data_set_of_ours_is_held_to_the_same(samples: Any, labels: Any, words: str, plant: Any) -> None:
+    images = Images(samples, labels, 2)
+    plant(references, "load_own", lambda *_: ImageSet("", images, images))
+    with pytest.raises(InvalidArgument, match=words) as refusal:
+        load("some:data")
+    assert refusal.value.argument == "data.name"
 
 
 class Items:
