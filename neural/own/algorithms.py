@@ -47,7 +47,7 @@ def own_algorithm(name: str) -> type[Algorithm[Any]]:
             "must say by the annotation of `initialise` of which class its states are, a dataclass below State",
             "write `-> State`, or the class of your own",
         )
-    return guarded(found, name, state)
+    return guarded(found, name)
 
 
 def keyword_types(found: Callable[..., Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache, wraps
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_type_hints
 
 import numpy as np
 from array_api_compat import is_torch_array
@@ -28,7 +28,7 @@ PROPERTIES = ("has_personal_step", "asks_single_gradients", "dynamics", "setting
 
 
 @cache  # one class for one class: records of it are equal where their parameters are
-def guarded(found: type[Algorithm[Any]], name: str, state: type[State]) -> type[Algorithm[Any]]:
+def guarded(found: type[Algorithm[Any]], name: str) -> type[Algorithm[Any]]:
     """Give a subclass of a user's algorithm whose answers are those of the protocol.
 
     Its methods raise ``InvalidArgument`` for ``algorithm.name`` where the user's raise anything but that, want of
@@ -43,12 +43,11 @@ def guarded(found: type[Algorithm[Any]], name: str, state: type[State]) -> type[
     Parameters
     ----------
     found
-        The user's class.
+        The user's class, whose ``initialise`` says by its annotation of which class states are.
     name
         What names it.
-    state
-        Class of its states.
     """
+    state: type[State] = get_type_hints(found.initialise)["return"]
 
     def refuse(rule: str, remedy: str) -> InvalidArgument:
         return InvalidArgument("algorithm.name", name, rule, remedy)
@@ -79,7 +78,7 @@ def guarded(found: type[Algorithm[Any]], name: str, state: type[State]) -> type[
             _check_models(models, "`draw_models`", expected, task.dtype, refuse)
             return models
 
-        @wraps(found.initialise)  # its annotation says of which class states are
+        @wraps(found.initialise)  # for its annotation
         def initialise(self, models: Array, task: Task) -> State:
             with blame("`initialise`"):
                 first: State = super().initialise(models, task)

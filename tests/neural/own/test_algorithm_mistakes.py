@@ -201,10 +201,9 @@ def test_the_client_that_goes_wrong_is_found_behind_what_catches_errors(
             return replace(state, models=models, clients=everybody, assignments=0 * everybody)
 """
     write(place, code)
-    message = refused(
-        capsys, "train", *SMALL, "--algorithm", "own.py:Own", "--step-size", "1e39", "--out", "run"
-    )
-    assert "--step-size = 1e+39: led in round 1" in message
+    huge = ["--step-size", "1e38", "--local-steps", "3"]
+    message = refused(capsys, "train", *SMALL, "--algorithm", "own.py:Own", *huge, "--out", "run")
+    assert "--step-size = 1e+38: led in round 1" in message
     assert "the model of client 0" in message
 
 

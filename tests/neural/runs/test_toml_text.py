@@ -126,6 +126,8 @@ def test_a_value_that_cannot_be_stored_is_refused_with_its_line(
 def test_a_default_that_cannot_be_stored_is_refused_too(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    with pytest.raises(InvalidArgument, match=r"algorithm\.farthest = inf"):
+        configuration_from({"algorithm": {"name": "own.py:Unbounded"}})
     message = refused(capsys, "train", *SMALL, "--algorithm", "own.py:Unbounded", "--out", "run")
     assert "algorithm.farthest = inf: must be made of texts, finite numbers" in message
 
