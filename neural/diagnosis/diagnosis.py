@@ -137,10 +137,13 @@ class Diagnostician:
         if algorithm.target != "clusters":
             rule = "must be a run of an algorithm with a model for each cluster, such as cfl-mgd or ifca"
             raise InvalidArgument("diagnose", algorithm.name, rule, "leave the diagnosis out")
-        if min(task.clusters, algorithm.model_count(task)) < 2:
-            raise InvalidArgument(
-                "diagnose", task.clusters, "must have at least two clusters and models", "leave it out"
-            )
+        for count, whose in (
+            (task.clusters, "the data's number of clusters"),
+            (algorithm.model_count(task), "the algorithm's number of models"),
+        ):
+            if count < 2:
+                rule = f"is {whose}, which must be at least two for a diagnosis"
+                raise InvalidArgument("diagnose", count, rule, "leave it out")
         self._seen = views(task)
         self._algorithm = algorithm
         self._rounds = rounds

@@ -8,11 +8,12 @@ from dataclasses import fields, is_dataclass
 from typing import Any, get_type_hints
 
 from clusterproof.algorithms import Algorithm, InvalidArgument, State
+from clusterproof.neural.own.guards import guarded
 from clusterproof.neural.own.references import load_own
 
 
 def own_algorithm(name: str) -> type[Algorithm[Any]]:
-    """Import a user's own algorithm.
+    """Import a user's own algorithm, as a class whose mistakes are refused, see ``guards``.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ def own_algorithm(name: str) -> type[Algorithm[Any]]:
             "must say by the annotation of `initialise` of which class its states are, a dataclass below State",
             "write `-> State`, or the class of your own",
         )
-    return found
+    return guarded(found, name)
 
 
 def keyword_types(found: Callable[..., Any]) -> dict[str, Any]:

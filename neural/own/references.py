@@ -77,7 +77,7 @@ def load_own(section: str, name: str) -> Any:
         raise InvalidArgument(argument, name, f"must be {HOW}", "name the object after the colon")
     try:
         module = _module(place)
-    except Exception as error:  # whatever a stranger's module raises
+    except (Exception, SystemExit) as error:  # whatever a stranger's module raises
         rule = f"must be importable ({type(error).__name__}: {error})"
         remedy = f"mend it, or give {HOW} from its folder"
         raise InvalidArgument(argument, name, " ".join(rule.split()), remedy) from error

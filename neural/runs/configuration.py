@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import json
 import os
-import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
@@ -19,6 +17,7 @@ from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.own.algorithms import own_algorithm
 from clusterproof.neural.own.references import GROUPS, HOW, is_own, is_reference, offered, settled
 from clusterproof.neural.runs.options import SECTIONS, parameters
+from clusterproof.neural.runs.toml_text import assignment, line_of, plain
 from clusterproof.neural.runs.training_settings import TrainingSettings
 
 NAMES = {"data": "digits", "partition": "rotated-groups", "network": "mlp", "algorithm": "cfl-mgd"}
@@ -77,7 +76,13 @@ class Configuration:
 
     @property
     def sections(self) -> dict[str, dict[str, Any]]:
-        """Plain JSON values of which ``configuration_from`` makes the same again."""
+        """Plain JSON values of which ``configuration_from`` makes the same again.
+
+        Raises
+        ------
+        InvalidArgument
+            If a value cannot be one; the argument is named as ``section.key``.
+        """
         every = {
             "data": {"name": self.data, "data_dir": self.data_dir, **self.preprocessing.settings},
             "partition": {"name": self.partition.name, **self.partition.options},
@@ -89,7 +94,9 @@ class Configuration:
             "training": _values(self.training),
         }
         return {
-            section: {key: value for key, value in table.items() if value is not None}
+            section: {
+                key: plain(f"{section}.{key}", value) for key, value in table.items() if value is not None
+            }
             for section, table in every.items()
         }
 
@@ -129,7 +136,11 @@ def configuration_from(sections: Mapping[str, Any]) -> Configuration:
     ours = named is not None and named.__module__.startswith("clusterproof.")
     reference = None if ours else names["algorithm"]
     kind = own_algorithm(reference) if reference else ALGORITHMS[names["algorithm"]]
-    unset = {entry.name for entry in fields(kind) if entry.default is entry.default_factory is MISSING}
+    unset = {
+        entry.name
+        for entry in fields(kind)
+        if entry.init and entry.default is entry.default_factory is MISSING
+    }
     needed = {
         key: value
         for key, value in ALGORITHM_DEFAULTS.items()
@@ -140,7 +151,7 @@ def configuration_from(sections: Mapping[str, Any]) -> Configuration:
         raise InvalidArgument(
             argument, None, f"must be given to {names['algorithm']}", "add it to [algorithm]"
         )
-    return Configuration(
+    made = Configuration(
         data=names["data"],
         data_dir=data_dir,
         preprocessing=_make("data", Preprocessing, values["data"]),
@@ -150,13 +161,15 @@ def configuration_from(sections: Mapping[str, Any]) -> Configuration:
         training=_make("training", TrainingSettings, values["training"]),
         algorithm_reference=reference,
     )
+    to_toml(made)  # refuses now what could not be stored
+    return made
 
 
 def to_toml(configuration: Configuration) -> str:
     """Write a configuration as TOML, of which ``read_toml`` makes the same again."""
     blocks = []
     for section, table in configuration.sections.items():
-        lines = [f"{key} = {_toml(value)}" for key, value in table.items()]
+        lines = [assignment(key, value) for key, value in table.items()]
         blocks.append("\n".join([f"[{section}]", *lines]) + "\n")
     return "\n".join(blocks)
 
@@ -226,7 +239,7 @@ def located(error: InvalidArgument, path: str | os.PathLike[str], text: str | No
     section, _, key = error.argument.partition(".")
     if text is None:
         text = _read(path)[0]
-    line = _line(text, section, key)
+    line = line_of(text, section, key)
     place = os.fspath(path) if line is None else f"{os.fspath(path)}, line {line}"
     return InvalidArgument(f"{place}, [{section}] {key}".rstrip(), error.value, error.rule, error.remedy)
 
@@ -284,41 +297,14 @@ def _make(section: str, kind: Any, values: Mapping[str, Any]) -> Any:
     try:
         return kind(**values)
     except InvalidArgument as error:
-        argument = f"{section}.{error.argument}"
+        argument = error.argument if "." in error.argument else f"{section}.{error.argument}"
         raise InvalidArgument(argument, error.value, error.rule, error.remedy) from error
 
 
 def _values(record: Any) -> dict[str, Any]:
-    return {entry.name: getattr(record, entry.name) for entry in fields(record)}
+    return {entry.name: getattr(record, entry.name) for entry in fields(record) if entry.init}
 
 
 def _nearest(word: str, known: Sequence[str]) -> str:
     nearest = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
     return f"the nearest is {nearest[0]}" if nearest else "leave it out or choose one of these"
-
-
-def _toml(value: Any) -> str:
-    """Write a text, number, truth value or list of them as TOML does."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_toml, value))}]"
-    return repr(value)
-
-
-def _line(text: str, section: str, key: str) -> int | None:
-    """Find the line, counted from 1, of a key in its section, or of the section itself."""
-    current, header = "", None
-    for number, line in enumerate(text.splitlines(), start=1):
-        if match := re.match(r"\s*\[\s*([^\[\]]+?)\s*\]", line):
-            current = match[1].strip("\"'")
-            header = number if current == section else header
-        elif match := re.match(r"\s*([^=#]+?)\s*=", line):
-            written = match[1].strip("\"'")
-            if key and (current, written) == (section, key):
-                return number
-            if not current and written in (f"{section}.{key}", section):
-                return number
-    return header

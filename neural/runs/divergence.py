@@ -31,8 +31,11 @@ class Culprit:
     cluster: int | None
 
 
-class _Found(Exception):
-    """Raised out of a round that is carried out again, by the first client that goes wrong."""
+class _Found(BaseException):
+    """Raised out of a round that is carried out again, by the first client that goes wrong.
+
+    No ``except Exception`` on its way out of a stranger's algorithm takes it for an error.
+    """
 
     def __init__(self, client: int, cluster: int | None) -> None:
         super().__init__(client, cluster)

@@ -315,11 +315,12 @@ def _advance(configuration: Configuration, assembly: Assembly, now: Checkpoint) 
         with np.errstate(all="ignore"):
             again = (algorithm, now.state, task, randomness_from(before))
             culprit = find_culprit(*again, outcome, now.last_assignments)
+        step_size = assembly.algorithm.settings.get("step_size")
+        argument, value, remedy = "algorithm.step_size", step_size, "lower it"
+        if step_size is None:  # an algorithm of the user's own that has none
+            argument, value, remedy = "algorithm.name", configuration.algorithm_reference, "mend it"
         raise InvalidArgument(
-            "algorithm.step_size",
-            assembly.algorithm.settings.get("step_size"),
-            describe(culprit, done),
-            "lower it; the last checkpoint before is kept",
+            argument, value, describe(culprit, done), f"{remedy}; the last checkpoint before is kept"
         )
     assignments = now.last_assignments.copy()
     assignments[to_numpy(outcome.clients)] = to_numpy(outcome.assignments)

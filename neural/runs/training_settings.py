@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clusterproof.algorithms.validation import check_choice, check_count, check_number, check_seed
+from clusterproof.algorithms.validation import (
+    LARGEST_COUNT,
+    check_choice,
+    check_count,
+    check_number,
+    check_seed,
+)
+
+MOST_THREADS = 1024
+"""More than any machine's processors, and what a system lets a process start: the same everywhere, for files travel."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +53,7 @@ class TrainingSettings:
     precision
         Of products on a GPU: ``"highest"``, ``"tf32"`` or ``"bf16"``.
     threads
-        Of the processor; torch's own number where left out.
+        Of the processor, at most 1024; torch's own number where left out.
     tensorboard
         Also write the curves for TensorBoard.
     diagnose
@@ -84,9 +93,14 @@ class TrainingSettings:
         )
         for argument in ("evaluate_every", "checkpoint_every"):
             check_count(argument, getattr(self, argument), at_least=1, remedy="1 is every round")
-        for argument in ("batch_size", "chunk", "threads"):
-            if getattr(self, argument) is not None:
-                check_count(argument, getattr(self, argument), at_least=1, remedy="leave it out")
+        for argument, at_most in (
+            ("batch_size", LARGEST_COUNT),
+            ("chunk", LARGEST_COUNT),
+            ("threads", MOST_THREADS),
+        ):
+            value = getattr(self, argument)
+            if value is not None:
+                check_count(argument, value, at_least=1, at_most=at_most, remedy="leave it out")
         for argument, choices in (
             ("local_unit", ("step", "epoch")),
             ("device", ("auto", "cpu", "cuda")),

@@ -101,8 +101,8 @@ def test_a_report_that_cannot_be_written_is_made_later(tmp_path: Path) -> None:
     [
         (["--algorithm", "fedavg"], "diagnose"),
         (["--rounds", "0"], "rounds"),
-        (["--clusters", "1"], "diagnose"),
-        (["--models", "1"], "diagnose"),
+        (["--clusters", "1"], "--diagnose = 1: is the data's number of clusters"),
+        (["--models", "1"], "--diagnose = 1: is the algorithm's number of models"),
     ],
 )
 def test_runs_that_the_theory_does_not_speak_of_are_refused(

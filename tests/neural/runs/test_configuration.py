@@ -148,6 +148,7 @@ def refusal(path: Path, text: str) -> InvalidArgument:
         ("rounds = 30", "rounds = 3.5", ["line 23, [training] rounds", "Expected int, got float"]),
         ("rounds = 30", "rounds = true", ["line 23, [training] rounds", "got bool"]),
         ("rounds = 30", "rounds = -1", ["line 23, [training] rounds", "at least 0"]),
+        ("rounds = 30", "threads = 1025", ["line 23, [training] threads", "at most 1024"]),
         ("rounds = 30", "rounds = 1979-05-27", ["line 23, [training] rounds"]),
         ("rounds = 30", "rounds = {a = 1}", ["line 23, [training] rounds", "got table"]),
         ("rounds = 30", "rounds = 30\nrounds = 31", ["Cannot overwrite a value (at line 24"]),
