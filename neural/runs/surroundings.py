@@ -6,9 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import torch
-from threadpoolctl import threadpool_limits
-
 from clusterproof.algorithms import InvalidArgument
 
 
@@ -27,6 +24,9 @@ def naming_the_way_back(folder: Path, kept: int) -> Iterator[None]:
 @contextmanager
 def so_many_threads(number: int) -> Iterator[None]:
     """Let torch and numpy compute with that many threads: the order of their additions hangs on it."""
+    import torch
+    from threadpoolctl import threadpool_limits
+
     before = torch.get_num_threads()
     with threadpool_limits(limits=number):
         torch.set_num_threads(number)
