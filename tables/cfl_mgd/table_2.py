@@ -37,8 +37,8 @@ PRINTED_NUMBERS = (
     "and FedAvg's network an earlier version, whose run is not stored, was flat at 61.7 % from a training loss of 0.14 "
     "on. With a fifth of the clients and one choice left out, after 100 rounds (tables/results/README.md): images that "
     "are not standardised cost 6.6 points (12 to 15 after 40 rounds), no crops 3.5 and all images learnt by heart, no "
-    "flips 2.4, no contrast 0.7; FedAvg's network costs 12.8 after 40 rounds of all clients. As far as that shows, 80.43 "
-    "needs the tutorial network, standardised images and crops; each by itself at full size waits for a larger "
+    "flips 2.4, no contrast 0.7; FedAvg's network costs 12.8 after 40 rounds of all clients. As far as that shows, "
+    "80.43 needs the tutorial network, standardised images and crops; each by itself at full size waits for a larger "
     "machine."
 )
 PARTS = {"channels": "channels", "hidden": "hidden units"}
