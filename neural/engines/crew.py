@@ -10,7 +10,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import copy_context
 from functools import cache
 from threading import Barrier
@@ -61,6 +61,17 @@ def in_turn(
             yield begun.popleft().result()
     finally:
         wait(begun)
+
+
+@contextmanager
+def torch_on_one_thread() -> Iterator[None]:
+    """Let torch use the thread that calls it, and no more: its own would wait busily, and take the crew's turns."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def numpy_on_one_thread() -> AbstractContextManager[object]:

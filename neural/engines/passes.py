@@ -21,7 +21,7 @@ from clusterproof.neural.engines.chunks import (
     run_in_chunks,
     run_in_parts,
 )
-from clusterproof.neural.engines.crew import in_turn, numpy_on_one_thread, side_by_side
+from clusterproof.neural.engines.crew import in_turn, numpy_on_one_thread, side_by_side, torch_on_one_thread
 from clusterproof.neural.networks import MLP, Network
 
 CLIENTS_AT_A_TIME = {"cpu": 16, "cuda": 512}
@@ -154,8 +154,9 @@ class Passes:
                 results: Iterable[list[tuple[Chunk, Result]]] = map(several, groups)
                 if threads > 1:
                     results = in_turn(several, groups, threads if large else 1, AHEAD * threads)
-                for part, result in chain.from_iterable(results):
-                    add(part, result)
+                with torch_on_one_thread():
+                    for part, result in chain.from_iterable(results):
+                        add(part, result)
 
     def blocks(
         self,

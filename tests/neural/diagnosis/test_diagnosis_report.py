@@ -157,8 +157,14 @@ def test_other_algorithms_tasks_and_single_clusters_are_refused(tmp_path):
             Diagnostician(task, method, rounds=3, folder=tmp_path)
 
     refused(regression(), FedAvg(step_size=0.1), "cfl-mgd or ifca")
-    refused(regression(clusters=1), METHOD, "= 1: is the data.s number of clusters, which must be at least two")
-    refused(regression(), IFCA(step_size=0.1, clusters=1), "= 1: is the algorithm.s number of models, which must be at least two")
+    refused(
+        regression(clusters=1), METHOD, "= 1: is the data.s number of clusters, which must be at least two"
+    )
+    refused(
+        regression(),
+        IFCA(step_size=0.1, clusters=1),
+        "= 1: is the algorithm.s number of models, which must be at least two",
+    )
     with pytest.raises(InvalidArgument, match="rounds"):
         Diagnostician(regression(), METHOD, rounds=0, folder=tmp_path)
 
