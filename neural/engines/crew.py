@@ -64,10 +64,10 @@ def in_turn(
 
 
 @contextmanager
-def torch_on_one_thread() -> Iterator[None]:
-    """Let torch use the thread that calls it, and no more: its own would wait busily, and take the crew's turns."""
+def torch_threads(number: int) -> Iterator[None]:
+    """Let torch compute with that many threads where it is called from the thread that asks for it."""
     before = torch.get_num_threads()
-    torch.set_num_threads(1)
+    torch.set_num_threads(number)
     try:
         yield
     finally:

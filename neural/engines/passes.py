@@ -21,14 +21,14 @@ from clusterproof.neural.engines.chunks import (
     run_in_chunks,
     run_in_parts,
 )
-from clusterproof.neural.engines.crew import in_turn, numpy_on_one_thread, side_by_side, torch_on_one_thread
+from clusterproof.neural.engines.crew import in_turn, numpy_on_one_thread, side_by_side, torch_threads
 from clusterproof.neural.networks import MLP, Network
 
 CLIENTS_AT_A_TIME = {"cpu": 16, "cuda": 512}
 """At most, for each thread: more win nothing, and a number that does not hang on free memory keeps runs alike."""
 
 SHARES = 4
-"""Chunks whose results are added up come so many at a time, so that 2 or 4 threads end together."""
+"""Chunks whose results are added up are a multiple of so many, so that 2 or 4 threads end together."""
 
 AHEAD = 2
 """Chunks for each thread that are begun before the first of them is added up."""
@@ -154,7 +154,7 @@ class Passes:
                 results: Iterable[list[tuple[Chunk, Result]]] = map(several, groups)
                 if threads > 1:
                     results = in_turn(several, groups, threads if large else 1, AHEAD * threads)
-                with torch_on_one_thread():
+                with torch_threads(1):  # its own would wait busily, and take the turns of the crew
                     for part, result in chain.from_iterable(results):
                         add(part, result)
 

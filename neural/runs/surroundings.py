@@ -24,16 +24,12 @@ def naming_the_way_back(folder: Path, kept: int) -> Iterator[None]:
 @contextmanager
 def so_many_threads(number: int) -> Iterator[None]:
     """Let torch and numpy compute with that many threads: the order of their additions hangs on it."""
-    import torch
     from threadpoolctl import threadpool_limits
 
-    before = torch.get_num_threads()
-    with threadpool_limits(limits=number):
-        torch.set_num_threads(number)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(before)
+    from clusterproof.neural.engines.crew import torch_threads
+
+    with threadpool_limits(limits=number), torch_threads(number):
+        yield
 
 
 @contextmanager
