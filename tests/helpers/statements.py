@@ -1,0 +1,275 @@
+"""The bounds of Theorems A, B, B1, C, C' and A', evaluated from their printed statements.
+
+Each function follows one statement line by line, with its symbols. Nothing of clusterproof is imported. Numbers are
+mpmath's at 40 digits; ``oracle_moments`` works in whatever numbers it is given, exact fractions included.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import mpmath as mp
+
+CONTEXT = mp.mp.clone()
+CONTEXT.dps = 40
+real = CONTEXT.mpf
+
+
+def responses(a: Any, beta: Any, rounds: int) -> tuple[list[Any], list[Any]]:
+    """Pi_t and h_t for t = 0..T: x_(t+1) = (1 + beta - a) x_t - beta x_(t-1), Pi_-1 = Pi_0 = 1; h_-1 = 0, h_0 = 1."""
+    one = a - a + 1
+    path, impulse = [one, one], [one - one, one]
+    for _ in range(rounds):
+        path.append((1 + beta - a) * path[-1] - beta * path[-2])
+        impulse.append((1 + beta - a) * impulse[-1] - beta * impulse[-2])
+    return path[1:], impulse[1:]
+
+
+def norm(vector: Sequence[Any]) -> Any:
+    """Euclidean norm."""
+    return CONTEXT.sqrt(CONTEXT.fsum(real(x) ** 2 for x in vector))
+
+
+def regularised_beta(a: Any, x: Any) -> Any:
+    """I_x(a, a) = x^a (1 - x)^a / (a B(a, a)) sum_k prod_(i<k) (2a + i) / (a + 1 + i) x^k: every term is positive."""
+    total = term = real(1)
+    k = 0
+    while term > total * real(10) ** -CONTEXT.dps:
+        term *= (2 * a + k) / (a + 1 + k) * x
+        total += term
+        k += 1
+    log_beta = 2 * CONTEXT.loggamma(a) - CONTEXT.loggamma(2 * a)
+    return CONTEXT.exp(a * CONTEXT.log(x * (1 - x)) - log_beta) / a * total
+
+
+def worst_pairwise_error(L: float, mu: float, separation: float, s: float, B: float, n: int) -> Any:
+    """pi(B), the worst pairwise error in the basin of radius B."""
+    if math.isinf(separation):  # one cluster: there is no other to be preferred
+        return real(0)
+    a0, b0, s2 = CONTEXT.sqrt(real(L)) * B, CONTEXT.sqrt(real(mu)) * (real(separation) - B), real(s) ** 2
+    if b0 <= a0:
+        return real(1)
+    if s2 <= a0 * b0:
+        if s2 + a0**2 == 0:
+            return real(0)
+        rho = (s2 + b0**2) / (s2 + a0**2)
+    else:
+        x = (b0 - a0) ** 2 / s2
+        u = CONTEXT.sqrt(x / (x + 4))
+        rho = (1 + u) / (1 - u)
+    return regularised_beta(real(n) / 2, 1 / (1 + rho))
+
+
+def binomial_quantile(N: int, pi: Any, eps: Any) -> int:
+    """Q(N, pi; eps): the least k with P(Bin(N, pi) > k) <= eps, by summing the distribution."""
+    if pi >= 1:
+        return N
+    k, term = 0, (1 - real(pi)) ** N
+    tail = 1 - term
+    while tail > eps and k < N:
+        k += 1
+        term *= real(pi) / (1 - real(pi)) * (N - k + 1) / k
+        tail -= term
+    return k
+
+
+def hypergeometric_quantile(m: int, marked: int, drawn: int, eps: float) -> int:
+    """The least k with P(Hyp(m, marked, drawn) > k) <= eps, in exact fractions."""
+    tail, k = Fraction(1), -1
+    while tail > Fraction(eps):
+        k += 1
+        tail -= Fraction(math.comb(marked, k) * math.comb(m - marked, drawn - k), math.comb(m, drawn))
+    return k
+
+
+def counts(own: int, m: int, P: int, T: int, pi: Any, delta_1: float) -> tuple[int, int]:
+    """(n_in, n_out) = (Q(m - own, pi; delta_1 / 2TP), Q(own, min(1, (P - 1) pi); delta_1 / 2TP))."""
+    eps = real(delta_1) / (2 * T * P)
+    return binomial_quantile(m - own, pi, eps), binomial_quantile(own, min(real(1), (P - 1) * real(pi)), eps)
+
+
+def gradient_noise(own: int, m: int, n: int, L: float, trace: float, s: float, reach: Any, n_in: int) -> tuple[Any, Any]:
+    """(s^2, tau^2) of section 6, from v_*^2, v_1^2 and v_x^2 of section 2.1; reach is D + B."""
+    v_star, v_1 = real(s) ** 2 * trace, real(L) * trace + real(L) ** 2
+    v_cross = real(trace) * (real(s) ** 2 + L * reach**2) + real(L) ** 2 * reach**2
+    return (own * v_star + n_in * v_cross) / (real(m) ** 2 * n), own * v_1 / (real(m) ** 2 * n)
+
+
+def theorem_a(
+    *, r: float, C0: float, C1: float, is_norm: bool, eta: float, L: float, m: int, n_in: int, n_out: int, D: float,
+    B: float, P: int, T: int, start: float, s2: Any, tau2: Any, delta_2: float, delta_3: float,
+) -> tuple[list[Any], Any] | None:  # fmt: skip
+    """R_t + x at t = 0..T and sqrt(P / delta_3) y_T; None where the theorem does not apply."""
+    r_bar = real(r) + real(C1) * eta * L * n_out / m
+    if r_bar >= 1:
+        return None
+    b_bar = real(C1) * eta * n_in * L * (real(D) + B) / m
+    R = [r_bar**t * C0 * start + b_bar * (1 - r_bar**t) / (1 - r_bar) for t in range(T + 1)]
+    gamma = real(1) if is_norm else 1 - r_bar
+    # x^2 = F sum_(k<T) [s^2 + tau^2 (R_k + x)^2]  <=>  (1 - F T tau^2) x^2 - 2 F tau^2 S_1 x - F (T s^2 + tau^2 S_2) = 0
+    F = P * real(C1) ** 2 * real(eta) ** 2 / (gamma * real(delta_2))
+    S1, S2 = sum(R[:T], real(0)), sum((y**2 for y in R[:T]), real(0))
+    A, half, C = 1 - F * T * tau2, F * tau2 * S1, F * (T * s2 + tau2 * S2)
+    if A <= 0:
+        return None
+    x = (half + CONTEXT.sqrt(half**2 + A * C)) / A
+    if max(R) + x > B:
+        return None
+    y = real(C0) * start
+    for _ in range(T):  # y_(t+1)^2 = (r_bar y_t + b_bar)^2 + C_1^2 eta^2 (s^2 + tau^2 y_t^2)
+        y = CONTEXT.sqrt((r_bar * y + b_bar) ** 2 + real(C1) ** 2 * real(eta) ** 2 * (s2 + tau2 * y**2))
+    return [value + x for value in R], CONTEXT.sqrt(P / real(delta_3)) * y
+
+
+def envelopes(alpha: Any, mu: float, L: float, beta: float, T: int) -> tuple[list[Any], list[Any]]:
+    """Closed forms of G_t (Theorem B, from Lemma H) and of max |h_t| (|U_k| <= k + 1 on [-1, 1], increasing beyond)."""
+    q = CONTEXT.sqrt(real(beta))
+    flat, steep = alpha * mu, alpha * L
+    path, impulse = responses(flat, real(beta), T)
+    G, H = [], []
+    for t in range(T + 1):
+        candidates = [q**t * (1 + (1 - q) * t)]
+        if flat < (1 - q) ** 2:
+            candidates.append(path[t])
+        if steep > 1 - beta:
+            candidates.append(q**t / CONTEXT.sqrt(1 - real(beta) / 4))
+        G.append(max(candidates))
+        H.append(impulse[t] if flat < (1 - q) ** 2 else (t + 1) * q**t)
+    return G, H
+
+
+def theorem_b(
+    *, own: int, m: int, P: int, T: int, eta: float, beta: float, mu: float, L: float, D: float, B: float, start: float,
+    n_in: int, n_out: int, s2: Any, tau2: Any, delta_2: float, delta_3: float,
+) -> tuple[list[Any], Any]:  # fmt: skip
+    """G_t ||e_0|| + b_bar + sqrt(PT / delta_2) Sigma_t at t = 0..T, and the bound with sqrt(P / delta_3) at T."""
+    alpha = real(eta) * own / m
+    G, h = envelopes(alpha, mu, L, beta, T)
+    H1 = 1 / min(alpha * mu, (1 - CONTEXT.sqrt(real(beta))) ** 2)
+    b = real(n_in) / m * L * (real(D) + B)
+    b_bar = real(eta) * H1 * (b + real(n_out) / m * L * B)
+    Y: list[Any] = []
+    spread: list[Any] = []
+    for t in range(T + 1):
+        spread.append(real(eta) ** 2 * sum((h[t - 1 - k] ** 2 * (s2 + tau2 * Y[k]) for k in range(t)), real(0)))
+        if b_bar == 0:
+            Y.append(G[t] ** 2 * start**2 + spread[t])
+        else:
+            Y.append((G[t] * start + b_bar + CONTEXT.sqrt(spread[t])) ** 2)
+    rounds = [
+        G[t] * start + b_bar + CONTEXT.sqrt(P * T / real(delta_2)) * CONTEXT.sqrt(spread[t]) for t in range(T + 1)
+    ]
+    return rounds, G[T] * start + b_bar + CONTEXT.sqrt(P / real(delta_3)) * CONTEXT.sqrt(spread[T])
+
+
+def corollary_b1(
+    *, own: int, least: int, m: int, n: int, P: int, T: int, mu: float, L: float, B: float, start: float, trace: float,
+    s: float, delta_2: float, delta_3: float,
+) -> tuple[list[Any], Any]:  # fmt: skip
+    """q^t (2 / sqrt(3) + (1 - q) t) ||e_0|| + sqrt(PT / delta_2) S_p, and with sqrt(P / delta_3) at T."""
+    q = 1 - CONTEXT.sqrt(real(least) * mu / (m * real(L)))
+    beta = q**2
+    v = CONTEXT.sqrt(real(s) ** 2 * trace + (real(L) * trace + real(L) ** 2) * real(B) ** 2)
+    S = v / L * CONTEXT.sqrt(real(own) / m / (real(m) * n)) * CONTEXT.sqrt((1 + beta) / (1 - beta) ** 3)
+    path = [q**t * (2 / CONTEXT.sqrt(3) + (1 - q) * t) * start for t in range(T + 1)]
+    return [x + CONTEXT.sqrt(P * T / real(delta_2)) * S for x in path], path[T] + CONTEXT.sqrt(P / real(delta_3)) * S
+
+
+def oracle_moments(
+    spectrum: Sequence[Any], start: Sequence[Any], alpha: Any, beta: Any, s: Any, N: int, T: int
+) -> tuple[list[Any], list[Any]]:
+    """||Pi_t e_0||^2 and Var_t of Theorem C for t = 0..T, exact where the arguments are fractions."""
+    modes = range(len(spectrum))
+    A = [1 + beta - alpha * spectrum[j] for j in modes]
+    M = before = X = [e**2 for e in start]  # e_-1 = e_0
+    mean = mean_before = list(start)
+    path, variance = [sum(M)], [sum(M) - sum(M)]
+    for _ in range(T):
+        weighted = sum(spectrum[k] * M[k] for k in modes)
+        M, X, before = (
+            [
+                A[j] ** 2 * M[j] - 2 * beta * A[j] * X[j] + beta**2 * before[j]
+                + alpha**2 / N * (spectrum[j] ** 2 * M[j] + spectrum[j] * weighted + s**2 * spectrum[j])
+                for j in modes
+            ],
+            [A[j] * M[j] - beta * X[j] for j in modes],
+            M,
+        )  # fmt: skip
+        mean, mean_before = [A[j] * mean[j] - beta * mean_before[j] for j in modes], mean
+        path.append(sum(e**2 for e in mean))
+        variance.append(sum(M) - path[-1])
+    return path, variance
+
+
+def departure(
+    paths: Sequence[Sequence[Any]], variances: Sequence[Sequence[Any]], B: Any, m: int, P: int, pi: Callable[[Any], Any]
+) -> Any:
+    """delta_cl of Theorem C at a radius B: one path ||Pi_t e_0|| and one Var_t, t = 0..T, a cluster."""
+    T = len(paths[0]) - 1
+    total = T * m * (P - 1) * pi(B)
+    for path, variance in zip(paths, variances, strict=True):
+        for t in range(T):
+            if path[t] >= B:
+                return CONTEXT.inf
+            total += variance[t] / (B - path[t]) ** 2
+    return total
+
+
+def theorem_c_prime(
+    r: float, *, spectrum: Sequence[float], alpha: Any, beta: float, N: int, s: float, start: float, P: int, T: int,
+    delta: float,
+) -> tuple[list[Any], Any]:  # fmt: skip
+    """The bound at t = 0..T for all rounds at once, with log(2PT / delta), and at T with log(2P / delta)."""
+    d, L, r = len(spectrum), max(spectrum), real(r)
+    u = CONTEXT.sqrt(2 * CONTEXT.log(4 * P * T / real(delta)))
+    omega = CONTEXT.sqrt(real(d) / N) + u / CONTEXT.sqrt(real(N))
+    eps = 2 * omega + omega**2
+    modes = [responses(alpha * x, real(beta), T) for x in spectrum]
+    C0 = max(abs(path[k]) / r**k for path, _ in modes for k in range(T + 1))
+    C1 = max(abs(impulse[k]) / r**k for _, impulse in modes for k in range(T + 1))
+    r_bar = r + C1 * alpha * L * eps
+    if r_bar >= 1:
+        return [CONTEXT.inf] * (T + 1), CONTEXT.inf
+
+    def bound(t: int, level: Any) -> Any:
+        sums = CONTEXT.sqrt((1 - r_bar ** (2 * t)) / (1 - r_bar**2))
+        bracket = CONTEXT.sqrt((1 + eps) * sum(spectrum)) + CONTEXT.sqrt(2 * (1 + eps) * L * level)
+        return C0 * r_bar**t * start + C1 * alpha * s / CONTEXT.sqrt(real(N)) * sums * bracket
+
+    everywhere, last = CONTEXT.log(2 * P * T / real(delta)), CONTEXT.log(2 * P / real(delta))
+    return [bound(t, everywhere) for t in range(T + 1)], bound(T, last)
+
+
+def theorem_a_prime(
+    t: int, *, r: float, C0: float, C1: float, start: float, sigma2: Any, d: int, level: Any
+) -> Any:
+    """Y_t(u), u = ``level``: the least over x of the statement's right side, found on a grid and by golden section."""
+    if t == 0:
+        return real(start)
+    s_t = 2 * sum(real(r) ** (2 * (t - 1 - k)) * real(C1) ** 2 * sigma2 for k in range(t))
+    first = real(r) ** (2 * t) * real(C0) ** 2 * real(start) ** 2
+
+    def square(z: Any) -> Any:  # x = e^z
+        x = CONTEXT.exp(z)
+        return (1 + x) * (first / x + s_t * (real(d) / 2 * CONTEXT.log1p(1 / x) + level))
+
+    nearest = min((real(k) / 4 for k in range(-160, 161)), key=square)
+    return CONTEXT.sqrt(square(golden_section(square, nearest - real(1) / 4, nearest + real(1) / 4)))
+
+
+def golden_section(function: Callable[[Any], Any], low: Any, high: Any, steps: int = 60) -> Any:
+    """Where a unimodal function is least, up to 10^-12 of the interval."""
+    ratio = (CONTEXT.sqrt(real(5)) - 1) / 2
+    left, right = high - ratio * (high - low), low + ratio * (high - low)
+    at_left, at_right = function(left), function(right)
+    for _ in range(steps):
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - ratio * (high - low)
+            at_left = function(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + ratio * (high - low)
+            at_right = function(right)
+    return (low + high) / 2

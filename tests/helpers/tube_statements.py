@@ -1,0 +1,119 @@
+"""What Theorems D and E put into the norm inequality at one round, evaluated from their printed statements.
+
+Nothing of clusterproof is imported. All is sums of positive terms over the past, term by term, in double precision; the
+responses come from their recurrence.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Past:
+    """The rounds (or local steps) k < t that act on a chain's error at t, one entry each.
+
+    ``response`` is h_(t,k) mode by mode, (t, d); ``own_weight`` w_k and ``false_weight`` w_k^x; ``reach`` y_k and
+    ``false_reach`` R_k; ``drift`` the bound on the drift before the factor max_j |h_j|; ``tail`` the factor eta / (N n')
+    of one row's gradient; ``has_false`` whether n_in,k > 0; ``fluctuation`` Theorem E2's coefficient.
+    """
+
+    response: np.ndarray
+    own_weight: np.ndarray
+    false_weight: np.ndarray
+    reach: np.ndarray
+    false_reach: np.ndarray
+    drift: np.ndarray
+    tail: np.ndarray
+    has_false: np.ndarray
+    fluctuation: np.ndarray
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """bias_t and the arguments of W: tr, op, Gamma, v (None where only tr and op are known) and eps_1."""
+
+    bias: float
+    tr: float
+    op: float
+    scale: float
+    v: np.ndarray | None
+    eps_1: float
+
+
+def constant_responses(a: np.ndarray, momentum: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
+    """Pi_t and h_t of each mode, (steps + 1, d): Pi_-1 = Pi_0 = 1; h_-1 = 0, h_0 = 1."""
+    path, impulse = np.ones((steps + 2, len(a))), np.ones((steps + 2, len(a)))
+    impulse[0] = 0
+    for t in range(1, steps + 1):
+        path[t + 1] = (1 + momentum - a) * path[t] - momentum * path[t - 1]
+        impulse[t + 1] = (1 + momentum - a) * impulse[t] - momentum * impulse[t - 1]
+    return path[1:], impulse[1:]
+
+
+def varying_responses(
+    a: np.ndarray, momentum: float, held: np.ndarray, resets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same for a step a_t, (S, d), that varies: the path (S + 1, d), and the response at t to a disturbance of step
+    k < t, (S + 1, S, d). In held steps the state stands still; before steps with a reset e_(t-1) := e_t.
+    """
+    steps, d = a.shape
+    path = np.ones((steps + 1, d))
+    impulse = np.zeros((steps + 1, steps, d))
+    before = np.ones(d)
+    impulse_before = np.zeros((steps, d))
+    for t in range(steps):
+        if resets[t]:
+            before, impulse_before = path[t], impulse[t].copy()
+        if held[t]:
+            path[t + 1], impulse[t + 1] = path[t], impulse[t]
+            continue
+        path[t + 1] = (1 + momentum - a[t]) * path[t] - momentum * before
+        impulse[t + 1] = (1 + momentum - a[t]) * impulse[t] - momentum * impulse_before
+        impulse[t + 1, t] = 1
+        before, impulse_before = path[t], impulse[t].copy()
+    return path, impulse
+
+
+def arguments(past: Past, spectrum: np.ndarray, spectra: np.ndarray, noise: float) -> Arguments:
+    """bias_t, v_j, eps_1, tr, op and Gamma_t; ``spectrum`` is the chain's, ``spectra`` all clusters', (P, d)."""
+    L = spectra.max()
+    widest = np.abs(past.response).max(1)  # max_j |h_j|
+    weighted = (np.abs(past.response) * spectrum).max(1)  # max_j |h_j| lambda_j
+    own, false = noise**2 + L * past.reach**2, noise**2 + L * past.false_reach**2  # tau^2, tau_x^2
+    bias = math.fsum(widest * past.drift)
+    common = np.all(spectra == spectra[0])
+    power = past.own_weight * own + (past.false_weight * false if common else 0)
+    v = (power[:, None] * past.response**2).sum(0) * spectrum
+    rank_one = past.own_weight * past.reach**2 + (past.false_weight * past.false_reach**2 if common else 0)
+    eps_1 = math.fsum((rank_one + past.fluctuation * past.reach**2) * weighted**2)
+    tr, op = v.sum() + eps_1, v.max() + eps_1
+    known = common or not past.has_false.any()
+    if not known:  # the false members' part, with bounds
+        at = past.false_weight * widest**2
+        tr += math.fsum(at * (false * spectra.sum(1).max() + L**2 * past.false_reach**2))
+        op += math.fsum(at * (false * L + L**2 * past.false_reach**2))
+    tau = np.sqrt(np.where(past.has_false, np.maximum(own, false), own))
+    scale = float((2 * past.tail * widest * math.sqrt(L) * tau).max())
+    return Arguments(bias, float(tr), float(op), scale, v if known else None, eps_1)
+
+
+def theorem_d_past(
+    t: int, impulse: np.ndarray, *, own: int, clients: int, rows: int, step: float, L: float, reach: np.ndarray,
+    diameter: float, n_in: np.ndarray, n_out: np.ndarray,
+) -> Past:  # fmt: skip
+    """Theorem D: alpha = eta l_p, w = eta^2 l_p / (m n'), w_x = eta^2 n_in / (m^2 n'), R = D + y, from y_k, k < t."""
+    y, n_in, n_out = reach[:t], n_in[:t], n_out[:t]
+    R, flat = diameter + y, np.ones(t)
+    return Past(
+        response=impulse[t - 1 :: -1][:t] if t else impulse[:0],  # h_(t-1-k)
+        own_weight=step**2 * (own / clients) / (clients * rows) * flat,
+        false_weight=step**2 * n_in / (clients**2 * rows),
+        reach=y,
+        false_reach=R,
+        drift=step * L / clients * (n_in * R + n_out * y),
+        tail=step / (clients * rows) * flat,
+        has_false=n_in > 0,
+        fluctuation=0 * flat,
+    )
