@@ -10,7 +10,7 @@ FOLDERS := $(filter-out benchmarks clusterproof,$(patsubst %/__init__.py,%,$(wil
 # the tests start many processes, each of which would compile our modules anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: check figures notes test lint types links release clean
+.PHONY: check figures notes test test-all lint types links release clean
 
 check: $(VENV)/.check-ready
 	$(BIN)/clusterproof check
@@ -24,6 +24,10 @@ notes: $(VENV)/.test-ready
 
 test: $(VENV)/.test-ready links
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# everything: the fast tier, then the tests that are slow by nature
+test-all: test
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
 
 lint: $(VENV)/.test-ready
 	$(BIN)/ruff check .

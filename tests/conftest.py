@@ -51,6 +51,14 @@ def plant() -> Iterator[Callable[..., Any]]:
         yield lambda *seam, **scope: stack.enter_context(planted(*seam, **scope))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse a test that is marked slow without a reason."""
+    for item in items:
+        for mark in item.iter_markers("slow"):
+            if not mark.kwargs.get("reason"):
+                raise pytest.UsageError(f'{item.nodeid}: write @pytest.mark.slow(reason="...")')
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Let Ctrl-C interrupt, too, where a shell has started the tests in the background; share the cores."""
     if config.getoption("numprocesses", None):

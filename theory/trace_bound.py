@@ -105,7 +105,7 @@ class TraceBound:
     def compared(self, trace: Trace) -> list[Compared]:
         """Give each quantity that is compared."""
         measured = np.asarray(trace.errors if self.measured is None else self.measured, dtype=float)
-        bound, length = _spread(self.bound, measured), _length(trace)
+        bound, length = _spread(self.bound, measured), largest_length(trace)
         if self.last is not None:
             bound[-1] = np.minimum(bound[-1], np.broadcast_to(self.last, measured[-1].shape))
         found = [Compared(self.quantity, measured, bound, length if self.unit is None else self.unit)]
@@ -120,8 +120,8 @@ class TraceBound:
         return found
 
 
-def _length(trace: Trace) -> float:
-    """Give a length that no model of the start and no optimum exceeds."""
+def largest_length(trace: Trace) -> float:
+    """Return a length that no model of the start and no optimum exceeds: the unit of rounding errors of a run."""
     lengths = np.linalg.norm(trace.models[0], axis=-1)
     return float(np.max(lengths + (0.0 if trace.errors is None else trace.errors[0])))
 

@@ -15,7 +15,7 @@ from clusterproof.algorithms import Algorithm, InvalidArgument, Trace, run
 from clusterproof.algorithms.validation import check_count, check_seed
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.claim import CLAIM_SIGNIFICANCE, Context
-from clusterproof.theory.statement.comparison import Comparison
+from clusterproof.theory.statement.comparison import ROUNDING, Comparison
 from clusterproof.theory.statement.deciding import decide
 from clusterproof.theory.statement.drawn import Written, searched
 from clusterproof.theory.statement.ends import Instance
@@ -24,6 +24,7 @@ from clusterproof.theory.statement.ranges import Range
 from clusterproof.theory.statement.sides import Outside, Sides, at_most, suppose
 from clusterproof.theory.statement.space import mark_of
 from clusterproof.theory.statement.statement import Statement
+from clusterproof.theory.trace_bound import largest_length
 from clusterproof.theory.verdict import Finding, Kind, Verdict
 from clusterproof.theory.workbench.pasting import literal
 
@@ -215,7 +216,8 @@ class _Search:
         if np.isnan(allowed).any():
             raise InvalidArgument("bound", "nan", "must be numbers", "suppose what keeps it from 0 / 0")
         suppose("the bound is at least 0", (allowed >= 0).all())
-        return at_most(trace.errors, bound=allowed)
+        # errors are differences of models and optima: rounding is relative to those
+        return at_most(trace.errors, bound=allowed, rounding=ROUNDING * largest_length(trace))
 
     def _first_broken(self, rounds: int, one: Instance) -> tuple[tuple[int, ...], float, float]:
         """Give round and model that first break the bound, the error there and what is allowed."""
