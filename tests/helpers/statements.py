@@ -123,7 +123,7 @@ def theorem_a(
 
 
 def envelopes(alpha: Any, mu: float, L: float, beta: float, T: int) -> tuple[list[Any], list[Any]]:
-    """Closed forms of G_t (Theorem B, from Lemma H) and of max |h_t| (|U_k| <= k + 1 on [-1, 1], increasing beyond)."""
+    """Closed forms of G_t >= max |Pi_t(a)| (Lemma H) and of max |h_t(a)| (|U_k| <= k + 1 on [-1, 1], increasing beyond)."""
     q = CONTEXT.sqrt(real(beta))
     flat, steep = alpha * mu, alpha * L
     path, impulse = responses(flat, real(beta), T)
@@ -132,8 +132,9 @@ def envelopes(alpha: Any, mu: float, L: float, beta: float, T: int) -> tuple[lis
         candidates = [q**t * (1 + (1 - q) * t)]
         if flat < (1 - q) ** 2:
             candidates.append(path[t])
-        if steep > 1 - beta:
-            candidates.append(q**t / CONTEXT.sqrt(1 - real(beta) / 4))
+        if steep > 1 - beta and beta > 0:
+            # The proof of Lemma H (iii) at its largest a; the printed form has beta / 4, its value at a = 1.
+            candidates.append(q**t / CONTEXT.sqrt(1 - (steep - 1 + beta) ** 2 / (4 * steep * beta)))
         G.append(max(candidates))
         H.append(impulse[t] if flat < (1 - q) ** 2 else (t + 1) * q**t)
     return G, H

@@ -117,3 +117,40 @@ def theorem_d_past(
         has_false=n_in > 0,
         fluctuation=0 * flat,
     )
+
+
+def theorem_e_past(
+    t: int, response: np.ndarray, *, members: np.ndarray, divisor: np.ndarray, rows: int, step: float, local_steps: int,
+    reach: np.ndarray, inside: bool = False, fluctuation: float = 0.0,
+) -> Past:  # fmt: skip
+    """Theorem E: w_i = eta^2 k_i / (N_i^2 n'), one row's factor eta / (N_i n'); k_i ``members`` and N_i ``divisor``.
+
+    ``response`` is (t, d). Option II has the divisor k_i, whose w_i is eta^2 / (k_i n'), and ``inside`` a round the
+    client's own noise, eta^2 / n', replaces the mean's from the round's start on. E1: k_i as recorded, of rounds with
+    k_i = 0 there is no noise. E2: the least k for w = eta^2 / (k n'), the largest for w = eta^2 k / N^2 n' with the
+    step's ``fluctuation`` (``step_fluctuation``).
+    """
+    rounds = np.arange(t) // local_steps
+    k, N = members[rounds].astype(float), divisor[rounds].astype(float)
+    if inside:
+        k = np.where(rounds == t // local_steps, 1.0, k)
+        N = np.where(rounds == t // local_steps, 1.0, N)
+    counted = k > 0
+    N = np.where(counted, N, 1.0)
+    zero = np.zeros(t)
+    return Past(
+        response=response,
+        own_weight=step**2 * k / (N**2 * rows),
+        false_weight=zero,
+        reach=reach[:t],
+        false_reach=zero,
+        drift=zero,
+        tail=np.where(counted, step / (N * rows), 0.0),
+        has_false=zero > 0,
+        fluctuation=zero + fluctuation,
+    )
+
+
+def step_fluctuation(step: float, clients: int, drawn: int, divisor: int) -> float:
+    """E2, divisor K or m: the coefficient (eta^2 K / (4 N^2)) (1 - (K - 1) / m) of h^2 y^2 in eps_1."""
+    return step**2 * drawn / (4 * divisor**2) * (1 - (drawn - 1) / clients)
