@@ -46,7 +46,15 @@ def first_form(tr: float, op: float, u: float, b: float, c: float, g: float, eps
 
 
 def second_form(
-    tr: float, op: float, u: float, d: int, v: Sequence[float] | None, eps_1: float, b: float, g: float, eps: float
+    tr: float,
+    op: float,
+    u: float,
+    d: int,
+    v: Sequence[float] | None,
+    eps_1: float,
+    b: float,
+    g: float,
+    eps: float,
 ) -> float:
     """N2: r^2 = (b + g op) (2u' + Lambda)."""
     return math.sqrt((b + g * op) * (2 * (u - math.log1p(-eps)) + determinant(tr, d, v, eps_1, b, g)))
@@ -58,7 +66,15 @@ def third_form(tr: float, scale: float, u: float, x: float) -> float:
 
 
 def least_second(
-    tr: float, op: float, scale: float, u: float, d: int, v: Sequence[float] | None, eps_1: float, b: float, eps: float
+    tr: float,
+    op: float,
+    scale: float,
+    u: float,
+    d: int,
+    v: Sequence[float] | None,
+    eps_1: float,
+    b: float,
+    eps: float,
 ) -> float:
     """N2 at b and eps with the least g that is admitted: the limit of g <- gamma(Gamma (r / b + sqrt(q / b)))."""
     q, g = ball_quantile(d, eps) if scale else 0.0, 1.0
@@ -92,7 +108,10 @@ def least_norm(
         return first_form(tr, op, u, b, c, scale_factor(scale, c, b, q), eps)
 
     options = {"xatol": 1e-9, "fatol": 1e-13 * math.sqrt(tr), "maxiter": 2000, "maxfev": 2000}
-    grid = [(z, least_second(tr, op, scale, u, d, v, eps_1, unit * math.exp(z), 0.01)) for z in np.linspace(-4, 8, 25)]
+    grid = [
+        (z, least_second(tr, op, scale, u, d, v, eps_1, unit * math.exp(z), 0.01))
+        for z in np.linspace(-4, 8, 25)
+    ]
     start, value = min(grid, key=lambda pair: pair[1])
     if math.isfinite(value):
         found.append(minimize(second, [start, math.log(0.01)], method="Nelder-Mead", options=options).fun)
@@ -117,7 +136,10 @@ def least_norm(
         top = min(free * 4, (1 - 1e-12) / scale) if scale else free * 4
         found.append(
             minimize_scalar(
-                lambda x: third_form(tr, scale, u, x), bounds=(0, top), method="bounded", options={"xatol": 1e-10 * top}
+                lambda x: third_form(tr, scale, u, x),
+                bounds=(0, top),
+                method="bounded",
+                options={"xatol": 1e-10 * top},
             ).fun
         )
     return min(found)

@@ -1,7 +1,7 @@
 """The bounds of Theorems A, B, B1, C, C' and A', evaluated from their printed statements.
 
 Each function follows one statement line by line, with its symbols. Nothing of clusterproof is imported. Numbers are
-mpmath's at 40 digits; ``oracle_moments`` works in whatever numbers it is given, exact fractions included.
+mpmath's at 30 digits, but for delta_cl of Theorem C and for Theorem C'; ``oracle_moments`` works in whatever numbers it is given, exact fractions included.
 """
 
 import math
@@ -10,9 +10,10 @@ from fractions import Fraction
 from typing import Any
 
 import mpmath as mp
+import numpy as np
 
 CONTEXT = mp.mp.clone()
-CONTEXT.dps = 40
+CONTEXT.dps = 30
 real = CONTEXT.mpf
 
 
@@ -35,7 +36,7 @@ def regularised_beta(a: Any, x: Any) -> Any:
     """I_x(a, a) = x^a (1 - x)^a / (a B(a, a)) sum_k prod_(i<k) (2a + i) / (a + 1 + i) x^k: every term is positive."""
     total = term = real(1)
     k = 0
-    while term > total * real(10) ** -CONTEXT.dps:
+    while term > total * 1e-20:  # the ratio of the terms falls from 2x < 1
         term *= (2 * a + k) / (a + 1 + k) * x
         total += term
         k += 1
@@ -89,7 +90,9 @@ def counts(own: int, m: int, P: int, T: int, pi: Any, delta_1: float) -> tuple[i
     return binomial_quantile(m - own, pi, eps), binomial_quantile(own, min(real(1), (P - 1) * real(pi)), eps)
 
 
-def gradient_noise(own: int, m: int, n: int, L: float, trace: float, s: float, reach: Any, n_in: int) -> tuple[Any, Any]:
+def gradient_noise(
+    own: int, m: int, n: int, L: float, trace: float, s: float, reach: Any, n_in: int
+) -> tuple[Any, Any]:
     """(s^2, tau^2) of section 6, from v_*^2, v_1^2 and v_x^2 of section 2.1; reach is D + B."""
     v_star, v_1 = real(s) ** 2 * trace, real(L) * trace + real(L) ** 2
     v_cross = real(trace) * (real(s) ** 2 + L * reach**2) + real(L) ** 2 * reach**2
@@ -153,13 +156,16 @@ def theorem_b(
     Y: list[Any] = []
     spread: list[Any] = []
     for t in range(T + 1):
-        spread.append(real(eta) ** 2 * sum((h[t - 1 - k] ** 2 * (s2 + tau2 * Y[k]) for k in range(t)), real(0)))
+        spread.append(
+            real(eta) ** 2 * sum((h[t - 1 - k] ** 2 * (s2 + tau2 * Y[k]) for k in range(t)), real(0))
+        )
         if b_bar == 0:
             Y.append(G[t] ** 2 * start**2 + spread[t])
         else:
             Y.append((G[t] * start + b_bar + CONTEXT.sqrt(spread[t])) ** 2)
     rounds = [
-        G[t] * start + b_bar + CONTEXT.sqrt(P * T / real(delta_2)) * CONTEXT.sqrt(spread[t]) for t in range(T + 1)
+        G[t] * start + b_bar + CONTEXT.sqrt(P * T / real(delta_2)) * CONTEXT.sqrt(spread[t])
+        for t in range(T + 1)
     ]
     return rounds, G[T] * start + b_bar + CONTEXT.sqrt(P / real(delta_3)) * CONTEXT.sqrt(spread[T])
 
@@ -174,7 +180,9 @@ def corollary_b1(
     v = CONTEXT.sqrt(real(s) ** 2 * trace + (real(L) * trace + real(L) ** 2) * real(B) ** 2)
     S = v / L * CONTEXT.sqrt(real(own) / m / (real(m) * n)) * CONTEXT.sqrt((1 + beta) / (1 - beta) ** 3)
     path = [q**t * (2 / CONTEXT.sqrt(3) + (1 - q) * t) * start for t in range(T + 1)]
-    return [x + CONTEXT.sqrt(P * T / real(delta_2)) * S for x in path], path[T] + CONTEXT.sqrt(P / real(delta_3)) * S
+    return [x + CONTEXT.sqrt(P * T / real(delta_2)) * S for x in path], path[T] + CONTEXT.sqrt(
+        P / real(delta_3)
+    ) * S
 
 
 def oracle_moments(
@@ -203,43 +211,40 @@ def oracle_moments(
     return path, variance
 
 
-def departure(
-    paths: Sequence[Sequence[Any]], variances: Sequence[Sequence[Any]], B: Any, m: int, P: int, pi: Callable[[Any], Any]
-) -> Any:
-    """delta_cl of Theorem C at a radius B: one path ||Pi_t e_0|| and one Var_t, t = 0..T, a cluster."""
-    T = len(paths[0]) - 1
-    total = T * m * (P - 1) * pi(B)
-    for path, variance in zip(paths, variances, strict=True):
-        for t in range(T):
-            if path[t] >= B:
-                return CONTEXT.inf
-            total += variance[t] / (B - path[t]) ** 2
-    return total
+def departure(paths: np.ndarray, variances: np.ndarray, B: float, m: int, P: int, pi: float) -> float:
+    """delta_cl of Theorem C at a radius B with pi = pi_F(B): ||Pi_t e_0|| and Var_t, (T + 1, P). In double precision."""
+    T = len(paths) - 1
+    if paths[:T].max() >= B:
+        return math.inf
+    return float((variances[:T] / (B - paths[:T]) ** 2).sum() + T * m * (P - 1) * pi)
 
 
 def theorem_c_prime(
-    r: float, *, spectrum: Sequence[float], alpha: Any, beta: float, N: int, s: float, start: float, P: int, T: int,
-    delta: float,
-) -> tuple[list[Any], Any]:  # fmt: skip
-    """The bound at t = 0..T for all rounds at once, with log(2PT / delta), and at T with log(2P / delta)."""
-    d, L, r = len(spectrum), max(spectrum), real(r)
-    u = CONTEXT.sqrt(2 * CONTEXT.log(4 * P * T / real(delta)))
-    omega = CONTEXT.sqrt(real(d) / N) + u / CONTEXT.sqrt(real(N))
+    r: float, *, paths: np.ndarray, impulses: np.ndarray, spectrum: np.ndarray, alpha: float, N: int, s: float,
+    start: float, P: int, delta: float,
+) -> tuple[np.ndarray, float]:  # fmt: skip
+    """The bound at t = 0..T for all rounds at once, with log(2PT / delta), and at T with log(2P / delta).
+
+    ``paths`` and ``impulses`` are Pi_k and h_k of the modes, (T + 1, d). In double precision: sums of positive terms.
+    """
+    T, d, L = len(paths) - 1, len(spectrum), max(spectrum)
+    u = math.sqrt(2 * math.log(4 * P * T / delta))
+    omega = math.sqrt(d / N) + u / math.sqrt(N)
     eps = 2 * omega + omega**2
-    modes = [responses(alpha * x, real(beta), T) for x in spectrum]
-    C0 = max(abs(path[k]) / r**k for path, _ in modes for k in range(T + 1))
-    C1 = max(abs(impulse[k]) / r**k for _, impulse in modes for k in range(T + 1))
+    k = np.arange(T + 1)
+    C0, C1 = (np.abs(paths).max(1) / r**k).max(), (np.abs(impulses).max(1) / r**k).max()
     r_bar = r + C1 * alpha * L * eps
     if r_bar >= 1:
-        return [CONTEXT.inf] * (T + 1), CONTEXT.inf
+        return np.full(T + 1, math.inf), math.inf
 
-    def bound(t: int, level: Any) -> Any:
-        sums = CONTEXT.sqrt((1 - r_bar ** (2 * t)) / (1 - r_bar**2))
-        bracket = CONTEXT.sqrt((1 + eps) * sum(spectrum)) + CONTEXT.sqrt(2 * (1 + eps) * L * level)
-        return C0 * r_bar**t * start + C1 * alpha * s / CONTEXT.sqrt(real(N)) * sums * bracket
+    def noise(sums: Any, level: float) -> Any:
+        bracket = math.sqrt((1 + eps) * sum(spectrum)) + math.sqrt(2 * (1 + eps) * L * level)
+        return C1 * alpha * s / math.sqrt(N) * np.sqrt(sums) * bracket
 
-    everywhere, last = CONTEXT.log(2 * P * T / real(delta)), CONTEXT.log(2 * P / real(delta))
-    return [bound(t, everywhere) for t in range(T + 1)], bound(T, last)
+    # (1 - r_bar^(2t)) / (1 - r_bar^2) = sum_(k<t) r_bar^(2k), without the cancellation near 1
+    sums = np.concatenate([[0], np.cumsum(r_bar ** (2 * k))[:-1]])
+    rounds = C0 * r_bar**k * start + noise(sums, math.log(2 * P * T / delta))
+    return rounds, C0 * r_bar**T * start + noise(sums[T], math.log(2 * P / delta))
 
 
 def theorem_a_prime(
@@ -260,12 +265,12 @@ def theorem_a_prime(
 
 
 def golden_section(function: Callable[[Any], Any], low: Any, high: Any, steps: int = 60) -> Any:
-    """Where a unimodal function is least, up to 10^-12 of the interval."""
-    ratio = (CONTEXT.sqrt(real(5)) - 1) / 2
+    """Where a unimodal function is least, up to (high - low) 0.618^steps."""
+    ratio = (math.sqrt(5) - 1) / 2
     left, right = high - ratio * (high - low), low + ratio * (high - low)
     at_left, at_right = function(left), function(right)
     for _ in range(steps):
-        if at_left <= at_right:
+        if at_left < at_right:
             high, right, at_right = right, left, at_left
             left = high - ratio * (high - low)
             at_left = function(left)

@@ -19,7 +19,7 @@ from clusterproof.theory.bounds.theorem_b import TheoremB
 from clusterproof.theory.bounds.theorem_c import theorem_c_parts
 from clusterproof.theory.bounds.theorem_c_prime import theorem_c_prime_parts
 
-# Double precision against 40 digits, over at most 40 rounds of a stable recursion.
+# Double precision against 30 digits, over at most 40 rounds of a stable recursion.
 RELATIVE = 1e-9
 
 # own clients, kappa, momentum, T, noise, pi, n', step, start. L = 2, Delta = 2, D = 3.
@@ -81,7 +81,10 @@ def test_theorem_b(numbers: tuple) -> None:
     inside = True
     for p in range(len(own)):
         bound, last = statements.theorem_b(
-            own=own[p], beta=setting.momentum, mu=setting.strong_convexity, **common_arguments(setting, own, p)
+            own=own[p],
+            beta=setting.momentum,
+            mu=setting.strong_convexity,
+            **common_arguments(setting, own, p),
         )
         assert_parts(parts, p, bound, last)
         inside &= max(bound) <= setting.radius
@@ -100,7 +103,9 @@ def test_theorem_a(numbers: tuple) -> None:
     for p in range(len(own)):
         candidates = []
         share = Fraction(own[p], sum(own))
-        for certificate in contractions(setting.momentum, numbers[1], share, setting.step_size * setting.smoothness):
+        for certificate in contractions(
+            setting.momentum, numbers[1], share, setting.step_size * setting.smoothness
+        ):
             result = statements.theorem_a(
                 r=certificate.rate, C0=certificate.start, C1=certificate.disturbance, is_norm=certificate.is_norm,
                 **common_arguments(setting, own, p),
@@ -113,3 +118,160 @@ def test_theorem_a(numbers: tuple) -> None:
         # At T the bound on all rounds holds, too, and with less failure probability: the smaller of both is the last.
         bound, last = min(candidates, key=lambda pair: min(pair[0][-1], pair[1]))
         assert_parts(parts, p, bound, min(bound[-1], last))
+
+
+# own clients (equal ones and unequal ones), kappa, T, noise, pi, n', start; step 1/L, momentum (1 - sqrt(l / kappa))^2.
+TUNED = [
+    ((20,), 1.0, 1, 0.5, 0.0, 10**5, 0.1),
+    ((20,), 4.0, 20, 0.5, 0.0, 10**8, 0.05),
+    ((20, 20), 1.0, 12, 0.5, 0.0, 10**6, 0.1),
+    ((20, 20), 4.0, 40, 0.0, 0.0, 10**9, 0.1),
+    ((10, 30), 1.0, 10, 0.2, 1e-6, 10**8, 0.2),
+    ((10, 30), 50.0, 5, 0.5, 0.0, 10**10, 0.02),
+    ((5, 10, 15), 1.0, 8, 0.5, 1e-5, 10**8, 0.2),
+    ((5, 10, 15), 4.0, 30, 0.0, 1e-9, 10**9, 0.05),
+    ((1, 2, 3, 4), 1.0, 15, 0.3, 1e-7, 10**9, 0.1),
+    ((4, 4, 4, 4), 4.0, 25, 0.5, 1e-8, 10**10, 0.05),
+]
+
+
+@pytest.mark.parametrize("tuned", TUNED)
+def test_corollary_b1(tuned: tuple) -> None:
+    own, kappa, rounds, noise, pi, samples, start = tuned
+    momentum = (1 - math.sqrt(min(own) / sum(own) / kappa)) ** 2
+    setting = setting_of_numbers(own, kappa, momentum, rounds, noise, pi, samples, 0.5, start)
+    parts = CorollaryB1().parts(setting)
+    delta_1, delta_2, delta_3 = setting.failure
+    inside = True
+    for p in range(len(own)):
+        bound, last = statements.corollary_b1(
+            own=own[p], least=min(own), m=sum(own), n=samples, P=len(own), T=rounds, mu=2.0 / kappa, L=2.0,
+            B=setting.radius, start=setting.start[p], trace=setting.trace, s=noise, delta_2=delta_2, delta_3=delta_3,
+        )  # fmt: skip
+        assert_parts(parts, p, bound, last)
+        # (2 / sqrt(3)) ||e_0|| + sqrt(PT / delta_2) S_p <= B, and S_p is what the bound has beyond the path at 0
+        inside &= bound[0] <= setting.radius
+    misassigned = rounds * sum(own) * (len(own) - 1) * pi
+    np.testing.assert_allclose(parts.all_rounds_failure, delta_2 + misassigned, rtol=1e-9)
+    np.testing.assert_allclose(parts.last_round_failure, delta_2 + delta_3 + misassigned, rtol=1e-9)
+    assert parts.applicable == inside
+
+
+# own clients, d, kappa, momentum, T, noise, n', step, start, delta
+GAUSSIAN = [
+    ((20, 20), 1, 1.0, 0.0, 1, 0.5, 50, 1.0, 0.3, 0.05),
+    ((5, 35), 3, 4.0, 0.9, 40, 0.5, 2000, 1.0, 0.1, 0.2),
+    ((10, 10), 2, 1.0, 0.5, 6, 0.0, 400, 1.0, 0.3, 0.05),
+    ((10, 10), 3, 4.0, 0.5, 9, 0.5, 1000, 1.0, 0.2, 0.1),
+    ((30, 10), 4, 4.0, 0.9, 12, 0.5, 4000, 1.0, 0.1, 0.05),
+    ((30, 10), 2, 50.0, 0.0, 25, 0.2, 4000, 1.0, 0.1, 0.3),
+    ((30, 20, 10), 3, 1.0, 0.0, 5, 0.7, 60, 1.0, 0.3, 0.05),
+    ((30, 20, 10), 3, 2.0, 0.9, 30, 0.3, 3000, 0.7, 0.2, 0.1),
+    ((8, 8, 8, 8), 2, 1.0, 0.5, 20, 0.5, 200, 0.5, 0.3, 0.05),
+    ((40, 30, 20, 10), 3, 50.0, 0.5, 8, 0.1, 20000, 1.0, 0.05, 0.2),
+]
+
+
+def gaussian_task(
+    own: tuple[int, ...], dimension: int, kappa: float, noise: float, samples: int
+) -> tuple[RegressionMixture, np.ndarray]:
+    """A regression with L = 1 and optima at distances of at least 2, and the eigenvalues of its covariance."""
+    spectrum = np.geomspace(1 / kappa, 1, dimension) if dimension > 1 else np.ones(1)
+    optima = np.zeros((len(own), dimension))
+    for p in range(len(own)):
+        optima[p, p % dimension] = 2.0 + p
+    labels = np.repeat(np.arange(len(own)), own)
+    return RegressionMixture(
+        optima=optima, covariance=spectrum, noise=noise, labels=labels, samples=samples
+    ), spectrum
+
+
+def directions(shape: tuple[int, ...], length: float) -> np.ndarray:
+    """Displacements of a given length in fixed irregular directions."""
+    vectors = np.cos(1 + 2.3 * np.arange(math.prod(shape))).reshape(shape)
+    return length * vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+
+
+def distances(task: RegressionMixture) -> tuple[float, float]:
+    """Delta and D from the optima; infinite and 0 for one cluster."""
+    optima = task.optima
+    pairs = [np.linalg.norm(optima[p] - optima[q]) for p in range(len(optima)) for q in range(p)]
+    return min(pairs, default=math.inf), max(pairs, default=0.0)
+
+
+@pytest.mark.parametrize("gaussian", GAUSSIAN)
+def test_theorem_c(gaussian: tuple) -> None:
+    """The moments in exact fractions where the rounds are few; the union over P T of the bound on all rounds."""
+    own, dimension, kappa, momentum, rounds, noise, samples, step, start, delta = gaussian
+    task, spectrum = gaussian_task(own, dimension, kappa, noise, samples)
+    displacement = directions((len(own), dimension), start)
+    algorithm = CFLMGD(step_size=step, momentum=momentum)
+    trace = run(algorithm, task, rounds=rounds, seed=0, initial=task.optima + displacement)
+    allowed = theory.bound("cfl-mgd/theorem-c", task, trace, failure_probability=delta)
+    parts = theorem_c_parts(task, algorithm, task.optima + displacement, rounds, delta)
+    number = Fraction if rounds <= 12 else real
+    P, m = len(own), sum(own)
+    paths, variances = [], []
+    for p in range(P):
+        squares, variance = statements.oracle_moments(
+            [number(x) for x in spectrum], [number(x) for x in displacement[p]], number(step) * own[p] / m,
+            number(momentum), number(noise), own[p] * samples, rounds,
+        )  # fmt: skip
+        variance = [real(x.numerator) / x.denominator if number is Fraction else x for x in variance]
+        squares = [real(x.numerator) / x.denominator if number is Fraction else x for x in squares]
+        path = [CONTEXT.sqrt(x) for x in squares]
+        everywhere = [
+            path[t] + CONTEXT.sqrt(P * rounds * variance[t] / real(delta)) for t in range(rounds + 1)
+        ]
+        assert_parts(parts, p, everywhere, path[-1] + CONTEXT.sqrt(P * variance[-1] / real(delta)))
+        np.testing.assert_allclose(allowed.bound[:, p], np.array(everywhere, dtype=float), rtol=RELATIVE)
+        paths.append(path)
+        variances.append(variance)
+    departure = allowed.failure_probability - delta
+    np.testing.assert_allclose(
+        [parts.all_rounds_failure, parts.last_round_failure], allowed.failure_probability, rtol=1e-12
+    )
+    separation = distances(task)[0]
+    path, variance = np.array(paths, dtype=float).T, np.array(variances, dtype=float).T
+
+    def departure_at(radius: float) -> float:
+        pi = statements.worst_pairwise_error(1.0, spectrum.min(), separation, noise, radius, samples)
+        return statements.departure(path, variance, radius, m, P, float(pi))
+
+    # The statement holds at any radius B, and a grid of radii costs little against the best one.
+    radii = np.linspace(0, separation / (1 + math.sqrt(kappa)), 18)
+    k = 1 + int(np.argmin([departure_at(radius) for radius in radii[1:-1]]))
+    best = statements.golden_section(departure_at, radii[k - 1], radii[k + 1], steps=20)
+    assert departure_at(best) * (1 - 1e-4) <= departure <= departure_at(best) * 1.2
+
+
+@pytest.mark.parametrize("gaussian", GAUSSIAN)
+def test_theorem_c_prime(gaussian: tuple) -> None:
+    """The whole bound is the statement's at one rate r, which is nearly the best one after T."""
+    own, dimension, kappa, momentum, rounds, noise, samples, step, start, delta = gaussian
+    samples *= 30  # so that r_bar < 1 at every rate of interest
+    task, spectrum = gaussian_task(own, dimension, kappa, noise, samples)
+    displacement = directions((len(own), dimension), start)
+    algorithm = CFLMGD(step_size=step, momentum=momentum)
+    parts = theorem_c_prime_parts(task, algorithm, task.optima + displacement, rounds, delta)
+    for p in range(len(own)):
+        alpha = step * own[p] / sum(own)
+        modes = [statements.responses(alpha * x, momentum, rounds) for x in spectrum]
+        arguments = {
+            "paths": np.array([mode[0] for mode in modes]).T, "impulses": np.array([mode[1] for mode in modes]).T,
+            "spectrum": spectrum, "alpha": alpha, "N": own[p] * samples, "s": noise, "start": start,
+            "P": len(own), "delta": delta,
+        }  # fmt: skip
+
+        def discrepancy(rate: float, p: int = p, arguments: dict = arguments) -> float:
+            bound, last = statements.theorem_c_prime(rate, **arguments)
+            return max(
+                np.abs(bound / parts.all_rounds[:, p] - 1).max(), abs(last / parts.last_round[p] - 1)
+            )  # fmt: skip
+
+        rates = np.linspace(0.2, 1, 801)
+        k = int(np.argmin([discrepancy(rate) for rate in rates]))
+        rate = statements.golden_section(discrepancy, rates[max(k - 1, 0)], rates[min(k + 1, 800)])
+        assert discrepancy(rate) < 1e-8
+        best = min(statements.theorem_c_prime(rate, **arguments)[1] for rate in rates)
+        assert parts.last_round[p] <= best * 1.1
