@@ -1,7 +1,8 @@
 """The bounds of Theorems A, B, B1, C, C' and A', evaluated from their printed statements.
 
 Each function follows one statement line by line, with its symbols. Nothing of clusterproof is imported. Numbers are
-mpmath's at 30 digits, but for delta_cl of Theorem C and for Theorem C'; ``oracle_moments`` works in whatever numbers it is given, exact fractions included.
+mpmath's at 30 digits, but for sums of positive terms (the beta function, delta_cl of Theorem C, Theorem C'), which are
+floats; ``oracle_moments`` works in whatever numbers it is given, exact fractions included.
 """
 
 import math
@@ -33,11 +34,14 @@ def norm(vector: Sequence[Any]) -> Any:
 
 
 def regularised_beta(a: Any, x: Any) -> Any:
-    """I_x(a, a) = x^a (1 - x)^a / (a B(a, a)) sum_k prod_(i<k) (2a + i) / (a + 1 + i) x^k: every term is positive."""
-    total = term = real(1)
-    k = 0
-    while term > total * 1e-20:  # the ratio of the terms falls from 2x < 1
-        term *= (2 * a + k) / (a + 1 + k) * x
+    """I_x(a, a) = x^a (1 - x)^a / (a B(a, a)) sum_k prod_(i<k) (2a + i) / (a + 1 + i) x^k, x < 1/2.
+
+    Every term is positive and a factor of at most 2x from the last: the sum keeps its digits in double precision.
+    """
+    total = term = 1.0
+    k, half, ratio = 0, float(a), float(x)
+    while term > total * 1e-17:
+        term *= (2 * half + k) / (half + 1 + k) * ratio
         total += term
         k += 1
     log_beta = 2 * CONTEXT.loggamma(a) - CONTEXT.loggamma(2 * a)
@@ -110,7 +114,8 @@ def theorem_a(
     b_bar = real(C1) * eta * n_in * L * (real(D) + B) / m
     R = [r_bar**t * C0 * start + b_bar * (1 - r_bar**t) / (1 - r_bar) for t in range(T + 1)]
     gamma = real(1) if is_norm else 1 - r_bar
-    # x^2 = F sum_(k<T) [s^2 + tau^2 (R_k + x)^2]  <=>  (1 - F T tau^2) x^2 - 2 F tau^2 S_1 x - F (T s^2 + tau^2 S_2) = 0
+    # x^2 = F sum_(k<T) [s^2 + tau^2 (R_k + x)^2], that is
+    # (1 - F T tau^2) x^2 - 2 F tau^2 S_1 x - F (T s^2 + tau^2 S_2) = 0
     F = P * real(C1) ** 2 * real(eta) ** 2 / (gamma * real(delta_2))
     S1, S2 = sum(R[:T], real(0)), sum((y**2 for y in R[:T]), real(0))
     A, half, C = 1 - F * T * tau2, F * tau2 * S1, F * (T * s2 + tau2 * S2)
@@ -126,7 +131,7 @@ def theorem_a(
 
 
 def envelopes(alpha: Any, mu: float, L: float, beta: float, T: int) -> tuple[list[Any], list[Any]]:
-    """Closed forms of G_t >= max |Pi_t(a)| (Lemma H) and of max |h_t(a)| (|U_k| <= k + 1 on [-1, 1], increasing beyond)."""
+    """Closed forms of G_t >= max |Pi_t(a)| (Lemma H) and of max |h_t(a)| (from U_k)."""
     q = CONTEXT.sqrt(real(beta))
     flat, steep = alpha * mu, alpha * L
     path, impulse = responses(flat, real(beta), T)
@@ -139,6 +144,7 @@ def envelopes(alpha: Any, mu: float, L: float, beta: float, T: int) -> tuple[lis
             # The proof of Lemma H (iii) at its largest a; the printed form has beta / 4, its value at a = 1.
             candidates.append(q**t / CONTEXT.sqrt(1 - (steep - 1 + beta) ** 2 / (4 * steep * beta)))
         G.append(max(candidates))
+        # U_k increases beyond 1, and |U_k| <= k + 1 on [-1, 1]
         H.append(impulse[t] if flat < (1 - q) ** 2 else (t + 1) * q**t)
     return G, H
 
@@ -212,7 +218,7 @@ def oracle_moments(
 
 
 def departure(paths: np.ndarray, variances: np.ndarray, B: float, m: int, P: int, pi: float) -> float:
-    """delta_cl of Theorem C at a radius B with pi = pi_F(B): ||Pi_t e_0|| and Var_t, (T + 1, P). In double precision."""
+    """delta_cl of Theorem C at a radius B with pi = pi_F(B), from ||Pi_t e_0|| and Var_t, (T + 1, P)."""
     T = len(paths) - 1
     if paths[:T].max() >= B:
         return math.inf

@@ -15,8 +15,8 @@ class Past:
     """The rounds (or local steps) k < t that act on a chain's error at t, one entry each.
 
     ``response`` is h_(t,k) mode by mode, (t, d); ``own_weight`` w_k and ``false_weight`` w_k^x; ``reach`` y_k and
-    ``false_reach`` R_k; ``drift`` the bound on the drift before the factor max_j |h_j|; ``tail`` the factor eta / (N n')
-    of one row's gradient; ``has_false`` whether n_in,k > 0; ``fluctuation`` Theorem E2's coefficient.
+    ``false_reach`` R_k; ``drift`` bounds the drift, without the factor max_j |h_j|; ``tail`` is the factor
+    eta / (N n') of one row's gradient; ``has_false`` whether n_in,k > 0; ``fluctuation`` Theorem E2's coefficient.
     """
 
     response: np.ndarray
