@@ -120,23 +120,21 @@ def theorem_d_past(
 
 
 def theorem_e_past(
-    t: int, response: np.ndarray, *, members: np.ndarray, divisor: np.ndarray, rows: int, step: float, local_steps: int,
-    reach: np.ndarray, inside: bool = False, fluctuation: float = 0.0,
+    t: int, response: np.ndarray, *, members: np.ndarray, divisor: np.ndarray, rows: int, step: float,
+    local_steps: int, reach: np.ndarray, inside: bool = False, fluctuation: float = 0.0,
 ) -> Past:  # fmt: skip
     """Theorem E: w_i = eta^2 k_i / (N_i^2 n'), one row's factor eta / (N_i n'); k_i ``members`` and N_i ``divisor``.
 
-    ``response`` is (t, d). Option II has the divisor k_i, whose w_i is eta^2 / (k_i n'), and ``inside`` a round the
-    client's own noise, eta^2 / n', replaces the mean's from the round's start on. E1: k_i as recorded, of rounds with
-    k_i = 0 there is no noise. E2: the least k for w = eta^2 / (k n'), the largest for w = eta^2 k / N^2 n' with the
-    step's ``fluctuation`` (``step_fluctuation``).
+    ``response`` is (t, d). Option II has the divisor k_i, whose w_i is eta^2 / (k_i n'); ``inside`` a round the
+    client's own noise, eta^2 / n', replaces the mean's from the round's start on. E1: k_i as recorded; rounds with
+    k_i = 0 add no noise. E2: k_i the least count where N_i is the same, else the largest, with the
+    ``fluctuation`` of the step.
     """
     rounds = np.arange(t) // local_steps
     k, N = members[rounds].astype(float), divisor[rounds].astype(float)
     if inside:
-        k = np.where(rounds == t // local_steps, 1.0, k)
-        N = np.where(rounds == t // local_steps, 1.0, N)
-    counted = k > 0
-    N = np.where(counted, N, 1.0)
+        k[rounds == t // local_steps] = N[rounds == t // local_steps] = 1
+    N[k == 0] = math.inf
     zero = np.zeros(t)
     return Past(
         response=response,
@@ -145,9 +143,43 @@ def theorem_e_past(
         reach=reach[:t],
         false_reach=zero,
         drift=zero,
-        tail=np.where(counted, step / (N * rows), 0.0),
+        tail=step / (N * rows),
         has_false=zero > 0,
         fluctuation=zero + fluctuation,
+    )
+
+
+def counted_past(
+    t: int, response: np.ndarray, *, members: np.ndarray, divisor: np.ndarray | None, rows: int, step: float, L: float,
+    reach: np.ndarray, diameter: float, n_in: np.ndarray, n_out: np.ndarray,
+) -> Past:  # fmt: skip
+    """Theorem E on the record with misassigned clients counted as in D; ``divisor`` None is the cluster's members.
+
+    There a = k - n_out >= 1 own members are sure: ||mis|| <= n_in / (a + n_in) L (D + 2y), the own rows' weight is
+    at most eta^2 / (a n'), the false members' eta^2 i / ((a + i)^2 n') at i = min(n_in, a), one row's factor
+    eta / (a n').
+    """
+    k, n_in, n_out, y = members[:t], n_in[:t], n_out[:t], reach[:t]
+    R = diameter + y
+    if divisor is None:
+        a = (k - n_out).astype(float)
+        i = np.minimum(n_in, a)
+        own, false, tail = 1 / a, i / (a + i) ** 2, 1 / a
+        drift = n_in / (a + n_in) * L * (diameter + 2 * y)
+    else:
+        N = divisor[:t].astype(float)
+        own, false, tail = k / N**2, n_in / N**2, 1 / N
+        drift = L / N * (n_in * R + n_out * y)
+    return Past(
+        response=response,
+        own_weight=step**2 * own / rows,
+        false_weight=step**2 * false / rows,
+        reach=y,
+        false_reach=R,
+        drift=step * drift,
+        tail=step * tail / rows,
+        has_false=n_in > 0,
+        fluctuation=0 * y,
     )
 
 
