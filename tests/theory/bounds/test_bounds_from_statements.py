@@ -290,3 +290,63 @@ def test_theorem_c_prime(gaussian: tuple) -> None:
         assert discrepancy(rate) < 1e-8
         best = min(statements.theorem_c_prime(rate, **arguments)[1] for rate in rates)
         assert parts.last_round[p] <= best * 1.1
+
+
+@pytest.mark.parametrize("rounds", [1, 9])
+@pytest.mark.parametrize("name", ["theorem-a", "theorem-b", "corollary-b1"])
+def test_bound_on_a_run(name: str, rounds: int) -> None:
+    """A third of the failure probability is delta_1, the rest delta_2; without misassigned clients no radius enters."""
+    own, kappa, noise, samples, delta = (20, 20), 4.0, 0.5, 10**6, 0.06
+    task, spectrum = gaussian_task(own, 3, kappa, noise, samples)
+    displacement = directions((2, 3), 0.05) * np.array([[1.0], [1.5]])
+    momentum = (1 - math.sqrt(0.5 / kappa)) ** 2 if name == "corollary-b1" else 0.3
+    trace = run(
+        CFLMGD(step_size=1.0, momentum=momentum),
+        task,
+        rounds=rounds,
+        seed=0,
+        initial=task.optima + displacement,
+    )
+    allowed = theory.bound(f"cfl-mgd/{name}", task, trace, failure_probability=delta)
+    trace_of = float(spectrum.sum())
+    for p in range(2):
+        start = float(np.linalg.norm(displacement[p]))
+        s2, tau2 = statements.gradient_noise(20, 40, samples, 1.0, trace_of, noise, 3.0, 0)
+        common = {
+            "eta": 1.0,
+            "L": 1.0,
+            "m": 40,
+            "n_in": 0,
+            "n_out": 0,
+            "D": 2.0,
+            "P": 2,
+            "T": rounds,
+            "start": start,
+        }
+        common |= {"s2": s2, "tau2": tau2, "delta_2": 2 * delta / 3, "delta_3": 0.1, "B": 0.66}
+        if name == "theorem-b":
+            bounds = [statements.theorem_b(own=20, beta=momentum, mu=1 / kappa, **common)[0]]
+        elif name == "theorem-a":
+            results = [
+                statements.theorem_a(r=c.rate, C0=c.start, C1=c.disturbance, is_norm=c.is_norm, **common)
+                for c in contractions(momentum, kappa, Fraction(1, 2), 1.0)
+            ]
+            bounds = [result[0] for result in results if result is not None]
+        else:  # here the radius enters, through v^2: the bound lies between those of the least and the largest
+            least, largest = (
+                np.array(
+                    statements.corollary_b1(
+                        own=20, least=20, m=40, n=samples, P=2, T=rounds, mu=1 / kappa, L=1.0, B=radius, start=start,
+                        trace=trace_of, s=noise, delta_2=2 * delta / 3, delta_3=0.1,
+                    )[0], dtype=float,
+                )
+                for radius in (0.0, 2 / 3)
+            )  # fmt: skip
+            assert (least <= allowed.bound[:, p]).all()
+            assert (allowed.bound[:, p] <= largest).all()
+            continue
+        differences = [
+            np.abs(allowed.bound[:, p] / np.array(bound, dtype=float) - 1).max() for bound in bounds
+        ]
+        assert min(differences) < RELATIVE
+    assert 2 * delta / 3 <= allowed.failure_probability <= delta * (1 + 1e-12)

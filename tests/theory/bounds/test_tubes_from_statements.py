@@ -33,7 +33,7 @@ from clusterproof.theory.bounds.logarithmic import norm_inequality
 from clusterproof.theory.bounds.logarithmic.gaussian import along_eigenvectors, gaussian_dynamics
 from clusterproof.theory.bounds.logarithmic.norm_inequality import NormBound, norm_bound
 from clusterproof.theory.bounds.logarithmic.theorem_d import theorem_d
-from clusterproof.theory.bounds.logarithmic.theorem_e import theorem_e, theorem_e_recorded
+from clusterproof.theory.bounds.logarithmic.theorem_e import theorem_e_recorded
 
 # The library rounds W upwards by up to this, so as to be safe.
 ROUNDED = 5e-4
@@ -202,7 +202,7 @@ def test_theorem_d(tube: tuple) -> None:
         assert n_in.max() > 1
 
 
-# own clients, kappa, n', noise, momentum, T, participation, options, failure probability; ||e_0|| = 0.125, eta = 1, d = 4
+# own clients, kappa, n', noise, momentum, T, participation, options, failure probability; ||e_0|| = .125, eta 1, d 4
 PARTIAL = [
     ((20, 20), 4.0, 2000, 0.5, 0.3, 8, 0.5, {"normalisation": "cluster"}, 0.05),
     ((30, 10), 4.0, 2000, 0.5, 0.9, 8, 0.5, {"normalisation": "clients"}, 0.3),

@@ -1,0 +1,214 @@
+"""Theorem A' and Theorem E2 against their printed statements, and Theorems C, D, E and A' against runs."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import statements
+import tube_statements
+from mpmath import mp
+from scipy.stats import beta as beta_law
+from test_bounds_from_statements import directions, gaussian_task
+from test_tubes_from_statements import assert_nearly_least, assert_proved, misassignment, tube_task
+
+from clusterproof import theory
+from clusterproof.algorithms import CFLMGD, run
+from clusterproof.synthetic import LogCoshMixture
+from clusterproof.theory.bounds.logarithmic.gaussian import along_eigenvectors, gaussian_dynamics
+from clusterproof.theory.bounds.logarithmic.theorem_a_prime import AdditiveGaussianRows, theorem_a_prime
+from clusterproof.theory.bounds.logarithmic.theorem_e import theorem_e
+from clusterproof.theory.bounds.theorem_a import Contraction
+
+# own clients, r, C_0, C_1, n', nu, d, T, ||e_0||, eta; L = 1, mu = 1/4, Delta = 2, D = 3; delta_2, delta_3 = .02, .03
+SMOOTH = [
+    ((40,), 0.9, 1.2, 1.1, 5000, 1.0, 30, 1, 0.1, 1.0),
+    ((20, 20), 0.9, 1.2, 1.1, 20000, 1.0, 30, 20, 0.1, 1.0),
+    ((30, 10), 0.99, 2.0, 3.0, 20000, 1.0, 5, 40, 0.1, 1.0),
+    ((30, 10), 0.5, 1.0, 1.0, 20000, 1.0, 1, 12, 0.0, 0.5),
+    ((20, 10, 10), 0.7, 1.5, 1.2, 50000, 0.5, 10, 8, 0.2, 1.0),
+    ((20, 10, 10), 0.95, 1.1, 2.5, 10**6, 2.0, 100, 25, 0.1, 1.0),
+    ((10, 10, 10, 10), 0.8, 1.3, 1.4, 10**5, 1.0, 2, 15, 0.05, 0.7),
+    ((4, 3, 2, 1), 0.9, 1.2, 1.1, 10**5, 1.0, 30, 30, 0.1, 1.0),
+    ((2000, 2000), 0.9, 1.2, 1.1, 600, 1.0, 30, 6, 0.3, 1.0),
+    ((1, 1), 0.6, 1.0, 1.0, 10**7, 1.0, 3, 40, 0.5, 1.0),
+]
+
+
+@pytest.mark.parametrize("smooth", SMOOTH)
+def test_theorem_a_prime(smooth: tuple) -> None:
+    """Every round's Y_t(u), and delta_cl = sum_t m (P - 1) pi_t of additive Gaussian gradients."""
+    own, r, C0, C1, samples, noise, dimension, T, start, step = smooth
+    P, m, L, mu, separation, diameter = len(own), sum(own), 1.0, 0.25, 2.0, 3.0
+    rows = AdditiveGaussianRows(
+        smoothness=L, strong_convexity=mu, separation=separation if P > 1 else math.inf, diameter=diameter,
+        samples=samples, dimension=dimension, noise=noise,
+    )  # fmt: skip
+    tube = theorem_a_prime(
+        rows, [[Contraction(rate=r, start=C0, disturbance=C1, is_norm=False)]] * P, own=np.array(own), step_size=step,
+        start=np.full(P, start), rounds=T, failure=(0.02, 0.03),
+    )  # fmt: skip
+    assert tube is not None
+    for p in range(P):
+        # sigma^2 = eta^2 l_p nu^2 / (d m n')
+        sigma2 = (
+            statements.real(step) ** 2 * own[p] / m * statements.real(noise) ** 2 / (dimension * m * samples)
+        )
+        certificate = {"r": r, "C0": C0, "C1": C1, "start": start, "sigma2": sigma2, "d": dimension}
+        for t in {0, 1, min(2, T), T // 2, T}:
+            y = statements.theorem_a_prime(t, level=mp.log(P * T / 0.02), **certificate)
+            assert float(y) * (1 - 1e-9) <= tube.reach[t, p] <= float(y) * (1 + 1e-6)
+        y = statements.theorem_a_prime(T, level=mp.log(P / 0.03), **certificate)
+        assert float(y) * (1 - 1e-9) <= tube.last_reach[p] <= float(y) * (1 + 1e-6)
+    # The loss difference of a client is Gaussian: mean at least (mu (Delta - B)^2 - L B^2) / 2, deviation at most
+    # nu (D + 2B) / sqrt(d n').
+    departure = 0.0
+    for t in range(T if P > 1 else 0):
+        B = tube.reach[t].max()
+        mean, deviation = (mu * (separation - B) ** 2 - L * B**2) / 2, diameter + 2 * B
+        ratio = mean / (noise * deviation / math.sqrt(dimension * samples))
+        departure += m * (P - 1) * math.erfc(ratio / math.sqrt(2)) / 2
+    np.testing.assert_allclose(tube.misassignment, departure, rtol=1e-6, atol=1e-300)
+
+
+# own clients, drawn, options, rows, local steps' options; kappa = 4, d = 4, s = 1/2, beta = .3, eta = 1, T = 6
+BEFORE = [
+    ((20, 20), 20, {"normalisation": "cluster"}),
+    ((30, 10), 24, {"normalisation": "cluster"}),
+    ((20, 20), 20, {"normalisation": "clients"}),
+    ((30, 10), 24, {"normalisation": "participants"}),
+    ((10, 15, 15), 36, {"normalisation": "participants"}),
+    ((20, 20), 20, {"averaging": "model", "local_steps": 3}),
+]
+
+
+@pytest.mark.parametrize("before", BEFORE)
+def test_theorem_e_before_the_run(before: tuple) -> None:
+    """E2: the least count k_- (divisor k, option II), or the mean step, the largest count and the fluctuation."""
+    own, drawn, options = before
+    samples, noise, momentum, T, delta = 20_000, 0.5, 0.3, 6, (0.01, 0.02, 0.03)
+    task, spectra, _ = tube_task(own, 4, 4.0, samples, noise, "common")
+    P, m = len(own), sum(own)
+    displacement = directions((P, 4), 0.125)
+    algorithm = CFLMGD(step_size=1.0, momentum=momentum, participation=drawn / m, **options)
+    start = along_eigenvectors(task, task.optima + displacement)
+    tube = theorem_e(gaussian_dynamics(task, algorithm), start, rounds=T, failure=delta).tube
+    H = algorithm.local_steps
+    everywhere, at_last = math.log((2 if H > 1 else 1) * P * T / delta[1]), math.log(P / delta[2])
+    inside = math.log(2 * drawn * T * (H - 1) / delta[1]) if H > 1 else 0.0
+    for p in range(P):
+        tail = delta[0] / (T * P)
+        if "averaging" in options or options["normalisation"] == "cluster":
+            k = drawn - statements.hypergeometric_quantile(m, m - own[p], drawn, tail)
+            N, mean, fluctuation = k, 1.0, 0.0
+        else:
+            k = statements.hypergeometric_quantile(m, own[p], drawn, tail)
+            N = m if options["normalisation"] == "clients" else drawn
+            mean, fluctuation = own[p] / m * drawn / N, tube_statements.step_fluctuation(1.0, m, drawn, N)
+        steps = np.repeat(mean * spectra[p][None], T * H, axis=0)
+        never = np.zeros(T * H, dtype=bool)
+        path, response = tube_statements.varying_responses(steps, momentum, never, never)
+        growth = np.linalg.norm(path * displacement[p], axis=1)
+        for t in range(1, T * H + 1):
+            past = tube_statements.theorem_e_past(
+                t, response[t, :t], members=np.full(T, k), divisor=np.full(T, N), rows=samples, step=1.0,
+                local_steps=H, reach=tube.steps[:, p], inside=t % H > 0, fluctuation=fluctuation,
+            )  # fmt: skip
+            needed = tube_statements.arguments(past, spectra[p], spectra, noise)
+            assert_proved(tube.searches[t - 1], (p,), needed, inside if t % H else everywhere, 4)
+            np.testing.assert_allclose(
+                tube.steps[t, p], growth[t] + tube.searches[t - 1].radius[p], rtol=1e-8
+            )
+        assert_proved(tube.searches[-1], (p,), needed, at_last, 4)
+
+
+@pytest.mark.parametrize(
+    "options", [{"normalisation": "cluster"}, {"normalisation": "clients"}, {"normalisation": "participants"}]
+)
+def test_theorem_e_with_misassigned_clients(options: dict[str, Any]) -> None:
+    """Counted as in Theorem D, where misassignment is too probable to be added to the failure probability."""
+    own, samples, noise, T, delta = (30_000, 10_000), 12, 0.7, 4, 0.2
+    task, spectra, _ = tube_task(own, 4, 1.0, samples, noise, "common")
+    P = len(own)
+    displacement = directions((P, 4), 0.2)
+    algorithm = CFLMGD(step_size=1.0, momentum=0.2, participation=0.5, **options)
+    trace = run(algorithm, task, rounds=T, seed=0, initial=task.optima + displacement)
+    allowed = theory.bound("cfl-mgd/theorem-e", task, trace, failure_probability=delta)
+    np.testing.assert_allclose(allowed.failure_probability, delta, rtol=1e-12)
+    took_part = trace.assignments >= 0
+    members = np.stack([(took_part & (trace.labels == p)).sum(-1) for p in range(P)], axis=-1)
+    K = int(members[0].sum())
+    level, at_last = math.log(P * T / (0.4 * delta)), math.log(P / (0.4 * delta))
+    pairwise = misassignment(task, spectra, allowed.bound)
+    counted = 0
+    for p in range(P):
+        k = members[:, p]
+        tail = 0.2 * delta / (2 * T * P)
+        n_in = np.array([statements.binomial_quantile(K - k[t], pairwise[t], tail) for t in range(T)])
+        n_out = np.array([statements.binomial_quantile(k[t], (P - 1) * pairwise[t], tail) for t in range(T)])
+        counted += n_in.sum() + n_out.sum()
+        N = {"cluster": k, "clients": np.full(T, sum(own)), "participants": np.full(T, K)}[
+            options["normalisation"]
+        ]
+        never = np.zeros(T, dtype=bool)
+        path, response = tube_statements.varying_responses((k / N)[:, None] * spectra[p], 0.2, never, never)
+        growth = np.linalg.norm(path * displacement[p], axis=1)
+        for t in range(1, T + 1):
+            past = tube_statements.counted_past(
+                t, response[t, :t], members=k, divisor=None if N is k else N, rows=samples, step=1.0, L=1.0,
+                reach=allowed.bound[:, p], diameter=task.diameter, n_in=n_in, n_out=n_out,
+            )  # fmt: skip
+            needed = tube_statements.arguments(past, spectra[p], spectra, noise)
+            assert_nearly_least(allowed.deviation[t, p] - needed.bias, needed, level if t < T else at_last, 4)
+        assert_nearly_least(allowed.last[p] - growth[T] - needed.bias, needed, at_last, 4)
+    assert counted > 10
+
+
+def assert_frequency(broken: np.ndarray, allowed: float) -> None:
+    """The Clopper-Pearson lower limit of the frequency, at confidence 1 - 1e-9, is at most what is allowed."""
+    count = int(broken.sum())
+    lower = beta_law.ppf(1e-9, count, len(broken) - count + 1) if count else 0.0
+    assert lower <= allowed
+
+
+REGRESSIONS = [
+    ("theorem-c", (20, 20), 1.0, 200, 0.5, 0.5, {}, 0.3), ("theorem-c", (10, 10), 1.0, 400, 0.5, 0.0, {}, 0.1),
+    ("theorem-d", (40,), 1.0, 50, 0.5, 0.0, {}, 0.3), ("theorem-d", (20, 20), 1.0, 300, 0.0, 0.0, {}, 0.3),
+    ("theorem-d", (2000, 2000), 1.0, 14, 0.7, 0.0, {}, 0.2), ("theorem-d", (30, 10), 4.0, 2000, 0.5, 0.5, {}, 0.05),
+    ("theorem-e", (20, 20), 1.0, 300, 0.5, 0.3, {"participation": 0.5, "normalisation": "cluster"}, 0.3),
+    ("theorem-e", (20, 20), 1.0, 300, 0.5, 0.0, {"participation": 0.2, "normalisation": "participants"}, 0.3),
+    ("theorem-e", (20, 20), 4.0, 2000, 0.5, 0.3, {"averaging": "model", "local_steps": 3, "participation": 0.5}, 0.1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("regression", REGRESSIONS)
+def test_runs_on_regressions(regression: tuple) -> None:
+    """Runs break the bound on all rounds, the deviation and the last bound no more often than is allowed."""
+    name, own, kappa, samples, noise, momentum, options, delta = regression
+    task, _ = gaussian_task(own, 1, kappa, noise, samples)
+    algorithm = CFLMGD(step_size=1.0, momentum=momentum, **options)
+    initial = task.optima + directions((len(own), 1), 0.2)
+    trace = run(algorithm, task, rounds=10, seed=1, replicates=300, initial=initial)
+    allowed = theory.bound(f"cfl-mgd/{name}", task, trace, failure_probability=delta)
+    failure = allowed.failure_probability
+    assert failure <= delta + 0.05
+    broken = (trace.errors > allowed.bound).any(axis=(0, 2))
+    if allowed.deviation is not None:
+        distance = np.linalg.norm(trace.models - allowed.reference, axis=-1)
+        broken |= (distance > allowed.deviation).any(axis=(0, 2)) | (trace.errors[-1] > allowed.last).any(
+            axis=-1
+        )
+    assert_frequency(broken, failure)
+
+
+def test_runs_on_smooth_losses() -> None:
+    """Theorem A' on log-cosh losses: all rounds and the last one."""
+    task = LogCoshMixture(
+        optima=np.array([[1.0, 0.0], [-1.0, 0.0]]), valley_curvature=0.25, width=0.02, noise=1.0,
+        labels=np.repeat([0, 1], 20), samples=20_000,
+    )  # fmt: skip
+    initial = task.optima + directions((2, 2), 0.1)
+    trace = run(CFLMGD(step_size=1.0, momentum=0.3), task, rounds=10, seed=1, replicates=300, initial=initial)
+    allowed = theory.bound("cfl-mgd/theorem-a-prime", task, trace, failure_probability=0.3)
+    assert_frequency((trace.errors > allowed.bound).any(axis=(0, 2)), allowed.failure_probability)
+    assert_frequency((trace.errors[-1] > allowed.last).any(axis=-1), allowed.failure_probability)
