@@ -16,6 +16,7 @@ from clusterproof import theory
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import LogCoshMixture
 from clusterproof.theory.bounds.logarithmic.gaussian import along_eigenvectors, gaussian_dynamics
+from clusterproof.theory.bounds.logarithmic.run_bound import smooth_tube
 from clusterproof.theory.bounds.logarithmic.theorem_a_prime import AdditiveGaussianRows, theorem_a_prime
 from clusterproof.theory.bounds.logarithmic.theorem_e import theorem_e
 from clusterproof.theory.bounds.theorem_a import Contraction
@@ -210,5 +211,15 @@ def test_runs_on_smooth_losses() -> None:
     initial = task.optima + directions((2, 2), 0.1)
     trace = run(CFLMGD(step_size=1.0, momentum=0.3), task, rounds=10, seed=1, replicates=300, initial=initial)
     allowed = theory.bound("cfl-mgd/theorem-a-prime", task, trace, failure_probability=0.3)
+    # delta_1, delta_2 and delta_3 are .06, .12 and .12; at T the bound on all rounds holds, too
+    tube = smooth_tube(task, trace, np.full(2, 0.1), (0.06, 0.12, 0.12))
+    sigma2 = statements.real(0.25) / (2 * 20 * 20_000)
+    for p, certificate in enumerate(tube.chosen):
+        given = {"r": certificate.rate, "C0": certificate.start, "C1": certificate.disturbance}
+        given |= {"start": 0.1, "sigma2": sigma2, "d": 2}
+        y = [statements.theorem_a_prime(t, level=mp.log(20 / 0.12), **given) for t in range(11)]
+        np.testing.assert_allclose(allowed.bound[:, 0, p], np.array(y, dtype=float), rtol=1e-6)
+        last = min(y[-1], statements.theorem_a_prime(10, level=mp.log(2 / 0.12), **given))
+        np.testing.assert_allclose(np.ravel(allowed.last)[p], float(last), rtol=1e-6)
     assert_frequency((trace.errors > allowed.bound).any(axis=(0, 2)), allowed.failure_probability)
     assert_frequency((trace.errors[-1] > allowed.last).any(axis=-1), allowed.failure_probability)
