@@ -189,7 +189,7 @@ def test_runs_on_regressions(regression: tuple) -> None:
     task, _ = gaussian_task(own, 1, kappa, noise, samples)
     algorithm = CFLMGD(step_size=1.0, momentum=momentum, **options)
     initial = task.optima + directions((len(own), 1), 0.2)
-    trace = run(algorithm, task, rounds=10, seed=1, replicates=300, initial=initial)
+    trace = run(algorithm, task, rounds=6, seed=1, replicates=200, initial=initial)
     allowed = theory.bound(f"cfl-mgd/{name}", task, trace, failure_probability=delta)
     failure = allowed.failure_probability
     assert failure <= delta + 0.05
