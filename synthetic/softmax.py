@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms import generator, sum_gradients
-from clusterproof.algorithms.parts.compiling import can_compile
 from clusterproof.algorithms.validation import check_choice, check_count, check_seed
 from clusterproof.synthetic.mixture import make_labels
 from clusterproof.synthetic.softmax_optimum import pooled_minimiser
 from clusterproof.synthetic.softmax_passes import Rows, descend
 from clusterproof.synthetic.softmax_sample import Sample, aligned_rows
-from clusterproof.synthetic.softmax_training import LEAST_PRODUCTS, tiled, train_compiled
 
 TEST_SHARE = 0.2
 
@@ -27,8 +25,7 @@ class SoftmaxMixture:
 
     A model is the matrix (classes, features + 1) of weights and, last, biases, flattened. Clients
     of a cluster share the classifier that made their classes, argmax(W x + b + noise eps). Answers are
-    exact, and nothing is drawn after the data, unless there are mini-batches. With the extra ``fast``, local
-    training of large data in double precision is compiled, on as many threads as ``numba.get_num_threads``.
+    exact, and nothing is drawn after the data, unless there are mini-batches.
 
     Parameters
     ----------
@@ -275,19 +272,6 @@ class SoftmaxMixture:
         proximal: float,
     ) -> None:
         """Train clients (k,) with all their samples, w and u (k, classes, f + 1) in place."""
-        if self.precision == "double" and w.dtype == np.float64 and self._is_compiled:
-            train_compiled(
-                [self._samples[client] for client in clients.tolist()],
-                [self._tiles[client] for client in clients.tolist()],
-                w,
-                u,
-                pulled,
-                steps=steps,
-                step_size=step_size,
-                momentum=momentum,
-                proximal=proximal,
-            )
-            return
         for position, client in enumerate(clients.tolist()):
             sample = self._samples[client]
             for _ in range(steps):
@@ -296,11 +280,6 @@ class SoftmaxMixture:
                     slope = slope + proximal * (w[position] - pulled[position])
                 u[position] = momentum * u[position] + slope if momentum else slope
                 w[position] -= step_size * u[position]
-
-    @cached_property
-    def _is_compiled(self) -> bool:
-        """Whether training with all samples is: numba is installed, and there is enough to do."""
-        return int(self.sizes.sum()) * self.dimension >= LEAST_PRODUCTS and can_compile()
 
     @cached_property
     def whole(self) -> SoftmaxMixture:
@@ -346,10 +325,6 @@ class SoftmaxMixture:
     @cached_property
     def _samples(self) -> list[Sample]:
         return [Sample.of(features, targets, self.classes) for features, targets in self._training]
-
-    @cached_property
-    def _tiles(self) -> list[np.ndarray]:
-        return [tiled(sample) for sample in self._samples]
 
     @cached_property
     def _rows(self) -> Rows:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from clusterproof.algorithms.parts.hints import use_widest_vectors
-
 
 def shrunk(length: float, pieces: np.ndarray) -> float:
     """Factor of the proximal point: max(0, p - q / length) of the first piece (end, p, q) that reaches so far."""
@@ -70,7 +68,6 @@ def update_rows(
     The sums of movers count from nothing, for each of their rows comes by; those of others change by what the
     row changes. Gives whether two clients of different groups are close now.
     """
-    use_widest_vectors()
     clients, dimension = stored.shape[1], page.shape[1]
     held, old, joined = np.zeros(6, page.dtype), np.empty(dimension, page.dtype), False
     for row in range(len(page)):
@@ -151,7 +148,6 @@ def fresh_rows(
     ``rows`` and ``factors`` (n,) receive the numbers of the pairs and their factors. Gives where to go on, how
     many rows there are, and whether two clients of different groups are close now.
     """
-    use_widest_vectors()
     clients, dimension, size = stored.shape[1], page.shape[1], 0
     held, joined, position = np.zeros(2, page.dtype), False, begin
     while position < len(first) and size < len(page):

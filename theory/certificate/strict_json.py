@@ -6,16 +6,13 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 MAX_DIGITS = 200
 """Digits of a numerator or denominator."""
-
-MAX_ENTRIES = 100_000
-"""Longest list; a document that long is refused before it costs time."""
 
 _FRACTION = re.compile(r"-?(0|[1-9][0-9]*)(/[1-9][0-9]*)?", re.ASCII)
 
@@ -113,56 +110,6 @@ def read_fraction(value: object, where: str) -> Fraction:
     if str(number) != value:
         raise Unreadable(f"{where} must be in lowest terms")
     return number
-
-
-def read_fractions(value: object, where: str) -> tuple[Fraction, ...]:
-    """Require a list of fractions; raises ``Unreadable``."""
-    return read_list(value, where, read_fraction)
-
-
-def read_list(value: object, where: str, read: Callable[[object, str], Any]) -> tuple[Any, ...]:
-    """Require a list, and read each entry; raises ``Unreadable``."""
-    if not isinstance(value, list) or len(value) > MAX_ENTRIES:
-        raise Unreadable(f"{where} must be a list of at most {MAX_ENTRIES} entries")
-    return tuple(read(one, f"{where}[{number}]") for number, one in enumerate(value))
-
-
-def read_count(value: object, where: str) -> int:
-    """Require a whole number of at least 0; raises ``Unreadable``."""
-    number = read_fraction(value, where)
-    if number.denominator != 1 or number < 0:
-        raise Unreadable(f"{where} must be a count")
-    return int(number)
-
-
-def read_counts(value: object, where: str) -> tuple[int, ...]:
-    """Require a list of counts; raises ``Unreadable``."""
-    return read_list(value, where, read_count)
-
-
-def read_word(value: object, where: str, choices: Sequence[str]) -> str:
-    """Require one of some words; raises ``Unreadable``."""
-    if not isinstance(value, str) or value not in choices:
-        raise Unreadable(f"{where} must be one of {', '.join(choices)}")
-    return value
-
-
-def read_truth(value: object, where: str) -> bool:
-    """Require true or false; raises ``Unreadable``."""
-    if not isinstance(value, bool):
-        raise Unreadable(f"{where} must be true or false")
-    return value
-
-
-def plain(value: object) -> Any:
-    """Write records as objects, tuples as lists, and numbers as strings."""
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, int | Fraction | str):
-        return str(value)
-    if isinstance(value, tuple):
-        return [plain(one) for one in value]
-    return {name: plain(one) for name, one in vars(value).items()}
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

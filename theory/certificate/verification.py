@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clusterproof.theory.certificate.document import AnyCertificate
+from clusterproof.theory.certificate.record import Certificate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +26,7 @@ class Verification:
     valid: bool
     condition: str
     readable: bool = True
-    certificate: AnyCertificate | None = None
+    certificate: Certificate | None = None
 
     def __bool__(self) -> bool:
         return self.valid

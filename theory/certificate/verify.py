@@ -8,31 +8,25 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from clusterproof.theory.certificate.document import (
-    FORMATS,
-    MAX_BYTES,
-    AnyCertificate,
-    format_of,
-    from_json,
-    holds_plain_values_only,
-    to_json,
-)
+from clusterproof.theory.certificate.document import MAX_BYTES, from_json, holds_plain_values_only, to_json
 from clusterproof.theory.certificate.exact import require_rationals
+from clusterproof.theory.certificate.proof import failing_condition
+from clusterproof.theory.certificate.record import Certificate
 from clusterproof.theory.certificate.strict_json import Inconsistent, Unreadable, read_bytes
 from clusterproof.theory.certificate.verification import Verification
 
-Document = AnyCertificate | bytes | str | Mapping[str, Any] | os.PathLike[str]
+Document = Certificate | bytes | str | Mapping[str, Any] | os.PathLike[str]
 
 
 def verify(document: Document) -> Verification:
-    """Decide in exact or interval arithmetic whether a certificate proves its statement.
+    """Decide in exact arithmetic whether a certificate proves its statement.
 
     A record in memory is written down and read again like any file: it may hold what no file can.
 
     Parameters
     ----------
     document
-        A certificate of any kind, its JSON as text, bytes or a mapping, or the ``pathlib.Path`` of
+        A certificate, its JSON as text, bytes or a mapping, or the ``pathlib.Path`` of
         its file.
 
     Returns
@@ -52,32 +46,25 @@ def verify(document: Document) -> Verification:
         return Verification(valid=False, condition=f"unreadable: {error}", readable=False)
     except Inconsistent as error:
         return Verification(valid=False, condition=str(error))
-    form = format_of(certificate)
-    failure = form.failing(certificate) or problem
+    failure = failing_condition(certificate) or problem
     if failure is not None:
         return Verification(valid=False, condition=failure, certificate=certificate)
     return Verification(
-        valid=True,
-        condition=f"every condition holds in {form.arithmetic} arithmetic",
-        certificate=certificate,
+        valid=True, condition="every condition holds in exact arithmetic", certificate=certificate
     )
 
 
-def _load(document: Document) -> tuple[AnyCertificate, str | None]:
+def _load(document: Document) -> tuple[Certificate, str | None]:
     found, problem = from_json(_text(document))
-    if _is_record(document) and document != found:
+    if isinstance(document, Certificate) and document != found:
         raise Unreadable("not a certificate's fields: they read differently once written")
     return found, problem
-
-
-def _is_record(document: object) -> bool:
-    return isinstance(document, tuple(one.kind for one in FORMATS))
 
 
 def _text(document: Document) -> bytes | str:
     if isinstance(document, (bytes, str)):
         return document
-    if _is_record(document) or isinstance(document, Mapping):
+    if isinstance(document, Certificate | Mapping):
         try:
             return _written(document)
         except Unreadable:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from clusterproof.algorithms.parts.hints import use_widest_vectors
 from clusterproof.neural.engines.sparse_loops import add_rows
 
 
@@ -84,7 +83,6 @@ def walk(
 
 def add_carried(values: np.ndarray, carried: np.ndarray, share: float) -> None:
     """Add what the first layer contains of the buffer, (h, n)."""
-    use_widest_vectors()
     for r in range(values.shape[0]):
         for j in range(values.shape[1]):
             values[r, j] += share * carried[r, j]
@@ -92,7 +90,6 @@ def add_carried(values: np.ndarray, carried: np.ndarray, share: float) -> None:
 
 def add_and_rectify(values: np.ndarray, begun: np.ndarray) -> None:
     """Add where the client began and cut off below 0, (h, n); what is no number stays none."""
-    use_widest_vectors()
     for r in range(values.shape[0]):
         for j in range(values.shape[1]):
             values[r, j] += begun[r, j]
@@ -102,7 +99,6 @@ def add_and_rectify(values: np.ndarray, begun: np.ndarray) -> None:
 
 def to_errors(scores: np.ndarray, truth: np.ndarray, weights: np.ndarray) -> None:
     """Replace scores (c, n) by the gradient of the loss in them, see ``dense.to_errors``."""
-    use_widest_vectors()
     classes, samples = scores.shape
     top, total = np.empty(samples, scores.dtype), np.zeros(samples, scores.dtype)
     top[:] = -np.inf
@@ -122,7 +118,6 @@ def to_errors(scores: np.ndarray, truth: np.ndarray, weights: np.ndarray) -> Non
 
 def move(moves: np.ndarray, errors: np.ndarray, values: np.ndarray, step_size: float) -> None:
     """Take a step in the coefficients from errors behind ReLU, all (h, n)."""
-    use_widest_vectors()
     nothing = moves.dtype.type(0)
     for r in range(moves.shape[0]):
         for j in range(moves.shape[1]):
@@ -138,7 +133,6 @@ def move_with_buffer(
     momentum: float,
 ) -> None:
     """Take a step with momentum in the coefficients from errors behind ReLU, all (h, n)."""
-    use_widest_vectors()
     nothing = moves.dtype.type(0)
     for r in range(moves.shape[0]):
         for j in range(moves.shape[1]):

@@ -97,7 +97,6 @@ GIVEN = {
     ),
     "CONTRIBUTING.md": ("at most 60 lines a theorem", "[recipe 3]", "[recipe 4]", "the sharpness is 1 says"),
     "notes/README.md": ("10⁶ and 10⁹ clients",),
-    "notes/sweeps-and-machines.md": ("node of client 4",),
     "notes/your-own.md": ("divided by 255", "from 0 on"),
     "notes/your-own-theorem.md": (
         "step = 1, rounds = 1, the second holds on all 440 instances",  # tested with the commands of the README

@@ -26,7 +26,7 @@ from clusterproof.theory.certificate import (
     verify,
     write_certificate,
 )
-from clusterproof.theory.certificate.rate_format import RateFormat
+from clusterproof.theory.certificate.document import MAX_BYTES
 
 
 @cache
@@ -160,7 +160,7 @@ def changed_documents(count: int) -> Iterator[bytes]:
         elif kind == len(CHANGES):
             yield text.encode()[: rng.integers(len(text) - 1)]
         elif kind == len(CHANGES) + 1:
-            yield text.encode() + b" " * RateFormat.max_bytes + text.encode()
+            yield text.encode() + b" " * MAX_BYTES + text.encode()
         else:
             damaged = bytearray(text.encode())
             place = int(rng.integers(len(damaged) - 1))
