@@ -1,8 +1,12 @@
 # `make check` sets up an environment and runs the main job; `make test` sets one up and runs the tests.
 PYTHON ?= python3
 VENV ?= .venv
+# the versions to install; empty for the newest
+CONSTRAINTS ?= constraints.txt
 BIN := $(VENV)/bin
-PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check $(addprefix --constraint ,$(CONSTRAINTS))
+# an environment with pytest that was not set up here is used as it is
+TEST_READY := $(if $(wildcard $(BIN)/pytest),$(wildcard $(VENV)/.test-ready),$(VENV)/.test-ready)
 
 # what setup.py maps to subpackages: every top folder that is a package, but for two
 FOLDERS := $(filter-out benchmarks clusterproof,$(patsubst %/__init__.py,%,$(wildcard */__init__.py)))
@@ -19,21 +23,21 @@ check: $(VENV)/.check-ready
 figures: $(VENV)/.check-ready
 	$(BIN)/clusterproof figures --out figures-out
 
-notes: $(VENV)/.test-ready
+notes: $(TEST_READY)
 	$(BIN)/clusterproof notes --out notes-out
 
-test: $(VENV)/.test-ready links
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+test: $(TEST_READY) links
+	$(BIN)/python -m pytest -n logical --dist worksteal
 
 # everything: the fast tier, then the tests that are slow by nature
 test-all: test
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
+	$(BIN)/python -m pytest -n logical --dist worksteal -m slow
 
-lint: $(VENV)/.test-ready
+lint: $(TEST_READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.test-ready links
+types: $(TEST_READY) links
 	$(BIN)/mypy
 
 # the package as static tools and editors see it: every folder under its dotted name
@@ -49,15 +53,15 @@ release: $(VENV)/.release-ready
 $(VENV)/bin/pip:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.check-ready: pyproject.toml setup.py constraints.txt | $(VENV)/bin/pip
+$(VENV)/.check-ready: pyproject.toml setup.py $(CONSTRAINTS) | $(VENV)/bin/pip
 	$(PIP) --editable '.[plot,store,cluster,certify]'
 	touch $@
 
-$(VENV)/.test-ready: pyproject.toml setup.py constraints.txt | $(VENV)/bin/pip
+$(VENV)/.test-ready: pyproject.toml setup.py $(CONSTRAINTS) | $(VENV)/bin/pip
 	$(PIP) --editable '.[test]'
 	touch $@
 
-$(VENV)/.release-ready: pyproject.toml constraints.txt | $(VENV)/bin/pip
+$(VENV)/.release-ready: pyproject.toml $(CONSTRAINTS) | $(VENV)/bin/pip
 	$(PIP) build
 	touch $@
 

@@ -55,7 +55,7 @@ def worst_case_threshold(
     """Threshold rho of the F variable at the worst pair of models within ``radius``.
 
     With a = sqrt(L) B and b = sqrt(mu) (Delta - B): (s^2 + b^2) / (s^2 + a^2) when
-    s^2 <= a b, else (1 + u) / (1 - u) with u = sqrt(x / (x + 4)), x = (b - a)^2 / s^2.
+    s^2 <= a b, else (1 + u) / (1 - u) with u = (b - a) / r, r^2 = (b - a)^2 + 4 s^2.
     Infinite for exact models without noise, which nothing is confused with.
 
     Raises
@@ -63,8 +63,9 @@ def worst_case_threshold(
     InvalidArgument
         If the radius is not in [0, Delta / (1 + sqrt(kappa))), where the worst case is a tie.
     """
-    near = math.sqrt(smoothness) * radius
-    far = math.sqrt(strong_convexity) * (separation - radius)
+    noise = float(noise)  # Python's floats overflow to infinity without a warning
+    near = float(math.sqrt(smoothness) * radius)
+    far = float(math.sqrt(strong_convexity) * (separation - radius))
     if not 0 <= near < far:
         largest = separation / (1 + math.sqrt(smoothness / strong_convexity))
         raise InvalidArgument(
@@ -75,9 +76,10 @@ def worst_case_threshold(
         return math.inf
     if noise**2 <= near * far:
         return (noise**2 + far**2) / own
-    ratio = (far - near) ** 2 / noise**2
-    root = math.sqrt(ratio / (ratio + 4))
-    return (1 + root) / (1 - root)
+    # (1 + u) / (1 - u) = ((r + b - a) / 2 s)^2, without cancellation where s is small
+    gap = far - near
+    root = (math.hypot(gap, 2 * noise) + gap) / (2 * noise)
+    return root * root
 
 
 def worst_case_error(

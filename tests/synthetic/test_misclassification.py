@@ -2,9 +2,10 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -149,6 +150,8 @@ def test_the_worst_case_of_the_audit_is_exponentially_small():
 
 
 @given(st.floats(0, 3), st.floats(0, 0.99), st.floats(1, 30), st.integers(1, 50))
+@example(1e-160, 0.0, 1.0, 1)  # the threshold overflows
+@example(1e-38, 0.0, 1.0, 1)
 def test_the_worst_case_is_below_its_closed_bound(noise, share, kappa, samples):
     """P(F >= rho) <= (2 sqrt(rho) / (1 + rho))^n': audit 2.2."""
     radius = share / (1 + math.sqrt(kappa))
@@ -157,6 +160,14 @@ def test_the_worst_case_is_below_its_closed_bound(noise, share, kappa, samples):
     error = worst_case_error(1, 1 / kappa, 1, noise, radius, samples)
     chernoff = 0.0 if math.isinf(threshold) else (2 * math.sqrt(threshold) / (1 + threshold)) ** samples
     assert 0 <= error <= min(0.5, chernoff) + 1e-12
+
+
+def test_the_threshold_keeps_its_digits_where_the_noise_is_small():
+    """At radius 0, by the formula for (1 + u) / (1 - u) in sixty digits."""
+    with mpmath.workdps(60):
+        u = 1 / mpmath.sqrt(1 + 4 * mpmath.mpf(1e-9) ** 2)
+        expected = float((1 + u) / (1 - u))
+    assert worst_case_threshold(1, 1, 1, 1e-9, 0) == pytest.approx(expected, rel=1e-14)
 
 
 def test_exact_models_without_noise_are_never_confused():

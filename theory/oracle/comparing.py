@@ -28,6 +28,9 @@ SUSPICIOUS = 1e-3
 MOST_REPLICATES = 10**6
 """Replicates beyond which no number is said to decide."""
 
+LEAST_FAILURE = 1e-300
+"""Least failure probability: its share of one cluster and one round must not underflow."""
+
 
 class Undecidable(Exception):
     """The run is too small to tell whether it keeps to the claim; the message says what would decide."""
@@ -70,7 +73,7 @@ def bound(
     trace
         The run, of an algorithm of this library or of one that declares its ``dynamics``.
     failure_probability
-        With which a replicate may break the bound, in (0, 1); the claim's own where None. Deterministic
+        With which a replicate may break the bound, in [1e-300, 1); the claim's own where None. Deterministic
         claims have none.
 
     Returns
@@ -89,11 +92,11 @@ def bound(
         raise InvalidArgument(
             "id", claim_id, "must be a claim that bounds runs", f"use one of {', '.join(able)}"
         )
-    if failure_probability is not None and not 0 < failure_probability < 1:
+    if failure_probability is not None and not LEAST_FAILURE <= failure_probability < 1:
         raise InvalidArgument(
             "failure_probability",
             failure_probability,
-            "must be in (0, 1)",
+            f"must be at least {LEAST_FAILURE:g} and below 1",
             "leave it out for the claim's own",
         )
     if trace.errors is None:

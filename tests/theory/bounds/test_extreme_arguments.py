@@ -1,0 +1,55 @@
+"""Bounds at the least failure probability, without noise and from the optimum: numbers, no overflow, no warning."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from clusterproof import theory
+from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace, run
+from clusterproof.synthetic import RegressionMixture
+from clusterproof.theory.oracle.comparing import LEAST_FAILURE
+
+THEOREMS = ["theorem-a", "theorem-b", "theorem-c", "theorem-d", "theorem-e"]
+
+
+def task_and_trace(noise: float, start: float) -> tuple[RegressionMixture, Trace]:
+    task = RegressionMixture.random(
+        clusters=2, clients=40, dimension=3, condition_number=4.0, separation=2.0, noise=noise, samples=2000
+    )
+    algorithm = CFLMGD(step_size=1.0 / task.smoothness, momentum=0.3)
+    return task, run(algorithm, task, rounds=4, initial=task.optima + start)
+
+
+@pytest.mark.parametrize("theorem", THEOREMS)
+@pytest.mark.parametrize("start", [0.0, 5e-324, 1e-30, 0.05])
+@pytest.mark.parametrize("noise", [0.0, 5e-324, 1e-310, 1e-160, 1e-9])
+def test_small_noise_and_small_errors(theorem: str, noise: float, start: float) -> None:
+    task, trace = task_and_trace(noise, start)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bound = theory.bound(f"cfl-mgd/{theorem}", task, trace).bound
+    assert (bound >= 0).all()
+    assert np.isfinite(bound).all()
+    if start == 0:  # of the size of the noise; Theorems D and E allow for rounding of the optima
+        assert bound.max() <= 100 * noise + 1e-12
+
+
+@pytest.mark.parametrize("theorem", THEOREMS)
+def test_the_least_failure_probability(theorem: str) -> None:
+    task, trace = task_and_trace(1e-9, 0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            allowed = theory.bound(f"cfl-mgd/{theorem}", task, trace, failure_probability=LEAST_FAILURE)
+        except InvalidArgument as refusal:  # the basin is left where Chebyshev pays 1e150
+            assert theorem in ("theorem-a", "theorem-b", "theorem-c"), refusal
+            return
+    assert np.isfinite(allowed.bound).all()
+
+
+@pytest.mark.parametrize("probability", [0.0, 5e-324, 1e-301, 1.0, -1.0, float("nan")])
+def test_a_failure_probability_out_of_range_is_refused(probability: float) -> None:
+    task, trace = task_and_trace(0.1, 0.05)
+    with pytest.raises(InvalidArgument, match="must be at least 1e-300 and below 1"):
+        theory.bound("cfl-mgd/theorem-d", task, trace, failure_probability=probability)
