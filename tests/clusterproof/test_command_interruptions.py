@@ -5,26 +5,14 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import ROOT, make_claim, refused
+from command_line import ROOT, make_claim
 
-from clusterproof.algorithms import runner
 from clusterproof.commands.application import main
 from clusterproof.theory import REGISTRY
-
-
-def test_a_run_does_not_start_where_it_cannot_end(
-    capsys: pytest.CaptureFixture[str], plant: Callable[..., Any], tmp_path: Path
-) -> None:
-    plant(runner, "run", lambda *_, **__: pytest.fail("it started"))
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "file").touch()
-    for place in ("full", "full/file", "full/file/below"):
-        refused(capsys, "run", "ifca", "--out", str(tmp_path / place))
 
 
 def test_a_failing_disk_does_not_cost_the_report(

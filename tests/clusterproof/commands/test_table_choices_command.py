@@ -1,17 +1,10 @@
 """``table --choose``, ``--choices`` and ``--parquet``: what is refused, what is told apart, what is written."""
 
 import json
-import math
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import polars
 import pytest
-from command_line import refused
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from miniature_table import CHOICES
 from planting import planted
 
 from clusterproof.algorithms import InvalidArgument, atomic
@@ -98,86 +91,6 @@ def test_every_table_lists_its_choices(capsys: pytest.CaptureFixture[str]) -> No
             assert line.split()[1] == choice.kind.show(choice.default)
             assert line.endswith(f". {choice.about}")
             assert "paper" in choice.about
-
-
-def test_bad_choices_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    def refuse(*arguments: str, name: str = NAME) -> str:
-        return refused(capsys, "table", name, *(part for text in arguments for part in ("--choose", text)))
-
-    message = refuse("leed=2")
-    assert "--choose = 'leed': must be one of lead, batch-size, " in message
-    assert "the nearest are lead" in message
-    assert "must be NAME=VALUE; such as lead=1" in refuse("lead")
-    assert "'lead=0': must be a number greater than 0 and at most 9; the default is 1" in refuse("lead=0")
-    assert "'batch-size=0': must be an integer from 1 to 1000000, or all" in refuse("batch-size=0")
-    assert "chooses lead once more; give it once" in refuse("lead=2", "lead=2")
-    assert "must be one of up, down" in refuse("order=left")
-    assert "thresholds=2,1" in refuse("thresholds=2,1")
-    assert "'widths=1,2,3'" in refuse("widths=1,2,3")
-    assert "must be one of step-size, " in refuse("order=up", name="sofl/table-2")
-    for arguments in (["--choices"], ["--choose", "lead=1"]):
-        assert "needs the name of a table" in refused(capsys, "table", *arguments)
-    message = refused(capsys, "table", NAME, "--scale", "small", "--choose", "depth=2")
-    assert "does not apply at the small scale" in message
-
-
-WORDS = st.one_of(
-    st.text(max_size=12),
-    st.sampled_from(
-        ["", "nan", "inf", "-inf", "1e999", "-0", "0", "1", "9", "9.5", "1,2", "2,1", "1,", ",", "1,2,3"]
-    ),
-    st.sampled_from(
-        ["all", "none", "up", "down", "True", "None", "[1]", '{"a": 1}', "1_0", "٣", "9" * 5000, "1e3"]
-    ),
-    st.floats().map(str),
-    st.integers().map(str),
-)
-NAMES = st.one_of(
-    st.sampled_from([*(choice.name for choice in CHOICES), "", "Lead", "lead ", "--lead"]),
-    st.text(max_size=5),
-)
-
-
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(name=NAMES, equals=st.sampled_from(["=", "=", "=", "", " = "]), value=WORDS)
-def test_whatever_is_chosen_is_taken_or_refused_in_one_line(
-    capsys: pytest.CaptureFixture[str], name: str, equals: str, value: str
-) -> None:
-    text = name + equals + value
-    if may_be_chosen(text):
-        assert main(["table", NAME, f"--choose={text}", "--choices"]) == 0
-        assert capsys.readouterr().err == ""
-    else:
-        refused(capsys, "table", NAME, f"--choose={text}", "--choices")
-
-
-def may_be_chosen(text: str) -> bool:
-    """By the rules of the miniature's choices, written anew."""
-    name, equals, value = text.partition("=")
-    if not equals:
-        return False
-
-    def number(part: str, kind: Callable[[str], float] = float) -> float:
-        try:
-            return kind(part)
-        except ValueError:
-            return math.nan
-
-    if name == "lead":
-        return 0 < number(value) <= 9
-    if name == "batch-size":
-        return value == "all" or 1 <= number(value, int) <= 10**6
-    if name == "widths":
-        parts = value.split(",")
-        return len(parts) in (1, 2) and all(1 <= number(part, int) <= 10**6 for part in parts)
-    if name == "thresholds":
-        parts = value.split(",")
-        if value == "none":
-            return True
-        return len(parts) == 2 and 0 < number(parts[0]) <= number(parts[1]) < math.inf
-    if name == "order":
-        return value in ("up", "down")
-    return name == "depth" and 1 <= number(value, int) <= 9
 
 
 @pytest.mark.parametrize("name", sorted(TABLES))
@@ -277,20 +190,3 @@ def test_a_full_disk_costs_neither_the_printed_table_nor_the_other_file(
 
 def full_disk(argument: str, path: Path, content: bytes) -> None:
     raise InvalidArgument(argument, str(path), "must be a file that can be written", "choose another place")
-
-
-def test_places_are_checked_before_anything_is_computed(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*arguments: str) -> str:
-        return refused(capsys, "table", NAME, "--out", str(tmp_path / "parts"), *arguments)
-
-    assert "--parquet" in refuse("--parquet", str(tmp_path / "none" / "table"))
-    assert "must be a file, not a folder" in refuse("--parquet", str(tmp_path))
-    one = str(tmp_path / "one")
-    assert "is the file of --json" in refuse("--json", one, "--parquet", f"{tmp_path}/./one")
-    monkeypatch.setitem(sys.modules, "polars", None)
-    message = refuse("--parquet", one)
-    assert "needs polars" in message
-    assert "pip install 'clusterproof[store]'" in message
-    assert not list(tmp_path.iterdir())

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from command_line import ROOT, refused
+from command_line import ROOT
 
 from clusterproof.commands.application import main
 from clusterproof.tables.machine.workers import load
@@ -111,40 +111,6 @@ def test_a_failed_part_does_not_cost_the_others(
     assert "slow, seed 1: RuntimeError: no luck" in errors
     assert not record.exists()
     assert len(list((tmp_path / "parts").rglob("*.json"))) == 3
-
-
-def test_bad_input_is_refused_before_anything_is_computed(
-    miniature: None, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    def refuse(*arguments: str) -> str:
-        return refused(capsys, "table", *arguments, "--out", str(tmp_path / "parts"))
-
-    assert "the nearest are miniature/table-1" in refuse("miniatur/table-1")
-    for option in ("--seeds", "--rounds", "--workers"):
-        assert f"{option} = 0: must be an integer, at least 1" in refuse("miniature/table-1", option, "0")
-        assert "must be an integer" in refuse("miniature/table-1", option, "1.5")
-    assert "--rounds = 13: must not be 13; take 12" in refuse("miniature/table-1", "--rounds", "13")
-    assert "medium" in refuse("miniature/table-1", "--scale", "medium")
-    for option, value, words in (
-        ("--device", "tpu", "Choose from"),
-        ("--device", "cpu", "trains networks"),
-        ("--precision", "half", "Choose from"),
-        ("--precision", "tf32", "trains networks"),
-    ):
-        message = refuse("miniature/table-1", option, value)
-        assert option in message
-        assert words in message
-    assert "--data-dir" in refuse("sofl/table-3-mnist", "--data-dir", str(tmp_path))
-    assert f"not in {tmp_path}" in refuse("sofl/table-3-mnist", "--data-dir", str(tmp_path))
-    message = refuse("sofl/table-3-mnist", "--data-dir", str(tmp_path), "--slurm", "2")
-    assert "--data-dir" in message
-    assert "other machines" in message
-    assert "--json" in refuse("miniature/table-1", "--json", str(tmp_path / "none" / "table.json"))
-    assert not list(tmp_path.rglob("*.json"))
-    (tmp_path / "file").touch()
-    message = refused(capsys, "table", "miniature/table-1", "--out", str(tmp_path / "file"))
-    assert "--out" in message
-    assert "must be a folder" in message
 
 
 def test_it_goes_on_after_a_kill_with_the_same_table_and_no_worker_is_left(tmp_path: Path) -> None:
