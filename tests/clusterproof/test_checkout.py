@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from checkout import CLEAN, ROOT, copied, done, environment, product
 
+pytestmark = pytest.mark.slow(reason="installs a copy of the repository")
+
 PYRIGHT = next(
     (
         found

@@ -1,14 +1,15 @@
-"""The command line: exit statuses, one line for every mistake, and nothing half done."""
+"""The command line: help, light imports, the package's public names, and reports that outlive failures."""
 
 import getpass
-import json
+import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import ROOT, command, make_claim
+from command_line import ROOT, make_claim
 
 import clusterproof
 from clusterproof import theory
@@ -16,40 +17,60 @@ from clusterproof.algorithms import ALGORITHMS
 from clusterproof.algorithms.storage import load_trace
 from clusterproof.commands.application import main
 from clusterproof.commands.experiment import algorithm_parameters, task_parameters
+from clusterproof.neural.runs.options import all_options
 from clusterproof.synthetic import TASKS
-from clusterproof.theory import REGISTRY
 
-HEAVY = ("numpy", "scipy", "torch", "matplotlib", "polars", "hypothesis")
-HEAVY += tuple(f"clusterproof.{folder}" for folder in ("theory", "algorithms", "synthetic"))
-
-
-@pytest.mark.parametrize("argument", ["--help", "--version"])
-def test_answering_imports_none_of_the_machinery(argument: str) -> None:
-    code = (
-        "from clusterproof.commands.application import main; import sys; main(sys.argv[1:]);"
-        f"print('loaded', [name for name in {HEAVY} if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code, argument], capture_output=True, text=True, cwd=ROOT)
-    assert done.stdout.splitlines()[-1] == "loaded []"
+HEAVY = "numpy scipy torch matplotlib polars hypothesis cvxpy clarabel sklearn"
+HEAVY += " clusterproof.theory clusterproof.algorithms clusterproof.synthetic"
+LIGHT = (
+    ("main(['--help'])", HEAVY),
+    ("main(['--version'])", HEAVY),
+    ("main(['verify', sys.argv[1]])", "cvxpy clarabel scipy torch matplotlib"),
+    ("main(['run', '--help'])", "torch cvxpy matplotlib"),
+    ("main(['train', '--help'])", "torch cvxpy matplotlib"),
+    ("from clusterproof.neural.data.loading import load; load('digits')", "sklearn"),
+)
+"""Statements of one process, in this order, and the modules that they must not import."""
 
 
-def test_help_names_the_commands_and_version_the_version() -> None:
-    done = command("--help")
-    assert done.returncode == 0
-    for name in ("check", "claims", "show", "run", "figures"):
-        assert re.search(rf"\b{name}\b", done.stdout)
-    assert re.fullmatch(r"\d+\.\d+\.\d+\n", command("--version").stdout)
+def test_heavy_libraries_are_imported_only_where_they_are_needed(tmp_path: Path) -> None:
+    certificate = str(tmp_path / "c.json")
+    options = ["--momentum", "0", "--condition", "4", "--proportion", "1/3", "--class", "smooth", "--out"]
+    assert main(["certify", *options, certificate]) == 0
+    code = "import sys; from clusterproof.commands.application import main\n"
+    for statement, modules in LIGHT:
+        code += f"{statement}; found = sorted({set(modules.split())} & set(sys.modules))\n"
+        code += f"assert not found, ({statement!r}, found)\n"
+    done = subprocess.run([sys.executable, "-c", code, certificate], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"(?m)^\d+\.\d+\.\d+$", done.stdout)
+    assert "\nvalid: " in done.stdout
 
 
-def test_help_of_run_lists_every_parameter_of_every_algorithm_and_task() -> None:
-    listed = set(re.findall(r"--[a-z-]+", command("run", "--help").stdout))
-    wanted = {name for task in TASKS for name in task_parameters(task)}
-    wanted |= {name for algorithm in ALGORITHMS for name in algorithm_parameters(algorithm)}
+@pytest.mark.parametrize(
+    ("command", "wanted"),
+    [
+        ("run", {name for task in TASKS for name in task_parameters(task)}),
+        ("run", {name for algorithm in ALGORITHMS for name in algorithm_parameters(algorithm)}),
+        ("run", {"models", "clusters", "step_size", "rounds", "replicates"}),
+        ("train", {option.flag for option in all_options()}),
+        ("train", {"config", "resume", "out", "data", "partition", "network", "algorithm"}),
+    ],
+)
+def test_help_lists_every_option(capsys: pytest.CaptureFixture[str], command: str, wanted: set[str]) -> None:
+    assert main([command, "--help"]) == 0
+    listed = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
     assert {"--" + name.replace("_", "-") for name in wanted} <= listed
-    assert {"--models", "--clusters", "--step-size", "--rounds", "--replicates"} <= listed
 
 
-def test_the_facade_gives_the_public_names() -> None:
+def test_help_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    assert {"check", "claims", "show", "run", "figures", "train", "table"} <= set(
+        re.findall(r"\w+", capsys.readouterr().out)
+    )
+
+
+def test_the_package_has_the_public_names() -> None:
     assert clusterproof.check is theory.check
     assert clusterproof.CFLMGD is ALGORITHMS["cfl-mgd"]
     assert clusterproof.RegressionMixture is TASKS["regression"]
@@ -57,10 +78,10 @@ def test_the_facade_gives_the_public_names() -> None:
     for name in ("run", "claims", "assert_holds", "IFCA", "FedAvg", "QuadraticMixture", "save_trace"):
         assert callable(getattr(clusterproof, name))
     with pytest.raises(AttributeError, match="attribute chekc"):
-        clusterproof.chekc  # noqa: B018 - looking it up is the test
+        clusterproof.chekc  # noqa: B018 - the attribute access is the test
 
 
-def test_a_check_that_asks_for_too_much_memory_is_bad_input(
+def test_a_check_without_enough_memory_is_bad_input(
     registry: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     make_claim("p/one", outcome=MemoryError("too large"))
@@ -70,17 +91,40 @@ def test_a_check_that_asks_for_too_much_memory_is_bad_input(
     assert main(["check"]) == 1
 
 
-def test_standard_output_may_be_named() -> None:
-    claim = next(iter(REGISTRY))
-    done = command("check", claim, "--json", "/dev/stdout")
-    records, _ = json.JSONDecoder().raw_decode(done.stdout)
-    assert records[0]["claim"] == claim
-    assert done.returncode == 0
-
-
-def test_a_user_without_a_name_gets_answers_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_without_a_name_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
     def nameless() -> str:
         raise KeyError("getpwuid(): uid not found: 1000")
 
     monkeypatch.setattr(getpass, "getuser", nameless)
     assert main(["claims", "--paper", "ifca"]) == 0
+
+
+def test_a_full_disk_does_not_cost_the_report(
+    registry: dict[str, Any],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    def full_disk(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full_disk)
+    monkeypatch.setattr(os, "rename", full_disk)
+    make_claim("p/one")
+    (tmp_path / "report").write_text("old")
+    for arguments in (
+        ["check", "--json", str(tmp_path / "report")],
+        ["run", "ifca", "--out", str(tmp_path / "run")],
+    ):
+        assert main(arguments) == 2
+        output, errors = capsys.readouterr()
+        assert "No space left on device" in errors
+        assert "1 consistent" in output or "purity" in output
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("report", "old")]
+
+
+def test_a_diverging_run_prints_no_warning(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "ifca", "--step-size", "1e300", "--rounds", "20"]) == 0
+    output, errors = capsys.readouterr()
+    assert errors == ""
+    assert "nan" in output or "inf" in output

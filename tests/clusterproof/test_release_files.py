@@ -15,17 +15,13 @@ VERSIONS = dict(re.findall(r"(?m)^([\w.-]+)==(.+)$", (ROOT / "constraints.txt").
 
 
 def test_workflows_call_targets_that_exist() -> None:
-    called = {name: set(re.findall(r"run: make (\w+)", text)) for name, text in WORKFLOWS.items()}
-    assert called["test.yml"] == {"check", "test", "lint", "types", "notes"}
-    assert called["release.yml"] == {"test", "lint", "types", "release"}
-    targets = set(re.findall(r"(?m)^(\w+):", MAKEFILE))
-    assert set.union(*called.values()) <= targets
+    called = {name for text in WORKFLOWS.values() for name in re.findall(r"run: make ([\w-]+)", text)}
+    assert called <= set(re.findall(r"(?m)^([\w-]+):", MAKEFILE))
 
 
 def test_every_supported_python_is_tried() -> None:
     assert PROJECT["requires-python"] == ">=3.11"
     matrices = [line for text in WORKFLOWS.values() for line in re.findall(r"python: \[(.*)\]", text)]
-    assert len(matrices) == 3
     assert set(matrices) == {'"3.11", "3.12", "3.13", "3.14"'}
 
 
@@ -43,11 +39,6 @@ def test_every_library_that_is_asked_for_has_its_version() -> None:
     pinned = {**VERSIONS, **dict(re.findall(r"(?m)^([\w.-]+)==(.+)$", deploy))}
     known = {name.lower().replace("_", "-") for name in pinned}
     assert {name.lower().replace("_", "-") for name in names} <= known
-
-
-def test_what_could_not_be_tried_is_said() -> None:
-    for text in (*WORKFLOWS.values(), (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")):
-        assert "Not tried" in text
 
 
 def test_the_citation_has_the_projects_version() -> None:

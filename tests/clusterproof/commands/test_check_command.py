@@ -1,18 +1,14 @@
 """The commands about claims: which are evaluated, what is written, and what is replayed."""
 
 import json
-import os
-import pty
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from command_line import ROOT, make_claim, refused
+from command_line import make_claim, refused
 
 from clusterproof import theory
 from clusterproof.commands.application import main
@@ -98,42 +94,6 @@ def test_a_pipe_gets_whole_ids_and_one_line_a_claim(
     assert len(rows) == 2
     assert "x is 0." in rows[0]
     assert "\x1b" not in rows[0]
-
-
-def on_terminal(*arguments: str, **environment: str) -> str:
-    """Run on a pseudo-terminal of 80 columns and give what it shows."""
-    master, slave = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "clusterproof", *arguments],
-        stdout=slave,
-        stderr=slave,
-        cwd=ROOT,
-        env={**os.environ, "COLUMNS": "80", "TERM": "xterm-256color", **environment},
-    )
-    os.close(slave)
-    shown = b""
-    while True:
-        try:
-            chunk = os.read(master, 65536)
-        except OSError:  # how Linux says that the other end was closed
-            break
-        if not chunk:
-            break
-        shown += chunk
-    os.close(master)
-    assert process.wait() == 0
-    return shown.decode()
-
-
-def test_a_terminal_gets_colours_and_eighty_columns() -> None:
-    claim = next(iter(REGISTRY))
-    coloured = on_terminal("check", claim)
-    assert "\x1b[" in coloured
-    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", coloured)
-    table = plain[plain.index("claim  ") :].splitlines()
-    assert max(map(len, table)) <= 80
-    assert claim in plain
-    assert not re.search(r"\x1b\[[0-9;]*m", on_terminal("check", claim, NO_COLOR="1"))
 
 
 def test_a_defect_shows_its_place_only_on_request(

@@ -1,27 +1,15 @@
 """The command that computes tables anew: what it prints and stores, what it refuses, going on after a kill."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
-from command_line import ROOT
 
 from clusterproof.commands.application import main
 from clusterproof.tables.machine.workers import load
 from clusterproof.tables.registry import TABLES
 
 ENTRY = {"miniature/table-1": ("Two methods", "miniature_table:TABLE")}
-PROGRAM = f"""
-import sys, clusterproof.tables.registry
-from clusterproof.commands.application import main
-clusterproof.tables.registry.TABLES.update({ENTRY!r})
-sys.exit(main())
-"""
 
 
 @pytest.fixture
@@ -111,54 +99,6 @@ def test_a_failed_part_does_not_cost_the_others(
     assert "slow, seed 1: RuntimeError: no luck" in errors
     assert not record.exists()
     assert len(list((tmp_path / "parts").rglob("*.json"))) == 3
-
-
-def test_it_goes_on_after_a_kill_with_the_same_table_and_no_worker_is_left(tmp_path: Path) -> None:
-    traces, parts = tmp_path / "traces", tmp_path / "parts"
-    traces.mkdir()
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT / "tests" / "helpers"),
-        "MINIATURE": f"sleep=0.2 traces={traces}",
-    }
-    options = ["table", "miniature/table-1", "--workers", "2", "--out", str(parts)]
-    process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, *options], env=environment, stdout=subprocess.DEVNULL
-    )
-    try:
-        deadline = time.monotonic() + 60
-        while not list(parts.rglob("*.json")):
-            assert time.monotonic() < deadline
-            assert process.poll() is None
-            time.sleep(0.02)
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    finished = {file: file.read_bytes() for file in parts.rglob("*.json")}
-    assert 1 <= len(finished) < 6
-    for worker in traces.iterdir():
-        deadline = time.monotonic() + 30
-        while _alive(int(worker.name)):
-            assert time.monotonic() < deadline, "a worker outlives the command"
-            time.sleep(0.05)
-    records = [tmp_path / "resumed.json", tmp_path / "fresh.json"]
-    for record, folder in zip(records, (parts, tmp_path / "other"), strict=True):
-        arguments = [*options[:-1], str(folder), "--json", str(record)]
-        subprocess.run(
-            [sys.executable, "-c", PROGRAM, *arguments], env=environment, check=True, capture_output=True
-        )
-    assert numbers(records[0]) == numbers(records[1])
-    assert all(file.read_bytes() == content for file, content in finished.items())
-    assert not list(parts.rglob("*.partial"))  # what the kill left half written is gone
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    status = Path(f"/proc/{process}/stat")
-    return not (status.exists() and status.read_text().rpartition(")")[2].split()[0] == "Z")
 
 
 def test_a_miniature_says_nothing_of_the_paper(

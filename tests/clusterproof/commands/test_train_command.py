@@ -1,19 +1,14 @@
 """The command ``train``: the configuration that it makes and what it says; ``test_train_words`` gives it anything."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from command_line import ROOT
 from tiny_training import TINY
 
 from clusterproof.algorithms import CFLMGD, FedAvg
 from clusterproof.commands.application import main
 from clusterproof.neural.runs.configuration import configuration_from, read_toml, to_toml
-from clusterproof.neural.runs.options import all_options
 from clusterproof.neural.runs.storage.run_folder import CONFIGURATION, stored_configuration
 
 FLAGS = [
@@ -104,26 +99,6 @@ def test_the_report_says_who_is_served_what(
     assert words in output
 
 
-def test_help_lists_every_option_and_imports_no_torch() -> None:
-    code = (
-        "import sys; from clusterproof.commands.application import main; "
-        "main(['train', '--help']); print('torch' in sys.modules)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "COLUMNS": "200"},
-    )
-    assert done.stdout.splitlines()[-1] == "False"
-    listed = set(re.findall(r"--[a-z-]+", done.stdout))
-    assert {"--" + option.flag.replace("_", "-") for option in all_options()} <= listed
-    assert {
-        f"--{name}" for name in ("config", "resume", "out", "data", "partition", "network", "algorithm")
-    } <= listed
-
-
 def test_without_out_it_chooses_a_folder_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -142,13 +117,3 @@ def test_threads_may_stand_beside_a_file(tmp_path: Path, capsys: pytest.CaptureF
     out = tmp_path / "run"
     assert run_command(capsys, "--config", str(path), "--threads", "2", "--out", str(out))[0] == 0
     assert stored_configuration(out).training.threads == 2
-
-
-def test_digits_are_read_without_importing_scikit_learn() -> None:
-    """Importing it took half of the seconds before the first round."""
-    script = (
-        "import sys; from clusterproof.neural.data.loading import load; load('digits');"
-        "print('sklearn' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
