@@ -59,7 +59,7 @@ TRAINING = "|x|a b|train|test-loss|epoch|gradient|model|full|gram|serial|cuda|fl
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(
     algorithm=st.sampled_from(list(ALGORITHMS)),
     words=st.lists(
@@ -86,7 +86,7 @@ def test_bytes_to_replay(tmp_path_factory: pytest.TempPathFactory, content: byte
     assert status == (0 if content.strip() == b"[]" else 2)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(
     name=st.sampled_from([*(choice.name for choice in CHOICES), "", "Lead", "lead ", "--lead"])
     | st.text(max_size=5),

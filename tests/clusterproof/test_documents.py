@@ -21,8 +21,8 @@ PAGES = [
     *("notes/your-own-theorem.md", *LESSONS),
 ]
 """All pages with commands but CONTRIBUTING.md, which has tests of its own."""
-QUICK: list[str] = []
-"""Pages whose commands take about a second."""
+QUICK = {"SECURITY.md", "benchmarks/README.md", "notes/README.md", "notes/your-own-theorem.md"}
+"""Pages whose commands take less than a second."""
 
 pytestmark = pytest.mark.usefixtures("claims_of_files")
 
@@ -166,6 +166,7 @@ def test_each_stored_result_has_the_command_that_made_it(tmp_path: Path) -> None
     assert made == {path.relative_to(ROOT).as_posix() for path in stored if path.suffix != ".md"}
 
 
+@pytest.mark.slow(reason="imports every benchmark")
 def test_each_benchmark_is_named_with_a_command_that_starts() -> None:
     text = (ROOT / "benchmarks/README.md").read_text(encoding="utf-8")
     named = set(re.findall(r"(?m)^    python -m benchmarks\.(\w+)", text))

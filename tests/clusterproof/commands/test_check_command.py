@@ -139,6 +139,7 @@ def test_replay_tells_true_counterexamples_from_false_ones(
     assert "must hold the numbers" in refused(capsys, "check", "--replay", str(report))
 
 
+@pytest.mark.slow(reason="checks every claim with a counterexample")
 def test_every_counterexample_of_a_real_report_is_confirmed(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -179,6 +180,7 @@ def test_show_gives_the_card_the_verdict_and_the_repair(
     assert capsys.readouterr().err == "clusterproof: p/good: the check failed with RuntimeError: no\n"
 
 
+@pytest.mark.slow(reason="starts worker processes")
 def test_jobs_give_the_same_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     reports = []
     for number, jobs in enumerate(([], ["--jobs", "2"])):

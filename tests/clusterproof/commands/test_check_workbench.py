@@ -10,7 +10,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from command_line import command, make_claim, refused
+from command_line import make_claim, refused
 
 from clusterproof.commands.application import app, main
 from clusterproof.theory import Kind
@@ -118,20 +118,6 @@ def test_quiet_says_only_what_is_wrong(mine: Path, capsys: pytest.CaptureFixture
     status, output, errors = checked(capsys, "ours/broken", "--quiet")
     assert (status, output) == (1, "")
     assert "RuntimeError: oh" in errors
-
-
-def test_a_broken_plugin_is_one_line_and_stops_nothing(tmp_path: Path) -> None:
-    (tmp_path / "bad_plugin.py").write_text("import no_such_library\n")
-    information = tmp_path / "plugins-1.0.dist-info"
-    information.mkdir()
-    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: plugins\nVersion: 1.0\n")
-    (information / "entry_points.txt").write_text("[clusterproof.claims]\na = bad_plugin\n")
-    done = command("claims", "--paper", "ifca", env={"PYTHONPATH": str(tmp_path)})
-    assert done.returncode == 0
-    assert done.stderr == (
-        "clusterproof: the plugin a = bad_plugin is left out: "
-        "ModuleNotFoundError: No module named 'no_such_library'\n"
-    )
 
 
 def test_the_schema_is_printed_and_holds_for_a_report(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:

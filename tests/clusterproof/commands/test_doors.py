@@ -62,6 +62,8 @@ gone = my_plugin:Gone
 [clusterproof.tasks]
 bowl = my_plugin:Bowl
 number = my_plugin:ClassVar
+[clusterproof.claims]
+a = broken_plugin
 """
 LEFT_OUT = {
     "other = my_plugin:Slow": "which the entry point must have, too",
@@ -69,11 +71,13 @@ LEFT_OUT = {
     "ifca = my_plugin:Thief": "that name is taken",
     "gone = my_plugin:Gone": "AttributeError",
     "number = my_plugin:ClassVar": "must be a class with all the methods of clusterproof.synthetic.mixture.Mixture",
+    "a = broken_plugin": "ModuleNotFoundError: No module named 'no_such_library'",
 }
 
 
 def test_algorithms_and_tasks_of_a_plugin_run_and_bad_ones_are_named(tmp_path: Path) -> None:
     (tmp_path / "my_plugin.py").write_text(PLUGIN)
+    (tmp_path / "broken_plugin.py").write_text("import no_such_library\n")
     information = tmp_path / "plugins-1.0.dist-info"
     information.mkdir()
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: plugins\nVersion: 1.0\n")

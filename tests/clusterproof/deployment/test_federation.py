@@ -18,6 +18,8 @@ from clusterproof.deployment.local import CONFIG, write_app
 from clusterproof.deployment.messages import Reply, Request
 from clusterproof.deployment.remote_task import RemoteTask
 
+pytestmark = pytest.mark.slow(reason="federations of every algorithm")
+
 OPTIONS = {"clusters": 2, "clients": 6, "dimension": 5, "seed": 1}
 TASK = example_task(**OPTIONS)
 IMPATIENT = Patience(seconds=0.2, pause=0.01)

@@ -17,6 +17,8 @@ from clusterproof.deployment.example import example_task
 from clusterproof.deployment.federation import replay
 from clusterproof.deployment.local import LocalFederation
 
+pytestmark = pytest.mark.slow(reason="starts and kills processes of Flower")
+
 SECONDS = 600
 OPTIONS = {"clusters": 2, "clients": 6, "dimension": 5, "seed": 0}
 PARAMETERS = {"step_size": 0.2, "momentum": 0.5, "averaging": "model", "local_steps": 3}

@@ -22,6 +22,8 @@ from clusterproof.deployment.federation import DEPLOYED, replay
 from clusterproof.deployment.flower_client import client_app
 from clusterproof.deployment.local import CONFIG
 
+pytestmark = pytest.mark.slow(reason="federations of every algorithm")
+
 Plant = Callable[..., Any]
 OPTIONS = {"clusters": 2, "clients": 6, "dimension": 5, "seed": 0}
 ROUNDS = 4
