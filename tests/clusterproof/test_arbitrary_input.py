@@ -59,7 +59,7 @@ TRAINING = "|x|a b|train|test-loss|epoch|gradient|model|full|gram|serial|cuda|fl
 )
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(
     algorithm=st.sampled_from(list(ALGORITHMS)),
     words=st.lists(

@@ -42,6 +42,7 @@ def report(folder: Path) -> list[bytes]:
     return [(folder / name).read_bytes() for name in FILES]
 
 
+@pytest.mark.slow(reason="three diagnosed runs")
 def test_an_interrupted_run_has_the_same_report_and_its_models_are_untouched(tmp_path: Path) -> None:
     train(configure(diagnose=False), out=tmp_path / "plain")
     train(configure(), out=tmp_path / "whole")
@@ -82,6 +83,7 @@ def test_a_finished_run_is_diagnosed_by_its_last_models(tmp_path: Path, capsys: 
     assert [each["round"] for each in record["observations"]] == [4]
 
 
+@pytest.mark.slow(reason="two diagnosed runs")
 def test_a_report_that_cannot_be_written_is_made_later(tmp_path: Path) -> None:
     from clusterproof.neural.diagnosis import report as diagnosis_report
 

@@ -165,6 +165,7 @@ def test_numbers_are_read_back_from_parquet(capsys: pytest.CaptureFixture[str], 
     assert not list(tmp_path.glob(".clusterproof-*"))
 
 
+@pytest.mark.slow(reason="starts worker processes")
 def test_a_full_disk_costs_neither_the_printed_table_nor_the_other_file(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -22,16 +22,21 @@ from clusterproof.neural.task import ImageTask
     "algorithm",
     [
         {"name": "ifca", "averaging": "model", "local_steps": 3},
-        {"name": "ifca"},
-        {"name": "cfl-mgd", "averaging": "model", "local_steps": 2, "participation": 0.5},
         {"name": "cfl-mgd", "momentum_owner": "client"},
-        {"name": "fedavg", "local_steps": 3},
         {"name": "local"},
-        {"name": "fedprox"},
-        {"name": "gradient-loss"},
-        {"name": "sofl"},
-        {"name": "fpfc", "reuse_memory": True},
-        {"name": "per-fedavg"},
+        *(
+            pytest.param(algorithm, marks=pytest.mark.slow(reason="every algorithm"))
+            for algorithm in (
+                {"name": "ifca"},
+                {"name": "cfl-mgd", "averaging": "model", "local_steps": 2, "participation": 0.5},
+                {"name": "fedavg", "local_steps": 3},
+                {"name": "fedprox"},
+                {"name": "gradient-loss"},
+                {"name": "sofl"},
+                {"name": "fpfc", "reuse_memory": True},
+                {"name": "per-fedavg"},
+            )
+        ),
     ],
     ids=lambda algorithm: "-".join(map(str, algorithm.values())),
 )
