@@ -220,6 +220,7 @@ run ifca --out {/proc/run /dev/null/run} :: --out = '/ | another place
 check --json /proc/report
 check --markdown /dev/null/report
 figures --out {/proc/figures /dev/null}
+train --out {/proc/run /dev/null/run}    :: out =
 """
 
 

@@ -1,6 +1,7 @@
 """The commands ``certify`` and ``verify``: what they print, write and return."""
 
 import json
+import shlex
 from fractions import Fraction
 from pathlib import Path
 
@@ -104,17 +105,7 @@ def test_no_certificate_is_status_one_and_no_file(
 
 
 def test_a_rate_of_ones_choice(capsys: pytest.CaptureFixture[str]) -> None:
-    tuned = [
-        "certify",
-        "--momentum",
-        "0.81",
-        "--condition",
-        "100",
-        "--proportion",
-        "1",
-        "--class",
-        "quadratic",
-    ]
+    tuned = shlex.split("certify --momentum 0.81 --condition 100 --proportion 1 --class quadratic")
     assert main(tuned) == 0
     assert "below the start from round 124 on" in capsys.readouterr().out
     assert main([*tuned, "--rate", "0.92"]) == 0
@@ -125,18 +116,7 @@ def test_a_rate_of_ones_choice(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_bound_on_a_stored_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     folder, path = tmp_path / "run", tmp_path / "bound.json"
-    options = [
-        "--task",
-        "regression",
-        "--clusters",
-        "2",
-        "--clients",
-        "20",
-        "--dimension",
-        "3",
-        "--samples",
-        "5000",
-    ]
+    options = shlex.split("--task regression --clusters 2 --clients 20 --dimension 3 --samples 5000")
     options += ["--momentum", "0.3", "--rounds", "5", "--replicates", "2", "--out", str(folder)]
     assert main(["run", "cfl-mgd", "--step-size", "0.3", *options]) == 0
     capsys.readouterr()

@@ -1,6 +1,7 @@
 """``table --choose``, ``--choices`` and ``--parquet``: what is refused, what is told apart, what is written."""
 
 import json
+import shlex
 from pathlib import Path
 
 import polars
@@ -110,18 +111,7 @@ def test_a_real_table_with_a_choice_from_the_command_line(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """Softmax regressions: what has one local step, or none, is not computed anew."""
-    arguments = [
-        "table",
-        "fpfc/table-1",
-        "--scale",
-        "small",
-        "--seeds",
-        "1",
-        "--rounds",
-        "5",
-        "--workers",
-        "1",
-    ]
+    arguments = shlex.split("table fpfc/table-1 --scale small --seeds 1 --rounds 5 --workers 1")
     arguments += ["--out", str(tmp_path / "parts")]
     found = {}
     for number, chosen in enumerate(([], ["--choose", "local-steps=3"])):

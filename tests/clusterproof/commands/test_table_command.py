@@ -44,10 +44,7 @@ def test_every_registered_table_is_what_its_entry_says() -> None:
 
 @pytest.mark.slow(reason="starts worker processes five times")
 def test_a_table_is_printed_and_stored_and_not_computed_again(
-    miniature: None,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    miniature: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     record = tmp_path / "table.json"
@@ -84,10 +81,7 @@ def test_a_table_is_printed_and_stored_and_not_computed_again(
 
 
 def test_a_failed_part_does_not_cost_the_others(
-    miniature: None,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    miniature: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     record = tmp_path / "table.json"
     arguments = ["table", "miniature/table-1", "--seeds", "2", "--workers", "1"]

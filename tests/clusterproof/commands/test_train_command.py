@@ -1,6 +1,7 @@
 """The command ``train``: the configuration that it makes and what it says; ``test_train_words`` gives it anything."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -11,18 +12,7 @@ from clusterproof.commands.application import main
 from clusterproof.neural.runs.configuration import configuration_from, read_toml, to_toml
 from clusterproof.neural.runs.storage.run_folder import CONFIGURATION, stored_configuration
 
-FLAGS = [
-    "--clusters",
-    "2",
-    "--clients-per-cluster",
-    "2",
-    "--images",
-    "120",
-    "--hidden",
-    "4",
-    "--threads",
-    "1",
-]
+FLAGS = shlex.split("--clusters 2 --clients-per-cluster 2 --images 120 --hidden 4 --threads 1")
 
 
 def run_command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -37,17 +27,7 @@ def test_flags_make_the_configuration_that_is_stored(
     out = tmp_path / "run"
     status, output, errors = run_command(
         capsys,
-        *(
-            "--algorithm",
-            "cfl-mgd",
-            "--models",
-            "3",
-            "--averaging",
-            "model",
-            "--momentum",
-            ".5",
-            "--reset-momentum",
-        ),
+        *shlex.split("--algorithm cfl-mgd --models 3 --averaging model --momentum .5 --reset-momentum"),
         *("--partition", "label-shift", "--clusters", "2", "--shifts", "0,4", "--images", "120"),
         *("--network", "mlp", "--hidden", "6,5", "--rounds", "2", "--seed", "3", "--batch-size", "4"),
         *("--step-size-decay", "0.9", "--local-unit", "epoch", "--out", str(out)),

@@ -276,6 +276,7 @@ def test_a_scheduler_that_is_none_is_refused(tmp_path: Path, capsys: pytest.Capt
 
 
 @pytest.mark.slow(reason="starts jobs")
+@pytest.mark.skipif(os.name != "posix", reason="starts jobs by bash")
 def test_slurm_jobs_by_a_queue_that_starts_them_here(tmp_path: Path) -> None:
     """In place of SLURM a script that runs what it is given: the jobs that are asked for are real ones."""
     pytest.importorskip("dask_jobqueue", reason="needs the extra `dask`")
