@@ -136,7 +136,7 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A stranger's project with folders of our folders' names."""
+    """Make a project whose folders have the names of our folders."""
     for folder in FOLDERS:
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "__init__.py").write_text(OWN_MODULE)

@@ -1,4 +1,4 @@
-"""``table --choose``, ``--choices`` and ``--parquet``: what is refused, what is told apart, what is written."""
+"""``table --choose``, ``--choices`` and ``--parquet``: separate parts for each choice, and the files written."""
 
 import json
 import shlex
@@ -110,7 +110,7 @@ def test_what_is_shown_is_read_back(name: str) -> None:
 def test_a_real_table_with_a_choice_from_the_command_line(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Softmax regressions: what has one local step, or none, is not computed anew."""
+    """Softmax regressions: methods with one local step or none are not computed again."""
     arguments = shlex.split("table fpfc/table-1 --scale small --seeds 1 --rounds 5 --workers 1")
     arguments += ["--out", str(tmp_path / "parts")]
     found = {}

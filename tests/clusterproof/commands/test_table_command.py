@@ -1,4 +1,4 @@
-"""The command that computes tables anew: what it prints and stores, what it refuses, going on after a kill."""
+"""The command ``table``: what it prints and stores."""
 
 import json
 from pathlib import Path

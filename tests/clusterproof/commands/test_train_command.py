@@ -1,4 +1,4 @@
-"""The command ``train``: the configuration that it makes and what it says; ``test_train_words`` gives it anything."""
+"""The command ``train``: the configuration that it makes and what it prints."""
 
 import re
 import shlex

@@ -63,8 +63,8 @@ def test_a_client_that_diverges_is_named(tmp_path: Path, plant: Plant, algorithm
         return torch.stack([own[assignments == index].sum(0) for index in range(len(models))])
 
     def losses_and_gradients(self: ImageTask, models: Any, clients: Any, generator: Any) -> Any:
-        losses, slopes = real["losses_and_gradients"](self, models, clients, generator)
-        return losses, spoil(slopes, clients)
+        losses, values = real["losses_and_gradients"](self, models, clients, generator)
+        return losses, spoil(values, clients)
 
     def local_training(
         self: ImageTask, points: Any, buffers: Any, anchors: Any, clients: Any, *rest: Any, **how: Any

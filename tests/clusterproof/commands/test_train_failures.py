@@ -1,4 +1,4 @@
-"""What stops a run is said in a line, and the last good checkpoint outlives it."""
+"""A training run that fails prints one line and keeps its last good checkpoint."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Doors of the workbench: algorithms and tasks by entry point, ``claims --verdict``, ``run --json``."""
+"""Entry points of algorithms and tasks, ``claims --verdict`` and ``run --json``."""
 
 import json
 import os
