@@ -30,6 +30,7 @@ def modules() -> dict[str, Path]:
 
 
 MODULES = modules()
+TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
@@ -51,17 +52,16 @@ def folder_of(module: str) -> str:
 def test_no_arrow_runs_back_up() -> None:
     wrong = [
         f"{module} imports {target}"
-        for module, path in MODULES.items()
-        for target in imported(ast.parse(path.read_text(encoding="utf-8")))
+        for module, tree in TREES.items()
+        for target in imported(tree)
         if folder_of(target) not in {folder_of(module), *BELOW[folder_of(module)]}
         and target != "clusterproof"
     ]
     assert wrong == []
 
 
-def at_import(path: Path) -> ast.Module:
+def at_import(tree: ast.Module) -> ast.Module:
     """What a module does when it is imported: no functions' bodies, nothing for type checkers alone."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     kept = [
         node
         for node in tree.body
@@ -76,7 +76,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     arrows = {
         module: {
             target
-            for target in imported(at_import(path))
+            for target in imported(at_import(TREES[module]))
             if target != module and not module.startswith(f"{target}.")
         }
         for module, path in MODULES.items()

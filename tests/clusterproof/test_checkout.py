@@ -10,6 +10,11 @@ from pathlib import Path
 import pytest
 from checkout import CLEAN, ROOT, copied, done, environment, product
 
+pytestmark = [
+    pytest.mark.slow(reason="installs a copy of the repository"),
+    pytest.mark.skipif(shutil.which("make") is None, reason="there is no make"),
+]
+
 PYRIGHT = next(
     (
         found

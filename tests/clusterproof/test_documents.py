@@ -1,4 +1,4 @@
-"""Every command in the documents is one that works: run as printed, or in little, or read by the command line."""
+"""Every command in the documents works: run as printed or with smaller options, or only parsed."""
 
 import re
 import shlex
@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from checkout import CLEAN, ROOT
@@ -13,17 +14,15 @@ from checkout import CLEAN, ROOT
 from clusterproof import check
 from clusterproof.commands.application import app, main
 
-PAGES = ("README.md", "SECURITY.md", "tables/results/README.md", "benchmarks/README.md")
-"""Those of CONTRIBUTING.md have a test of their own."""
-LESSONS = sorted((ROOT / "notes/lessons").glob("lesson_*.py"))
-MANUALS = (
-    "notes/README.md",
-    "notes/your-own.md",
-    "notes/fpfc-repaired.md",
-    "notes/sweeps.md",
-    "notes/your-own-theorem.md",
-)
-NOTES = (*MANUALS, *(f"notes/lessons/{path.name}" for path in LESSONS))
+LESSONS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "notes/lessons").glob("lesson_*.py"))
+PAGES = [
+    *("README.md", "SECURITY.md", "tables/results/README.md", "benchmarks/README.md", "notes/README.md"),
+    *("notes/your-own.md", "notes/fpfc-repaired.md", "notes/sweeps.md"),
+    *("notes/your-own-theorem.md", *LESSONS),
+]
+"""All pages with commands but CONTRIBUTING.md, which has tests of its own."""
+QUICK = {"SECURITY.md", "benchmarks/README.md", "notes/README.md", "notes/your-own-theorem.md"}
+"""Pages whose commands take less than a second."""
 
 pytestmark = pytest.mark.usefixtures("claims_of_files")
 
@@ -57,13 +56,12 @@ LITTLE = {
     r"train --data mnist .*": {**DIGITS, "--hidden": "8"},
     r"train --data cifar10 .* --network tutorial-cnn .*": {**DIGITS, "--crop": "6", "--least-share": "0.01"},
 }
-"""Commands that take minutes, or files that are not in the repository: options and what takes the place of their
-values. Of a table the choices are asked instead, which shows that there is such a table; of several figures, which have
-their own tests, the first is drawn."""
+"""Commands that take minutes or need files outside the repository: options and the values that replace theirs. Of a
+table only the choices are listed; of several figures the first is drawn."""
 
 
 def commands(page: str) -> list[str]:
-    """Every command line of ours on a page, in its order: in a block of code or within a sentence."""
+    """Return the command lines of a page in their order: in a block of code or within a sentence."""
     text = (ROOT / page).read_text(encoding="utf-8").replace("\\\n", " ")
     found = re.findall(r"(?m)^(?:\$ |    |(?:\.venv/bin/))clusterproof (.*)$|`clusterproof ([^`]*)`", text)
     lines = [" ".join((block or inline).partition("#")[0].split()) for block, inline in found]
@@ -71,7 +69,7 @@ def commands(page: str) -> list[str]:
 
 
 def in_little(line: str) -> list[str]:
-    """The words of a command as it is run here; none where it is only read."""
+    """Return the words of a command as it is run here; none if it is only parsed."""
     words = shlex.split(line)
     if any(re.fullmatch(pattern, line) for pattern in READ_ONLY):
         return []
@@ -84,7 +82,19 @@ def in_little(line: str) -> list[str]:
     return [*words[:2], "--choices"] if words[0] == "table" and len(words) > 1 else words
 
 
-@pytest.mark.parametrize("page", [*PAGES, *NOTES])
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_are_parsed(page: str) -> None:
+    for line in commands(page):
+        app.parse_args(shlex.split(line), exit_on_error=False, print_error=False)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        page if page in QUICK else pytest.param(page, marks=pytest.mark.slow(reason="runs a page's commands"))
+        for page in PAGES
+    ],
+)
 def test_commands_run_as_printed(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -97,22 +107,43 @@ def test_commands_run_as_printed(
         (tmp_path / name).write_text(content, encoding="utf-8")
     evaluated = set()
     for line in commands(page):
-        app.parse_args(shlex.split(line), exit_on_error=False, print_error=False)
         words = in_little(line)
         if words[:1] in (["check"], ["show"]) and "--json" not in words:
             if line in evaluated:
-                continue  # a page that repeats a check: it would say the same again
+                continue
             evaluated.add(line)
         if words:
             capsys.readouterr()
             assert main(words) == 0, (line, capsys.readouterr())
 
 
-def test_the_documents_have_commands() -> None:
-    found = [line for page in (*PAGES, *NOTES) for line in commands(page)]
-    assert len(found) > 40
-    for pattern in (*READ_ONLY, *LITTLE):
-        assert any(re.fullmatch(pattern, line) for line in found), pattern
+def test_the_python_example_of_the_readme_runs() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    example = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)[-1]
+    names: dict[str, Any] = {}
+    exec(compile(example, "README.md", "exec"), names)
+    assert names["trace"].errors.shape == (51, 1000, 2)
+
+
+def test_the_recipe_of_a_theorem_of_ones_own_prints_what_it_states(
+    registry: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    recipe = (ROOT / "notes/your-own-theorem.md").read_text(encoding="utf-8")
+    (file,) = re.findall(r"```python\n(.*?)```", recipe, flags=re.DOTALL)
+    Path("my_paper.py").write_text(file, encoding="utf-8")
+    for line in re.findall(r"(?m)^\$ clusterproof (.*)$", recipe):
+        assert main(shlex.split(line)) == 0, line
+    output = capsys.readouterr().out
+    assert "at step = 1, rounds = 1: 1 > 0.5" in output
+    assert "holds on all 440 instances of the grid; sharp within" in output
+    assert "from clusterproof import load_claims, replay" in output
+    Path("my_paper.py").write_text(file.replace("floor=step / 2)", "floor=step)"), encoding="utf-8")
+    assert main(["check", "--module", "my_paper.py", "--against", "report.json"]) == 1
+    assert "my-paper/theorem-3: was violated, is consistent" in capsys.readouterr().err
 
 
 def test_the_verdict_that_the_readme_quotes_is_the_one_that_is_found() -> None:
@@ -135,6 +166,7 @@ def test_each_stored_result_has_the_command_that_made_it(tmp_path: Path) -> None
     assert made == {path.relative_to(ROOT).as_posix() for path in stored if path.suffix != ".md"}
 
 
+@pytest.mark.slow(reason="imports every benchmark")
 def test_each_benchmark_is_named_with_a_command_that_starts() -> None:
     text = (ROOT / "benchmarks/README.md").read_text(encoding="utf-8")
     named = set(re.findall(r"(?m)^    python -m benchmarks\.(\w+)", text))
@@ -151,7 +183,7 @@ def test_each_benchmark_is_named_with_a_command_that_starts() -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("page", [*PAGES, *NOTES])
+@pytest.mark.parametrize("page", PAGES)
 def test_files_and_folders_that_are_named_exist(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     linked = [(ROOT / page).parent / name for name in re.findall(r"\]\(([^)#:]+)\)", text)]

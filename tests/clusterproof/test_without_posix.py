@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import clusterproof
+
+pytestmark = pytest.mark.slow(reason="imports every module in a process of its own")
 
 TAKEN_AWAY = """
 import os, sys

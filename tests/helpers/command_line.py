@@ -1,7 +1,8 @@
-"""What the tests of the commands share: claims made for a test, and what a refusal looks like."""
+"""Helpers for tests of commands: processes, refusals and claims made for a test."""
 
 import functools
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -43,10 +44,15 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return errors
 
 
+def without_progress(errors: str) -> list[str]:
+    """Return the lines of standard error but the progress of tables, which depends on the clock."""
+    return [line for line in errors.splitlines() if not re.match(r"clusterproof: \d+ of \d+ done, ", line)]
+
+
 def compare_sides(
     replay: Callable[[dict[str, Any]], tuple[float, float]], example: dict[str, Any]
 ) -> Finding:
-    """Judge a counterexample by the two sides that it gives."""
+    """Judge a counterexample by its two sides."""
     measured, bound = replay(example)
     verdict, word = (Kind.VIOLATED, "exceeds") if measured > bound else (Kind.CONSISTENT, "is within")
     reason = f"replayed: {measured:.6g} {word} {bound:.6g}"
@@ -54,7 +60,7 @@ def compare_sides(
 
 
 def make_claim(name: str, verdict: Kind = Kind.CONSISTENT, **options: Any) -> None:
-    """Register a claim whose check says what it is told, or raises it; ``replay`` gives the two sides anew."""
+    """Register a claim with a given verdict, or whose check raises ``outcome``; ``replay`` computes the two sides."""
     outcome = options.pop("outcome", None)
     if "replay" in options:
         options["reexamine"] = functools.partial(compare_sides, options.pop("replay"))

@@ -1,5 +1,6 @@
 """A small training run, as words and as a configuration, and what it leaves."""
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,18 +10,7 @@ from clusterproof.neural.runs.storage.checkpoint import find_checkpoint
 
 Plant = Callable[..., Any]
 
-SMALL = [
-    "--clusters",
-    "2",
-    "--clients-per-cluster",
-    "3",
-    "--images",
-    "240",
-    "--hidden",
-    "8",
-    "--threads",
-    "1",
-]
+SMALL = shlex.split("--clusters 2 --clients-per-cluster 3 --images 240 --hidden 8 --threads 1")
 
 
 def configure(algorithm: dict[str, Any] | None = None, **training: Any) -> Configuration:

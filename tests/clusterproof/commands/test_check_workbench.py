@@ -10,7 +10,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from command_line import command, make_claim, refused
+from command_line import make_claim, refused
 
 from clusterproof.commands.application import app, main
 from clusterproof.theory import Kind
@@ -78,7 +78,6 @@ def test_patterns_leave_out_what_takes_long(mine: Path, capsys: pytest.CaptureFi
     assert "ours/lemma-long" in evaluated(checked(capsys, "ours/lemma-*", "--all")[1])
     assert "ours/lemma-long" in evaluated(checked(capsys, "ours/lemma-long")[1])
     assert "add --all" in refused(capsys, "check", "*-long")
-    assert "must match the id of a claim" in refused(capsys, "check", "theirs/*")
 
 
 def test_a_recorded_counterexample_of_a_module_is_replayed(
@@ -97,7 +96,6 @@ def test_named_verdicts_fail_the_build(mine: Path, capsys: pytest.CaptureFixture
     assert status == 1
     assert errors == "clusterproof: ours/lemma-2: vacuous, which --fail-on names\n"
     assert "3 claims" in output
-    assert "must be verdicts of" in refused(capsys, "check", "--fail-on", "wrong")
 
 
 def test_a_changed_verdict_fails_the_build(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,8 +108,6 @@ def test_a_changed_verdict_fails_the_build(mine: Path, capsys: pytest.CaptureFix
     mine.write_text(FILE.format(bound="2"))
     status, _, errors = checked(capsys, "--module", "mine.py", "--against", "r.json", "--quiet")
     assert (status, errors) == (1, "clusterproof: mine/true: sharpness of all was 1, is 0.5\n")
-    assert "must be a file that can be read" in refused(capsys, "check", "--against", "nowhere.json")
-    assert "against = " in refused(capsys, "check", "--against", "mine.py").replace("--against", "against")
 
 
 def test_quiet_says_only_what_is_wrong(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,28 +118,6 @@ def test_quiet_says_only_what_is_wrong(mine: Path, capsys: pytest.CaptureFixture
     status, output, errors = checked(capsys, "ours/broken", "--quiet")
     assert (status, output) == (1, "")
     assert "RuntimeError: oh" in errors
-
-
-def test_what_cannot_be_loaded_is_one_line(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("broken.py").write_text("import no_such_library\n")
-    for words in (["check"], ["claims"], ["show", "ours/theorem"]):
-        for module in ("broken.py", "missing.py", "no_such_module", "."):
-            assert "--module = " in refused(capsys, *words, "--module", module)
-    assert "cannot be combined with" in refused(capsys, "check", "--replay", "r.json", "--quiet")
-
-
-def test_a_broken_plugin_is_one_line_and_stops_nothing(tmp_path: Path) -> None:
-    (tmp_path / "bad_plugin.py").write_text("import no_such_library\n")
-    information = tmp_path / "plugins-1.0.dist-info"
-    information.mkdir()
-    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: plugins\nVersion: 1.0\n")
-    (information / "entry_points.txt").write_text("[clusterproof.claims]\na = bad_plugin\n")
-    done = command("claims", "--paper", "ifca", env={"PYTHONPATH": str(tmp_path)})
-    assert done.returncode == 0
-    assert done.stderr == (
-        "clusterproof: the plugin a = bad_plugin is left out: "
-        "ModuleNotFoundError: No module named 'no_such_library'\n"
-    )
 
 
 def test_the_schema_is_printed_and_holds_for_a_report(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 import safetensors.numpy
-from command_line import refused
 from planting import planted
 
 from clusterproof.algorithms import InvalidArgument
@@ -43,6 +42,7 @@ def report(folder: Path) -> list[bytes]:
     return [(folder / name).read_bytes() for name in FILES]
 
 
+@pytest.mark.slow(reason="three diagnosed runs")
 def test_an_interrupted_run_has_the_same_report_and_its_models_are_untouched(tmp_path: Path) -> None:
     train(configure(diagnose=False), out=tmp_path / "plain")
     train(configure(), out=tmp_path / "whole")
@@ -83,6 +83,7 @@ def test_a_finished_run_is_diagnosed_by_its_last_models(tmp_path: Path, capsys: 
     assert [each["round"] for each in record["observations"]] == [4]
 
 
+@pytest.mark.slow(reason="two diagnosed runs")
 def test_a_report_that_cannot_be_written_is_made_later(tmp_path: Path) -> None:
     from clusterproof.neural.diagnosis import report as diagnosis_report
 
@@ -94,31 +95,6 @@ def test_a_report_that_cannot_be_written_is_made_later(tmp_path: Path) -> None:
     result = train(stored_configuration(tmp_path / "run"), out=tmp_path / "run", resume=True)
     assert result.complete
     assert all((tmp_path / "run" / name).stat().st_size > 1000 for name in FILES)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        (["--algorithm", "fedavg"], "diagnose"),
-        (["--rounds", "0"], "rounds"),
-        (["--clusters", "1"], "--diagnose = 1: is the data's number of clusters"),
-        (["--models", "1"], "--diagnose = 1: is the algorithm's number of models"),
-    ],
-)
-def test_runs_that_the_theory_does_not_speak_of_are_refused(
-    tmp_path: Path, capsys: Any, arguments: list[str], word: str
-) -> None:
-    small = ["--images", "120", "--clients-per-cluster", "2", "--hidden", "4", "--diagnose"]
-    out = tmp_path / "run"
-    assert word in refused(capsys, "train", *small, *arguments, "--out", str(out))
-    assert not out.exists()
-
-
-def test_a_file_is_told_what_it_cannot_ask_for(tmp_path: Path, capsys: Any) -> None:
-    path = tmp_path / "run.toml"
-    path.write_text('[algorithm]\nname = "fedavg"\n\n[training]\nrounds = 1\ndiagnose = true\n')
-    message = refused(capsys, "train", "--config", str(path), "--out", str(tmp_path / "run"))
-    assert "line 6, [training] diagnose" in message
 
 
 def test_networks_are_not_convex_and_the_report_says_so(tmp_path: Path) -> None:

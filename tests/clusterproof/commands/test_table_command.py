@@ -1,27 +1,16 @@
-"""The command that computes tables anew: what it prints and stores, what it refuses, going on after a kill."""
+"""The command ``table``: what it prints and stores."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
-from command_line import ROOT, refused
+from command_line import without_progress
 
 from clusterproof.commands.application import main
 from clusterproof.tables.machine.workers import load
 from clusterproof.tables.registry import TABLES
 
 ENTRY = {"miniature/table-1": ("Two methods", "miniature_table:TABLE")}
-PROGRAM = f"""
-import sys, clusterproof.tables.registry
-from clusterproof.commands.application import main
-clusterproof.tables.registry.TABLES.update({ENTRY!r})
-sys.exit(main())
-"""
 
 
 @pytest.fixture
@@ -53,18 +42,16 @@ def test_every_registered_table_is_what_its_entry_says() -> None:
         assert (definition.id, bool(title)) == (name, True)
 
 
+@pytest.mark.slow(reason="starts worker processes five times")
 def test_a_table_is_printed_and_stored_and_not_computed_again(
-    miniature: None,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    miniature: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     record = tmp_path / "table.json"
     arguments = ["table", "miniature/table-1", "--json", str(record), "--workers", "2"]
     assert main(arguments) == 0
     output, errors = capsys.readouterr()
-    assert errors == ""
+    assert without_progress(errors) == []
     for part in (
         "Fast  as published",
         "It is slow.",
@@ -94,10 +81,7 @@ def test_a_table_is_printed_and_stored_and_not_computed_again(
 
 
 def test_a_failed_part_does_not_cost_the_others(
-    miniature: None,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    miniature: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     record = tmp_path / "table.json"
     arguments = ["table", "miniature/table-1", "--seeds", "2", "--workers", "1"]
@@ -106,95 +90,14 @@ def test_a_failed_part_does_not_cost_the_others(
     assert main(arguments) == 1
     output, errors = capsys.readouterr()
     assert output == ""
-    assert errors.count("\n") == 1
-    assert "1 of 4 parts failed" in errors
-    assert "slow, seed 1: RuntimeError: no luck" in errors
+    (line,) = without_progress(errors)
+    assert "1 of 4 parts failed" in line
+    assert "slow, seed 1: RuntimeError: no luck" in line
     assert not record.exists()
     assert len(list((tmp_path / "parts").rglob("*.json"))) == 3
 
 
-def test_bad_input_is_refused_before_anything_is_computed(
-    miniature: None, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    def refuse(*arguments: str) -> str:
-        return refused(capsys, "table", *arguments, "--out", str(tmp_path / "parts"))
-
-    assert "the nearest are miniature/table-1" in refuse("miniatur/table-1")
-    for option in ("--seeds", "--rounds", "--workers"):
-        assert f"{option} = 0: must be an integer, at least 1" in refuse("miniature/table-1", option, "0")
-        assert "must be an integer" in refuse("miniature/table-1", option, "1.5")
-    assert "--rounds = 13: must not be 13; take 12" in refuse("miniature/table-1", "--rounds", "13")
-    assert "medium" in refuse("miniature/table-1", "--scale", "medium")
-    for option, value, words in (
-        ("--device", "tpu", "Choose from"),
-        ("--device", "cpu", "trains networks"),
-        ("--precision", "half", "Choose from"),
-        ("--precision", "tf32", "trains networks"),
-    ):
-        message = refuse("miniature/table-1", option, value)
-        assert option in message
-        assert words in message
-    assert "--data-dir" in refuse("sofl/table-3-mnist", "--data-dir", str(tmp_path))
-    assert f"not in {tmp_path}" in refuse("sofl/table-3-mnist", "--data-dir", str(tmp_path))
-    message = refuse("sofl/table-3-mnist", "--data-dir", str(tmp_path), "--slurm", "2")
-    assert "--data-dir" in message
-    assert "other machines" in message
-    assert "--json" in refuse("miniature/table-1", "--json", str(tmp_path / "none" / "table.json"))
-    assert not list(tmp_path.rglob("*.json"))
-    (tmp_path / "file").touch()
-    message = refused(capsys, "table", "miniature/table-1", "--out", str(tmp_path / "file"))
-    assert "--out" in message
-    assert "must be a folder" in message
-
-
-def test_it_goes_on_after_a_kill_with_the_same_table_and_no_worker_is_left(tmp_path: Path) -> None:
-    traces, parts = tmp_path / "traces", tmp_path / "parts"
-    traces.mkdir()
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT / "tests" / "helpers"),
-        "MINIATURE": f"sleep=0.2 traces={traces}",
-    }
-    options = ["table", "miniature/table-1", "--workers", "2", "--out", str(parts)]
-    process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, *options], env=environment, stdout=subprocess.DEVNULL
-    )
-    try:
-        deadline = time.monotonic() + 60
-        while not list(parts.rglob("*.json")):
-            assert time.monotonic() < deadline
-            assert process.poll() is None
-            time.sleep(0.02)
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    finished = {file: file.read_bytes() for file in parts.rglob("*.json")}
-    assert 1 <= len(finished) < 6
-    for worker in traces.iterdir():
-        deadline = time.monotonic() + 30
-        while _alive(int(worker.name)):
-            assert time.monotonic() < deadline, "a worker outlives the command"
-            time.sleep(0.05)
-    records = [tmp_path / "resumed.json", tmp_path / "fresh.json"]
-    for record, folder in zip(records, (parts, tmp_path / "other"), strict=True):
-        arguments = [*options[:-1], str(folder), "--json", str(record)]
-        subprocess.run(
-            [sys.executable, "-c", PROGRAM, *arguments], env=environment, check=True, capture_output=True
-        )
-    assert numbers(records[0]) == numbers(records[1])
-    assert all(file.read_bytes() == content for file, content in finished.items())
-    assert not list(parts.rglob("*.partial"))  # what the kill left half written is gone
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    status = Path(f"/proc/{process}/stat")
-    return not (status.exists() and status.read_text().rpartition(")")[2].split()[0] == "Z")
-
-
+@pytest.mark.slow(reason="starts worker processes")
 def test_a_miniature_says_nothing_of_the_paper(
     miniature: None, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

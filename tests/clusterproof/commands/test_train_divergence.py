@@ -22,16 +22,21 @@ from clusterproof.neural.task import ImageTask
     "algorithm",
     [
         {"name": "ifca", "averaging": "model", "local_steps": 3},
-        {"name": "ifca"},
-        {"name": "cfl-mgd", "averaging": "model", "local_steps": 2, "participation": 0.5},
         {"name": "cfl-mgd", "momentum_owner": "client"},
-        {"name": "fedavg", "local_steps": 3},
         {"name": "local"},
-        {"name": "fedprox"},
-        {"name": "gradient-loss"},
-        {"name": "sofl"},
-        {"name": "fpfc", "reuse_memory": True},
-        {"name": "per-fedavg"},
+        *(
+            pytest.param(algorithm, marks=pytest.mark.slow(reason="every algorithm"))
+            for algorithm in (
+                {"name": "ifca"},
+                {"name": "cfl-mgd", "averaging": "model", "local_steps": 2, "participation": 0.5},
+                {"name": "fedavg", "local_steps": 3},
+                {"name": "fedprox"},
+                {"name": "gradient-loss"},
+                {"name": "sofl"},
+                {"name": "fpfc", "reuse_memory": True},
+                {"name": "per-fedavg"},
+            )
+        ),
     ],
     ids=lambda algorithm: "-".join(map(str, algorithm.values())),
 )
@@ -58,8 +63,8 @@ def test_a_client_that_diverges_is_named(tmp_path: Path, plant: Plant, algorithm
         return torch.stack([own[assignments == index].sum(0) for index in range(len(models))])
 
     def losses_and_gradients(self: ImageTask, models: Any, clients: Any, generator: Any) -> Any:
-        losses, slopes = real["losses_and_gradients"](self, models, clients, generator)
-        return losses, spoil(slopes, clients)
+        losses, values = real["losses_and_gradients"](self, models, clients, generator)
+        return losses, spoil(values, clients)
 
     def local_training(
         self: ImageTask, points: Any, buffers: Any, anchors: Any, clients: Any, *rest: Any, **how: Any

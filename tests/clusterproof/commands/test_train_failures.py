@@ -1,48 +1,46 @@
-"""What stops a run is said in a line, and the last good checkpoint outlives it."""
+"""A training run that fails prints one line and keeps its last good checkpoint."""
 
-import fcntl
 import os
-import resource
 import signal
-import subprocess
-import sys
 import threading
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+import filelock
 import pytest
 import torch
-from command_line import ROOT, refused
+from command_line import refused
 from planting import planted
 from small_training import SMALL, Plant, configure, rounds_kept
 
-from clusterproof.algorithms import InvalidArgument
 from clusterproof.commands.application import main
 from clusterproof.neural.runs import assembly
 from clusterproof.neural.runs.configuration import to_toml
 from clusterproof.neural.runs.storage import checkpoint
-from clusterproof.neural.runs.storage.run_folder import HOLDER, LOCK, held_folder, stored_configuration
+from clusterproof.neural.runs.storage.run_folder import LOCK, held_folder, stored_configuration
 from clusterproof.neural.runs.training import train
 from clusterproof.neural.task import ImageTask
 
 
-@contextmanager
-def no_file_longer_than(size: int) -> Iterator[None]:
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-def test_a_disk_that_is_full_from_the_start_leaves_nothing(
+def test_a_folder_that_another_run_is_beginning_is_left_to_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with no_file_longer_than(2000):
+    out = tmp_path / "run"
+    out.mkdir()
+    with filelock.FileLock(out / LOCK):
+        assert "is in use by another run" in refused(capsys, "train", *SMALL, "--out", str(out))
+    assert [path.name for path in out.iterdir()] == [LOCK]
+
+
+def test_a_full_disk_at_the_start_leaves_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    resource = pytest.importorskip("resource", reason="POSIX only")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))
+    try:
         message = refused(capsys, "train", *SMALL, "--rounds", "3", "--out", str(tmp_path / "run"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert "File too large" in message
     assert list(tmp_path.iterdir()) == []
 
@@ -82,9 +80,7 @@ def test_a_disk_that_fills_keeps_the_last_checkpoint_and_says_how_to_go_on(
         ).read_bytes()
 
 
-@pytest.mark.parametrize(
-    "place", ["", "/proc/run", "/dev/null/run", "file", "file/below", "full", "a\0b", "x" * 300]
-)
+@pytest.mark.parametrize("place", ["", "file", "file/below", "full", "a\0b", "x" * 300])
 def test_a_folder_that_cannot_be_used_is_refused_before_anything_is_made(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -119,17 +115,6 @@ def test_two_runs_do_not_share_a_folder(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["train", "--resume", str(out)]) == 0
 
 
-def test_a_folder_that_another_run_is_beginning_is_left_to_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "run"
-    out.mkdir()
-    with open(out / LOCK, "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        assert "is in use by another run" in refused(capsys, "train", *SMALL, "--out", str(out))
-    assert [path.name for path in out.iterdir()] == [LOCK]
-
-
 def test_what_a_killed_process_left_unfinished_does_not_matter(tmp_path: Path) -> None:
     out = tmp_path / "run"
     (out / ".clusterproof-0123abcd").mkdir(parents=True)
@@ -156,31 +141,6 @@ def test_the_number_of_threads_is_the_callers_again(tmp_path: Path) -> None:
         torch.set_num_threads(before)
 
 
-HOLD_AND_WAIT = """
-import sys, time
-from clusterproof.neural.runs.storage.run_folder import held_folder
-with held_folder(sys.argv[1]):
-    print("held", flush=True)
-    time.sleep(60)
-"""
-
-
-def test_the_lock_dies_with_its_process(tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    train(configure(rounds=1), out=out)
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLD_AND_WAIT, str(out)], stdout=subprocess.PIPE, cwd=ROOT
-    ) as holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == b"held\n"
-        with pytest.raises(InvalidArgument, match=f"process {holder.pid}"), held_folder(out):
-            pass
-        holder.send_signal(signal.SIGKILL)
-        holder.wait()
-    with held_folder(out) as folder:
-        assert (folder / HOLDER).read_text() == f"{os.getpid()}\n"
-
-
 def interrupted_at(count: int, times: int = 1) -> AbstractContextManager[Any]:
     """Press Ctrl-C in the middle of a round, once or more."""
     real, left = ImageTask.losses, count
@@ -190,7 +150,7 @@ def interrupted_at(count: int, times: int = 1) -> AbstractContextManager[Any]:
         left -= 1
         if left == 0:
             for _ in range(times):
-                os.kill(os.getpid(), signal.SIGINT)
+                signal.raise_signal(signal.SIGINT)
         return real(self, *arguments)
 
     return planted(ImageTask, "losses", losses)
@@ -246,12 +206,7 @@ def test_want_of_memory_is_said_in_a_line(
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 99 bytes")
 
     plant(ImageTask, "gradient_sums", exhausted)
-    message = refused(capsys, "train", *SMALL, "--out", str(tmp_path / "run"))
-    assert "out of memory" in message
-    assert "parameters" in refused(
-        capsys, "train", "--hidden", "1000000000", "--out", str(tmp_path / "other")
-    )
-    assert not (tmp_path / "other").exists()
+    assert "out of memory" in refused(capsys, "train", *SMALL, "--out", str(tmp_path / "run"))
 
 
 def test_a_configuration_that_was_edited_is_refused_with_its_line(
@@ -283,7 +238,6 @@ def test_checkpoints_that_are_all_damaged_are_one_line(
     assert before == {
         path: path.read_bytes() for path in out.rglob("*") if path.is_file() and path.name != LOCK
     }
-    assert "training run" in refused(capsys, "train", "--resume", str(tmp_path))
 
 
 def test_no_bar_where_standard_error_is_no_terminal(

@@ -204,6 +204,7 @@ def test_more_than_one_place_is_refused(tmp_path: Path, capsys: pytest.CaptureFi
     assert "must be an integer, at least 1" in refused(capsys, *command, "--jobs", "0")
 
 
+@pytest.mark.slow(reason="starts a Dask cluster and kills workers")
 def test_on_a_cluster_whose_workers_are_killed_the_table_is_the_serial_one(tmp_path: Path) -> None:
     pytest.importorskip("distributed", reason="needs the extra `dask`")
     from benchmarks.sweeping import SWEEP, under_fire
@@ -274,6 +275,8 @@ def test_a_scheduler_that_is_none_is_refused(tmp_path: Path, capsys: pytest.Capt
     assert "must be the address of a Dask scheduler" in refused(capsys, *command, "--dask", "nothing://")
 
 
+@pytest.mark.slow(reason="starts jobs")
+@pytest.mark.skipif(os.name != "posix", reason="starts jobs by bash")
 def test_slurm_jobs_by_a_queue_that_starts_them_here(tmp_path: Path) -> None:
     """In place of SLURM a script that runs what it is given: the jobs that are asked for are real ones."""
     pytest.importorskip("dask_jobqueue", reason="needs the extra `dask`")

@@ -1,4 +1,4 @@
-"""A file from a stranger executes nothing: pickles that would leave a trace stand in for each kind."""
+"""Untrusted files execute nothing: pickles that would leave a trace replace files of each kind."""
 
 import hashlib
 import io

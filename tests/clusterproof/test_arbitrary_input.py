@@ -1,0 +1,250 @@
+"""Arbitrary words, files and damage: a command succeeds, or exits with status 2 and one line."""
+
+import io
+import json
+import math
+import shutil
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from miniature_table import CHOICES
+from tiny_training import TINY
+
+from clusterproof.algorithms import ALGORITHMS
+from clusterproof.commands.application import main
+from clusterproof.commands.experiment import experiment_options
+from clusterproof.neural.runs.configuration import configuration_from, to_toml
+from clusterproof.neural.runs.options import SECTIONS, all_options
+from clusterproof.neural.runs.storage.checkpoint import find_checkpoint
+from clusterproof.neural.runs.storage.run_folder import stored_configuration
+from clusterproof.neural.runs.training import train
+from clusterproof.tables.registry import TABLES
+
+LONG = pytest.mark.slow(reason="many training runs")
+
+
+def run_command(*arguments: str) -> tuple[int, str]:
+    """Run a command and require exit status 0, or 2 with one line; return the status and standard output."""
+    output, errors = io.StringIO(), io.StringIO()
+    with redirect_stdout(output), redirect_stderr(errors):
+        status = main(arguments)
+    message = errors.getvalue()
+    assert status in (0, 2), (arguments, message)
+    assert "defect" not in message, (arguments, message)
+    if status == 2:
+        assert message.startswith("clusterproof: "), (arguments, message)
+        assert message.count("\n") == 1, (arguments, message)
+        assert len(message) < 1000, arguments
+    return status, output.getvalue()
+
+
+def run_training(out: Path, *arguments: str) -> None:
+    """Train for a round: either the run is stored or its folder does not exist."""
+    shutil.rmtree(out, ignore_errors=True)
+    status, output = run_command("train", *arguments, "--rounds", "1", "--out", str(out))
+    assert "stored in" in output if status == 0 else not out.exists(), arguments
+
+
+NUMBERS = "-1|0|1|2|3|0.5|1.5|9.5|nan|inf|-inf|1e309|1e400|1_0|٣|1,2|2,1|1,|,|1,2,3|2,,|" + "9" * 5000
+SYNTHETIC = (
+    "--rounds|--seed|--replicates|--task|--no-reset-momentum|--|regression|quadratic|logistic|model|true"
+)
+SYNTHETIC += "|=|[]|{}|--noise=|1e309|1,2|-1|nan|inf|0"
+TRAINING = "|x|a b|train|test-loss|epoch|gradient|model|full|gram|serial|cuda|float64|" + "|".join(
+    name for section in ("partition", "network", "algorithm") for name in SECTIONS[section]
+)
+
+
+@settings(max_examples=30)
+@given(
+    algorithm=st.sampled_from(list(ALGORITHMS)),
+    words=st.lists(
+        st.sampled_from(
+            SYNTHETIC.split("|") + ["--" + option.name.replace("_", "-") for option in experiment_options()]
+        )
+        | st.text(max_size=4),
+        max_size=5,
+    ),
+    rounds=st.sampled_from(["--rounds=1", "--rounds=0"]),
+)
+def test_words_after_run(algorithm: str, words: list[str], rounds: str) -> None:
+    run_command("run", algorithm, "--clients=4", "--dimension=2", rounds, *words)
+
+
+@settings(max_examples=40)
+@given(
+    st.binary(max_size=60) | st.sampled_from([b"", b"[" * 99_999, b"{}", b"[]", b"[1]", b'[{"claim": 3}]'])
+)
+def test_bytes_to_replay(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "replayed.json"
+    path.write_bytes(content)
+    status, _ = run_command("check", "--replay", str(path))
+    assert status == (0 if content.strip() == b"[]" else 2)
+
+
+@settings(max_examples=60)
+@given(
+    name=st.sampled_from([*(choice.name for choice in CHOICES), "", "Lead", "lead ", "--lead"])
+    | st.text(max_size=5),
+    equals=st.sampled_from(["=", "=", "=", "", " = "]),
+    value=st.text(max_size=12)
+    | st.sampled_from(
+        [*NUMBERS.split("|"), *["all", "none", "up", "down", "True", "None", "[1]", "{}", "1e3"]]
+    )
+    | st.floats().map(str)
+    | st.integers().map(str),
+)
+def test_choices_of_a_table(name: str, equals: str, value: str) -> None:
+    text = name + equals + value
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(TABLES, "miniature/table-1", ("Two methods", "miniature_table:TABLE"))
+        status, _ = run_command("table", "miniature/table-1", f"--choose={text}", "--choices")
+    assert status == (0 if may_be_chosen(text) else 2), text
+
+
+def may_be_chosen(text: str) -> bool:
+    """State the rules of the miniature's choices independently of its code."""
+    name, equals, value = text.partition("=")
+    parts = value.split(",")
+
+    def number(part: str, kind: Callable[[str], float] = float) -> float:
+        try:
+            return kind(part)
+        except ValueError:
+            return math.nan
+
+    if not equals:
+        return False
+    if name == "lead":
+        return 0 < number(value) <= 9
+    if name == "batch-size":
+        return value == "all" or 1 <= number(value, int) <= 10**6
+    if name == "widths":
+        return len(parts) in (1, 2) and all(1 <= number(part, int) <= 10**6 for part in parts)
+    if name == "thresholds":
+        return value == "none" or (len(parts) == 2 and 0 < number(parts[0]) <= number(parts[1]) < math.inf)
+    if name == "order":
+        return value in ("up", "down")
+    return name == "depth" and 1 <= number(value, int) <= 9
+
+
+@pytest.mark.parametrize("count", [25, pytest.param(120, marks=LONG)])
+def test_options_of_train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    monkeypatch.setenv("CLUSTERPROOF_DATA", str(tmp_path / "no data here"))
+    known = ["--" + option.flag.replace("_", "-") for option in all_options() if option.flag != "rounds"]
+    known += ["--data", "--partition", "--network", "--algorithm", "--nonsense"]
+    anything = st.sampled_from((NUMBERS + TRAINING).split("|")) | st.text(max_size=3)
+
+    @settings(max_examples=count)
+    @given(data=st.data())
+    def check(data: st.DataObject) -> None:
+        arguments = ["--clients-per-cluster", "2", "--images", "120"] if data.draw(st.booleans()) else []
+        for flag in data.draw(st.lists(st.sampled_from(known), min_size=1, max_size=4, unique=True)):
+            arguments.append(flag)
+            if data.draw(st.integers(0, 9)):
+                right = SECTIONS.get(flag.removeprefix("--"))
+                arguments.append(data.draw(st.sampled_from(list(right)) | anything if right else anything))
+        run_training(tmp_path / "run", *arguments)
+
+    check()
+
+
+@pytest.mark.parametrize("count", [15, pytest.param(60, marks=LONG)])
+def test_configurations_of_train(tmp_path: Path, count: int) -> None:
+    whole = to_toml(configuration_from(TINY)).splitlines()
+    values = [
+        "-1",
+        "0",
+        "1",
+        "0.5",
+        "nan",
+        '"x"',
+        "true",
+        "[]",
+        "[3]",
+        "[-1]",
+        "{}",
+        "1979-05-27",
+        "''",
+        "1e400",
+        "=",
+    ]
+
+    @settings(max_examples=count)
+    @given(data=st.data())
+    def check(data: st.DataObject) -> None:
+        lines = list(whole)
+        for _ in range(data.draw(st.integers(1, 3))):
+            index = data.draw(st.integers(0, len(lines) - 1))
+            key, equals, _ = lines[index].partition(" = ")
+            changes = [lines[index][::-1], "", "[algorithm]", data.draw(st.sampled_from(lines))]
+            if equals:
+                changes += [f"{key} = {value}" for value in values] + [f"{key}x = 1", f"{key[1:]} = 1"]
+            lines[index] = data.draw(st.sampled_from(changes))
+        (tmp_path / "run.toml").write_text("\n".join(lines))
+        run_training(tmp_path / "run", "--config", str(tmp_path / "run.toml"))
+
+    check()
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("finished") / "run"
+    train(configuration_from(TINY), out=folder)
+    return folder
+
+
+def test_a_flipped_byte_of_a_checkpoint_is_noticed(tmp_path: Path, finished: Path) -> None:
+    folder = tmp_path / "checkpoints"
+    shutil.copytree(finished / "checkpoints", folder)
+    whole = find_checkpoint(folder)
+    assert whole is not None
+    for path in sorted(folder.glob("checkpoint-000002.*")):
+        content = path.read_bytes()
+        for index in range(0, len(content), 8):
+            changed = bytearray(content)
+            changed[index] ^= 1 + index % 255
+            path.write_bytes(changed)
+            found = find_checkpoint(folder)
+            assert found is not None
+            if (
+                found.rounds == 2
+            ):  # JSON that reads the same: other white space, digits beyond a number's precision
+                assert (found.settings, found.metrics) == (whole.settings, whole.metrics), (path, index)
+                assert json.loads(changed) == json.loads(content), (path, index)
+            else:
+                assert (found.rounds, len(found.remarks)) == (1, 1), (path, index)
+        path.write_bytes(content)
+
+
+@settings(max_examples=15)
+@given(data=st.data())
+def test_damage_to_a_training_run(
+    tmp_path_factory: pytest.TempPathFactory, finished: Path, data: st.DataObject
+) -> None:
+    damaged = tmp_path_factory.getbasetemp() / "damaged"
+    shutil.rmtree(damaged, ignore_errors=True)
+    shutil.copytree(finished, damaged)
+    files = sorted(path for path in damaged.rglob("*") if path.is_file())
+    for path in data.draw(st.lists(st.sampled_from(files), min_size=1, max_size=3, unique=True)):
+        content = bytearray(path.read_bytes())
+        index = data.draw(st.integers(0, max(0, len(content) - 1)))
+        harm = data.draw(st.sampled_from(["flip", "cut", "empty", "remove", "folder", "swap"]))
+        path.unlink()
+        if harm == "folder":
+            path.mkdir()
+        elif harm == "swap":
+            shutil.copy(finished / data.draw(st.sampled_from(files)).relative_to(damaged), path)
+        elif harm != "remove":
+            if harm == "flip" and content:
+                content[index] ^= data.draw(st.integers(1, 255))
+            path.write_bytes({"flip": content, "cut": content[:index], "empty": b""}[harm])
+    # a changed configuration may ask for any number of rounds
+    status, _ = run_command("train", "--resume", str(damaged), "--rounds", "2")
+    last = Path("checkpoints") / "checkpoint-000002.safetensors"
+    if status == 0 and stored_configuration(damaged) == configuration_from(TINY):
+        assert (damaged / last).read_bytes() == (finished / last).read_bytes()

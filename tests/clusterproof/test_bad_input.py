@@ -1,0 +1,305 @@
+"""Bad command lines: exit status 2 and one line that names the argument, its value, the rule and the remedy."""
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import refused
+from planting import planted
+from tiny_training import TINY
+
+from clusterproof.algorithms import runner
+from clusterproof.neural.runs.configuration import configuration_from, to_toml
+from clusterproof.synthetic import TASKS
+from clusterproof.tables.registry import TABLES
+
+FILES = {
+    "r.json": "[]",
+    "broken.py": "import no_such_library\n",
+    "run.toml": to_toml(configuration_from(TINY)),
+    "bad.toml": '[algorithm]\nname = "x"\n',
+    "small.toml": "[partition]\nclusters = 3\n",
+    "diagnosed.toml": '[algorithm]\nname = "fedavg"\n\n[training]\nrounds = 1\ndiagnose = true\n',
+    "full/file": "precious",
+}
+"""Files in the current folder, which no command line changes."""
+
+HUGE = "9" * 30
+SIZE = 10**15
+TRAIN = "train --images 120 --clients-per-cluster 2 --hidden 4"
+RATE = "certify --proportion 1 --class smooth"
+TABLE = "table miniature/table-1"
+
+LINES = f"""
+chek
+--chek
+-x
+run
+run --task
+show
+figures
+verify
+claims x
+check --sead 3
+certify --momentum 0
+run ifka                             :: algorithm = 'ifka' | nearest are ifca
+run ifca --task regresion            :: --task = 'regresion' | nearest are regression
+run ifca --step-sise 1               :: --step-sise | Did you mean --step-size?
+run cfl-mgd --step-size {{0 -1 nan inf -inf x 1e999 ''}} :: --step-size
+run cfl-mgd --step-size -1           :: --step-size = -1.0 | greater than 0 | 1 / task.smoothness
+run cfl-mgd --momentum {{1 -.1 nan inf 2 1.0000001}}     :: --momentum
+run cfl-mgd --rounds {{-1 x nan 1.5 inf}}       :: --rounds
+run ifca --seed {{-1 x 1.5}}                    :: --seed
+run ifca --replicates {{0 -3 x}}                :: --replicates
+run ifca --clusters {{0 -1 41 x nan}}           :: --clusters
+run ifca --models {{0 -1 41 x}}                 :: --models
+run ifca --models 41                 :: --models = 41 | at most the number of clients (40)
+run ifca --clients {{0 -1 x}}                   :: --clients
+run ifca --dimension {{0 -1 x 2.5}}             :: --dimension
+run ifca --condition-number {{0.9 nan inf -1}}  :: --condition-number
+run ifca --task logistic --condition-number {{1 nan 1e308}}
+run ifca --task quadratic --condition-number {{1e300 nan 0}}
+run ifca --separation {{0 -1 nan inf}}          :: --separation
+run ifca --task {{regression quadratic}} --separation 1e308
+run ifca --noise {{-1 nan inf}}                 :: --noise
+run ifca --samples {{0 -1 x}}                   :: --samples
+run ifca --participation {{0 1.1 nan -1}}       :: --participation
+run ifca --averaging model --local-steps {{0 -2 x}} :: --local-steps
+run ifca --proportions {{1 1,2,3 0,1 -1,2 nan,1 a,b 1, ''}} :: --proportions
+run ifca --task quadratic --spread {{-1 nan}}
+run ifca --task logistic --signal {{0 nan}}
+run ifca --task logistic --support {{0 -1}}
+run ifca --clients 1
+run cfl-mgd --averaging both
+run cfl-mgd --data stale
+run cfl-mgd --sampling odd
+run cfl-mgd --update-order none
+run cfl-mgd --local-steps 2
+run ifca --momentum .5               :: --momentum = 0.5 | not an option of ifca | cfl-mgd
+run fedavg --models 2
+run ifca --task quadratic --noise 1
+run ifca --task regression --spread 1
+run ifca --step-sizes 1
+run {{cfl-mgd local}} --{{rounds replicates clients dimension}} {SIZE}
+run ifca --task {{{" ".join(TASKS)}}} --{{clients dimension}} {SIZE}
+run ifca --rounds 1000000000         :: --rounds = 1000000000 | GiB of memory
+run ifca --clusters 100000000 --clients 100000000
+run ifca --task quadratic --dimension 1000000
+run ifca --data fixed --dimension 1000000
+run ifca --sampling direct --samples 1000000000000
+run ifca --task logistic --support 1000000000000
+run ifca --out {{. '' full r.json r.json/below}}     :: --out
+check --seed {{-1 x}}
+check --trials 0
+check --jobs 0                       :: --jobs = 0: must be an integer, at least 1
+check cfl-mgd/lema-2                 :: the nearest are cfl-mgd/lemma-2
+show cfl-mgd/lema-2                  :: the nearest are cfl-mgd/lemma-2
+show cfl-mgd/lemma-2 --seed -1
+check nothing-like-it
+check theirs/*                       :: must match the id of a claim
+check --paper nobody                 :: --paper = 'nobody' | must be one of | cfl-mgd
+check cfl-mgd/lemma-2 --paper ifca   :: must be a claim of ifca
+claims --paper nobody
+claims --verdict false               :: verdict = 'false'
+check --fail-on wrong                :: must be verdicts of
+check --json {{. none/report}}
+claims --json none/report
+check --replay {{. none}}
+check --trace none
+check --against none.json            :: must be a file that can be read
+check --against broken.py            :: against =
+check cfl-mgd/theorem-b --trace none
+check --replay r.json --all
+check --replay r.json --trace t
+check --replay r.json --quiet        :: cannot be combined with
+check --trace t --json r.json
+{{check claims}} --module {{broken.py missing.py no_such_module .}}               :: --module =
+show cfl-mgd/lemma-2 --module {{broken.py missing.py no_such_module .}}           :: --module =
+run ifca --json none/r.json          :: must be a file that can be written
+figures --seed -1 --out x
+figures none-such --out figs
+figures --out figs --format gif
+figures eror-per-round --out f       :: id = 'eror-per-round' | nearest are error-per-round
+certify --condition 4                :: momentum
+{RATE} --condition 4 --momentum 1    :: --momentum = 1.0: must be at least 0 and below 1
+{RATE} --condition 4 --momentum nan  :: --momentum = 'nan': must be a finite number
+{RATE} --condition 4 --momentum=-1/10            :: --momentum = -0.1: must be at least 0
+{RATE} --momentum 0 --condition 0.5  :: --condition = 0.5: must be at least 1; give L / mu
+{RATE} --momentum 0 --condition 1e99999          :: --condition = '1e99999': must be a finite number
+{RATE} --momentum 0 --condition 4 --step-size -1 :: --step-size = -1.0: must be greater than 0
+{RATE} --momentum 0 --condition 4 --out none/c   :: --out = 'none/c': must be a file that can be written
+certify --momentum 0 --condition 4 --class smooth --proportion 0 :: --proportion = 0.0: must be greater than 0
+certify --momentum 0 --condition 4 --class convex --proportion 1 :: --class = 'convex': must be one of 'quadratic',
+verify {{none .}}                    :: must be a certificate
+run ifca --{{rounds seed samples local-steps replicates}} {HUGE} :: = {HUGE}: must be an integer, at most | ; lower it
+run sofl --grid {HUGE}               :: = {HUGE}: must be an integer, at most | ; lower it
+run cfl --warm-up {HUGE}             :: = {HUGE}: must be an integer, at most | ; lower it
+check cfl-mgd/lemma-2 --{{trials seed}} {HUGE}                   :: must be an integer, at most | ; lower it
+table fpfc/table-1 --{{seeds rounds}} {HUGE}                     :: must be an integer, at most | ; lower it
+table fpfc/table-1 --seeds 999999999 :: at most 10000; lower it
+train --out f --{{rounds hidden batch-size}} {HUGE}              :: must be an integer, at most | ; lower it
+figures drift --out f --seed {HUGE}  :: = {HUGE}: must be an integer, at most | ; lower it
+table miniatur/table-1               :: the nearest are miniature/table-1
+table {{--choices '--choose lead=1'}}  :: needs the name of a table
+{TABLE} --{{seeds rounds workers}} 0   :: = 0: must be an integer, at least 1
+{TABLE} --{{seeds rounds workers}} 1.5 :: must be an integer
+{TABLE} --rounds 13                  :: --rounds = 13: must not be 13; take 12
+{TABLE} --scale medium               :: medium
+{TABLE} --device tpu                 :: --device | Choose from
+{TABLE} --device cpu                 :: --device | trains networks
+{TABLE} --precision half             :: --precision | Choose from
+{TABLE} --precision tf32             :: --precision | trains networks
+{TABLE} --json none/table.json       :: --json
+{TABLE} --parquet none/table         :: --parquet
+{TABLE} --parquet .                  :: must be a file, not a folder
+{TABLE} --json one --parquet ./one   :: is the file of --json
+{TABLE} --out r.json                 :: --out | must be a folder
+{TABLE} --choose leed=2              :: --choose = 'leed': must be one of lead, batch-size, | the nearest are lead
+{TABLE} --choose lead                :: must be NAME=VALUE; such as lead=1
+{TABLE} --choose lead=0              :: 'lead=0': must be a number greater than 0 and at most 9; the default is 1
+{TABLE} --choose batch-size=0        :: 'batch-size=0': must be an integer from 1 to 1000000, or all
+{TABLE} --choose lead=2 --choose lead=2          :: chooses lead once more; give it once
+{TABLE} --choose order=left          :: must be one of up, down
+{TABLE} --choose thresholds=2,1      :: thresholds=2,1
+{TABLE} --choose widths=1,2,3        :: 'widths=1,2,3'
+{TABLE} --scale small --choose depth=2           :: does not apply at the small scale
+table sofl/table-2 --choose order=up :: must be one of step-size,
+table sofl/table-3-mnist --data-dir full           :: --data-dir | not in full
+table sofl/table-3-mnist --data-dir full --slurm 2 :: --data-dir | other machines
+train --out x --step-size -1         :: --step-size = -1.0 | greater than 0
+train --out x --step-sise 1          :: --step-sise | Did you mean --step-size?
+train --out x --algorithm ifka       :: --algorithm = 'ifka' | nearest is ifca | MODULE:NAME or FILE.py:NAME
+train --out x --algorithm ifca --momentum .5 :: --momentum = 0.5 | no parameter of algorithm ifca
+train --out x --algorithm ifca --models 100  :: --models = 100 | at most the number of clients (20)
+train --out x --clusters 3           :: --clusters = 3 | must be 1, 2 or 4
+train --out x --clients 3            :: --clients = 3 | no parameter of partition rotated-groups
+train --out x --partition rotation   :: --partition = 'rotation' | nearest is rotations
+train --out x --network cnn          :: 16
+train --out x --network resnet-20 --hidden 3 :: --hidden | no parameter of network resnet-20
+train --out x --hidden a,b           :: --hidden = 'a,b' | separated by commas
+train --out x --hidden 0             :: --hidden = 0 | at least 1
+train --out x --hidden 1000000000    :: parameters
+train --out x --rounds 1.5           :: --rounds | must be an integer
+train --out x --crop 9               :: --crop = 9 | at most 8, the smaller side
+train --out x --crop 0               :: --crop = 0 | at least 1
+train --out x --contrast 2           :: --contrast = 2 | at most 1
+train --out x --brightness nan       :: --brightness | finite
+train --out x --augmentation-per epoch       :: --augmentation-per = 'epoch' | use 'image'
+train --out x --flip --engine gram   :: --engine = 'gram' | distorted anew
+train --out x --flip --diagnose      :: --diagnose = True | not distorted by chance
+train --out x --engine gram --network resnet-20 :: --engine = 'gram' | use 'auto'
+train --out x --precision tf32       :: --precision = 'tf32'
+train --out x --data mnist --data-dir none   :: none | mnist
+train --out x --partition rotations --algorithm local       :: --algorithm = 'local'
+train --out x --partition rotations --test-assignment train :: --test-assignment = 'train'
+train --out x --config nowhere.toml  :: config = | nowhere.toml
+train --out x --config run.toml --step-size 1 :: --step-size = 1.0 | does not go with --config
+train --out x --config run.toml --rounds -1   :: --rounds = -1 | at least 0
+train --out x --config bad.toml      :: bad.toml, line 2, [algorithm] name = 'x'
+train --out x --config small.toml    :: small.toml, line 2, [partition] clusters = 3 | 1, 2 or 4
+train --out x --config diagnosed.toml        :: line 6, [training] diagnose
+train --resume {{nowhere full}}      :: must be the folder of a training run
+train --resume nowhere --out x       :: --out = 'x' | does not go with --resume
+train --resume nowhere --config run.toml     :: --config = 'run.toml' | does not go with --resume
+train --resume nowhere --seed 1      :: --seed = 1 | does not go with --resume
+{TRAIN} --out x --diagnose --algorithm fedavg :: diagnose
+{TRAIN} --out x --diagnose --rounds 0         :: rounds
+{TRAIN} --out x --diagnose --clusters 1 :: --diagnose = 1: is the data's number of clusters
+{TRAIN} --out x --diagnose --models 1 :: --diagnose = 1: is the algorithm's number of models
+"""
+"""Each command line with the words of its message; braces hold alternatives."""
+
+POSIX = """
+run ifca --out {/proc/run /dev/null/run} :: --out = '/ | another place
+check --json /proc/report
+check --markdown /dev/null/report
+figures --out {/proc/figures /dev/null}
+train --out {/proc/run /dev/null/run}    :: out =
+"""
+
+
+def cases(text: str) -> list[Any]:
+    found = []
+    for row in text.strip().splitlines():
+        command, _, words = row.partition("::")
+        parts = [part.strip() for part in words.split("|") if part.strip()]
+        alternatives = re.split(r"\{(.*?)\}", command.strip())
+        alternatives[1::2] = [
+            [shlex.join([word]) if word == "" else word for word in shlex.split(each)]
+            for each in alternatives[1::2]
+        ]
+        alternatives[::2] = [[each] for each in alternatives[::2]]
+        found += [pytest.param(line, parts, id=line) for line in map("".join, product(*alternatives))]
+    return found
+
+
+def contents(folder: Path) -> dict[str, bytes | None]:
+    return {str(path): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nothing_runs() -> Iterator[None]:
+    with planted(runner, "run", lambda *_, **__: pytest.fail("a run has started")):
+        yield
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, content in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setitem(TABLES, "miniature/table-1", ("Two methods", "miniature_table:TABLE"))
+    return tmp_path
+
+
+def check_refused(capsys: pytest.CaptureFixture[str], folder: Path, line: str, parts: list[str]) -> None:
+    before = contents(folder)
+    message = refused(capsys, *shlex.split(line))
+    assert [part for part in parts if part not in message] == [], message
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize(("line", "parts"), cases(LINES))
+def test_bad_input_is_one_line(
+    capsys: pytest.CaptureFixture[str], folder: Path, line: str, parts: list[str]
+) -> None:
+    check_refused(capsys, folder, line, parts)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="paths of POSIX systems")
+@pytest.mark.parametrize(("line", "parts"), cases(POSIX))
+def test_a_path_that_cannot_be_written_is_one_line(
+    capsys: pytest.CaptureFixture[str], folder: Path, line: str, parts: list[str]
+) -> None:
+    check_refused(capsys, folder, line, parts)
+
+
+@pytest.mark.parametrize(
+    ("missing", "line", "extra"),
+    [
+        ("polars", "run ifca --out r", "store"),
+        ("polars", f"{TABLE} --parquet one", "store"),
+        ("polars", "train --out r", "store"),
+        ("matplotlib", "figures --out r", "plot"),
+        ("torch", "train --out r", "neural"),
+        ("tensorboard", "train --tensorboard --out r", "board"),
+    ],
+)
+def test_a_missing_library_is_named_with_its_extra(
+    capsys: pytest.CaptureFixture[str],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    missing: str,
+    line: str,
+    extra: str,
+) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    check_refused(capsys, folder, line, [f"clusterproof[{extra}]"])

@@ -1,0 +1,208 @@
+"""Killed, interrupted and starved processes cost no file and no finished work; terminals get colours and progress."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import ROOT, command
+from small_training import configure
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.neural.runs.storage.run_folder import HOLDER, held_folder
+from clusterproof.neural.runs.training import train
+
+pty = pytest.importorskip("pty", reason="POSIX only")
+
+pytestmark = pytest.mark.slow(reason="starts and kills processes")
+
+CLAIM = "cfl-mgd/lemma-2"
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT / "tests" / "helpers")}
+
+
+def python(code: str, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    options = {"cwd": ROOT, "env": ENVIRONMENT, **options}
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, **options)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_run_leaves_nothing(tmp_path: Path, how: signal.Signals) -> None:
+    """The signal comes from the fifth round, so that no clock decides."""
+    code = (
+        "import os, sys\n"
+        "from clusterproof.algorithms import IFCA\n"
+        "from clusterproof.commands.application import main\n"
+        "original, calls = IFCA.step, []\n"
+        "def step(*arguments):\n"
+        "    calls.append(1)\n"
+        f"    if len(calls) == 5: os.kill(os.getpid(), {int(how)})\n"
+        "    return original(*arguments)\n"
+        "IFCA.step = step\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    done = python(code, "run", "ifca", "--rounds", "50", "--out", str(tmp_path / "run"))
+    assert done.returncode == (130 if how is signal.SIGINT else -signal.SIGKILL)
+    assert done.stderr == ("clusterproof: interrupted\n" if how is signal.SIGINT else "")
+    assert done.stdout == ""
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_closed_pipe_is_quiet_and_costs_no_file(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "clusterproof", "check", CLAIM, "--json", str(tmp_path / "r.json")],
+        cwd=ROOT,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")
+    assert json.loads((tmp_path / "r.json").read_text())[0]["claim"] == CLAIM
+
+
+def test_a_report_may_be_written_to_standard_output() -> None:
+    done = command("check", CLAIM, "--json", "/dev/stdout")
+    records, _ = json.JSONDecoder().raw_decode(done.stdout)
+    assert (done.returncode, records[0]["claim"]) == (0, CLAIM)
+
+
+def test_a_full_disk_under_parquet_costs_one_line_and_not_the_report(tmp_path: Path) -> None:
+    """Polars writes the file itself, and raises a type of its own."""
+    code = (
+        "import resource, signal, sys\n"
+        "from clusterproof.commands.application import main\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        "sys.exit(main(['run', 'ifca', '--rounds', '100', '--out', 'run']))"
+    )
+    done = python(code, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "purity" in done.stdout
+    assert re.fullmatch(
+        r"clusterproof: (--)?out = .* must be a folder that can be written.*\n", done.stderr
+    ), done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def read_terminal(*arguments: str, until: tuple[str, ...] = (), **environment: str) -> str:
+    """Run on a pseudo-terminal of 80 columns and return what it shows, until some texts have been shown."""
+    screen, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "clusterproof", *arguments],
+        stdout=terminal,
+        stderr=terminal,
+        cwd=ROOT,
+        env={**ENVIRONMENT, "COLUMNS": "80", "TERM": "xterm-256color", **environment},
+    )
+    os.close(terminal)
+    shown = b""
+    while not until or any(text.encode() not in shown for text in until):
+        try:
+            chunk = os.read(screen, 65536)
+        except OSError:  # Linux: the other end was closed
+            break
+        if not chunk:
+            break
+        shown += chunk
+    if until:
+        process.kill()
+    os.close(screen)
+    assert process.wait() == (-signal.SIGKILL if until else 0)
+    return shown.decode(errors="replace")
+
+
+def test_a_terminal_gets_colours_and_eighty_columns() -> None:
+    coloured = read_terminal("check", CLAIM)
+    assert "\x1b[" in coloured
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", coloured)
+    assert max(map(len, plain[plain.index("claim  ") :].splitlines())) <= 80
+    assert CLAIM in plain
+    assert not re.search(r"\x1b\[[0-9;]*m", read_terminal("check", CLAIM, NO_COLOR="1"))
+
+
+def test_progress_is_shown_before_the_first_round_is_done() -> None:
+    shown = read_terminal("run", "ifca", "--replicates", "2000", "--clients", "2000", until=("0/50", "ifca"))
+    assert "1/50" not in shown
+
+
+def test_killed_training_runs_resume_to_the_same_bits() -> None:
+    code = (
+        "import random\n"
+        "from benchmarks.kill_and_resume import try_algorithm\n"
+        "for name in ('cfl-mgd', 'local'):\n"
+        "    count = try_algorithm(name, 4, random.Random(name))\n"
+        "    assert count.kills == count.same == 4, count\n"
+        "    assert count.runs >= 1, count\n"
+    )
+    done = python(code)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+
+
+def test_the_lock_of_a_training_run_dies_with_its_process(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    train(configure(rounds=1), out=out)
+    code = (
+        "import sys, time\n"
+        "from clusterproof.neural.runs.storage.run_folder import held_folder\n"
+        "with held_folder(sys.argv[1]):\n"
+        "    print('held', flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, str(out)], stdout=subprocess.PIPE, cwd=ROOT) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(InvalidArgument, match=f"process {holder.pid}"), held_folder(out):
+            pass
+        holder.kill()
+        holder.wait()
+    with held_folder(out) as folder:
+        assert (folder / HOLDER).read_text() == f"{os.getpid()}\n"
+
+
+def test_a_killed_table_is_resumed_and_leaves_no_worker(tmp_path: Path) -> None:
+    code = (
+        "import sys, clusterproof.tables.registry as registry\n"
+        "from clusterproof.commands.application import main\n"
+        "registry.TABLES['miniature/table-1'] = ('Two methods', 'miniature_table:TABLE')\n"
+        "sys.exit(main())\n"
+    )
+    traces, parts = tmp_path / "traces", tmp_path / "parts"
+    traces.mkdir()
+    environment = {**ENVIRONMENT, "MINIATURE": f"sleep=0.2 traces={traces}"}
+    options = ["table", "miniature/table-1", "--workers", "2", "--out"]
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *options, str(parts)], env=environment, stdout=subprocess.DEVNULL
+    ) as process:
+        while not list(parts.rglob("*.json")):
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.kill()
+    finished = {file: file.read_bytes() for file in parts.rglob("*.json")}
+    assert 1 <= len(finished) < 6
+    while any(is_alive(int(worker.name)) for worker in traces.iterdir()):
+        time.sleep(0.05)  # the suite's time limit ends this if a worker outlives the command
+    records = []
+    for folder in (parts, tmp_path / "other"):
+        file = folder.with_suffix(".json")
+        assert python(code, *options, str(folder), "--json", str(file), env=environment).returncode == 0
+        records.append({**json.loads(file.read_bytes()), "cost": None})
+    assert records[0] == records[1]
+    assert all(file.read_bytes() == content for file, content in finished.items())
+    assert not list(parts.rglob("*.partial"))
+
+
+def is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{process}/stat")
+    return not (status.exists() and status.read_text().rpartition(")")[2].split()[0] == "Z")
