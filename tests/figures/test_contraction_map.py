@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from drawings import drawn
+from drawings import drawn, line
 
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.figures import contraction_map
@@ -9,11 +9,6 @@ from clusterproof.synthetic import QuadraticMixture
 
 def panels():
     return drawn("contraction-map").axes
-
-
-def line(panel, gid):
-    (found,) = [each for each in panel.get_lines() if each.get_gid() == gid]
-    return np.asarray(found.get_xdata(), dtype=float), np.asarray(found.get_ydata(), dtype=float)
 
 
 def observe(momentum, condition_number):
