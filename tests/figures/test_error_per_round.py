@@ -38,7 +38,7 @@ def trace():
 def test_the_median_line_is_the_median_of_the_run(cluster):
     ordered = np.sort(np.linalg.norm(trace().models - trial().task.optima, axis=-1)[:, :, cluster], axis=1)
     median = (ordered[:, RUNS // 2 - 1] + ordered[:, RUNS // 2]) / 2
-    np.testing.assert_allclose(line(panels()[0], f"median {cluster}"), median, rtol=1e-12)
+    np.testing.assert_allclose(line(panels()[0], f"median {cluster}"), median, rtol=1e-7)
 
 
 @pytest.mark.parametrize("cluster", range(4))
@@ -112,7 +112,7 @@ def test_theorem_d_is_within_twice_of_the_worst_of_the_runs_at_the_end():
 def test_the_claim_of_the_paper_is_its_contraction_above_its_floor():
     times = np.arange(451)
     contraction = (1 - 0.1 / 80) ** times * (2 / (8 * np.sqrt(10)))
-    np.testing.assert_allclose(line(panels()[1], "claimed"), contraction, rtol=1e-12)
+    np.testing.assert_allclose(line(panels()[1], "claimed"), contraction, rtol=1e-7)
     with_data = line(panels()[0], "claimed")
     np.testing.assert_allclose(with_data - with_data[-1], contraction[:81] - contraction[80], atol=1e-9)
     # the floor contains 16 kappa c_4 = 4 kappa, whatever the data

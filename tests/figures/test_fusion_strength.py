@@ -50,7 +50,7 @@ def test_the_window_is_that_of_the_condition(panel):
         for j in range(24)
         if task.labels[i] != task.labels[j]
     )
-    np.testing.assert_allclose(shaded(panel), (least, apart / 3.7), rtol=1e-9)
+    np.testing.assert_allclose(shaded(panel), (least, apart / 3.7), rtol=1e-7)
 
 
 def test_scad_is_the_oracle_inside_the_window_and_neither_below_nor_above():

@@ -63,7 +63,7 @@ def test_the_line_is_where_the_law_of_f_makes_all_sixty_right_with_probability_o
     for panel in drawn("success-map").axes[:2]:
         separations, noises = line(panel, "even-odds")
         ratio = separations / noises
-        np.testing.assert_allclose(ratio, ratio[0], rtol=1e-9)
+        np.testing.assert_allclose(ratio, ratio[0], rtol=1e-7)
         gap = ratio[0] ** 2
         width = np.sqrt((2 + gap) ** 2 - 4)
         wrong = stats.f.sf((width + gap) / (width - gap), 20, 20)

@@ -25,7 +25,7 @@ def test_a_cell_is_the_mean_distance_to_the_neurons_around_it(start):
             ]
             expected[row, column] = sum(around) / len(around)
     drawn_cells = np.asarray(panel(start).collections[0].get_array()).reshape(8, 8)
-    np.testing.assert_allclose(drawn_cells, expected, rtol=1e-12)
+    np.testing.assert_allclose(drawn_cells, expected, rtol=1e-7)
 
 
 @pytest.mark.parametrize("start", u_matrix.STARTS)

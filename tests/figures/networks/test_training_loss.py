@@ -34,8 +34,8 @@ def test_the_first_loss_is_that_of_the_start_by_hand(rotated):
     losses = [by_hand(pixels, targets, model) for model in training_loss.start(task, SEED)]
     left = drawn("training-loss").axes[0]
     for name in ("CFL-MGD", "IFCA"):
-        assert curve(left, name)[0] == pytest.approx(np.min(losses, axis=0).mean(), rel=1e-9)
-    assert curve(left, "FedAvg")[0] == pytest.approx(losses[0].mean(), rel=1e-9)
+        assert curve(left, name)[0] == pytest.approx(np.min(losses, axis=0).mean(), rel=1e-7)
+    assert curve(left, "FedAvg")[0] == pytest.approx(losses[0].mean(), rel=1e-7)
 
 
 def test_no_single_model_is_below_the_line_and_one_comes_near(rotated):
