@@ -17,7 +17,7 @@ from clusterproof.figures.files import alternative_of
 POINTS = 72 / 2.54  # in a centimetre
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def figure():
     made, panels = style.new_figure("Loss of $m = 3$ clients, at -0.5 and 20-80 %. Seed 0. " * 5, panels=2)
     for panel, title in zip(panels, ("a  Left", "b  Right"), strict=True):

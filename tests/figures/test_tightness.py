@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
-from drawings import SEED, drawn
+from drawings import SEED, SMALL, drawn, line
 
 from clusterproof.algorithms import generator, run
-from clusterproof.figures import tightness
 from clusterproof.theory.bounds.corollary_b1 import CorollaryB1
 from clusterproof.theory.bounds.experiments import experiment
 from clusterproof.theory.bounds.theorem_b import TheoremB
+
+RUNS, SETTINGS = (SMALL["tightness"][name] for name in ("REPLICATES", "SETTINGS"))
 
 
 def panel():
@@ -15,63 +16,63 @@ def panel():
 
 
 def marks(name, row):
-    (found,) = [line for line in panel().get_lines() if line.get_gid() == f"{name}, row {row}"]
-    return np.asarray(found.get_xdata(), dtype=float)
+    return line(panel(), f"{name}, row {row}")[0]
 
 
 def quantile(errors):
-    """The 95 % quantile of 400 values by linear interpolation between order statistics."""
+    """The 95 % quantile by linear interpolation between order statistics."""
     ordered = np.sort(errors, axis=0)
     position = 0.95 * (len(ordered) - 1)
     below = int(position)
     return ordered[below] + (position - below) * (ordered[below + 1] - ordered[below])
 
 
-@pytest.mark.parametrize(("name", "momentum", "row"), [("S1", 0.0, 0), ("S1", None, 1), ("S3", 0.0, 5)])
+@pytest.mark.parametrize(("name", "momentum", "row"), [("S1", 0.0, 0), ("S1", None, 1), ("S3", None, 2)])
 def test_marks_are_the_bound_over_the_quantile_of_the_same_runs(name, momentum, row):
     trial = experiment(name, momentum)
-    start = trial.initial(generator(SEED, "figures/tightness", trial.name, "start"), 400)
-    trace = run(trial.algorithm, trial.task, rounds=trial.rounds, seed=SEED, replicates=400, initial=start)
+    start = trial.initial(generator(SEED, "figures/tightness", trial.name, "start"), RUNS)
+    trace = run(trial.algorithm, trial.task, rounds=trial.rounds, seed=SEED, replicates=RUNS, initial=start)
     observed = quantile(trace.errors[-1])
     expected = TheoremB().best_parts(trial.setting).last_round / observed
-    np.testing.assert_allclose(marks("Theorem B", row), expected, rtol=1e-12)
-    if momentum is None:
+    np.testing.assert_allclose(marks("Theorem B", row), expected, rtol=1e-7)
+    if row == 1:
         expected = CorollaryB1().best_parts(trial.setting).last_round / observed
-        np.testing.assert_allclose(marks("Corollary B1", row), expected, rtol=1e-12)
+        np.testing.assert_allclose(marks("Corollary B1", row), expected, rtol=1e-7)
 
 
 def test_theorem_d_is_close_and_below_theorem_b_everywhere():
-    for row in range(len(tightness.SETTINGS)):
+    for row in range(len(SETTINGS)):
         close = marks("Theorem D", row)
         assert 1 < close.min() <= close.max() < 3
         assert (close < marks("Theorem B", row)).all()
 
 
 def test_every_row_has_one_mark_a_cluster_to_the_right_of_the_line_at_one():
-    clusters = {"S1": 2, "S2": 4, "S3": 3, "S3+": 3}
-    for row, (name, _) in enumerate(tightness.SETTINGS):
+    clusters = {"S1": 2, "S3": 3, "S3+": 3}
+    for row, (name, _) in enumerate(SETTINGS):
         ratios = marks("Theorem B", row)
         assert len(ratios) == clusters[name]
         assert ratios.min() > 1
-    ones = [line for line in panel().get_lines() if list(line.get_xdata()) == [1, 1]]
+    ones = [each for each in panel().get_lines() if list(each.get_xdata()) == [1, 1]]
     assert len(ones) == 1
 
 
 def test_the_corollary_is_shown_where_it_applies_and_said_to_fail_elsewhere():
-    shown = {line.get_gid() for line in panel().get_lines() if str(line.get_gid()).startswith("Corollary")}
-    assert shown == {f"Corollary B1, row {row}" for row in (1, 4, 7)}
+    ids = [str(each.get_gid()) for each in panel().get_lines()]
+    shown = {name for name in ids if name.startswith("Corollary")}
+    assert shown == {f"Corollary B1, row {row}" for row in (1, 3)}
     failing = [text for text in panel().texts if "hypotheses fail" in text.get_text()]
-    assert [round(text.get_position()[1]) for text in failing] == [6]
+    assert [round(text.get_position()[1]) for text in failing] == [2]
     trial = experiment("S3", None)
     assert not CorollaryB1().best_parts(trial.setting).applicable
 
 
 def test_rows_are_named_after_setting_and_momentum():
     names = [label.get_text() for label in panel().get_yticklabels()]
-    tuned = {"S1": 2 * (1 - 0.5**0.5) ** 2 / 2, "S2": 0.81, "S3": (1 - 12**-0.5) ** 2}
+    tuned = {"S1": 2 * (1 - 0.5**0.5) ** 2 / 2, "S3": (1 - 12**-0.5) ** 2}
     expected = [
         f"{name}, $\\beta = {tuned[name.rstrip('+')] if momentum is None else momentum:.3g}$"
-        for name, momentum in tightness.SETTINGS
+        for name, momentum in SETTINGS
     ]
     assert names == expected
 
@@ -83,12 +84,11 @@ def test_no_text_touches_a_mark():
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     boxes = [text.get_window_extent(canvas.get_renderer()) for text in panel().texts]
-    shown = [line for line in panel().get_lines() if line.get_gid()]
-    for line in shown:
-        half = line.get_markersize() * figure.dpi / 72 * 2**0.5 / 2
-        for x, y in panel().transData.transform(line.get_xydata()):
+    for shown in [each for each in panel().get_lines() if each.get_gid()]:
+        half = shown.get_markersize() * figure.dpi / 72 * 2**0.5 / 2
+        for x, y in panel().transData.transform(shown.get_xydata()):
             near = [
                 box for box in boxes
                 if box.x0 - half < x < box.x1 + half and box.y0 - half < y < box.y1 + half
             ]  # fmt: skip
-            assert not near, line.get_gid()
+            assert not near, shown.get_gid()

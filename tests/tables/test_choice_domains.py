@@ -47,18 +47,3 @@ def test_each_model_can_be_the_best_for_no_more_than_its_part(name: str, cluster
     )
     assert choice.kind.rule == f"a number greater than 0 and at most {1 / clusters:g}, or none"
     assert choice.about.endswith(f"{share:g}.")
-
-
-def test_all_these_choices_are_some_tables() -> None:
-    assert set(RULES) <= {choice.name for name in TABLES for choice in table(name).choices}
-
-
-def test_a_step_size_is_chosen_where_the_table_has_one_that_is_the_usual() -> None:
-    """Not of all problems together, and not where the table is about another step."""
-    having = {
-        name
-        for name in TABLES
-        if name.startswith("gradient-loss/") and "step-size" in {one.name for one in table(name).choices}
-    }
-    others = {"gradient-loss/iterations", "gradient-loss/mnist-mlp-small-step"}
-    assert having == {name for name in TABLES if name.startswith("gradient-loss/")} - others

@@ -1,6 +1,5 @@
 """What can be chosen in the papers' tables: which runs each choice reaches."""
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,12 +10,15 @@ from made_tables import table
 from clusterproof.tables.machine.choices import Choice, Count, Counts, Number, Thresholds, Value, Word
 from clusterproof.tables.machine.reproducible_table import Request
 from clusterproof.tables.machine.store import Unit
-from clusterproof.tables.registry import TABLES
 
 pytestmark = pytest.mark.usefixtures("without_data")
 
 
-NAMES = sorted(TABLES)
+NAMES = (
+    "cfl-mgd/table-2-cifar10", "cfl-mgd/table-2-mnist", "fpfc/figure-1", "fpfc/table-1", "gradient-loss/iterations",
+    "gradient-loss/mnist-cnn", "gradient-loss/mnist-mlp", "sofl/table-2", "sofl/table-3-mnist", "sofl/table-4-cifar10",
+)  # fmt: skip
+"""One of each kind; the others differ in their data or network."""
 
 
 def identities(units: list[Unit]) -> dict[tuple[str, int], str]:
@@ -61,44 +63,6 @@ def test_defaults_are_what_is_taken_without_a_choice(name: str) -> None:
             choice.name: choice.default_at(scale) for choice in definition.choices if not choice.only_full
         }
         assert identities(definition.units(Request(2, None, scale, every))) == plain
-
-
-STORED = {
-    "cfl-mgd/table-2-cifar10": "32fd469e7b33",
-    "cfl-mgd/table-2-mnist": "fc2b92b18a2c",
-    "fpfc/figure-1": "34c73bfa6f02",
-    "fpfc/table-1": "0912f81c087b",
-    "gradient-loss/cifar10-cnn": "747317a08d56",
-    "gradient-loss/cifar10-mlp": "217f75b0f5ab",
-    "gradient-loss/emnist-cnn": "844574f4e73a",
-    "gradient-loss/emnist-mlp": "87036c34f3d2",
-    "gradient-loss/fashion-mnist-cnn": "58219813c951",
-    "gradient-loss/fashion-mnist-mlp": "67ad8278f0a1",
-    "gradient-loss/iterations": "4ef9a251c0bb",
-    "gradient-loss/mnist-cnn": "532e997c79b4",
-    "gradient-loss/mnist-mlp": "2b30ee7ae1c1",
-    "gradient-loss/mnist-mlp-small-step": "bec47a724ff1",
-    "sofl/table-2": "a3d73f6b6e39",
-    "sofl/table-3-cifar10": "8294d148fcce",
-    "sofl/table-3-mnist": "eb194f1f2225",
-    "sofl/table-4-cifar10": "acf0ee5e20ca",
-    "sofl/table-4-mnist": "44847fba0b52",
-    "sofl/table-5-cifar10": "37636f423a12",
-    "sofl/table-5-mnist": "91f9e75fd9f0",
-}
-"""Of all units of one seed. Where one is changed on purpose, units that are stored are not found any more: raise the
-table's version if they would come out differently, and write the new digest here."""
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_units_that_are_stored_are_still_found(name: str) -> None:
-    definition = table(name)
-    listed = [
-        sorted(f"{key}: {own}" for key, own in identities(definition.units(Request(1, None, scale))).items())
-        for scale in ("full", "small")
-    ]
-    content = json.dumps([definition.version, listed]).encode()
-    assert hashlib.sha256(content).hexdigest()[:12] == STORED[name]
 
 
 def always(unit: str) -> bool:

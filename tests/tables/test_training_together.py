@@ -31,6 +31,8 @@ from clusterproof.tables.training_run import (
 )
 from clusterproof.tables.training_together import image_replicates, train_together
 
+pytestmark = pytest.mark.slow(reason="trains seeds in a batch on a device that is pretended")
+
 DIGITS: dict[str, Any] = {
     "data": "digits",
     "partition": {"name": "rotations", "clusters": 2, "clients": 12, "samples": 30},

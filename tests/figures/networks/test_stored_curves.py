@@ -5,16 +5,11 @@ import json
 import numpy as np
 import polars
 import pytest
-from drawings import drawn
+from drawings import drawn, line
 
 from clusterproof.figures import momentum_paths
 from clusterproof.figures.networks import local_data
 from clusterproof.figures.networks.stored_curves import RESULTS
-
-
-def line(panel, gid):
-    (found,) = [one for one in panel.get_lines() if one.get_gid() == gid]
-    return np.asarray(found.get_xdata(), dtype=float), np.asarray(found.get_ydata(), dtype=float)
 
 
 def test_the_median_of_three_seeds_is_drawn_and_the_ceiling_of_one_model():

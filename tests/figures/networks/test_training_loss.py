@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from drawings import SEED, drawn
+from drawings import SEED, SMALL, drawn, line
 from scipy.special import logsumexp
 from sklearn.linear_model import LogisticRegression
 
@@ -26,8 +26,7 @@ def by_hand(pixels, targets, model):
 
 
 def curve(panel, gid):
-    (found,) = [one for one in panel.get_lines() if one.get_gid() == gid]
-    return np.asarray(found.get_ydata())
+    return line(panel, gid)[1]
 
 
 def test_the_first_loss_is_that_of_the_start_by_hand(rotated):
@@ -35,8 +34,8 @@ def test_the_first_loss_is_that_of_the_start_by_hand(rotated):
     losses = [by_hand(pixels, targets, model) for model in training_loss.start(task, SEED)]
     left = drawn("training-loss").axes[0]
     for name in ("CFL-MGD", "IFCA"):
-        assert curve(left, name)[0] == pytest.approx(np.min(losses, axis=0).mean(), rel=1e-9)
-    assert curve(left, "FedAvg")[0] == pytest.approx(losses[0].mean(), rel=1e-9)
+        assert curve(left, name)[0] == pytest.approx(np.min(losses, axis=0).mean(), rel=1e-7)
+    assert curve(left, "FedAvg")[0] == pytest.approx(losses[0].mean(), rel=1e-7)
 
 
 def test_no_single_model_is_below_the_line_and_one_comes_near(rotated):
@@ -61,7 +60,7 @@ def test_no_single_model_is_below_the_line_and_one_comes_near(rotated):
 def test_single_models_are_within_the_ball_that_the_line_speaks_of(rotated):
     task, _, _ = rotated
     single = {name: training_loss.ROTATED[name] for name in ("FedAvg", "FedBCD")}
-    runs = training_loss.trained(task, single, SEED, rounds=training_loss.ROUNDS)
+    runs = training_loss.trained(task, single, SEED, rounds=SMALL["training-loss"]["ROUNDS"])
     radius = training_loss.one_model(SEED).radius
     assert all(np.linalg.norm(models, axis=-1).max() < radius for models in runs.values())
 

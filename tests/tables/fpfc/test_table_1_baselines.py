@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.cluster import AgglomerativeClustering
+from tolerance import assert_close
 
 from clusterproof.algorithms import Randomness
 from clusterproof.algorithms.parts.participation import draw_participants
@@ -71,7 +72,7 @@ def test_fedavg_weights_by_training_samples():
         size = len(PASSES.training_data(client)[1])
         total += size * trained(PASSES, START[0], client, turns.of(client), 2)
         samples += size
-    np.testing.assert_allclose(state.models[0], total / samples, rtol=0, atol=1e-13)
+    assert_close(state.models[0], total / samples)
 
 
 def test_fine_tuning_is_a_full_step_from_which_participants_train_on():
@@ -83,12 +84,10 @@ def test_fine_tuning_is_a_full_step_from_which_participants_train_on():
     for client in clients.tolist():
         tuned = START[0] - 0.1 * WHOLE.gradients(START, np.array([client]), NOTHING)[0]
         total += PASSES.sizes[client] * trained(PASSES, tuned, client, turns.of(client), 1)
-    np.testing.assert_allclose(state.models[0], total / PASSES.sizes[clients].sum(), rtol=0, atol=1e-13)
+    assert_close(state.models[0], total / PASSES.sizes[clients].sum())
     received = np.repeat(START, 12, axis=0)
     deployed = algorithm.fine_tune(received, np.arange(12), PASSES, Randomness.from_seed(1, "test"))
-    np.testing.assert_allclose(
-        deployed, received - 0.1 * WHOLE.gradients(received, np.arange(12), NOTHING), rtol=0, atol=1e-15
-    )
+    assert_close(deployed, received - 0.1 * WHOLE.gradients(received, np.arange(12), NOTHING))
 
 
 def test_ifca_divides_by_all_participants_and_empties_what_nobody_chooses():
@@ -103,7 +102,7 @@ def test_ifca_divides_by_all_participants_and_empties_what_nobody_chooses():
         best = int(np.argmin(losses))
         slope = WHOLE.gradients(models[best : best + 1], np.array([client]), NOTHING)[0]
         expected[best] += (models[best] - 0.1 * slope) / len(clients)
-    np.testing.assert_allclose(state.models, expected, rtol=0, atol=1e-14)
+    assert_close(state.models, expected)
     assert (state.models[3] == 0).all()
 
 
@@ -157,7 +156,7 @@ def test_cfl_takes_absent_clients_for_zero_updates(participation):
         )
         updates[clients] = points - models[clients]
         clusters, models = public_code_round(clusters, models, updates, task.sizes, done)
-        np.testing.assert_allclose(state.models, models, rtol=0, atol=1e-10)
+        assert_close(state.models, models)
         found = [np.flatnonzero(state.assignments == c).tolist() for c in range(state.assignments.max() + 1)]
         assert sorted(found) == sorted(ids.tolist() for ids in clusters)
         counts.append(len(clusters))

@@ -103,6 +103,7 @@ def test_the_cache_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert cache_folder() == tmp_path / "home" / ".cache" / "clusterproof" / "tables"
 
 
+@pytest.mark.slow(reason="kills a process")
 def test_workers_compute_the_costliest_first_on_one_thread_and_survive_each_other() -> None:
     common = {"rounds": 2}
     units = [

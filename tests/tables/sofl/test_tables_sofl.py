@@ -30,7 +30,7 @@ from clusterproof.tables.sofl.tables_3_to_5 import columns_of
 from clusterproof.tables.training_run import image_task, make_algorithm, require_data, snapshots
 from clusterproof.theory.sofl.tables import TABLE_2, TRUE_CLUSTERS
 
-TABLES = [value for value in vars(sofl_accuracies).values() if isinstance(value, ReproducibleTable)]
+TABLES = [sofl_accuracies.TABLE_3_MNIST, sofl_accuracies.TABLE_4_CIFAR, sofl_accuracies.TABLE_5_MNIST]
 DIGITS = replace(MNIST, name="digits", images=1400, network={"name": "mlp", "hidden": [32]})
 IMAGES, ROUNDS, CLUSTERING = 1400, 30, 12
 
@@ -133,15 +133,14 @@ def test_no_model_is_right_more_often_than_one_in_as_many_as_there_are_groups(
 def test_single_models_stay_below_the_ceiling_and_leave_it_after_local_training(
     on_digits: Callable[[str, int], dict[str, Any]],
 ) -> None:
-    for method in ("FedAvg", "FedProx"):
-        for clusters in (2, 4):
-            found = on_digits(method, clusters)
-            images = IMAGES / 5 * clusters
-            chance = 4 * 100 * np.sqrt((1 / clusters) * (1 - 1 / clusters) / images)
-            assert found["server"] <= 100 / clusters + chance
-            assert found["local"] > found["server"]
-            assert clusters == 2 or found["local"] > 100 / clusters + chance
-            assert found["clusters"] == 1
+    for method, clusters in (("FedAvg", 4), ("FedProx", 2)):
+        found = on_digits(method, clusters)
+        images = IMAGES / 5 * clusters
+        chance = 4 * 100 * np.sqrt((1 / clusters) * (1 - 1 / clusters) / images)
+        assert found["server"] <= 100 / clusters + chance
+        assert found["local"] > found["server"]
+        assert clusters == 2 or found["local"] > 100 / clusters + chance
+        assert found["clusters"] == 1
     assert Column("feature", MNIST, "feature", 4, {}).ceiling("FedAvg") is None
     assert Column("label", MNIST, "label", 4, {}).ceiling("IFCA") is None
 
