@@ -1,92 +1,19 @@
 """Every claim's verdict is the one that the paper deserves, and is computed, not stored."""
 
-import json
 import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import pytest
+from catalogue import checked
 
 from clusterproof import theory
-from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.cfl_mgd.lemma_2 import lemma_2
 from clusterproof.theory.cfl_mgd.theorem_1.theorem_1 import theorem_1
 from clusterproof.theory.claim import CLAIM_SIGNIFICANCE, Context
 from clusterproof.theory.statement.trial import attempt
 from clusterproof.theory.verdict import Kind
-
-EXPECTED = {
-    "cfl-mgd/algorithm-line-8": Kind.VIOLATED,
-    "cfl-mgd/algorithm-line-20": Kind.VIOLATED,
-    "cfl-mgd/assumption-1": Kind.CONSISTENT,
-    "cfl-mgd/assumption-2": Kind.CONSISTENT,
-    "cfl-mgd/assumption-3": Kind.VACUOUS,
-    "cfl-mgd/assumption-3-ball": Kind.CONSISTENT,
-    "cfl-mgd/assumption-4": Kind.ILL_POSED,
-    "cfl-mgd/assumption-5": Kind.ILL_POSED,
-    "cfl-mgd/assumption-5-same-batch": Kind.VIOLATED,
-    "cfl-mgd/assumption-5-resampled": Kind.CERTIFIED,
-    "cfl-mgd/lemma-1": Kind.CONSISTENT,
-    "cfl-mgd/lemma-1-union": Kind.CONSISTENT,
-    "cfl-mgd/lemma-1-cantelli": Kind.CONSISTENT,
-    "cfl-mgd/lemma-1-exact": Kind.CONSISTENT,
-    "cfl-mgd/lemma-1-worst-case": Kind.CONSISTENT,
-    "cfl-mgd/lemma-2": Kind.VIOLATED,
-    "cfl-mgd/per-step-contraction": Kind.VIOLATED,
-    "cfl-mgd/per-step-region": Kind.CONSISTENT,
-    "cfl-mgd/asymptotic-rate": Kind.VIOLATED,
-    "cfl-mgd/asymptotic-region": Kind.CONSISTENT,
-    "cfl-mgd/equation-32": Kind.VIOLATED,
-    "cfl-mgd/theorem-1": Kind.VACUOUS,
-    "cfl-mgd/theorem-1-small-constant": Kind.VIOLATED,
-    "cfl-mgd/theorem-1-probability": Kind.ILL_POSED,
-    "cfl-mgd/remark-1": Kind.VIOLATED,
-    "cfl-mgd/division-by-clients": Kind.CONSISTENT,
-    "cfl-mgd/lemma-h": Kind.CONSISTENT,
-    "cfl-mgd/theorem-b": Kind.CONSISTENT,
-    "cfl-mgd/corollary-b1": Kind.CONSISTENT,
-}
-
-
-@pytest.mark.parametrize("claim_id", EXPECTED)
-def test_verdict(claim_id: str) -> None:
-    verdict = theory.check(claim_id, seed=1)
-    assert verdict.verdict is EXPECTED[claim_id], verdict.reason
-    assert verdict.reason
-    if verdict.verdict is Kind.VIOLATED:
-        assert verdict.counterexample is not None
-        assert verdict.repaired_by is not None
-    if verdict.counterexample is not None:
-        stored = json.loads(json.dumps(theory.as_json(verdict)))
-        again = theory.replay(claim_id, stored["counterexample"])
-        assert again.verdict is verdict.verdict
-        assert (again.measured, again.bound) == (verdict.measured, verdict.bound)
-        for quantity in stored["counterexample"]:
-            with pytest.raises(InvalidArgument, match="counterexample"):
-                theory.replay(claim_id, stored["counterexample"] | {quantity: "nonsense"})
-    if verdict.verdict is Kind.CONSISTENT:
-        assert verdict.instances or verdict.trials
-
-
-def test_report_has_at_least_twenty_claims() -> None:
-    assert len(theory.claims()) >= 20
-    assert {claim.paper for claim in theory.claims()} >= {"cfl-mgd"}
-
-
-def test_repairs_exist_and_are_not_themselves_broken() -> None:
-    for claim in theory.claims():
-        if claim.repaired_by is not None:
-            assert claim.repaired_by in theory.REGISTRY
-            stands = (Kind.CONSISTENT, Kind.CERTIFIED)
-            assert EXPECTED.get(claim.repaired_by, Kind.CONSISTENT) in stands
-
-
-def test_cards_state_what_a_theorem_card_must() -> None:
-    for claim in theory.claims():
-        for heading in ("Hypotheses", "Statement", "Symbols", "Source", "Checked"):
-            assert f"{heading}\n" in claim.card, (claim.id, heading)
-        assert claim.title.endswith("."), claim.id
 
 
 def test_same_seed_same_numbers() -> None:
@@ -97,7 +24,7 @@ def test_same_seed_same_numbers() -> None:
 
 def test_lemma_2_counterexample_by_hand() -> None:
     """The printed instance, with nothing but the paper's own update on floats."""
-    found = theory.check("cfl-mgd/lemma-2").counterexample
+    found = checked("cfl-mgd/lemma-2").counterexample
     assert found is not None
     clients, own = found["clients"], found["own"]
     numerator, _, denominator = str(found["momentum"]).partition("/")
@@ -124,7 +51,7 @@ def test_theorem_1_is_vacuous_by_proof(plant: Callable[..., Any]) -> None:
 
 def test_one_instance_refutes_every_small_constant() -> None:
     """(clients, own, beta) for which |e_T| > 16 c_4 with each T, by heavy ball in floating point."""
-    found = theory.check("cfl-mgd/theorem-1-small-constant").counterexample
+    found = checked("cfl-mgd/theorem-1-small-constant").counterexample
     assert found is not None
     share, momentum = found["own"] / found["clients"], float(Fraction(found["momentum"]))
     for constant in (1 / 33, 1 / 64, 1 / 256, 1 / 1024):
@@ -136,7 +63,7 @@ def test_one_instance_refutes_every_small_constant() -> None:
 
 
 def test_asymptotic_rate_is_the_square_root_of_the_momentum() -> None:
-    verdict = theory.check("cfl-mgd/asymptotic-rate")
+    verdict = checked("cfl-mgd/asymptotic-rate")
     assert verdict.measured == pytest.approx(0.9**0.5, abs=1e-9)
     assert verdict.bound == 0.9375
 
