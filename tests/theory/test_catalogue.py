@@ -24,7 +24,7 @@ FEWER = {
     # trials of the fast tier where a full check takes longer than 1.5 s; None: no smaller check
     "cfl-mgd/corollary-b1": 20,
     "cfl-mgd/momentum-horizon": 1,
-    "cfl-mgd/row-lemma": 20,
+    "cfl-mgd/row-lemma": 10,
     "cfl-mgd/theorem-a": 8,
     "cfl-mgd/theorem-a-prime": 10,
     "cfl-mgd/theorem-b": 20,

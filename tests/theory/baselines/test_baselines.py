@@ -1,4 +1,4 @@
-"""Verdicts on the baselines' fixed points and on CFL: replayed, by hand, and with planted faults."""
+"""The baselines' fixed points and CFL: by hand, and with planted faults."""
 
 from collections.abc import Callable
 from fractions import Fraction

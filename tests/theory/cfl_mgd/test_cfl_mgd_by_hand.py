@@ -1,4 +1,4 @@
-"""Every claim's verdict is the one that the paper deserves, and is computed, not stored."""
+"""Counterexamples of CFL-MGD's lemmas and theorem, and its proofs, by hand."""
 
 import math
 from collections.abc import Callable

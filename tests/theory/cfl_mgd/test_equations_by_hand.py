@@ -1,4 +1,4 @@
-"""Every numbered equation of CFL-MGD has an id and the verdict that the paper deserves."""
+"""Counterexamples to equations of CFL-MGD, each from the paper's own update."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""Verdicts on the gradient-and-loss paper: computed, replayed, by hand, and with planted faults."""
+"""Planted faults in what the gradient-and-loss paper's claims rest on change their verdicts."""
 
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Every numbered line of CFL-MGD's appendix has an id and the verdict that it deserves."""
+"""Lines of CFL-MGD's appendix by hand, by scipy and by simulation."""
 
 import math
 from fractions import Fraction
