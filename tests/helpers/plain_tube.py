@@ -23,40 +23,70 @@ def plain_tube(
     start: np.ndarray,
     rounds: int,
     failure: tuple[float, float, float],
+    horizon: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """y at all rounds (rounds + 1, P) and after the last (P,), from the norms of e_0."""
+    """y at all rounds (rounds + 1, P) and after the last (P,), from the norms of e_0.
+
+    From the lag ``horizon`` on, a disturbance counts with the largest response from that lag on, and as much as one
+    of a single client's rows, so that one bound serves local steps, too.
+    """
     clusters, clients = len(own), own.sum()
     steepest, flattest = spectra.max(), spectra.min()
     reach = np.zeros((rounds + 1, clusters))
     reach[0] = start
     last = np.zeros(clusters)
-    pairwise = []
+    counts: list[list[tuple[int, int]]] = []
+    tail = failure[0] / (2 * rounds * clusters)
+    responses = [
+        np.array(
+            [
+                [impulse(lag, step * size / clients * a, momentum) for a in spectrum]
+                for lag in range(rounds + 1)
+            ]
+        )
+        for size, spectrum in zip(own, spectra, strict=True)
+    ]
     for t in range(1, rounds + 1):
-        pairwise.append(worst_case_error(steepest, flattest, separation, noise, reach[t - 1].max(), samples))
+        pairwise = worst_case_error(steepest, flattest, separation, noise, reach[t - 1].max(), samples)
+        counts.append(
+            [
+                (
+                    binomial_quantile(int(clients - size), pairwise, tail),
+                    binomial_quantile(int(size), min(1.0, (clusters - 1) * pairwise), tail),
+                )
+                for size in own
+            ]
+        )
         for p in range(clusters):
             share = own[p] / clients
             eigenvalues = spectra[p]
-            roots = [np.roots([1, -(1 + momentum - step * share * a), momentum]) for a in eigenvalues]
-            lags = np.array([[impulse(t - 1 - k, *pair) for pair in roots] for k in range(t)])
-            widest = np.abs(lags).max(axis=1)
-            steep = (np.abs(lags) * eigenvalues).max(axis=1)
+            lags = responses[p][:t][::-1]
+            widest, steep = (
+                np.abs(responses[p] * factor).max(axis=1)
+                for factor in (np.ones_like(eigenvalues), eigenvalues)
+            )
+            for largest in (widest, steep):
+                largest[horizon or rounds :] = largest[horizon or rounds :].max()
+            widest, steep = widest[:t][::-1], steep[:t][::-1]
             bias, scale, slack, far_trace, far_norm = 0.0, 0.0, 0.0, 0.0, 0.0
             profile = np.zeros(len(eigenvalues))
             for k in range(t):
-                tail = failure[0] / (2 * rounds * clusters)
-                inward = binomial_quantile(int(clients - own[p]), pairwise[k], tail)
-                outward = binomial_quantile(int(own[p]), min(1.0, (clusters - 1) * pairwise[k]), tail)
+                inward, outward = counts[k][p]
                 near, far = reach[k, p], diameter + reach[k, p]
                 bias += step * steepest / clients * widest[k] * (inward * far + outward * near)
                 weight = step**2 * share / (clients * samples)
                 crossing = step**2 * inward / (clients**2 * samples)
                 near_variance, far_variance = noise**2 + steepest * near**2, noise**2 + steepest * far**2
                 worst = math.sqrt(max(near_variance, far_variance if inward else 0.0))
-                scale = max(scale, 2 * step / (clients * samples) * widest[k] * math.sqrt(steepest) * worst)
-                slack += weight * near**2 * steep[k] ** 2
+                reached = 2 * step / (clients * samples) * math.sqrt(steepest) * worst
+                rank_one = weight * near**2 + (crossing * far**2 if common else 0.0)
+                if horizon is not None and t - 1 - k >= horizon:
+                    rank_one = max(rank_one, step**2 / samples * near**2)
+                    reached = max(reached, 2 * step / samples * math.sqrt(steepest * near_variance))
+                scale = max(scale, widest[k] * reached)
+                slack += rank_one * steep[k] ** 2
                 profile += weight * near_variance * lags[k] ** 2 * eigenvalues
                 if common:
-                    slack += crossing * far**2 * steep[k] ** 2
                     profile += crossing * far_variance * lags[k] ** 2 * eigenvalues
                 else:
                     rest = steepest**2 * far**2
@@ -64,21 +94,21 @@ def plain_tube(
                     far_norm += crossing * widest[k] ** 2 * (far_variance * steepest + rest)
             trace, norm = profile.sum() + slack + far_trace, profile.max() + slack + far_norm
             known = None if far_trace else profile
-            start_path = [impulse(t, *pair) - momentum * impulse(t - 1, *pair) for pair in roots]
-            growth = np.abs(start_path).max() * start[p]
+            growth = np.abs(responses[p][t] - momentum * responses[p][t - 1]).max() * start[p]
 
-            levels = (math.log(clusters * rounds / failure[1]), math.log(clusters / failure[2]))
-            everywhere, final = (
-                float(
-                    norm_bound(trace, norm, scale, level, len(eigenvalues), profile=known, slack=slack).radius
-                )
-                for level in levels
-            )
-            reach[t, p] = growth + bias + everywhere
-            last[p] = growth + bias + final
+            uses = [clusters * rounds / failure[1], clusters / failure[2]]
+            radii = [
+                norm_bound(
+                    trace, norm, scale, math.log(each), len(eigenvalues), profile=known, slack=slack
+                ).radius
+                for each in (uses if t == rounds else uses[:1])
+            ]
+            reach[t, p] = growth + bias + radii[0]
+            last[p] = growth + bias + radii[-1]
     return reach, last
 
 
-def impulse(lag: int, first: complex, second: complex) -> float:
+def impulse(lag: int, curvature: float, momentum: float) -> float:
     """h at a lag, from the roots of its recursion: the sum of first^i second^(lag - i)."""
-    return float(sum(first**i * second ** (lag - i) for i in range(lag + 1)).real) if lag >= 0 else 0.0
+    first, second = np.roots([1, -(1 + momentum - curvature), momentum]).astype(complex)
+    return float((first ** np.arange(lag + 1) * second ** np.arange(lag, -1, -1)).sum().real)

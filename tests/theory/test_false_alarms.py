@@ -1,91 +1,103 @@
-"""No true claim is called violated, over forty seeds of a smaller check.
+"""No true claim is called violated, and every verdict that instances decide is found, whatever the seed.
 
-`test_verdicts_over_seeds` holds a hundred seeds at the budget that users get; here a change shows at once.
+Of a true claim those parts are tried that draw or search: a part that is proved, or whose listed instances give the
+same trial on two seeds, is left out from then on. With 20 seeds a false alarm that occurs with probability 0.15 at
+one seed is missed with probability 0.04.
 """
 
-from itertools import count
-from typing import Annotated, Any
-
 import pytest
-from listed_once import SeedEntersError, listed_once
+from catalogue import read_catalogue
 
 from clusterproof import theory
-from clusterproof.theory.cfl_mgd.lemma_1.lemma_1 import lemma_1
 from clusterproof.theory.claim import CLAIM_SIGNIFICANCE, Context
-from clusterproof.theory.statement import Family, Sides, at_most, integers
-from clusterproof.theory.statement.trial import attempt
-from clusterproof.theory.verdict import Kind
+from clusterproof.theory.statement.trial import Trial, attempt
 
-TRUE_CLAIMS = {
-    # trials that keep the whole below a few minutes while the check still does all that it does
-    "cfl-mgd/assumption-1": 8,
-    "cfl-mgd/assumption-2": 8,
-    "cfl-mgd/assumption-3-ball": 5,
-    "cfl-mgd/lemma-1-union": 5,
-    "cfl-mgd/lemma-1-cantelli": 15,
-    "cfl-mgd/lemma-1-exact": 200,
-    "cfl-mgd/lemma-1-worst-case": 10,
-    "cfl-mgd/per-step-region": 50,
+CATALOGUE = read_catalogue()
+TRUE = ("consistent", "certified")
+TRIALS = {
+    # 10 for other claims: fewer where an instance takes long, more where it takes next to nothing
+    "cfl/client-ids": 4,
     "cfl-mgd/asymptotic-region": 50,
-    "cfl-mgd/division-by-clients": 2,
+    "cfl-mgd/lemma-1-exact": 200,
     "cfl-mgd/lemma-h": 50,
-    "cfl-mgd/theorem-b": 10,
-    "cfl-mgd/corollary-b1": 10,
-    "cfl-mgd/theorem-c": 5,
-    "cfl-mgd/theorem-c-prime": 5,
-    "cfl-mgd/row-lemma": 5,
-    "cfl-mgd/norm-inequality": 5,
-    "cfl-mgd/momentum-helps": 20,
-    "cfl-mgd/momentum-horizon": 40,
     "cfl-mgd/model-averaging-recursion": 2,
-    "cfl-mgd/model-averaging-drift": 3,
-    "cfl-mgd/model-averaging-reset": 3,
+    "cfl-mgd/momentum-horizon": 40,
+    "cfl-mgd/per-step-region": 50,
+    "cfl-mgd/theorem-a": 1,
+    "cfl-mgd/theorem-b": 5,
+    "cfl-mgd/theorem-c": 3,
+    "cfl-mgd/theorem-c-prime": 3,
+    "cfl-mgd/theorem-d": 1,
+    "cfl-mgd/theorem-e": 1,
+    "fpfc/descent": 4,
+    "fpfc/local-steps": 4,
+    "fpfc/one-term": 1,
+    "fpfc/one-term-large-augmentation": 1,
+    "fpfc/repaired-duals": 1,
+    "fpfc/repaired-mapping": 1,
+    "fpfc/repaired-models": 1,
+    "fpfc/repaired-proof": 1,
+    "gradient-loss/reduction-ceiling": 1,
+    "gradient-loss/reduction-curve": 1,
+    "gradient-loss/same-start": 4,
+    "gradient-loss/sooner": 4,
+    "gradient-loss/sooner-by": 2,
+    "gradient-loss/training-loss": 4,
+    "gradient-loss/weight-at-start": 4,
+    "gradient-loss/weight-at-start-by": 4,
+    "ifca/certain-in-basin": 60,
+    "ifca/cfl-mgd-in-basin": 30,
+    "ifca/monotone-in-basin": 25,
+    "sofl/equation-10": 100,
+    "sofl/guarded-count": 2,
+    "sofl/initialisation": 1,
+    "sofl/theorem-1-robbins-monro": 1,
 }
+LONG = {
+    # seeds in the slow tier where one takes longer than a second even so
+    "cfl-mgd/theorem-a": 4,
+    "cfl-mgd/theorem-a-prime": 8,
+    "cfl-mgd/theorem-d": 8,
+    "cfl-mgd/theorem-e": 8,
+    "fpfc/convex": 1,
+    "fpfc/one-term-waiting": 1,
+    "fpfc/table-1-cfl": 0,
+    "gradient-loss/fewer-passes": 0,
+    "gradient-loss/reduction-curve": 4,
+    "ifca/monotone-from-anywhere": 2,
+    "sofl/theorem-1-robbins-monro": 8,
+}
+SEEDS = {"consistent": 20, "certified": 20, "violated": 4, "ill-posed": 4, "vacuous": 4}
 
 
-@pytest.mark.parametrize("claim_id", TRUE_CLAIMS)
-def test_many_seeds(claim_id: str) -> None:
-    before = None
-    with listed_once():
-        for seed in range(40):
-            verdict = theory.check(claim_id, seed=seed, trials=TRUE_CLAIMS[claim_id])
-            assert verdict.verdict is Kind.CONSISTENT, (seed, verdict.reason)
-            if seed == 1 and verdict.exhausted and before == (verdict.measured, verdict.sharpness):
-                break  # nothing random enters
-            before = verdict.measured, verdict.sharpness
+def agrees(claim_id: str, seeds: range) -> None:
+    claim = theory.find_claim(claim_id)
+    if CATALOGUE[claim_id].verdict not in TRUE or claim.parts is None:
+        for seed in seeds:
+            verdict = theory.check(claim_id, seed=seed)
+            assert verdict.verdict == CATALOGUE[claim_id].verdict, (seed, verdict.reason)
+            if claim.parts is None and claim.reexamine is None:
+                return  # a table or a certificate
+        return
+    parts = claim.parts.parts
+    first: dict[str, Trial] = {}
+    settled: set[str] = set()
+    for seed in seeds:
+        context = Context(seed, TRIALS.get(claim_id, 10), CLAIM_SIGNIFICANCE / len(parts), claim_id)
+        for part in parts:
+            if part.name in settled:
+                continue
+            trial = attempt(part, context)
+            assert trial.found is None, (seed, part.name, trial.found)
+            before = first.setdefault(part.name, trial)
+            if trial.exhausted and not part.random and before is not trial:
+                assert (trial.evaluated, trial.rejected) == (before.evaluated, before.rejected)
+                settled.add(part.name)
+            if trial.proved:
+                settled.add(part.name)
 
 
-def test_what_is_random_of_lemma_1() -> None:
-    """Its other part enumerates every law with two values, whatever the seed."""
-    part = lemma_1.parts[0]
-    for seed in range(40):
-        trial = attempt(part, Context(seed, 15, CLAIM_SIGNIFICANCE, lemma_1.id))
-        assert (trial.instances, trial.found) == (15, None), seed
-
-
-def test_every_true_claim_is_here() -> None:
-    """A claim of ours, or one that its check calls consistent, may not be forgotten above."""
-    ours = {claim.id for claim in theory.claims("cfl-mgd") if "ours" in claim.label and claim.quick}
-    assert ours <= set(TRUE_CLAIMS)
-
-
-@pytest.mark.parametrize("drifts", [False, True])
-def test_listed_instances_are_tried_on_two_seeds_which_must_agree(
-    registry: dict[str, Any], drifts: bool
-) -> None:
-    calls = count()
-
-    @Family("listed").claim("one", label="(1)", kind="upper")
-    def one(number: Annotated[int, integers(1, 3)]) -> Sides:
-        return at_most(next(calls) if drifts else next(calls) * 0, whole=100 * number)
-
-    assert list(registry) == ["listed/one"]
-    with listed_once():
-        theory.check("listed/one", seed=0)
-        if drifts:
-            with pytest.raises(SeedEntersError, match="seed 1 gives another trial"):
-                theory.check("listed/one", seed=1)
-            return
-        for seed in range(1, 5):
-            theory.check("listed/one", seed=seed)
-    assert next(calls) == 2 * 3
+@pytest.mark.slow(reason="20 seeds of every true claim, 4 of every other")
+@pytest.mark.parametrize("claim_id", [name for name in CATALOGUE if LONG.get(name, 1)])
+def test_the_verdict_does_not_depend_on_the_seed(claim_id: str) -> None:
+    agrees(claim_id, range(1, 1 + LONG.get(claim_id, SEEDS[CATALOGUE[claim_id].verdict])))

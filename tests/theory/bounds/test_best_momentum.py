@@ -22,13 +22,6 @@ from clusterproof.theory.instruments.heavy_ball import spectral_rate
 from clusterproof.theory.verdict import Kind
 
 
-@pytest.mark.parametrize("claim_id", ["cfl-mgd/momentum-helps", "cfl-mgd/momentum-horizon"])
-def test_verdict(claim_id: str) -> None:
-    for seed in range(3):
-        verdict = theory.check(claim_id, seed=seed, trials=60)
-        assert verdict.verdict is Kind.CONSISTENT, verdict.reason
-
-
 @pytest.mark.parametrize("flattest", [0.01, 0.05, 0.3])
 def test_fastest_minimises_the_rate(flattest: float) -> None:
     curvatures = np.linspace(flattest, 1.0, 50)

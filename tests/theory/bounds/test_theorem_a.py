@@ -26,7 +26,6 @@ from clusterproof.theory.bounds.theorem_b import TheoremB
 from clusterproof.theory.cfl_mgd.repaired import theorem_a as claim
 from clusterproof.theory.claim import CLAIM_SIGNIFICANCE, Context
 from clusterproof.theory.statement.trial import attempt
-from clusterproof.theory.verdict import Kind
 
 Plant = Callable[..., Any]
 
@@ -130,9 +129,3 @@ def test_planted_faults(bound: TheoremA, conclusion: str, plant: Plant) -> None:
     found = attempt(moments, context).found
     assert found is not None
     assert found.broken == conclusion
-
-
-def test_verdict() -> None:
-    verdict = theory.check("cfl-mgd/theorem-a", trials=8)
-    assert verdict.verdict is Kind.CONSISTENT, verdict.reason
-    assert verdict.trials == 6 * 8, "every setting meets the hypotheses"

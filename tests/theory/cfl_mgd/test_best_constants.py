@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from catalogue import checked
 from scipy import stats
 
 from clusterproof import theory
@@ -29,7 +30,7 @@ USED = {
 
 @pytest.mark.parametrize("claim_id", USED)
 def test_the_search_finds_what_a_closed_form_says_and_no_more(claim_id: str) -> None:
-    finding = theory.check(claim_id)
+    finding = checked(claim_id)
     assert (finding.sharpness or {})["all"] == pytest.approx(USED[claim_id], rel=5e-3)
     standing = assess(theory.find_claim(claim_id), finding)
     assert standing is not None

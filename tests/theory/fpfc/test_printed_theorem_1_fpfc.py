@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from catalogue import checked
 
 from clusterproof import theory
 from clusterproof.algorithms import FPFC
@@ -38,7 +39,7 @@ def test_the_audits_literal_instance_meets_the_conditions_with_a_negative_bound(
 
 
 def test_the_printed_conditions_cannot_be_met() -> None:
-    verdict = theory.check("fpfc/conditions")
+    verdict = checked("fpfc/conditions")
     assert verdict.verdict is Kind.VACUOUS
     (step,) = conditions.conditions.parts[1:]
     certify(step.space, step.conclude)
@@ -143,7 +144,7 @@ def test_the_second_inequality_is_false_for_a_concavity_of_at_most_2_and_not_cla
 
 
 def test_the_third_inequality_fails_by_more_than_a_hundred_times() -> None:
-    verdict = theory.check("fpfc/theorem-1-duals")
+    verdict = checked("fpfc/theorem-1-duals")
     assert verdict.measured is not None
     assert verdict.bound is not None
     assert verdict.measured > 100 * verdict.bound

@@ -1,4 +1,4 @@
-"""Option II: the affine recursion by another route, the audit's numbers, and the claims' verdicts."""
+"""Option II: the affine recursion by another route, the audit's numbers."""
 
 import dataclasses
 from collections.abc import Callable
@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from listed_once import listed_once
 from planting import planted
+from tolerance import assert_close
 
 from clusterproof import theory
 from clusterproof.algorithms import CFLMGD, run
@@ -17,28 +17,6 @@ from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.instruments import heavy_ball, model_averaging
 from clusterproof.theory.instruments.model_averaging import drift_constant, first_order_drift, round_map
 from clusterproof.theory.verdict import Kind
-
-EXPECTED = {
-    "cfl-mgd/model-averaging-recursion": Kind.CONSISTENT,
-    "cfl-mgd/model-averaging-drift": Kind.CONSISTENT,
-    "cfl-mgd/model-averaging-stability": Kind.VIOLATED,
-    "cfl-mgd/model-averaging-reset": Kind.CONSISTENT,
-}
-
-
-@pytest.mark.parametrize("claim_id", EXPECTED)
-def test_verdict(claim_id: str) -> None:
-    verdict = theory.check(claim_id, seed=2)
-    assert verdict.verdict is EXPECTED[claim_id], verdict.reason
-    if verdict.verdict is Kind.VIOLATED:
-        assert theory.replay(claim_id, verdict.counterexample or {}).verdict is Kind.VIOLATED
-
-
-@pytest.mark.parametrize("claim_id", [name for name, kind in EXPECTED.items() if kind is Kind.CONSISTENT])
-def test_no_false_alarm(claim_id: str) -> None:
-    with listed_once():
-        for seed in range(50):
-            assert theory.check(claim_id, seed=seed, trials=3).verdict is Kind.CONSISTENT, seed
 
 
 def test_numbers_of_the_audit() -> None:
@@ -72,7 +50,7 @@ def test_equal_hessians_have_no_drift_and_the_rate_of_one_client() -> None:
     hessian = np.diag([0.3, 1.0])
     centers = rng.standard_normal((4, 2))
     one = round_map(np.stack([hessian] * 4), centers, step_size=0.7, momentum=0.6, local_steps=5)
-    np.testing.assert_allclose(one.fixed_point[:2], centers.mean(axis=0), atol=1e-12)
+    assert_close(one.fixed_point[:2], centers.mean(axis=0))
     alone = round_map(hessian[None], centers[:1], step_size=0.7, momentum=0.6, local_steps=1)
     assert one.rate == pytest.approx(alone.rate**5, rel=1e-9)
 

@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from planting import planted
+from tolerance import assert_close
 
 from clusterproof import theory
 from clusterproof.algorithms import FPFC, IFCA, InvalidArgument, Trace, run
@@ -121,7 +122,7 @@ def test_where_chance_decides_the_bound_is_the_expectations_over_the_probability
         share = 1.0 if participation == 1 else chance
         assert found.failure_probability == (0.0 if participation == 1 else chance)
         expected = factor * height / np.arange(1, 6) / share
-        np.testing.assert_allclose(np.asarray(found.bound)[1:].ravel(), expected, rtol=1e-12)
+        assert_close(np.asarray(found.bound)[1:].ravel(), expected)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from catalogue import checked
 from planted_sides import changed
 
 from clusterproof import theory
@@ -61,7 +62,7 @@ def test_a4_needs_64(plant: Plant, constant: int, verdict: Kind) -> None:
 
 def test_a17_without_a_term_is_false() -> None:
     """And both together are within a tenth of what one use of Markov's inequality leaves."""
-    sharpness = theory.check(a17.id).sharpness or {}
+    sharpness = checked(a17.id).sharpness or {}
     for term in ("count", "cross"):
 
         def without(_: str, sides: Sides, term: str = term) -> Sides:
@@ -109,6 +110,6 @@ def test_half_the_rate_of_the_basin_is_seen() -> None:
 
 
 def test_fpfcs_duals_need_the_factor_that_the_repair_adds() -> None:
-    power = (theory.check(repaired_duals.id).sharpness or {})["power_of_pairs"]
+    power = (checked(repaired_duals.id).sharpness or {})["power_of_pairs"]
     assert power is not None
     assert power > 0.1  # it cannot be left out

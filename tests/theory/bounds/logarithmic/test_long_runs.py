@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from flint import arb, ctx
+from tolerance import assert_close
 
 from clusterproof.algorithms import CFLMGD
 from clusterproof.synthetic import RegressionMixture
@@ -94,8 +95,8 @@ def test_what_is_put_away_is_not_seen(misassigned: bool, plant: Any) -> None:
     whole = theorem_d(one, start, rounds=400, failure=FAILURE)
     assert short.intruders.any() == misassigned
     assert short.applicable
-    np.testing.assert_allclose(short.reach, whole.reach, rtol=1e-12)
-    np.testing.assert_allclose(short.last_deviation, whole.last_deviation, rtol=1e-12)
+    assert_close(short.reach, whole.reach)
+    assert_close(short.last_deviation, whole.last_deviation)
 
 
 def test_putting_away_too_early_only_raises_the_bound(plant: Any) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from clusterproof.synthetic.misclassification import worst_case_error
 from clusterproof.theory.bounds.logarithmic.norm_inequality import (
@@ -163,3 +164,33 @@ def test_without_the_scale_one_row_in_many_dimensions_breaks_it() -> None:
     norms = sums_of_rows(100, 1, 20_000, np.random.default_rng(1))
     bound = norm_bound(100, 1, 0, math.log(100), 100, profile=np.ones(100)).radius
     assert (norms > bound).mean() == pytest.approx(0.22, abs=0.02)
+
+
+@pytest.mark.parametrize("level", [3.0, 5.0, 25.0])
+@pytest.mark.parametrize("scale", [0.0, 0.05, 1.0])
+@pytest.mark.parametrize("spread", [(1.0,), (0.2, 0.5, 1.0), (0.1,) * 12])
+def test_the_bound_is_the_least_of_its_three_forms(
+    spread: tuple[float, ...], scale: float, level: float
+) -> None:
+    """N1, N2 and N3 written out from the statement: none is less, and the search is within 5 % of the least."""
+    d, slack = len(spread), 0.05
+    v, trace, largest = np.array(spread), sum(spread) + slack, max(spread) + slack
+    b, c = np.meshgrid(np.geomspace(0.02, 4000, 300), np.geomspace(2e-3, 40, 300))
+    forms = []
+    with np.errstate(invalid="ignore"):
+        for epsilon in (0.01, 0.3):
+            ball = np.sqrt(stats.chi2.ppf(1 - epsilon, d) / b)
+            kept = level + math.log(1 / (1 - epsilon))
+            g = gamma(scale * (c + ball))
+            forms.append(g * (largest * c / 2 + trace / (2 * b * c)) + b * c / 2 + kept / c)
+        # N2: the radius of a factor g is valid where g >= gamma(Gamma (r + sqrt(q b)) / b)
+        g = 1 + np.geomspace(1e-9, 40, 300)[:, None]
+        ball, kept = np.sqrt(stats.chi2.ppf(0.99, d) / b), level + math.log(1 / 0.99)
+        volume = sum(np.log1p(g * each / b) for each in v) + g * slack / (b + g * min(v))
+        radius = np.sqrt((b + g * largest) * (2 * kept + volume))
+        forms.append(np.where(g >= gamma(scale * (radius / b + ball)), radius, np.inf))
+        if d == 1:
+            forms.append(c * trace * gamma(scale * c) / 2 + (level + math.log(2)) / c)
+    least = np.nanmin([np.nanmin(form) for form in forms])
+    found = norm_bound(trace, largest, scale, level, d, profile=v, slack=slack).radius
+    assert 0.996 * least <= found <= 1.05 * least

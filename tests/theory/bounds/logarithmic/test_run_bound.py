@@ -5,12 +5,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from plain_tube import plain_tube
 
 from clusterproof.algorithms import CFLMGD, IFCA, InvalidArgument, Trace, run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.synthetic.mixture import geometric_spectrum, make_labels
+from clusterproof.theory.bounds.experiments import log_cosh_experiment
 from clusterproof.theory.bounds.logarithmic.likely_fault import fit_moves, likely_fault
-from clusterproof.theory.bounds.logarithmic.run_bound import theorem_d_on, theorem_e_on
+from clusterproof.theory.bounds.logarithmic.run_bound import (
+    smooth_tube,
+    theorem_a_prime_on,
+    theorem_d_on,
+    theorem_e_on,
+)
+from clusterproof.theory.trace_bound import TraceBound
 
 MEANT = CFLMGD(step_size=1.0, momentum=0.5)
 
@@ -138,3 +146,43 @@ def test_refusals_name_the_hypothesis() -> None:
     owner = CFLMGD(step_size=1.0, momentum=0.5, momentum_owner="client")
     with pytest.raises(InvalidArgument, match="on the server"):
         theorem_e_on(task(), run(owner, task(), rounds=2, seed=0))
+
+
+def test_after_the_last_round_d_allows_what_its_statement_does_then() -> None:
+    """At kappa = 1 the path of the start has the norm that D counts with: the whole bound is the plain recursion's."""
+    few = task(covariance=np.ones(20), samples=1000)
+    trace = run(MEANT, few, rounds=12, seed=0, initial=start())
+    found = theorem_d_on(few, trace, failure_probability=0.05)
+    reach, last = plain_tube(
+        own=np.array([20, 20]), samples=1000, spectra=np.ones((2, 20)), common=True, step=1.0, momentum=0.5,
+        noise=0.5, separation=2.0, diameter=2.0, start=np.full(2, 0.125), rounds=12, failure=(0.01, 0.02, 0.02),
+    )  # fmt: skip
+    assert found.last is not None
+    assert (last < 0.98 * reach[-1]).all()
+    np.testing.assert_allclose(found.last, last, rtol=3e-4)
+    np.testing.assert_allclose(found.bound, [*reach[:-1], last], rtol=3e-4)
+    assert found.failure_probability == pytest.approx(0.05)
+
+
+def test_after_the_last_round_a_prime_pays_for_no_other_round() -> None:
+    """delta_3 is for T alone, delta_2 is shared by the rounds: at delta_3 = delta_2 / T both bounds are one."""
+    one = log_cosh_experiment(0.4, 20_000)
+    trace = run(one.algorithm, one.task, rounds=20, seed=0, initial=one.task.optima + 0.01)
+    distances = np.linalg.norm(trace.models[0] - one.task.optima, axis=-1)
+    usual, same = (smooth_tube(one.task, trace, distances, (1.0, 0.02, last)) for last in (0.02, 0.02 / 20))
+    np.testing.assert_allclose(same.last_reach, same.reach[-1], rtol=1e-7)
+    np.testing.assert_allclose(same.reach, usual.reach, rtol=1e-7)
+    found = theorem_a_prime_on(one.task, trace, failure_probability=0.05)
+    assert found.last is not None
+    np.testing.assert_allclose(found.last, usual.last_reach, rtol=1e-7)
+    assert (found.last < 0.98 * found.bound[-1]).all()
+
+
+@pytest.mark.parametrize("replicates", [None, 3])
+def test_the_sharper_bound_is_compared_after_the_last_round_only(replicates: int | None) -> None:
+    trace = run(MEANT, task(), rounds=4, seed=0, replicates=replicates)
+    bound = np.linspace(5, 4, 5)[:, None] + np.arange(2)
+    for last in (np.array([1.0, 2.0]), np.array([9.0, 2.0])):
+        (found,) = TraceBound(bound, last=last).compared(trace)
+        expected = np.concatenate([bound[:-1], np.minimum(bound[-1:], last)])[:, None]
+        np.testing.assert_array_equal(found.allowed, np.broadcast_to(expected, found.allowed.shape))

@@ -1,6 +1,8 @@
 """Theorem D: printed values, the statement written out, limits, and the frequency of failures."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from clusterproof.algorithms import CFLMGD, InvalidArgument, run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.synthetic.mixture import geometric_spectrum, make_labels
 from clusterproof.theory.bounds.experiments import experiment
+from clusterproof.theory.bounds.logarithmic import responses
 from clusterproof.theory.bounds.logarithmic.gaussian import (
     GaussianDynamics,
     along_eigenvectors,
@@ -89,7 +92,11 @@ def test_all_rounds_and_counts_as_printed() -> None:
     ],
 )
 def test_the_recursion_is_the_statement_written_out(
-    own: list[int], spectra: list[list[float]], momentum: float, noise: float, samples: int
+    own: list[int],
+    spectra: list[list[float]],
+    momentum: float,
+    noise: float,
+    samples: int,
 ) -> None:
     given = dynamics(own, spectra, momentum=momentum, noise=noise, samples=samples)
     start = np.full(len(own), 0.1)
@@ -102,6 +109,49 @@ def test_the_recursion_is_the_statement_written_out(
     np.testing.assert_allclose(tube.reach, reach, rtol=3e-4)  # W is kept while its inputs hardly move
     np.testing.assert_allclose(tube.last_reach, last, rtol=3e-4)
     assert (tube.reach >= reach * (1 - 1e-6)).all()
+
+
+@pytest.mark.parametrize("spectra", [[[0.7, 1.0]] * 2, [[0.7, 1.0], [0.8, 0.9]]])
+def test_the_past_is_bounded_all_at_once(spectra: list[list[float]], plant: Callable[..., Any]) -> None:
+    """From the second lag on every disturbance counts with the largest response from there on."""
+    plant(responses, "NEGLIGIBLE", np.inf)
+    given = dynamics([150, 150], spectra, momentum=0.1, noise=0.5, samples=16)
+    start = np.full(2, 0.1)
+    tube = theorem_d(given, start, rounds=3, failure=FAILURE)
+    reach, last = plain_tube(
+        own=given.own, samples=16, spectra=given.spectra, common=given.common_covariance, step=1.0, momentum=0.1,
+        noise=0.5, separation=2.0, diameter=2.5, start=start, rounds=3, failure=FAILURE, horizon=1,
+    )  # fmt: skip
+    assert tube.intruders.any()
+    np.testing.assert_allclose(tube.reach, reach, rtol=3e-4)
+    np.testing.assert_allclose(tube.last_reach, last, rtol=3e-4)
+
+
+LONG = pytest.mark.slow(reason="sums over 300 rounds, each written out")
+
+
+@pytest.mark.parametrize(
+    ("own", "spectra", "momentum", "rounds"),
+    [
+        ([1500, 1500], [[0.8, 1.0]] * 2, 0.1, 100),  # misassigned clients, one covariance
+        pytest.param([1500, 1000], [[0.6, 1.0]] * 2, 0.3, 300, marks=LONG),
+        pytest.param([1500, 1500], [[0.6, 1.0], [0.7, 0.9]], 0.3, 300, marks=LONG),  # and two covariances
+    ],
+)
+def test_long_runs_are_the_statement_written_out(
+    own: list[int], spectra: list[list[float]], momentum: float, rounds: int
+) -> None:
+    """Disturbances that have died out are bounded all at once."""
+    given = dynamics(own, spectra, momentum=momentum, noise=0.5, samples=16)
+    start = np.full(2, 0.1)
+    tube = theorem_d(given, start, rounds=rounds, failure=FAILURE)
+    reach, last = plain_tube(
+        own=given.own, samples=16, spectra=given.spectra, common=given.common_covariance, step=1.0,
+        momentum=momentum, noise=0.5, separation=2.0, diameter=2.5, start=start, rounds=rounds, failure=FAILURE,
+    )  # fmt: skip
+    assert tube.intruders[-1].any()
+    np.testing.assert_allclose(tube.reach, reach, rtol=3e-4)
+    np.testing.assert_allclose(tube.last_reach, last, rtol=3e-4)
 
 
 def test_number_of_uses_of_the_norm_inequality_is_the_size_of_the_union() -> None:

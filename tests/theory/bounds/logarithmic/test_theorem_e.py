@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from tolerance import assert_close
 
 from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace, run
 from clusterproof.synthetic import RegressionMixture
@@ -106,8 +107,8 @@ def test_full_participation_is_theorem_d_exactly() -> None:
         assert expected.intruders.any() == (samples == 10)
         everybody = np.full((ROUNDS, 1, 2), 20)
         found = theorem_e_recorded(dynamics, start, everybody, failure=FAILURE, counted=True).tube
-        np.testing.assert_allclose(found.reach, expected.reach, rtol=1e-12)
-        np.testing.assert_allclose(found.last_reach, expected.last_reach, rtol=1e-12)
+        assert_close(found.reach, expected.reach)
+        assert_close(found.last_reach, expected.last_reach)
         before = theorem_e(dynamics, start, rounds=ROUNDS, failure=FAILURE, counted=True)
         # half of delta_1 waits for counts of participants, which cannot vary here
         assert (before.tube.reach >= expected.reach * (1 - 1e-12)).all()
@@ -124,7 +125,7 @@ def test_one_local_step_is_option_one_that_divides_by_the_cluster() -> None:
         theorem_e_recorded(gaussian_dynamics(task(), one), NORMS, own, failure=FAILURE).tube.reach
         for one in (first, second)
     ]
-    np.testing.assert_array_equal(*bounds)
+    assert_close(*bounds)
 
 
 def test_rounds_without_participants() -> None:
@@ -241,7 +242,7 @@ def test_a_clients_own_noise_replaces_the_means_inside_a_round(reset: bool) -> N
             for k in range(step):
                 source = noise[k].mean(axis=0) if k < begin else noise[k, client]
                 expected = expected - impulse(step, k) * source
-            np.testing.assert_allclose(path[step][client], expected, atol=1e-12)
+            assert_close(path[step][client], expected)
 
 
 @pytest.mark.parametrize("reset", [False, True])

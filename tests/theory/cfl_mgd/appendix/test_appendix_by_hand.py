@@ -1,16 +1,13 @@
-"""Every numbered line of CFL-MGD's appendix has an id and the verdict that it deserves."""
+"""Lines of CFL-MGD's appendix by hand, by scipy and by simulation."""
 
-import json
 import math
-import re
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from listed_once import listed_once
+from catalogue import checked
 
 from clusterproof import theory
-from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.cfl_mgd.appendix.a4_to_a6 import a4_of_regressions
 from clusterproof.theory.cfl_mgd.appendix.a23 import chain, noisy_sides
 from clusterproof.theory.cfl_mgd.appendix.a35_to_a38 import a38, allowed_floor
@@ -20,95 +17,10 @@ from clusterproof.theory.instruments.exact_tails import exponential_bounds, quar
 from clusterproof.theory.statement.sides import Outside
 from clusterproof.theory.verdict import Kind
 
-VIOLATED = {
-    # by the id of what is meant, or of what replaces it
-    "a4-constant": "a4",
-    "a5-constant": "a5",
-    "a7-step-printed": "a7-step",
-    "a10-scale": "a10-meant",
-    "a16": "a16-meant",
-    "a19": "a19-sums",
-    "a20": "a19-sums",
-    "a21": "a19-sums",
-    "a22-parentheses": "a22",
-    "a23": "a23-meant",
-    "a23-weights": "a23-meant",
-    "a23-factor": "a23-meant",
-    "a23-mean": "a23-meant",
-    "a24": "a23-meant",
-    "a25": "a23-meant",
-    "a27": "theorem-b",
-    "a28-sum": "a19-sums",
-    "a29": "theorem-b",
-    "a30": "theorem-b",
-    "a31": "theorem-b",
-    "a32": "theorem-b",
-    "a34": "theorem-b",
-    "a35": "lemma-h",
-    "a37": "lemma-h",
-    "a40": "a40-meant",
-    "a42-printed": "a42",
-}
-
-TRIALS = {
-    # of the fifty seeds: the whole stays within a minute while the check still does all that it does
-    "a1": 2, "a2": 5, "a2-sharp": 5, "a3": 20, "a7": 5, "a8": 20, "a9": 2, "a10": 10, "a10-meant": 5, "a12": 20,
-    "a13": 20, "a14": 20, "a15": 5, "a16-meant": 10, "a17": 20, "a18": 2, "a19-sums": 2, "a22": 2, "a23-meant": 4,
-    "a26": 10, "a28": 2, "a33": 10, "a36": 10, "a39": 10, "a40-meant": 10, "a42": 10,
-}  # fmt: skip
-EXHAUSTED = ("a5", "a6", "a7-step", "a11")
-"""True on every instance of a finite space, so that no seed plays a part."""
-CERTIFIED = (
-    "a1", "a2", "a2-sharp", "a7", "a7-step", "a9", "a10", "a10-meant", "a18", "a19-sums", "a22", "a23-meant", "a28",
-    "a38-invariance", "a39", "a41",
-)  # fmt: skip
-"""Proved on symbols; most are held against drawn instances besides."""
-TRUE = (Kind.CONSISTENT, Kind.CERTIFIED)
-
 
 def as_float(value: object) -> float:
     numerator, _, denominator = str(value).partition("/")
     return float(numerator) / float(denominator or 1)
-
-
-@pytest.mark.parametrize("name", VIOLATED)
-def test_false_lines_have_counterexamples_that_replay(name: str) -> None:
-    verdict = theory.check(f"cfl-mgd/{name}", seed=1)
-    assert verdict.verdict is Kind.VIOLATED, verdict.reason
-    assert verdict.repaired_by == f"cfl-mgd/{VIOLATED[name]}"
-    assert theory.find_claim(verdict.repaired_by)
-    assert verdict.measured is not None
-    assert verdict.bound is not None
-    assert verdict.measured > verdict.bound + 1e-6
-    stored = json.loads(json.dumps(theory.as_json(verdict)))
-    again = theory.replay(verdict.claim, stored["counterexample"])
-    assert again.verdict is Kind.VIOLATED
-    assert again.measured == pytest.approx(verdict.measured)
-    for quantity in stored["counterexample"]:
-        with pytest.raises(InvalidArgument, match=quantity):
-            theory.replay(verdict.claim, {**stored["counterexample"], quantity: -7})
-
-
-@pytest.mark.parametrize("name", [name for name in (*TRIALS, "a4", *EXHAUSTED) if name not in CERTIFIED])
-def test_true_lines(name: str) -> None:
-    verdict = theory.check(f"cfl-mgd/{name}", seed=1)
-    assert verdict.verdict is Kind.CONSISTENT, verdict.reason
-    assert verdict.instances
-    assert verdict.exhausted == (name in EXHAUSTED)
-
-
-@pytest.mark.parametrize("name", CERTIFIED)
-def test_lines_that_are_proved(name: str) -> None:
-    verdict = theory.check(f"cfl-mgd/{name}")
-    assert verdict.verdict is Kind.CERTIFIED, verdict.reason
-
-
-@pytest.mark.parametrize("name", TRIALS)
-def test_fifty_seeds_without_false_alarm(name: str) -> None:
-    with listed_once():
-        for seed in range(50):
-            verdict = theory.check(f"cfl-mgd/{name}", seed=seed, trials=TRIALS[name])
-            assert verdict.verdict in TRUE, (seed, verdict.reason)
 
 
 def test_a4_of_regressions_without_false_alarm() -> None:
@@ -120,7 +32,7 @@ def test_a4_of_regressions_without_false_alarm() -> None:
 
 
 def test_a38_is_vacuous() -> None:
-    verdict = theory.check("cfl-mgd/a38")
+    verdict = checked("cfl-mgd/a38")
     assert verdict.verdict is Kind.VACUOUS
     assert '"(A38)" excludes the whole range' in verdict.reason
     assert verdict.exhausted
@@ -130,29 +42,6 @@ def test_a38_is_vacuous() -> None:
     assert allowed_floor(Fraction(1), share, Fraction(2)) == share / 4 / 4
     with pytest.raises(Outside, match="A38"):
         a38(Fraction(1), share, Fraction(2), Fraction(0))
-
-
-def test_every_line_has_an_id_and_a_verdict_here() -> None:
-    labels = {claim.id: claim.label for claim in theory.claims("cfl-mgd")}
-    for number in range(1, 43):
-        assert labels[f"cfl-mgd/a{number}"] == f"(A{number})"
-    appendix = {name.removeprefix("cfl-mgd/") for name in labels if re.match(r"cfl-mgd/a\d", name)}
-    assert appendix == {*VIOLATED, *TRIALS, *EXHAUSTED, *CERTIFIED, "a4", "a38"}
-
-
-def test_repairs_are_not_themselves_broken() -> None:
-    broken = set(VIOLATED) | {"a38"}
-    assert not broken & set(VIOLATED.values())
-
-
-def test_cards_of_the_appendix_are_whole_and_different() -> None:
-    cards = [claim for claim in theory.claims("cfl-mgd") if re.match(r"cfl-mgd/a\d", claim.id)]
-    for claim in cards:
-        for heading in ("Hypotheses", "Statement", "Symbols", "Source", "Checked"):
-            assert f"{heading}\n" in claim.card, (claim.id, heading)
-        assert claim.title.endswith("."), claim.id
-    assert len({claim.title for claim in cards}) == len(cards)
-    assert len({claim.card for claim in cards}) == len(cards)
 
 
 def test_tails_against_scipy() -> None:
@@ -179,7 +68,7 @@ def test_exponential_is_enclosed(exponent: float) -> None:
 
 def test_a5_constant_by_hand() -> None:
     """c = 1/5 fails at N = 40 already, and the first N to fail is 32."""
-    verdict = theory.check("cfl-mgd/a5-constant")
+    verdict = checked("cfl-mgd/a5-constant")
     assert verdict.counterexample == {"count": 32, "constant": "1/5"}
     tail = sum(math.comb(40, k) for k in range(11)) / 2**40
     assert tail == pytest.approx(0.0011107, rel=1e-4)
@@ -203,14 +92,14 @@ def test_a16_by_hand() -> None:
 
 def test_a19_by_hand() -> None:
     """Two clients of a cluster: line 15 gives both the mean of their gradients."""
-    found = theory.check("cfl-mgd/a19").counterexample
+    found = checked("cfl-mgd/a19").counterexample
     assert found is not None
     assert found["round"] == 1
     spread, start = as_float(found["spread"]), as_float(found["start"])
     chi = 1 - start
     gradients = [chi - (1 + spread), chi - (1 - spread)]
     mean = sum(gradients) / 2
-    assert theory.check("cfl-mgd/a19").measured == pytest.approx(abs(mean - gradients[0]))
+    assert checked("cfl-mgd/a19").measured == pytest.approx(abs(mean - gradients[0]))
 
 
 def test_single_buffers_differ_where_their_sums_do_not() -> None:
@@ -288,7 +177,7 @@ def test_a29_by_hand() -> None:
 
 def test_a32_by_hand() -> None:
     """The buffer of a single client outgrows 3: plain momentum descent."""
-    found = theory.check("cfl-mgd/a32").counterexample
+    found = checked("cfl-mgd/a32").counterexample
     assert found is not None
     beta, share = as_float(found["momentum"]), 1 / float(found["clients"])
     error, buffer = as_float(found["start"]), 0.0
@@ -310,8 +199,8 @@ def test_a40_by_hand() -> None:
 
 def test_sharp_bounds_are_reported_tight_and_loose_ones_loose() -> None:
     for name in ("a2-sharp", "a10-meant", "a11", "a7-step"):
-        assert theory.check(f"cfl-mgd/{name}").slack == pytest.approx(1, abs=1e-6), name
+        assert checked(f"cfl-mgd/{name}").slack == pytest.approx(1, abs=1e-6), name
     for name in ("a7", "a15", "a26"):
-        slack = theory.check(f"cfl-mgd/{name}").slack
+        slack = checked(f"cfl-mgd/{name}").slack
         assert slack is not None
         assert slack > 1

@@ -1,1 +1,0 @@
-"""What every claim says of fixed instances: numbers, and the hypotheses that refuse their neighbours."""

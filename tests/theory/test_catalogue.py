@@ -1,0 +1,120 @@
+"""Every claim of the registry has the verdict, the standing and the tightness that `catalogue.tsv` states.
+
+The standing is what a true verdict is worth (`theory/sharpness.py`). The tightness is the least factor on the bound at
+which the statement is still true: where the space is exhausted, or where a closed form gives it.
+"""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from catalogue import checked, read_catalogue
+
+from clusterproof import theory
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.theory.looseness import Best
+from clusterproof.theory.sharpness import assess
+from clusterproof.theory.verdict import Finding
+
+CATALOGUE = read_catalogue()
+TRUE = ("consistent", "certified")
+FEWER = {
+    # trials of the fast tier where a full check takes longer than 1.5 s; None: no smaller check
+    "cfl-mgd/corollary-b1": 20,
+    "cfl-mgd/momentum-horizon": 1,
+    "cfl-mgd/row-lemma": 10,
+    "cfl-mgd/theorem-a": 8,
+    "cfl-mgd/theorem-a-prime": 10,
+    "cfl-mgd/theorem-b": 20,
+    "cfl-mgd/theorem-c": 20,
+    "cfl-mgd/theorem-c-prime": 20,
+    "cfl-mgd/theorem-d": 10,
+    "cfl-mgd/theorem-e": 10,
+    "fpfc/convex": None,
+    "fpfc/one-term": 4,
+    "fpfc/repaired-duals": 4,
+    "fpfc/repaired-models": 4,
+    "fpfc/table-1-cfl": None,
+    "gradient-loss/fewer-passes": None,
+    "gradient-loss/reduction-curve": 2,
+    "gradient-loss/sooner": 6,
+    "gradient-loss/sooner-by": 4,
+    "ifca/basin": 5,
+    "ifca/certain-in-basin": 60,
+    "ifca/cfl-mgd-in-basin": 30,
+    "sofl/guarded-count": 4,
+}
+LONG = pytest.mark.slow(reason="the check at its own number of trials takes seconds")
+CHECKS = [
+    *(pytest.param(name, None, marks=LONG if name in FEWER else ()) for name in CATALOGUE),
+    *(pytest.param(name, trials) for name, trials in FEWER.items() if trials is not None),
+]
+
+
+def test_the_catalogue_is_complete() -> None:
+    assert list(CATALOGUE) == [claim.id for claim in theory.claims()]
+
+
+@pytest.mark.parametrize(("claim_id", "trials"), CHECKS)
+def test_a_check_gives_what_the_catalogue_states(claim_id: str, trials: int | None) -> None:
+    claim, row, verdict = theory.find_claim(claim_id), CATALOGUE[claim_id], checked(claim_id, trials)
+    assert verdict.verdict == row.verdict, verdict.reason
+    assert verdict.reason
+    if row.verdict not in TRUE:
+        assert verdict.repaired_by is not None
+        assert CATALOGUE[verdict.repaired_by].verdict in TRUE
+    if row.verdict == "consistent":
+        assert verdict.instances or verdict.trials
+    if claim.reexamine is not None:
+        assert (verdict.counterexample is not None) == (row.verdict in ("violated", "ill-posed"))
+    if verdict.counterexample is not None:
+        replays_and_refuses_nonsense(claim_id, verdict)
+    if trials is None:
+        assessment = assess(claim, verdict)
+        assert (assessment.standing if assessment else "") == row.standing
+        if row.tightness:
+            assert tightness(claim, verdict) == pytest.approx(float(row.tightness), rel=1e-3)
+
+
+def replays_and_refuses_nonsense(claim_id: str, verdict: Finding) -> None:
+    example = json.loads(json.dumps(theory.as_json(verdict)["counterexample"]))  # type: ignore[arg-type]
+    again = theory.replay(claim_id, example)
+    assert again.verdict is verdict.verdict
+    assert (again.measured, again.bound) == pytest.approx((verdict.measured, verdict.bound), rel=1e-7)
+    for quantity in example:
+        with pytest.raises(InvalidArgument, match="counterexample"):
+            theory.replay(claim_id, example | {quantity: "nonsense"})
+
+
+def tightness(claim: theory.Claim, verdict: Finding) -> float | None:
+    if isinstance(claim.looseness, Best):
+        return claim.looseness.factor()
+    return (verdict.sharpness or {}).get("all")
+
+
+def test_cards_state_what_a_theorem_card_must() -> None:
+    claims = theory.claims()
+    for claim in claims:
+        for heading in ("Hypotheses", "Statement", "Symbols", "Source", "Checked"):
+            assert f"{heading}\n" in claim.card, (claim.id, heading)
+        assert claim.title.endswith("."), claim.id
+    assert len({(claim.title, claim.card) for claim in claims}) == len(claims)
+
+
+with Path(__file__).with_name("refused.tsv").open(encoding="utf-8", newline="") as file:
+    REFUSED = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+@pytest.mark.parametrize("row", REFUSED, ids=lambda row: f"{row['claim']} {row['words']}")
+def test_an_instance_outside_the_hypotheses_is_refused(row: dict[str, Any]) -> None:
+    """Each is a whole instance, or the counterexample of the claim with some quantities changed."""
+    change = json.loads(row["instance"])
+    if row["of"] == "counterexample":
+        found = checked(row["claim"]).counterexample
+        assert found is not None
+        change = found | change
+    with pytest.raises(InvalidArgument) as refusal:
+        theory.replay(row["claim"], change)
+    assert row["words"] in str(refusal.value)
