@@ -4,6 +4,7 @@ import importlib.util
 
 import numpy as np
 import pytest
+from plain_map import replay
 
 from clusterproof.algorithms import (
     FedAvg,
@@ -16,12 +17,52 @@ from clusterproof.algorithms import (
     run,
 )
 from clusterproof.algorithms.parts import self_organising_map as som
+from clusterproof.algorithms.parts.participation import draw_participants
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory.instruments import fixed_points
 
 SEPARATED = QuadraticMixture.random(
     clusters=3, clients=18, dimension=6, condition_number=2, spread=0.15, separation=3, seed=4
 )
+
+
+LOOPED = [
+    {},
+    {"cluster_count": "elbow", "initialisation": "random"},
+    {"schedule": "robbins-monro", "learning_rate": 0.4, "radius": 0.8, "weighting": "samples"},
+    {"method": "fedprox", "proximal": 0.3, "grid": 2, "participation": 0.5, "local_steps": 3},
+    {"method": "per-fedavg", "cluster_count": "elbow", "pretraining": 3, "participation": 0.5},
+    {"trigger": "stationary", "step_size": 0.9, "updates": 25, "initialisation": "random", "weighting": "samples"},
+    {"schedule": "robbins-monro", "grid": 2, "updates": 25, "cluster_count": "elbow", "local_steps": 2},
+]
+
+
+@pytest.mark.parametrize("options", LOOPED, ids=str)
+def test_a_run_is_that_of_the_plain_loops(options):
+    drawn = QuadraticMixture.random(
+        clusters=3, clients=9, dimension=3, condition_number=4, spread=0.3, separation=3, seed=4
+    )
+    task = QuadraticMixture(
+        hessians=drawn.hessians,
+        centers=drawn.centers,
+        labels=drawn.labels,
+        client_samples=[4, 30, 9, 17, 6, 25, 12, 8, 21],
+    )
+    algorithm = SoFL(**{"step_size": 0.5, "pretraining": 1, "grid": 3, "updates": 40, **options})
+    start = np.full((1, 3), 4.0)
+    trace = run(algorithm, task, rounds=8, seed=3, initial=start)
+    streams = Randomness.from_seed(3, "quadratic", "sofl")
+    models, clusters = replay(
+        algorithm,
+        task,
+        start[0],
+        8,
+        lambda: draw_participants(algorithm.participation, 9, start, streams.participation).tolist(),
+        streams.clustering,
+    )
+    np.testing.assert_array_equal(trace.assignments, clusters)
+    assert clusters[-1].any()
+    np.testing.assert_allclose(trace.models, models, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(("proximal", "single"), [(0.0, FedAvg), (0.3, FedProx), (0.0, PerFedAvg)])
