@@ -50,7 +50,7 @@ COMBINATIONS = [
         )
         for order, reset, steps in itertools.product(ORDERS, (False, True), (1, 3))
     ),
-    (CFLMGD, {"momentum": 0.0, "clusters": 4}),
+    (CFLMGD, {"momentum": 0.0, "clusters": 3}),
     (IFCA, {}),
     (IFCA, {"averaging": "model", "local_steps": 3, "clusters": 2}),
     (FedAvg, {"local_steps": 2}),
