@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from option_combinations import COMBINATIONS, describe, drawn_algorithms
-from plain_loops import discrepancy
+from plain_loops import comes_back, discrepancy
 
-from clusterproof.algorithms import GradientLoss
+from clusterproof.algorithms import CFLMGD, GradientLoss, run
 from clusterproof.synthetic import LogisticMixture, QuadraticMixture, strategies
 
 TOLERANCE = 1e-12
@@ -88,6 +88,23 @@ def test_every_combination_of_options_is_that_of_the_plain_loops(combination, pa
     kind, options = combination
     algorithm = kind(step_size=0.8, participation=participation, **options)
     assert discrepancy(algorithm, QUADRATIC, rounds=8, replicates=2) <= TOLERANCE
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"averaging": "model", "local_steps": 2},
+        {"averaging": "model", "local_steps": 2, "update_order": "as-printed"},
+        {"normalisation": "cluster"},
+        {"normalisation": "cluster", "empty_cluster": "freeze"},
+    ],
+    ids=str,
+)
+def test_so_is_it_where_a_cluster_of_all_clients_is_empty_for_a_while(options):
+    algorithm = CFLMGD(step_size=0.5, momentum=0.8, **options)
+    start = 3 * np.random.default_rng(9).standard_normal((3, 3))
+    assert comes_back(run(algorithm, QUADRATIC, rounds=10, initial=start).assignments, 3)
+    assert discrepancy(algorithm, QUADRATIC, rounds=10, initial=start) <= TOLERANCE
 
 
 @pytest.mark.parametrize("combination", COMBINATIONS, ids=describe)

@@ -132,7 +132,7 @@ def test_the_guarded_count_finds_separated_clusters(schedule, initialisation, gr
 def test_homogeneous_clients_stay_together_under_the_guard_alone():
     """The published elbow has no outcome of one cluster unless the map has at most two winners."""
     task = RegressionMixture.random(clusters=1, clients=20, dimension=20, noise=1.0, samples=50)
-    kept = {"rounds": 6, "replicates": 5, "initial": task.optima + 0.1}
+    kept = {"rounds": 6, "replicates": 2, "initial": task.optima + 0.1}
     guarded, printed = (
         run(SoFL(step_size=0.5, pretraining=5, cluster_count=rule), task, **kept)
         for rule in ("silhouette", "elbow")

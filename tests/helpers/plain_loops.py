@@ -88,6 +88,15 @@ def divisor(algorithm, task, choices, cluster):
     }[algorithm.normalisation]
 
 
+def comes_back(choices, clusters):
+    """Whether some cluster had members, then none, then some again, in choices (rounds, k)."""
+    for p in range(clusters):
+        occupied = "".join("x" if (chosen == p).any() else " " for chosen in choices)
+        if " " in occupied.strip():
+            return True
+    return False
+
+
 class OptionOneServer:
     """(32), second line: w_p = beta w_p + G_p, chi_p = chi_p - eta w_p."""
 

@@ -31,6 +31,7 @@ PENALTIES = [
 ]
 
 
+@pytest.mark.slow(reason="an engine that only a device would use")
 @pytest.mark.parametrize("options", PENALTIES, ids=str)
 @pytest.mark.parametrize("rule", ["either", "both", "all"])
 @pytest.mark.parametrize("entries", [1, 10**6], ids=["many pages", "one page"])
