@@ -2,7 +2,6 @@
 
 import dataclasses
 
-import numba
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -251,16 +250,28 @@ def test_arguments_out_of_range_are_refused(arguments, argument):
     assert raised.value.argument == argument
 
 
-@pytest.mark.parametrize(("classes", "features"), [(10, 60), (7, 9), (3, 2)])
-@pytest.mark.parametrize("threads", [1, 2])
-def test_compiled_training_is_that_of_numpy(plant, classes, features, threads):
+needs_numba = pytest.mark.skipif(not compiling.can_compile(), reason="the extra `fast` is not installed")
+
+
+@pytest.fixture
+def set_threads():
+    """Set numba's threads until the test ends."""
+    import numba
+
+    yield lambda threads: numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+
+
+@needs_numba
+@pytest.mark.parametrize(("classes", "features", "threads"), [(10, 60, 1), (7, 9, 2), (3, 2, 1)])
+def test_compiled_training_is_that_of_numpy(plant, set_threads, classes, features, threads):
     shape = SoftmaxMixture(clients=5, clusters=2, classes=classes, features=features, largest=700, seed=2)
     stream, clients = np.random.default_rng(0), np.array([4, 0, 2])
     points, anchors, buffers = stream.standard_normal((3, 3, shape.dimension))
     # scores of hundreds: their exponentials underflow
     points[0] *= 100
     found = {}
-    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+    set_threads(threads)
     for compiled in (False, True):
         plant(softmax_training, "LEAST_PRODUCTS", 0 if compiled else 10**9)
         task = dataclasses.replace(shape)
@@ -278,11 +289,11 @@ def test_compiled_training_is_that_of_numpy(plant, classes, features, threads):
             )
             for momentum, proximal in ((0.0, 0.0), (0.0, 1.3), (0.8, 0.4))
         ]
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
     np.testing.assert_allclose(found[True], found[False], rtol=1e-13, atol=1e-13)
 
 
-def test_bits_of_compiled_training_do_not_depend_on_the_threads(plant):
+@needs_numba
+def test_bits_of_compiled_training_do_not_depend_on_the_threads(plant, set_threads):
     plant(softmax_training, "LEAST_PRODUCTS", 0)
     plant(softmax_training, "LARGE", 500)
     task = SoftmaxMixture(clients=5, clusters=2, classes=7, features=9, largest=700, seed=2)
@@ -292,10 +303,9 @@ def test_bits_of_compiled_training_do_not_depend_on_the_threads(plant):
     assert (task.sizes[clients] < 500).any()
     motion = {"step_size": 0.1, "momentum": 0.5, "proximal": 0.4, "local_steps": 6}
     found = []
-    for threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
-        numba.set_num_threads(threads)
+    for threads in (1, 2):
+        set_threads(threads)
         found.append(task.local_training(points, None, None, clients, NOTHING, **motion))
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)
     plant(compiling, "can_compile", lambda: False)
@@ -303,6 +313,7 @@ def test_bits_of_compiled_training_do_not_depend_on_the_threads(plant):
     np.testing.assert_allclose(found[0], expected, rtol=1e-13, atol=1e-13)
 
 
+@needs_numba
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e308])
 def test_compiled_training_from_what_is_not_finite_or_overflows_gives_no_number(plant, value):
     plant(softmax_training, "LEAST_PRODUCTS", 0)
@@ -315,6 +326,7 @@ def test_compiled_training_from_what_is_not_finite_or_overflows_gives_no_number(
     assert np.isfinite(found[1]).all()
 
 
+@needs_numba
 def test_large_data_in_double_precision_alone_is_compiled(plant):
     plant(softmax_training, "LEAST_PRODUCTS", 0)
     called = []

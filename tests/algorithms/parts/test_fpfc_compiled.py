@@ -13,6 +13,7 @@ from clusterproof.algorithms.parts.participation import draw_participants
 from clusterproof.algorithms.parts.penalties import SCAD, GroupL1, SmoothedSCAD
 from clusterproof.synthetic import QuadraticMixture
 
+needs_numba = pytest.mark.skipif(not compiling.can_compile(), reason="the extra `fast` is not installed")
 SMOOTHED = {"strength": 0.5, "smoothing": 0.05, "augmentation": 1.3, "threshold": 0.2}
 L1 = {"penalty": "l1", "strength": 0.4, "augmentation": 0.7}
 
@@ -30,6 +31,7 @@ def follow(algorithm, task, start, rounds):
         yield state
 
 
+@needs_numba
 @pytest.mark.parametrize(
     ("parameters", "rule", "start"),
     [(SMOOTHED, "either", "own"), (SMOOTHED, "all", "common"), (L1, "all", "own")],
@@ -60,6 +62,7 @@ def test_every_compiled_round_is_that_of_the_dense_double_loop(plant, parameters
         assert state.assignments.tolist() == dense.groups()
 
 
+@needs_numba
 def test_compiled_rounds_are_those_of_numpy_with_replicates_too(plant):
     task, start = mixture(), np.random.default_rng(0).standard_normal((3, 1, 4))
     algorithm = FPFC(step_size=0.3, participation=0.3, **SMOOTHED)
@@ -74,6 +77,7 @@ def test_compiled_rounds_are_those_of_numpy_with_replicates_too(plant):
         np.testing.assert_allclose(ours.pairs.sums, kept, rtol=0, atol=1e-13)
 
 
+@needs_numba
 def test_a_state_may_be_used_again_after_a_compiled_round(plant):
     """Updates are pure: a second round from one state gives what the first gave."""
     plant(compiled_pairs, "LEAST_ENTRIES", 0)
@@ -88,6 +92,7 @@ def test_a_state_may_be_used_again_after_a_compiled_round(plant):
     np.testing.assert_array_equal(*after)
 
 
+@needs_numba
 @pytest.mark.slow(reason="compiles every loop a second time")
 def test_single_precision_stays_single_when_compiled(plant):
     task, start = mixture(), np.ones((1, 4), dtype=np.float32)
@@ -148,6 +153,7 @@ def test_groups_are_searched_anew_only_where_a_tree_breaks_or_two_join():
     assert whole.after(near, joined=True).labels.tolist() == [[0, 1, 0, 0, 0, 0]]
 
 
+@needs_numba
 def test_pairs_that_leap_beyond_the_penaltys_reach_are_close_no_more(plant):
     plant(compiled_pairs, "LEAST_ENTRIES", 0)
     task, algorithm = mixture(), FPFC(step_size=0.3, **SMOOTHED)
@@ -159,6 +165,7 @@ def test_pairs_that_leap_beyond_the_penaltys_reach_are_close_no_more(plant):
     assert not after.pairs.stored.any()
 
 
+@needs_numba
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.05, 0.5])
 def test_the_compiled_search_for_groups_finds_those_of_scipy_and_trees_of_close_clients(share):
     from scipy.sparse.csgraph import connected_components
