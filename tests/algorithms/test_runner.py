@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from option_combinations import EVERY, UNDRAWN, describe
 from scipy import stats
@@ -111,7 +111,7 @@ def test_last_assignments_are_those_of_the_last_participation():
         assert trace.adjusted_rand_index[replicate] == adjusted_rand_index(last, NOISY.labels)
 
 
-@pytest.mark.parametrize("replicates", [None, 1, 3])
+@pytest.mark.parametrize("replicates", [None, 2])
 @ALL
 def test_shapes_are_those_of_the_contract(combination, replicates):
     kind, options = combination
@@ -211,6 +211,7 @@ def test_settings_are_plain_json_that_makes_the_algorithm_again(combination):
     assert (recorded["rounds"], recorded["seed"], recorded["replicates"]) == (1, 4, 2)
 
 
+@settings(max_examples=40)
 @given(strategies.regression_mixtures() | strategies.quadratic_mixtures() | strategies.logistic_mixtures())
 def test_every_task_answers_the_protocol(task):
     assert isinstance(task, Task)

@@ -18,7 +18,7 @@ SIXTY = RegressionMixture.random(
 
 
 @ALL
-@settings(max_examples=15)
+@settings(max_examples=3)
 @given(
     strategies.quadratic_mixtures(clusters=(1, 3), clients=(3, 7), spread=(0, 1)),
     st.sampled_from([1.0, 0.5]),

@@ -50,11 +50,14 @@ COMBINATIONS = [
         )
         for order, reset, steps in itertools.product(ORDERS, (False, True), (1, 3))
     ),
+    (CFLMGD, {"momentum": 0.0, "clusters": 3}),
     (IFCA, {}),
-    (IFCA, {"averaging": "model", "local_steps": 3}),
+    (IFCA, {"averaging": "model", "local_steps": 3, "clusters": 2}),
     (FedAvg, {"local_steps": 2}),
+    (FedAvg, {"weighting": "samples"}),
     (Local, {"local_steps": 2}),
     (FedProx, {"proximal": 0.4, "local_steps": 3}),
+    (FedProx, {"proximal": 0.0, "weighting": "samples"}),
     (FedBCD, {"proximal": 0.4, "local_steps": 2, "server_step_size": 0.5}),
     (FedBCD, {"variant": "separate", "local_steps": 2}),
     (FedBCD, {"variant": "separate", "pull": 0.7}),
@@ -65,6 +68,7 @@ COMBINATIONS = [
         for sign in ("descent", "as-printed")
     ),
     (PerFedAvg, {"gradient": "second-order", "inner_step_size": 0.3, "local_steps": 2}),
+    (PerFedAvg, {"gradient": "second-order", "weighting": "samples"}),
 ]
 
 PARTITIONING = [
@@ -124,6 +128,7 @@ def drawn_algorithms(draw, clients):
         parameters["weight"] = draw(st.floats(0, 1))
         parameters["similarity"] = draw(st.sampled_from(["cosine", "euclidean"]))
         parameters["sign"] = draw(st.sampled_from(["descent", "as-printed"]))
+        parameters["loss_reduction"] = draw(st.sampled_from(["mean", "sum"]))
     if kind in (IFCA, CFLMGD):
         parameters["averaging"] = averaging
     if kind in (IFCA, CFLMGD, GradientLoss):
@@ -137,6 +142,8 @@ def drawn_algorithms(draw, clients):
             parameters["momentum_owner"] = draw(st.sampled_from(["server", "client"]))
             parameters["normalisation"] = draw(st.sampled_from(["clients", "participants", "cluster"]))
             parameters["empty_cluster"] = draw(st.sampled_from(["coast", "freeze"]))
+    if kind in (FedAvg, FedProx, PerFedAvg):
+        parameters["weighting"] = draw(st.sampled_from(["clients", "samples"]))
     if kind is FedProx:
         parameters["proximal"] = draw(st.floats(0, 1))
     if kind is FedBCD:

@@ -1,23 +1,57 @@
 """The algorithms once more, one client at a time, straight from the papers' lines.
 
-Nothing here is shared with the package: losses and gradients are written out for quadratics, and
-every round is a loop over clients. ``discrepancy`` measures how far a run is from these loops.
+Nothing here is shared with the package: losses, gradients and Hessians are written out for quadratics
+and for the logistic population, and every round is a loop over clients. ``discrepancy`` measures how far
+a run is from these loops.
 """
 
 import numpy as np
 
-from clusterproof.algorithms import CFLMGD, IFCA, FedBCD, FedProx, GradientLoss, Local, PerFedAvg, run
+from clusterproof.algorithms import (
+    CFLMGD,
+    IFCA,
+    FedAvg,
+    FedBCD,
+    FedProx,
+    GradientLoss,
+    Local,
+    PerFedAvg,
+    Randomness,
+    run,
+)
+from clusterproof.synthetic import LogisticMixture
 
 NEAR_TIE = 1e-9
 
 
+def logistic_rows(task, client):
+    """Rows y x of a client's law, (N, d)."""
+    cluster = task.labels[client]
+    return task.targets[cluster][:, None] * task.features[cluster]
+
+
 def loss(task, client, model):
+    if isinstance(task, LogisticMixture):
+        losses = [np.log(1 + np.exp(-(row @ model))) for row in logistic_rows(task, client)]
+        return sum(losses) / len(losses) + task.ridge / 2 * float(model @ model)
     displacement = model - task.centers[client]
     return 0.5 * float(displacement @ task.hessians[client] @ displacement)
 
 
 def gradient(task, client, model):
+    if isinstance(task, LogisticMixture):
+        gradients = [-row / (1 + np.exp(row @ model)) for row in logistic_rows(task, client)]
+        return sum(gradients) / len(gradients) + task.ridge * model
     return task.hessians[client] @ (model - task.centers[client])
+
+
+def hessian(task, client, model):
+    if isinstance(task, LogisticMixture):
+        likely = [1 / (1 + np.exp(row @ model)) for row in logistic_rows(task, client)]
+        rows = zip(likely, logistic_rows(task, client), strict=True)
+        curvatures = [p * (1 - p) * np.outer(row, row) for p, row in rows]
+        return sum(curvatures) / len(curvatures) + task.ridge * np.eye(len(model))
+    return task.hessians[client]
 
 
 def choose(task, client, models, recorded):
@@ -40,12 +74,27 @@ def members(choices, cluster):
     return [client for client, chosen in choices.items() if chosen == cluster]
 
 
+def weighted_mean(algorithm, task, points):
+    """The mean of the clients' points, with n_i / n or 1 / k."""
+    sizes = {i: task.client_samples[i] if algorithm.weighting == "samples" else 1 for i in points}
+    return sum(sizes[i] * point for i, point in points.items()) / sum(sizes.values())
+
+
 def divisor(algorithm, task, choices, cluster):
     return {
         "clients": task.clients,
         "participants": len(choices),
         "cluster": max(1, len(members(choices, cluster))),
     }[algorithm.normalisation]
+
+
+def comes_back(choices, clusters):
+    """Whether some cluster had members, then none, then some again, in choices (rounds, k)."""
+    for p in range(clusters):
+        occupied = "".join("x" if (chosen == p).any() else " " for chosen in choices)
+        if " " in occupied.strip():
+            return True
+    return False
 
 
 class OptionOneServer:
@@ -138,13 +187,16 @@ class PlainDescent:
                 step = sum((gradient(task, i, model) for i in own), np.zeros(task.dimension))
                 moved.append(model - algorithm.step_size * step / task.clients)
                 continue
-            ends = []
+            ends = {}
             for i in own:
                 point = model
                 for _ in range(algorithm.local_steps):
                     point = point - algorithm.step_size * gradient(task, i, point)
-                ends.append(point)
-            moved.append(sum(ends) / len(ends) if ends else model)
+                ends[i] = point
+            if isinstance(algorithm, FedAvg):
+                moved.append(weighted_mean(algorithm, task, ends))
+            else:
+                moved.append(sum(ends.values()) / len(ends) if ends else model)
         return moved
 
 
@@ -155,14 +207,14 @@ class Proximal:
         pass
 
     def round(self, algorithm, task, models, choices):
-        ends = []
+        ends = {}
         for i in choices:
             point = models[0]
             for _ in range(algorithm.local_steps):
-                slope = gradient(task, i, point) + algorithm.proximal * (point - models[0])
-                point = point - algorithm.step_size * slope
-            ends.append(point)
-        return [sum(ends) / len(ends)]
+                pulled = gradient(task, i, point) + algorithm.proximal * (point - models[0])
+                point = point - algorithm.step_size * pulled
+            ends[i] = point
+        return [weighted_mean(algorithm, task, ends)]
 
 
 class BlockCoordinate:
@@ -184,30 +236,31 @@ class BlockCoordinate:
 
 
 class Meta:
-    """Per-FedAvg on quadratics: the difference quotient of HF is exact whatever its delta."""
+    """Per-FedAvg: descent on F(w - a grad F(w)), whose gradient has the factor I - a H(w) in second order."""
 
     def __init__(self, algorithm, task, models):
         pass
 
     def round(self, algorithm, task, models, choices):
-        inner, delta = algorithm.inner_step_size or algorithm.step_size / 2, 0.25
-        ends = []
+        inner = algorithm.inner_step_size or algorithm.step_size / 2
+        ends = {}
         for i in choices:
             point = models[0]
             for _ in range(algorithm.local_steps):
-                slope = gradient(task, i, point - inner * gradient(task, i, point))
-                ahead, behind = (gradient(task, i, point + s * delta * slope) for s in (1, -1))
-                bend = (ahead - behind) / (2 * delta) if algorithm.gradient == "second-order" else 0.0
-                point = point - algorithm.step_size * (slope - inner * bend)
-            ends.append(point)
-        return [sum(ends) / len(ends)]
+                ahead = gradient(task, i, point - inner * gradient(task, i, point))
+                if algorithm.gradient == "second-order":
+                    ahead = ahead - inner * hessian(task, i, point) @ ahead
+                point = point - algorithm.step_size * ahead
+            ends[i] = point
+        return [weighted_mean(algorithm, task, ends)]
 
 
 class GradientsAndLosses:
-    """GL-CFL without pinning: (2)-(7), with S = 0 in the first round and where a vector is zero."""
+    """GL-CFL: (2)-(7), with S = 0 in the first round and where a vector is zero, and the rule of section II-C."""
 
     def __init__(self, algorithm, task, models):
         self.moves = None
+        self.samples = task.samples if algorithm.loss_reduction == "sum" else 1
 
     def choose(self, algorithm, task, models, client, recorded):
         scores = []
@@ -216,12 +269,14 @@ class GradientsAndLosses:
             if self.moves is not None:
                 g, d = gradient(task, client, model), self.moves[k]
                 if algorithm.similarity == "euclidean":
-                    other = -d / algorithm.step_size if algorithm.sign == "descent" else d
-                    similarity = -np.linalg.norm(g - other)
+                    descent = algorithm.sign == "descent"
+                    away = g + d / algorithm.step_size if descent else self.samples * g - d
+                    similarity = -np.linalg.norm(away)
                 elif g.any() and d.any():
                     similarity = g @ d / (np.linalg.norm(g) * np.linalg.norm(d))
                     similarity = -similarity if algorithm.sign == "descent" else similarity
-            scores.append(algorithm.weight * similarity - (1 - algorithm.weight) * loss(task, client, model))
+            cost = self.samples * loss(task, client, model)
+            scores.append(algorithm.weight * similarity - (1 - algorithm.weight) * cost)
         best = scores.index(max(scores))
         # a move at rounding level has no direction: its cosine, and so the vote, is anything
         rough = [0.0 if self.moves is None else np.finfo(float).eps * np.abs(m).max() for m in models]
@@ -231,7 +286,13 @@ class GradientsAndLosses:
         near = scores[best] - scores[recorded] <= NEAR_TIE * (1 + abs(scores[best]))
         return recorded if lost or near else best
 
-    def round(self, algorithm, task, models, choices):
+    def round(self, algorithm, task, models, choices, order):
+        """``order`` is the round's random order of the participants, the first K of whom are pinned."""
+        deserted = any(not members(choices, p) for p in range(len(models)))
+        if algorithm.empty_cluster == "always" or (algorithm.empty_cluster == "when-empty" and deserted):
+            participants = list(choices)
+            pinned = {participants[order[p]]: p for p in range(len(models))}
+            choices = {**choices, **pinned}
         moved = []
         for p, model in enumerate(models):
             ends = [model - algorithm.step_size * gradient(task, i, model) for i in members(choices, p)]
@@ -254,12 +315,12 @@ def server_of(algorithm, task, models):
     return owner(algorithm, task, models)
 
 
-def replay(algorithm, task, initial, recorded):
-    """Models (rounds + 1, P, d) and choices (rounds, m) with the recorded participants."""
+def replay(algorithm, task, initial, recorded, orders):
+    """Models (rounds + 1, P, d) and choices (rounds, m) with the recorded participants and GL-CFL's orders."""
     models = list(initial)
     server = server_of(algorithm, task, models)
     history, chosen = [np.array(models)], []
-    for record in recorded:
+    for record, order in zip(recorded, orders, strict=True):
         choices = {}
         for i in range(task.clients):
             if record[i] < 0:
@@ -272,7 +333,8 @@ def replay(algorithm, task, initial, recorded):
                 choices[i] = server.choose(algorithm, task, models, i, record[i])
             else:
                 choices[i] = choose(task, i, models, record[i])
-        models = server.round(algorithm, task, models, choices)
+        drawn = [order] if isinstance(algorithm, GradientLoss) else []
+        models = server.round(algorithm, task, models, choices, *drawn)
         history.append(np.array(models))
         chosen.append([choices.get(i, -1) for i in range(task.clients)])
     return np.array(history), np.array(chosen).reshape(len(recorded), task.clients)
@@ -287,10 +349,12 @@ def discrepancy(algorithm, task, *, rounds, seed=0, replicates=None, initial=Non
     models = trace.models if replicates is not None else trace.models[:, None]
     assignments = trace.assignments if replicates is not None else trace.assignments[:, None]
     count = max(1, round(algorithm.participation * task.clients))
+    stream = Randomness.from_seed(seed, task.name, algorithm.name).clustering
+    orders = np.argsort(stream.random((rounds, models.shape[1], count)), axis=-1)
     worst = 0.0
     for replicate in range(models.shape[1]):
         recorded = assignments[:, replicate]
-        expected, choices = replay(algorithm, task, models[0, replicate], recorded)
+        expected, choices = replay(algorithm, task, models[0, replicate], recorded, orders[:, replicate])
         if not np.array_equal(choices, recorded) or ((recorded >= 0).sum(axis=1) != count).any():
             return np.inf
         deviation = np.abs(models[:, replicate] - expected).max()

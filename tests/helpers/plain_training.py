@@ -38,8 +38,9 @@ def plain_training(task, points, buffers, anchors, clients, generator, options):
             gradient = torch.cat([p.grad.flatten() for p in model.parameters()])
             if options["proximal"]:
                 gradient = gradient + options["proximal"] * (flat(model) - anchors[row])
-            buffer = options["momentum"] * buffer + gradient
-            load(model, flat(model) - options["step_size"] * buffer)
+            printed = options.get("update_order") == "as-printed"
+            before, buffer = buffer, options["momentum"] * buffer + gradient
+            load(model, flat(model) - options["step_size"] * (before if printed else buffer))
         ended.append(flat(model))
         kept.append(buffer)
     return torch.stack(ended), torch.stack(kept)

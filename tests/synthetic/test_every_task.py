@@ -11,7 +11,7 @@ from clusterproof.synthetic import TASKS, from_settings, strategies
 
 STRATEGIES = {name: getattr(strategies, f"{name.replace('-', '_')}_mixtures") for name in TASKS}
 ALL = pytest.mark.parametrize("name", TASKS)
-SMALL = settings(max_examples=25)
+SMALL = settings(max_examples=15)
 
 
 def models_near(task, seed, count=1):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from two_samples import CONFIGURATIONS, all_p_values, bonferroni, compare
+from two_samples import CONFIGURATIONS, SOME, all_p_values, bonferroni, compare
 
 from clusterproof.algorithms import CFLMGD, run, sum_gradients
 from clusterproof.synthetic import RegressionMixture
@@ -15,10 +15,14 @@ ALARM = 1e-3
 """Family-wise level: one seed in a thousand would raise a false alarm."""
 
 
-def test_no_two_sample_test_tells_exact_from_direct():
-    found = all_p_values()
-    assert len(CONFIGURATIONS) >= 6
-    assert len(found) > 500
+@pytest.mark.parametrize(
+    "configurations",
+    [SOME, pytest.param(CONFIGURATIONS, marks=pytest.mark.slow(reason="long statistics"))],
+    ids=["some", "all"],
+)
+def test_no_two_sample_test_tells_exact_from_direct(configurations):
+    found = all_p_values(configurations=configurations)
+    assert len(found) > 60 * len(configurations)
     assert bonferroni(found) > ALARM, min(found, key=found.get)
     # about one in twenty, up to the correlation of the tests
     assert np.mean(np.array(list(found.values())) < 0.05) < 0.12

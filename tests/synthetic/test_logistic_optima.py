@@ -69,7 +69,7 @@ def test_means_and_variances_are_those_over_the_rows(cluster):
 
 
 def test_fresh_batches_have_the_means_and_variances_of_their_size():
-    draws, count = 20_000, TASK.clients
+    draws, count = 5_000, TASK.clients
     models = np.broadcast_to(np.random.default_rng(1).standard_normal((2, 4)), (draws, 2, 4))
     stream = np.random.default_rng(2)
     losses = TASK.losses(models, np.arange(count), stream)

@@ -78,7 +78,7 @@ def test_clients_err_as_often_as_the_formula_says(samples, sampling):
         sampling=sampling,
     )
     models = np.array([[0.3, 0.2], [-0.3, 0.4]])
-    draws = 200_000 if sampling == "exact" or samples < 10 else 50_000
+    draws = 50_000
     losses = task.losses(np.broadcast_to(models, (draws, 2, 2)), np.arange(2), np.random.default_rng(samples))
     for cluster in (0, 1):
         wrong = (losses[:, cluster, cluster] >= losses[:, cluster, 1 - cluster]).mean()
@@ -101,8 +101,14 @@ def in_ball(stream, radius, dimension, *, on_sphere):
     return length * direction / np.linalg.norm(direction)
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.1, 0.5, 2.0])
-@pytest.mark.parametrize(("kappa", "share"), [(1.0, 0.25), (1.0, 0.9), (4.0, 0.25), (10.0, 0.8)])
+WORST = [
+    (kappa, share, noise)
+    for place, (kappa, share) in enumerate([(1.0, 0.25), (1.0, 0.9), (4.0, 0.25), (10.0, 0.8)])
+    for noise in np.roll([0.0, 0.1, 0.5, 2.0], -place)[::2]
+]
+
+
+@pytest.mark.parametrize(("kappa", "share", "noise"), WORST)
 def test_no_pair_of_models_in_the_basin_is_worse_than_the_worst_case(kappa, share, noise):
     """Over models, directions of the clusters, and covariances with spectra in [mu, L]."""
     smoothness, separation, samples, dimension = 2.0, 1.5, 5, 3
@@ -110,7 +116,7 @@ def test_no_pair_of_models_in_the_basin_is_worse_than_the_worst_case(kappa, shar
     bound = worst_case_error(smoothness, smoothness / kappa, separation, noise, radius, samples)
     stream = np.random.default_rng(int(10 * kappa + 100 * share + 1000 * noise))
     worst = 0.0
-    for trial in range(3000):
+    for trial in range(2000):
         turn = np.linalg.qr(stream.standard_normal((dimension, dimension)))[0]
         spectrum = smoothness * kappa ** -stream.choice([0, 1, stream.random()], dimension)
         matrix = turn @ np.diag(spectrum) @ turn.T

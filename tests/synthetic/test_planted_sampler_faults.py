@@ -6,6 +6,7 @@ The true one passes them in ``test_exact_law``.
 import numpy as np
 import pytest
 from two_samples import (
+    SOME,
     all_p_values,
     bonferroni,
     gradient_p_values,
@@ -17,6 +18,7 @@ from two_samples import (
 from clusterproof.synthetic import exact_law
 
 DETECTED = 1e-9
+AGAIN = pytest.mark.slow(reason="a fault that another statistic sees, too")
 
 true_triangle = exact_law.draw_triangle
 true_gradients = exact_law.draw_gradients
@@ -76,24 +78,24 @@ def first_cluster_for_all(covariance, labels, samples, generator):
     ("name", "wrong", "kind"),
     [
         ("draw_triangle", one_degree_too_few, loss_p_values),
-        ("draw_triangle", one_degree_too_few, joint_p_values),
+        pytest.param("draw_triangle", one_degree_too_few, joint_p_values, marks=AGAIN),
         ("draw_triangle", equal_degrees, loss_p_values),
-        ("draw_triangle", equal_degrees, joint_p_values),
+        pytest.param("draw_triangle", equal_degrees, joint_p_values, marks=AGAIN),
         ("draw_triangle", independent_models, loss_p_values),
         ("draw_gradients", wrong_batches, sum_p_values),
         ("draw_gradients", divided_twice, sum_p_values),
         ("draw_gradients", isotropic_noise, gradient_p_values),
-        ("draw_gradients", isotropic_noise, sum_p_values),
+        pytest.param("draw_gradients", isotropic_noise, sum_p_values, marks=AGAIN),
         ("draw_gradients", mean_only, gradient_p_values),
         ("semidefinite_cholesky", transposed_root, loss_p_values),
-        ("semidefinite_cholesky", transposed_root, joint_p_values),
+        pytest.param("semidefinite_cholesky", transposed_root, joint_p_values, marks=AGAIN),
         ("draw_losses", first_cluster_for_all, loss_p_values),
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )
 def test_a_wrong_sampler_is_detected(name, wrong, kind, plant):
     plant(exact_law, name, wrong)
-    assert bonferroni(all_p_values((kind,))) < DETECTED
+    assert bonferroni(all_p_values((kind,), SOME)) < DETECTED
 
 
 def gradient_of_another_batch(models, optimum, covariance, noise, samples, generator):
@@ -105,4 +107,4 @@ def gradient_of_another_batch(models, optimum, covariance, noise, samples, gener
 
 def test_two_batches_in_place_of_one_are_detected(plant):
     plant(exact_law, "draw_losses_and_gradients", gradient_of_another_batch)
-    assert bonferroni(all_p_values((joint_p_values,))) < DETECTED
+    assert bonferroni(all_p_values((joint_p_values,), SOME)) < DETECTED

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clusterproof.algorithms import CFLMGD, run
@@ -20,6 +20,7 @@ from clusterproof.synthetic import (
 MODES = {"data": ("fresh", "fixed", "population"), "sampling": ("exact", "direct")}
 
 
+@settings(max_examples=40)
 @given(
     strategies.regression_mixtures(**MODES)
     | strategies.quadratic_mixtures(spread=(0, 1), shared_hessians=False)

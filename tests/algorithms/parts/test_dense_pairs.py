@@ -31,6 +31,7 @@ PENALTIES = [
 ]
 
 
+@pytest.mark.slow(reason="an engine that only a device would use")
 @pytest.mark.parametrize("options", PENALTIES, ids=str)
 @pytest.mark.parametrize("rule", ["either", "both", "all"])
 @pytest.mark.parametrize("entries", [1, 10**6], ids=["many pages", "one page"])
@@ -116,6 +117,7 @@ RUNS_ON_A_DEVICE = [
 ]
 
 
+@pytest.mark.slow(reason="an engine that only a device would use")
 @pytest.mark.parametrize("options", RUNS_ON_A_DEVICE, ids=str)
 @pytest.mark.parametrize("largest", [dense_pairs.LARGEST, 1], ids=["dense", "too many for the device"])
 def test_a_device_gives_the_hosts_numbers(plant, options, largest):
@@ -138,6 +140,7 @@ def test_a_device_gives_the_hosts_numbers(plant, options, largest):
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-11)
 
 
+@pytest.mark.slow(reason="an engine that only a device would use")
 def test_pages_are_handed_on_or_kept():
     with pretended_device():
         for reuse in (False, True):
@@ -153,6 +156,7 @@ def test_pages_are_handed_on_or_kept():
                 assert torch.equal(state.variables.pages[0].data_here, pages[0])
 
 
+@pytest.mark.slow(reason="an engine that only a device would use")
 def test_a_state_with_dense_pairs_comes_back_from_its_parts():
     with pretended_device():
         state, _, _ = state_after("cuda")

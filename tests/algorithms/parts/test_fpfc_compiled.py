@@ -13,6 +13,7 @@ from clusterproof.algorithms.parts.participation import draw_participants
 from clusterproof.algorithms.parts.penalties import SCAD, GroupL1, SmoothedSCAD
 from clusterproof.synthetic import QuadraticMixture
 
+needs_numba = pytest.mark.skipif(not compiling.can_compile(), reason="the extra `fast` is not installed")
 SMOOTHED = {"strength": 0.5, "smoothing": 0.05, "augmentation": 1.3, "threshold": 0.2}
 L1 = {"penalty": "l1", "strength": 0.4, "augmentation": 0.7}
 
@@ -30,9 +31,12 @@ def follow(algorithm, task, start, rounds):
         yield state
 
 
-@pytest.mark.parametrize("start", ["common", "own"])
-@pytest.mark.parametrize("rule", ["either", "all"])
-@pytest.mark.parametrize("parameters", [SMOOTHED, L1], ids=["scad", "l1"])
+@needs_numba
+@pytest.mark.parametrize(
+    ("parameters", "rule", "start"),
+    [(SMOOTHED, "either", "own"), (SMOOTHED, "all", "common"), (L1, "all", "own")],
+    ids=str,
+)
 def test_every_compiled_round_is_that_of_the_dense_double_loop(plant, parameters, rule, start):
     plant(compiled_pairs, "LEAST_ENTRIES", 0)
     plant(pair_storage, "PAGE_ENTRIES", 4 * 7)
@@ -48,7 +52,7 @@ def test_every_compiled_round_is_that_of_the_dense_double_loop(plant, parameters
         **parameters,
     )
     dense, lots = DenseFPFC(algorithm, task, first), Randomness.from_seed(2).participation
-    for state in follow(algorithm, task, first, 60):
+    for state in follow(algorithm, task, first, 40):
         dense.round(draw_participants(0.3, 12, first, lots).tolist())
         assert state.pairs.sums is not None
         np.testing.assert_allclose(state.models, dense.w, rtol=0, atol=1e-11)
@@ -58,6 +62,7 @@ def test_every_compiled_round_is_that_of_the_dense_double_loop(plant, parameters
         assert state.assignments.tolist() == dense.groups()
 
 
+@needs_numba
 def test_compiled_rounds_are_those_of_numpy_with_replicates_too(plant):
     task, start = mixture(), np.random.default_rng(0).standard_normal((3, 1, 4))
     algorithm = FPFC(step_size=0.3, participation=0.3, **SMOOTHED)
@@ -72,6 +77,7 @@ def test_compiled_rounds_are_those_of_numpy_with_replicates_too(plant):
         np.testing.assert_allclose(ours.pairs.sums, kept, rtol=0, atol=1e-13)
 
 
+@needs_numba
 def test_a_state_may_be_used_again_after_a_compiled_round(plant):
     """Updates are pure: a second round from one state gives what the first gave."""
     plant(compiled_pairs, "LEAST_ENTRIES", 0)
@@ -86,6 +92,8 @@ def test_a_state_may_be_used_again_after_a_compiled_round(plant):
     np.testing.assert_array_equal(*after)
 
 
+@needs_numba
+@pytest.mark.slow(reason="compiles every loop a second time")
 def test_single_precision_stays_single_when_compiled(plant):
     task, start = mixture(), np.ones((1, 4), dtype=np.float32)
     plant(compiled_pairs, "LEAST_ENTRIES", 0)
@@ -145,6 +153,7 @@ def test_groups_are_searched_anew_only_where_a_tree_breaks_or_two_join():
     assert whole.after(near, joined=True).labels.tolist() == [[0, 1, 0, 0, 0, 0]]
 
 
+@needs_numba
 def test_pairs_that_leap_beyond_the_penaltys_reach_are_close_no_more(plant):
     plant(compiled_pairs, "LEAST_ENTRIES", 0)
     task, algorithm = mixture(), FPFC(step_size=0.3, **SMOOTHED)
@@ -156,6 +165,7 @@ def test_pairs_that_leap_beyond_the_penaltys_reach_are_close_no_more(plant):
     assert not after.pairs.stored.any()
 
 
+@needs_numba
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.05, 0.5])
 def test_the_compiled_search_for_groups_finds_those_of_scipy_and_trees_of_close_clients(share):
     from scipy.sparse.csgraph import connected_components

@@ -19,8 +19,7 @@ def minisom(shape, width, distance, *, rate=0.1, radius=1.0, seed=0):
 
 @pytest.mark.parametrize("distance", ["cosine", "euclidean"])
 @pytest.mark.parametrize("shape", [(5, 5), (3, 7), (1, 4), (1, 1)])
-@pytest.mark.parametrize("start", ["random", "sample"])
-@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize(("start", "shuffled"), [("random", True), ("sample", False)])
 @pytest.mark.parametrize("scale", [1.0, 1e-4])  # at the smaller one the 1e-8 of its cosine decides
 def test_it_is_minisom_to_the_bit(shape, distance, start, shuffled, scale):
     data = scale * np.random.default_rng(1).standard_normal((20, 6))

@@ -253,21 +253,25 @@ def test_a_batch_is_a_uniform_draw_without_replacement():
 def test_walks_use_every_sample_once_in_a_pass():
     from clusterproof.neural.engines import Schedule
 
-    walk = Schedule.draw(np.array([7, 3, 12]), 4, 3, "epoch", np.random.default_rng(0))
-    assert walk.steps.tolist() == [6, 3, 9]
-    seen = {client: [] for client in range(3)}
-    for step in range(9):
-        rows = np.flatnonzero(walk.steps > step)
-        samples, counts = walk.batch(rows, step)
-        for row, own, count in zip(rows, samples, counts, strict=True):
-            seen[row].append(own[:count].tolist())
-    assert [len(batch) for batch in seen[0]] == [4, 3] * 3
-    for client, size in enumerate((7, 3, 12)):
-        passes = np.concatenate(seen[client]).reshape(3, size)
-        np.testing.assert_array_equal(np.sort(passes), np.tile(np.arange(size), (3, 1)))
-    assert not np.array_equal(*np.concatenate(seen[2]).reshape(3, 12)[:2])
-    steps = Schedule.draw(np.array([7, 3, 12]), 4, 5, "step", np.random.default_rng(0))
-    assert steps.steps.tolist() == [5, 5, 5]
+    sizes = (7, 3, 12)
+    for unit, local_steps, expected in (("epoch", 3, [6, 3, 9]), ("step", 5, [5, 5, 5])):
+        walk = Schedule.draw(np.array(sizes), 4, local_steps, unit, np.random.default_rng(0))
+        assert walk.steps.tolist() == expected
+        seen = {client: [] for client in range(3)}
+        for step in range(max(expected)):
+            rows = np.flatnonzero(walk.steps > step)
+            samples, counts = walk.batch(rows, step)
+            for row, batch, count in zip(rows, samples, counts, strict=True):
+                seen[row].append(batch[:count].tolist())
+        assert [len(batch) for batch in seen[0]] == ([4, 3] * 3)[: expected[0]]
+        for client, size in enumerate(sizes):
+            samples = np.concatenate(seen[client])
+            passes = [samples[start : start + size] for start in range(0, len(samples), size)]
+            for samples_of_pass in passes:
+                assert len(set(samples_of_pass.tolist())) == len(samples_of_pass), "a sample twice in a pass"
+            assert all(sorted(whole) == list(range(size)) for whole in passes[:-1])
+            assert unit == "step" or len(passes[-1]) == size
+            assert not np.array_equal(passes[0], passes[1]), "the passes have orders of their own"
 
 
 def test_accuracies_of_others_test_data_are_refused():
