@@ -20,6 +20,8 @@ from clusterproof.neural.networks import CNN, MLP, ResNet20
 from clusterproof.neural.replicates import ImageReplicates, joined
 from clusterproof.neural.task import ImageTask
 
+pytestmark = pytest.mark.slow(reason="an engine that only a device would use")
+
 SEEDS = 3
 EQUAL, UNEQUAL = (8,) * 6, (8, 3, 5, 8, 1, 6)
 PERCEPTRON, CONVOLUTIONS = MLP((1, 16, 16), 3, (6, 5)), CNN((1, 16, 16), 3, (2, 3), (5,))

@@ -74,8 +74,10 @@ def add_up(vectors, assignments, like, weights=None):
     return sums
 
 
-@pytest.mark.parametrize("motion", MOTIONS)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("way", "motion"),
+    [(way, list(MOTIONS)[(i + j) % 6]) for i, way in enumerate(WAYS) for j in (0, 2, 3)],
+)
 def test_sums_are_those_of_plain_autograd(way, motion):
     """Of weighted clients; one model has nobody."""
     task, how = task_of(way), dict(MOTIONS[motion])

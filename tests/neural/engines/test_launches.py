@@ -11,6 +11,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from clusterproof.algorithms import ALGORITHMS
 from clusterproof.neural.networks import CNN, MLP, NETWORKS, ResNet20, TutorialCNN
 
+pytestmark = pytest.mark.slow(reason="an engine that only a device would use")
+
 WAYS = {
     "deep perceptron": (MLP((1, 16, 16), 3, (6, 5, 4)), None, 40, 40),
     "perceptron, mini-batches": (MLP((1, 16, 16), 3, (6,)), 4, 40, 40),

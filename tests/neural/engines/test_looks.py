@@ -14,6 +14,8 @@ from clusterproof.algorithms.parts.finiteness import ask, check_finite, one_look
 from clusterproof.algorithms.sofl import SoFL
 from clusterproof.neural.networks import MLP
 
+pytestmark = pytest.mark.slow(reason="an engine that only a device would use")
+
 END = ("finiteness.py", "found = all_to_numpy([*(holds for holds, _ in checks), *answers])  # the look")
 """The one look of a round: whether all was finite, and what a server asks along with it."""
 

@@ -12,6 +12,8 @@ from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.networks import CNN, MLP, ResNet20, TutorialCNN
 from clusterproof.neural.task import ImageTask
 
+pytestmark = pytest.mark.slow(reason="an engine that only a device would use")
+
 UNEQUAL = [
     ("ifca", {"averaging": "model", "participation": 0.7}),
     ("cfl-mgd", {"momentum": 0.7, "averaging": "model"}),

@@ -11,6 +11,8 @@ from clusterproof.neural.engines.draws import seed_streams
 from clusterproof.neural.engines.draws.counted_orders import draw_key, numbers
 from clusterproof.neural.engines.draws.seed_streams import AHEAD, SeedStreams, of_seeds, side_by_side
 
+pytestmark = pytest.mark.slow(reason="an engine that only a device would use")
+
 
 def generators(count=3):
     return [np.random.Generator(np.random.SFC64(seed)) for seed in range(count)]

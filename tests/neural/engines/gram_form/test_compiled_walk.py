@@ -13,6 +13,8 @@ from clusterproof.neural.engines.gram_form import compiled_walk, gram
 from clusterproof.neural.networks import MLP
 from clusterproof.neural.task import ImageTask
 
+pytestmark = pytest.mark.slow(reason="an engine that only a device would use")
+
 SIZES, SHAPE = (7, 3, 12, 10, 1, 12, 8), (1, 6, 6)
 MOTIONS = {
     "plain": (0.0, False),
