@@ -45,7 +45,7 @@ def planted(place: ModuleType | type | str, name: str, fault: Any, *, within: st
         value
         for module in modules_of(*CACHED)
         for value in vars(module).values()
-        if hasattr(value, "cache_parameters") and value.__module__ == module.__name__
+        if hasattr(value, "cache_parameters") and value.__module__ == module.__name__ and value is not true
     ]
     originals = [true, *cached]
     replacements = [fault, *(lru_cache(**one.cache_parameters())(one.__wrapped__) for one in cached)]
