@@ -142,12 +142,6 @@ def test_wrong_bounds_are_violated_where_they_are_wrong(
     assert found.broken == conclusion
 
 
-@pytest.mark.parametrize("bound", [TheoremB(), CorollaryB1()])
-@pytest.mark.parametrize("part", ["runs", "envelope", "variance", "misclassification"])
-def test_the_true_bounds_pass_the_same_parts(bound: Bound, part: str) -> None:
-    assert tried(part_of(bound, part)) is None
-
-
 def test_a_wrong_cantelli_bound_is_violated(plant: Callable[..., Any]) -> None:
     true = lemma_1_cantelli.cantelli_bound
     plant(lemma_1_cantelli, "cantelli_bound", lambda pair: true(pair) / 8)
@@ -178,7 +172,6 @@ TRUE_LEMMA_H = lemma_h_module.lemma_h_bound
 def test_wrong_lemma_h_is_violated(
     planted: Callable[[float, float, int], np.ndarray], plant: Callable[..., Any]
 ) -> None:
-    assert theory.check("cfl-mgd/lemma-h", trials=400).verdict is Kind.CONSISTENT
     plant(lemma_h_module, "lemma_h_bound", planted)
     finding = theory.check("cfl-mgd/lemma-h", trials=400)
     assert finding.verdict is Kind.VIOLATED

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,12 +32,6 @@ Plant = Callable[..., Any]
 
 def check(name: str, **options: Any) -> theory.Verdict:
     return theory.check(f"gradient-loss/{name}", **options)
-
-
-@cache
-def verdict_of(name: str, seed: int = 0) -> theory.Verdict:
-    """The verdict without a fault, for several tests: seconds where iterations are raced."""
-    return check(name, seed=seed)
 
 
 def with_options(**options: Any) -> Callable[[Any], Any]:
@@ -181,12 +175,6 @@ def test_corrected_statement_is_not_refuted(
 ) -> None:
     plant(place, attribute, right(getattr(place, attribute)))
     assert check(name, trials=200).verdict is Kind.CONSISTENT
-
-
-def test_the_similarity_saves_iterations_and_no_passes() -> None:
-    fewer, by = verdict_of("fewer-passes"), verdict_of("sooner-by")
-    assert fewer.verdict is Kind.VIOLATED
-    assert by.verdict is Kind.CONSISTENT
 
 
 @pytest.mark.parametrize(("baseline", "proposed"), [(20, 18), (20, 9)])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from catalogue import checked
 
 from clusterproof import theory
 from clusterproof.algorithms import cfl
@@ -188,7 +189,7 @@ FAULTS: dict[str, tuple[str, ModuleType, str, Any, Kind]] = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_fault_changes_the_verdict(name: str, plant: Plant) -> None:
     claim_id, place, part, fault, verdict = FAULTS[name]
-    assert theory.check(claim_id).verdict is not verdict
+    assert checked(claim_id).verdict is not verdict
     plant(place, part, fault)
     assert theory.check(claim_id).verdict is verdict
 
