@@ -32,9 +32,10 @@ def test_groups_cover_the_drawn_images(
     options = {"clusters": clusters, "clients_per_cluster": clients, "images": images, "share": share}
     try:
         made = partition(name, data, seed=seed, **options)
-    except InvalidArgument as refusal:
-        assert (name, refusal.argument) == ("quantity", "images")  # a client would have fewer than two
-        reject()
+    except InvalidArgument:
+        if name != "quantity":
+            raise
+        reject()  # unequal sizes leave some client fewer than two images
     assert made.paired
     assert made.train.labels.tolist() == made.test.labels.tolist()
     assert made.train.labels.tolist() == [k for k in range(clusters) for _ in range(clients)]
