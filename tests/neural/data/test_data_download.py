@@ -327,6 +327,7 @@ def test_a_member_that_is_not_as_published_is_not_read(
     assert here(tmp_path) == ["all"]
 
 
+@pytest.mark.slow(reason="processes are killed")
 @pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT])
 def test_a_fetch_that_is_ended_half_way_leaves_no_half_file(
     ending: signal.Signals, server: Server, tmp_path: Path

@@ -205,8 +205,7 @@ def test_replicates_are_independent_runs(way, batch_size):
     torch.testing.assert_close(crossed[0], shared[0], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("batch_size", [None, 4])
+@pytest.mark.parametrize(("dtype", "batch_size"), [("float64", None), ("float32", 4)])
 @pytest.mark.parametrize("way", WAYS, ids=str)
 def test_chunks_change_nothing(way, batch_size, dtype):
     """Not one bit with perceptrons on one thread; to rounding with convolutions."""

@@ -66,7 +66,7 @@ def train(network, engine, batch_size, threads, chunk=None):
 def test_the_bits_do_not_hang_on_the_threads(plant, network, engine, batch_size):
     """A client is computed by one thread, however many there are."""
     expected = train(network, engine, batch_size, 1)
-    for threads, chunk, worth in ((2, None, 0), (3, None, 0), (2, 1, 0), (3, 4, 0), (2, None, 10**9)):
+    for threads, chunk, worth in ((3, None, 0), (2, 1, 0), (2, None, 10**9)):
         plant(passes, "SHARED_WORK", worth)
         found = train(network, engine, batch_size, threads, chunk)
         for ours, theirs in zip(found, expected, strict=True):

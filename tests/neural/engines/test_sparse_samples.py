@@ -56,6 +56,7 @@ def layers(count, hidden, numbers=19):
     )
 
 
+@pytest.mark.slow(reason="compiles vector loops")
 @needs_numba
 @pytest.mark.parametrize("share", [0.0, 0.2, 1.0])
 def test_products_are_sums_over_all_numbers(share):
@@ -96,6 +97,7 @@ def test_what_is_no_number_stays_so_and_where_it_is():
     assert torch.isnan(found).sum() == 2
 
 
+@pytest.mark.slow(reason="compiles vector loops")
 @needs_numba
 @pytest.mark.parametrize("numbers", [5, 8, 19, 40])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -51,6 +51,7 @@ def tensors(folder: Path, rounds: int) -> bytes:
     return (folder / "checkpoints" / f"checkpoint-{rounds:06d}.safetensors").read_bytes()
 
 
+@pytest.mark.slow(reason="three runs with a diagnosis")
 def test_it_stops_and_goes_on_to_the_same_bits_and_is_diagnosed(place: Path) -> None:
     whole = sections(
         network={"name": "mine.py:Filters", "width": 1},

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from image_data import identify, is_well_formed, made_set, targets
 
@@ -16,6 +16,7 @@ from clusterproof.neural.partitions.groups import draw_shares
 GROUPED = ["rotated-groups", "label-shift", "quantity"]
 
 
+@settings(max_examples=40)
 @given(
     name=st.sampled_from(GROUPED),
     clusters=st.sampled_from([1, 2, 4]),
@@ -29,7 +30,12 @@ def test_groups_cover_the_drawn_images(
 ) -> None:
     data = made_set(300, 10)
     options = {"clusters": clusters, "clients_per_cluster": clients, "images": images, "share": share}
-    made = partition(name, data, seed=seed, **options)
+    try:
+        made = partition(name, data, seed=seed, **options)
+    except InvalidArgument:
+        if name != "quantity":
+            raise
+        reject()  # unequal sizes leave some client fewer than two images
     assert made.paired
     assert made.train.labels.tolist() == made.test.labels.tolist()
     assert made.train.labels.tolist() == [k for k in range(clusters) for _ in range(clients)]

@@ -91,6 +91,7 @@ def configurations(draw: st.DrawFn) -> Configuration:
     return configuration_from(sections)
 
 
+@settings(max_examples=40)
 @given(configuration=configurations())
 def test_it_comes_back_from_its_file(
     tmp_path_factory: pytest.TempPathFactory, configuration: Configuration

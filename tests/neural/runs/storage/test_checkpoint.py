@@ -77,8 +77,7 @@ def load(folder: Path, algorithm: Algorithm[Any]) -> Checkpoint:
     return stored.restore(algorithm)
 
 
-@pytest.mark.parametrize("library", list(TASKS))
-@pytest.mark.parametrize("participation", [1.0, 0.5])
+@pytest.mark.parametrize(("library", "participation"), [("numpy", 0.5), ("torch", 1.0)])
 @pytest.mark.parametrize(("name", "options"), EVERY, ids=lambda value: str(value))
 def test_a_run_goes_on_from_its_file_as_if_nothing_had_happened(
     tmp_path: Path, name: str, options: dict[str, Any], participation: float, library: str
@@ -124,7 +123,7 @@ def arrays(draw: st.DrawFn) -> Any:
     return torch.asarray(turned.copy(order="K")) if draw(st.booleans()) else turned
 
 
-@settings(max_examples=50)
+@settings(max_examples=20)
 @given(
     parts=st.lists(arrays(), min_size=5, max_size=8),
     count=st.integers(-(2**60), 2**60),
