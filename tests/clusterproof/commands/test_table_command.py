@@ -48,7 +48,7 @@ def test_a_table_is_printed_and_stored_and_not_computed_again(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     record = tmp_path / "table.json"
-    arguments = ["table", "miniature/table-1", "--json", str(record), "--workers", "2"]
+    arguments = ["table", "miniature/table-1", "--json", str(record), "--workers", "1"]
     assert main(arguments) == 0
     output, errors = capsys.readouterr()
     assert without_progress(errors) == []
