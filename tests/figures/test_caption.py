@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterproof.figures.files import description_of, save
-from clusterproof.figures.style import CAPTION_LETTERS, caption_of, new_figure
+from clusterproof.figures.style import CAPTION_LETTERS, CAPTION_SIZE, caption_of, new_figure
 
 WORDS = st.sampled_from(["rounds", "of", "Theorem", "B:", "seed", "0,", "400", "a", "GL-CFL"])
 FORMULAS = st.sampled_from([r"$\kappa = 10$", "$l_p = 0.5$", r"$(1 - l\mu/8L)^t \|e_0\| + \rho$", "$m = 3$"])
@@ -41,7 +41,7 @@ def test_without_caption_the_panels_take_its_place_and_the_file_still_has_the_wo
     assert description_of(bare) == description_of(with_caption) == caption_of(figure)
     assert figure.get_supxlabel() != ""  # the figure itself is as it was
     below, above = (lowest_point(path) for path in (bare, with_caption))
-    assert below > above + 20  # points from the top: the panel reaches down to where the caption was
+    assert below > above + 2 * CAPTION_SIZE  # points from the top: two lines of text
     assert "\N{MINUS SIGN}" in panel.yaxis.get_major_formatter().format_ticks([-1.0])[0]
 
 
