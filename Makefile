@@ -29,9 +29,9 @@ notes: $(TEST_READY)
 test: $(TEST_READY) links
 	$(BIN)/python -m pytest -n logical --dist worksteal
 
-# everything: the fast tier, then the tests that are slow by nature
+# everything: the fast tier, then what is slow by nature, and all drawn examples
 test-all: test
-	$(BIN)/python -m pytest -n logical --dist worksteal -m slow
+	$(BIN)/python -m pytest -n logical --dist worksteal -m "slow or hypothesis" --hypothesis-profile large
 
 lint: $(TEST_READY)
 	$(BIN)/ruff check .

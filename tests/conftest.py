@@ -1,4 +1,4 @@
-"""One hypothesis profile for the whole suite: the same examples on every machine and run."""
+"""Two hypothesis profiles for the whole suite: the same examples on every machine and run."""
 
 import os
 import signal
@@ -7,17 +7,20 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from example_counts import LARGE
 from hypothesis import HealthCheck, settings
 from planting import planted
 
-settings.register_profile(
-    "clusterproof",
-    deadline=None,  # tests are not timed
-    derandomize=True,
-    database=None,
-    print_blob=False,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+for profile, count in (("clusterproof", LARGE // 5), ("large", LARGE)):
+    settings.register_profile(
+        profile,
+        max_examples=count,
+        deadline=None,  # tests are not timed
+        derandomize=True,
+        database=None,
+        print_blob=False,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
 settings.load_profile("clusterproof")
 
 

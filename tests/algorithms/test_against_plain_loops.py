@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from option_combinations import COMBINATIONS, describe, drawn_algorithms
@@ -69,14 +70,14 @@ def check_run(drawn, rounds, seed, replicates):
     assert discrepancy(algorithm, task, **kept) <= TOLERANCE
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @DRAWN
 def test_any_run_is_that_of_the_plain_loops(drawn, rounds, seed, replicates):
     check_run(drawn, rounds, seed, replicates)
 
 
 @pytest.mark.slow(reason="400 drawn runs")
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @DRAWN
 def test_any_of_many_runs_is_that_of_the_plain_loops(drawn, rounds, seed, replicates):
     check_run(drawn, rounds, seed, replicates)

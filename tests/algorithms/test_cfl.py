@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -190,7 +191,7 @@ def test_separated_clusters_are_found_and_rest_at_their_fixed_points(clusters, l
     assert trace.errors.shape == (151, 12)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(strategies.quadratic_mixtures(clusters=(2, 3), clients=(2, 8), spread=(0, 1)), st.integers(0, 3))
 def test_clusters_only_ever_get_finer_and_share_a_model(task, seed):
     algorithm = CFL(step_size=0.5, warm_up=2, participation=0.6)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +20,7 @@ def modes(task, models):
 SEPARATED = strategies.quadratic_mixtures(condition_number=(1, 4), separation=(1, 4))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(SEPARATED, st.floats(0, 0.99), st.sampled_from(["clients", "cluster"]))
 def test_option_one_is_heavy_ball_with_the_cluster_share_of_the_step(task, momentum, normalisation):
     algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=momentum, normalisation=normalisation)
@@ -32,7 +33,7 @@ def test_option_one_is_heavy_ball_with_the_cluster_share_of_the_step(task, momen
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * max(1.0, np.abs(found).max()))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(SEPARATED, st.floats(0, 0.99), st.integers(1, 4), st.booleans())
 def test_option_two_with_equal_clients_is_heavy_ball_of_all_local_steps(task, momentum, steps, reset):
     algorithm = CFLMGD(
@@ -49,7 +50,7 @@ def test_option_two_with_equal_clients_is_heavy_ball_of_all_local_steps(task, mo
     np.testing.assert_allclose(found, factors * found[0], rtol=0, atol=1e-12 * max(1.0, np.abs(found).max()))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(SEPARATED, st.floats(0.1, 1), st.sampled_from(["gradient", "model"]), st.sampled_from([1.0, 0.5]))
 def test_without_momentum_cfl_mgd_is_ifca(task, step, averaging, participation):
     kept = {"step_size": step, "averaging": averaging, "participation": participation}

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from option_combinations import EVERY, UNDRAWN, describe
@@ -211,7 +212,7 @@ def test_settings_are_plain_json_that_makes_the_algorithm_again(combination):
     assert (recorded["rounds"], recorded["seed"], recorded["replicates"]) == (1, 4, 2)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(strategies.regression_mixtures() | strategies.quadratic_mixtures() | strategies.logistic_mixtures())
 def test_every_task_answers_the_protocol(task):
     assert isinstance(task, Task)

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import polars
 import pytest
+from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -51,7 +52,7 @@ def test_a_run_comes_back_to_the_bit(tmp_path: Path, replicates: int | None, rou
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["run"]
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     numbers=st.lists(st.floats() | st.sampled_from(SPECIAL), min_size=12, max_size=12),
     bits=st.integers(0, 2**64 - 1),
@@ -132,7 +133,7 @@ def test_a_harmed_table_is_refused_with_both_sums(tmp_path: Path, name: str, har
         assert len(set(re.findall(r"\b[0-9a-f]{64}\b", str(caught.value)))) == 2
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_no_byte_of_the_sidecar_can_change_unnoticed(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -9,6 +9,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
+from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from miniature_table import CHOICES
@@ -59,7 +60,7 @@ TRAINING = "|x|a b|train|test-loss|epoch|gradient|model|full|gram|serial|cuda|fl
 )
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(
     algorithm=st.sampled_from(list(ALGORITHMS)),
     words=st.lists(
@@ -75,7 +76,7 @@ def test_words_after_run(algorithm: str, words: list[str], rounds: str) -> None:
     run_command("run", algorithm, "--clients=4", "--dimension=2", rounds, *words)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     st.binary(max_size=60) | st.sampled_from([b"", b"[" * 99_999, b"{}", b"[]", b"[1]", b'[{"claim": 3}]'])
 )
@@ -86,7 +87,7 @@ def test_bytes_to_replay(tmp_path_factory: pytest.TempPathFactory, content: byte
     assert status == (0 if content.strip() == b"[]" else 2)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     name=st.sampled_from([*(choice.name for choice in CHOICES), "", "Lead", "lead ", "--lead"])
     | st.text(max_size=5),
@@ -221,7 +222,7 @@ def test_a_flipped_byte_of_a_checkpoint_is_noticed(tmp_path: Path, finished: Pat
         path.write_bytes(content)
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(data=st.data())
 def test_damage_to_a_training_run(
     tmp_path_factory: pytest.TempPathFactory, finished: Path, data: st.DataObject

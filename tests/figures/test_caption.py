@@ -41,7 +41,9 @@ def test_without_caption_the_panels_take_its_place_and_the_file_still_has_the_wo
     assert description_of(bare) == description_of(with_caption) == caption_of(figure)
     assert figure.get_supxlabel() != ""  # the figure itself is as it was
     below, above = (lowest_point(path) for path in (bare, with_caption))
-    assert below > above + 2 * CAPTION_SIZE  # points from the top: the panel gains the two lines of the caption
+    assert (
+        below > above + 2 * CAPTION_SIZE
+    )  # points from the top: the panel gains the two lines of the caption
     assert "\N{MINUS SIGN}" in panel.yaxis.get_major_formatter().format_ticks([-1.0])[0]
 
 

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
@@ -35,7 +36,7 @@ def differences(function, model, step=1e-6):
     return np.array([(function(model + unit) - function(model - unit)) / (2 * step) for unit in units])
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(ANY)
 def test_optima_are_minimisers_of_the_clusters_losses(task):
     for cluster in range(task.clusters):
@@ -46,7 +47,7 @@ def test_optima_are_minimisers_of_the_clusters_losses(task):
         assert np.linalg.norm(gradient) <= 1e-11
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(ANY)
 def test_the_pooled_optimum_minimises_the_mean_over_clients(task):
     gradient = population_gradient(task, np.arange(task.clients), task.pooled_optimum)
@@ -60,7 +61,7 @@ def test_the_pooled_optimum_minimises_the_mean_over_clients(task):
     np.testing.assert_allclose(task.pooled_optimum, found.x, rtol=0, atol=2e-5)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(ANY, st.integers(0, 5))
 def test_expected_losses_and_gradients_are_the_means_over_clients(task, seed):
     models = task.optima.mean(axis=0) + np.random.default_rng(seed).standard_normal((2, 4, task.dimension))
@@ -75,7 +76,7 @@ def test_expected_losses_and_gradients_are_the_means_over_clients(task, seed):
             np.testing.assert_allclose(gradients[index], slope, rtol=0, atol=1e-7 * (1 + losses[index]))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(REGRESSION | QUADRATIC)
 def test_smoothness_and_strong_convexity_are_the_extreme_curvatures(task):
     curvatures = []
@@ -91,7 +92,7 @@ def test_smoothness_and_strong_convexity_are_the_extreme_curvatures(task):
     assert task.condition_number == pytest.approx(max(curvatures) / min(curvatures), rel=1e-10)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(LOGISTIC, st.floats(0, 5), st.integers(0, 5))
 def test_logistic_curvatures_lie_between_the_guarantees_and_reach_the_upper_one(task, size, seed):
     model = size * np.random.default_rng(seed).standard_normal(task.dimension)
@@ -106,7 +107,7 @@ def test_logistic_curvatures_lie_between_the_guarantees_and_reach_the_upper_one(
     assert task.smoothness == pytest.approx(max(at_zero), abs=1e-6)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(ANY)
 def test_proportions_and_distances_are_counted(task):
     counts = [task.labels.tolist().count(cluster) for cluster in range(task.clusters)]
@@ -120,7 +121,7 @@ def test_proportions_and_distances_are_counted(task):
     np.testing.assert_array_equal(task.client_optima, [task.optima[label] for label in task.labels])
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(REGRESSION | QUADRATIC, st.integers(1, 4), st.integers(0, 3))
 def test_runs_start_where_the_docstring_says(task, count, seed):
     start = task.initial_models(count, (3,), np.random.default_rng(seed))
@@ -134,7 +135,7 @@ def test_runs_start_where_the_docstring_says(task, count, seed):
     assert np.linalg.norm(start - centers, axis=-1) == pytest.approx(np.full((3, count), radius))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(QUADRATIC, st.integers(0, 5))
 def test_a_quadratic_cluster_varies_as_its_clients_do(task, seed):
     stream = np.random.default_rng(seed)

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,7 +12,7 @@ from clusterproof.synthetic import TASKS, from_settings, strategies
 
 STRATEGIES = {name: getattr(strategies, f"{name.replace('-', '_')}_mixtures") for name in TASKS}
 ALL = pytest.mark.parametrize("name", TASKS)
-SMALL = settings(max_examples=15)
+SMALL = settings(max_examples=examples(15))
 
 
 def models_near(task, seed, count=1):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -139,7 +140,7 @@ def test_fixed_data_depend_on_the_seed_and_nothing_else():
     assert (runs[0][1:] != runs[2][1:]).any()
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(strategies.regression_mixtures(data=("population",)), st.integers(0, 4))
 def test_the_population_mode_is_the_expectation(task, seed):
     stream = np.random.default_rng(seed)
@@ -161,7 +162,7 @@ def test_the_population_mode_is_the_expectation(task, seed):
         )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(strategies.regression_mixtures(sampling=("exact", "direct"), data=("fresh", "fixed", "population")))
 def test_answers_have_the_shapes_of_the_protocol(task):
     stream = np.random.default_rng(0)

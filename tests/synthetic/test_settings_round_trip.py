@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +21,7 @@ from clusterproof.synthetic import (
 MODES = {"data": ("fresh", "fixed", "population"), "sampling": ("exact", "direct")}
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     strategies.regression_mixtures(**MODES)
     | strategies.quadratic_mixtures(spread=(0, 1), shared_hessians=False)

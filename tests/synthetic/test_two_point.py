@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from example_counts import examples
 from hypothesis import given, settings
 
 from clusterproof.algorithms import InvalidArgument
@@ -26,7 +27,7 @@ def two_clients(
     return task, models
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(strategies.two_point_mixtures(clusters=(2, 3), samples=(1, 3)))
 def test_errors_are_sums_over_all_batches(task: TwoPointMixture) -> None:
     models = task.optima + 0.3

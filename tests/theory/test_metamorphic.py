@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from example_counts import examples
 from hypothesis import given, settings, target
 from hypothesis import strategies as st
 
@@ -147,7 +148,7 @@ def parts_of(bound: Bound, task: RegressionMixture, momentum: float) -> BoundPar
 
 
 @pytest.mark.parametrize("bound", [TheoremB(), CorollaryB1()], ids=["B", "B1"])
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(task=regression_mixtures(clusters=(2, 3)), seed=st.integers(0, 1000), length=st.floats(0.2, 5))
 def test_bounds_follow_the_task(bound: Bound, task: RegressionMixture, seed: int, length: float) -> None:
     """Relabelled, rotated, shifted and measured in other units: the bound moves along."""
@@ -194,7 +195,7 @@ def test_theorem_c_follows_rotations(task: RegressionMixture, seed: int) -> None
     np.testing.assert_allclose(second.last_round, first.last_round, rtol=1e-6)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     smallest=st.floats(1e-3, 1.0), share=st.floats(0, 1), momentum=st.floats(0, 0.99), place=st.floats(0, 1),
     rounds=st.integers(1, 80),
@@ -212,7 +213,7 @@ def test_lemma_h_survives_a_search_for_its_weakest_place(
 
 
 @pytest.mark.slow(reason="60 tasks with 20 runs each")
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     noise=st.sampled_from([0.0, 0.3, 2.0]), condition=st.floats(1, 20), share=st.floats(0.1, 0.9),
     momentum=st.floats(0, 0.9), samples=st.sampled_from([5000, 10**5, 10**6]), seed=st.integers(0, 200),

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -61,7 +62,7 @@ def test_server_and_client_momentum_differ_by_what_the_switching_client_carries(
     assert abs(foreign) > 0.1
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     strategies.quadratic_mixtures(condition_number=(1, 4), spread=(0, 0.1)),
     st.floats(0, 0.95),

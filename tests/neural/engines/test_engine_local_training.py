@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_training import plain_training
@@ -146,7 +147,7 @@ def test_the_residual_network(engine):
     check(task, momentum=0.5, clients=(1, 0), local_steps=2)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     sizes=st.lists(st.integers(1, 9), min_size=1, max_size=5),
     hidden=st.lists(st.integers(1, 5), max_size=2).map(tuple),

@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 import scipy.stats
+from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from image_data import identify, is_well_formed, made_set, real_set, targets
@@ -22,7 +23,7 @@ def class_counts(held: Holdings, classes: int = 10) -> np.ndarray:
     return np.array([np.bincount(labels, minlength=classes) for labels in targets(held)])
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(clients=st.integers(1, 7), seed=st.integers(0, 1000), train=st.integers(200, 260))
 def test_each_class_is_divided_equally_among_those_that_have_it(clients: int, seed: int, train: int) -> None:
     data = made_set(train, 200)
@@ -85,7 +86,7 @@ def test_of_47_classes_each_of_8_clusters_has_40() -> None:
     assert partition("classes", data, seed=0).settings["clients_per_cluster"] == 25
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     clients=st.sampled_from([4, 8, 20]),
     test=st.sampled_from(["same", "independent"]),

@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.stats
+from example_counts import examples
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from image_data import identify, is_well_formed, made_set, targets
@@ -16,7 +17,7 @@ from clusterproof.neural.partitions.groups import draw_shares
 GROUPED = ["rotated-groups", "label-shift", "quantity"]
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     name=st.sampled_from(GROUPED),
     clusters=st.sampled_from([1, 2, 4]),

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -91,7 +92,7 @@ def configurations(draw: st.DrawFn) -> Configuration:
     return configuration_from(sections)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(configuration=configurations())
 def test_it_comes_back_from_its_file(
     tmp_path_factory: pytest.TempPathFactory, configuration: Configuration
@@ -187,7 +188,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
             read_toml(tmp_path / name)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(data=st.data())
 def test_no_change_of_a_file_leads_to_anything_but_a_configuration_or_one_line(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

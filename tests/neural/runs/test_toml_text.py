@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from command_line import refused
+from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_training import SMALL
@@ -73,7 +74,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(key=st.text(st.characters(exclude_categories=["Cs"])), value=PLAIN)
 def test_what_is_written_is_read(key: str, value: Any) -> None:
     read = tomllib.loads(assignment(key, plain("any", value)))

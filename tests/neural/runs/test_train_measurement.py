@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_images import client_data, load, module, random_partition
@@ -24,7 +25,7 @@ NETWORK = MLP((1, 4, 4), 3, (5,))
 SIZES = (6, 9, 4, 7, 5)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=st.data(), clusters=st.integers(1, 4), models=st.integers(1, 5))
 def test_right_is_the_best_of_all_matchings(data: st.DataObject, clusters: int, models: int) -> None:
     labels = np.array(data.draw(st.lists(st.integers(0, clusters - 1), min_size=1, max_size=12)))

@@ -4,12 +4,13 @@ import subprocess
 import sys
 
 import pytest
+from example_counts import examples
 from hypothesis import given, settings
 
 from clusterproof.synthetic import strategies
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     strategies.regression_mixtures(
         clusters=2, dimension=3, separation=1.5, noise=0.25, samples=7, rotated=False
@@ -23,13 +24,13 @@ def test_strategies_keep_fixed_numbers_fixed(task):
     assert 1 <= task.condition_number <= 10 * (1 + 1e-12)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(strategies.quadratic_mixtures(clusters=(2, 3), separation=1.5, spread=(0, 2), shared_hessians=False))
 def test_clients_that_spread_leave_the_separation_as_asked(task):
     assert task.separation == pytest.approx(1.5, abs=1e-9)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(strategies.logistic_mixtures(condition_number=(2, 5)))
 def test_logistic_strategies_keep_the_condition_number_within_bounds(task):
     assert task.condition_number <= 5 * (1 + 1e-9)

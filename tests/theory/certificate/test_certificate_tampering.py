@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import slow_after
@@ -225,7 +226,7 @@ def test_class_of_the_functions_is_bound_to_the_proof() -> None:
 @given(
     numerators=st.lists(st.integers(-(10**199), 10**199), min_size=28, max_size=28), seed=st.integers(0, 99)
 )
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_random_proofs_are_refused_by_the_arithmetic(numerators: list[int], seed: int) -> None:
     certificate = honest()[0]
     assert certificate.proof is not None
@@ -243,7 +244,7 @@ def test_random_proofs_are_refused_by_the_arithmetic(numerators: list[int], seed
     | st.text(max_size=200)
     | st.sampled_from(["[" * 60_000, '{"a":' * 12_000])
 )
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_arbitrary_documents_are_unreadable(document: bytes | str) -> None:
     outcome = verify(document)
     assert not outcome.valid

@@ -28,6 +28,8 @@ from clusterproof.theory.instruments.switching_clients import Path, exact_run
 from clusterproof.theory.statement import Sides, at_least
 from clusterproof.theory.verdict import Kind
 
+pytestmark = pytest.mark.slow(reason="checks each claim with a fault planted in it")
+
 Fault = tuple[Any, str, Callable[[Any], Any]]
 """Module or class, attribute, and what makes the faulty from the true one."""
 

@@ -22,6 +22,8 @@ from clusterproof.theory.fpfc import (
 from clusterproof.theory.fpfc.constants import Constants
 from clusterproof.theory.verdict import Kind
 
+pytestmark = pytest.mark.slow(reason="checks each claim with a fault planted in it")
+
 Plant = Callable[..., Any]
 
 

@@ -27,6 +27,8 @@ from clusterproof.theory.gradient_loss import (
 from clusterproof.theory.gradient_loss import purity as purity_module
 from clusterproof.theory.verdict import Kind
 
+pytestmark = pytest.mark.slow(reason="checks each claim with a fault planted in it")
+
 Plant = Callable[..., Any]
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -47,7 +48,7 @@ def close(found, expected):
     np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(TASKS, STEPS)
 def test_fedavg(task, steps):
     step = 1 / task.client_smoothness
@@ -58,7 +59,7 @@ def test_fedavg(task, steps):
     )
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(TASKS, STEPS, STRENGTHS)
 def test_fedprox_with_few_local_steps(task, steps, strength):
     step = 1 / (task.client_smoothness + strength)
@@ -69,7 +70,7 @@ def test_fedprox_with_few_local_steps(task, steps, strength):
     close(state.models[0], expected)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(TASKS, STRENGTHS)
 def test_fedprox_solved_exactly_is_the_limit_of_many_local_steps(task, strength):
     step = 1 / (task.client_smoothness + strength)
@@ -77,7 +78,7 @@ def test_fedprox_solved_exactly_is_the_limit_of_many_local_steps(task, strength)
     close(state.models[0], fixed_points.fedprox(task.hessians, task.centers, proximal=strength))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(TASKS, STEPS, STRENGTHS, st.sampled_from([1.0, 0.6]))
 def test_penalised_fedbcd_whatever_its_steps(task, steps, strength, server_step_size):
     algorithm = FedBCD(
@@ -92,7 +93,7 @@ def test_penalised_fedbcd_whatever_its_steps(task, steps, strength, server_step_
     close(state.personal, personal)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(TASKS, STEPS, st.floats(0.1, 0.4))
 def test_separate_fedbcd(task, steps, pull):
     step = 1 / task.client_smoothness
@@ -105,7 +106,7 @@ def test_separate_fedbcd(task, steps, pull):
     close(state.personal, personal)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(TASKS, STEPS, st.floats(0.1, 0.5), st.booleans())
 def test_per_fedavg(task, steps, inner, second_order):
     step = 1 / task.client_smoothness
@@ -127,7 +128,7 @@ def test_per_fedavg(task, steps, inner, second_order):
     close(rest(algorithm, task, rounds=700).models[0], expected)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(TASKS, st.floats(0.1, 0.5))
 def test_second_order_per_fedavg_with_one_step_minimises_the_loss_after_the_inner_step(task, inner):
     """phi_i(w - alpha grad phi_i(w)) is a quadratic: Hessian (I - alpha A) A (I - alpha A), centre b."""
@@ -140,14 +141,14 @@ def test_second_order_per_fedavg_with_one_step_minimises_the_loss_after_the_inne
     close(found, minimiser)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(TASKS, STEPS)
 def test_local(task, steps):
     state = rest(Local(step_size=1 / task.client_smoothness, local_steps=steps), task, rounds=400)
     close(state.models, fixed_points.local(task.centers))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(
     strategies.quadratic_mixtures(clusters=1, condition_number=(1, 5), spread=(0, 1), shared_hessians=False),
     STEPS,
@@ -165,7 +166,7 @@ def test_cfl_mgd_model_averaging_inside_a_cluster(task, steps, momentum):
     assert steps > 1 or np.abs(buffer).max() <= TOLERANCE
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(strategies.quadratic_mixtures(clusters=(2, 3), condition_number=(1, 3), shared_hessians=False), STEPS)
 def test_ifca_rests_at_fedavgs_point_of_each_cluster(task, steps):
     step = 1 / task.client_smoothness
@@ -178,7 +179,7 @@ def test_ifca_rests_at_fedavgs_point_of_each_cluster(task, steps):
     close(trace.models[-1], fixed_points.within_clusters(inside, task.hessians, task.centers, task.labels))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(
     strategies.quadratic_mixtures(
         clusters=(2, 3), condition_number=(1, 3), separation=(2, 4), spread=(0, 0.2), shared_hessians=False
@@ -195,7 +196,7 @@ def test_gl_cfl_rests_at_the_optimum_of_each_cluster(task, similarity):
     close(rest_at, task.optima)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(TASKS)
 def test_limits_of_the_closed_forms(task):
     """One FedAvg step is exact; many give the mean; pull 1 is FedAvg; equal penalties, equal points."""

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,7 +27,7 @@ def slowed(trace: Trace, factor: float) -> Trace:
     return dataclasses.replace(trace, errors=errors)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(momentum=st.floats(0, 0.97), step=st.floats(0.05, 1.0), seed=st.integers(0, 50))
 def test_lemma_h_holds_on_every_noise_free_run(momentum: float, step: float, seed: int) -> None:
     task = quadratic()

@@ -31,6 +31,8 @@ from clusterproof.theory.sofl import (
 from clusterproof.theory.sofl.partitions import Point, within_sum
 from clusterproof.theory.verdict import Kind
 
+pytestmark = pytest.mark.slow(reason="checks each claim with a fault planted in it")
+
 Plant = Callable[..., Any]
 TRAIN, DECAYED = som.train, som.decayed
 

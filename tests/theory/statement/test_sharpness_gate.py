@@ -19,6 +19,8 @@ from clusterproof.theory.statement.judging import WHOLE, judge
 from clusterproof.theory.statement.statement import Statement
 from clusterproof.theory.statement.trial import Trial, attempt
 
+pytestmark = pytest.mark.slow(reason="checks claims with each factor and term changed")
+
 FEW = 1
 """Instances of a part, beside its extremes."""
 LISTED = 100

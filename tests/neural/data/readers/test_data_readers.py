@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from example_counts import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -89,14 +90,14 @@ def mutated(whole: bytes) -> st.SearchStrategy[bytes]:
 
 
 @given(content=mutated(WHOLE))
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 def test_idx_bytes(content: bytes) -> None:
     found = answer(lambda: read_idx(content, SHAPE, "the-file"))
     assert found is None or np.array_equal(found, VALUES)
 
 
 @given(content=mutated(HEADER + VALUES.tobytes()), level=st.integers(0, 9))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_idx_bytes_below_a_right_checksum(content: bytes, level: int) -> None:
     found = answer(lambda: read_idx(gzip.compress(content, level, mtime=0), SHAPE, "the-file"))
     right = content[: len(HEADER)] == HEADER and len(content) == len(HEADER) + VALUES.size
@@ -156,7 +157,7 @@ def test_whole_archives(kind: str) -> None:
 
 
 @given(content=mutated(gzip.compress(TAR, mtime=0)))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_tar_gz_bytes(content: bytes) -> None:
     found = unpack("tar", content)
     assert found is None or set(found) == set(MEMBERS)  # type: ignore[call-overload]
@@ -164,7 +165,7 @@ def test_tar_gz_bytes(content: bytes) -> None:
 
 @given(content=mutated(TAR))
 @example(content=TAR[:512])
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_tar_bytes_below_a_right_checksum(content: bytes) -> None:
     found = unpack("tar", gzip.compress(content, 1, mtime=0))
     assert found is None or set(found) == set(MEMBERS)  # type: ignore[call-overload]
@@ -177,7 +178,7 @@ def test_tar_bytes_below_a_right_checksum(content: bytes) -> None:
     ),
     body=st.binary(max_size=600),
 )
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_tar_entries_of_every_kind(kind: bytes, size: int | bytes, body: bytes) -> None:
     field = size if isinstance(size, bytes) else b"%011o\x00" % size if size < 8**11 else b"\xff" * 12
     header = bytearray(TAR[:512])
@@ -191,7 +192,7 @@ def test_tar_entries_of_every_kind(kind: bytes, size: int | bytes, body: bytes) 
 
 
 @given(content=mutated(ZIP))
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 def test_zip_bytes(content: bytes) -> None:
     found = unpack("zip", content)
     assert found is None or found == MEMBERS  # a zip file has checksums of its members

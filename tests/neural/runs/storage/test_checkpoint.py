@@ -9,6 +9,7 @@ from typing import Any
 import array_api_compat.torch as torch
 import numpy as np
 import pytest
+from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -123,7 +124,7 @@ def arrays(draw: st.DrawFn) -> Any:
     return torch.asarray(turned.copy(order="K")) if draw(st.booleans()) else turned
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(
     parts=st.lists(arrays(), min_size=5, max_size=8),
     count=st.integers(-(2**60), 2**60),
@@ -219,7 +220,7 @@ def test_where_all_are_harmed_one_line_says_what_is_wrong_with_the_last(tmp_path
     assert find_checkpoint(tmp_path / "nowhere") is None
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(data=st.data())
 def test_no_byte_can_change_unnoticed(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     folder = tmp_path_factory.mktemp("checkpoint")

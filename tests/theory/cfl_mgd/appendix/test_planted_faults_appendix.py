@@ -32,6 +32,8 @@ from clusterproof.theory.statement import Theorem
 from clusterproof.theory.statement.drawn import Drawn
 from clusterproof.theory.verdict import Kind
 
+pytestmark = pytest.mark.slow(reason="checks each claim with a fault planted in it")
+
 Plant = Callable[..., Any]
 
 
