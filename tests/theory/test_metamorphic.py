@@ -50,7 +50,7 @@ def go(algorithm: Algorithm, task: QuadraticMixture, initial: np.ndarray) -> Tra
 
 
 @every_option
-@settings(max_examples=25)
+@settings(max_examples=8)
 @given(task=quadratic_mixtures(), seed=st.integers(0, 1000))
 def test_permuting_clients_permutes_the_run(algorithm: Algorithm, task: QuadraticMixture, seed: int) -> None:
     order = np.random.default_rng(seed).permutation(task.clients)
@@ -65,7 +65,7 @@ def test_permuting_clients_permutes_the_run(algorithm: Algorithm, task: Quadrati
 
 
 @every_option
-@settings(max_examples=25)
+@settings(max_examples=8)
 @given(task=quadratic_mixtures(), seed=st.integers(0, 1000))
 def test_rotating_and_shifting_the_models_rotates_and_shifts_the_run(
     algorithm: Algorithm, task: QuadraticMixture, seed: int
@@ -86,7 +86,7 @@ def test_rotating_and_shifting_the_models_rotates_and_shifts_the_run(
 
 
 @every_option
-@settings(max_examples=25)
+@settings(max_examples=8)
 @given(
     task=quadratic_mixtures(), seed=st.integers(0, 1000), length=st.floats(0.1, 10), height=st.floats(0.1, 10)
 )
@@ -105,7 +105,7 @@ def test_changing_units_changes_nothing_else(
 
 
 @every_option
-@settings(max_examples=25)
+@settings(max_examples=8)
 @given(task=quadratic_mixtures(), seed=st.integers(0, 1000))
 def test_duplicating_every_client_changes_nothing(
     algorithm: Algorithm, task: QuadraticMixture, seed: int
@@ -125,7 +125,7 @@ def test_duplicating_every_client_changes_nothing(
 @pytest.mark.parametrize(
     "algorithm", [one for one in OPTIONS if one.target == "clusters"], ids=lambda one: one.name
 )
-@settings(max_examples=25)
+@settings(max_examples=8)
 @given(task=quadratic_mixtures(clusters=(2, 3)), seed=st.integers(0, 1000))
 def test_relabelling_clusters_relabels_the_run(
     algorithm: Algorithm, task: QuadraticMixture, seed: int
@@ -177,7 +177,7 @@ def test_bounds_follow_the_task(bound: Bound, task: RegressionMixture, seed: int
     )
 
 
-@settings(max_examples=25)
+@settings(max_examples=8)
 @given(task=regression_mixtures(clusters=(2, 3)), seed=st.integers(0, 1000))
 def test_theorem_c_follows_rotations(task: RegressionMixture, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -211,6 +211,7 @@ def test_lemma_h_survives_a_search_for_its_weakest_place(
     assert response <= bound * (1 + 1e-9) + 1e-13
 
 
+@pytest.mark.slow(reason="60 tasks with 20 runs each")
 @settings(max_examples=60)
 @given(
     noise=st.sampled_from([0.0, 0.3, 2.0]), condition=st.floats(1, 20), share=st.floats(0.1, 0.9),

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import optimize
+from tiers import slow_after
 
 from clusterproof import theory
 from clusterproof.theory.bounds.best_momentum import (
@@ -69,7 +70,10 @@ def test_best_momentum_falls_with_the_horizon() -> None:
 
 
 @pytest.mark.parametrize(
-    ("condition", "proportion", "audited"), [(4, 0.5, 0.896), (10, 1.0, 0.730), (100, 0.25, 0.936)]
+    ("condition", "proportion", "audited"),
+    slow_after(
+        1, "a certificate for each of many momenta", [(4, 0.5, 0.896), (10, 1.0, 0.730), (100, 0.25, 0.936)]
+    ),
 )
 def test_largest_certified_momentum_is_at_least_the_audits(
     condition: float, proportion: float, audited: float

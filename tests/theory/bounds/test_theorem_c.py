@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tiers import slow_after
 
 from clusterproof import theory
 from clusterproof.theory.bounds import theorem_c, theorem_c_prime
@@ -27,7 +28,7 @@ AUDIT = {  # section 6.2: bound / observed 95 % quantile, least and largest over
 }
 
 
-@pytest.mark.parametrize(("name", "momentum"), AUDIT)
+@pytest.mark.parametrize(("name", "momentum"), slow_after(1, "200 runs of further settings", AUDIT))
 def test_tightness_of_the_audit(name: str, momentum: float | None) -> None:
     for parts_of, expected in zip(
         (theorem_c_parts, theorem_c_prime_parts), AUDIT[name, momentum], strict=True

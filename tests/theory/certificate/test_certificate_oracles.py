@@ -8,6 +8,7 @@ from autolyap.algorithms import HeavyBallMethod
 from autolyap.problemclass import InclusionProblem, SmoothStronglyConvex
 from PEPit import PEP
 from PEPit.functions import SmoothStronglyConvexFunction, SmoothStronglyConvexQuadraticFunction
+from tiers import slow_after
 
 from clusterproof.theory.certificate import Certificate, certify
 
@@ -31,22 +32,26 @@ def worst_case(momentum: float, condition: float, step: float, rounds: int, quad
 @pytest.mark.parametrize("disturbance", [False, True])
 @pytest.mark.parametrize(
     ("condition", "proportion", "momentum", "rounds"),
-    [
-        (4, 1, 0, 5),
-        (4, 1, 0.3, 6),
-        (4, 1, 0.5, 4),
-        (4, 0.5, 0.7, 6),
-        (4, 0.25, 0.9, 5),
-        (10, 1, 0.2, 6),
-        (10, 1, 0.5, 5),
-        (10, 0.5, 0, 8),
-        (10, 0.5, 0.6, 8),
-        (10, 0.25, 0.7, 6),
-        (100, 1, 0.6, 5),
-        (100, 0.5, 0.8, 6),
-        (100, 0.25, 0.9, 6),
-        (1.1, 0.5, 0.5, 6),
-    ],
+    slow_after(
+        2,
+        "exact worst cases of further settings",
+        [
+            (4, 1, 0, 5),
+            (4, 1, 0.3, 6),
+            (4, 1, 0.5, 4),
+            (4, 0.5, 0.7, 6),
+            (4, 0.25, 0.9, 5),
+            (10, 1, 0.2, 6),
+            (10, 1, 0.5, 5),
+            (10, 0.5, 0, 8),
+            (10, 0.5, 0.6, 8),
+            (10, 0.25, 0.7, 6),
+            (100, 1, 0.6, 5),
+            (100, 0.5, 0.8, 6),
+            (100, 0.25, 0.9, 6),
+            (1.1, 0.5, 0.5, 6),
+        ],
+    ),
 )
 def test_worst_cases_never_exceed_the_certificate(
     condition: float, proportion: float, momentum: float, rounds: int, disturbance: bool
@@ -62,7 +67,11 @@ def test_worst_cases_never_exceed_the_certificate(
 
 @pytest.mark.parametrize(
     ("condition", "proportion", "momentum", "rounds"),
-    [(4, 1, 0.3, 6), (10, 0.5, 0.6, 6), (10, 0.5, 0.3, 8), (100, 0.25, 0.9, 5), (4, 1, 0, 4)],
+    slow_after(
+        1,
+        "exact worst cases of further settings",
+        [(4, 1, 0.3, 6), (10, 0.5, 0.6, 6), (10, 0.5, 0.3, 8), (100, 0.25, 0.9, 5), (4, 1, 0, 4)],
+    ),
 )
 def test_worst_quadratics_never_exceed_the_certificate(
     condition: int, proportion: float, momentum: float, rounds: int
@@ -101,16 +110,20 @@ def lyapunov_rate(momentum: float, condition: float, step: float, history: int) 
 
 @pytest.mark.parametrize(
     ("condition", "proportion", "momentum", "history"),
-    [
-        (4, 1, 0, 0),
-        (4, 1, 0.1, 0),
-        (4, 1, 0.3, 0),
-        (4, 1, 0.5, 0),
-        (4, 1, 0.7, 0),
-        (10, 0.5, 0, 1),
-        (10, 0.5, 0.3, 0),
-        (10, 0.5, 0.8, 0),
-    ],
+    slow_after(
+        3,
+        "another library's search of further settings",
+        [
+            (4, 1, 0, 0),
+            (4, 1, 0.1, 0),
+            (4, 1, 0.3, 0),
+            (4, 1, 0.5, 0),
+            (4, 1, 0.7, 0),
+            (10, 0.5, 0, 1),
+            (10, 0.5, 0.3, 0),
+            (10, 0.5, 0.8, 0),
+        ],
+    ),
 )
 def test_rates_agree_with_autolyap(condition: int, proportion: float, momentum: float, history: int) -> None:
     """Cases in which AutoLyap's own search is not stopped early by its solver."""
@@ -121,7 +134,10 @@ def test_rates_agree_with_autolyap(condition: int, proportion: float, momentum: 
 
 
 @pytest.mark.parametrize(
-    ("condition", "proportion", "momentum"), [(4, 0.5, 0.6), (10, 1, 0.4), (10, 0.5, 0.6)]
+    ("condition", "proportion", "momentum"),
+    slow_after(
+        1, "another library's search of further settings", [(4, 0.5, 0.6), (10, 1, 0.4), (10, 0.5, 0.6)]
+    ),
 )
 def test_rates_are_never_worse_than_autolyap(condition: int, proportion: float, momentum: float) -> None:
     """AutoLyap may stop early, at a larger rate; the certified one is then the smaller."""

@@ -11,6 +11,7 @@ import pytest
 from flint import fmpq
 from hypothesis import given
 from hypothesis import strategies as st
+from tiers import slow_after
 
 from clusterproof.theory.certificate import Certificate, certify, certify_at, to_json, verify
 from clusterproof.theory.certificate.exact import fraction, is_positive_semidefinite, rational
@@ -27,7 +28,10 @@ def smooth(momentum: object, condition: object, proportion: object, **options: b
     return found
 
 
-@pytest.mark.parametrize(("condition", "proportion"), list(product((1, 4, 10, 100), ("1", "1/2", "1/4"))))
+@pytest.mark.parametrize(
+    ("condition", "proportion"),
+    slow_after(1, "semidefinite programs of further settings", product((4, 1, 10, 100), ("1/2", "1", "1/4"))),
+)
 def test_honest_certificates_over_the_grid_are_accepted(condition: int, proportion: str) -> None:
     largest = 0.0
     for tenth in range(10):
@@ -49,16 +53,20 @@ def test_honest_certificates_over_the_grid_are_accepted(condition: int, proporti
 @pytest.mark.parametrize("disturbance", [False, True])
 @pytest.mark.parametrize(
     ("condition", "proportion", "step"),
-    [
-        (4, 1, 1),
-        (4, "1/2", 1),
-        (10, "1/4", 1),
-        (100, 1, 1),
-        (100, "1/4", 1),
-        (1, 1, 1),
-        (2, 1, "3/2"),
-        (5, 1, "9/5"),
-    ],
+    slow_after(
+        3,
+        "semidefinite programs of further settings",
+        [
+            (4, 1, 1),
+            (4, "1/2", 1),
+            (10, "1/4", 1),
+            (100, 1, 1),
+            (100, "1/4", 1),
+            (1, 1, 1),
+            (2, 1, "3/2"),
+            (5, 1, "9/5"),
+        ],
+    ),
 )
 def test_gradient_descent_has_its_tight_rate(
     condition: int, proportion: object, step: object, disturbance: bool
@@ -73,7 +81,11 @@ def test_gradient_descent_has_its_tight_rate(
 
 @pytest.mark.parametrize(
     ("condition", "proportion", "largest"),
-    [(4, 1, 0.770), (4, 0.5, 0.896), (10, 0.5, 0.878), (10, 0.25, 0.941), (100, 1, 0.709)],
+    slow_after(
+        2,
+        "semidefinite programs of further settings",
+        [(4, 1, 0.770), (4, 0.5, 0.896), (10, 0.5, 0.878), (10, 0.25, 0.941), (100, 1, 0.709)],
+    ),
 )
 def test_largest_momentum_agrees_with_the_audit(condition: int, proportion: float, largest: float) -> None:
     """Section 6.3 has V without a gradient part; allowing P to be indefinite gains at most .003."""
@@ -84,13 +96,17 @@ def test_largest_momentum_agrees_with_the_audit(condition: int, proportion: floa
 
 @pytest.mark.parametrize(
     ("momentum", "condition", "proportion", "audited"),
-    [
-        (0.4, 10, 1, 0.839),
-        (0.6, 10, 0.5, 0.881),
-        (0.7, 10, 0.25, 0.911),
-        (0.6, 4, 0.5, 0.875),
-        (0.8, 4, 0.25, 0.9375),
-    ],
+    slow_after(
+        2,
+        "semidefinite programs of further settings",
+        [
+            (0.4, 10, 1, 0.839),
+            (0.6, 10, 0.5, 0.881),
+            (0.7, 10, 0.25, 0.911),
+            (0.6, 4, 0.5, 0.875),
+            (0.8, 4, 0.25, 0.9375),
+        ],
+    ),
 )
 def test_speed_ups_of_the_audit_are_certified(
     momentum: float, condition: int, proportion: float, audited: float

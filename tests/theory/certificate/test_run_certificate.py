@@ -284,6 +284,7 @@ def test_absurd_sizes_are_refused_at_once() -> None:
     assert time.process_time() - started < 5
 
 
+@pytest.mark.slow(reason="a hundred rounds of four clusters in exact arithmetic")
 def test_a_hundred_rounds_of_four_clusters_are_checked_in_time() -> None:
     optima = np.sqrt(2) * np.eye(4, 20)
     one = task(

@@ -271,6 +271,7 @@ def test_absurd_sizes_are_refused_at_once() -> None:
     assert time.process_time() - started < 2
 
 
+@pytest.mark.slow(reason="a hundred rounds of four clusters in exact arithmetic")
 def test_a_hundred_rounds_of_four_clusters_are_checked_in_time() -> None:
     task = log_cosh(4)
     text = to_json(certify_smooth_run(task, traced(task, rounds=100), failure_probability=DELTA))

@@ -2,6 +2,7 @@
 
 import pytest
 from scipy import stats
+from tiers import slow_after
 
 from clusterproof.theory.bounds.logarithmic.power import FAULTS, power
 
@@ -24,7 +25,7 @@ PRINTED = {
 }
 
 
-@pytest.mark.parametrize("name", PRINTED)
+@pytest.mark.parametrize("name", slow_after(4, "60 runs of each further fault", PRINTED))
 def test_fault_is_caught_as_often_as_printed(name: str) -> None:
     (fault,) = [one for one in FAULTS if one.name == name]
     fraction, at_once = PRINTED[name]

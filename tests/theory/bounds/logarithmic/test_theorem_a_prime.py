@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tiers import slow_after
 
 from clusterproof.algorithms import CFLMGD, InvalidArgument, run
 from clusterproof.synthetic import LogisticMixture
@@ -115,7 +116,11 @@ def test_failures_of_the_linear_gaussian_chain(rate: float) -> None:
 
 @pytest.mark.parametrize(
     ("momentum", "samples", "low", "high"),
-    [(0.0, 20_000, 1.4, 1.7), (0.4, 20_000, 1.6, 1.85), (0.6, 10**6, 2.3, 2.6)],
+    slow_after(
+        1,
+        "200 runs of further settings",
+        [(0.0, 20_000, 1.4, 1.7), (0.4, 20_000, 1.6, 1.85), (0.6, 10**6, 2.3, 2.6)],
+    ),
 )
 def test_tightness_as_printed(momentum: float, samples: int, low: float, high: float) -> None:
     one = log_cosh_experiment(momentum, samples)

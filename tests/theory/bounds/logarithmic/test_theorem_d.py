@@ -201,6 +201,7 @@ def test_what_it_does_not_speak_of_is_refused() -> None:
             theorem_d(gaussian_dynamics(task, algorithm), np.zeros(2), rounds=3, failure=FAILURE)
 
 
+@pytest.mark.slow(reason="1500 runs of explicit rows")
 @pytest.mark.parametrize(
     ("settings", "everywhere", "last"),
     [

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from tiers import slow_after
 from tolerance import assert_close
 
 from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace, run
@@ -47,15 +48,19 @@ def recorded(trace: Trace) -> np.ndarray:
 
 @pytest.mark.parametrize(
     ("options", "printed", "ratio"),
-    [
-        ({"normalisation": "cluster"}, None, (1.4, 1.6)),
-        ({"normalisation": "cluster", "participation": 0.5}, 0.031684, (2.0, 2.25)),
-        ({"normalisation": "cluster", "participation": 0.25}, None, (3.3, 4.0)),
-        ({"normalisation": "participants", "participation": 0.5}, 0.049153, (4.2, 4.7)),
-        ({"participation": 0.5}, None, (2.3, 2.6)),
-        ({"averaging": "model", "local_steps": 5}, None, (1.4, 1.6)),
-        ({"averaging": "model", "local_steps": 5, "participation": 0.5}, 0.032630, (2.05, 2.3)),
-    ],
+    slow_after(
+        3,
+        "300 runs of further settings",
+        [
+            ({"normalisation": "cluster"}, None, (1.4, 1.6)),
+            ({"normalisation": "cluster", "participation": 0.5}, 0.031684, (2.0, 2.25)),
+            ({"normalisation": "cluster", "participation": 0.25}, None, (3.3, 4.0)),
+            ({"normalisation": "participants", "participation": 0.5}, 0.049153, (4.2, 4.7)),
+            ({"participation": 0.5}, None, (2.3, 2.6)),
+            ({"averaging": "model", "local_steps": 5}, None, (1.4, 1.6)),
+            ({"averaging": "model", "local_steps": 5, "participation": 0.5}, 0.032630, (2.05, 2.3)),
+        ],
+    ),
 )
 def test_before_the_run_as_printed(
     options: dict[str, Any], printed: float | None, ratio: tuple[float, float]
