@@ -14,6 +14,8 @@ from clusterproof.figures.alternative import plain, words_of
 from clusterproof.figures.appearance import dressed, panels_of
 from clusterproof.figures.files import alternative_of
 
+pytestmark = pytest.mark.slow(reason="draws figures in two themes and at many widths")
+
 POINTS = 72 / 2.54  # in a centimetre
 
 

@@ -78,6 +78,7 @@ def test_axes_are_named_and_curves_differ_in_style_and_not_only_in_colour(figure
             assert looks.setdefault(look, line.get_label()) == line.get_label()
 
 
+@pytest.mark.slow(reason="draws in every format")
 @pytest.mark.parametrize("form", MAGIC)
 def test_saving_gives_the_format_and_the_same_bytes_again(form, tmp_path):
     first, second = tmp_path / f"first.{form}", tmp_path / f"second.{form}"
@@ -114,6 +115,7 @@ def test_importing_the_figures_does_not_import_matplotlib():
     ).stdout == ("False\n")
 
 
+@pytest.mark.slow(reason="draws every figure in a process of its own")
 def test_drawing_needs_neither_a_window_nor_the_state_of_pyplot():
     code = (
         "import sys; from clusterproof.figures import FIGURES; FIGURES['contraction-map'].draw(0);"

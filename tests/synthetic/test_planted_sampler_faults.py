@@ -17,6 +17,8 @@ from two_samples import (
 
 from clusterproof.synthetic import exact_law
 
+pytestmark = pytest.mark.slow(reason="long statistics of samplers with a fault planted in them")
+
 DETECTED = 1e-9
 AGAIN = pytest.mark.slow(reason="a fault that another statistic sees, too")
 

@@ -21,14 +21,15 @@ from clusterproof.theory.verdict import Finding
 CATALOGUE = read_catalogue()
 TRUE = ("consistent", "certified")
 FEWER: dict[str, int | None] = {
-    # trials of the fast tier where a full check takes longer than half a second; None: no smaller check
     "baselines/cfl-mgd-model": 10,
     "baselines/clustered": 10,
     "baselines/fedbcd": 10,
     "baselines/fedprox-exact": 10,
     "cfl-mgd/corollary-b1": 20,
     "cfl-mgd/division-by-clients": 10,
+    "cfl-mgd/equation-24": None,
     "cfl-mgd/equation-3": 20,
+    "cfl-mgd/lemma-1": None,
     "cfl-mgd/lemma-h": 100,
     "cfl-mgd/model-averaging-recursion": 10,
     "cfl-mgd/momentum-helps": 60,
@@ -53,20 +54,28 @@ FEWER: dict[str, int | None] = {
     "fpfc/repaired-models": 4,
     "fpfc/repaired-proof": 4,
     "fpfc/table-1-cfl": None,
+    "fpfc/theorem-1-duals": None,
+    "fpfc/theorem-1-mapping": None,
+    "fpfc/theorem-1-mapping-content": None,
     "gradient-loss/fewer-passes": None,
     "gradient-loss/reduction-ceiling": 1,
     "gradient-loss/reduction-curve": 2,
+    "gradient-loss/reduction-up-to": None,
     "gradient-loss/same-start": 4,
     "gradient-loss/sooner": 6,
     "gradient-loss/sooner-by": 4,
     "gradient-loss/training-loss": 4,
+    "gradient-loss/training-loss-in-passes": None,
     "gradient-loss/weight-at-start": 4,
     "gradient-loss/weight-at-start-by": 4,
     "ifca/basin": 5,
     "ifca/certain-in-basin": 60,
     "ifca/cfl-mgd-in-basin": 30,
+    "ifca/cfl-mgd-same-basin": None,
+    "ifca/monotone-from-anywhere": None,
     "ifca/monotone-in-basin": 25,
     "sofl/guarded-count": 4,
+    "sofl/initialisation": None,
 }
 LONG = pytest.mark.slow(reason="the check at its own number of trials takes seconds")
 CHECKS = [

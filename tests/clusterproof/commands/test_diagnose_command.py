@@ -66,6 +66,7 @@ def test_an_interrupted_run_has_the_same_report_and_its_models_are_untouched(tmp
     assert all((models[0][key] == models[1][key]).all() for key in models[0])
 
 
+@pytest.mark.slow(reason="trains and diagnoses a network")
 def test_a_finished_run_is_diagnosed_by_its_last_models(tmp_path: Path, capsys: Any) -> None:
     out = tmp_path / "run"
     train(configure(diagnose=False), out=out)

@@ -33,6 +33,7 @@ def computed(capsys: pytest.CaptureFixture[str], folder: Path, *arguments: str) 
 # ------------------------------------------------------------------ what is chosen
 
 
+@pytest.mark.slow(reason="computes a table several times")
 def test_parts_of_other_choices_are_never_mixed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     record, parts = tmp_path / "table.json", tmp_path / "parts"
     output = computed(capsys, parts, "--json", str(record))

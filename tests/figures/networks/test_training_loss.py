@@ -29,6 +29,7 @@ def curve(panel, gid):
     return line(panel, gid)[1]
 
 
+@pytest.mark.slow(reason="trains networks for a figure")
 def test_the_first_loss_is_that_of_the_start_by_hand(rotated):
     task, pixels, targets = rotated
     losses = [by_hand(pixels, targets, model) for model in training_loss.start(task, SEED)]

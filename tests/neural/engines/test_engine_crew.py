@@ -18,6 +18,8 @@ from clusterproof.neural.engines.chunks import Chunk
 from clusterproof.neural.networks import CNN, MLP
 from clusterproof.neural.task import ImageTask
 
+pytestmark = pytest.mark.slow(reason="trains on one thread and on several")
+
 SHAPE = (1, 16, 16)
 SIZES = (6, 9, 3, 9, 1, 4, 9)
 

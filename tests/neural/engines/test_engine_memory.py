@@ -12,6 +12,7 @@ from clusterproof.neural.networks import MLP
 from clusterproof.neural.task import ImageTask
 
 
+@pytest.mark.slow(reason="trains on large arrays")
 def test_memory_is_used_again_only_when_nothing_shares_it():
     space, like = Workspace(), torch.zeros(3, 5, dtype=torch.float64)
     holders = {

@@ -19,20 +19,17 @@ for name in sys.argv[1:]:
 """All in one process of their own: they share what takes long to import, and their claims stay out of ours."""
 
 
-@pytest.mark.parametrize(
-    "names",
-    [LESSONS[1:4:2], pytest.param(LESSONS, marks=pytest.mark.slow(reason="runs every lesson as a script"))],
-    ids=["two", "all"],
-)
-def test_lessons_run_as_scripts_and_their_false_statements_are_refuted(names: list[str]) -> None:
-    paths = [ROOT / "notes/lessons" / f"{name}.py" for name in names]
+@pytest.mark.slow(reason="runs every lesson as a script")
+def test_lessons_run_as_scripts_and_their_false_statements_are_refuted() -> None:
+    paths = [ROOT / "notes/lessons" / f"{name}.py" for name in LESSONS]
     command = [sys.executable, "-c", SCRIPT, *paths]
     done = subprocess.run(command, capture_output=True, text=True, env=CLEAN, timeout=600)
     assert done.returncode == 0, done.stderr
-    for name, printed in zip(names, done.stdout.split("<<<")[1:], strict=True):
+    for name, printed in zip(LESSONS, done.stdout.split("<<<")[1:], strict=True):
         assert "\nviolated -- at " in printed, name
 
 
+@pytest.mark.slow(reason="runs every lesson twice")
 @pytest.mark.parametrize("name", LESSONS)
 def test_its_sliders_change_the_sentence_and_draw(name: str, claims_of_files: None) -> None:
     lesson = importlib.import_module(f"clusterproof.notes.lessons.{name}")

@@ -171,6 +171,7 @@ def test_the_data_are_compared_with_others_of_their_law():
     assert abs(others.mean() - np.mean(exact[1:])) < 4 * error
 
 
+@pytest.mark.slow(reason="computes the whole table at small size")
 def test_the_table_holds_every_row_curve_and_difference(results):
     request, found = results
     table = TABLE.assemble(request, found)

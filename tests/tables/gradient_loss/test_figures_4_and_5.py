@@ -90,6 +90,7 @@ def test_a_run_is_that_of_plain_loops(sign: str) -> None:
     assert len(set(expected["purity"])) > 1
 
 
+@pytest.mark.slow(reason="trains from several starts")
 def test_ifca_may_have_the_best_of_several_starts() -> None:
     """That of the least loss of the devices' best models after ten iterations, which do not count."""
     arm = Arm(DIGITS, "apart", 0.0)

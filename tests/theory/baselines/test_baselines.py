@@ -104,6 +104,7 @@ CORRECTIONS: list[tuple[str, Any, str, Callable[[Any], Any]]] = [
 ]
 
 
+@pytest.mark.slow(reason="evaluates corrected claims at their own budget")
 @pytest.mark.parametrize(
     ("claim_id", "place", "attribute", "right"), CORRECTIONS, ids=[each[0] for each in CORRECTIONS]
 )

@@ -123,6 +123,7 @@ class WithoutDisturbance(TheoremA):
         )
 
 
+@pytest.mark.slow(reason="plants faults in each part of the bound")
 @pytest.mark.parametrize(
     ("bound", "conclusion"), [(WithoutProportion(), "envelope"), (WithoutDisturbance(), "variance")]
 )

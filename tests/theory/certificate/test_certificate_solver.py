@@ -16,6 +16,8 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.certificate import Certificate, NoCertificate, certify, certify_at, solving, verify
 from clusterproof.theory.certificate.search import Search
 
+pytestmark = pytest.mark.slow(reason="solves many semidefinite programs")
+
 Solve = Callable[..., Any]
 Plant = Callable[..., Any]
 

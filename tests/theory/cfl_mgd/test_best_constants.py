@@ -28,6 +28,7 @@ USED = {
 """What the extremal instance uses, without the statement's machine: jumps of probability 1/1000, counted by scipy."""
 
 
+@pytest.mark.slow(reason="searches for constants")
 @pytest.mark.parametrize("claim_id", USED)
 def test_the_search_finds_what_a_closed_form_says_and_no_more(claim_id: str) -> None:
     finding = checked(claim_id)

@@ -29,6 +29,7 @@ PARTS = {
 }
 
 
+@pytest.mark.slow(reason="evaluates claims at their own budget")
 @pytest.mark.parametrize("claim_id", PARTS)
 def test_every_part_is_exercised(claim_id: str) -> None:
     verdict = checked(f"cfl-mgd/{claim_id}", 10)

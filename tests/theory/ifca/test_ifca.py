@@ -18,6 +18,7 @@ from clusterproof.theory.ifca.success import Cell, succeeds
 from clusterproof.theory.verdict import Kind
 
 
+@pytest.mark.slow(reason="counts failures of many runs")
 def test_certain_means_that_the_interval_ends_below_the_allowed_failures() -> None:
     verdict = checked("ifca/certain-in-basin")
     # the level is shared by two parts; of the second one, which is barely separated, nearly all is used

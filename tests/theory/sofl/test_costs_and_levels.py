@@ -22,6 +22,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.slow(reason="checks each claim with a fault planted in it")
 @pytest.mark.parametrize(("claim_id", "place", "name", "fault"), FAULTS)
 def test_a_planted_fault_is_violated(plant: Plant, claim_id: str, place: Any, name: str, fault: Any) -> None:
     plant(place, name, fault)

@@ -23,6 +23,8 @@ from clusterproof.theory.statement.judging import judge
 from clusterproof.theory.statement.statement import Statement
 from clusterproof.theory.statement.trial import attempt
 
+pytestmark = pytest.mark.slow(reason="evaluates claims at their own budget")
+
 Plant = Callable[..., Any]
 
 

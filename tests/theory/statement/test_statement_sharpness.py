@@ -186,6 +186,7 @@ def test_an_equal_probability_is_missed_on_both_sides(registry: dict[str, Any]) 
         assert theory.check(f"toy/one-{number}").verdict is verdict
 
 
+@pytest.mark.slow(reason="evaluates claims at their own budget")
 def test_claims_of_the_catalogue_are_as_sharp_as_they_say() -> None:
     from clusterproof.theory.cfl_mgd.repaired.corollary_b1 import corollary_b1
     from clusterproof.theory.fpfc.repaired import repaired_duals

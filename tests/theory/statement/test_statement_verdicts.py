@@ -172,6 +172,7 @@ print(tried)
 """
 
 
+@pytest.mark.slow(reason="runs a script in a process of its own")
 def test_a_users_script_finds_nothing_new_in_its_folder_and_no_constants_of_its_own_tried(
     tmp_path: Path,
 ) -> None:

@@ -79,6 +79,7 @@ def verdicts(claims_of_files: None) -> list[Verdict]:
     return [check(name) for name in (*CLAIMS, *TOO)]
 
 
+@pytest.mark.slow(reason="evaluates the claims of a paper")
 def test_real_reports_are_as_the_schema_says(verdicts: list[Verdict]) -> None:
     schema = report_schema()
     jsonschema.Draft202012Validator.check_schema(schema)

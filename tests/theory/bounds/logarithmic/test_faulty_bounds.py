@@ -18,6 +18,8 @@ from clusterproof.theory.bounds.logarithmic.rows import GaussianRows
 from clusterproof.theory.bounds.logarithmic.theorem_d import theorem_d_chains
 from clusterproof.theory.bounds.logarithmic.tube import Chains, Tube, forward
 
+pytestmark = pytest.mark.slow(reason="runs against bounds with a fault planted in them")
+
 Plant = Callable[..., Any]
 
 FAILURE = (0.01, 0.02, 0.02)

@@ -197,6 +197,7 @@ def test_a40_by_hand() -> None:
     assert again.measured == pytest.approx(1 - (15 / 16) ** rounds * 20)
 
 
+@pytest.mark.slow(reason="evaluates claims at their own budget")
 def test_sharp_bounds_are_reported_tight_and_loose_ones_loose() -> None:
     for name in ("a2-sharp", "a10-meant", "a11", "a7-step"):
         assert checked(f"cfl-mgd/{name}").slack == pytest.approx(1, abs=1e-6), name
