@@ -9,7 +9,6 @@ from clusterproof.tables.machine.engines import Answers, Work, costliest_first
 from clusterproof.tables.machine.execution import run_units
 from clusterproof.tables.machine.progress import Progress
 from clusterproof.tables.machine.store import Outcome, Unit, UnitStore
-from clusterproof.tables.machine.workers import compute_batch
 
 WORK = Work("nowhere:nothing", ("clusterproof.tables.machine",))
 UNITS = [Unit(name, seed, {"rounds": 2}, cost=cost) for name, seed, cost in
@@ -79,14 +78,3 @@ def slow(units: Sequence[Unit]) -> list[dict[str, int]]:
     """Takes a fifth of a second for all."""
     time.sleep(0.2)
     return [{}] * len(units)
-
-
-def test_units_of_a_batch_share_out_its_time() -> None:
-    """Together they have not taken longer than they took."""
-    started = time.perf_counter()
-    answers = compute_batch("nowhere:nothing", f"{__name__}:slow", UNITS, WORK.source)
-    passed = time.perf_counter() - started
-    outcomes = [answer for answer in answers if isinstance(answer, Outcome)]
-    assert len(outcomes) == 4
-    assert 0.2 <= sum(outcome.seconds for outcome in outcomes) <= passed
-    assert len({outcome.seconds for outcome in outcomes}) == 1
