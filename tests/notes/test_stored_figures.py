@@ -4,6 +4,7 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
 from checkout import ROOT
 
 from clusterproof.commands.application import main
@@ -23,6 +24,7 @@ def test_every_figure_is_stored_with_its_title_and_for_both_themes() -> None:
         assert is_figure(STORED_FIGURES / f"{name}.svg", figure.title), name
 
 
+@pytest.mark.slow(reason="draws figures by the command line")
 def test_the_quoted_command_draws_such_files(tmp_path: Path) -> None:
     (line,) = re.findall(r"(?m)^\$ clusterproof (figures .*)$", (ROOT / "notes/README.md").read_text("utf-8"))
     words = shlex.split(line)

@@ -72,22 +72,6 @@ LONG = {
 }
 SEEDS = {"consistent": 20, "certified": 20, "violated": 4, "ill-posed": 4, "vacuous": 4}
 
-HEAVY = {
-    # longer than 0.2 s a seed: left to the slow tier
-    "baselines/clustered", "cfl-mgd/a17", "cfl-mgd/a4", "cfl-mgd/a7-step", "cfl-mgd/asymptotic-region",
-    "cfl-mgd/corollary-b1", "cfl-mgd/division-by-clients", "cfl-mgd/equation-24", "cfl-mgd/equation-29",
-    "cfl-mgd/equation-30", "cfl-mgd/equation-32", "cfl-mgd/equation-33", "cfl-mgd/momentum-certified",
-    "cfl-mgd/momentum-horizon", "cfl-mgd/norm-inequality", "cfl-mgd/per-step-region", "cfl-mgd/theorem-a",
-    "cfl-mgd/theorem-a-prime", "cfl-mgd/theorem-b", "cfl-mgd/theorem-c", "cfl-mgd/theorem-c-prime",
-    "cfl-mgd/theorem-d", "cfl-mgd/theorem-e", "fpfc/convex", "fpfc/descent", "fpfc/one-term",
-    "fpfc/one-term-large-augmentation", "fpfc/one-term-waiting", "fpfc/repaired-duals",
-    "fpfc/repaired-models", "fpfc/table-1-cfl", "fpfc/theorem-1-duals", "fpfc/theorem-1-mapping",
-    "fpfc/theorem-1-mapping-content", "gradient-loss/fewer-passes", "gradient-loss/reduction-ceiling",
-    "gradient-loss/reduction-curve", "gradient-loss/reduction-up-to", "gradient-loss/sooner",
-    "gradient-loss/sooner-by", "ifca/basin", "ifca/monotone-from-anywhere", "sofl/guarded-count",
-    "sofl/initialisation", "sofl/theorem-1-robbins-monro",
-}  # fmt: skip
-
 
 def agrees(claim_id: str, seeds: range) -> None:
     claim = theory.find_claim(claim_id)
@@ -120,8 +104,3 @@ def agrees(claim_id: str, seeds: range) -> None:
 @pytest.mark.parametrize("claim_id", [name for name in CATALOGUE if LONG.get(name, 1)])
 def test_the_verdict_does_not_depend_on_the_seed(claim_id: str) -> None:
     agrees(claim_id, range(1, 1 + LONG.get(claim_id, SEEDS[CATALOGUE[claim_id].verdict])))
-
-
-@pytest.mark.parametrize("claim_id", [name for name in CATALOGUE if name not in HEAVY])
-def test_one_other_seed_gives_the_same_verdict(claim_id: str) -> None:
-    agrees(claim_id, range(1000, 1001))

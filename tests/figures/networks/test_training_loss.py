@@ -39,6 +39,7 @@ def test_the_first_loss_is_that_of_the_start_by_hand(rotated):
     assert curve(left, "FedAvg")[0] == pytest.approx(losses[0].mean(), rel=1e-7)
 
 
+@pytest.mark.slow(reason="trains networks for a figure")
 def test_no_single_model_is_below_the_line_and_one_comes_near(rotated):
     _, pixels, targets = rotated
     bound = training_loss.one_model(SEED)

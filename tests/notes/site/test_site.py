@@ -312,6 +312,7 @@ def test_the_stored_report_speaks_of_the_claims_that_there_are() -> None:
         assert record["repaired_by"] == REGISTRY[record["claim"]].repaired_by, record["claim"]
 
 
+@pytest.mark.slow(reason="starts a process that imports the site")
 def test_a_missing_report_is_refused_in_one_line(tmp_path: Path) -> None:
     command = ["notes", "--out", "site", "--verdicts", "none.json"]
     done = subprocess.run(

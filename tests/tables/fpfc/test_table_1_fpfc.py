@@ -206,6 +206,7 @@ def test_the_table_holds_every_row_curve_and_difference(results):
     assert lambdas.cells[-1]["Num"].values == tuple(strongest)
 
 
+@pytest.mark.slow(reason="computes the whole table at small size")
 def test_every_method_has_its_cost_beside_it(results):
     """By hand: 6 of 20 clients in 30 rounds, 44 numbers, 190 - 91 pairs with a participant."""
     costs = {}

@@ -53,6 +53,7 @@ def test_floors_of_the_audit() -> None:
     assert variance[-1] ** 0.5 == pytest.approx(ours[3], rel=1e-3)
 
 
+@pytest.mark.slow(reason="a certificate for each of many momenta")
 def test_best_momentum_falls_with_the_horizon() -> None:
     task, start, share = horizon_task()
     rows = share * task.clients * task.samples

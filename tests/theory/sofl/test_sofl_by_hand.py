@@ -181,6 +181,7 @@ def test_table_2_by_scikit_learn() -> None:
         )
 
 
+@pytest.mark.slow(reason="starts a process of its own")
 def test_quick_checks_need_no_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "sklearn"]:
         monkeypatch.setitem(sys.modules, name, None)

@@ -111,6 +111,7 @@ def test_another_report_is_refused(change: dict[str, Any]) -> None:
     assert not validator.is_valid(entry)
 
 
+@pytest.mark.slow(reason="runs every counterexample in a process of its own")
 def test_every_counterexample_can_be_pasted(verdicts: list[Verdict]) -> None:
     codes = [code_of(one) for one in verdicts if one.counterexample is not None]
     assert codes
