@@ -71,7 +71,7 @@ def _text(document: Document) -> bytes | str:
             raise
         except Exception as error:  # a record may hold anything
             raise Unreadable(f"not a certificate's fields ({type(error).__name__})") from error
-    return read_bytes(Path(document), MAX_BYTES)  # type: ignore[arg-type]  # a path is what remains
+    return read_bytes(Path(document), MAX_BYTES)
 
 
 def _written(document: Any) -> str:
