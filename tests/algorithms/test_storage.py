@@ -220,7 +220,7 @@ def test_a_failing_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monk
 
 KILLED = """
 import os, signal, sys
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = [sys.argv[1], os.path.join(sys.argv[1], "..", "helpers")]
 from test_storage import make_trace
 from clusterproof.algorithms.storage import save_trace
 trace = make_trace()

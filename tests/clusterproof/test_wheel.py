@@ -37,7 +37,7 @@ from clusterproof.algorithms import FedAvg, run
 from clusterproof.synthetic import QuadraticMixture, strategies
 
 
-@settings(max_examples=examples(20), deadline=None, database=None)
+@settings(max_examples=20, deadline=None, database=None)
 @given(strategies.quadratic_mixtures(clusters=(1, 1)))
 def test_one_cluster_is_found(task: QuadraticMixture) -> None:
     assert algorithms.OWNER == "the project"
