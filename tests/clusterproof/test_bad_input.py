@@ -240,7 +240,11 @@ def cases(text: str) -> list[Any]:
 
 
 def contents(folder: Path) -> dict[str, bytes | None]:
-    return {str(path): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
+    return {
+        str(path): path.read_bytes() if path.is_file() else None
+        for path in folder.rglob("*")
+        if "__pycache__" not in path.parts  # Python's own, of the modules that a command reads
+    }
 
 
 @pytest.fixture(scope="module", autouse=True)
