@@ -5,16 +5,13 @@ VENV ?= .venv
 CONSTRAINTS ?= constraints.txt
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check $(addprefix --constraint ,$(CONSTRAINTS))
-# an environment with pytest that was not set up here is used as it is
+# an existing environment with pytest is used unchanged
 TEST_READY := $(if $(wildcard $(BIN)/pytest),$(wildcard $(VENV)/.test-ready),$(VENV)/.test-ready)
 
-# what setup.py maps to subpackages: every top folder that is a package, but for two
-FOLDERS := $(filter-out benchmarks clusterproof,$(patsubst %/__init__.py,%,$(wildcard */__init__.py)))
-
-# the tests start many processes, each of which would compile our modules anew
+# keep bytecode: the tests start many processes, each of which would compile the modules again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: check figures notes test test-all lint types links release clean
+.PHONY: check figures notes test test-all lint types size release clean
 
 check: $(VENV)/.check-ready
 	$(BIN)/clusterproof check
@@ -26,10 +23,10 @@ figures: $(VENV)/.check-ready
 notes: $(TEST_READY)
 	$(BIN)/clusterproof notes --out notes-out
 
-test: $(TEST_READY) links
+test: $(TEST_READY)
 	$(BIN)/python -m pytest -n logical --dist worksteal
 
-# everything: the fast tier, then what is slow by nature, and all drawn examples
+# all tests: the fast ones, then the slow ones and all Hypothesis examples
 test-all: test
 	$(BIN)/python -m pytest -n logical --dist worksteal -m "slow or hypothesis" --hypothesis-profile large
 
@@ -37,13 +34,12 @@ lint: $(TEST_READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(TEST_READY) links
+types: $(TEST_READY)
 	$(BIN)/mypy
 
-# the package as static tools and editors see it: every folder under its dotted name
-links:
-	rm -rf .types && mkdir -p .types/clusterproof
-	ln -s $(addprefix ../../,$(FOLDERS) $(wildcard clusterproof/*)) .types/clusterproof/
+# lines of code, docstrings and data files by folder
+size:
+	$(PYTHON) -m benchmarks.size
 
 # the source archive and the wheel that is built from it, in dist/
 release: $(VENV)/.release-ready
@@ -53,11 +49,11 @@ release: $(VENV)/.release-ready
 $(VENV)/bin/pip:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.check-ready: pyproject.toml setup.py $(CONSTRAINTS) | $(VENV)/bin/pip
+$(VENV)/.check-ready: pyproject.toml $(CONSTRAINTS) | $(VENV)/bin/pip
 	$(PIP) --editable '.[plot,store,cluster,certify]'
 	touch $@
 
-$(VENV)/.test-ready: pyproject.toml setup.py $(CONSTRAINTS) | $(VENV)/bin/pip
+$(VENV)/.test-ready: pyproject.toml $(CONSTRAINTS) | $(VENV)/bin/pip
 	$(PIP) --editable '.[test]'
 	touch $@
 
@@ -66,4 +62,4 @@ $(VENV)/.release-ready: pyproject.toml $(CONSTRAINTS) | $(VENV)/bin/pip
 	touch $@
 
 clean:
-	rm -rf $(VENV) .types build dist *.egg-info .mypy_cache .ruff_cache .hypothesis figures-out notes-out
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis figures-out notes-out

@@ -1,28 +1,35 @@
-"""Federated algorithms, written once for every array library.
+"""Federated algorithms for every array library.
 
-The theory is checked on these classes, and the same classes train networks.
+The theory is checked on these classes, which also train networks.
 """
 
 from typing import Any
 
+from clusterproof.algorithms.aggregation import choose_clusters
 from clusterproof.algorithms.cfl import CFL
 from clusterproof.algorithms.cfl_mgd import CFLMGD
-from clusterproof.algorithms.discovery import classes_below
+from clusterproof.algorithms.discovery import Registry, classes_below
+from clusterproof.algorithms.ditto import Ditto
 from clusterproof.algorithms.evaluation import (
     ClientAccuracies,
-    ScoredTask,
     client_accuracies,
     received_models,
 )
 from clusterproof.algorithms.fedavg import FedAvg
+from clusterproof.algorithms.fedavgm import FedAvgM
 from clusterproof.algorithms.fedbcd import FedBCD
+from clusterproof.algorithms.feddyn import FedDyn
+from clusterproof.algorithms.fedlin import FedLin
+from clusterproof.algorithms.fednova import FedNova
 from clusterproof.algorithms.fedprox import FedProx
 from clusterproof.algorithms.fpfc import FPFC
 from clusterproof.algorithms.gradient_loss import GradientLoss
 from clusterproof.algorithms.ifca import IFCA
 from clusterproof.algorithms.local import Local
 from clusterproof.algorithms.metrics import adjusted_rand_index, cluster_count, purity
+from clusterproof.algorithms.penalties import SCAD, GroupL1
 from clusterproof.algorithms.per_fedavg import PerFedAvg
+from clusterproof.algorithms.pfedme import PFedMe
 from clusterproof.algorithms.protocol import (
     Algorithm,
     ClientSamplingTask,
@@ -32,28 +39,39 @@ from clusterproof.algorithms.protocol import (
     MetaTrainingTask,
     OneBatchTask,
     OrderingTask,
+    ScoredTask,
     SizedTask,
     State,
     Task,
     sum_gradients,
 )
+from clusterproof.algorithms.proxskip import ProxSkip
 from clusterproof.algorithms.randomness import Randomness, generator
 from clusterproof.algorithms.runner import run
+from clusterproof.algorithms.scaffold import Scaffold
+from clusterproof.algorithms.self_organising_map import best_matching_units
 from clusterproof.algorithms.sofl import SoFL
 from clusterproof.algorithms.trace import Trace
 from clusterproof.algorithms.validation import InvalidArgument
 
-ALGORITHMS: dict[str, type[Algorithm[Any]]] = {
-    algorithm.name: algorithm for algorithm in classes_below(__name__, Algorithm, direct=True)
-}
-"""The algorithms by their names on the command line, every one that a module of this folder defines.
-
-And those of plugins, once ``clusterproof.synthetic`` is imported.
+ALGORITHMS: dict[str, type[Algorithm[Any]]] = Registry(
+    "The algorithms by name, including those of plugins once ``clusterproof.synthetic`` is imported.",
+    {algorithm.name: algorithm for algorithm in classes_below(__name__, Algorithm, direct=True)},
+)
+"""The algorithms by name, including those of plugins once ``clusterproof.synthetic`` is imported.
 
 :meta hide-value:
 """
 
 __all__ = [
+    "Scaffold",
+    "ProxSkip",
+    "PFedMe",
+    "FedNova",
+    "FedLin",
+    "FedDyn",
+    "FedAvgM",
+    "Ditto",
     "ALGORITHMS",
     "CFL",
     "CFLMGD",
@@ -68,6 +86,7 @@ __all__ = [
     "FedBCD",
     "FedProx",
     "GradientLoss",
+    "GroupL1",
     "InvalidArgument",
     "Local",
     "LocalTrainingTask",
@@ -76,6 +95,7 @@ __all__ = [
     "OneBatchTask",
     "PerFedAvg",
     "Randomness",
+    "SCAD",
     "ScoredTask",
     "SizedTask",
     "SoFL",
@@ -83,6 +103,8 @@ __all__ = [
     "Task",
     "Trace",
     "adjusted_rand_index",
+    "best_matching_units",
+    "choose_clusters",
     "client_accuracies",
     "cluster_count",
     "generator",

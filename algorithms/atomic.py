@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Atomic writes of files."""
 
 from __future__ import annotations
 
@@ -13,19 +13,12 @@ from clusterproof.algorithms.validation import InvalidArgument
 
 
 def check_writable(argument: str, path: Path) -> None:
-    """Make sure, before anything is computed, that ``write_whole`` will be able to write.
-
-    Parameters
-    ----------
-    argument
-        Name of the argument that gave the path, for the message.
-    path
-        A file that may exist, in a folder that must.
+    """Check before a computation that ``write_whole`` can write a file.
 
     Raises
     ------
     InvalidArgument
-        If it is a folder, or its folder is missing or cannot be written.
+        If the path is a folder, or its folder is missing or not writable; the message names the argument.
     """
     try:
         if _is_special(path):
@@ -37,32 +30,29 @@ def check_writable(argument: str, path: Path) -> None:
         with open(probe, "xb"):
             os.unlink(probe)
         with suppress(FileNotFoundError):
-            os.stat(target)  # a name that is too long is an error, a missing file is none
+            os.stat(target)  # a name that is too long is an error, a missing file is not
     except (OSError, ValueError) as error:
         raise _refuse(argument, path, error) from error
 
 
 def write_whole(argument: str, path: Path, content: bytes, *, sync: bool = True) -> None:
-    """Write a file beside its place and rename it, so that nobody sees half of it.
+    """Write a temporary file in the same folder and rename it, so that no partial file is visible.
 
-    What is no regular file, such as ``/dev/stdout`` or a named pipe, is written to directly.
+    Special files, such as ``/dev/stdout`` or a named pipe, are written directly.
 
     Parameters
     ----------
     argument
         Name of the argument that gave the path, for the message.
-    path
-        Replaced if it exists.
-    content
-        What to write.
+    path, content
+        Path and content of the file; an existing file is replaced.
     sync
-        Whether to wait until the disk has it. Without that a crash of the machine, though none of the program, may
-        leave a damaged file.
+        Whether to wait until the file is on disk, so that a system crash cannot damage it.
 
     Raises
     ------
     InvalidArgument
-        If it cannot be written; what was there before is kept.
+        If the file cannot be written; an existing file is kept.
     """
     try:
         if _is_special(path):
@@ -78,7 +68,7 @@ def write_whole(argument: str, path: Path, content: bytes, *, sync: bool = True)
                     file.flush()
                     os.fsync(file.fileno())
             os.replace(partial, target)
-        except BaseException:  # Ctrl-C, too, must leave nothing behind; it is raised again
+        except BaseException:  # also Ctrl-C must leave no temporary file
             partial.unlink(missing_ok=True)
             raise
     except BrokenPipeError:
@@ -92,13 +82,7 @@ def _is_special(path: Path) -> bool:
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Remove what writers that were killed have left half written in a folder.
-
-    Parameters
-    ----------
-    folder
-        Where ``write_whole`` is used. A file of a process that still runs is left alone.
-    """
+    """Remove the temporary files of terminated processes from a folder; those of running processes are kept."""
     for path in folder.glob(".clusterproof-*.partial"):
         writer = path.name.split("-")[1]
         if not (writer.isdecimal() and psutil.pid_exists(int(writer))):

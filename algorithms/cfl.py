@@ -8,41 +8,42 @@ from typing import ClassVar, TypeVar
 import numpy as np
 from array_api_compat import array_namespace, device
 
-from clusterproof.algorithms.arrays import Array, like, on_device, replace_rows, rows, to_numpy
-from clusterproof.algorithms.ifca import check_descent
-from clusterproof.algorithms.parts.aggregation import average_by_cluster, local_proximal_descent
-from clusterproof.algorithms.parts.bipartition import bipartition, cosine_similarities
-from clusterproof.algorithms.parts.finiteness import ask, check_finite
-from clusterproof.algorithms.parts.participation import check_participation, participants_of_round
-from clusterproof.algorithms.parts.weighting import check_weighting, client_weights, require_sizes
+from clusterproof.algorithms.aggregation import average_by_cluster, local_descent
+from clusterproof.algorithms.arrays import Array, like, replace_rows, rows, to_numpy
+from clusterproof.algorithms.bipartition import bipartition, cosine_similarities
+from clusterproof.algorithms.finiteness import check_finite
+from clusterproof.algorithms.participation import check_participation, participants_of_round
 from clusterproof.algorithms.protocol import Algorithm, State, Task
 from clusterproof.algorithms.randomness import Randomness, drawn_by
-from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_count, check_number
+from clusterproof.algorithms.validation import (
+    InvalidArgument,
+    check_choice,
+    check_count,
+    check_descent,
+    check_number,
+)
+from clusterproof.algorithms.weighting import check_weighting, client_weights, require_sizes
 
 STATIONARY = 0.1
-"""Largest ratio of mean update to largest update of a cluster that is ready to be split (SoFL, 4.1)."""
+"""Largest ratio of mean to largest update of a cluster that can be split (SoFL, 4.1)."""
 
 INCONGRUENT = 0.25
-"""Least ratio of such a cluster's largest update to that of the first round, above the noise."""
-
-SLACK = 1e-3
-"""How near to a threshold a device leaves the answer to the host: far more than rounding."""
+"""Smallest ratio of such a cluster's largest update to that of the first round."""
 
 
 @dataclass(frozen=True)
 class PartitionState(State):
     """State of an algorithm whose server keeps a partition of the clients.
 
-    ``models`` holds every client's cluster's model, (..., m, d), and ``assignments`` the cluster of
-    every client, present or not, (..., m); it is never None.
+    ``models`` holds the model of every client's cluster, (..., m, d), and ``assignments`` the cluster of
+    every client, participating or not, (..., m); it is never None.
 
     Attributes
     ----------
     rounds
-        How many rounds led here, an integer () on the host.
+        Number of finished rounds, an integer () on the host.
     clusters
-        Number of clusters, at most, of models on a device, where counting them would wait; None on the host, and
-        where it is not known.
+        Not used; part of saved states.
     """
 
     assignments: Array
@@ -68,11 +69,11 @@ class RecursiveState(PartitionState):
 
 @dataclass(frozen=True, kw_only=True)
 class CFL(Algorithm[RecursiveState]):
-    """FedAvg in every cluster; a cluster at rest whose clients still pull apart is cut in two.
+    """FedAvg in every cluster; a stationary cluster with conflicting updates is split in two.
 
     A cluster of more than two participants is split when the norm of its mean update is below
-    ``mean_threshold`` while its largest update is above ``client_threshold``. The cut is chosen from
-    the cosines of the updates, and the round's averages are already those of the new clusters.
+    ``mean_threshold`` while its largest update is above ``client_threshold``. The split is computed from
+    the cosines of the updates, and the averages of the same round use the new clusters.
 
     Parameters
     ----------
@@ -81,24 +82,24 @@ class CFL(Algorithm[RecursiveState]):
     local_steps
         Gradient steps of a client in a round.
     mean_threshold, client_threshold
-        The paper's eps_1 and eps_2, in units of the models, eps_1 <= eps_2: both or neither. Where
+        The paper's eps_1 and eps_2, in units of the models, eps_1 <= eps_2: both or neither. If
         None, eps_1 is a tenth of the cluster's largest update of the round, and eps_2 a quarter of the
-        largest of the first round, which asks for a start about as far as the clusters are apart.
+        largest update of the first round, which presumes a start as far away as the clusters' distance.
     linkage
-        ``"single"`` finds the cut of least largest similarity exactly; ``"complete"`` is that of the
+        ``"single"`` minimises the largest similarity across the cut exactly; ``"complete"`` is that of the
         public code.
     warm_up
         Rounds before the first split.
     participation
-        Fraction of clients in a round, in (0, 1]. A cluster that its participants find ready asks
-        all its members in the same round, and is split if it still is ready; nobody is placed by
-        an update of another round, or by none.
+        Fraction of clients in a round, in (0, 1]. If a cluster's participants meet the conditions of a
+        split, the server requests the updates of all its members in the same round and splits the cluster
+        if they meet the conditions too.
     weighting
-        What a client counts in averages and in eps_1's mean: ``"clients"``, one, or ``"samples"``, n_i / n.
+        Weight of a client in averages and in the mean for eps_1: ``"clients"`` (equal) or ``"samples"`` (n_i / n).
     noise_ratio
-        The paper's gamma_max, in [0, 1): how large the noise of a client's update may be in units of the update.
-        A cut is made only if sqrt((1 - a) / 2) exceeds it, a the largest cosine of two clients on different
-        sides: then it separates no two clients of one distribution. No such test where None, as in the
+        The paper's gamma_max, in [0, 1): bound on the noise of a client's update in units of the update.
+        A cluster is split only if sqrt((1 - a) / 2) is larger, with a the largest cosine across the cut: the
+        split then separates no two clients with the same distribution. If None, no such test, as in the
         public code.
 
     Raises
@@ -110,11 +111,9 @@ class CFL(Algorithm[RecursiveState]):
     Notes
     -----
     Sattler, Mueller and Samek (2020), Algorithm 2, whose weights are |D_i| / |D|. The public code
-    numbers split clients by their position in the cluster, right for the first split only; here they
-    keep their ids. A run starts from one model; ``models`` then has one row a client. A zero update
-    has cosine 0 with every other. On a device a round past the warm-up asks one thing of
-    the host, whether a cluster may be ready, in the look that every round takes; only a round in which one may be
-    has more, for all updates and the cut.
+    numbers split clients by their position in the cluster, correct for the first split only; here they
+    keep their ids. A run starts from one model; ``models`` then has one row per client. A zero update
+    has cosine 0 with every other.
     """
 
     name: ClassVar[str] = "cfl"
@@ -138,27 +137,20 @@ class CFL(Algorithm[RecursiveState]):
         check_participation(self.participation)
         check_weighting(self.weighting)
         if self.noise_ratio is not None:
-            check_number(
-                "noise_ratio",
-                self.noise_ratio,
-                at_least=0,
-                below=1,
-                remedy="leave it out to accept every cut",
-            )
+            remedy = "leave it out to accept every cut"
+            check_number("noise_ratio", self.noise_ratio, at_least=0, below=1, remedy=remedy)
         small, large = self.mean_threshold, self.client_threshold
-        if (small is None) != (large is None):
-            missing = "mean_threshold" if small is None else "client_threshold"
-            raise InvalidArgument(
-                missing, None, "must be given with the other threshold", "give both or neither"
-            )
         if small is not None and large is not None:
             check_number("mean_threshold", small, above=0, remedy="the public code has 0.4")
-            check_number(
-                "client_threshold", large, at_least=small, remedy="it may not be below mean_threshold"
-            )
+            remedy = "it may not be below mean_threshold"
+            check_number("client_threshold", large, at_least=small, remedy=remedy)
+        elif small is not large:
+            missing = "mean_threshold" if small is None else "client_threshold"
+            rule = "must be given with the other threshold"
+            raise InvalidArgument(missing, None, rule, "give both or neither")
 
     def model_count(self, task: Task) -> int:
-        """Give 1: everybody starts from one model."""
+        """Return 1: all clients start from one model."""
         require_sizes(self.weighting, task)
         return 1
 
@@ -166,99 +158,72 @@ class CFL(Algorithm[RecursiveState]):
         """Start with all clients in one cluster, at the given model (..., 1, d)."""
         start = start_together(models, task)
         reference = 0 * models[..., 0, 0]
-        return RecursiveState(
-            start.models, start.clients, start.assignments, start.rounds, reference, clusters=start.clusters
-        )
+        return RecursiveState(start.models, start.clients, start.assignments, start.rounds, reference)
 
     def step(self, state: RecursiveState, task: Task, randomness: Randomness) -> RecursiveState:
         """Carry out one round."""
         models = state.models
         clients = participants_of_round(self.participation, task, models, randomness.participation)
         updates = self._descend(models, clients, task, randomness)
+        sent = to_numpy(updates)
         if int(state.rounds) == 0:
-            state = replace(state, reference=_largest(updates))
+            longest = np.asarray(np.linalg.norm(sent, axis=-1).max(axis=-1))
+            state = replace(state, reference=like(longest, updates))
         weights = client_weights(self.weighting, task, clients, models)
         if int(state.rounds) < self.warm_up:
             return average_in_clusters(state, clients, updates, weights=weights)
-        voters = rows(state.assignments[..., None], clients)[..., 0]
-        if on_device(models) and not self._may_be_ready(state, voters, updates, weights):
-            return average_in_clusters(state, clients, updates, weights=weights)
         reference, known = to_numpy(state.reference), to_numpy(clients)
-        own, chosen = to_numpy(updates), to_numpy(voters)
-        everybody = array_namespace(models).arange(task.clients, device=device(models))
-        counts = client_weights(self.weighting, task, everybody, models)
+        voters = to_numpy(rows(state.assignments[..., None], clients)[..., 0])
+        all_clients = array_namespace(models).arange(task.clients, device=device(models))
+        counts = client_weights(self.weighting, task, all_clients, models)
         sizes = np.ones(task.clients) if counts is None else to_numpy(counts).astype(float)
-        ready = self._ready_clusters(chosen, own, reference, sizes[known])
+        ready = self._ready_clusters(voters, sent, reference, sizes[known])
         if not ready:
             return average_in_clusters(state, clients, updates, weights=weights)
-        asked = updates
         if clients.shape[-1] < task.clients:
-            asking = np.zeros(chosen.shape[:-1], dtype=bool)
+            asking = np.zeros(voters.shape[:-1], dtype=bool)
             for replicate, _ in ready:
                 asking[replicate] = True
-            those = drawn_by(randomness, asking.ravel().tolist())
-            asked = replace_rows(self._descend(models, everybody, task, those), clients, updates)
-            own = to_numpy(asked)
+            streams = drawn_by(randomness, asking.ravel().tolist())
+            updates = replace_rows(self._descend(models, all_clients, task, streams), clients, updates)
+            sent = to_numpy(updates)
         members = to_numpy(state.assignments).copy()
-        heard = np.zeros(members.shape, dtype=bool)
-        np.put_along_axis(heard, np.broadcast_to(known, chosen.shape), True, axis=-1)
+        counted = np.zeros(members.shape, dtype=bool)
+        np.put_along_axis(counted, np.broadcast_to(known, voters.shape), True, axis=-1)
         for replicate, cluster in ready:
             ids = np.flatnonzero(members[replicate] == cluster)
-            heard[replicate][ids] = True
-            self.split(members[replicate], ids, own[replicate], float(reference[replicate]), sizes)
-        count = int(members.max()) + 1 if on_device(models) else None
-        state = replace(state, assignments=like(members, models), clusters=count)
-        return average_in_clusters(state, everybody, asked, like(heard, models), weights=counts)
+            counted[replicate][ids] = True
+            self.split(members[replicate], ids, sent[replicate], float(reference[replicate]), sizes)
+        state = replace(state, assignments=like(members, models))
+        return average_in_clusters(state, all_clients, updates, like(counted, models), weights=counts)
 
     def _descend(self, models: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
-        """Updates of clients (..., k) from their own clusters' models, (..., k, d)."""
+        """Return the updates of clients (..., k) from their clusters' models, (..., k, d)."""
         received = rows(models, clients)
-        points = local_proximal_descent(
+        points = local_descent(
             task,
-            received,
             received,
             clients,
             randomness.gradient,
             step_size=self.step_size,
-            proximal=0.0,
             local_steps=self.local_steps,
         )
         check_finite(points, clients, self.step_size)
         return points - received
 
-    def _may_be_ready(
-        self, state: RecursiveState, voters: Array, updates: Array, weights: Array | None
-    ) -> bool:
-        """Whether a cluster may ask for a split, of participants in clusters (..., k): found out on a device.
-
-        What comes next hangs on its answer, so that it is asked for with what else the round asks at its end.
-        Where it is yes, the host decides, with all updates at hand: by its own arithmetic where it is a near thing.
-        """
-        xp = array_namespace(updates)
-        count = _count(state)
-        lengths = _norms(updates)
-        means = _norms(average_by_cluster(updates, voters, 0 * state.models[..., :count, :], weights=weights))
-        member = voters[..., None] == xp.arange(count, device=device(voters))
-        largest = xp.max(xp.where(member, lengths[..., None], 0 * lengths[..., None]), axis=-2)
-        several = xp.sum(xp.astype(member, xp.int64), axis=-2) > 2
-        if self.mean_threshold is None or self.client_threshold is None:
-            small, needed = STATIONARY * largest, INCONGRUENT * state.reference[..., None]
-        else:
-            small, needed = self.mean_threshold, self.client_threshold
-        asked = (means < small * (1 + SLACK)) & (largest * (1 + SLACK) > needed)
-        return bool(ask(xp.any(several & asked)))
-
     def _ready_clusters(
         self, voters: np.ndarray, updates: np.ndarray, reference: np.ndarray, sizes: np.ndarray
     ) -> list[tuple[tuple[int, ...], int]]:
-        """Replicates and clusters whose participants ask for a split, from (..., k) and (..., k, d)."""
+        """Return the replicates and clusters whose participants meet the conditions of a split."""
         weights = np.broadcast_to(sizes, voters.shape)
         return [
             (replicate, int(cluster))
             for replicate in np.ndindex(voters.shape[:-1])
             for cluster in np.unique(voters[replicate])
-            for own in (voters[replicate] == cluster,)
-            if self._ready(updates[replicate][own], float(reference[replicate]), weights[replicate][own])
+            for inside in (voters[replicate] == cluster,)
+            if self._ready(
+                updates[replicate][inside], float(reference[replicate]), weights[replicate][inside]
+            )
         ]
 
     def split(
@@ -269,14 +234,16 @@ class CFL(Algorithm[RecursiveState]):
         reference: float,
         weights: np.ndarray | None = None,
     ) -> None:
-        """Cut the cluster of clients ``ids`` in ``members`` (m,), in place, if all of them ask for it.
+        """Split the cluster of clients ``ids`` in ``members`` (m,), in place, if it meets the conditions.
 
-        ``updates`` (m, d) and ``weights`` (m,) are of all clients; ones where None.
+        ``updates`` (m, d) and ``weights`` (m,) are of all clients. If None, the weights are one.
         """
-        own = updates[ids]
-        if not self._ready(own, reference, np.ones(len(ids)) if weights is None else weights[ids]):
+        members_updates = updates[ids]
+        if not self._ready(
+            members_updates, reference, np.ones(len(ids)) if weights is None else weights[ids]
+        ):
             return
-        cosines = cosine_similarities(own)
+        cosines = cosine_similarities(members_updates)
         side = bipartition(cosines, self.linkage)
         if self.noise_ratio is not None:
             nearest = min(1.0, float(cosines[side][:, ~side].max()))
@@ -285,7 +252,7 @@ class CFL(Algorithm[RecursiveState]):
         members[ids[side]] = members.max() + 1
 
     def _ready(self, updates: np.ndarray, reference: float, weights: np.ndarray) -> bool:
-        """Whether more than two clients' mean update is small while one of theirs is not."""
+        """Return whether a cluster of more than two clients has a small mean update and a large update."""
         if len(updates) <= 2:
             return False
         mean, largest = mean_and_largest(updates, weights)
@@ -295,72 +262,41 @@ class CFL(Algorithm[RecursiveState]):
 
 
 def mean_and_largest(updates: np.ndarray, weights: np.ndarray | None = None) -> tuple[float, float]:
-    """Length of the mean of updates (k, d), with weights (k,) or alike, and of the longest; on the host."""
+    """Return the norm of the mean of updates (k, d) with weights (k,), and the largest norm."""
     mean = np.average(updates, axis=0, weights=weights)
     return float(np.linalg.norm(mean)), float(np.linalg.norm(updates, axis=1).max())
 
 
 def start_together(models: Array, task: Task) -> PartitionState:
-    """All clients in cluster 0 at one model (..., 1, d)."""
+    """Return the state with all clients in cluster 0 at one model (..., 1, d)."""
     xp = array_namespace(models)
     shape = (*models.shape[:-2], task.clients, models.shape[-1])
     spread = xp.asarray(xp.broadcast_to(models, shape), copy=True)
-    everybody = like(np.arange(task.clients), models)
+    all_clients = like(np.arange(task.clients), models)
     one_cluster = like(np.zeros(shape[:-1], dtype=np.int64), models)
-    count = 1 if on_device(models) else None
-    return PartitionState(spread, everybody, one_cluster, np.asarray(0), clusters=count)
+    return PartitionState(spread, all_clients, one_cluster, np.asarray(0))
 
 
 def average_in_clusters(
     state: PartitionT,
     clients: Array,
     updates: Array,
-    heard: Array | None = None,
+    counted: Array | None = None,
     *,
     weights: Array | None = None,
 ) -> PartitionT:
-    """Move every cluster's model by the mean of its participants' updates; without any it stays.
+    """Add to every cluster's model the mean of its participants' updates; an empty cluster keeps its model.
 
-    Parameters
-    ----------
-    state
-        With the models before the round and the clusters after it.
-    clients, updates
-        Clients (..., k) and their updates (..., k, d).
-    heard
-        Which of all clients count, booleans (..., m), where ``clients`` is everybody; all where None.
-    weights
-        Of the clients, (..., k); ones where None.
+    ``state`` has the models before the round and the clusters after it. ``updates`` (..., k, d) and ``weights``
+    (..., k) are those of clients (..., k); if None, the weights are one. If ``clients`` are all clients,
+    ``counted`` (..., m) selects those that are averaged.
     """
     xp = array_namespace(state.models)
     members = state.assignments
-    own = rows(members[..., None], clients)[..., 0]
-    if heard is not None:
-        own = xp.where(heard, own, -1)
-    clusters = _count(state)
-    means = average_by_cluster(updates, own, fallback=0 * state.models[..., :clusters, :], weights=weights)
-    return replace(
-        state,
-        models=state.models + rows(means, members),
-        rounds=np.asarray(state.rounds + 1),
-        clusters=clusters if on_device(members) else None,
-    )
-
-
-def _count(state: PartitionState) -> int:
-    """Number of clusters; the host waits for it where nobody has noted it down."""
-    if state.clusters is not None and on_device(state.assignments):
-        return state.clusters
-    return int(array_namespace(state.assignments).max(state.assignments)) + 1
-
-
-def _largest(updates: Array) -> Array:
-    """Norm of the largest of updates (..., k, d), (...)."""
-    if on_device(updates):
-        return array_namespace(updates).max(_norms(updates), axis=-1)
-    return like(np.asarray(np.linalg.norm(to_numpy(updates), axis=-1).max(axis=-1)), updates)
-
-
-def _norms(vectors: Array) -> Array:
-    """Euclidean norms of vectors (..., d), (...)."""
-    return array_namespace(vectors).linalg.vector_norm(vectors, axis=-1)
+    assignments = rows(members[..., None], clients)[..., 0]
+    if counted is not None:
+        assignments = xp.where(counted, assignments, -1)
+    clusters = int(xp.max(members)) + 1
+    fallback = 0 * state.models[..., :clusters, :]
+    means = average_by_cluster(updates, assignments, fallback=fallback, weights=weights)
+    return replace(state, models=state.models + rows(means, members), rounds=np.asarray(state.rounds + 1))

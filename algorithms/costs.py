@@ -1,4 +1,4 @@
-"""What a round costs: passes of a participant, numbers sent, and vectors that the server combines."""
+"""Cost of a round: passes of a participant, numbers sent, and vectors that the server combines."""
 
 from __future__ import annotations
 
@@ -7,20 +7,28 @@ from typing import Any
 
 from clusterproof.algorithms.cfl import CFL
 from clusterproof.algorithms.cfl_mgd import CFLMGD
+from clusterproof.algorithms.ditto import Ditto
 from clusterproof.algorithms.fedavg import FedAvg
+from clusterproof.algorithms.fedavgm import FedAvgM
 from clusterproof.algorithms.fedbcd import FedBCD
+from clusterproof.algorithms.feddyn import FedDyn
+from clusterproof.algorithms.fedlin import FedLin
+from clusterproof.algorithms.fednova import FedNova
 from clusterproof.algorithms.fedprox import FedProx
 from clusterproof.algorithms.fpfc import FPFC
 from clusterproof.algorithms.gradient_loss import GradientLoss
 from clusterproof.algorithms.ifca import IFCA
 from clusterproof.algorithms.local import Local
 from clusterproof.algorithms.per_fedavg import PerFedAvg
+from clusterproof.algorithms.pfedme import PFedMe
 from clusterproof.algorithms.protocol import Algorithm, Task
+from clusterproof.algorithms.proxskip import ProxSkip
+from clusterproof.algorithms.scaffold import Scaffold
 from clusterproof.algorithms.sofl import SoFL
 from clusterproof.algorithms.validation import InvalidArgument, check_choice
 
 BACKWARD = 2
-"""Forward passes that a backward pass is worth: it makes two products where the forward one makes one."""
+"""Cost of a backward pass in forward passes: it has two matrix products per layer instead of one."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +38,14 @@ class Cost:
     Attributes
     ----------
     participants
-        k.
+        Number of participants (k).
     forward, backward
-        Passes of one participant over its batch, one model each; a gradient needs one of either kind, and
-        the forward pass of a model whose loss is known on that batch is not made again.
+        Passes of one participant over its batch, with one model each. A gradient needs one pass of each kind;
+        the forward pass of a model whose loss on that batch is known is not repeated.
     curvature
-        Products of one participant with a Hessian.
+        Hessian-vector products of one participant.
     down, up
-        Floating numbers that one participant receives and sends; the choice of a cluster is not counted.
+        Floating-point numbers that one participant receives and sends; the cluster index is not counted.
     server
         Vectors of d numbers that the server adds or multiplies.
     """
@@ -52,29 +60,29 @@ class Cost:
 
     @property
     def units(self) -> int:
-        """Forward passes that a participant's work is worth, without products with Hessians."""
+        """Cost of a participant in forward passes, without Hessian-vector products."""
         return self.forward + BACKWARD * self.backward
 
     def sent(self, itemsize: int = 8) -> int:
-        """Bytes up and down of all participants, with ``itemsize`` bytes a number."""
+        """Return the bytes received and sent by all participants, with ``itemsize`` bytes per number."""
         return self.participants * (self.down + self.up) * itemsize
 
 
 def cost_of_a_round(algorithm: Algorithm[Any], task: Task, *, local_unit: str = "step") -> Cost:
-    """Give the cost of a round in which no cluster is split or made anew.
+    """Return the cost of a round in which no cluster is split.
 
     Parameters
     ----------
     algorithm, task
-        What is run.
+        Algorithm and task of the round.
     local_unit
-        What a local step is: ``"step"``, one gradient step on the data whose losses choose a cluster, or
-        ``"epoch"``, a pass over them in mini-batches. No forward pass then serves for a loss and a gradient.
+        Definition of a local step: ``"step"``, one gradient step on the data whose losses choose a cluster, or
+        ``"epoch"``, a pass over them in mini-batches, in which losses and gradients share no forward pass.
 
     Raises
     ------
     InvalidArgument
-        If the algorithm is none of this package's, and so of no known cost.
+        If the cost of the algorithm is unknown.
     """
     check_choice("local_unit", local_unit, ("step", "epoch"), remedy="'step' is one gradient step")
     share = getattr(algorithm, "participation", 1.0)
@@ -82,31 +90,57 @@ def cost_of_a_round(algorithm: Algorithm[Any], task: Task, *, local_unit: str = 
     match algorithm:
         case GradientLoss():
             models = algorithm.model_count(task)
-            # who was not there the round before needs the models' last moves, too
+            # also the models' last updates, for clients absent in the previous round
             return Cost(k, models, models, 0, 2 * models * d, d, k)
         case CFLMGD() | IFCA():
             models, steps = algorithm.model_count(task), algorithm.local_steps
             with_buffers = isinstance(algorithm, CFLMGD) and algorithm.averaging == "model"
-            own_buffer = isinstance(algorithm, CFLMGD) and algorithm.momentum_owner == "client"
-            down = models * d * (2 if with_buffers else 1) + (d if own_buffer else 0)
+            client_buffer = isinstance(algorithm, CFLMGD) and algorithm.momentum_owner == "client"
+            down = models * d * (2 if with_buffers else 1) + (d if client_buffer else 0)
             forward = models + steps - (1 if local_unit == "step" else 0)
             return Cost(k, forward, steps, 0, down, d * (2 if with_buffers else 1), k)
         case PerFedAvg():
             steps = algorithm.local_steps
-            bent = steps if algorithm.gradient == "second-order" else 0
-            return Cost(k, 2 * steps, 2 * steps, bent, d, d, k)
+            hessian_products = steps if algorithm.gradient == "second-order" else 0
+            return Cost(k, 2 * steps, 2 * steps, hessian_products, d, d, k)
         case SoFL():
             passes = algorithm.local_steps * (2 if algorithm.method == "per-fedavg" else 1)
             return Cost(k, passes, passes, 0, d, d, k)
         case FPFC():
             pairs = k * (2 * m - k - 1) // 2 if algorithm.pair_rule == "either" else k * (k - 1) // 2
             pairs = m * (m - 1) // 2 if algorithm.pair_rule == "all" else pairs
-            # a pair is updated and added to what its two clients are sent; then comes the sum of all models
+            # update each pair and add it to what its two clients receive; then sum all models
             return Cost(k, algorithm.local_steps, algorithm.local_steps, 0, d, d, 3 * pairs + m)
         case Local():
             return Cost(k, algorithm.local_steps, algorithm.local_steps, 0, 0, 0, 0)
         case FedBCD():
             return Cost(k, algorithm.local_steps, algorithm.local_steps, 0, d, d, m)
+        case Scaffold():
+            # option I takes the gradient at x, which is that of the first local step if a step takes all data
+            steps = algorithm.local_steps + (1 if (algorithm.option, local_unit) == ("I", "epoch") else 0)
+            # models and control variates; the server adds the changes of both
+            return Cost(k, steps, steps, 0, 2 * d, 2 * d, 2 * k)
+        case FedLin():
+            steps = algorithm.local_steps
+            # the first local step takes the gradient that was sent, if a step takes all data
+            steps += 1 if local_unit == "epoch" else 0
+            return Cost(k, steps, steps, 0, 2 * d, 2 * d, 2 * k)
+        case ProxSkip():
+            # every client works in every round; what they send and receive is an expectation
+            return Cost(m, 1, 1, 0, d, d, m)
+        case FedDyn():
+            return Cost(k, algorithm.local_steps, algorithm.local_steps, 0, d, d, 2 * k)
+        case PFedMe():
+            steps = algorithm.local_steps * algorithm.inner_steps
+            return Cost(k, steps, steps, 0, d, d, k)
+        case Ditto():
+            steps = algorithm.local_steps + algorithm.personal_epochs
+            return Cost(k, steps, steps, 0, d, d, k)
+        case FedNova():
+            steps = int(algorithm.step_counts(task).max())
+            return Cost(k, steps, steps, 0, d, d, k)
+        case FedAvgM():
+            return Cost(k, algorithm.local_steps, algorithm.local_steps, 0, d, d, k + 1)
         case FedAvg() | FedProx() | CFL():
             return Cost(k, algorithm.local_steps, algorithm.local_steps, 0, d, d, k)
     raise InvalidArgument(

@@ -1,27 +1,16 @@
-"""Two accuracies of a client that are easily mixed up: the server's model's, and its own afterwards."""
+"""Two accuracies of a client: of the server's model, and of the model after local training."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
+from clusterproof.algorithms.aggregation import local_descent
 from clusterproof.algorithms.arrays import Array, like, rows, to_numpy
-from clusterproof.algorithms.parts.aggregation import local_proximal_descent
-from clusterproof.algorithms.protocol import Algorithm, Task
+from clusterproof.algorithms.protocol import Algorithm, ScoredTask, Task
 from clusterproof.algorithms.validation import InvalidArgument
-
-
-@runtime_checkable
-class ScoredTask(Protocol):
-    """What a task may answer besides: how often a client's predictions are right."""
-
-    def accuracies(self, points: Array, clients: Array) -> Array:
-        """Share of each client's test data that its own point predicts right.
-
-        ``points`` is (..., k, d) and ``clients`` (..., k); the result is (..., k), in [0, 1].
-        """
 
 
 @dataclass(frozen=True)
@@ -31,9 +20,9 @@ class ClientAccuracies:
     Attributes
     ----------
     server_model
-        Of the model that the server has for the client, before the client trains it any further.
+        Accuracy of the model that the server has for the client, before local training.
     after_local_training
-        Of that model after the client's next local training.
+        Accuracy of that model after the client's next local training.
     """
 
     server_model: np.ndarray
@@ -41,21 +30,15 @@ class ClientAccuracies:
 
 
 def received_models(algorithm: Algorithm[Any], models: Array, assignments: Array) -> Array:
-    """Give the model that the server has for each client, (..., m, d).
+    """Return the model that the server has for each client, (..., m, d).
 
-    Parameters
-    ----------
-    algorithm
-        Says whether ``models`` has one row a cluster, or one a client (local, cfl, sofl).
-    models
-        Of a state or of one round of a trace, (..., P, d).
-    assignments
-        Last known cluster of every client, (..., m).
+    ``models`` (..., P, d) are those of a state or of a round of a trace, with one row per cluster, or per client
+    (local, cfl, sofl). ``assignments`` (..., m) are the last known clusters of all clients.
 
     Raises
     ------
     InvalidArgument
-        If a client has never been assigned (-1) and has no model of its own.
+        If a client has never been assigned (-1) and has no separate model.
     """
     if algorithm.target == "clients":
         return models
@@ -74,39 +57,30 @@ def client_accuracies(
     step_size: float,
     local_steps: int = 1,
 ) -> ClientAccuracies:
-    """Score every client's model as received, and after its own gradient steps.
+    """Return the accuracy of every client's model as received and after local gradient steps.
 
     Parameters
     ----------
     task
-        Also answers ``accuracies``.
+        A task with the method ``accuracies``.
     received
         Model that the server has for each client, (..., m, d), see ``received_models``.
     generator
         Source of the samples of the local training.
     step_size, local_steps
-        Of the local training.
+        Parameters of the local training.
 
     Raises
     ------
     InvalidArgument
-        If the task does not answer ``accuracies``.
+        If the task has no method ``accuracies``.
     """
     if not isinstance(task, ScoredTask):
         raise InvalidArgument(
-            "task", type(task).__name__, "must answer `accuracies` of clients", "use a task of classification"
+            "task", type(task).__name__, "must have the method `accuracies`", "use a task of classification"
         )
     clients = like(np.arange(task.clients), received)
-    trained = local_proximal_descent(
-        task,
-        received,
-        received,
-        clients,
-        generator,
-        step_size=step_size,
-        proximal=0.0,
-        local_steps=local_steps,
-    )
+    trained = local_descent(task, received, clients, generator, step_size=step_size, local_steps=local_steps)
     return ClientAccuracies(
         server_model=to_numpy(task.accuracies(received, clients)),
         after_local_training=to_numpy(task.accuracies(trained, clients)),

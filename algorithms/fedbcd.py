@@ -7,18 +7,17 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace
 
+from clusterproof.algorithms.aggregation import local_proximal_descent
 from clusterproof.algorithms.arrays import Array, replace_rows, rows
 from clusterproof.algorithms.fedprox import check_proximal
-from clusterproof.algorithms.ifca import check_descent
-from clusterproof.algorithms.parts.aggregation import local_proximal_descent
-from clusterproof.algorithms.parts.finiteness import check_finite
-from clusterproof.algorithms.parts.participation import check_participation, participants_of_round
+from clusterproof.algorithms.finiteness import check_finite
+from clusterproof.algorithms.participation import check_participation, participants_of_round
 from clusterproof.algorithms.protocol import Algorithm, State, Task
 from clusterproof.algorithms.randomness import Randomness
-from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_number
+from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_descent, check_number
 
 DEFAULTS = {"penalised": {"proximal": 0.1}, "separate": {"pull": 0.2}}
-"""The parameter that each variant has and the other has not, with its default."""
+"""The parameter that only this variant has, with its default."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class PersonalState(State):
     Attributes
     ----------
     personal
-        Every device's own model x_i, kept between rounds, (..., m, d).
+        Personal model x_i of every device, kept between rounds, (..., m, d).
     """
 
     personal: Array
@@ -38,7 +37,7 @@ class PersonalState(State):
 class FedBCD(Algorithm[PersonalState]):
     """Minimise sum_i phi_i(x_i) + proximal / 2 ||x_i - z||^2 over devices' x_i and the server's z.
 
-    A round moves the participants' x_i by a few gradient steps from where they left them, then::
+    A round moves the participants' x_i by a few gradient steps from their last values, then::
 
         z <- z - server_step_size * (z - mean of the last x_i of all devices)
 
@@ -47,19 +46,19 @@ class FedBCD(Algorithm[PersonalState]):
     step_size
         Step size of the devices, positive.
     proximal
-        Strength mu of the penalty, at least 0; the paper's rho, which has no 1/2, is mu / 2. Only
-        of the penalised variant, 0.1 where None.
+        Coefficient mu of the penalty, at least 0; the paper's rho, without 1/2, is mu / 2. Only for the
+        penalised variant. If None, 0.1.
     local_steps
         Gradient steps of a device in a round (n).
     server_step_size
-        Of the common model, in (0, 1].
+        Step size of the common model, in (0, 1].
     participation
         Fraction of devices in a round, in (0, 1].
     variant
         ``"penalised"`` descends on the sum of loss and penalty. ``"separate"`` is FedBCD-I: n
         gradient steps on the loss alone, then n times x <- x - pull (x - z).
     pull
-        Of the separate variant, in (0, 1), 0.2 where None; 1 would undo every local step.
+        Only for the separate variant, in (0, 1). If None, 0.2. The value 1 would undo every local step.
 
     Raises
     ------
@@ -70,7 +69,7 @@ class FedBCD(Algorithm[PersonalState]):
     Notes
     -----
     Wu, Scaglione, Wai, Karakoc, Hreinsson and Ma (2021), with one server. ``models`` holds z,
-    P = 1; the personal models are in the state. All start from the server's. The published code
+    P = 1; the personal models are in the state. All models start from the server's. The published code
     shares one momentum buffer among all devices; here there is none.
     """
 
@@ -107,11 +106,11 @@ class FedBCD(Algorithm[PersonalState]):
             check_number("pull", self.pull, above=0, below=1, remedy="the published code has 0.2")
 
     def model_count(self, task: Task) -> int:
-        """Give 1."""
+        """Return 1."""
         return 1
 
     def initialise(self, models: Array, task: Task) -> PersonalState:
-        """Start from the given model (..., 1, d), the server's and everybody's."""
+        """Start from the given model (..., 1, d), of the server and of all devices."""
         xp = array_namespace(models)
         shape = (*models.shape[:-2], task.clients, models.shape[-1])
         return PersonalState(models, None, None, xp.asarray(xp.broadcast_to(models, shape), copy=True))
@@ -139,10 +138,10 @@ class FedBCD(Algorithm[PersonalState]):
         check_finite(points, clients, self.step_size)
         personal = replace_rows(state.personal, clients, points)
         mean = xp.mean(personal, axis=-2, keepdims=True)
-        moved = models - self.server_step_size * (models - mean)
-        return replace(state, models=moved, clients=clients, assignments=assignments, personal=personal)
+        updated = models - self.server_step_size * (models - mean)
+        return replace(state, models=updated, clients=clients, assignments=assignments, personal=personal)
 
     def _strength(self, argument: str) -> float:
-        """Give the variant's parameter, or its default."""
+        """Return the variant's parameter, or its default."""
         given: float | None = getattr(self, argument)
         return DEFAULTS[self.variant][argument] if given is None else given

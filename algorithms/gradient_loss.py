@@ -1,28 +1,27 @@
-"""GL-CFL: clients choose their cluster by loss and by the direction of the gradient together."""
+"""GL-CFL: clients choose their cluster by the loss and the direction of the gradient."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 from array_api_compat import array_namespace, device
 
+from clusterproof.algorithms.aggregation import average_by_cluster, cluster_sizes
 from clusterproof.algorithms.arrays import Array, argmin_smallest_index, like, replace_rows, rows
-from clusterproof.algorithms.ifca import check_descent
-from clusterproof.algorithms.parts.aggregation import average_by_cluster, cluster_sizes
-from clusterproof.algorithms.parts.finiteness import check_finite
-from clusterproof.algorithms.parts.participation import check_participation, participants_of_round
+from clusterproof.algorithms.finiteness import check_finite
+from clusterproof.algorithms.participation import check_participation, participants_of_round
 from clusterproof.algorithms.protocol import (
     Algorithm,
-    OneBatchTask,
-    OrderingTask,
+    ClientSamplingTask,
+    DifferentiatedTask,
     State,
     Task,
     resolve_clusters,
 )
 from clusterproof.algorithms.randomness import Randomness
-from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_number
+from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_descent, check_number
 
 
 @dataclass(frozen=True)
@@ -32,9 +31,9 @@ class MovingState(State):
     Attributes
     ----------
     moves
-        What the last round changed, w_k^t - w_k^{t-1}, (..., P, d).
+        Change of the models in the last round, w_k^t - w_k^{t-1}, (..., P, d).
     rounds
-        How many rounds led here, an integer () on the host.
+        Number of finished rounds, an integer () on the host.
     """
 
     moves: Array
@@ -43,9 +42,9 @@ class MovingState(State):
 
 @dataclass(frozen=True, kw_only=True)
 class GradientLoss(Algorithm[MovingState]):
-    """IFCA whose clients also compare their gradient with the model's last move.
+    """IFCA whose clients also compare their gradient with the model's last update.
 
-    With one mini-batch a client, losses L_ik, gradients G_ik, and the model's last move D_k::
+    With one mini-batch per client, losses L_ik, gradients G_ik, and the model's last update D_k::
 
         s_i = argmax_k  weight * S_ik - (1 - weight) * L_ik        w_i = w_{s_i} - step_size * G_{i s_i}
 
@@ -56,37 +55,37 @@ class GradientLoss(Algorithm[MovingState]):
     step_size
         Step size (alpha), positive.
     clusters
-        Number of models (K); as many as the task has clusters where None.
+        Number of models (K). If None, the task's number of clusters.
     weight
-        Of the similarity (lambda), in [0, 1]; 0 is IFCA with model averaging and one local step.
+        Weight of the similarity (lambda), in [0, 1]; 0 is IFCA with model averaging and one local step.
     similarity
-        ``"cosine"``: of the angle between gradient and move. ``"euclidean"``: minus their distance.
+        ``"cosine"`` of the angle between gradient and update, or ``"euclidean"``, minus their distance.
     sign
-        ``"descent"`` takes D_k / alpha for what it is, minus an average gradient:
+        ``"descent"`` compares the gradient with -D_k / alpha, an average gradient:
         S = cos(-G, D) or -||G + D / alpha||. ``"as-printed"`` has S = cos(G, D) or -||G - D||, which
-        scores the true cluster worst.
+        gives the true cluster the lowest score.
     loss_reduction
-        Over the mini-batch: ``"mean"``, or ``"sum"`` as (1) prints. The sum enters the score alone,
-        with the gradient of the sum in the printed Euclidean distance; the step keeps the mean.
+        Reduction over the mini-batch: ``"mean"``, or ``"sum"`` as in (1). Only the score uses the sum, and the
+        gradient of the sum in the printed Euclidean distance; the step uses the mean.
     empty_cluster
-        When K random participants are pinned to clusters 1 .. K after the vote, to train there:
-        ``"never"``, ``"when-empty"`` (in rounds in which some cluster has nobody) or ``"always"``.
-        The recorded assignments are the votes. Without pinning an empty cluster keeps its model.
+        When K random participants are assigned to clusters 1 .. K for training, after the choice of clusters:
+        ``"never"``, ``"when-empty"`` (in rounds with an empty cluster) or ``"always"``. The recorded
+        assignments are the clients' choices. Otherwise an empty cluster keeps its model.
     participation
         Fraction of clients in a round, in (0, 1].
 
     Raises
     ------
     InvalidArgument
-        If a parameter is outside its range; if the task does not answer ``losses_and_gradients``, or
-        has no number of ``samples`` to sum over, or fewer participants than clusters to be pinned;
-        during a run, if a client's gradient is not finite.
+        If a parameter is outside its range; if the task has no method ``losses_and_gradients``, no number
+        of ``samples`` to sum over, or fewer participants than clusters to be assigned; during a run,
+        if a client's gradient is not finite.
 
     Notes
     -----
     Lin, Chen, Yang, Wu and Liu (2023), (1)-(7) and Algorithm 1; the rule for empty clusters is its
-    section II-C. In the first round, where nothing has moved yet, S = 0 and the loss decides. The
-    cosine is 0 where the gradient or the move is 0.
+    section II-C. In the first round S = 0, so that the loss decides. The cosine is 0 if
+    the gradient or the update is 0.
     """
 
     name: ClassVar[str] = "gradient-loss"
@@ -114,7 +113,7 @@ class GradientLoss(Algorithm[MovingState]):
         check_participation(self.participation)
 
     def model_count(self, task: Task) -> int:
-        """Give the number of models."""
+        """Return the number of models."""
         count = resolve_clusters(self.clusters, task)
         participants = max(1, round(self.participation * task.clients))
         if self.empty_cluster != "never" and participants < count:
@@ -130,11 +129,11 @@ class GradientLoss(Algorithm[MovingState]):
 
     @property
     def asks_single_gradients(self) -> bool:
-        """Always, one of every model a round."""
+        """True: one gradient of every model per round."""
         return True
 
     def initialise(self, models: Array, task: Task) -> MovingState:
-        """Start from the given models (..., P, d), which have not moved."""
+        """Start from the given models (..., P, d) with zero last updates."""
         return MovingState(models, None, None, 0 * models, np.asarray(0))
 
     def step(self, state: MovingState, task: Task, randomness: Randomness) -> MovingState:
@@ -144,44 +143,31 @@ class GradientLoss(Algorithm[MovingState]):
         losses, gradients = _one_batch(task).losses_and_gradients(models, clients, randomness.assignment)
         for model in range(models.shape[-2]):
             check_finite(gradients[..., model, :], clients, self.step_size)
-        votes = argmin_smallest_index(-self.scores(state, losses, gradients, task))
-        trained = self._pin(votes, models, task, randomness)
-        slopes = rows_of_matrices(gradients, trained)
-        points = rows(models, trained) - self.step_size * slopes
-        moved = average_by_cluster(points, trained, fallback=models)
+        choices = argmin_smallest_index(-self.scores(state, losses, gradients, task))
+        trained = self._pin(choices, models, task, randomness)
+        points = rows(models, trained) - self.step_size * rows_of_matrices(gradients, trained)
+        updated = average_by_cluster(points, trained, fallback=models)
         return replace(
             state,
-            models=moved,
+            models=updated,
             clients=clients,
-            assignments=votes,
-            moves=moved - models,
+            assignments=choices,
+            moves=updated - models,
             rounds=np.asarray(state.rounds + 1),
         )
 
     def scores(self, state: MovingState, losses: Array, gradients: Array, task: Task) -> Array:
-        """Give the argument of the paper's (4), to be maximised: weight S - (1 - weight) L.
+        """Return the argument of the maximum in (4), weight S - (1 - weight) L, (..., k, P).
 
-        Parameters
-        ----------
-        state
-            Before the round.
-        losses, gradients
-            Means over the mini-batch, (..., k, P) and (..., k, P, d).
-        task
-            Gives the size of the mini-batch.
-
-        Returns
-        -------
-        Array
-            (..., k, P).
+        ``state`` is the state before the round; losses (..., k, P) and gradients (..., k, P, d) are means over
+        the mini-batch.
         """
         samples = self._samples(task)
-        return self.weight * self.similarities(state, gradients, samples) - (1 - self.weight) * (
-            samples * losses
-        )
+        similarities = self.similarities(state, gradients, samples)
+        return self.weight * similarities - (1 - self.weight) * (samples * losses)
 
     def similarities(self, state: MovingState, gradients: Array, samples: int = 1) -> Array:
-        """Give S_ik of (3), (..., k, P), from gradients (..., k, P, d); 0 in the first round."""
+        """Return S_ik of (3), (..., k, P), from gradients (..., k, P, d); 0 in the first round."""
         xp = array_namespace(gradients)
         if int(state.rounds) == 0:
             return xp.zeros_like(gradients[..., 0])
@@ -196,39 +182,41 @@ class GradientLoss(Algorithm[MovingState]):
         cosines = xp.where(positive, inner / xp.where(positive, lengths, xp.ones_like(lengths)), 0 * inner)
         return -cosines if self.sign == "descent" else cosines
 
-    def _pin(self, votes: Array, models: Array, task: Task, randomness: Randomness) -> Array:
-        """Send K random participants to clusters 1 .. K, where the rule asks for it."""
+    def _pin(self, choices: Array, models: Array, task: Task, randomness: Randomness) -> Array:
+        """Assign K random participants to clusters 1 .. K if ``empty_cluster`` requires it."""
         if self.empty_cluster == "never":
-            return votes
-        xp = array_namespace(votes)
+            return choices
+        xp = array_namespace(choices)
         count = models.shape[-2]
-        shape = tuple(votes.shape)
-        if isinstance(task, OrderingTask):
-            orders = task.draw_orders(shape, randomness.clustering)
+        shape = tuple(choices.shape)
+        if hasattr(task, "draw_orders"):
+            orders = cast(ClientSamplingTask, task).draw_orders(shape, randomness.clustering)
         else:
-            orders = like(np.argsort(randomness.clustering.random(shape), axis=-1), votes)
-        chosen = orders[..., :count]
-        seats = xp.broadcast_to(xp.arange(count, dtype=votes.dtype, device=device(votes)), chosen.shape)
-        pinned = replace_rows(votes[..., None], chosen, seats[..., None])[..., 0]
+            orders = like(np.argsort(randomness.clustering.random(shape), axis=-1), choices)
+        selected = orders[..., :count]
+        clusters = xp.broadcast_to(
+            xp.arange(count, dtype=choices.dtype, device=device(choices)), selected.shape
+        )
+        pinned = replace_rows(choices[..., None], selected, clusters[..., None])[..., 0]
         if self.empty_cluster == "always":
             return pinned
-        sizes = cluster_sizes(votes, count, dtype=models.dtype)
-        return xp.where(xp.any(sizes == 0, axis=-1)[..., None], pinned, votes)
+        sizes = cluster_sizes(choices, count, dtype=models.dtype)
+        return xp.where(xp.any(sizes == 0, axis=-1)[..., None], pinned, choices)
 
     def _samples(self, task: Task) -> int:
-        """Give what mean losses are multiplied by in the score."""
+        """Return the factor of mean losses in the score."""
         if self.loss_reduction == "mean":
             return 1
         samples: int | None = getattr(task, "samples", None)
         if samples is None:
             raise InvalidArgument(
-                "loss_reduction", "sum", "asks for a task with a number of samples", "use 'mean' on this task"
+                "loss_reduction", "sum", "needs a task with a number of samples", "use 'mean' on this task"
             )
         return samples
 
 
 def rows_of_matrices(values: Array, indices: Array) -> Array:
-    """Pick row ``indices[..., i]`` of matrix i for every i: (..., k, P, d) and (..., k) to (..., k, d)."""
+    """Return row ``indices[..., i]`` of matrix i for every i: (..., k, P, d) and (..., k) to (..., k, d)."""
     return rows(values, indices[..., None])[..., 0, :]
 
 
@@ -237,13 +225,13 @@ def _norms(vectors: Array) -> Array:
     return xp.sqrt(xp.sum(vectors * vectors, axis=-1))
 
 
-def _one_batch(task: Task) -> OneBatchTask:
-    """Require that the task answers losses and gradients of one batch."""
-    if not isinstance(task, OneBatchTask):
+def _one_batch(task: Task) -> DifferentiatedTask:
+    """Return the task; raise ``InvalidArgument`` if it has no ``losses_and_gradients``."""
+    if not hasattr(task, "losses_and_gradients"):
         raise InvalidArgument(
             "task",
             type(task).__name__,
-            "must answer `losses_and_gradients` of one batch for gradient-loss",
-            "give the task that method, or use ifca",
+            "must have the method `losses_and_gradients` for gradient-loss",
+            "add the method to the task, or use ifca",
         )
-    return task
+    return cast(DifferentiatedTask, task)

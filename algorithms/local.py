@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from clusterproof.algorithms.aggregation import local_descent
 from clusterproof.algorithms.arrays import Array, replace_rows, rows
-from clusterproof.algorithms.ifca import check_descent
-from clusterproof.algorithms.parts.aggregation import local_descent
-from clusterproof.algorithms.parts.participation import check_participation, participants_of_round
+from clusterproof.algorithms.participation import check_participation, participants_of_round
 from clusterproof.algorithms.protocol import Algorithm, State, Task
 from clusterproof.algorithms.randomness import Randomness
+from clusterproof.algorithms.validation import check_descent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ class Local(Algorithm[State]):
         check_participation(self.participation)
 
     def model_count(self, task: Task) -> int:
-        """Give the number of clients."""
+        """Return the number of clients."""
         return task.clients
 
     def initialise(self, models: Array, task: Task) -> State:

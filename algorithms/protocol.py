@@ -1,6 +1,6 @@
-"""What an algorithm may ask of a task, and what a runner may ask of an algorithm.
+"""Interfaces of tasks and algorithms.
 
-Arrays are those of any array-API library. Models are flattened to vectors: ``(..., P, d)`` for
+Arrays belong to any array-API library. Models are flattened to vectors: ``(..., P, d)`` for
 the server's and ``(..., k, d)`` for those of the k participating clients, with any number of
 leading replicate axes. ``clients`` is an integer array ``(..., k)`` of participants' indices;
 its leading axes broadcast against the models', so that full participation needs only ``(m,)``.
@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class Task(Protocol):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What it takes to make the task again, as plain JSON values."""
+        """Constructor arguments of the task as plain JSON values."""
 
     def initial_models(self, count: int, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
         """Draw starting points, (*shape, count, d)."""
@@ -54,7 +54,7 @@ class Task(Protocol):
         """
 
     def gradients(self, points: Array, clients: Array, generator: np.random.Generator) -> Array:
-        """Gradient of each participant's loss at a point of its own.
+        """Return the gradient of each participant's loss at a separate point.
 
         ``points`` is (..., k, d) and ``clients`` is (..., k); the result is (..., k, d).
         """
@@ -62,15 +62,15 @@ class Task(Protocol):
     def gradient_sums(
         self, models: Array, clients: Array, assignments: Array, generator: np.random.Generator
     ) -> Array:
-        """Sum over each cluster's participants of their gradients at the cluster's model.
+        """Return the sum over each cluster's participants of their gradients at the cluster's model.
 
         ``models`` is (..., P, d), ``clients`` and ``assignments`` are (..., k); the result is
-        (..., P, d). All that a server learns under gradient averaging is this sum, and a task
-        may know its law without drawing the summands.
+        (..., P, d). With gradient averaging, the server only receives this sum; a task may
+        draw it from its law without drawing the summands.
         """
 
     def reference_optima(self, target: str) -> np.ndarray | None:
-        """Give the minimisers that an algorithm aims at, or None where they are not known.
+        """Return the minimisers that an algorithm approximates, or None if they are unknown.
 
         ``target`` is ``"clusters"`` for (P, d), ``"pooled"`` for (1, d) or ``"clients"`` for
         (m, d).
@@ -78,27 +78,21 @@ class Task(Protocol):
 
 
 @runtime_checkable
-class CurvedTask(Protocol):
-    """What a task may answer besides: curvature, for Per-FedAvg's second-order gradient."""
+class DifferentiatedTask(Protocol):
+    """Optional methods for Per-FedAvg's second-order gradient and for GL-CFL; either may be missing."""
 
     def hessian_products(
         self, points: Array, directions: Array, clients: Array, generator: np.random.Generator
     ) -> Array:
-        """Multiply a direction by the Hessian of each participant's loss, on a batch of its own.
+        """Return Hessian-vector products of each participant's loss, on a separate batch.
 
-        ``points`` and ``directions`` are (..., k, d), ``clients`` is (..., k); the result is
-        (..., k, d).
+        ``points`` and ``directions`` are (..., k, d), ``clients`` is (..., k); the result is (..., k, d).
         """
-
-
-@runtime_checkable
-class OneBatchTask(Protocol):
-    """What a task may answer besides: losses and gradients of one and the same batch, for GL-CFL."""
 
     def losses_and_gradients(
         self, models: Array, clients: Array, generator: np.random.Generator
     ) -> tuple[Array, Array]:
-        """Evaluate every model's loss and gradient on one batch of each participant.
+        """Return every model's loss and gradient on the same batch of each participant.
 
         ``models`` is (..., P, d) and ``clients`` is (..., k); the results are (..., k, P) and
         (..., k, P, d).
@@ -106,10 +100,10 @@ class OneBatchTask(Protocol):
 
 
 @runtime_checkable
-class LocalTrainingTask(Protocol):
-    """What a task may answer besides: a participant's whole local training at once.
+class TrainingTask(Protocol):
+    """Optional methods for the complete local training of participants; any of them may be missing.
 
-    For a task that has a faster way than one gradient after the other, or whose local steps are more
+    For tasks that can train faster than by one gradient after the other, or whose local steps are more
     than a gradient step, such as a pass over the client's mini-batches.
     """
 
@@ -128,15 +122,10 @@ class LocalTrainingTask(Protocol):
     ) -> tuple[Array, Array]:
         """Repeat u <- momentum u + gradient + proximal (w - anchor), w <- w - step_size u.
 
-        ``points`` w, ``buffers`` u and ``anchors`` are (..., k, d), ``clients`` is (..., k); buffers
-        that are None start from zero, and anchors may be None where ``proximal`` is 0. The results
-        are points and buffers after ``local_steps`` of it, both (..., k, d).
+        ``points`` w, ``buffers`` u and ``anchors`` are (..., k, d), ``clients`` is (..., k); If
+        ``buffers`` is None, they start from zero; ``anchors`` may be None if ``proximal`` is 0. Return
+        points and buffers after ``local_steps`` steps, both (..., k, d).
         """
-
-
-@runtime_checkable
-class MetaTrainingTask(Protocol):
-    """What a task may answer besides: a participant's local steps on its loss after a step of descent."""
 
     def meta_training(
         self,
@@ -153,60 +142,17 @@ class MetaTrainingTask(Protocol):
 
         ``points`` w and the result are (..., k, d), ``clients`` is (..., k). With ``second_order`` gradient(v) is
         multiplied by the identity minus ``inner_step_size`` times the Hessian at w. Every gradient, and the
-        Hessian, is on a batch of its own.
+        Hessian, uses a separate batch.
         """
 
+    def reshuffled_training(
+        self, points: Array, clients: Array, generator: np.random.Generator, *, step_size: float, passes: int
+    ) -> Array:
+        """Repeat w <- w - step_size * gradient of one sample(w), over all samples of a client in random order.
 
-@runtime_checkable
-class SizedTask(Protocol):
-    """What a task may answer besides: how many samples each client holds."""
-
-    @property
-    def client_samples(self) -> np.ndarray:
-        """Samples of each client (n_i), positive integers (m,)."""
-
-
-@runtime_checkable
-class SharesTask(Protocol):
-    """What a task may answer besides: the sizes of ``SizedTask`` where its numbers are.
-
-    For a task whose numbers are on a device of their own.
-    """
-
-    @property
-    def client_shares(self) -> Array:
-        """Samples of each client over the largest number, on the device, (m,)."""
-
-
-@runtime_checkable
-class ClientSamplingTask(Protocol):
-    """What a task may answer besides: who takes part in a round.
-
-    For a task whose numbers are on a device of their own, where it can draw without copying anything there.
-    """
-
-    def draw_participants(self, count: int, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
-        """Draw ``count`` clients uniformly without replacement, ascending integers (*shape, count)."""
-
-
-@runtime_checkable
-class OrderingTask(Protocol):
-    """What a task may answer besides: random orders, for a server that assigns participants at random.
-
-    For a task whose numbers are on a device of their own, as ``ClientSamplingTask``.
-    """
-
-    def draw_orders(self, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
-        """Draw a uniform permutation of the last axis's indices for every index of the others, integers (*shape)."""
-
-
-@runtime_checkable
-class ClusterTrainingTask(Protocol):
-    """What a task may answer besides: a round of local training, added up over each cluster.
-
-    These sums are all that a server learns under model averaging, so that a task need neither hold a model
-    for each participant nor go over its data twice.
-    """
+        ``points`` w and the result are (..., k, d), ``clients`` is (..., k). Every pass and every participant has an
+        independent uniform order.
+        """
 
     def cluster_training(
         self,
@@ -223,24 +169,61 @@ class ClusterTrainingTask(Protocol):
         proximal: float,
         local_steps: int,
     ) -> tuple[Array, Array, Array | None]:
-        """Train every participant from its cluster's model, as ``LocalTrainingTask`` does, and add up.
+        """Train every participant from its cluster's model, as ``local_training``, and sum over each cluster.
 
-        ``models`` and ``buffers`` are (..., P, d), ``clients`` is (..., k); buffers that are None start
-        from zero, and the proximal term pulls to where a participant starts. ``assignments`` are integers
-        (..., k), or the rule that makes them of the losses (..., k, P), row by row, of all models on samples
-        from ``losses_generator``. ``weights`` are factors (..., k), ones where None. The results are the
+        ``models`` and ``buffers`` are (..., P, d), ``clients`` is (..., k); if ``buffers`` is None, they
+        start from zero. The proximal term is centred at a participant's starting point. ``assignments`` are
+        integers (..., k), or a function that computes them from the losses (..., k, P) of all models on samples
+        from ``losses_generator``. ``weights`` are factors (..., k); if None, all are one. Return the
         assignments, and the weighted sums over each cluster's participants of their points and of their
-        buffers, both (..., P, d); None for buffers where none came and the momentum is 0.
+        buffers, both (..., P, d); the latter are None without buffers and momentum.
         """
+
+
+@runtime_checkable
+class SizedTask(Protocol):
+    """Optional property: the number of samples of each client."""
+
+    @property
+    def client_samples(self) -> np.ndarray:
+        """Number of samples of each client (n_i), positive integers (m,)."""
+
+
+@runtime_checkable
+class ClientSamplingTask(Protocol):
+    """Optional methods: random choices of clients, drawn by the task on its device."""
+
+    def draw_participants(self, count: int, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
+        """Draw ``count`` clients uniformly without replacement, ascending integers (*shape, count)."""
+
+    def draw_orders(self, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
+        """Draw a uniform permutation of the last axis's indices for every index of the others, integers (*shape)."""
+
+
+@runtime_checkable
+class ScoredTask(Protocol):
+    """Optional method: the accuracy of a client's predictions."""
+
+    def accuracies(self, points: Array, clients: Array) -> Array:
+        """Return the share of each client's test data that its model classifies correctly.
+
+        ``points`` is (..., k, d) and ``clients`` (..., k); the result is (..., k), in [0, 1].
+        """
+
+
+# names in earlier versions
+CurvedTask: TypeAlias = DifferentiatedTask
+OneBatchTask: TypeAlias = DifferentiatedTask
+LocalTrainingTask: TypeAlias = TrainingTask
+MetaTrainingTask: TypeAlias = TrainingTask
+ClusterTrainingTask: TypeAlias = TrainingTask
+OrderingTask: TypeAlias = ClientSamplingTask
 
 
 def sum_gradients(
     task: Task, models: Array, clients: Array, assignments: Array, generator: np.random.Generator
 ) -> Array:
-    """Answer ``Task.gradient_sums`` by asking for each participant's gradient and adding.
-
-    Shapes as in ``Task.gradient_sums``.
-    """
+    """Compute ``Task.gradient_sums`` from each participant's gradient."""
     gradients = task.gradients(rows(models, assignments), clients, generator)
     membership = one_hot(assignments, models.shape[-2], dtype=models.dtype)
     return sums_by_cluster(gradients, membership)
@@ -248,16 +231,16 @@ def sum_gradients(
 
 @dataclass(frozen=True)
 class State:
-    """What every algorithm's state holds; each adds its own.
+    """Base class of the algorithms' states.
 
     Attributes
     ----------
     models
         Server models, (..., P, d).
     clients
-        Who took part in the round that led here, integers (..., k); None before the first.
+        Participants of the last round, integers (..., k); None before the first round.
     assignments
-        The cluster each of them chose, integers (..., k); None before the first round.
+        Cluster of each participant, integers (..., k); None before the first round.
     """
 
     models: Array
@@ -272,52 +255,52 @@ StateT = TypeVar("StateT", bound=State)
 class Algorithm(ABC, Generic[StateT]):
     """Parameters of a federated algorithm, with pure ``initialise`` and ``step``.
 
-    Subclasses are frozen dataclasses whose fields are keyword-only, are stored untouched and
-    are validated on construction.
+    Subclasses are frozen dataclasses whose fields are keyword-only, stored unchanged and
+    validated on construction.
     """
 
     name: ClassVar[str]
     """Name on the command line."""
 
     target: ClassVar[str] = "clusters"
-    """Whose minimisers the models aim at, ``"clusters"``, ``"pooled"`` or ``"clients"``."""
+    """Minimisers that the models approximate: of ``"clusters"``, ``"pooled"`` or ``"clients"``."""
 
     @abstractmethod
     def model_count(self, task: Task) -> int:
-        """Give the number of models that the server keeps on this task (P)."""
+        """Return the number of models of the server on this task (P)."""
 
     def draw_models(self, task: Task, shape: tuple[int, ...], randomness: Randomness) -> Array:
-        """Draw starting points (*shape, P, d), by the task's law unless an algorithm has one of its own."""
+        """Draw starting points (*shape, P, d); by default with the task's ``initial_models``."""
         return task.initial_models(self.model_count(task), shape, randomness.initialisation)
 
     @abstractmethod
     def initialise(self, models: Array, task: Task) -> StateT:
-        """Make the state before the first round from starting points (..., P, d)."""
+        """Return the state before the first round from starting points (..., P, d)."""
 
     @abstractmethod
     def step(self, state: StateT, task: Task, randomness: Randomness) -> StateT:
-        """Carry out one communication round; the given state is left as it was."""
+        """Return the state after one communication round; the given state is unchanged."""
 
     @property
     def has_personal_step(self) -> bool:
-        """Whether a client deploys what ``personalise`` makes of the model that it received."""
+        """Whether clients deploy the result of ``personalise`` instead of the received model."""
         return False
 
     def personalise(self, points: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
-        """Give what clients (..., k) deploy when they have received ``points`` (..., k, d)."""
+        """Return the models that clients (..., k) deploy after they received ``points`` (..., k, d)."""
         return points
 
     @property
     def asks_single_gradients(self) -> bool:
-        """Whether clients' gradients are asked one by one, so that a local step cannot be a pass over the data."""
+        """Whether the algorithm requests single gradients, so that a local step cannot be a pass over the data."""
         return False
 
     @property
     def dynamics(self) -> Algorithm[Any]:
-        """The algorithm whose recursion this one follows, on which bounds are stated; itself, unless it says else.
+        """The algorithm whose recursion this one follows, to which the bounds apply; by default itself.
 
-        An algorithm of one's own that claims to be CFL-MGD, say, gives that with its parameters, and can then
-        be held to its theorems.
+        A custom implementation of CFL-MGD, for example, returns ``CFLMGD`` with its parameters and can then be
+        checked against the theorems on it.
         """
         return self
 
@@ -329,7 +312,7 @@ class Algorithm(ABC, Generic[StateT]):
 
 
 def resolve_clusters(clusters: int | None, task: Task) -> int:
-    """Give the number of models to keep: as asked, or as many as the task has clusters.
+    """Return the number of models. If None, the task's number of clusters.
 
     Raises
     ------
@@ -338,10 +321,6 @@ def resolve_clusters(clusters: int | None, task: Task) -> int:
     """
     count = task.clusters if clusters is None else clusters
     if count > task.clients:
-        raise InvalidArgument(
-            "clusters",
-            count,
-            f"must be at most the number of clients ({task.clients})",
-            "ask for fewer clusters or add clients",
-        )
+        rule = f"must be at most the number of clients ({task.clients})"
+        raise InvalidArgument("clusters", count, rule, "lower the number of clusters or add clients")
     return count

@@ -1,4 +1,4 @@
-"""Generators derived from named axes, so that a result depends on names and a seed alone."""
+"""Random generators derived from a seed and named axes."""
 
 from __future__ import annotations
 
@@ -11,19 +11,12 @@ import numpy as np
 
 
 def generator(seed: int, *axes: str | int) -> np.random.Generator:
-    """Make the generator that belongs to a seed and a tuple of named axes.
+    """Return the generator of a seed, at least 0, and named axes.
 
-    The same seed and axes give the same bits on every machine; any other axis gives an
-    independent stream.
-
-    Parameters
-    ----------
-    seed
-        A non-negative integer.
-    axes
-        Names such as the task, the algorithm, the purpose or the repetition.
+    The same seed and axes (such as the task, the algorithm, the purpose or the repetition) give the same
+    bits on every computer; other axes give independent streams.
     """
-    # a spawn key keeps trailing zeros apart, which entropy alone does not
+    # a spawn key distinguishes trailing zeros, which entropy alone does not
     key = tuple(axis if isinstance(axis, int) else zlib.crc32(axis.encode()) for axis in axes)
     return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=key)))
 
@@ -32,8 +25,8 @@ def generator(seed: int, *axes: str | int) -> np.random.Generator:
 class Randomness:
     """The independent streams of one run, one for each purpose.
 
-    Two algorithms that are run with equal streams see the same participants and, as long as
-    they ask for the same things, the same data.
+    Two algorithms that run with equal streams have the same participants and, as long as they make
+    the same requests, the same data.
 
     Attributes
     ----------
@@ -59,15 +52,15 @@ class Randomness:
 
 
 def of_replicate(stream: np.random.Generator, replicate: tuple[int, ...]) -> np.random.Generator:
-    """What a server draws a replicate's numbers from: the replicate's own stream where it has one."""
-    own: Any = getattr(stream, "of_replicate", None)
-    return stream if own is None else own(*replicate)
+    """Return the stream from which a server draws a replicate's numbers: a separate one if there is one."""
+    of_one: Any = getattr(stream, "of_replicate", None)
+    return stream if of_one is None else of_one(*replicate)
 
 
 def drawn_by(randomness: Randomness, drawing: Sequence[bool]) -> Randomness:
-    """The streams when only some replicates draw gradients, (R,): those of the others stay where they are.
+    """Return the streams if only the replicates ``drawing`` (R,) draw gradients; the others' streams do not advance.
 
-    Where all replicates draw from one stream there is nothing to keep apart.
+    If all replicates draw from one stream, it is returned unchanged.
     """
-    own: Any = getattr(randomness.gradient, "among", None)
-    return randomness if own is None else replace(randomness, gradient=own(drawing))
+    among: Any = getattr(randomness.gradient, "among", None)
+    return randomness if among is None else replace(randomness, gradient=among(drawing))

@@ -1,4 +1,4 @@
-"""Run an algorithm on a task, round by round, and record what happens."""
+"""Run an algorithm on a task and record a trace."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from clusterproof.algorithms.arrays import Array, to_numpy
-from clusterproof.algorithms.parts.finiteness import one_look
 from clusterproof.algorithms.protocol import Algorithm, State, Task
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.trace import Trace, distances
@@ -31,24 +30,24 @@ def run(
     Parameters
     ----------
     algorithm, task
-        Which algorithm to run on which task.
+        The algorithm and the task on which it runs.
     rounds
         Number of rounds (T), at least 0.
     seed
-        The same seed gives the same bits.
+        Seed of the run; the same seed gives bitwise identical results.
     replicates
         Independent repetitions, computed together along a leading axis; None for a single run
         without that axis.
     initial
-        Starting models (P, d), shared by all replicates, or (replicates, P, d). Where None the
-        task draws them, one set a replicate.
+        Starting models (P, d), shared by all replicates, or (replicates, P, d). If None,
+        the task draws them, one set per replicate.
     progress
-        Called with the number of rounds done, after each.
+        Called with the number of finished rounds after each round.
 
     Returns
     -------
     Trace
-        See there for shapes.
+        Models, assignments and errors by round.
 
     Raises
     ------
@@ -70,8 +69,7 @@ def run(
     recorded = [to_numpy(state.models)]
     assignments = []
     for done in range(rounds):
-        with one_look():
-            state = algorithm.step(state, task, randomness)
+        state = algorithm.step(state, task, randomness)
         recorded.append(to_numpy(state.models))
         assignments.append(_spread(state, shape, task.clients))
         if progress is not None:
@@ -95,7 +93,7 @@ def run(
 
 
 def _broadcast_initial(initial: Array, shape: tuple[int, ...]) -> Array:
-    """Give every replicate its starting models."""
+    """Return starting models broadcast to ``shape``."""
     if tuple(initial.shape) not in (shape, shape[-2:]):
         raise InvalidArgument(
             "initial",
@@ -110,7 +108,7 @@ def _broadcast_initial(initial: Array, shape: tuple[int, ...]) -> Array:
 
 
 def _spread(state: State, shape: tuple[int, ...], clients: int) -> np.ndarray:
-    """Write participants' choices into an array over all clients, -1 for the absent."""
+    """Return the assignments of all clients, -1 for absent ones."""
     chosen = to_numpy(state.assignments)
     chosen = np.broadcast_to(chosen, (*shape, chosen.shape[-1]))
     participants = to_numpy(state.clients)

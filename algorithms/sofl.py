@@ -1,4 +1,4 @@
-"""SoFL: one clustering of the clients by a self-organising map and k-means, then training apart."""
+"""SoFL: one clustering of the clients by a self-organising map and k-means, then training by cluster."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from array_api_compat import array_namespace
 
-from clusterproof.algorithms.arrays import Array, like, on_device, rows, to_numpy
+from clusterproof.algorithms import self_organising_map as som
+from clusterproof.algorithms.arrays import Array, like, rows, to_numpy
 from clusterproof.algorithms.cfl import (
-    SLACK,
     STATIONARY,
     PartitionState,
     average_in_clusters,
@@ -20,16 +19,20 @@ from clusterproof.algorithms.cfl import (
 )
 from clusterproof.algorithms.fedavg import FedAvg
 from clusterproof.algorithms.fedprox import FedProx, check_proximal
-from clusterproof.algorithms.ifca import check_descent
-from clusterproof.algorithms.parts import self_organising_map as som
-from clusterproof.algorithms.parts.finiteness import ask, check_finite
-from clusterproof.algorithms.parts.participation import check_participation, participants_of_round
-from clusterproof.algorithms.parts.second_clustering import cluster_winners
-from clusterproof.algorithms.parts.weighting import check_weighting, client_weights, require_sizes
+from clusterproof.algorithms.finiteness import check_finite
+from clusterproof.algorithms.participation import check_participation, participants_of_round
 from clusterproof.algorithms.per_fedavg import PerFedAvg
 from clusterproof.algorithms.protocol import Algorithm, Task
 from clusterproof.algorithms.randomness import Randomness, of_replicate
-from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_count, check_number
+from clusterproof.algorithms.second_clustering import cluster_winners
+from clusterproof.algorithms.validation import (
+    InvalidArgument,
+    check_choice,
+    check_count,
+    check_descent,
+    check_number,
+)
+from clusterproof.algorithms.weighting import check_weighting, client_weights, require_sizes
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class DoubleState(PartitionState):
 
 @dataclass(frozen=True, kw_only=True)
 class SoFL(Algorithm[DoubleState]):
-    """One model for all, one double clustering of the clients' updates, then a model a cluster.
+    """One model for all clients, one double clustering of their updates, then one model per cluster.
 
     In the round of the clustering all clients send their updates. A self-organising map with cosine
     best matching units is trained on them, its winning neurons are grouped by k-means, and a client
@@ -60,49 +63,48 @@ class SoFL(Algorithm[DoubleState]):
     local_steps
         Gradient steps of a client in a round (E).
     method
-        What trains a model, on everybody before the clustering and in each cluster after it:
+        Training method, on all clients before the clustering and in each cluster after it:
         ``"fedavg"``, ``"fedprox"`` or ``"per-fedavg"`` (first order, with its default inner step).
     proximal
-        Strength of FedProx's pull towards the cluster's model (mu), at least 0; 0 elsewhere.
+        Coefficient of FedProx's proximal term (mu), at least 0; 0 for the other methods.
     pretraining
         Rounds before the clustering (T_cluster).
     trigger
-        ``"round"`` clusters right after pretraining. ``"stationary"`` waits from then on for the
-        first round in which the mean update is shorter than a tenth of the longest.
+        ``"round"`` clusters immediately after pretraining. ``"stationary"`` clusters in the first later
+        round in which the norm of the mean update is below a tenth of the largest norm.
     grid
-        Side of the square map; 1 leaves all clients in one cluster.
+        Side length of the square map; 1 leaves all clients in one cluster.
     updates
         Single-sample updates of the map, in random order (the paper's 300 iterations).
     learning_rate, radius
-        Of the map's first update (eta_0 and sigma_0).
+        Learning rate and radius of the map's first update (eta_0 and sigma_0).
     schedule
-        Their decay: ``"as-printed"`` (12), (13), or ``"robbins-monro"``, see ``self_organising_map``.
+        Decay of learning rate and radius: ``"as-printed"`` (12), (13), or ``"robbins-monro"``, see
+        ``self_organising_map``.
     initialisation
-        Of the neurons: ``"sample"`` draws clients' updates, ``"random"`` unit vectors (MiniSom's).
+        Initial neurons: ``"sample"`` draws clients' updates, ``"random"`` unit vectors (as MiniSom).
     cluster_count
-        ``"elbow"`` of the winners as published, or ``"silhouette"`` of the clients, which alone can
-        answer one cluster, or one for each winner; see ``second_clustering``.
+        ``"elbow"`` of the winners as published, or ``"silhouette"`` of the clients, which can also
+        return one cluster, or one for each winner; see ``second_clustering``.
     participation
-        Fraction of clients in a round, in (0, 1]. The round of the clustering has all.
+        Fraction of clients in a round, in (0, 1]. All clients participate in the round of the clustering.
     weighting
-        What a client counts in an average: ``"clients"``, one, or ``"samples"``, n_i / n.
+        Weight of a client in an average: ``"clients"`` (equal) or ``"samples"`` (n_i / n).
 
     Raises
     ------
     InvalidArgument
         If a parameter is outside its range, scikit-learn is not installed, or the stationary trigger,
-        which needs every client's update, meets partial participation; during a run, if a client's
+        which needs every client's update, is combined with partial participation; during a run, if a client's
         model is not finite.
 
     Notes
     -----
     SoFL (Electronics 13, 3682, 2024), Algorithm 1, whose line 30 has n_m / n. The grid, the initialisation and
     the detector of the elbow are not in the paper; here the detector is the largest distance below
-    the chord. Updates are divided by the norm of the longest, to which MiniSom's cosine, with
-    1e-8 in its denominator, is sensitive. A zero update has cosine 0 with everything. A run starts
-    from one model; ``models`` then has one row a client. On a device the host sees updates in the round of
-    the clustering alone; a round that waits for the stationary trigger asks for truth values, in the look
-    that every round takes.
+    the chord. Updates are divided by the largest norm, to which MiniSom's cosine, with 1e-8 in its
+    denominator, is sensitive. A zero update has cosine 0 with every vector. A run starts from one
+    model; ``models`` then has one row per client.
     """
 
     name: ClassVar[str] = "sofl"
@@ -148,15 +150,11 @@ class SoFL(Algorithm[DoubleState]):
                 "proximal", self.proximal, f"does not apply with method = {self.method!r}", "choose 'fedprox'"
             )
         if self.trigger == "stationary" and self.participation < 1:
-            raise InvalidArgument(
-                "trigger",
-                self.trigger,
-                "needs every client's update in each round, and participation is below 1",
-                "use 'round' or full participation",
-            )
+            rule = "needs every client's update in each round, and participation is below 1"
+            raise InvalidArgument("trigger", self.trigger, rule, "use 'round' or full participation")
 
     def model_count(self, task: Task) -> int:
-        """Give 1: everybody starts from one model."""
+        """Return 1: all clients start from one model."""
         if importlib.util.find_spec("sklearn") is None:
             raise InvalidArgument(
                 "algorithm",
@@ -170,9 +168,8 @@ class SoFL(Algorithm[DoubleState]):
     def initialise(self, models: Array, task: Task) -> DoubleState:
         """Start with all clients in one cluster, at the given model (..., 1, d)."""
         start = start_together(models, task)
-        nobody = np.zeros(models.shape[:-2], dtype=bool)
-        parts = (start.models, start.clients, start.assignments, start.rounds, nobody)
-        return DoubleState(*parts, clusters=start.clusters)
+        clustered = np.zeros(models.shape[:-2], dtype=bool)
+        return DoubleState(start.models, start.clients, start.assignments, start.rounds, clustered)
 
     def step(self, state: DoubleState, task: Task, randomness: Randomness) -> DoubleState:
         """Carry out one round."""
@@ -186,89 +183,83 @@ class SoFL(Algorithm[DoubleState]):
         check_finite(points, clients, self.step_size)
         sent = points - received
         if pending:
-            state = self._cluster_those_ready(state, sent, clustered, randomness)
+            state = self._cluster_due_replicates(state, sent, clustered, randomness)
         weights = client_weights(self.weighting, task, clients, models)
         return average_in_clusters(state, clients, sent, weights=weights)
 
     @property
     def has_personal_step(self) -> bool:
-        """Whether the method has."""
+        """Whether the training method has one."""
         return self._trainer.has_personal_step
 
     def personalise(self, points: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
-        """Take the method's personal step."""
+        """Take the personal step of the training method."""
         return self._trainer.personalise(points, clients, task, randomness)
 
     @property
     def asks_single_gradients(self) -> bool:
-        """Whether the method does."""
+        """Whether the training method does."""
         return self._trainer.asks_single_gradients
 
     @property
     def _trainer(self) -> FedAvg | FedProx | PerFedAvg:
-        """The algorithm whose clients' part of a round is used."""
+        """The algorithm whose local training is used."""
         if self.method == "fedprox":
             return FedProx(step_size=self.step_size, local_steps=self.local_steps, proximal=self.proximal)
         kind = FedAvg if self.method == "fedavg" else PerFedAvg
         return kind(step_size=self.step_size, local_steps=self.local_steps)
 
-    def _cluster_those_ready(
+    def _cluster_due_replicates(
         self, state: DoubleState, updates: Array, clustered: np.ndarray, randomness: Randomness
     ) -> DoubleState:
-        """Cluster the replicates that are due, one after the other: once in a run, with k-means on the host."""
-        if not on_device(updates):
-            updates = to_numpy(updates)
+        """Cluster the replicates whose trigger is met, one after the other, with k-means on the host."""
+        vectors = to_numpy(updates)
         due = ~clustered
         if self.trigger == "stationary":
-            due &= self.at_rest(updates)
+            due &= self.at_rest(vectors)
         if not due.any():
             return state
         members = to_numpy(state.assignments).copy()
         for replicate in np.ndindex(due.shape):
             if due[replicate]:
-                own = of_replicate(randomness.clustering, replicate)
-                members[replicate] = self.cluster(updates[replicate], own)
-        count = int(members.max()) + 1 if on_device(updates) else None
+                stream = of_replicate(randomness.clustering, replicate)
+                members[replicate] = self.cluster(vectors[replicate], stream)
         partition = like(members, state.models)
-        return replace(state, assignments=partition, clustered=np.asarray(clustered | due), clusters=count)
+        return replace(state, assignments=partition, clustered=np.asarray(clustered | due))
 
-    def at_rest(self, updates: Array) -> np.ndarray:
-        """In which replicates the mean of updates (..., m, d) is shorter than a tenth of the longest, (...).
+    def at_rest(self, updates: np.ndarray) -> np.ndarray:
+        """Return whether the mean of updates (..., m, d) has less than a tenth of the largest norm, (...)."""
+        result = np.zeros(updates.shape[:-2], dtype=bool)
+        for replicate in np.ndindex(result.shape):
+            mean, longest = mean_and_largest(updates[replicate])
+            result[replicate] = mean < STATIONARY * longest
+        return result
 
-        Of updates on a device this is asked for with what else the round asks at its end; the host's arithmetic
-        decides what is a near thing.
-        """
-        lead = tuple(updates.shape[:-2])
-        near, found = np.ones(lead, dtype=bool), np.zeros(lead, dtype=bool)
-        if on_device(updates):
-            xp = array_namespace(updates)
-            bound = STATIONARY * xp.max(xp.linalg.vector_norm(updates, axis=-1), axis=-1)
-            means = xp.linalg.vector_norm(xp.mean(updates, axis=-2), axis=-1)
-            surely, perhaps = ask(xp.stack([means < (1 - SLACK) * bound, means < (1 + SLACK) * bound]))
-            near, found = np.asarray(perhaps & ~surely), np.array(surely)
-        for replicate in np.ndindex(lead):
-            if near[replicate]:
-                mean, longest = mean_and_largest(to_numpy(updates[replicate]))
-                found[replicate] = mean < STATIONARY * longest
-        return found
-
-    def cluster(self, updates: Array, generator: np.random.Generator) -> np.ndarray:
-        """Partition clients by their updates (m, d): cluster of each, by first appearance, (m,)."""
+    def cluster(self, updates: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        """Return the cluster of each client, by first appearance, (m,), from updates (m, d)."""
         neurons, data = self.train_map(updates, generator)
         winners = som.best_matching_units(neurons, data)
         seed = int(generator.integers(2**31))
         return cluster_winners(data, winners, neurons.reshape(-1, data.shape[1]), self.cluster_count, seed)
 
-    def train_map(self, updates: Array, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Train the map on updates (m, d); on the host, where a device sends them in as few coordinates as may be.
+    def train_map(self, updates: np.ndarray, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Train the map on updates (m, d).
 
         Returns
         -------
         tuple
-            Neurons (grid, grid, e), and the rescaled updates that they belong to, (m, e): in d
-            coordinates, or in as few as span both where d is larger, at the same lengths and angles.
+            Neurons (grid, grid, e) and rescaled updates (m, e), in an orthonormal basis of their span if
+            it has fewer than d dimensions.
         """
-        data, start = self._spanned(updates, generator)
+        data = np.asarray(updates, dtype=np.float64)
+        for order in (np.inf, 2):  # twice, since the square of a tiny update would underflow
+            length = np.linalg.vector_norm(data, axis=1, ord=order).max()
+            data = data / (length if length > 0 else 1.0)
+        start = som.initial_neurons(data, (self.grid, self.grid), self.initialisation, generator)
+        vectors = np.concatenate([data, start.reshape(-1, data.shape[1])])
+        if len(vectors) < data.shape[1]:
+            vectors = np.linalg.qr(vectors.T)[1].T
+        data, start = vectors[: len(data)], vectors[len(data) :].reshape(self.grid, self.grid, -1)
         neurons = som.train(
             start,
             data,
@@ -278,22 +269,3 @@ class SoFL(Algorithm[DoubleState]):
             schedule=self.schedule,
         )
         return neurons, data
-
-    def _spanned(self, updates: Array, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Rescaled updates and the neurons that the map starts with, see ``train_map``.
-
-        A device sends m + grid^2 vectors with at most as many coordinates, at one look. The map stays on the host:
-        each of its updates hangs on the one before, and takes a device a dozen launches, which last longer than
-        its few numbers take here.
-        """
-        xp = array_namespace(updates)
-        data = xp.astype(updates, xp.float64)
-        for order in (xp.inf, 2):  # in two steps: the square of a tiny update would underflow
-            length = xp.max(xp.linalg.vector_norm(data, axis=1, ord=order))
-            data = data / xp.where(length > 0, length, xp.ones_like(length))
-        start = som.initial_neurons(data, (self.grid, self.grid), self.initialisation, generator)
-        vectors = xp.concat([data, xp.reshape(start, (-1, data.shape[1]))])
-        if vectors.shape[0] < data.shape[1]:
-            vectors = xp.linalg.qr(vectors.T)[1].T
-        found = to_numpy(vectors)
-        return found[: data.shape[0]], found[data.shape[0] :].reshape(self.grid, self.grid, -1)

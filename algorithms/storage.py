@@ -1,9 +1,9 @@
-"""Keep a run on disk: parquet tables beside a JSON sidecar with every setting, versions and sums.
+"""Storage of a run: parquet tables and a JSON file with settings, versions and checksums.
 
-A stored run is a folder of three files. ``models.parquet`` has a row for each round, replicate and
-model (columns ``round``, ``replicate``, ``cluster``, ``error``, ``model``); ``assignments.parquet`` has
-one for each round and replicate (``round``, ``replicate``, and ``clusters``, one entry a client);
-``run.json`` holds the settings, the true labels, versions, and the SHA-256 of the tables and of itself.
+A stored run is a folder of three files. ``models.parquet`` has one row per round, replicate and model
+(columns ``round``, ``replicate``, ``cluster``, ``error``, ``model``); ``assignments.parquet`` has one row
+per round and replicate (``round``, ``replicate``, and ``clusters``, one entry per client); ``run.json``
+holds the settings, the true labels, versions, and the SHA-256 of the tables and of itself.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import shutil
 import tempfile
 from contextlib import suppress
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from clusterproof.algorithms.parts.compiling import can_compile
 from clusterproof.algorithms.trace import Trace
 from clusterproof.algorithms.validation import InvalidArgument
 
@@ -35,22 +35,21 @@ FORMAT = 1
 
 
 def save_trace(trace: Trace, folder: str | os.PathLike[str]) -> None:
-    """Write a run into a new folder, which appears whole or not at all.
+    """Write a run atomically into a new folder, with bitwise exact arrays.
 
-    The files are written into a sibling folder that is renamed at the end. Whoever kills the
-    process in between leaves that sibling (``.clusterproof-XXXXXXXX.partial``) and nothing under ``folder``.
+    The files are written into a sibling folder (``.clusterproof-XXXXXXXX.partial``) that is renamed at the end.
 
     Parameters
     ----------
     trace
-        Any run; arrays are kept to the bit.
+        The run.
     folder
-        Must not exist, or be empty. Missing parents are made.
+        Folder that does not exist or is empty. Missing parents are created.
 
     Raises
     ------
     InvalidArgument
-        If the folder holds something, cannot be written, or polars is not installed.
+        If the folder is not empty, cannot be written, or polars is not installed.
     """
     require_polars(folder)
     from polars.exceptions import PolarsError
@@ -63,20 +62,15 @@ def save_trace(trace: Trace, folder: str | os.PathLike[str]) -> None:
         try:
             _write_files(trace, partial)
             os.rename(partial, target)
-        except BaseException:  # Ctrl-C, too, must leave nothing behind; it is raised again
+        except BaseException:  # also Ctrl-C must leave no temporary folder
             shutil.rmtree(partial, ignore_errors=True)
             raise
-    except (OSError, PolarsError) as error:  # polars has a type of its own for a full disk
+    except (OSError, PolarsError) as error:  # polars raises its own type for a full disk
         raise _unwritable(folder, error) from error
 
 
 def load_trace(folder: str | os.PathLike[str]) -> Trace:
-    """Read a run that ``save_trace`` wrote.
-
-    Returns
-    -------
-    Trace
-        Equal to the one that was stored, to the bit.
+    """Read a run that ``save_trace`` wrote; its arrays are bitwise identical.
 
     Raises
     ------
@@ -114,31 +108,26 @@ def load_trace(folder: str | os.PathLike[str]) -> Trace:
 
 
 def check_destination(folder: str | os.PathLike[str]) -> None:
-    """Make sure, before anything is computed, that ``save_trace`` will be able to write.
+    """Check before a computation that ``save_trace`` can write into a folder.
 
     Raises
     ------
     InvalidArgument
-        If the folder holds something, is a file, or its parent cannot be written.
+        If the folder is not empty, is a file, or its parent cannot be written.
     """
+    name = os.fspath(folder)
     try:
         target = Path(folder).resolve()
         with suppress(FileNotFoundError):
-            os.stat(target)  # a name that is too long is an error, a missing folder is none
-        if not os.fspath(folder) or (target.exists() and not target.is_dir()):
-            raise InvalidArgument(
-                "out", os.fspath(folder), "must be the path of a new folder", "choose another name"
-            )
+            os.stat(target)  # a name that is too long is an error, a missing folder is not
+        if not name or (target.exists() and not target.is_dir()):
+            raise InvalidArgument("out", name, "must be the path of a new folder", "choose another name")
         if os.path.ismount(target) or target == Path.cwd():
-            raise InvalidArgument(
-                "out",
-                os.fspath(folder),
-                "must not be the working directory or a mount point, which cannot be replaced",
-                "name a new folder inside it",
-            )
+            rule = "must not be the working directory or a mount point, which cannot be replaced"
+            raise InvalidArgument("out", name, rule, "name a new folder inside it")
         if target.is_dir() and any(target.iterdir()):
             raise InvalidArgument(
-                "out", os.fspath(folder), "must not exist or be empty", "choose another name or remove it"
+                "out", name, "must not exist or be empty", "choose another name or remove it"
             )
         parent = target.parent
         while not parent.exists():
@@ -151,7 +140,7 @@ def check_destination(folder: str | os.PathLike[str]) -> None:
 
 
 def require_polars(folder: str | os.PathLike[str]) -> None:
-    """Make sure that parquet can be written and read.
+    """Check that parquet files can be written and read.
 
     Raises
     ------
@@ -170,7 +159,7 @@ def require_polars(folder: str | os.PathLike[str]) -> None:
 
 
 class _Sidecar(msgspec.Struct, forbid_unknown_fields=True):
-    """What ``run.json`` holds, see ``_write_files``."""
+    """Content of ``run.json``, see ``_write_files``."""
 
     format: int
     settings: dict[str, Any]
@@ -183,7 +172,7 @@ class _Sidecar(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def _write_files(trace: Trace, folder: Path) -> None:
-    """Write the two tables, and then the sidecar that vouches for them."""
+    """Write the two tables, and then the JSON file with their checksums."""
     import polars
 
     arrays = {"models": trace.models, "assignments": trace.assignments, "errors": trace.errors}
@@ -221,18 +210,18 @@ def _write_files(trace: Trace, folder: Path) -> None:
 
 
 def versions() -> dict[str, str]:
-    """Versions of what decides on the bits of a run, and the platform."""
+    """Return the versions that determine the results of a run, and the platform."""
     return {
         "python": platform.python_version(),
         "numpy": np.__version__,
-        "numba": metadata.version("numba") if can_compile() else "not installed",
+        "numba": metadata.version("numba") if find_spec("numba") else "not installed",
         "clusterproof": metadata.version("clusterproof"),
         "platform": platform.platform(),
     }
 
 
 def _read_sidecar(path: Path) -> _Sidecar:
-    """Read the sidecar and compare it with its own sum."""
+    """Read the JSON file and verify its checksum."""
     try:
         content = msgspec.json.decode(path.read_bytes())
         record = msgspec.convert(content, _Sidecar)
@@ -247,12 +236,12 @@ def _read_sidecar(path: Path) -> _Sidecar:
 
 
 def _sum_of_record(record: dict[str, Any]) -> str:
-    """SHA-256 of a sidecar's content apart from the sum itself, whatever its layout."""
+    """Return the SHA-256 of a record without its checksum, independent of its layout."""
     return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
 def _sum_of_file(path: Path) -> str:
-    """SHA-256 of a file."""
+    """Return the SHA-256 of a file."""
     try:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -261,7 +250,7 @@ def _sum_of_file(path: Path) -> str:
 
 
 def _compare(path: Path, expected: str, found: str) -> None:
-    """Require that a file is the one that was written."""
+    """Raise ``InvalidArgument`` if a checksum differs."""
     if expected != found:
         raise _unreadable(path, f"must have the SHA-256 {expected}, but has {found}")
 

@@ -1,4 +1,4 @@
-"""The record of a run: numpy arrays on the host, whatever library the run used."""
+"""The record of a run: numpy arrays on the host for every array library."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from clusterproof.algorithms.drawable import Drawable
 from clusterproof.algorithms.metrics import adjusted_rand_index, cluster_count, purity
-from clusterproof.algorithms.parts.drawable import Drawable
-from clusterproof.algorithms.parts.notebook import html_table
+from clusterproof.algorithms.notebook import html_table
 from clusterproof.algorithms.validation import InvalidArgument
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Trace(Drawable):
-    """Everything that a run went through. Without replicates, that axis is missing.
+    """Models, assignments and errors of a run. Without replicates, the replicate axis is missing.
 
     Attributes
     ----------
@@ -29,15 +29,15 @@ class Trace(Drawable):
         Cluster that each client chose in each round, (rounds, replicates, m); -1 for a client
         that did not take part.
     errors
-        Distance of each model to the minimiser that it aims at, (rounds + 1, replicates, P), in
+        Distance of each model to its target minimiser, (rounds + 1, replicates, P), in
         the model's units: ||chi_p - chi*_p|| for clustered algorithms with as many models as
-        clusters, the distance to the nearest cluster's minimiser where the numbers differ. None
-        where the task does not know its minimisers.
+        clusters, the distance to the nearest cluster's minimiser if the numbers differ. None
+        if the minimisers of the task are unknown.
     labels
         The true cluster of each client, (m,).
     settings
-        Algorithm, task, rounds, seed and replicates, as plain JSON values; ``dynamics`` where the algorithm
-        declares those of another.
+        Algorithm, task, rounds, seed and replicates, as plain JSON values; ``dynamics`` if the algorithm
+        implements that of another class.
     """
 
     drawn_by: ClassVar[str] = "run_figure"
@@ -57,23 +57,23 @@ class Trace(Drawable):
     def last_assignments(self) -> np.ndarray:
         """The cluster each client chose when it last took part, (replicates, m); -1 if never."""
         last = np.full(self.assignments.shape[1:], -1, dtype=np.int64)
-        for chosen in self.assignments:
-            last = np.where(chosen >= 0, chosen, last)
+        for assignment in self.assignments:
+            last = np.where(assignment >= 0, assignment, last)
         return last
 
     @property
     def purity(self) -> np.ndarray:
-        """Purity of the last assignments, one number a replicate."""
+        """Purity of the last assignments, one number per replicate."""
         return np.apply_along_axis(purity, -1, self.last_assignments, self.labels)
 
     @property
     def adjusted_rand_index(self) -> np.ndarray:
-        """Adjusted Rand index of the last assignments, one number a replicate."""
+        """Adjusted Rand index of the last assignments, one number per replicate."""
         return np.apply_along_axis(adjusted_rand_index, -1, self.last_assignments, self.labels)
 
     @property
     def cluster_count(self) -> np.ndarray:
-        """Number of clusters that have clients in the last assignments, one number a replicate."""
+        """Number of clusters that have clients in the last assignments, one number per replicate."""
         return np.apply_along_axis(cluster_count, -1, self.last_assignments)
 
     def __repr__(self) -> str:
@@ -91,7 +91,7 @@ class Trace(Drawable):
 
     @property
     def _facts(self) -> dict[str, str]:
-        """What a reader asks first; of replicates the median."""
+        """Summary of the run; medians over replicates."""
         facts = {"rounds": str(self.rounds)}
         if self.models.ndim == 4:
             facts["replicates"] = str(self.models.shape[1])
@@ -106,13 +106,13 @@ class Trace(Drawable):
         return facts
 
     def frame(self) -> polars.DataFrame:
-        """Give the errors as a table with a row for each round, replicate and model.
+        """Return the errors as a table with one row per round, replicate and model.
 
         Returns
         -------
         polars.DataFrame
-            Columns ``round``, ``replicate``, ``model``, ``error`` (null where the run has no errors) and
-            ``chosen_by``, the clients that chose this model in the round that led here (null at the start).
+            Columns ``round``, ``replicate``, ``model``, ``error`` (null if the run has no errors) and
+            ``chosen_by``, the number of clients that chose this model in the preceding round (null at the start).
 
         Raises
         ------
@@ -145,20 +145,7 @@ class Trace(Drawable):
 
 
 def distances(models: np.ndarray, references: np.ndarray) -> np.ndarray:
-    """Distance of each model to its reference, or to the nearest where their numbers differ.
-
-    Parameters
-    ----------
-    models
-        (..., P, d).
-    references
-        (Q, d).
-
-    Returns
-    -------
-    numpy.ndarray
-        (..., P).
-    """
+    """Return the distance of each model (..., P, d) to its reference (Q, d), or to the nearest if P != Q, (..., P)."""
     if models.shape[-2] == len(references):
         return np.asarray(np.linalg.norm(models - references, axis=-1))
     to_each = [np.linalg.norm(models - reference, axis=-1) for reference in references]

@@ -17,11 +17,11 @@ class InvalidArgument(ValueError):
     argument
         Name of the argument as the user wrote it.
     value
-        What was given.
+        Value that was given.
     rule
-        What must hold.
+        Rule that the value must satisfy.
     remedy
-        What to do about it.
+        Suggestion to the user.
     """
 
     def __init__(self, argument: str, value: object, rule: str, remedy: str) -> None:
@@ -42,23 +42,10 @@ def check_number(
     below: float = math.inf,
     remedy: str,
 ) -> None:
-    """Require a finite real number inside the stated interval.
-
-    Raises
-    ------
-    InvalidArgument
-        If ``value`` is not a finite real number or lies outside the interval.
-    """
-    limits = []
-    if above > -math.inf:
-        limits.append(f"greater than {above:g}")
-    if at_least > -math.inf:
-        limits.append(f"at least {at_least:g}")
-    if at_most < math.inf:
-        limits.append(f"at most {at_most:g}")
-    if below < math.inf:
-        limits.append(f"below {below:g}")
-    rule = " and ".join(["must be a finite number", *limits])
+    """Raise ``InvalidArgument`` unless the value is a finite real number in the interval."""
+    limits = {"greater than": above, "at least": at_least, "at most": at_most, "below": below}
+    stated = [f"{words} {limit:g}" for words, limit in limits.items() if math.isfinite(limit)]
+    rule = " and ".join(["must be a finite number", *stated])
     try:
         number = float(value) if hasattr(value, "__float__") else math.nan
     except (TypeError, OverflowError):  # an array, an integer beyond every float
@@ -69,7 +56,7 @@ def check_number(
 
 
 LARGEST_COUNT = 10**9
-"""Rounds, steps, clients and the like beyond this are a slip of the finger: nothing here gets that far."""
+"""Largest number of rounds, steps or clients; larger values are typing errors."""
 
 LARGEST_SEED = 2**63 - 1
 """Seeds are stored as 64-bit integers."""
@@ -78,13 +65,7 @@ LARGEST_SEED = 2**63 - 1
 def check_count(
     argument: str, value: Any, *, at_least: int, at_most: int = LARGEST_COUNT, remedy: str
 ) -> None:
-    """Require an integer from ``at_least`` to ``at_most``.
-
-    Raises
-    ------
-    InvalidArgument
-        If ``value`` is not an integer, too small or too large.
-    """
+    """Raise ``InvalidArgument`` unless the value is an integer from ``at_least`` to ``at_most``."""
     try:
         count = operator.index(value)
     except TypeError:
@@ -97,38 +78,43 @@ def check_count(
 
 
 def check_seed(seed: Any) -> None:
-    """Require a seed: an integer from 0 to ``LARGEST_SEED``.
-
-    Raises
-    ------
-    InvalidArgument
-        If it is none.
-    """
+    """Raise ``InvalidArgument`` unless the seed is an integer from 0 to ``LARGEST_SEED``."""
     check_count("seed", seed, at_least=0, at_most=LARGEST_SEED, remedy="give a non-negative integer")
 
 
 def check_choice(argument: str, value: Any, choices: Sequence[str], *, remedy: str) -> None:
-    """Require one of the named choices.
-
-    Raises
-    ------
-    InvalidArgument
-        If ``value`` is none of ``choices``.
-    """
+    """Raise ``InvalidArgument`` unless the value is one of the choices."""
     if value not in choices:
         rule = "must be one of " + ", ".join(repr(choice) for choice in choices)
         raise InvalidArgument(argument, value, rule, remedy)
 
 
 def check_name(argument: str, value: str, known: Sequence[str]) -> None:
-    """Require a known name.
-
-    Raises
-    ------
-    InvalidArgument
-        If it is none of them; the message proposes the nearest.
-    """
+    """Raise ``InvalidArgument``, which suggests similar names, unless the name is known."""
     if value not in known:
         nearest = difflib.get_close_matches(value, known, n=3, cutoff=0.3)
         hint = f"the nearest are {', '.join(nearest)}" if nearest else f"such as {known[0]}"
         raise InvalidArgument(argument, value, f"must be one of {', '.join(known)}", hint)
+
+
+def check_descent(step_size: float, clusters: int | None, averaging: str, local_steps: int) -> None:
+    """Check the parameters that most algorithms share.
+
+    Raises
+    ------
+    InvalidArgument
+        If a parameter is outside its range, or ``local_steps > 1`` with gradient averaging.
+    """
+    check_number("step_size", step_size, above=0, remedy="1 / task.smoothness is a safe choice")
+    if clusters is not None:
+        check_count("clusters", clusters, at_least=1, remedy="leave it out to use the task's number")
+    remedy = "option I is 'gradient', II is 'model'"
+    check_choice("averaging", averaging, ("gradient", "model"), remedy=remedy)
+    check_count("local_steps", local_steps, at_least=1, remedy="1 is one gradient step a round")
+    if averaging == "gradient" and local_steps > 1:
+        raise InvalidArgument(
+            "local_steps",
+            local_steps,
+            "must be 1 with averaging = 'gradient', where a client sends one gradient",
+            "choose averaging = 'model' for local steps",
+        )

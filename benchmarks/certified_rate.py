@@ -20,7 +20,7 @@ from PEPit import PEP
 from PEPit.functions import SmoothStronglyConvexFunction
 
 from benchmarks.timing import median_seconds, report_target
-from clusterproof.theory.certificate import Certificate, certify
+from clusterproof.theory.certificates import Certificate, certify
 
 CASES = ((4, 1.0, 0.3), (10, 0.5, 0.3), (4, 1.0, 0.7), (10, 0.5, 0.8))
 """Condition number, proportion, momentum."""

@@ -10,28 +10,28 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from clusterproof.algorithms import CFLMGD, Trace, run
 from clusterproof.synthetic import LogCoshMixture, LogisticMixture, Mixture, RegressionMixture
 from clusterproof.synthetic.mixture import geometric_spectrum, make_labels
-from clusterproof.theory.bounds.logarithmic.run_bound import (
+from clusterproof.theory.bounds.run_bound import (
     theorem_a_prime_on,
     theorem_d_on,
     theorem_e_on,
 )
-from clusterproof.theory.statistics import clopper_pearson
-from clusterproof.theory.trace_bound import TraceBound
+from clusterproof.theory.checker.statistics import clopper_pearson
+from clusterproof.theory.checker.trace_bound import TraceBound
 
 FAILURE = 0.05
 BATCH = 400
 
 
-@dataclass(frozen=True, kw_only=True)
-class Case:
-    """A setting: its task, what runs on it, and the theorem that speaks of it."""
+class Case(NamedTuple):
+    """A setting: its task, what runs on it from where, and the theorem that speaks of it."""
 
     name: str
     task: Mixture
@@ -42,7 +42,7 @@ class Case:
 
 
 def optima(clusters: int, dimension: int, separation: float = 2.0) -> np.ndarray:
-    """Optima at one distance of each other: on a line for two, on the axes for more."""
+    """Place optima at one distance of each other: on a line for two, on the axes for more."""
     places = np.zeros((clusters, dimension))
     if clusters == 2:
         places[:, 0] = (separation / 2, -separation / 2)
@@ -51,147 +51,94 @@ def optima(clusters: int, dimension: int, separation: float = 2.0) -> np.ndarray
     return places
 
 
+def regression(covariance: np.ndarray, noise: float, labels: np.ndarray, samples: int) -> RegressionMixture:
+    """Make a regression mixture with optima at one distance of each other."""
+    places = optima(int(labels.max()) + 1, covariance.shape[-1])
+    return RegressionMixture(
+        optima=places, covariance=covariance, noise=noise, labels=labels, samples=samples
+    )
+
+
 def cases() -> list[Case]:
-    """Give the settings."""
-    union = RegressionMixture(
-        optima=optima(1, 1), covariance=np.ones(1), noise=1.0, labels=np.zeros(100, int), samples=1000
-    )
-    damped = RegressionMixture(
-        optima=optima(1, 1), covariance=np.ones(1), noise=1.0, labels=np.zeros(10, int), samples=40
-    )
-    multiplicative = RegressionMixture(
-        optima=optima(2, 20), covariance=np.ones(20), noise=0.0, labels=make_labels(40, 2), samples=100
-    )
-    fast = RegressionMixture(
-        optima=optima(5, 30),
-        covariance=geometric_spectrum(30, 100.0),
-        noise=0.3,
-        labels=make_labels(150, 5, (5, 4, 3, 2, 1)),
-        samples=2_000_000,
-    )
-    crowded = RegressionMixture(
-        optima=optima(2, 10), covariance=np.ones(10), noise=0.7, labels=make_labels(20_000, 2), samples=10
-    )
-    turned = np.stack([np.diag(geometric_spectrum(4, 2.0)), np.diag(geometric_spectrum(4, 2.0)[::-1])])
-    different = RegressionMixture(
-        optima=optima(2, 4), covariance=turned, noise=0.5, labels=make_labels(4000, 2, (3, 1)), samples=24
-    )
-    partial = RegressionMixture(
-        optima=optima(2, 10),
-        covariance=geometric_spectrum(10, 4.0),
-        noise=0.5,
-        labels=make_labels(40, 2),
-        samples=2000,
-    )
-    log_cosh = LogCoshMixture(
-        optima=optima(2, 2),
-        valley_curvature=0.2,
-        width=0.05,
-        noise=1.0,
-        labels=make_labels(20, 2),
-        samples=20_000,
-    )
-    rng = np.random.default_rng(5)
-    features = rng.standard_normal((2, 50, 2))
+    """Return the settings."""
+    alone = np.zeros(100, int)
+    reverse = geometric_spectrum(4, 2.0)[::-1]
+    turned = np.stack([np.diag(reverse[::-1]), np.diag(reverse)])
+    fast = regression(geometric_spectrum(30, 100.0), 0.3, make_labels(150, 5, (5, 4, 3, 2, 1)), 2_000_000)
+    crowded = regression(np.ones(10), 0.7, make_labels(20_000, 2), 10)
+    different = regression(turned, 0.5, make_labels(4000, 2, (3, 1)), 24)
+    partial = regression(geometric_spectrum(10, 4.0), 0.5, make_labels(40, 2), 2000)
+    smooth = {"optima": optima(2, 2), "valley_curvature": 0.2, "width": 0.05, "noise": 1.0}
+    log_cosh = LogCoshMixture(**smooth, labels=make_labels(20, 2), samples=20_000)
+    features = np.random.default_rng(5).standard_normal((2, 50, 2))
     features /= np.linalg.norm(features, axis=-1, keepdims=True)
     signs = np.sign(np.einsum("pnd,pd->pn", features, np.array([[1.0, 0.0], [-1.0, 0.0]])))
-    logistic = LogisticMixture(
-        features=features, targets=signs, ridge=0.05, labels=make_labels(10, 2), samples=200_000
-    )
+    rows = {"features": features, "targets": signs, "ridge": 0.05}
+    logistic = LogisticMixture(**rows, labels=make_labels(10, 2), samples=200_000)
     steepest = np.zeros((5, 30))
     steepest[:, -1] = 0.04
     near = np.zeros((2, 10))
     near[:, 0] = (-0.3, 0.3)
+    light, half = CFLMGD(step_size=1.0, momentum=0.1), {"participation": 0.5, "normalisation": "cluster"}
+    tenth = {"participation": 0.1, "normalisation": "cluster", "empty_cluster": "freeze"}
+    option_ii = {"averaging": "model", "local_steps": 4, "participation": 0.1}
     return [
         Case(
-            name="one mode, 400 rounds, the union alone",
-            task=union,
-            algorithm=CFLMGD(step_size=1.0, momentum=0.0),
-            rounds=400,
-            displacement=np.zeros((1, 1)),
+            "one mode, 400 rounds, the union alone",
+            regression(np.ones(1), 1.0, alone, 1000),
+            replace(light, momentum=0.0),
+            400,
+            np.zeros((1, 1)),
         ),
         Case(
-            name="one mode, critically damped",
-            task=damped,
-            algorithm=CFLMGD(step_size=0.25, momentum=0.25),
-            rounds=60,
-            displacement=np.full((1, 1), 0.5),
+            "one mode, critically damped",
+            regression(np.ones(1), 1.0, alone[:10], 40),
+            CFLMGD(step_size=0.25, momentum=0.25),
+            60,
+            np.full((1, 1), 0.5),
         ),
         Case(
-            name="multiplicative noise alone",
-            task=multiplicative,
-            algorithm=CFLMGD(step_size=1.0, momentum=0.2),
-            rounds=15,
-            displacement=np.full((2, 20), 0.3 / np.sqrt(20)),
+            "multiplicative noise alone",
+            regression(np.ones(20), 0.0, make_labels(40, 2), 100),
+            replace(light, momentum=0.2),
+            15,
+            np.full((2, 20), 0.3 / np.sqrt(20)),
+        ),
+        Case("kappa 100, start in the fastest mode", fast, replace(light, momentum=0.95), 60, steepest),
+        Case("misassigned clients, ten rows", crowded, light, 8, near),
+        Case("misassigned, two covariances", different, light, 8, near[:, :4] / 3),
+        Case(
+            "a tenth take part, by the cluster",
+            partial,
+            replace(light, momentum=0.3, **tenth),
+            12,
+            near / 3,
+            theorem_e_on,
+        ),
+        Case("half take part, counted false members", crowded, replace(light, **half), 8, near, theorem_e_on),
+        Case(
+            "option II, H = 4, empty clusters",
+            partial,
+            replace(light, momentum=0.5, **option_ii),
+            8,
+            near / 3,
+            theorem_e_on,
         ),
         Case(
-            name="kappa 100, start in the fastest mode",
-            task=fast,
-            algorithm=CFLMGD(step_size=1.0, momentum=0.95),
-            rounds=60,
-            displacement=steepest,
+            "log cosh, two dimensions",
+            log_cosh,
+            replace(light, momentum=0.3),
+            30,
+            near[:, :2] / 3,
+            theorem_a_prime_on,
         ),
         Case(
-            name="misassigned clients, ten rows",
-            task=crowded,
-            algorithm=CFLMGD(step_size=1.0, momentum=0.1),
-            rounds=8,
-            displacement=near,
-        ),
-        Case(
-            name="misassigned, two covariances",
-            task=different,
-            algorithm=CFLMGD(step_size=1.0, momentum=0.1),
-            rounds=8,
-            displacement=near[:, :4] / 3,
-        ),
-        Case(
-            name="a tenth take part, by the cluster",
-            task=partial,
-            algorithm=CFLMGD(
-                step_size=1.0,
-                momentum=0.3,
-                participation=0.1,
-                normalisation="cluster",
-                empty_cluster="freeze",
-            ),
-            rounds=12,
-            displacement=near / 3,
-            theorem=theorem_e_on,
-        ),
-        Case(
-            name="half take part, counted intruders",
-            task=crowded,
-            algorithm=CFLMGD(step_size=1.0, momentum=0.1, participation=0.5, normalisation="cluster"),
-            rounds=8,
-            displacement=near,
-            theorem=theorem_e_on,
-        ),
-        Case(
-            name="option II, H = 4, empty clusters",
-            task=partial,
-            algorithm=CFLMGD(
-                step_size=1.0, momentum=0.5, averaging="model", local_steps=4, participation=0.1
-            ),
-            rounds=8,
-            displacement=near / 3,
-            theorem=theorem_e_on,
-        ),
-        Case(
-            name="log cosh, two dimensions",
-            task=log_cosh,
-            algorithm=CFLMGD(step_size=1.0, momentum=0.3),
-            rounds=30,
-            displacement=near[:, :2] / 3,
-            theorem=theorem_a_prime_on,
-        ),
-        Case(
-            name="logistic, bounded rows",
-            task=logistic,
-            algorithm=CFLMGD(step_size=1 / logistic.smoothness, momentum=0.2),
-            rounds=30,
-            displacement=near[:, :2] / 3,
-            theorem=theorem_a_prime_on,
+            "logistic, bounded rows",
+            logistic,
+            CFLMGD(step_size=1 / logistic.smoothness, momentum=0.2),
+            30,
+            near[:, :2] / 3,
+            theorem_a_prime_on,
         ),
     ]
 

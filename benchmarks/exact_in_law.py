@@ -1,9 +1,14 @@
-"""Fresh batches of Gaussian regression: drawn exactly in law, against drawn row by row.
+"""Gaussian regression drawn exactly in law: against batches drawn row by row, and sums drawn client by client.
 
 A client-round is what one client does in a round of clustered descent: the losses of P = 4
 models on a fresh batch, the choice of the best, and the gradient there on another fresh batch.
 Both ways run the same code of ``RegressionMixture`` on a batch of clients at once and are
-divided by their number. ``python -m benchmarks.exact_in_law``
+divided by their number.
+
+The sum of the gradients of all clients of a cluster is one draw from its exact law, too; the alternative draws one
+gradient per client and adds. The losses of a round are drawn client by client in both.
+
+``python -m benchmarks.exact_in_law``
 """
 
 from __future__ import annotations
@@ -13,7 +18,7 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.timing import median_seconds, report_target
-from clusterproof.algorithms import generator
+from clusterproof.algorithms import CFLMGD, Randomness, generator, sum_gradients
 from clusterproof.algorithms.arrays import argmin_smallest_index, rows
 from clusterproof.synthetic import RegressionMixture
 
@@ -21,6 +26,7 @@ CLUSTERS = 4
 CLIENTS = 100
 REPLICATES = 20
 DIRECT_ENTRIES = 2_000_000  # features held at once by the direct simulation: 16 MB
+POOLED_SAMPLES = 1_000_000
 TARGETS = {(20, 1000): 300.0, (20, 10_000): 3000.0}
 
 
@@ -37,7 +43,7 @@ def client_rounds(task: RegressionMixture, shape: tuple[int, ...]) -> Callable[[
 
 
 def measure(dimension: int, samples: int) -> dict[str, float]:
-    """Microseconds a client-round: direct, exact in one run, exact in twenty runs at once."""
+    """Return the microseconds per client-round: direct, exact in one run, exact in twenty runs at once."""
 
     def task(clients: int, sampling: str) -> RegressionMixture:
         return RegressionMixture.random(
@@ -63,6 +69,23 @@ def measure(dimension: int, samples: int) -> dict[str, float]:
     return {name: 1e6 * seconds[name] / count[name] for name in seconds}
 
 
+def measure_pooled(count: int) -> dict[str, float]:
+    """Return the seconds of a whole round, of the pooled gradients and of the clients' gradients added."""
+    task = RegressionMixture.random(clusters=2, clients=count, dimension=20, samples=POOLED_SAMPLES)
+    stream, algorithm = generator(0, "benchmark", "pooling"), CFLMGD(step_size=1.0, momentum=0.5)
+    models = task.initial_models(2, (), stream)
+    state, randomness = algorithm.initialise(models, task), Randomness.from_seed(0)
+    arguments = (models, np.arange(count), task.labels, stream)
+    return median_seconds(
+        {
+            "round": lambda: algorithm.step(state, task, randomness),
+            "pooled": lambda: task.gradient_sums(*arguments),
+            "added": lambda: sum_gradients(task, *arguments),
+        },
+        repeats=5,
+    )
+
+
 def main() -> None:
     print(f"one client-round in microseconds; P = {CLUSTERS}, {CLIENTS} clients, one thread")
     print(
@@ -81,6 +104,15 @@ def main() -> None:
             )
     for (dimension, samples), target in TARGETS.items():
         report_target(f"ratio at d = {dimension}, n = {samples}", ratios[dimension, samples], target)
+    print(f"\nP = 2, d = 20, n = {POOLED_SAMPLES} samples a client; milliseconds, one thread")
+    print(f"{'m':>8} {'round':>9} {'gradients pooled':>17} {'added':>9} {'ratio':>7}")
+    for count in (1000, 10_000, 100_000, 1_000_000):
+        seconds = measure_pooled(count)
+        print(
+            f"{count:8d} {1e3 * seconds['round']:9.2f} {1e3 * seconds['pooled']:17.3f} "
+            f"{1e3 * seconds['added']:9.2f} {seconds['added'] / seconds['pooled']:6.1f}x"
+        )
+    report_target("seconds of a round, m = 1000000", seconds["round"], 1, at_most=True)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,15 @@
 """What a round sends as clients, models and parameters grow, and how large a federation can be simulated.
 
 ``python -m benchmarks.planning``: bytes that go down to and up from a client in a round, by each algorithm's definition
-(``algorithms/costs.py``), compared with the formulas of ``notes/planning-a-federation.md``; and pooled rounds of up to
-10^9 clients.
+(``algorithms/costs.py``), which the table of ``notes/planning-a-federation.md`` is compared with; and pooled rounds
+of up to 10^9 clients.
 """
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,33 +17,61 @@ import numpy as np
 from benchmarks.timing import report_target
 from clusterproof.algorithms import CFL, CFLMGD, FPFC, IFCA, Algorithm, FedAvg, FedProx, GradientLoss, SoFL
 from clusterproof.algorithms.costs import cost_of_a_round
-from clusterproof.synthetic import QuadraticMixture, RegressionMixture
-from clusterproof.synthetic.population import RegressionPopulation, run_pooled
+from clusterproof.synthetic import QuadraticMixture, RegressionMixture, RegressionPopulation, run_pooled
 
 ROUNDS = 20
 """Pooled rounds."""
 STEP: dict[str, Any] = {"step_size": 0.1}
 
-SENT: dict[str, tuple[Algorithm[Any], str, Callable[[int, int], int]]] = {
-    "ifca": (IFCA(**STEP), "8 (P d + d)", lambda p, d: 8 * (p * d + d)),
-    "ifca, models": (IFCA(**STEP, averaging="model"), "8 (P d + d)", lambda p, d: 8 * (p * d + d)),
-    "cfl-mgd, models": (
-        CFLMGD(**STEP, momentum=0.5, averaging="model"),
-        "8 (2 P d + 2 d)",
-        lambda p, d: 8 * (2 * p * d + 2 * d),
+ROWS: dict[str, tuple[Algorithm[Any], ...]] = {
+    "IFCA, either averaging; CFL-MGD, gradient averaging": (
+        IFCA(**STEP),
+        IFCA(**STEP, averaging="model"),
+        CFLMGD(**STEP, momentum=0.5),
     ),
-    "fedavg": (FedAvg(**STEP), "16 d", lambda _, d: 16 * d),
-    "fedprox": (FedProx(**STEP), "16 d", lambda _, d: 16 * d),
-    "gradient-loss": (GradientLoss(**STEP), "8 (2 P d + d)", lambda p, d: 8 * (2 * p * d + d)),
-    "sofl": (SoFL(**STEP), "16 d", lambda _, d: 16 * d),
-    "cfl": (CFL(**STEP), "16 d", lambda _, d: 16 * d),
-    "fpfc": (FPFC(**STEP), "16 d", lambda _, d: 16 * d),
+    "CFL-MGD, model averaging with momentum": (CFLMGD(**STEP, momentum=0.5, averaging="model"),),
+    "FedAvg, FedProx, SoFL, CFL, FPFC": (
+        *(FedAvg(**STEP), FedProx(**STEP), SoFL(**STEP), CFL(**STEP), FPFC(**STEP)),
+    ),
+    "GL-CFL": (GradientLoss(**STEP),),
 }
-"""Bytes of float64 arrays, down and up together, of a client and a round: in words, and as a function of P and d."""
+"""Algorithms of each row of the page's table."""
+PAGE = Path(__file__).parents[1] / "notes/planning-a-federation.md"
+
+
+def formulas(page: str) -> dict[str, str]:
+    """Read the formulas of the page's table of bytes, by its rows."""
+    _, _, rest = page.partition("| algorithm | bytes |\n")
+    rows = [line.strip("|").split("|") for line in rest.partition("\n\n")[0].splitlines()[1:]]
+    return {name.strip(): formula.strip() for name, formula in rows}
+
+
+def evaluate(formula: str, clusters: int, dimension: int) -> int:
+    """Evaluate a formula such as ``8 (2Pd + d)`` or ``16 d``."""
+    factor, _, terms = formula.replace("(", "").replace(")", "").partition(" ")
+    values = {"d": dimension, "Pd": clusters * dimension}
+    parts = [term.lstrip("0123456789") for term in terms.split(" + ")]
+    counts = [int(term.removesuffix(part) or 1) for term, part in zip(terms.split(" + "), parts, strict=True)]
+    return int(factor) * sum(count * values[part] for count, part in zip(counts, parts, strict=True))
+
+
+def disagreements(page: str) -> list[str]:
+    """Name each algorithm whose formula on the page differs from what its definition sends, down and up."""
+    found, written = [], formulas(page)
+    if set(written) != set(ROWS):
+        found.append(f"the page has the rows {sorted(written)}, not {sorted(ROWS)}")
+    for clusters, dimension in ((2, 10), (2, 100), (8, 100)):
+        task = QuadraticMixture.random(clusters=clusters, clients=20, dimension=dimension)
+        for row, formula in written.items():
+            for algorithm in ROWS.get(row, ()):
+                cost = cost_of_a_round(algorithm, task)
+                if 8 * (cost.down + cost.up) != evaluate(formula, clusters, dimension):
+                    found.append(f"{algorithm.name}: {formula} at P = {clusters}, d = {dimension}")
+    return found
 
 
 def pooled_round(clients: int, models: int) -> tuple[float, float]:
-    """Seconds of a pooled round, and the largest error after ``ROUNDS`` of them."""
+    """Return the seconds of a pooled round, and the largest error after ``ROUNDS`` of them."""
     task = RegressionMixture.random(
         clusters=models,
         clients=models,
@@ -62,19 +91,14 @@ def pooled_round(clients: int, models: int) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Print both."""
+    """Print both; the exit status is 1 where the page differs from the count."""
     print("bytes of arrays a client and round, by the algorithm's definition")
-    different = 0
-    for name, (algorithm, words, formula) in SENT.items():
-        parts = []
-        for clusters, dimension in ((2, 10), (2, 1000), (8, 1000)):
-            task = QuadraticMixture.random(clusters=clusters, clients=20, dimension=dimension)
-            cost = cost_of_a_round(algorithm, task)
-            sent = 8 * (cost.down + cost.up)
-            different += sent != formula(clusters, dimension)
-            parts.append(f"{sent:8d} {'=' if sent == formula(clusters, dimension) else '!='} formula")
-        print(f"{name:<16} {words:<18} {'  '.join(parts)}")
-    report_target("formulas that differ from the definition", different, 0, at_most=True)
+    page = PAGE.read_text(encoding="utf-8")
+    for row, formula in formulas(page).items():
+        print(f"{row:<52} {formula}")
+    different = disagreements(page)
+    print(*different, sep="\n", end="\n" if different else "")
+    report_target("formulas that differ from the definition", len(different), 0, at_most=True)
     print(f"\npooled rounds of CFL-MGD: milliseconds, and the largest error after {ROUNDS}")
     slowest = 0.0
     for models in (2, 4):
@@ -84,6 +108,7 @@ def main() -> None:
             law = "exact in law" if models == 2 or clients <= 4e5 else "shares of 100000 drawn choices"
             print(f"P = {models}, m = {clients:>10}: {1e3 * seconds:9.2f} ms, error {error:.3g}; {law}")
     report_target("seconds of a round, P = 2, m = 10^9", slowest, 1, at_most=True)
+    sys.exit(1 if different else 0)
 
 
 if __name__ == "__main__":

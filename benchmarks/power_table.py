@@ -1,7 +1,7 @@
 """What Theorem D catches that Theorem B does not: the fraction of wrong runs that break each bound.
 
 Run ``python -m benchmarks.power_table``. Each row is a fault, each column a bound (see
-``theory.bounds.logarithmic.power``); every run is judged by itself. A fault is caught in one run where the fraction is
+``theory.bounds.power``); every run is judged by itself. A fault is caught in one run where the fraction is
 1, in 20 runs from .3 on.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import time
 
-from clusterproof.theory.bounds.logarithmic.power import COLUMNS, FAULTS, power
+from clusterproof.theory.bounds.power import COLUMNS, FAULTS, power
 
 REPLICATES = 400
 SEED = 0

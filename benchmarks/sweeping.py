@@ -1,8 +1,8 @@
-"""What running units costs beside the units, and whether a sweep survives the death of its workers.
+"""Overhead of running units, and resilience of a sweep when its workers are killed.
 
 Run ``python -m benchmarks.sweeping overhead`` (``--units 10000``), or ``kills`` (``--kills 20``): a Dask scheduler
-with several worker processes of this machine, one of which is killed again and again, beside the same sweep done
-serially in one process.
+with several worker processes of this machine, one of which is killed repeatedly, compared with the same sweep in one
+process.
 """
 
 from __future__ import annotations
@@ -21,14 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.sweeps import measures
-from clusterproof.sweeps.plan import Plan, read_plan
-from clusterproof.sweeps.result import sweep_frame
-from clusterproof.tables.machine.dask_engine import DaskCluster
-from clusterproof.tables.machine.engines import LocalProcesses, Work
-from clusterproof.tables.machine.execution import Execution, run_units
-from clusterproof.tables.machine.progress import Progress
-from clusterproof.tables.machine.store import Outcome, Unit, UnitStore
+from clusterproof.experiments.progress import Progress
+from clusterproof.experiments.runner import Dask, Execution, Processes, run_units
+from clusterproof.experiments.store import Outcome, Unit, UnitStore
+from clusterproof.experiments.sweeps.plan import Plan, read_plan
+from clusterproof.experiments.sweeps.result import sweep_frame
 
 SECONDS = 0.05
 ALLOWED = 0.15
@@ -43,7 +40,7 @@ grid = {{ algorithm = ["ifca", "cfl-mgd", "fpfc"], separation = [1.0, 2.0] }}
 """
 
 
-def busy(unit: Unit) -> dict[str, float]:
+def run_busy(unit: Unit) -> dict[str, float]:
     """Compute for about as long as the unit says."""
     return {"sum": turn(int(unit.settings["turns"]), unit.seed)}
 
@@ -57,9 +54,9 @@ def turn(turns: int, seed: int) -> float:
 
 
 def overhead(count: int, workers: int) -> bool:
-    """Set the time of many short units against that of the same work in bare loops, before and after.
+    """Compare the time of many short units with that of the same work in bare loops, before and after.
 
-    Processor time, of this process and of the workers together, is printed beside it: where other programs compute on
+    Processor time, of this process and of the workers together, is printed next to it: where other programs compute on
     the machine, it says more than the time that passed, on which the verdict rests.
     """
     started = time.process_time()
@@ -67,20 +64,16 @@ def overhead(count: int, workers: int) -> bool:
     turns = round(20_000 * SECONDS / (time.process_time() - started))
     share = max(1, count // 10 // workers)
     bare = [bare_seconds(turns, share, workers)]
+    from benchmarks.sweeping import run_busy  # under its own name, not as __main__, for the workers
+
     units = [Unit("busy", seed, {"turns": turns}) for seed in range(count)]
     with tempfile.TemporaryDirectory() as folder:
-        store = UnitStore.open(Path(folder), {})
+        store = UnitStore.open(Path(folder), run_busy)
         started, used = time.perf_counter(), processor_seconds()
-        found = run_units(
-            Work("benchmarks.sweeping:busy", ("benchmarks.sweeping",)),
-            units,
-            store,
-            LocalProcesses(workers),
-            lambda _: None,
-        )
+        execution = run_units(run_busy, units, store, Processes(workers), lambda _: None)
         spent = [workers * (time.perf_counter() - started), processor_seconds() - used]
     bare.append(bare_seconds(turns, share, workers))
-    assert len(found.outcomes) == count, found.failures[:3]
+    assert len(execution.outcomes) == count, execution.failures[:3]
     print(f"{count} units on {workers} processes: {spent[0] / workers:.1f} s")
     ratios = []
     for kind, total, before, after in zip(("time", "processor time"), spent, *bare, strict=True):
@@ -96,8 +89,8 @@ def overhead(count: int, workers: int) -> bool:
 
 def processor_seconds() -> float:
     """Processor time of this process, and of those that it has started and that have ended."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used)
+    usages = [resource.getrusage(kind) for kind in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def bare_seconds(turns: int, count: int, workers: int) -> tuple[float, float]:
@@ -120,10 +113,10 @@ def bare_seconds(turns: int, count: int, workers: int) -> tuple[float, float]:
 
 def serially(plan: Plan) -> Execution:
     """Compute a plan in this process, one unit after the other."""
-    found = Execution()
+    execution = Execution()
     for number, unit in enumerate(plan.units):
-        found.outcomes[number] = Outcome(measures.compute(unit), 0.0, 0.0)
-    return found
+        execution.outcomes[number] = Outcome(plan.compute(unit), 0.0, 0.0)
+    return execution
 
 
 def under_fire(plan: Plan, folder: Path, workers: int, kills: int) -> tuple[Execution, int]:
@@ -149,10 +142,9 @@ def under_fire(plan: Plan, folder: Path, workers: int, kills: int) -> tuple[Exec
             if len(killed) < kills and ended >= apart * (len(killed) + 1) and ended < len(plan.units):
                 kill_busy_worker(cluster, killed)
 
-        store = UnitStore.open(folder, {"source": "under fire"})
-        work = Work("clusterproof.sweeps.measures:compute", measures.PACKAGES)
-        found = run_units(work, plan.units, store, DaskCluster(cluster.scheduler_address), watch)
-    return found, len(killed)
+        store = UnitStore.open(folder, plan.compute)
+        execution = run_units(plan.compute, plan.units, store, Dask(cluster.scheduler_address), watch)
+    return execution, len(killed)
 
 
 def kill_busy_worker(cluster: Any, killed: list[int]) -> None:
@@ -168,21 +160,21 @@ def kill_busy_worker(cluster: Any, killed: list[int]) -> None:
 
 
 def kills(wanted: int, workers: int) -> bool:
-    """Set a sweep under fire against the serial one, row for row."""
+    """Compare a sweep with killed workers with the serial one, row by row."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "sweep.toml"
         file.write_text(SWEEP.format(seeds=max(2, wanted // 2)))
         plan = read_plan(file)
         started = time.perf_counter()
-        found, count = under_fire(plan, Path(folder) / "units", workers, wanted)
+        execution, count = under_fire(plan, Path(folder) / "units", workers, wanted)
         elapsed = time.perf_counter() - started
-        same = sweep_frame(plan, found).equals(sweep_frame(plan, serially(plan)))
+        same = sweep_frame(plan, execution).equals(sweep_frame(plan, serially(plan)))
     print(
         f"{len(plan.units)} units on {workers} Dask workers, of which one with units under way was killed "
         f"{count} times: {elapsed:.0f} s"
     )
-    print(f"{len(found.failures)} units failed; rows {'as' if same else 'NOT as'} in the serial sweep")
-    passed = same and count >= wanted and not found.failures
+    print(f"{len(execution.failures)} units failed; rows {'as' if same else 'NOT as'} in the serial sweep")
+    passed = same and count >= wanted and not execution.failures
     print("PASS" if passed else "FAIL")
     return passed
 

@@ -1,4 +1,4 @@
-"""Medians of repeated timings, taken in turn so that a busy moment strikes all alike."""
+"""Medians of interleaved timings, so that a busy moment strikes all functions alike."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 
-TURN = 0.02
-"""Seconds that a function's turn lasts at least, so that a short call is timed with warm caches."""
+REPETITION = 0.02
+"""Seconds that a repetition lasts at least, so that a short call is timed with warm caches."""
 
 
 def median_seconds(
@@ -16,31 +16,31 @@ def median_seconds(
     repeats: int,
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, float]:
-    """Time every function ``repeats`` times, turn and turn about, after one turn to warm up.
+    """Time every function ``repeats`` times in interleaved repetitions, after one call to warm up.
 
     Parameters
     ----------
     functions
         What to time, by name.
     repeats
-        Timed turns of each.
+        Timed repetitions of each.
     clock
         What gives seconds; ``time.process_time`` where other processes share the cores.
 
     Returns
     -------
     dict
-        The median over turns of the mean duration of a call in seconds, by name.
+        The median over repetitions of the mean duration of a call in seconds, by name.
     """
     calls = {}
     for name, function in functions.items():
         function()
-        calls[name] = max(1, math.ceil(TURN / _seconds_a_call(function, 1, clock)))
-    turns: dict[str, list[float]] = {name: [] for name in functions}
+        calls[name] = max(1, math.ceil(REPETITION / _seconds_a_call(function, 1, clock)))
+    repetitions: dict[str, list[float]] = {name: [] for name in functions}
     for _ in range(repeats):
         for name, function in functions.items():
-            turns[name].append(_seconds_a_call(function, calls[name], clock))
-    return {name: statistics.median(values) for name, values in turns.items()}
+            repetitions[name].append(_seconds_a_call(function, calls[name], clock))
+    return {name: statistics.median(values) for name, values in repetitions.items()}
 
 
 def _seconds_a_call(function: Callable[[], object], calls: int, clock: Callable[[], float]) -> float:

@@ -6,10 +6,19 @@ The public names of its folders are gathered here and imported on first use; ``_
     clusterproof.check("cfl-mgd/lemma-2")
 """
 
+from typing import Any
+
 import lazy_loader
 
-CLAIMS_BESIDE = ("clusterproof.tables",)
-"""Rooms above ``theory`` whose modules called ``claims`` state claims, on what was measured there: ``theory`` finds
-them here, and depends on none of them."""
+_import_name, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+def __getattr__(name: str) -> Any:
+    """Import a public name; the claims about tables, which ``theory`` does not depend on, are registered first."""
+    if name == "__version__":
+        from importlib import metadata
+
+        return metadata.version(__name__)
+    if name in ("theory", "catalogue", "check", "claims", "replay", "bound", "assert_holds"):
+        import clusterproof.experiments.tables.gradient_loss.claims  # noqa: F401 - stating claims registers them
+    return _import_name(name)

@@ -12,7 +12,7 @@ from itertools import combinations
 from math import asin, cos, pi, sin
 from typing import Annotated, Any
 
-from clusterproof import Sides, at_least, at_most, claim, integers, rationals, reals, suppose
+from clusterproof.theorem import Sides, at_least, at_most, claim, integers, rationals, reals, suppose
 
 Vector = tuple[Fraction, Fraction]
 
@@ -181,7 +181,7 @@ def separation_population(four: FourClients) -> Sides:
     ones = opposite.gradients()
     total = worst_sum(opposite.true, ones)
     suppose("asin gamma_i + asin gamma_j <= pi", total <= pi)
-    return at_least(1 - min(cut for cut, _ in cuts(between(ones))), claimed=1 + cos(total), rounding=1e-12)
+    return at_least(1 - min(cut for cut, _ in cuts(between(ones))), claimed=1 + cos(total))
 
 
 @claim("cfl/intra", label="Theorem 1, alpha_intra", kind="lower", budget=200)
@@ -196,7 +196,7 @@ def intra(four: FourClients) -> Sides:
     """
     ones = four.gradients()[:2]
     alphas = [asin(min(1.0, abs(1 - one))) for one in ones]
-    return at_least(1 + between(ones)[0][1], claimed=1 + cos(sum(alphas)), rounding=1e-12)
+    return at_least(1 + between(ones)[0][1], claimed=1 + cos(sum(alphas)))
 
 
 @claim("cfl/separation-repaired", label="repair (ours)")
@@ -226,6 +226,4 @@ def any_stationary(four: FourClients, ratio: Length) -> Sides:
     total = max(worst_sum([g] * 2 + [g] * 2, [r] * 4) for g, r in zip(four.true, ones, strict=True))
     suppose("gamma < 1", all(abs(g - r) < abs(g) for g, r in zip(four.true, ones, strict=True)))
     suppose("4 alpha <= pi", 2 * total <= pi)
-    return at_least(
-        1 - min(cut for cut, _ in cuts(between(ones))), repaired=1 + cos(2 * total), rounding=1e-12
-    )
+    return at_least(1 - min(cut for cut, _ in cuts(between(ones))), repaired=1 + cos(2 * total))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
 
-from clusterproof import Sides, at_least, at_most, choice, claim, equal, integers, rationals, suppose
+from clusterproof.theorem import Sides, at_least, at_most, choice, claim, equal, integers, rationals, suppose
 
 Q = Fraction
 
@@ -41,7 +41,7 @@ class Problem:
         mean, square, largest = self.start, self.start**2, Q(0)
         ends = [e * self.local_steps for e in range(1, self.rounds + 1)]
         for first, end in zip([1, *ends], ends, strict=False):
-            means, squares, variances, slopes = [], [], [], []
+            means, squares, variances, maps = [], [], [], []
             for a, b in ((Q(1), Q(0)), (self.curvature, self.center)):
                 factor, offset, variance = Q(1), Q(0), Q(0)  # w = factor w_sync + offset + noise
                 for t in range(first, end):
@@ -55,8 +55,8 @@ class Problem:
                 means.append(factor * mean + offset)
                 squares.append(factor**2 * square + 2 * factor * offset * mean + offset**2 + variance)
                 variances.append(variance)
-                slopes.append((factor, offset))
-            factor, offset = (sum(each, Q(0)) / 2 for each in zip(*slopes, strict=True))
+                maps.append((factor, offset))
+            factor, offset = (sum(each, Q(0)) / 2 for each in zip(*maps, strict=True))
             mean_square = (
                 factor**2 * square + 2 * factor * offset * mean + offset**2 + sum(variances, Q(0)) / 4
             )

@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import sqrt
 from typing import Annotated
 
-from clusterproof import Sides, at_least, at_most, choice, claim, integers, rationals, suppose
+from clusterproof.theorem import Sides, at_least, at_most, choice, claim, integers, rationals, suppose
 
 
 def gain(proximal: float, dissimilarity: float, drawn: int, smoothness: float = 1.0) -> float:
@@ -45,17 +45,17 @@ def theorem_4(
         READ: main text of the paper.
     """
     a, b, w, mu = (1.0, float(curvature)), (0.0, float(center)), float(model), float(proximal)
-    slopes = [one * (w - other) for one, other in zip(a, b, strict=True)]
-    slope = sum(slopes) / 2
-    suppose("f is not at rest", slope != 0)
-    rho = gain(mu, sqrt(sum(s**2 for s in slopes) / 2) / abs(slope), drawn)
+    gradients = [one * (w - other) for one, other in zip(a, b, strict=True)]
+    gradient = sum(gradients) / 2
+    suppose("f is not at rest", gradient != 0)
+    rho = gain(mu, sqrt(sum(s**2 for s in gradients) / 2) / abs(gradient), drawn)
     suppose("rho > 0", rho > 0)
-    moves = [s / (one + mu) for s, one in zip(slopes, a, strict=True)]
+    moves = [s / (one + mu) for s, one in zip(gradients, a, strict=True)]
     move = sum(moves) / 2
     spread = sum((each - move) ** 2 for each in moves) / 2
     mean_curvature = sum(a) / 2
-    after = -slope * move + mean_curvature / 2 * (move**2 + spread / drawn)  # E f(w+) - f(w)
-    return at_least(-after, gain=rho * slope**2)
+    after = -gradient * move + mean_curvature / 2 * (move**2 + spread / drawn)  # E f(w+) - f(w)
+    return at_least(-after, gain=rho * gradient**2)
 
 
 @claim("fedprox/corollary-7", label="Corollary 7", kind="lower", repaired_by="fedprox/corollary-7-repaired")

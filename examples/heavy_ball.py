@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated
 
-from clusterproof import Sides, at_most, choice, claim, earlier, equal, integers, rationals, suppose
+from clusterproof.theorem import Sides, at_most, choice, claim, earlier, equal, integers, rationals, suppose
 
 Step = Annotated[Fraction, rationals(Fraction(1, 4), Fraction(7, 4), 4)]
 Momentum = Annotated[Fraction, rationals(0, Fraction(19, 20), 20)]
@@ -95,7 +95,7 @@ def tuned_rate(
     """
     momentum = (float(1 - step * least) * float(1 - step)) ** 0.5
     found = values(float(step), momentum, float(curvature), rounds)  # type: ignore[arg-type]
-    return at_most(found[-1], contraction=float(1 - step * least) ** rounds * found[0], rounding=1e-14)
+    return at_most(found[-1], contraction=float(1 - step * least) ** rounds * found[0])
 
 
 CYCLE = (Fraction(-2208, 1225), Fraction(2592, 1225), Fraction(792, 1225))
@@ -104,8 +104,8 @@ Place = Annotated[int, choice(0, 1, 2)]
 
 def polyak(now: Fraction, before: Fraction) -> Fraction:
     """A step with alpha = 1/9, beta = 4/9 on f' = 25 x (x < 1), x + 24 (x < 2), 25 x - 24."""
-    slope = 25 * now if now < 1 else now + 24 if now < 2 else 25 * now - 24
-    return now - slope / 9 + Fraction(4, 9) * (now - before)
+    gradient = 25 * now if now < 1 else now + 24 if now < 2 else 25 * now - 24
+    return now - gradient / 9 + Fraction(4, 9) * (now - before)
 
 
 @claim("heavy-ball/three-cycle", label="counterexample of Lessard et al.", kind="identity")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
 
-from clusterproof import Sides, at_most, choice, claim, rationals, suppose
+from clusterproof.theorem import Sides, at_most, choice, claim, rationals, suppose
 
 Q = Fraction
 
@@ -35,9 +35,9 @@ class Clients:
     @property
     def spread(self) -> Fraction:
         """sigma^2, the mean squared gradient at x*."""
-        return mean([slope**2 for slope in self.slopes([self.optimum] * 2)])
+        return mean([gradient**2 for gradient in self.gradients([self.optimum] * 2)])
 
-    def slopes(self, points: list[Fraction]) -> list[Fraction]:
+    def gradients(self, points: list[Fraction]) -> list[Fraction]:
         """Each client's gradient at its point."""
         return [points[0], self.curvature * (points[1] - self.center)]
 
@@ -50,7 +50,7 @@ class Clients:
         points, found = [start, start], []
         for t in range(steps):
             found.append(points)
-            points = [x - step * s for x, s in zip(points, self.slopes(points), strict=True)]
+            points = [x - step * s for x, s in zip(points, self.gradients(points), strict=True)]
             points = [mean(points)] * 2 if (t + 1) % gap == 0 else points
         return found
 
@@ -79,7 +79,7 @@ def lemma_1(
         READ: the paper's text, without its proofs.
     """
     before = mean([x, y])
-    after = before - step * mean(clients.slopes([x, y]))
+    after = before - step * mean(clients.gradients([x, y]))
     return at_most(
         (after - clients.optimum) ** 2,
         before=(before - clients.optimum) ** 2,

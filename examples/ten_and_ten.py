@@ -12,10 +12,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from clusterproof import (
-    CFLMGD,
-    FedAvg,
-    QuadraticMixture,
+from clusterproof import CFLMGD, FedAvg, QuadraticMixture, run
+from clusterproof.theorem import (
     Replicates,
     Sides,
     Stream,
@@ -28,7 +26,6 @@ from clusterproof import (
     integers,
     probability,
     rationals,
-    run,
     searched,
     suppose,
 )

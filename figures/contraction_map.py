@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
-from clusterproof.figures import style
+import clusterproof.figures.style as style
 from clusterproof.figures.illustration import Illustration
-from clusterproof.theory.instruments.heavy_ball import propagators, spectral_rate
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from clusterproof.theory.exact.heavy_ball import propagators, spectral_rate
 
 PROPORTION = 0.5
 """l = l_p: two clusters of equal size."""
 
 EIGENVALUES = 5
-"""Of each Hessian, from mu to L in geometric progression."""
+"""Number of eigenvalues of each Hessian, from mu to L in geometric progression."""
 
 ROUNDS = 400
 """Length of the runs in which every step is examined."""
@@ -29,25 +24,23 @@ PAPER_MOMENTUM = 0.9
 
 HOLDS, STEP_FAILS, RATE_FAILS = 0, 1, 2
 
+CATEGORIES = {
+    r"every step contracts by $1 - l\mu/8L$": "#FFFFFF",
+    "some step contracts less": "#FBE3B0",
+    "the rate is slower, too": "#E58A4E",
+}
+"""Colours from light to dark, distinguishable in greyscale."""
 
-@dataclass(frozen=True)
-class Map:
-    """Verdicts on a grid.
 
-    Attributes
-    ----------
-    momenta, condition_numbers
-        Centres of the cells (M,) and (K,).
-    step_fails
-        Whether ||e_(t+1)|| <= (1 - l mu / 8L) ||e_t|| breaks in a run from rest, (K, M).
-    rate_fails
-        Whether the spectral radius exceeds 1 - l mu / 8L, (K, M).
-    """
+class Map(NamedTuple):
+    """Verdicts on a grid of momenta (M,) and condition numbers (K,)."""
 
     momenta: np.ndarray
     condition_numbers: np.ndarray
     step_fails: np.ndarray
+    """Whether ||e_(t+1)|| <= (1 - l mu / 8L) ||e_t|| breaks in a run from rest, (K, M)."""
     rate_fails: np.ndarray
+    """Whether the spectral radius exceeds 1 - l mu / 8L, (K, M)."""
 
     @property
     def category(self) -> np.ndarray:
@@ -56,14 +49,14 @@ class Map:
 
     @property
     def disagreements(self) -> int:
-        """Number of cells in which a verdict is not what the closed-form boundaries say."""
+        """Number of cells in which a verdict differs from the closed-form boundaries."""
         step = np.broadcast_to(self.momenta > step_boundary(), self.step_fails.shape)
         rate = self.momenta > rate_boundary(self.condition_numbers)[:, None]
         return int(((step != self.step_fails) | (rate != self.rate_fails)).sum())
 
 
 def claimed_factor(condition_numbers: np.ndarray) -> np.ndarray:
-    """Factor of Lemma 2, 1 - l mu / 8L."""
+    """Return the factor of Lemma 2, 1 - l mu / 8L."""
     return np.asarray(1 - PROPORTION / (8 * condition_numbers))
 
 
@@ -81,11 +74,6 @@ def compute(momenta: np.ndarray, condition_numbers: np.ndarray) -> Map:
     """Run every cell's recursion, one eigendirection at a time, and take its spectral radius.
 
     If no eigendirection breaks the inequality, no start does: the squares add up.
-
-    Parameters
-    ----------
-    momenta, condition_numbers
-        (M,) and (K,).
     """
     powers = np.linspace(-1, 0, EIGENVALUES)
     curvatures = PROPORTION * condition_numbers[:, None] ** powers
@@ -99,14 +87,10 @@ def compute(momenta: np.ndarray, condition_numbers: np.ndarray) -> Map:
     return Map(momenta, condition_numbers, step_fails, rate_fails)
 
 
-def draw(seed: int) -> Figure:
-    """Draw the map over momentum and condition number, and beside it its right edge.
+def draw(seed: int) -> style.Figure:
+    """Draw the map over momentum and condition number, with its right edge enlarged."""
+    from matplotlib.patches import Patch
 
-    Parameters
-    ----------
-    seed
-        Named in the caption; nothing here is random.
-    """
     condition_edges = np.geomspace(1, 1000, 61)
     wide_edges = np.linspace(0, 1, 201)
     gap_edges = np.geomspace(0.2, 1e-4, 121)  # of 1 - beta
@@ -127,54 +111,33 @@ def draw(seed: int) -> Figure:
     _paint(left, wide_edges, condition_edges, wide)
     _paint(right, gap_edges, condition_edges, edge)
     fine = np.geomspace(1, 1000, 400)
-    left.axvline(step_boundary(), color=style.BLACK, linestyle="--", gid="step-boundary")
-    left.plot(rate_boundary(fine), fine, color=style.BLACK, linestyle="-", gid="rate-boundary")
-    left.axvline(PAPER_MOMENTUM, color=style.BLACK, linestyle=":", gid="paper-momentum")
-    right.plot(1 - rate_boundary(fine), fine, color=style.BLACK, linestyle="-", gid="rate-boundary")
-    right.axvline(1 - PAPER_MOMENTUM, color=style.BLACK, linestyle=":", gid="paper-momentum")
+    solid, step = r"$\sqrt{\beta} = 1 - l\mu/8L$", r"$\beta = (1 - \sqrt{l_p})^2$"
+    paper = rf"the paper's $\beta = {PAPER_MOMENTUM:g}$"
+    left.axvline(step_boundary(), color=style.BLACK, linestyle="--", label=step, gid="step-boundary")
+    left.plot(rate_boundary(fine), fine, color=style.BLACK, label=solid, gid="rate-boundary")
+    left.axvline(PAPER_MOMENTUM, **style.LEVEL, label=paper, gid="paper-momentum")
+    right.plot(1 - rate_boundary(fine), fine, color=style.BLACK, gid="rate-boundary")
+    right.axvline(1 - PAPER_MOMENTUM, **style.LEVEL, gid="paper-momentum")
     left.set_xlim(0, 1)
     right.set_xscale("log")
     right.set_xlim(gap_edges[0], gap_edges[-1])
     right.set_xticks([0.1, 0.01, 0.001, 0.0001], ["0.9", "0.99", "0.999", "0.9999"])
     for panel, title in ((left, "a  Every momentum"), (right, "b  Momentum near 1")):
         style.label_axes(panel, title, r"momentum $\beta$", r"condition number $\kappa = L / \mu$")
-    _add_legend(figure)
-    return style.settled(figure)
+    border: style.Look = {"edgecolor": style.BLACK, "linewidth": 0.5}
+    patches = [Patch(facecolor=colour, label=name, **border) for name, colour in CATEGORIES.items()]
+    style.add_legend([left], 3, patches)
+    return figure
 
 
-def _paint(panel: Axes, across: np.ndarray, up: np.ndarray, verdicts: Map) -> None:
+def _paint(panel: style.Axes, across: np.ndarray, up: np.ndarray, verdicts: Map) -> None:
     """Colour the cells by category."""
     from matplotlib.colors import ListedColormap
 
-    colours = ListedColormap(list(_COLOURS))
     # thousands of cells: pixels in a vector file, under lines that stay lines
+    colours = ListedColormap(list(CATEGORIES.values()))
     panel.pcolormesh(across, up, verdicts.category, cmap=colours, vmin=-0.5, vmax=2.5, rasterized=True)
     panel.set_yscale("log")
-
-
-_COLOURS = ("#FFFFFF", "#FBE3B0", "#E58A4E")  # light to dark, so that grey prints tell them apart
-
-
-def _add_legend(figure: Figure) -> None:
-    """Explain colours and lines above the panels."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
-    names = (
-        r"every step contracts by $1 - l\mu/8L$",
-        "some step contracts less",
-        "the rate is slower, too",
-    )
-    handles: list[Patch | Line2D] = [
-        Patch(facecolor=colour, edgecolor=style.BLACK, linewidth=0.5, label=name)
-        for colour, name in zip(_COLOURS, names, strict=True)
-    ]
-    handles += [
-        Line2D([], [], color=style.BLACK, linestyle="--", label=r"$\beta = (1 - \sqrt{l_p})^2$"),
-        Line2D([], [], color=style.BLACK, linestyle="-", label=r"$\sqrt{\beta} = 1 - l\mu/8L$"),
-        Line2D([], [], color=style.BLACK, linestyle=":", label=rf"the paper's $\beta = {PAPER_MOMENTUM:g}$"),
-    ]
-    figure.legend(handles=handles, loc="outside upper left", ncols=3, fontsize=8, frameon=False)
 
 
 FIGURE = Illustration(

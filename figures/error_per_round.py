@@ -1,116 +1,36 @@
-"""Error of CFL-MGD round by round, with the bounds that speak of it."""
+"""Error of CFL-MGD by round, with bounds."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
 
+import clusterproof.figures.style as style
 from clusterproof.algorithms import generator, run
-from clusterproof.figures import style
 from clusterproof.figures.illustration import Illustration
-from clusterproof.figures.runs import BAND, draw_runs
-from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.bounds.bound import BoundParts
+from clusterproof.figures.runs import draw_runs
+from clusterproof.theory.bounds.audit_settings import experiment
 from clusterproof.theory.bounds.corollary_b1 import CorollaryB1
-from clusterproof.theory.bounds.experiments import Experiment, experiment
-from clusterproof.theory.bounds.logarithmic.gaussian import gaussian_dynamics
-from clusterproof.theory.bounds.logarithmic.theorem_d import theorem_d
-from clusterproof.theory.bounds.logarithmic.tube import Tube
+from clusterproof.theory.bounds.gaussian import gaussian_dynamics
 from clusterproof.theory.bounds.setting import Setting
 from clusterproof.theory.bounds.theorem_b import TheoremB
-from clusterproof.theory.cfl_mgd.lemma_2.asymptotic_rate import claimed_rate
-from clusterproof.theory.cfl_mgd.theorem_1.printed_floor import printed_conclusion, printed_floor
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from clusterproof.theory.bounds.theorem_d import theorem_d
+from clusterproof.theory.papers.cfl_mgd.lemma_2.asymptotic_rate import claimed_rate
+from clusterproof.theory.papers.cfl_mgd.theorem_1.printed_floor import printed_conclusion, printed_floor
 
 SETTING = "S2"
 REPLICATES = 200
 NOISE_FREE_ROUNDS = 450
-"""Enough to reach the precision of the numbers and to stay there."""
+"""Number of rounds, sufficient to reach machine precision."""
 
 PRINTED_FAILURE = 0.01
-"""Each lambda of Theorem 1."""
-
-
-@dataclass(frozen=True)
-class Curves:
-    """What is drawn.
-
-    Attributes
-    ----------
-    trial
-        The setting.
-    errors, noise_free_errors
-        Of runs on fresh data and on the expected losses, (rounds + 1, replicates, P).
-    theorem_b, corollary_b1, theorem_d
-        The bounds on the runs with data; Theorem D knows the distance of the start only, too.
-    noise_free_bound
-        Theorem B without noise and misclassification, (rounds + 1, P).
-    floor
-        rho of Theorem 1 with its literal constants.
-    claimed
-        (1 - l mu / 8L)^t ||e_0|| + rho for the runs with data, (rounds + 1,).
-    claimed_noise_free
-        The same without rho, (noise-free rounds + 1,).
-    """
-
-    trial: Experiment
-    errors: np.ndarray
-    noise_free_errors: np.ndarray
-    theorem_b: BoundParts
-    corollary_b1: BoundParts
-    theorem_d: Tube
-    noise_free_bound: np.ndarray
-    floor: float
-    claimed: np.ndarray
-    claimed_noise_free: np.ndarray
-
-
-def compute(seed: int, replicates: int = REPLICATES) -> Curves:
-    """Run the setting with data and without noise, and evaluate the bounds.
-
-    Parameters
-    ----------
-    seed, replicates
-        Of the runs.
-    """
-    trial = experiment(SETTING, None)
-    initial = trial.initial(generator(seed, "figures/error-per-round", "start"), replicates)
-
-    def errors(task: RegressionMixture, rounds: int) -> np.ndarray:
-        trace = run(trial.algorithm, task, rounds=rounds, seed=seed, replicates=replicates, initial=initial)
-        return np.asarray(trace.errors)
-
-    setting = trial.setting
-    exact = replace(setting, misclassification=0.0, rounds=NOISE_FREE_ROUNDS)
-    start = max(setting.start)
-    floor = literal_floor(setting)
-    factor = claimed_rate(min(setting.proportions), setting.smoothness / setting.strong_convexity)
-    return Curves(
-        trial=trial,
-        errors=errors(trial.regression, trial.rounds),
-        noise_free_errors=errors(replace(trial.regression, data="population"), NOISE_FREE_ROUNDS),
-        theorem_b=TheoremB().best_parts(setting),
-        corollary_b1=CorollaryB1().best_parts(setting),
-        theorem_d=theorem_d(
-            gaussian_dynamics(trial.regression, trial.algorithm),
-            np.array(setting.start),
-            rounds=trial.rounds,
-            failure=setting.failure,
-        ),
-        noise_free_bound=TheoremB().parts(exact).mean,
-        floor=floor,
-        claimed=factor ** np.arange(trial.rounds + 1) * start + floor,
-        claimed_noise_free=factor ** np.arange(NOISE_FREE_ROUNDS + 1) * start,
-    )
+"""Each failure probability lambda of Theorem 1."""
 
 
 def literal_floor(setting: Setting) -> float:
-    """Give rho of Theorem 1 with the constants of its proof, in the paper's favour.
+    """Return rho of Theorem 1 with the constants of its proof, in the paper's favour.
 
     sigma and v are those at the optimum, the smallest there are, and the factor sqrt(t) of (A36),
     which the theorem drops, is left out.
@@ -125,66 +45,64 @@ def literal_floor(setting: Setting) -> float:
     return printed_conclusion(setting, floor)
 
 
-def draw(seed: int) -> Figure:
-    """Draw median and band of the runs, cluster by cluster, below the bounds."""
-    curves = compute(seed)
-    figure, (left, right) = style.new_figure(_caption(curves, seed), panels=2, height=5.0)
-    draw_runs(left, curves.errors, _names(curves.trial), every=10)
-    draw_runs(right, curves.noise_free_errors, _names(curves.trial), every=50)
-    rounds = curves.trial.rounds
-    for everywhere, last, name, (colour, dashes) in (
-        (curves.theorem_b.all_rounds, curves.theorem_b.last_round, "Theorem B", style.BOUNDS[0]),
-        (curves.corollary_b1.all_rounds, curves.corollary_b1.last_round, "Corollary B1", style.BOUNDS[1]),
-        (curves.theorem_d.reach, curves.theorem_d.last_reach, "Theorem D", style.BOUNDS[3]),
-    ):
-        left.plot(
-            everywhere.max(axis=1), color=colour, linestyle=dashes, label=f"{name}, all rounds", gid=name,
-            marker="d" if name == "Theorem D" else "", markersize=3.5, markevery=10,
-        )  # fmt: skip
-        left.plot(
-            [rounds], [last.max()], color=colour, marker="*", markersize=9, linestyle="none",
-            label=f"{name}, last round", gid=f"{name}, last", clip_on=False, zorder=5,
-        )  # fmt: skip
-    colour, dashes = style.BOUNDS[2]
-    left.plot(
-        curves.claimed,
-        color=colour,
-        linestyle=dashes,
-        linewidth=2,
-        label="Theorem 1 as printed",
-        gid="claimed",
-    )
-    right.plot(curves.claimed_noise_free, color=colour, linestyle=dashes, linewidth=2, gid="claimed")
-    colour, dashes = style.BOUNDS[0]
-    right.plot(curves.noise_free_bound.max(axis=1), color=colour, linestyle=dashes, gid="Theorem B")
-    for panel, title in ((left, "a  Fresh data in every round"), (right, "b  Expected losses, no noise")):
-        panel.set_yscale("log", nonpositive="mask")
-        panel.margins(x=0.02)
-        style.label_axes(
-            panel, title, "communication round", r"distance to the optimum $\|\chi_p - \chi_p^*\|$"
-        )
-    handles, labels = left.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=3, fontsize=8, frameon=False)
-    return style.settled(figure)
-
-
-def _names(trial: Experiment) -> list[str]:
-    return [rf"cluster of $l_p = {share:g}$" for share in trial.task.proportions]
-
-
-def _caption(curves: Curves, seed: int) -> str:
-    trial, setting = curves.trial, curves.trial.setting
-    delta = ", ".join(f"{value:g}" for value in setting.failure)
-    return (
-        f"Option I on Gaussian regression, {SETTING}: {style.describe(trial.regression)}, "
+def draw(seed: int) -> style.Figure:
+    """Draw median and band of the runs, cluster by cluster, below the bounds: the largest over the clusters."""
+    trial = experiment(SETTING, None)
+    setting, task = trial.setting, trial.regression
+    start, floor = max(setting.start), literal_floor(setting)
+    caption = (
+        f"Option I on Gaussian regression, {SETTING}: {style.describe(task)}, "
         rf"$\Delta = {setting.separation:g}$, $L = \eta = 1$, $\beta = {setting.momentum:g}$ (tuned), "
-        rf"$T = {trial.rounds}$, $\|e_0\|$ = {max(setting.start):.3g}. Median and {100 * BAND[0]:g}-"
-        f"{100 * BAND[1]:g} % band of {curves.errors.shape[1]} runs. Bounds: the largest over the clusters, "
-        rf"$\delta$ = ({delta}). Theorem 1 as printed: $(1 - l\mu/8L)^t \|e_0\| + \rho$ with the constants "
+        rf"$T = {trial.rounds}$, $\|e_0\|$ = {start:.3g}. Median and {100 * style.BAND[0]:g}-"
+        f"{100 * style.BAND[1]:g} % band of {REPLICATES} runs. Bounds: the largest over the clusters, "
+        rf"$\delta$ = ({', '.join(f'{value:g}' for value in setting.failure)}). "
+        r"Theorem 1 as printed: $(1 - l\mu/8L)^t \|e_0\| + \rho$ with the constants "
         rf"of its proof, each $\lambda = {PRINTED_FAILURE:g}$, and $\sigma$ and $v$ at the optimum: "
-        rf"$\rho$ = {curves.floor:.0f}; in b without $\rho$. Nothing is clipped: in b the runs "
+        rf"$\rho$ = {floor:.0f}; in b without $\rho$. Nothing is clipped: in b the runs "
         f"level off at the precision of float64, of which the bounds know nothing. Seed {seed}."
     )
+    figure, panels = style.new_figure(caption, panels=2, height=5.0)
+    left, right = panels
+    initial = trial.initial(generator(seed, "figures/error-per-round", "start"), REPLICATES)
+    names = [rf"cluster of $l_p = {share:g}$" for share in trial.task.proportions]
+    exact = replace(task, data="population")
+    for panel, data, rounds, every in ((left, task, trial.rounds, 10), (right, exact, NOISE_FREE_ROUNDS, 50)):
+        trace = run(trial.algorithm, data, rounds=rounds, seed=seed, replicates=REPLICATES, initial=initial)
+        draw_runs(panel, np.asarray(trace.errors), names, every=every)
+    dynamics, starts = gaussian_dynamics(task, trial.algorithm), np.array(setting.start)
+    tube = theorem_d(dynamics, starts, rounds=trial.rounds, failure=setting.failure)
+    theorem_b, corollary_b1 = TheoremB().best_parts(setting), CorollaryB1().best_parts(setting)
+    for all_rounds, last, name, look in (
+        (theorem_b.all_rounds, theorem_b.last_round, "Theorem B", style.BOUNDS[0]),
+        (corollary_b1.all_rounds, corollary_b1.last_round, "Corollary B1", style.BOUNDS[1]),
+        (tube.reach, tube.last_reach, "Theorem D", {**style.BOUNDS[3], "marker": "d", "markevery": 10}),
+    ):
+        left.plot(all_rounds.max(axis=1), **look, label=f"{name}, all rounds", gid=name)
+        star: style.Look = {
+            "color": look["color"],
+            "marker": "*",
+            "markersize": 9,
+            "clip_on": False,
+            "zorder": 5,
+        }
+        label, gid = f"{name}, last round", f"{name}, last"
+        left.plot([trial.rounds], [last.max()], **star, linestyle="none", label=label, gid=gid)
+    factor = claimed_rate(min(setting.proportions), setting.smoothness / setting.strong_convexity)
+    contraction = factor ** np.arange(NOISE_FREE_ROUNDS + 1) * start
+    claimed: style.Look = {**style.BOUNDS[2], "linewidth": 2, "gid": "claimed"}
+    left.plot(contraction[: trial.rounds + 1] + floor, **claimed, label="Theorem 1 as printed")
+    right.plot(contraction, **claimed)
+    noise_free = replace(setting, misclassification=0.0, rounds=NOISE_FREE_ROUNDS)
+    right.plot(TheoremB().parts(noise_free).mean.max(axis=1), **style.BOUNDS[0], gid="Theorem B")
+    distance = r"distance to the optimum $\|\chi_p - \chi_p^*\|$"
+    for panel, title in zip(
+        panels, ("a  Fresh data in every round", "b  Expected losses, no noise"), strict=True
+    ):
+        panel.set_yscale("log", nonpositive="mask")
+        panel.margins(x=0.02)
+        style.label_axes(panel, title, "communication round", distance)
+    style.add_legend([left], 3)
+    return figure
 
 
 FIGURE = Illustration(

@@ -1,19 +1,14 @@
-"""How far a run of FPFC is from a stationary point, beside what the repaired theorem allows."""
+"""Residuals of a run of FPFC compared with the bounds of the repaired theorem."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+import clusterproof.figures.style as style
 from clusterproof.algorithms import FPFC, run
-from clusterproof.figures import style
 from clusterproof.figures.illustration import Illustration
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.fpfc.runs import bound_duals, bound_models
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from clusterproof.theory.papers.fpfc.runs import bound_duals, bound_models
 
 CLIENTS, CLUSTERS, DIMENSION, ROUNDS, REPLICATES = 12, 3, 3, 300, 20
 STRENGTH, SMOOTHING, AUGMENTATION, ACTIVE = 1.0, 0.5, 6.0, 4
@@ -35,16 +30,16 @@ def compute(seed: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     )
     start = np.broadcast_to(3 * np.ones((1, DIMENSION)), (REPLICATES, 1, DIMENSION))
     trace = run(algorithm, task, rounds=ROUNDS, seed=seed, replicates=REPLICATES, initial=start)
-    found = {}
+    residuals = {}
     for name, bounding in (("models", bound_models), ("duals", bound_duals)):
         # with a failure probability of 1 Markov's inequality leaves the bound on the expectation
         allowed = bounding(task, trace, failure_probability=1.0)
         measured = np.asarray(allowed.measured)[1:].reshape(ROUNDS, -1).mean(axis=1)
-        found[name] = measured, np.asarray(allowed.bound)[1:].reshape(ROUNDS, -1)[:, 0]
-    return found
+        residuals[name] = measured, np.asarray(allowed.bound)[1:].reshape(ROUNDS, -1)[:, 0]
+    return residuals
 
 
-def draw(seed: int) -> Figure:
+def draw(seed: int) -> style.Figure:
     """Draw the residual of the models on the left, that of the duals on the right."""
     caption = (
         f"FPFC on quadratics of $m = {CLIENTS}$ clients in {CLUSTERS} clusters, $d = {DIMENSION}$, $L_f = 1$; "
@@ -54,15 +49,14 @@ def draw(seed: int) -> Figure:
         f"multipliers $v$ vanish. The bounds are those on the expectations. Seed {seed}."
     )
     figure, panels = style.new_figure(caption, panels=2)
-    found, rounds = compute(seed), np.arange(1, ROUNDS + 1)
+    residuals, rounds = compute(seed), np.arange(1, ROUNDS + 1)
     titles = {"models": r"a  Models: $\|\nabla_w L_0\|^2$", "duals": r"b  Multipliers: $\|\nabla_v L_0\|^2$"}
-    for panel, (name, (measured, allowed)) in zip(panels, found.items(), strict=True):
-        (colour, marker), (other, _) = style.RUNS[0], style.RUNS[1]
-        panel.loglog(rounds, allowed, color=other, linestyle="--", label="bound")
-        panel.loglog(rounds, measured, color=colour, marker=marker, markevery=0.15, label="mean over rounds")
+    for panel, (name, (measured, allowed)) in zip(panels, residuals.items(), strict=True):
+        panel.loglog(rounds, allowed, color=style.VERMILLION, linestyle="--", label="bound")
+        panel.loglog(rounds, measured, **style.RUNS[0], markevery=0.15, label="mean over rounds")
         style.label_axes(panel, titles[name], "rounds $K$", "mean over rounds 1 to $K$")
-        panel.legend(fontsize=8, frameon=False)
-    return style.settled(figure)
+        panel.legend()
+    return figure
 
 
 FIGURE = Illustration(

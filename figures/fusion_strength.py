@@ -3,45 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+import clusterproof.figures.style as style
 from clusterproof.algorithms import FPFC, run
-from clusterproof.figures import style
 from clusterproof.figures.illustration import Illustration
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.fpfc.window import window
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from clusterproof.theory.papers.fpfc.window import window
 
 CLUSTERS, CLIENTS, DIMENSION = 3, 24, 5
 CONDITION_NUMBER, SEPARATION, SPREAD = 2.0, 10.0, 0.1
 CONCAVITY, THRESHOLD = 3.7, 0.1
 SMOOTHING = 1e-6
-"""xi over lambda: SCAD itself, as far as can be seen."""
+"""xi over lambda, visually identical to SCAD."""
 
 ROUNDS = 200
 STRENGTHS = np.concatenate(
     [np.geomspace(0.05, 0.45, 6), np.geomspace(0.6, 5.0, 14), np.geomspace(7.0, 30.0, 5)]
 )
-"""Closest around the window."""
+"""Grid of strengths, finest around the window."""
 
 PENALTIES = {"l1": "$\\ell_1$", "scad": "SCAD"}
 LOOKS: dict[str, dict[str, Any]] = {
-    "l1": {
-        "color": style.VERMILLION,
-        "marker": "s",
-        "linestyle": "--",
-        "markersize": 5,
-        "fillstyle": "none",
-        "markeredgewidth": 0.9,
-    },
-    "scad": {"color": style.BLUE, "marker": "o", "linestyle": "-", "markersize": 3.2},
+    "l1": {**style.LOOKS[1], "markersize": 5, "fillstyle": "none", "markeredgewidth": 0.9},
+    "scad": {**style.LOOKS[0], "markersize": 3.2},
 }
-"""Where both agree, the circles of the one lie in the squares of the other."""
+"""Markers; circles and squares coincide if both penalties agree."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +43,7 @@ class Outcome:
 
 
 def make_task(seed: int) -> QuadraticMixture:
-    """Quadratic clients around their clusters' optima, which have to be far apart for a window to be open."""
+    """Quadratic clients around distant cluster optima, so that the window is not empty."""
     return QuadraticMixture.random(
         clusters=CLUSTERS,
         clients=CLIENTS,
@@ -67,7 +56,7 @@ def make_task(seed: int) -> QuadraticMixture:
 
 
 def make_algorithm(task: QuadraticMixture, penalty: str, strength: float) -> FPFC:
-    """FPFC with everybody in every round."""
+    """FPFC with all clients in every round."""
     convex = penalty == "l1"
     return FPFC(
         step_size=1 / (task.client_smoothness + 1),
@@ -88,14 +77,8 @@ def outcome(task: QuadraticMixture, penalty: str, strength: float) -> Outcome:
     return Outcome(int(trace.cluster_count), float(trace.adjusted_rand_index), float(away.max()))
 
 
-def draw(seed: int) -> Figure:
-    """Draw groups, adjusted Rand index and distance over the strength.
-
-    Parameters
-    ----------
-    seed
-        Of the task.
-    """
+def draw(seed: int) -> style.Figure:
+    """Draw groups, adjusted Rand index and distance over the strength."""
     task = make_task(seed)
     least, largest = window(task, CONCAVITY)
     found = {
@@ -113,20 +96,18 @@ def draw(seed: int) -> Figure:
     )
     figure, panels = style.new_figure(caption, panels=3, height=4.2)
     for panel, name in zip(panels, ("groups", "index", "distance"), strict=True):
-        panel.axvspan(
-            least, largest, color=style.YELLOW, alpha=0.45, linewidth=0, label="window", gid="window"
-        )
+        shade: style.Look = {"color": style.YELLOW, "alpha": 0.45, "linewidth": 0}
+        panel.axvspan(least, largest, **shade, label="window", gid="window")
         for penalty, label in PENALTIES.items():
             values = [getattr(one, name) for one in found[penalty]]
-            panel.plot(STRENGTHS, values, linewidth=1.2, label=label, gid=penalty, **LOOKS[penalty])
+            panel.plot(STRENGTHS, values, **LOOKS[penalty], label=label, gid=penalty)
     _finish(panels)
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles[::-1], labels[::-1], loc="outside upper left", ncols=3, fontsize=8, frameon=False)
-    return style.settled(figure)
+    style.add_legend(panels, 3)
+    return figure
 
 
 def describe(found: dict[str, list[Outcome]], least: float, largest: float) -> str:
-    """Say what either penalty reaches inside the window."""
+    """State what either penalty reaches inside the window."""
     inside = (least <= STRENGTHS) & (largest > STRENGTHS)
     parts = []
     for penalty, label in PENALTIES.items():
@@ -140,26 +121,24 @@ def describe(found: dict[str, list[Outcome]], least: float, largest: float) -> s
 
 
 def _number(value: float) -> str:
-    """Write a positive number with two digits, as a power of ten where it is small."""
+    """Return a positive number with two digits, as a power of ten if it is small."""
     if value >= 0.01:
         return f"{value:.2g}"
     digits, power = f"{value:.1e}".split("e")
     return f"${digits} \\cdot 10^{{{int(power)}}}$"
 
 
-def _finish(panels: list[Axes]) -> None:
+def _finish(panels: list[style.Axes]) -> None:
     """Scale and name the axes."""
-    for panel in panels:
-        panel.set_xscale("log")
-        panel.set_xticks([0.1, 1, 10], ["0.1", "1", "10"])
     groups, index, distance = panels
     groups.set_yscale("log")
-    groups.set_yticks([1, 3, 10, 24], ["1", "3", "10", "24"])
-    groups.axhline(CLUSTERS, color=style.BLACK, linestyle=":", linewidth=1, gid="truth")
+    style.set_ticks(groups, y=[1, 3, 10, 24])
+    groups.axhline(CLUSTERS, **style.LEVEL, gid="truth")
     index.set_ylim(-0.05, 1.05)
     distance.set_yscale("log")
     for panel in panels:
-        panel.minorticks_off()
+        panel.set_xscale("log")
+        style.set_ticks(panel, x=[0.1, 1, 10])
     strength = r"strength $\lambda$"
     style.label_axes(groups, "a  Clusters", strength, "number of clusters")
     style.label_axes(index, "b  Agreement with the truth", strength, "adjusted Rand index")

@@ -1,10 +1,12 @@
-"""What a figure is: a name, a title, and how it is drawn from a seed."""
+"""Definition of a figure: name, title, and function that draws it from a seed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from clusterproof.figures.style import styled
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -19,9 +21,9 @@ class Illustration:
     id
         Name on the command line and of the file.
     title
-        One line.
+        Title in one line.
     draw
-        Computes what is shown from a seed and draws it; matplotlib is imported only then.
+        Function that computes the data from a seed and draws the figure in the light style; it imports matplotlib.
     claims
         Ids of the claims that it illustrates.
     """
@@ -30,3 +32,7 @@ class Illustration:
     title: str
     draw: Callable[[int], matplotlib.figure.Figure]
     claims: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Draw the figure with the style sheet."""
+        object.__setattr__(self, "draw", styled(self.draw))

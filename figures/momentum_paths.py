@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from clusterproof.figures import style
+import clusterproof.figures.style as style
 from clusterproof.figures.illustration import Illustration
-from clusterproof.theory.instruments.heavy_ball import propagators
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from clusterproof.theory.exact.heavy_ball import propagators
 
 CONDITION_NUMBER, STEP_SIZE, ROUNDS = 20.0, 1.9, 40
 START = np.array([-8.0, 2.0])
 """Along the flat axis and the steep one."""
 
 METHODS = {
-    "gradient descent": (0.0, STEP_SIZE, style.VERMILLION, "s", "--"),
-    r"heavy ball, $\beta = 0.5$": (0.5, STEP_SIZE, style.BLUE, "o", "-"),
+    "gradient descent": (0.0, STEP_SIZE, style.LOOKS[1]),
+    r"heavy ball, $\beta = 0.5$": (0.5, STEP_SIZE, style.LOOKS[0]),
 }
 
 
 def path(momentum: float, step_size: float) -> np.ndarray:
-    """Give the points of a run from rest, (ROUNDS + 1, 2); mode by mode, in closed form."""
+    """Return the points of a run from rest, (ROUNDS + 1, 2); mode by mode, in closed form."""
     curvatures = step_size * np.array([1 / CONDITION_NUMBER, 1.0])
     return np.asarray(propagators(curvatures, momentum, ROUNDS)[0] * START)
 
@@ -42,7 +37,7 @@ def envelope(momentum: float, step_size: float) -> np.ndarray:
     return np.sqrt(total)
 
 
-def draw(seed: int) -> Figure:
+def draw(seed: int) -> style.Figure:
     """Draw both paths over the level lines, and their distances below their bounds."""
     caption = (
         rf"The loss $\varphi(x, y) = x^2 / (2\kappa) + y^2 / 2$ with $\kappa = {CONDITION_NUMBER:g}$, step "
@@ -54,36 +49,18 @@ def draw(seed: int) -> Figure:
     across, up = np.meshgrid(np.linspace(-9, 5, 120), np.linspace(-2.6, 2.6, 100))
     levels = (across**2 / CONDITION_NUMBER + up**2) / 2
     left.contour(across, up, levels, levels=np.geomspace(0.02, 5, 9), colors=style.GREY, linewidths=0.5)
-    for name, (momentum, step_size, colour, marker, dashes) in METHODS.items():
+    for name, (momentum, step_size, look) in METHODS.items():
         points = path(momentum, step_size)
-        left.plot(
-            *points.T,
-            color=colour,
-            marker=marker,
-            markersize=3,
-            linewidth=1,
-            linestyle=dashes,
-            label=name,
-            gid=name,
-        )
-        right.semilogy(
-            np.linalg.norm(points, axis=1), color=colour, marker=marker, markersize=3.5, markevery=5, linestyle=dashes,
-            label=name, gid=name,
-        )  # fmt: skip
-        right.semilogy(envelope(momentum, step_size), color=colour, linestyle=":", gid=f"bound {name}")
+        left.plot(*points.T, **look, markersize=3, label=name, gid=name)
+        right.semilogy(np.linalg.norm(points, axis=1), **look, markevery=5, label=name, gid=name)
+        bound = envelope(momentum, step_size)
+        right.semilogy(bound, color=look["color"], linestyle=":", gid=f"bound {name}")
     left.plot([0], [0], color=style.BLACK, marker="*", markersize=9, linestyle="none", label="optimum")
-    right.plot([], [], color=style.BLACK, linestyle=":", label="bound")
+    right.plot([], [], **style.LEVEL, label="bound")
     style.label_axes(left, "a  Paths", "flat direction $x$", "steep direction $y$")
     style.label_axes(right, "b  Distances below their bounds", "round", "distance from the optimum")
-    handles = {
-        label: handle
-        for panel in (right, left)
-        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
-    }
-    figure.legend(
-        handles.values(), handles.keys(), loc="outside upper left", ncols=4, fontsize=8, frameon=False
-    )
-    return style.settled(figure)
+    style.add_legend([right, left], 4)
+    return figure
 
 
 FIGURE = Illustration(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clusterproof.figures import style
+import clusterproof.figures.style as style
 from clusterproof.figures.illustration import Illustration
-from clusterproof.theory.bounds.logarithmic.gaussian import DEFAULT_FAILURE
-from clusterproof.theory.bounds.logarithmic.power import (
+from clusterproof.theory.bounds.gaussian import DEFAULT_FAILURE
+from clusterproof.theory.bounds.power import (
     COLUMNS,
     DISTANCE,
     FAILURE,
@@ -20,9 +19,6 @@ from clusterproof.theory.bounds.logarithmic.power import (
     meant_task,
     power,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 REPLICATES = 100
 
@@ -37,30 +33,18 @@ HEADINGS = {
 """What each column is called."""
 
 
-def compute(seed: int, replicates: int = REPLICATES) -> np.ndarray:
-    """Fraction of single runs that break each bound, (faults, columns).
-
-    Parameters
-    ----------
-    seed, replicates
-        Of the runs.
-    """
-    found = [power(fault, replicates=replicates, seed=seed) for fault in FAULTS]
-    return np.array([[row[name] for name in COLUMNS] for row in found])
-
-
-def draw(seed: int) -> Figure:
+def draw(seed: int) -> style.Figure:
     """Draw the table, each cell shaded by its number."""
-    fractions = compute(seed)
+    rows = [power(fault, replicates=REPLICATES, seed=seed) for fault in FAULTS]
+    fractions = np.array([[row[name] for name in COLUMNS] for row in rows])
     figure, (panel,) = style.new_figure(_caption(seed), height=7.4)
     # from white to a grey on which black figures can be read
     panel.imshow(fractions, cmap="Greys", vmin=0, vmax=2.2, aspect="auto", gid="fractions")
     for row, numbers in enumerate(fractions):
         for column, number in enumerate(numbers):
-            panel.text(
-                column, row, f"{number:.2g}", fontsize=8, ha="center", va="center",
-                fontweight="bold" if number == 1 else "normal",
-            )  # fmt: skip
+            weight = "bold" if number == 1 else "normal"
+            centred: style.Look = {"ha": "center", "va": "center"}
+            panel.text(column, row, f"{number:.2g}", fontsize=8, fontweight=weight, **centred)
     panel.set_xticks(range(len(COLUMNS)), [HEADINGS[name] for name in COLUMNS])
     panel.set_yticks(range(len(FAULTS)), [_name(fault.name) for fault in FAULTS])
     panel.xaxis.tick_top()
@@ -70,7 +54,7 @@ def draw(seed: int) -> Figure:
     panel.xaxis.set_label_position("top")
     title = "Fraction of single wrong runs that break a bound in some round"
     style.label_axes(panel, title, "bound", "what is wrong with the run")
-    return style.settled(figure)
+    return figure
 
 
 def _name(fault: str) -> str:

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+import clusterproof.figures.style as style
 from clusterproof.algorithms import IFCA, Algorithm, GradientLoss, generator, purity, run
-from clusterproof.figures import style
 from clusterproof.figures.illustration import Illustration
 from clusterproof.synthetic import RegressionMixture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 ROUNDS, TASKS, STARTS = 40, 10, 4
 STEP_SIZE, WEIGHT = 0.1, 0.5
 SPREAD, JITTER = 0.5, 1e-3
 GOAL, HELD = 0.9, 5
-BAND = (0.2, 0.8)
 
 METHODS: dict[str, Algorithm[Any]] = {
     "GL-CFL, descent": GradientLoss(step_size=STEP_SIZE, weight=WEIGHT),
@@ -32,23 +26,11 @@ METHODS: dict[str, Algorithm[Any]] = {
 KINDS = ("spread", "common")
 
 
-@dataclass(frozen=True)
-class Purities:
-    """Purity of the votes of every round.
-
-    Attributes
-    ----------
-    values
-        By kind of start and method, (rounds, tasks x starts).
-    """
-
-    values: dict[tuple[str, str], np.ndarray]
-
-    def iterations(self, kind: str, name: str) -> np.ndarray:
-        """First of ``HELD`` rounds with a purity of at least ``GOAL``, infinite if none, one a run."""
-        windows = np.lib.stride_tricks.sliding_window_view(self.values[kind, name], HELD, axis=0)
-        held = (windows >= GOAL).all(axis=-1)
-        return np.where(held.any(axis=0), held.argmax(axis=0) + 1.0, np.inf)
+def first_iterations(purities: np.ndarray) -> np.ndarray:
+    """First of ``HELD`` rounds with a purity (rounds, runs) of at least ``GOAL``, infinite if none, (runs,)."""
+    windows = np.lib.stride_tricks.sliding_window_view(purities, HELD, axis=0)
+    held = (windows >= GOAL).all(axis=-1)
+    return np.where(held.any(axis=0), held.argmax(axis=0) + 1.0, np.inf)
 
 
 def make_task(seed: int, number: int) -> RegressionMixture:
@@ -68,42 +50,30 @@ def make_starts(seed: int, number: int, task: RegressionMixture) -> dict[str, np
     return {"spread": spread, "common": point + JITTER * source.standard_normal(shape)}
 
 
-def compute(seed: int, tasks: int = TASKS) -> Purities:
-    """Run every method from both kinds of start.
-
-    Parameters
-    ----------
-    seed, tasks
-        Of the tasks, the starts and the runs.
-    """
+def compute(seed: int) -> dict[tuple[str, str], np.ndarray]:
+    """Run every method from both kinds of start; the votes' purities by kind and method, (rounds, tasks x starts)."""
     found: dict[tuple[str, str], list[np.ndarray]] = {}
-    for number in range(tasks):
+    for number in range(TASKS):
         task = make_task(seed, number)
         for kind, initial in make_starts(seed, number, task).items():
             for name, algorithm in METHODS.items():
                 trace = run(algorithm, task, rounds=ROUNDS, seed=seed, replicates=STARTS, initial=initial)
                 values = np.apply_along_axis(purity, -1, trace.assignments, task.labels)
                 found.setdefault((kind, name), []).append(values)
-    return Purities({key: np.concatenate(parts, axis=1) for key, parts in found.items()})
+    return {key: np.concatenate(parts, axis=1) for key, parts in found.items()}
 
 
-def draw(seed: int) -> Figure:
-    """Draw median and band of the purity from spread starts and from one common start.
-
-    Parameters
-    ----------
-    seed
-        Of everything.
-    """
-    one, task = compute(seed), make_task(seed, 0)
+def draw(seed: int) -> style.Figure:
+    """Draw median and band of the purity from spread starts and from one common start."""
+    purities, task = compute(seed), make_task(seed, 0)
     results = "; ".join(
-        f"{panel}: " + ", ".join(_describe(one.iterations(kind, name), name) for name in METHODS)
+        f"{panel}: " + ", ".join(_describe(first_iterations(purities[kind, name]), name) for name in METHODS)
         for panel, kind in zip("ab", KINDS, strict=True)
     )
     caption = (
         f"Gaussian regression: {style.describe(task)}, $\\Delta = {task.separation:g}$, fresh data. One local "
         f"step of $\\alpha = {STEP_SIZE:g}$, $\\lambda = {WEIGHT:g}$, mean loss, no pinning. Median and "
-        f"{100 * BAND[0]:g}-{100 * BAND[1]:g} % band of {TASKS} tasks with {STARTS} starts each. a: all "
+        f"{100 * style.BAND[0]:g}-{100 * style.BAND[1]:g} % band of {TASKS} tasks with {STARTS} starts each. a: all "
         f"coordinates of all models from $N(0, {SPREAD:g}^2)$; b: one such point for the models of a run, "
         f"plus $N(0, (10^{{-3}})^2)$. Share of runs that hold a purity of {GOAL:g} for "
         f"{HELD} of the {ROUNDS} iterations in a row, and the median over all runs of the first of these: "
@@ -112,31 +82,20 @@ def draw(seed: int) -> Figure:
     figure, panels = style.new_figure(caption, panels=2, height=4.6)
     titles = ("a  Models start far apart", "b  Models start at one point")
     for panel, kind, title in zip(panels, KINDS, titles, strict=True):
-        _draw_runs(panel, one, kind)
-        panel.axhline(GOAL, color=style.BLACK, linestyle=":", linewidth=1, gid="goal")
+        for number, (name, look) in enumerate(zip(METHODS, style.RUNS, strict=False)):
+            times, values = np.arange(1, ROUNDS + 1), purities[kind, name]
+            style.draw_band(panel, times, values, look, label=name, gid=name, every=(number, 4))
+        panel.axhline(GOAL, **style.LEVEL, gid="goal")
         panel.set_ylim(0.35, 1.02)
         panel.set_xlim(0, ROUNDS + 1)
         style.label_axes(panel, title, "iteration", "purity")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=3, fontsize=8, frameon=False)
-    return style.settled(figure)
+    style.add_legend(panels, 3)
+    return figure
 
 
 def _describe(iterations: np.ndarray, name: str) -> str:
     middle = np.median(iterations)
     return f"{name} {100 * np.isfinite(iterations).mean():.0f} % ({middle:g})".replace("inf", "never")
-
-
-def _draw_runs(panel: Axes, one: Purities, kind: str) -> None:
-    """Draw the methods of a kind of start."""
-    times = np.arange(1, ROUNDS + 1)
-    for number, (name, (colour, marker)) in enumerate(zip(METHODS, style.RUNS, strict=False)):
-        low, middle, high = np.quantile(one.values[kind, name], (BAND[0], 0.5, BAND[1]), axis=1)
-        panel.fill_between(times, low, high, color=colour, alpha=0.18, linewidth=0, gid=f"band {name}")
-        panel.plot(
-            times, middle, color=colour, marker=marker, markersize=4, linewidth=1.4,
-            markevery=(number, 4), label=name, gid=name,
-        )  # fmt: skip
 
 
 FIGURE = Illustration(

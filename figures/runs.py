@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+import clusterproof.figures.style as style
 from clusterproof.algorithms import InvalidArgument, Trace
-from clusterproof.figures import style
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-BAND = (0.2, 0.8)
-"""Quantiles between which a band lies."""
 
 
-def draw_runs(panel: Axes, errors: np.ndarray, names: Sequence[str], every: int) -> None:
+def draw_runs(panel: style.Axes, errors: np.ndarray, names: Sequence[str], every: int) -> None:
     """Draw the median of each model and its band over the replicates.
 
     Parameters
@@ -33,17 +25,14 @@ def draw_runs(panel: Axes, errors: np.ndarray, names: Sequence[str], every: int)
         Rounds between two markers.
     """
     times = np.arange(len(errors))
-    low, middle, high = np.quantile(errors, (BAND[0], 0.5, BAND[1]), axis=1)
     for model, name in enumerate(names):
-        colour, marker = style.RUNS[model % len(style.RUNS)]
-        panel.fill_between(times, low[:, model], high[:, model], color=colour, alpha=0.25, linewidth=0)
-        panel.plot(
-            times, middle[:, model], color=colour, marker=marker, markersize=4, linewidth=1.2,
-            markevery=(model * every // 4, every), label=name, gid=f"median {model}",
-        )  # fmt: skip
+        look, start = style.RUNS[model % len(style.RUNS)], model * every // 4
+        values, gid = errors[:, :, model], f"median {model}"
+        style.draw_band(panel, times, values, look, label=name, gid=gid, every=(start, every))
 
 
-def run_figure(trace: Trace) -> Figure:
+@style.styled
+def run_figure(trace: Trace) -> style.Figure:
     """Draw the errors of a run.
 
     Parameters
@@ -63,23 +52,17 @@ def run_figure(trace: Trace) -> Figure:
     told = ", ".join(
         f"{name} = {value}" for name, value in algorithm.items() if name != "algorithm" and value is not None
     )
-    bands = f" Median and {100 * BAND[0]:g}-{100 * BAND[1]:g} % band of {errors.shape[1]} runs."
+    bands = f" Median and {100 * style.BAND[0]:g}-{100 * style.BAND[1]:g} % band of {errors.shape[1]} runs."
     words = (
         f"{algorithm['algorithm']} on {task['task']}, {len(trace.labels)} clients ({told})."
         f"{bands if errors.shape[1] > 1 else ''} Seed {trace.settings['seed']}."
     )
-    try:
-        figure, (panel,) = style.new_figure(words.replace("_", " "))
-    except ImportError as error:
-        raise InvalidArgument(
-            "plot", None, f"needs matplotlib ({error})", "install the extra: pip install 'clusterproof[plot]'"
-        ) from error
-    draw_runs(
-        panel, errors, [f"model {model}" for model in range(errors.shape[-1])], max(1, len(errors) // 10)
-    )
+    figure, (panel,) = style.new_figure(words.replace("_", " "))
+    models = errors.shape[-1]
+    draw_runs(panel, errors, [f"model {model}" for model in range(models)], max(1, len(errors) // 10))
     panel.set_yscale("log", nonpositive="mask")
     panel.margins(x=0.02)
     style.label_axes(panel, "", "communication round", r"distance to the optimum $\|\chi_p - \chi_p^*\|$")
-    if errors.shape[-1] <= len(style.RUNS):
-        panel.legend(fontsize=8, frameon=False)
-    return style.settled(figure)
+    if models <= len(style.RUNS):
+        panel.legend()
+    return figure

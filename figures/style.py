@@ -1,46 +1,109 @@
-"""What the figures share: colours, line styles and markers, the caption, and how they are saved."""
+"""What the figures share: style sheets, colours and markers, captions, legends and bands."""
 
 from __future__ import annotations
 
 import re
 import textwrap
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
+
+import numpy as np
+
+from clusterproof.algorithms import InvalidArgument
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.figure import Figure as Figure
+    from matplotlib.patches import Patch
 
     from clusterproof.synthetic import RegressionMixture
+else:
+    Axes = Figure = Any  # matplotlib is imported when a figure is drawn
 
-BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILLION, PURPLE = (
-    "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7",
-)  # fmt: skip
+Arguments = ParamSpec("Arguments")
+
+LIGHT, DARK = (Path(__file__).with_name(f"{theme}.mplstyle") for theme in ("light", "dark"))
+"""Style sheets of matplotlib: everything that figures share, and the colours of the dark theme."""
+
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 """The palette of Okabe and Ito, which colour-blind readers can tell apart."""
 
 GREY = "#8C8C8C"
 """Between black and white, where the palette is used up."""
 
-RUNS = ((BLUE, "o"), (VERMILLION, "s"), (GREEN, "^"), (PURPLE, "D"))
-"""Colour and marker of the runs' curves, one a cluster; they are solid."""
+Look: TypeAlias = dict[str, Any]
+"""What ``plot`` and its like take by keyword."""
 
-BOUNDS = ((BLACK, "--"), (ORANGE, "-."), (SKY, ":"), (GREY, (0, (5, 1, 1, 1, 1, 1))))
-"""Colour and line style of the bounds' curves; none is solid, none has a colour of the runs."""
+LOOKS: tuple[Look, ...] = (
+    {"color": BLUE, "marker": "o", "linestyle": "-"},
+    {"color": VERMILLION, "marker": "s", "linestyle": "--"},
+    {"color": GREEN, "marker": "^", "linestyle": "-."},
+    {"color": PURPLE, "marker": "D", "linestyle": ":"},
+    {"color": ORANGE, "marker": "v", "linestyle": (0, (5, 1, 1, 1, 1, 1))},
+    {"color": SKY, "marker": "P", "linestyle": (0, (3, 1))},
+    {"color": GREY, "marker": "x", "linestyle": (0, (1, 2))},
+)
+"""Colour, marker and line style of the curves of a figure, in their order."""
+
+RUNS = tuple({**look, "linestyle": "-"} for look in LOOKS[:4])
+"""Of the runs' curves, one per cluster; they are solid."""
+
+BOUNDS: tuple[Look, ...] = (
+    {"color": BLACK, "linestyle": "--"},
+    {"color": ORANGE, "linestyle": "-."},
+    {"color": SKY, "linestyle": ":"},
+    {"color": GREY, "linestyle": LOOKS[4]["linestyle"]},
+)
+"""Of the bounds' curves; none is solid, none has a colour of the runs."""
+
+LEVEL: Look = {"color": BLACK, "linestyle": ":"}
+"""Of the lines at a known value: the truth, a goal, a ceiling."""
+
+BAND = (0.2, 0.8)
+"""Quantiles between which a band lies."""
 
 WIDTH = 7.2
 """Inches of a figure across two columns of text."""
 
 CAPTION_SIZE, LINE_SPACING = 7.5, 1.35
 CAPTION_LETTERS = 125  # of CAPTION_SIZE, in a line of WIDTH
-
-NAME_SIZE = 9
-"""Points of the panels' titles and of the names of their axes."""
-
-LEGEND_COLUMNS = 10
-"""The most that a legend above the panels has."""
+NAME_SIZE = 9  # of the panels' titles and of the names of their axes
 
 MINUS = "\N{MINUS SIGN}"
 FORMULA = re.compile(r"\$[^$]*\$")
 HYPHEN_FOR_MINUS = re.compile(r"(?<![\w\N{MINUS SIGN})])-(?=\.?\d)")
+
+
+def light() -> AbstractContextManager[None]:
+    """Enter the style sheet that all figures are drawn by, whatever the user's settings are.
+
+    Raises
+    ------
+    InvalidArgument
+        If matplotlib is not installed.
+    """
+    try:
+        from matplotlib import style
+    except ImportError as error:
+        remedy = "install the extra: pip install 'clusterproof[plot]'"
+        raise InvalidArgument("plot", None, f"needs matplotlib ({error})", remedy) from error
+
+    return style.context(LIGHT, after_reset=True)
+
+
+def styled(draw: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]:
+    """Make a function draw in the light style sheet and lay its figure out."""
+
+    @wraps(draw)
+    def drawn(*args: Arguments.args, **options: Arguments.kwargs) -> Figure:
+        with light():
+            return settled(draw(*args, **options))
+
+    return drawn
 
 
 def new_figure(caption: str, *, panels: int = 1, height: float = 4.0) -> tuple[Figure, list[Axes]]:
@@ -60,26 +123,25 @@ def new_figure(caption: str, *, panels: int = 1, height: float = 4.0) -> tuple[F
     tuple
         The figure, which belongs to no window, and its axes from left to right.
     """
-    from matplotlib.figure import Figure
+    with light():
+        from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(WIDTH, height), layout="constrained")
-    axes = [figure.add_subplot(1, panels, index + 1) for index in range(panels)]
+        figure = Figure(figsize=(WIDTH, height))
+        axes = [figure.add_subplot(1, panels, index + 1) for index in range(panels)]
     for panel in axes:
-        panel.tick_params(labelsize=8)
-        for side in ("top", "right"):
-            panel.spines[side].set_visible(False)
-    figure.supxlabel(
-        wrap(with_minus(caption), CAPTION_LETTERS),
-        x=0.01,
-        ha="left",
-        fontsize=CAPTION_SIZE,
-        linespacing=LINE_SPACING,
-    )
+        panel.tick_params(labelsize=8)  # of marks that are made later, too
+    if caption:
+        set_caption(figure, wrap(with_minus(caption), CAPTION_LETTERS))
     return figure, axes
 
 
+def set_caption(figure: Figure, wrapped: str) -> None:
+    """Write a caption, in lines that fit, below the panels."""
+    figure.supxlabel(wrapped, x=0.01, ha="left", fontsize=CAPTION_SIZE, linespacing=LINE_SPACING)
+
+
 def wrap(text: str, letters: int) -> str:
-    """Break a text into lines by what is seen of it, never inside a formula."""
+    """Break a text into lines by the letters that it shows, never inside a formula."""
     formulas = FORMULA.findall(text)
     stand_ins = [chr(0xE000 + number) * visible(formula) for number, formula in enumerate(formulas)]
     for formula, stand_in in zip(formulas, stand_ins, strict=True):
@@ -102,13 +164,8 @@ def with_minus(text: str) -> str:
     return "".join(parts)
 
 
-def height_of(caption: str) -> float:
-    """Inches that a caption takes below the panels."""
-    return len(caption.splitlines()) * CAPTION_SIZE * LINE_SPACING / 72
-
-
 def caption_of(figure: Figure) -> str:
-    """Give back the caption of a figure, unwrapped."""
+    """Return the caption of a figure, unwrapped."""
     return figure.get_supxlabel().replace("\n", " ")
 
 
@@ -122,6 +179,11 @@ def describe(task: RegressionMixture) -> str:
     )
 
 
+def power_of_ten(value: float) -> str:
+    """Write a small number as the power of ten above it."""
+    return f"$10^{{{int(np.ceil(np.log10(value)))}}}$" if value > 0 else "0"
+
+
 def label_axes(panel: Axes, title: str, horizontal: str, vertical: str) -> None:
     """Set a panel's title and the names of its axes."""
     panel.set_title(title, fontsize=NAME_SIZE, loc="left")
@@ -129,8 +191,67 @@ def label_axes(panel: Axes, title: str, horizontal: str, vertical: str) -> None:
     panel.set_ylabel(vertical, fontsize=NAME_SIZE)
 
 
+def set_ticks(panel: Axes, *, x: Sequence[float] = (), y: Sequence[float] = ()) -> None:
+    """Write these numbers at the axes, and no others."""
+    for axis, values in ((panel.xaxis, x), (panel.yaxis, y)):
+        if values:
+            axis.set_ticks(values, [f"{value:g}" for value in values])
+    panel.minorticks_off()
+
+
+def draw_band(
+    panel: Axes,
+    times: np.ndarray,
+    values: np.ndarray,
+    look: Look,
+    *,
+    label: str,
+    gid: str,
+    every: int | tuple[int, int],
+    quantiles: tuple[float, float] = BAND,
+) -> None:
+    """Draw the median of runs and the band that most of them stay in.
+
+    Parameters
+    ----------
+    panel
+        Where to.
+    times, values
+        (T,) and (T, runs).
+    look
+        One of ``RUNS`` or ``LOOKS``.
+    label, gid
+        Names of the curve in the legend and in the file.
+    every
+        Points between two markers, and the first that has one.
+    quantiles
+        Ends of the band.
+    """
+    low, middle, high = np.quantile(values, (quantiles[0], 0.5, quantiles[1]), axis=1)
+    panel.fill_between(times, low, high, color=look["color"], alpha=0.2, linewidth=0, gid=f"band {gid}")
+    panel.plot(times, middle, **look, markevery=every, label=label, gid=gid)
+
+
+def add_legend(panels: Sequence[Axes], columns: int, patches: Sequence[Patch] = (), **options: Any) -> None:
+    """Explain patches and the curves of all panels in one legend above them."""
+    handles: dict[str, Any] = {str(patch.get_label()): patch for patch in patches}
+    for panel in panels:
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    panels[0].figure.legend(
+        list(handles.values()), list(handles), loc="outside upper left", ncols=columns, **options
+    )
+
+
+def add_colour_bar(mesh: Any, panels: Axes | Sequence[Axes], name: str, **options: Any) -> None:
+    """Add colour bars next to the panels of maps."""
+    bar = mesh.figure.colorbar(mesh, ax=panels, **{"shrink": 0.9, **options})
+    bar.set_label(name, fontsize=8)
+    bar.ax.tick_params(labelsize=8)
+
+
 def settled(figure: Figure) -> Figure:
-    """Lay a finished figure out once and for all: laid out anew, it would move by a hair."""
+    """Lay a finished figure out once and for all: a second layout would move it by a hair."""
     from matplotlib.text import Text
 
     for text in figure.findobj(Text):

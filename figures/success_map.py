@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+import clusterproof.figures.style as style
 from clusterproof.algorithms import CFLMGD, IFCA, Algorithm, generator, run
-from clusterproof.figures import style
 from clusterproof.figures.illustration import Illustration
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.synthetic.misclassification import pairwise_error
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 CLUSTERS, CLIENTS, DIMENSION, SAMPLES = 4, 60, 10, 20
 STEP_SIZE, MOMENTUM = 1.0, 0.9
@@ -31,7 +28,7 @@ METHODS: dict[str, Algorithm[Any]] = {
 
 
 def make_task(separation: float, noise: float) -> RegressionMixture:
-    """Clusters of equal size at the corners of a regular simplex."""
+    """Return the clusters of equal size at the corners of a regular simplex."""
     corners = np.eye(CLUSTERS, DIMENSION) / np.sqrt(2)
     return RegressionMixture(
         optima=separation * (corners - corners.mean(axis=0)),
@@ -51,7 +48,7 @@ def directions(seed: int) -> np.ndarray:
 
 
 def success(algorithm: Algorithm[Any], separation: float, noise: float, seed: int) -> float:
-    """Share of the runs whose last assignments are the true clusters, adjusted Rand index 1."""
+    """Return the share of the runs whose last assignments are the true clusters, adjusted Rand index 1."""
     task = make_task(separation, noise)
     initial = task.optima + DISTANCE * directions(seed)
     trace = run(algorithm, task, rounds=ROUNDS, seed=seed, replicates=REPETITIONS, initial=initial)
@@ -64,7 +61,7 @@ def centres(edges: np.ndarray) -> np.ndarray:
 
 
 def compute(seed: int) -> dict[str, np.ndarray]:
-    """Give the probabilities of the cells by method, (noises, separations)."""
+    """Return the probabilities of the cells by method, (noises, separations)."""
     return {
         name: np.array(
             [
@@ -77,7 +74,7 @@ def compute(seed: int) -> dict[str, np.ndarray]:
 
 
 def even_odds() -> float:
-    """Give Delta / s at which all clients are right at the true optima with probability 1/2.
+    """Return Delta / s at which all clients are right at the true optima with probability 1/2.
 
     A client is wrong with at most the sum of the exact probabilities that a wrong model beats its
     own; there those are equal, since all optima are Delta apart.
@@ -91,14 +88,8 @@ def even_odds() -> float:
     return float(brentq(surplus, 0.1, 100.0, xtol=1e-12))
 
 
-def draw(seed: int) -> Figure:
-    """Draw both maps with one scale of colours.
-
-    Parameters
-    ----------
-    seed
-        Of the starts and the runs.
-    """
+def draw(seed: int) -> style.Figure:
+    """Draw both maps with one scale of colours."""
     maps, odds = compute(seed), even_odds()
     task = make_task(1.0, 1.0)
     means = ", ".join(f"{name} {probabilities.mean():.2f}" for name, probabilities in maps.items())
@@ -115,33 +106,23 @@ def draw(seed: int) -> Figure:
     figure, panels = style.new_figure(caption, panels=2, height=4.6)
     titles = ("a  IFCA", rf"b  CFL-MGD, $\beta = {MOMENTUM:g}$")
     for panel, (name, probabilities), title in zip(panels, maps.items(), titles, strict=True):
-        mesh = panel.pcolormesh(
-            SEPARATION_EDGES, NOISE_EDGES, probabilities, cmap="cividis", vmin=0.0, vmax=1.0,
-            rasterized=True, gid=name,
-        )  # fmt: skip
+        scale: style.Look = {"cmap": "cividis", "vmin": 0.0, "vmax": 1.0}
+        edges = (SEPARATION_EDGES, NOISE_EDGES)
+        mesh = panel.pcolormesh(*edges, probabilities, **scale, rasterized=True, gid=name)
         panel.set_xscale("log")
         panel.set_yscale("log")
-        panel.axvline(
-            4 * np.sqrt(task.condition_number) * DISTANCE, color=style.VERMILLION, linestyle="--",
-            label="the paper's basin", gid="basin",
-        )  # fmt: skip
+        basin, red = 4 * np.sqrt(task.condition_number) * DISTANCE, style.VERMILLION
+        panel.axvline(basin, color=red, linestyle="--", label="the paper's basin", gid="basin")
         ends = np.clip(odds * NOISE_EDGES[[0, -1]], *SEPARATION_EDGES[[0, -1]])
-        panel.plot(
-            ends, ends / odds, color=style.VERMILLION, linestyle="-",
-            label="all right at the optima: probability 1/2", gid="even-odds",
-        )  # fmt: skip
-        panel.set_xticks([0.5, 1, 2, 4, 8], ["0.5", "1", "2", "4", "8"])
-        panel.set_yticks([0.25, 0.5, 1, 2, 4], ["0.25", "0.5", "1", "2", "4"])
-        panel.minorticks_off()
+        label = "all right at the optima: probability 1/2"
+        panel.plot(ends, ends / odds, color=red, label=label, gid="even-odds")
+        style.set_ticks(panel, x=[0.5, 1, 2, 4, 8], y=[0.25, 0.5, 1, 2, 4])
         panel.set_xlim(SEPARATION_EDGES[0], SEPARATION_EDGES[-1])
         panel.set_ylim(NOISE_EDGES[0], NOISE_EDGES[-1])
         style.label_axes(panel, title, r"separation $\Delta$", "noise $s$")
-    bar = figure.colorbar(mesh, ax=panels, shrink=0.9)
-    bar.set_label("share of runs with ARI = 1", fontsize=8)
-    bar.ax.tick_params(labelsize=8)
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=2, fontsize=8, frameon=False)
-    return style.settled(figure)
+    style.add_colour_bar(mesh, panels, "share of runs with ARI = 1")
+    style.add_legend(panels, 2)
+    return figure
 
 
 FIGURE = Illustration(

@@ -2,43 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+import clusterproof.figures.style as style
 from clusterproof.algorithms import SoFL, generator, purity
-from clusterproof.algorithms.parts import self_organising_map as som
-from clusterproof.figures import client_updates, style
+from clusterproof.algorithms import self_organising_map as som
+from clusterproof.figures.client_updates import after_fedavg
 from clusterproof.figures.illustration import Illustration
 from clusterproof.synthetic import RegressionMixture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 STARTS = ("random", "sample")
 GRID = 8
 STEP_SIZE, LOCAL_STEPS, PRETRAINING = 0.2, 5, 20
 
 
-@dataclass(frozen=True)
-class Landscape:
-    """A trained map.
-
-    Attributes
-    ----------
-    neurons
-        (GRID, GRID, e), in units of the longest update.
-    heights
-        Mean distance of each neuron to its neighbours, (GRID, GRID).
-    winners
-        Neuron of each client in row-major order, (m,).
-    """
+class Landscape(NamedTuple):
+    """A trained map."""
 
     neurons: np.ndarray
+    """(GRID, GRID, e), in units of the longest update."""
     heights: np.ndarray
+    """Mean distance of each neuron to its neighbours, (GRID, GRID)."""
     winners: np.ndarray
+    """Neuron of each client in row-major order, (m,)."""
 
 
 def make_task(seed: int) -> RegressionMixture:
@@ -49,36 +37,22 @@ def make_task(seed: int) -> RegressionMixture:
 
 
 def compute(seed: int, initialisation: str) -> Landscape:
-    """Train the map on the updates that follow FedAvg.
-
-    Parameters
-    ----------
-    seed
-        Of the task, the training and the map.
-    initialisation
-        Of the neurons, as in ``SoFL``.
-    """
-    sent = client_updates.after_fedavg(
-        make_task(seed), seed, "u-matrix",
-        rounds=PRETRAINING, step_size=STEP_SIZE, local_steps=LOCAL_STEPS,
-    )  # fmt: skip
+    """Train the map on the updates that follow FedAvg, with the initialisation of a name in ``SoFL``."""
+    local: dict[str, Any] = {"step_size": STEP_SIZE, "local_steps": LOCAL_STEPS}
+    sent = after_fedavg(make_task(seed), seed, "u-matrix", rounds=PRETRAINING, **local)
     algorithm = SoFL(step_size=STEP_SIZE, local_steps=LOCAL_STEPS, grid=GRID, initialisation=initialisation)
     neurons, data = algorithm.train_map(sent, generator(seed, "figures/u-matrix", initialisation))
     return Landscape(neurons, som.distance_map(neurons), som.best_matching_units(neurons, data))
 
 
-def draw(seed: int) -> Figure:
-    """Draw the map's landscape from both starts, with each client at its neuron.
-
-    Parameters
-    ----------
-    seed
-        Of everything.
-    """
+def draw(seed: int) -> style.Figure:
+    """Draw the map's landscape from both starts, with each client at its neuron."""
     task = make_task(seed)
     maps = [compute(seed, start) for start in STARTS]
-    found = [f"{len(np.unique(one.winners))} winners, purity {purity(one.winners, task.labels):.3g}"
-             for one in maps]  # fmt: skip
+    found = [
+        f"{len(np.unique(one.winners))} winners, purity {purity(one.winners, task.labels):.3g}"
+        for one in maps
+    ]
     caption = (
         f"Map of {GRID} x {GRID} neurons trained on the updates that clients send after {PRETRAINING} rounds "
         f"of FedAvg ({LOCAL_STEPS} local steps, $\\eta = {STEP_SIZE:g}$) on Gaussian regression: "
@@ -94,36 +68,29 @@ def draw(seed: int) -> Figure:
     for panel, one, title in zip(panels, maps, titles, strict=True):
         mesh = _paint(panel, one, task.labels, highest)
         style.label_axes(panel, title, "column of the map", "row of the map")
-    bar = figure.colorbar(mesh, ax=panels, shrink=0.8)
-    bar.set_label("distance to the neighbouring neurons", fontsize=8)
-    bar.ax.tick_params(labelsize=8)
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=4, fontsize=8, frameon=False)
-    return style.settled(figure)
+    style.add_colour_bar(mesh, panels, "distance to the neighbouring neurons", shrink=0.8)
+    style.add_legend(panels, 4)
+    return figure
 
 
-def _paint(panel: Axes, one: Landscape, truth: np.ndarray, highest: float) -> Any:
+def _paint(panel: style.Axes, one: Landscape, truth: np.ndarray, highest: float) -> Any:
     """Shade the neurons and set every client's mark into the cell of its neuron."""
     edges = np.arange(GRID + 1) - 0.5
     mesh = panel.pcolormesh(edges, edges, one.heights, cmap="Greys", vmin=0.0, vmax=highest, rasterized=True)
     places = np.empty((len(truth), 2))
     for neuron in np.unique(one.winners):
-        here = np.flatnonzero(one.winners == neuron)
-        side = int(np.ceil(np.sqrt(len(here))))
-        for position, client in enumerate(here):
+        clients = np.flatnonzero(one.winners == neuron)
+        side = int(np.ceil(np.sqrt(len(clients))))
+        for position, client in enumerate(clients):
             down, right = divmod(position, side)
             row, column = divmod(int(neuron), GRID)
             places[client] = (column - 0.5 + (right + 0.5) / side, row - 0.5 + (down + 0.5) / side)
-    for cluster, (colour, marker) in enumerate(style.RUNS):
-        own = places[truth == cluster]
-        panel.plot(
-            own[:, 0], own[:, 1], color=colour, marker=marker, markersize=4.2, linestyle="none",
-            markeredgecolor="white", markeredgewidth=0.4, label=f"cluster {cluster + 1}",
-            gid=f"clients {cluster}",
-        )  # fmt: skip
+    marks = {"linestyle": "none", "markeredgecolor": "white", "markeredgewidth": 0.4}
+    for cluster, look in enumerate(style.RUNS):
+        gid, label = f"clients {cluster}", f"cluster {cluster + 1}"
+        panel.plot(*places[truth == cluster].T, **{**look, **marks}, label=label, gid=gid)
     panel.set_aspect("equal")
-    panel.set_xticks(range(GRID))
-    panel.set_yticks(range(GRID))
+    style.set_ticks(panel, x=range(GRID), y=range(GRID))
     panel.invert_yaxis()
     return mesh
 

@@ -1,48 +1,41 @@
-"""What a verdict draws of itself: the figure of its claim, or its numbers beside each other."""
+"""Figure of a verdict: the figure of its claim, or a comparison of its numbers."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
+import clusterproof.figures.style as style
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.figures import style
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from clusterproof.theory.verdict import Verdict
+    from clusterproof.theory.checker.verdict import Verdict
 
 MOST_TERMS = 12
 
 
-def verdict_figure(verdict: Verdict) -> Figure:
-    """Draw the first figure that illustrates a verdict's claim; where none does, its numbers.
+def verdict_figure(verdict: Verdict) -> style.Figure:
+    """Draw the first figure that illustrates a verdict's claim, or else the verdict's numbers.
 
     Parameters
     ----------
     verdict
-        Its seed is the figure's.
+        Verdict, whose seed is that of the figure.
 
     Raises
     ------
     InvalidArgument
         If no figure illustrates the claim and nothing was measured, or matplotlib is not installed.
     """
-    from clusterproof.figures import FIGURES
+    from clusterproof.figures.catalogue import FIGURES  # which imports this module, too
 
-    try:
-        shown = next((one for one in FIGURES.values() if verdict.claim in one.claims), None)
-        return numbers_figure(verdict) if shown is None else shown.draw(verdict.seed)
-    except ImportError as error:
-        raise InvalidArgument(
-            "plot", None, f"needs matplotlib ({error})", "install the extra: pip install 'clusterproof[plot]'"
-        ) from error
+    shown = next((figure for figure in FIGURES.values() if verdict.claim in figure.claims), None)
+    return numbers_figure(verdict) if shown is None else shown.draw(verdict.seed)
 
 
-def numbers_figure(verdict: Verdict) -> Figure:
-    """Draw what was measured beside what the claim allows, and how much of each of its terms was needed.
+@style.styled
+def numbers_figure(verdict: Verdict) -> style.Figure:
+    """Draw the measured and allowed numbers, and the necessary share of each term.
 
     Parameters
     ----------
@@ -73,12 +66,12 @@ def numbers_figure(verdict: Verdict) -> Figure:
     if terms:
         chosen = dict(list(terms.items())[:MOST_TERMS])
         _bars(panels[1], {name.replace("_", " "): factor for name, factor in chosen.items()}, (style.GREEN,))
-        panels[1].axvline(1, color=style.BLACK, linestyle=":")
+        panels[1].axvline(1, **style.LEVEL)
         style.label_axes(panels[1], "b  Needed of all, and of each term", "least factor that still holds", "")
-    return style.settled(figure)
+    return figure
 
 
-def _bars(panel: Axes, values: dict[str, float], colours: tuple[str, ...]) -> None:
+def _bars(panel: style.Axes, values: dict[str, float], colours: tuple[str, ...]) -> None:
     """Draw a bar for each value, the first on top."""
     panel.barh(list(values), list(values.values()), height=0.6, color=colours, gid="bars")
     panel.invert_yaxis()

@@ -2,67 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any, NamedTuple
 
 import numpy as np
 
+import clusterproof.figures.style as style
 from clusterproof.algorithms import SoFL, generator
-from clusterproof.algorithms.parts import self_organising_map as som
-from clusterproof.algorithms.parts.second_clustering import cluster_winners, elbow, within_sums
-from clusterproof.figures import client_updates, style
+from clusterproof.algorithms import self_organising_map as som
+from clusterproof.algorithms.second_clustering import cluster_winners, elbow, within_sums
+from clusterproof.figures.client_updates import after_fedavg
 from clusterproof.figures.illustration import Illustration
 from clusterproof.synthetic import RegressionMixture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 CLUSTERS = 4
 NOISY, EXACT = "fresh", "population"
 STEP_SIZE, LOCAL_STEPS, PRETRAINING = 0.2, 5, 20
 
 
-@dataclass(frozen=True)
-class Curves:
-    """Sums of squares and what is chosen from them.
-
-    Attributes
-    ----------
-    clients, winners
-        Least sums of squared distances to 1, 2, ... centres, in squared lengths of the longest update.
-    elbows
-        Of the two curves, as printed.
-    guarded
-        Number of clusters by the silhouette of the clients.
-    neurons
-        Number of winning neurons, of which the curve looks at up to ten clusters.
-    """
+class Curves(NamedTuple):
+    """Sums of squares and what is chosen from them."""
 
     clients: np.ndarray
+    """Least sums of squared distances to 1, 2, ... centres, in squared lengths of the longest update."""
     winners: np.ndarray
+    """The same of the winning neurons."""
     elbows: tuple[int, int]
+    """Of the two curves, as printed."""
     guarded: int
+    """Number of clusters by the silhouette of the clients."""
     neurons: int
+    """Number of winning neurons."""
 
 
 def make_task(seed: int, data: str) -> RegressionMixture:
     """60 clients in 4 clusters."""
-    return RegressionMixture.random(
-        clusters=CLUSTERS, clients=60, dimension=10, separation=2.0, noise=0.5, samples=100, data=data,
-        seed=seed,
-    )  # fmt: skip
+    sizes: dict[str, Any] = {"clusters": CLUSTERS, "clients": 60, "dimension": 10, "samples": 100}
+    return RegressionMixture.random(**sizes, separation=2.0, noise=0.5, data=data, seed=seed)
 
 
 def compute(seed: int, data: str) -> Curves:
     """Train SoFL's map on the updates that follow FedAvg, and choose a number of clusters.
-
-    Parameters
-    ----------
-    seed
-        Of the task, the training, the map and k-means.
-    data
-        Of the task; ``"population"`` makes the updates of a cluster equal.
 
     Raises
     ------
@@ -72,7 +51,7 @@ def compute(seed: int, data: str) -> Curves:
     task = make_task(seed, data)
     algorithm = SoFL(step_size=STEP_SIZE, local_steps=LOCAL_STEPS)
     algorithm.model_count(task)  # asks for scikit-learn
-    sent = client_updates.after_fedavg(
+    sent = after_fedavg(
         task, seed, "winners-elbow", rounds=PRETRAINING, step_size=STEP_SIZE, local_steps=LOCAL_STEPS
     )
     neurons, vectors = algorithm.train_map(sent, generator(seed, "figures/winners-elbow", data))
@@ -84,18 +63,12 @@ def compute(seed: int, data: str) -> Curves:
     return Curves(clients, winners, (elbow(clients), elbow(winners)), int(guarded.max()) + 1, len(distinct))
 
 
-def draw(seed: int) -> Figure:
-    """Draw both curves where the map has more winners than clusters, and where it has as many.
-
-    Parameters
-    ----------
-    seed
-        Of everything.
-    """
+def draw(seed: int) -> style.Figure:
+    """Draw both curves where the map has more winners than clusters, and where it has as many."""
     noisy, exact = (compute(seed, data) for data in (NOISY, EXACT))
     task = make_task(seed, NOISY)
     size = SoFL(step_size=STEP_SIZE).grid
-    numbers = "; ".join(
+    results = "; ".join(
         f"{panel}: {one.neurons} winners, "
         f"elbow {one.elbows[1]} (of the clients {one.elbows[0]}), silhouette {one.guarded}"
         for panel, one in (("a", noisy), ("b", exact))
@@ -105,42 +78,30 @@ def draw(seed: int) -> Figure:
         f"neurons of a {size} x {size} map (neurons start as updates), after {PRETRAINING} rounds "
         f"of FedAvg ({LOCAL_STEPS} local steps, $\\eta = {STEP_SIZE:g}$) on Gaussian regression: "
         f"{style.describe(task)}, $\\Delta = {task.separation:g}$. Elbow: farthest below the chord of the "
-        f"curve's ends; guarded: best cosine silhouette of the clients, one cluster below 0.25. {numbers}. "
+        f"curve's ends; guarded: best cosine silhouette of the clients, one cluster below 0.25. {results}. "
         f"The last point of a curve is never an elbow. Seed {seed}."
     )
     figure, panels = style.new_figure(caption, panels=2, height=4.3)
     titles = ("a  Fresh data: winners to spare", "b  Expected losses: one winner a cluster")
     for panel, one, title in zip(panels, (noisy, exact), titles, strict=True):
-        _draw_curves(panel, one)
+        relative = [(one.clients / one.clients[0], "clients"), (one.winners / one.winners[0], "winners")]
+        for (curve, name), look in zip(relative, style.LOOKS, strict=False):
+            numbers = np.arange(1, len(curve) + 1)
+            panel.plot(numbers, curve, **look, label=f"WCSS of the {name}", gid=name)
+        panel.axvline(CLUSTERS, **style.LEVEL, label="true number", gid="truth")
+        mark: dict[str, Any] = {"color": style.BLACK, "fillstyle": "none", "linestyle": "none", "zorder": 5}
+        for name, label, choice, marker, size in (
+            ("elbow", "elbow of the winners, as printed", one.elbows[1], "o", 9),
+            ("guarded", "guarded: silhouette of the clients", one.guarded, "s", 12),
+        ):
+            look = {**mark, "marker": marker, "markersize": size, "label": label, "gid": name}
+            panel.plot([choice], [curve[choice - 1]], **look)
         style.label_axes(panel, title, "number of clusters $k$", "sum of squares / that of one cluster")
         panel.set_xticks(range(1, 11))
         panel.set_xlim(0.5, 10.5)
         panel.set_ylim(-0.08, 1.05)
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=3, fontsize=8, frameon=False)
-    return style.settled(figure)
-
-
-def _draw_curves(panel: Axes, one: Curves) -> None:
-    """Draw the curves relative to their first points, the choices and the truth."""
-    for name, curve, (colour, marker), dashes in (
-        ("clients", one.clients, style.RUNS[0], "-"),
-        ("winners", one.winners, style.RUNS[1], "--"),
-    ):
-        panel.plot(
-            np.arange(1, len(curve) + 1), curve / curve[0], color=colour, marker=marker, markersize=4.5,
-            linestyle=dashes, label=f"WCSS of the {name}", gid=name,
-        )  # fmt: skip
-    panel.axvline(CLUSTERS, color=style.BLACK, linestyle=":", label="true number", gid="truth")
-    relative = one.winners / one.winners[0]
-    for name, label, choice, marker, size in (
-        ("elbow", "elbow of the winners, as printed", one.elbows[1], "o", 9),
-        ("guarded", "guarded: silhouette of the clients", one.guarded, "s", 12),
-    ):
-        panel.plot(
-            [choice], [relative[choice - 1]], color=style.BLACK, marker=marker, markersize=size,
-            fillstyle="none", markeredgewidth=1.2, linestyle="none", label=label, gid=name, zorder=5,
-        )  # fmt: skip
+    style.add_legend(panels, 3)
+    return figure
 
 
 FIGURE = Illustration(

@@ -1,1 +1,22 @@
-"""Torch tasks on real images, for the algorithms that the theory is checked on."""
+"""Networks that clients train: image data, partitions, networks, the task, and whole training runs.
+
+The public names are imported on first use; ``__init__.pyi`` lists them. A task for the algorithms of
+``clusterproof.algorithms``::
+
+    from clusterproof.algorithms import IFCA, run
+    from clusterproof.neural import ImageTask, load, network, partition
+
+    images = partition("rotated-groups", load("digits"), seed=0)
+    task = ImageTask(partition=images, network=network("mlp", (1, 8, 8), 10, hidden=[8]))
+    trace = run(IFCA(step_size=0.1), task, rounds=3)
+
+A run with checkpoints and metrics, as ``clusterproof train`` makes it::
+
+    from clusterproof.neural import configuration_from, train
+
+    result = train(configuration_from({"training": {"rounds": 3}}), out="my-training")
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,43 +1,37 @@
-"""Clients with images of their own, and a network: what a task is made of."""
+"""Clients with images and a network: what a task is made of."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from clusterproof.algorithms.arrays import to_numpy
 from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_count
+from clusterproof.neural.client_data import Batch, ClientData
 from clusterproof.neural.data.preprocessing import Preprocessing
-from clusterproof.neural.engines import (
-    Batch,
-    Chunk,
-    ClientData,
-    Engine,
-    Passes,
-    Schedule,
-    Workspace,
-    choose_engine,
-)
-from clusterproof.neural.engines.data import Ids
-from clusterproof.neural.engines.draws.distorted import Distortions, draw_distortions
-from clusterproof.neural.engines.draws.padded_schedule import PaddedSchedule
-from clusterproof.neural.engines.passes import CLIENTS_AT_A_TIME
-from clusterproof.neural.engines.samples import are_mostly_zero
+from clusterproof.neural.engines import Engine, choose_engine
+from clusterproof.neural.engines.chunks import SHARE, Chunk, free_bytes, make_chunks, run_chunks
+from clusterproof.neural.engines.distortion import Distortions, draw_distortions
+from clusterproof.neural.engines.sampling import Schedule
 from clusterproof.neural.networks import MLP, NETWORKS, Network
-from clusterproof.neural.partitions.partition import Holdings, Partition
+from clusterproof.neural.partitions.base import ClientImages, Partition
 
-Batches: TypeAlias = Callable[[Chunk], Batch]
-"""Gives the batches that were drawn for a chunk of clients."""
+Batches: TypeAlias = Callable[[np.ndarray, int], Batch]
+"""Gives the batches that were drawn for participants (k,), padded to a width."""
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ImageClients:
-    """Clients whose images are on a device, and the way to go over them.
+    """Clients whose images are on a device, in chunks.
 
     Parameters
     ----------
@@ -47,7 +41,7 @@ class ImageClients:
     Raises
     ------
     InvalidArgument
-        If an argument is out of range, network and partition do not fit, or the device is not there.
+        If an argument is out of range, network and partition do not fit, or the device is missing.
     """
 
     partition: Partition
@@ -61,7 +55,7 @@ class ImageClients:
     precision: str = "highest"
     preprocessing: Preprocessing = field(default_factory=Preprocessing)
     chosen_engine: Engine = field(init=False, repr=False)
-    """The engine that answers."""
+    """The engine in use."""
 
     def __post_init__(self) -> None:
         """Validate the arguments, choose the engine and bring the images to the device."""
@@ -85,36 +79,24 @@ class ImageClients:
             full_batch=self._full_batch,
             epochs=self.local_unit == "epoch",
             mixed=self.precision == "bf16",
-            uneven=self._uneven,
-            mostly_zero=self._mostly_zero,
         )
         object.__setattr__(self, "chosen_engine", engine)
         _ = self._train, self.client_shares  # now, not in the first round
 
     @property
     def _engine_name(self) -> str:
-        """The engine that is asked for: Gram matrices are of samples that stay as they are."""
+        """The engine that is asked for: Gram matrices are of samples that are the same in every step."""
         if not (self.preprocessing.random and isinstance(self.network, MLP)):
             return self.engine
         if self.engine == "gram":
-            rule = "asks for images that every step sees alike, and these are distorted anew"
+            rule = "asks for images that are the same in every step, and these are distorted in each"
             raise InvalidArgument("engine", self.engine, rule, "use 'auto', or leave the distortions out")
-        return "batched" if self.engine == "auto" else self.engine
-
-    @property
-    def _mostly_zero(self) -> bool:
-        """Whether a perceptron's first layer is faster without the numbers that are 0."""
-        train = self.partition.train
-        return (
-            isinstance(self.network, MLP)
-            and self.preprocessing.nothing
-            and are_mostly_zero(train.pixels, hidden=self.network.widths[1], samples=int(train.sizes.max()))
-        )
+        return "vmap" if self.engine == "auto" else self.engine
 
     def _check_images(self) -> None:
-        for holdings in (self.partition.train, self.partition.test):
-            self.preprocessing.check(holdings.pixels)
-            shape = self.preprocessing.shape(holdings.pixels.shape[1:])
+        for client_images in (self.partition.train, self.partition.test):
+            self.preprocessing.check(client_images.pixels)
+            shape = self.preprocessing.shape(client_images.pixels.shape[1:])
             if shape != tuple(self.network.image_shape):
                 raise InvalidArgument(
                     "network",
@@ -122,13 +104,13 @@ class ImageClients:
                     f"must take the partition's images, {shape}",
                     "make the network for these images",
                 )
-            kind = holdings.pixels.dtype
+            kind = client_images.pixels.dtype
             if kind.kind in "iu" and kind != np.uint8 and type(self.network) in NETWORKS.values():
                 raise InvalidArgument(
                     "data",
                     str(kind),
                     f"are codes, which the network {self.network.name!r} does not take",
-                    "give bytes, floating numbers, or a network of your own",
+                    "give bytes, floating numbers, or a user-supplied network",
                 )
         if self.network.classes != self.partition.classes:
             raise InvalidArgument(
@@ -165,8 +147,8 @@ class ImageClients:
 
     @property
     def samples(self) -> int | None:
-        """Samples of a gradient, where it is the same number for all clients; None where it is not."""
-        counts = np.minimum(self._train.sizes, self._batch_size)
+        """Samples of a gradient, if it is the same number for all clients; otherwise None."""
+        counts = np.minimum(self.client_samples, self._batch_size)
         return int(counts[0]) if (counts == counts[0]).all() else None
 
     @property
@@ -187,73 +169,98 @@ class ImageClients:
 
     @cached_property
     def client_shares(self) -> Tensor:
-        """Samples of each client over the largest number, where the models are, see ``SharesTask``; (m,)."""
+        """Samples of each client over the largest number, on the models' device, see ``SharesTask``; (m,)."""
         sizes = np.asarray(self.client_samples, dtype=np.float64)
         return torch.from_numpy(sizes / sizes.max()).to(self._device, self._type)
 
-    def _draw(self, clients: Ids, generator: np.random.Generator) -> Batches:
-        """Draw a batch of each of clients (k,), and give what looks up that of a chunk."""
+    def _draw(self, clients: np.ndarray, generator: np.random.Generator) -> Batches:
+        """Draw a batch of each of clients (k,)."""
         data = self._train.as_stored if self.preprocessing.random else self._train
-        if self._full_batch:
-
-            def batches(chunk: Chunk) -> Batch:
-                return data.whole(clients[chunk.rows], chunk.width)
-
-        else:
-            drawn = self._independent(clients, 1, generator)
-            samples, counts = drawn.batch(np.arange(len(clients)), 0)
-
-            def batches(chunk: Chunk) -> Batch:
-                return data.chosen(clients[chunk.rows], samples[chunk.rows], counts[chunk.rows])
-
+        schedule = None if self._full_batch else self._independent(clients, 1, generator)
         distortions = self._distortions(clients, 1, generator)
-        return batches if distortions is None else lambda c: distortions.of(batches(c), c.rows, 0)
 
-    def _distortions(self, clients: Ids, steps: int, generator: np.random.Generator) -> Distortions | None:
-        """Draw what distorts the images of clients (k,) in their steps; None where nothing does."""
+        def batches(positions: np.ndarray, width: int) -> Batch:
+            if schedule is None:
+                batch = data.whole(clients[positions], width)
+            else:
+                batch = data.chosen(clients[positions], *schedule.batch(positions, 0))
+            return batch if distortions is None else distortions.apply(batch, positions, 0)
+
+        return batches
+
+    def _distortions(
+        self, clients: np.ndarray, steps: int, generator: np.random.Generator
+    ) -> Distortions | None:
+        """Draw what distorts the images of clients (k,) in their steps; None if nothing does."""
         if not self.preprocessing.random:
             return None
-        who = clients if isinstance(clients, Tensor) else torch.from_numpy(clients).to(self._device)
-        return Distortions(
-            self.preprocessing,
-            draw_distortions(
-                self.preprocessing, who, steps, self._batch_size, generator, self._names_in_a_seed(who)
-            ),
+        drawn = draw_distortions(
+            self.preprocessing, torch.from_numpy(clients), steps, self._batch_size, generator
         )
+        return Distortions(self.preprocessing, drawn)
 
-    def _names_in_a_seed(self, clients: Tensor) -> Tensor:
-        """Numbers of clients (k,) in their own seed's run."""
-        return clients
-
-    def _independent(
-        self, clients: Ids, steps: int, generator: np.random.Generator
-    ) -> Schedule | PaddedSchedule:
+    def _independent(self, clients: np.ndarray, steps: int, generator: np.random.Generator) -> Schedule:
         """Draw a batch of each of clients (k,) for each step."""
-        sizes = self._train.sizes_of(clients)
-        if isinstance(sizes, Tensor):
-            everybody = self._train.sizes
-            return PaddedSchedule.independent(sizes, everybody, self._batch_size, steps, generator)
-        return Schedule.independent(sizes, self._batch_size, steps, generator, self._draws_on(clients))
+        return Schedule.independent(self.client_samples[clients], self._batch_size, steps, generator)
 
-    def _draws_on(self, clients: Ids) -> torch.device | None:
-        """Where the samples of steps are put in order: where the clients' numbers are."""
-        return self._device if isinstance(clients, Tensor) else None
+    def _run(
+        self,
+        clients: np.ndarray,
+        work: Callable[[Chunk], Result],
+        add: Callable[[Chunk, Result], None] | None = None,
+        *,
+        data: ClientData | None = None,
+        steps: np.ndarray | None = None,
+        models: int = 1,
+        at_once: int | None = None,
+    ) -> None:
+        """Do work on participants in chunks, and add the results in order.
 
-    def _batch_widths(self, clients: Ids) -> np.ndarray:
-        """What the samples that a gradient of clients (k,) uses are padded to, (k,)."""
-        if self._full_batch:
-            return self._train.widths_of(clients)
-        return np.full(len(clients), self._batch_size, dtype=np.int64)
+        Parameters
+        ----------
+        clients
+            Their clients, (k,).
+        work, add
+            See ``run_chunks``.
+        data
+            Whose sizes matter; the training data if None.
+        steps
+            Gradient steps of each participant, (k,); the same if None.
+        models
+            How many models each participant is scored on.
+        at_once
+            Participants in a chunk at most; by the engine if None.
+        """
+        data = self._train if data is None else data
+        most = self.chosen_engine.chunk[self._device.type] if at_once is None else at_once
+        if self.chunk is not None:
+            most = self.chunk if at_once is None and self.chosen_engine.pads else min(most, self.chunk)
+        threads = torch.get_num_threads() if self._device.type == "cpu" else 1
+        free = SHARE * free_bytes(self._device) / threads
 
-    def _flatten(self, points: Tensor, clients: Tensor, data: ClientData) -> tuple[Tensor, Ids]:
-        """Points (..., k, d) and clients (..., k) without replicate axes: (r, d) and (r,)."""
-        who = data.ids(clients, tuple(points.shape[:-1]))
-        return points.reshape(-1, points.shape[-1]), who.reshape(-1)
+        def limit(width: int) -> int:
+            numbers = width * (math.prod(self.network.image_shape) + (1 + models) * self.network.activations)
+            client = (numbers + 5 * self.dimension + width**2) * self._type.itemsize
+            return max(1, most if self.chunk is not None else min(most, int(free / client)))
 
-    def _spread(self, models: Tensor, clients: Tensor, data: ClientData) -> tuple[tuple[int, ...], Ids, int]:
-        """Replicate axes of models (..., P, d) and clients (..., k), clients with all of them, and P."""
+        widths = (data.widths if self.chosen_engine.pads else data.sizes)[clients]
+        steps = np.zeros_like(widths) if steps is None else steps
+        run_chunks(make_chunks(widths, steps, limit), work, add, self._device, self.precision)
+
+    def _indices(self, clients: Tensor, shape: tuple[int, ...]) -> np.ndarray:
+        """Client indices (..., k) on the host, broadcast to ``shape``."""
+        return np.array(np.broadcast_to(to_numpy(clients), shape))
+
+    def _flatten(self, points: Tensor, clients: Tensor) -> tuple[Tensor, np.ndarray]:
+        """Points (..., k, d) and clients (..., k) without leading axes: (r, d) and (r,)."""
+        indices = self._indices(clients, tuple(points.shape[:-1]))
+        return points.reshape(-1, points.shape[-1]), indices.reshape(-1)
+
+    def _expand(self, models: Tensor, clients: Tensor) -> tuple[tuple[int, ...], Tensor, np.ndarray]:
+        """Leading axes of models (..., P, d) and clients (..., k), and both with all of them."""
         lead = np.broadcast_shapes(tuple(models.shape[:-2]), tuple(clients.shape[:-1]))
-        return lead, data.ids(clients, (*lead, clients.shape[-1])), models.shape[-2]
+        indices = self._indices(clients, (*lead, clients.shape[-1]))
+        return lead, models.expand(*lead, *models.shape[-2:]), indices
 
     @cached_property
     def _device(self) -> torch.device:
@@ -261,7 +268,7 @@ class ImageClients:
             device = torch.device(self.device)
         except RuntimeError:
             device = None
-        if device is None or device.type not in CLIENTS_AT_A_TIME:
+        if device is None or device.type not in ("cpu", "cuda"):
             raise InvalidArgument("device", self.device, "must be 'cpu' or 'cuda'", "use 'cpu'")
         if device.type == "cuda" and not torch.cuda.is_available():
             raise InvalidArgument("device", self.device, "is not there, or not for this torch", "use 'cpu'")
@@ -273,45 +280,26 @@ class ImageClients:
 
     @cached_property
     def _train(self) -> ClientData:
-        return self._bring(self.partition.train)
+        return self._client_data(self.partition.train)
 
     @cached_property
     def _test(self) -> ClientData:
-        return self._bring(self.partition.test)
+        return self._client_data(self.partition.test)
 
-    @cached_property
-    def _passes(self) -> Passes:
-        return Passes(self.network, self._device, self._type, self.chunk, self.precision)
-
-    @cached_property
-    def _memory(self) -> Workspace:
-        return Workspace()
-
-    def _bring(self, holdings: Holdings) -> ClientData:
-        # where Gram matrices leave clients apart after other numbers of steps, the host must know whose sizes these are
-        apart = self.chosen_engine.name == "gram" and self._uneven
+    def _client_data(self, client_images: ClientImages) -> ClientData:
         return ClientData(
-            holdings,
+            client_images,
             self._device,
             self._type,
             channels_last=self.network.convolutional,
             preprocessing=None if self.preprocessing.nothing else self.preprocessing,
-            looked_up=apart,
-            row=self.chosen_engine.row if self.preprocessing.nothing else None,
-            listed=self.chosen_engine.lists,
         )
 
     @property
-    def _uneven(self) -> bool:
-        """Whether clients take differently many local steps."""
-        batches = -(-self.partition.train.sizes // self._batch_size)
-        return self.local_unit == "epoch" and bool((batches != batches[0]).any())
-
-    @property
     def _batch_size(self) -> int:
-        largest = int(self.partition.train.sizes.max())
+        largest = int(self.client_samples.max())
         return largest if self.batch_size is None else min(self.batch_size, largest)
 
     @property
     def _full_batch(self) -> bool:
-        return self._batch_size == int(self.partition.train.sizes.max())
+        return self._batch_size == int(self.client_samples.max())

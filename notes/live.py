@@ -1,28 +1,26 @@
-"""What the lessons share: sliders from their values, and panels to draw in."""
+"""Sliders and panels that the lessons share."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from clusterproof.figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, label_axes
+from clusterproof.figures.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILLION,
+    Axes,
+    Figure,
+    label_axes,
+    new_figure,
+)
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-__all__ = [
-    "BLACK",
-    "BLUE",
-    "GREEN",
-    "ORANGE",
-    "PURPLE",
-    "SKY",
-    "VERMILLION",
-    "label_axes",
-    "panels",
-    "sliders",
-]
+__all__ = ["BLACK", "BLUE", "GREEN", "ORANGE", "PURPLE", "SKY", "VERMILLION"]
+__all__ += ["label_axes", "panels", "sliders"]
 
 LABELS = {
     "clients": "clients m",
@@ -40,11 +38,11 @@ LABELS = {
     "start": "start, in basin radii",
     "strength": "strength λ",
 }
-"""What a slider is called; one that is missing goes by its name."""
+"""Labels of sliders; a slider without an entry has its name as label."""
 
 
 def sliders(values: Mapping[str, Sequence[float]]) -> Any:
-    """Make the sliders of a notebook.
+    """Return the sliders of a notebook.
 
     Parameters
     ----------
@@ -54,7 +52,7 @@ def sliders(values: Mapping[str, Sequence[float]]) -> Any:
     Returns
     -------
     marimo.ui.dictionary
-        Its ``value`` has the chosen value of each by name.
+        Dictionary of sliders; ``value`` has their values by name.
     """
     import marimo
 
@@ -71,20 +69,5 @@ def sliders(values: Mapping[str, Sequence[float]]) -> Any:
 
 
 def panels(count: int = 1, height: float = 3.3) -> tuple[Figure, list[Axes]]:
-    """Make a figure with panels side by side.
-
-    Parameters
-    ----------
-    count
-        Number of panels.
-    height
-        In inches; the width is that of the text.
-    """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.2, height), layout="constrained")
-    axes = [figure.add_subplot(1, count, index + 1) for index in range(count)]
-    for panel in axes:
-        panel.tick_params(labelsize=8)
-        panel.spines[["top", "right"]].set_visible(False)
-    return figure, axes
+    """Make a figure with panels side by side, as wide as the text and ``height`` inches high."""
+    return new_figure("", panels=count, height=height)

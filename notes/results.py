@@ -1,4 +1,4 @@
-"""What the notes show without computing it anew: a report's verdicts, drawn figures, a diagnosis.
+"""Stored results of the notes: a report's verdicts, figures, a diagnosis.
 
 All are recomputed by the commands in ``notes/README.md``.
 """
@@ -31,7 +31,7 @@ def read_verdicts(path: Path) -> dict[str, dict[str, Any]]:
     Raises
     ------
     InvalidArgument
-        If the file cannot be read or is no such report.
+        If the file cannot be read or is not such a report.
     """
     remedy = "write it with `clusterproof check --all --json FILE`"
     try:
@@ -45,9 +45,9 @@ def read_verdicts(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def read_hypotheses(path: Path) -> dict[str, dict[str, Any]]:
-    """Read what a stored diagnosis says of each hypothesis, by its name."""
-    found = json.loads(path.read_text(encoding="utf-8"))["hypotheses"]
-    return {one["name"]: one for one in found}
+    """Return the hypotheses of a stored diagnosis by name."""
+    hypotheses = json.loads(path.read_text(encoding="utf-8"))["hypotheses"]
+    return {hypothesis["name"]: hypothesis for hypothesis in hypotheses}
 
 
 def read_power_table() -> dict[str, dict[str, float]]:

@@ -4,41 +4,46 @@ from collections.abc import Mapping
 from typing import Any
 
 from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument
-from clusterproof.algorithms.discovery import classes_below
-from clusterproof.algorithms.parts.plugins import offered_classes
+from clusterproof.algorithms.discovery import Registry, classes_below
+from clusterproof.algorithms.plugins import offered_classes
 from clusterproof.synthetic.log_cosh import LogCoshMixture
 from clusterproof.synthetic.logistic import LogisticMixture
+from clusterproof.synthetic.misclassification import worst_case_error
 from clusterproof.synthetic.mixture import Mixture
 from clusterproof.synthetic.on_arrays import OnArrays
+from clusterproof.synthetic.population import RegressionPopulation, run_pooled
 from clusterproof.synthetic.quadratic import QuadraticMixture
 from clusterproof.synthetic.regression import RegressionMixture
 from clusterproof.synthetic.two_point import TwoPointMixture
 
-# the strategies are left alone: hypothesis takes long to import
-TASKS: dict[str, type[Mixture]] = {task.name: task for task in classes_below(__name__, Mixture, direct=True)}
-"""The tasks by their names on the command line, every mixture that a module of this folder defines, and plugins'.
+# the strategies are not imported: hypothesis is slow to import
+TASKS: dict[str, type[Mixture]] = Registry(
+    "The tasks by their names on the command line, plugins' too.",
+    {task.name: task for task in classes_below(__name__, Mixture, direct=True)},
+)
+"""The tasks by name: every mixture that a module of this package defines, and those of plugins.
 
 :meta hide-value:
 """
 
 
 def from_settings(settings: Mapping[str, Any]) -> Mixture:
-    """Make a task again from its ``settings``.
+    """Return the task with the given ``settings``.
 
     Raises
     ------
     InvalidArgument
-        If the task's name or its arguments are not those of a task here.
+        If the task is unknown or its settings are invalid.
     """
     arguments = dict(settings)
     name = arguments.pop("task", None)
     if name not in TASKS:
-        raise InvalidArgument("task", name, f"must be one of {', '.join(TASKS)}", "write the settings anew")
+        raise InvalidArgument("task", name, f"must be one of {', '.join(TASKS)}", "write the settings again")
     try:
         task: Mixture = TASKS[name](**arguments)
     except TypeError as error:
         raise InvalidArgument(
-            "task", name, f"has unknown or missing settings ({error})", "write them anew"
+            "task", name, f"has unknown or missing settings ({error})", "write them again"
         ) from error
     return task
 
@@ -51,8 +56,11 @@ __all__ = [
     "OnArrays",
     "QuadraticMixture",
     "RegressionMixture",
+    "RegressionPopulation",
     "TwoPointMixture",
     "from_settings",
+    "run_pooled",
+    "worst_case_error",
 ]
 
 # last: plugins import what stands above, tasks too where they are algorithms

@@ -12,7 +12,7 @@ from clusterproof.algorithms import InvalidArgument
 
 @dataclass(frozen=True, eq=False)
 class Covariances:
-    """One positive definite matrix a cluster.
+    """One positive definite matrix per cluster.
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class Covariances:
 
     @classmethod
     def from_argument(cls, covariance: object, clusters: int, dimension: int) -> Covariances:
-        """Read a diagonal (d,), a matrix (d, d) or one matrix a cluster (P, d, d).
+        """Read a diagonal (d,), a matrix (d, d) or one matrix per cluster (P, d, d).
 
         Raises
         ------

@@ -17,18 +17,7 @@ def draw_data(
     samples: int,
     generator: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw the features and the noise of each client's batch.
-
-    Parameters
-    ----------
-    labels
-        True cluster of each client, (..., k).
-
-    Returns
-    -------
-    tuple
-        Features (..., k, n, d) and noise terms s eps (..., k, n).
-    """
+    """Draw the batches of clients with labels (..., k): features (..., k, n, d) and noise terms s eps (..., k, n)."""
     dimension = covariances.matrices.shape[-1]
     normals = generator.standard_normal((*labels.shape, samples, dimension))
     features = covariances.root_times_by_label(normals, labels[..., None])
@@ -36,21 +25,9 @@ def draw_data(
 
 
 def losses(models: np.ndarray, optima: np.ndarray, features: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """Half mean squared residual of every model on each client's batch.
+    """Return half the mean squared residuals of models (..., P, d) on each client's batch, (..., k, P).
 
-    Parameters
-    ----------
-    models
-        (..., P, d).
-    optima
-        The clients' true parameters (..., k, d).
-    features, errors
-        As ``draw_data`` returns them.
-
-    Returns
-    -------
-    numpy.ndarray
-        (..., k, P).
+    ``optima`` are the clients' true parameters (..., k, d); ``draw_data`` gives features and errors.
     """
     displacements = optima[..., :, None, :] - models[..., None, :, :]
     residuals = features @ np.swapaxes(displacements, -1, -2) + errors[..., None]
@@ -58,19 +35,9 @@ def losses(models: np.ndarray, optima: np.ndarray, features: np.ndarray, errors:
 
 
 def gradients(points: np.ndarray, optima: np.ndarray, features: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """Gradient of half the mean squared residual at a point for each client.
+    """Return the gradients of half the mean squared residual at the clients' points, (..., k, d).
 
-    Parameters
-    ----------
-    points, optima
-        The clients' points and true parameters (..., k, d).
-    features, errors
-        As ``draw_data`` returns them.
-
-    Returns
-    -------
-    numpy.ndarray
-        (..., k, d).
+    ``points`` and true parameters ``optima`` are (..., k, d); ``draw_data`` gives features and errors.
     """
     residuals = (features @ (points - optima)[..., None])[..., 0] - errors
     return np.asarray(np.einsum("...nd,...n->...d", features, residuals) / features.shape[-2])

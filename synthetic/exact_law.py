@@ -28,23 +28,9 @@ from clusterproof.synthetic.covariance import Covariances
 def residual_covariance(
     models: np.ndarray, optima: np.ndarray, covariances: Covariances, noise: float
 ) -> np.ndarray:
-    """Covariance K of the residuals of all models on one row of each cluster's data.
+    """Return the covariance K of the residuals of all models on one row of each cluster's data, (..., Q, P, P).
 
-    Parameters
-    ----------
-    models
-        (..., P, d).
-    optima
-        True parameters (Q, d).
-    covariances
-        Of the features, Q of them.
-    noise
-        Standard deviation s of the noise.
-
-    Returns
-    -------
-    numpy.ndarray
-        (..., Q, P, P).
+    ``models`` are (..., P, d) and ``optima`` the true parameters (Q, d); noise is the standard deviation s.
     """
     roots = [covariances.root_times(models - optimum, cluster) for cluster, optimum in enumerate(optima)]
     stacked = np.stack(roots, axis=-3)
@@ -54,13 +40,8 @@ def residual_covariance(
 def semidefinite_cholesky(matrix: np.ndarray) -> np.ndarray:
     """Lower triangular R with R R' = matrix, for matrices that may be singular.
 
-    A pivot at rounding level is taken as zero, and with it its column, which positive
-    semidefiniteness forces to zero.
-
-    Parameters
-    ----------
-    matrix
-        Symmetric positive semidefinite, (..., P, P).
+    A pivot of a positive semidefinite ``matrix`` (..., P, P) at rounding level is taken as zero, and with it its
+    column, which semidefiniteness forces to zero.
     """
     size = matrix.shape[-1]
     root = np.zeros_like(matrix)
@@ -80,21 +61,8 @@ def draw_triangle(
     """Draw Bartlett's lower trapezoidal factor A of a Wishart matrix, A A' ~ Wishart(n, I).
 
     Column j holds a chi variable with n - j degrees of freedom on the diagonal and standard
-    normals below; with fewer samples than models there are only n columns.
-
-    Parameters
-    ----------
-    shape
-        Of each entry.
-    size
-        Number of models (P).
-    samples
-        Rows of data (n).
-
-    Returns
-    -------
-    list
-        ``entries[j][i - j]`` is A_ij, an array of the given shape, for i >= j.
+    normals below; with fewer samples than models there are only n columns. For P models and n
+    samples ``entries[j][i - j]`` is A_ij, an array of the given shape, for i >= j.
     """
     return [
         [
@@ -108,21 +76,10 @@ def draw_triangle(
 def draw_losses(
     covariance: np.ndarray, labels: np.ndarray, samples: int, generator: np.random.Generator
 ) -> np.ndarray:
-    """Draw the losses of all models on a fresh batch of each client.
+    """Draw the losses of all models, half mean squared residuals (..., k, P), on a fresh batch of each client.
 
-    Parameters
-    ----------
-    covariance
-        Residual covariances (..., Q, P, P), one a true cluster.
-    labels
-        True cluster of each client, (..., k).
-    samples
-        Rows in a batch (n).
-
-    Returns
-    -------
-    numpy.ndarray
-        Half mean squared residuals, (..., k, P).
+    ``covariance`` (..., Q, P, P) has the residual covariances of the true clusters, ``labels`` (..., k) the
+    clients' clusters; a batch has ``samples`` rows (n).
     """
     size = covariance.shape[-1]
     root = semidefinite_cholesky(covariance)
@@ -148,23 +105,16 @@ def draw_gradients(
     batches: np.ndarray | int,
     generator: np.random.Generator,
 ) -> np.ndarray:
-    """Draw sums of gradients of fresh batches, before the last factor Sigma^(1/2).
+    """Draw sums of gradients of fresh batches, (..., d), to be multiplied by Sigma^(1/2).
 
     Parameters
     ----------
     root_displacements
         w = Sigma^(1/2) (chi - theta), (..., d).
-    noise
-        Standard deviation s of the noise.
-    samples
-        Rows in a batch (n).
+    noise, samples
+        Standard deviation s of the noise, and rows in a batch (n).
     batches
         How many clients' gradients each row adds up, integers (...) or one integer.
-
-    Returns
-    -------
-    numpy.ndarray
-        (..., d), to be multiplied by Sigma^(1/2).
     """
     lead = root_displacements.shape[:-1]
     residual = np.sqrt(noise**2 + np.einsum("...d,...d->...", root_displacements, root_displacements))
@@ -194,30 +144,14 @@ def draw_losses_and_gradients(
 
         g = -(1/n) [ C K^+ W e + sqrt(e'We) xi ],   xi ~ N(0, Sigma - C K^+ C').
 
-    Parameters
-    ----------
-    models
-        (..., P, d), one set a client.
-    optimum
-        The clients' true parameter (d,).
-    covariance
-        Of the features, (d, d).
-    noise, samples
-        Standard deviation s of the noise; rows in the batch (n).
-
-    Returns
-    -------
-    tuple
-        Losses (..., P) and the gradient at the model of smallest loss (..., d).
+    Of models (..., P, d), one set per client, true parameter ``optimum`` (d,) and the features' covariance (d, d):
+    losses (..., P), and the gradient at the model of smallest loss (..., d).
     """
     displacements = optimum - models
     cross = displacements @ covariance
     residuals = cross @ np.swapaxes(displacements, -1, -2) + noise**2
     size = models.shape[-2]
-    triangle = np.zeros((*models.shape[:-2], size, min(size, samples)))
-    for j, column in enumerate(draw_triangle(models.shape[:-2], size, samples, generator)):
-        for i, entry in enumerate(column, start=j):
-            triangle[..., i, j] = entry
+    triangle = _draw_matrix(models.shape[:-2], size, samples, generator)
     factor = semidefinite_cholesky(residuals) @ triangle
     losses = np.einsum("...ij,...ij->...i", factor, factor) / (2 * samples)
     best = np.argmin(losses, axis=-1)
@@ -239,27 +173,23 @@ def draw_moments(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Draw Z'Z/n, Z'e/n and e'e/n of n standard normal rows (z, e): Bartlett, whatever n.
 
-    All losses and gradients of one batch are functions of these, at any number of models.
-
-    Parameters
-    ----------
-    shape
-        Of the batches.
-    dimension, samples
-        Length of z (d) and rows in a batch (n).
-
-    Returns
-    -------
-    tuple
-        Arrays (*shape, d, d), (*shape, d) and (*shape,).
+    All losses and gradients of one batch are functions of these, at any number of models. The results are
+    (*shape, d, d), (*shape, d) and (*shape,).
     """
-    size = dimension + 1
+    triangle = _draw_matrix(shape, dimension + 1, samples, generator)
+    moments = triangle @ np.swapaxes(triangle, -1, -2) / samples
+    return moments[..., :-1, :-1], moments[..., :-1, -1], moments[..., -1, -1]
+
+
+def _draw_matrix(
+    shape: tuple[int, ...], size: int, samples: int, generator: np.random.Generator
+) -> np.ndarray:
+    """Draw the factor of ``draw_triangle`` as arrays (*shape, size, min(size, samples))."""
     triangle = np.zeros((*shape, size, min(size, samples)))
     for j, column in enumerate(draw_triangle(shape, size, samples, generator)):
         for i, entry in enumerate(column, start=j):
             triangle[..., i, j] = entry
-    moments = triangle @ np.swapaxes(triangle, -1, -2) / samples
-    return moments[..., :-1, :-1], moments[..., :-1, -1], moments[..., -1, -1]
+    return triangle
 
 
 def _by_label(values: np.ndarray, labels: np.ndarray) -> np.ndarray:

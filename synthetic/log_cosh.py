@@ -9,8 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, generator
-from clusterproof.algorithms.validation import check_choice, check_count, check_number, check_seed
-from clusterproof.synthetic.mixture import Mixture, check_labels, make_labels, place_optima
+from clusterproof.algorithms.validation import check_choice, check_number
+from clusterproof.synthetic.mixture import (
+    Mixture,
+    check_labels,
+    check_random,
+    check_samples,
+    make_labels,
+    place_optima,
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -18,7 +25,7 @@ class LogCoshMixture(Mixture):
     """Clients with f(chi; y) = psi(chi - theta_p) + y . (chi - theta_p), y ~ N(0, nu^2 I / d).
 
     psi(u) = sum_j L u_j^2 / 2 - (L - mu) w^2 log cosh(u_j / w): curvature mu at the optimum and L
-    far away, so that no quadratic describes a run from afar. L is 1.
+    far away, so that no quadratic approximates a run from a distant start. L is 1.
 
     Parameters
     ----------
@@ -27,7 +34,7 @@ class LogCoshMixture(Mixture):
     valley_curvature
         mu, in (0, 1]: the curvature at the optimum.
     width
-        w, positive: over which the curvature changes.
+        w, positive: the scale on which the curvature changes.
     noise
         nu, at least 0: root of the gradient's total variance on one row, everywhere.
     labels
@@ -58,18 +65,12 @@ class LogCoshMixture(Mixture):
         optima = np.asarray(self.optima, dtype=float)
         if optima.ndim != 2 or not np.isfinite(optima).all():
             raise InvalidArgument(
-                "optima", optima.shape, "must be a finite array (P, d)", "give one optimum a cluster"
+                "optima", optima.shape, "must be a finite array (P, d)", "give one optimum per cluster"
             )
         check_number("valley_curvature", self.valley_curvature, above=0, at_most=1, remedy="it is mu, L is 1")
         check_number("width", self.width, above=0, remedy="give the length over which the curvature changes")
         check_number("noise", self.noise, at_least=0, remedy="give the gradient's standard deviation")
-        check_count(
-            "samples",
-            self.samples,
-            at_least=1,
-            at_most=2**53,
-            remedy="give the rows a client uses in a round",
-        )
+        check_samples(self.samples)
         check_choice("data", self.data, ("fresh", "population"), remedy="'fresh' resamples")
         object.__setattr__(self, "optima", optima)
         object.__setattr__(self, "labels", check_labels(self.labels, len(optima)))
@@ -103,19 +104,16 @@ class LogCoshMixture(Mixture):
         separation
             Delta, positive.
         proportions
-            l_p; equal where None.
+            l_p. If None, equal.
         seed
-            Of the optima.
+            Seed of the optima.
 
         Raises
         ------
         InvalidArgument
             If an argument is out of range.
         """
-        check_number("condition_number", condition_number, at_least=1, remedy="it is L / mu")
-        check_count("dimension", dimension, at_least=1, remedy="give the number of parameters")
-        check_number("separation", separation, above=0, remedy="give the distance between clusters")
-        check_seed(seed)
+        check_random(dimension, seed, separation=separation, condition_number=condition_number)
         labels = make_labels(clients, clusters, proportions)
         return cls(
             optima=place_optima(clusters, dimension, separation, generator(seed, "log-cosh", "optima")),
@@ -126,20 +124,6 @@ class LogCoshMixture(Mixture):
             samples=samples,
             data=data,
         )
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Constructor arguments as plain JSON values."""
-        return {
-            "task": self.name,
-            "optima": self.optima.tolist(),
-            "valley_curvature": float(self.valley_curvature),
-            "width": float(self.width),
-            "noise": float(self.noise),
-            "labels": self.labels.tolist(),
-            "samples": int(self.samples),
-            "data": self.data,
-        }
 
     @property
     def smoothness(self) -> float:
@@ -157,8 +141,8 @@ class LogCoshMixture(Mixture):
         low, high = self.optima.min(axis=0), self.optima.max(axis=0)
         for _ in range(200):
             middle = (low + high) / 2
-            slope = self.proportions @ self._slope(middle - self.optima)
-            low, high = np.where(slope < 0, middle, low), np.where(slope < 0, high, middle)
+            gradient = self.proportions @ self._gradient(middle - self.optima)
+            low, high = np.where(gradient < 0, middle, low), np.where(gradient < 0, high, middle)
         return np.asarray((low + high) / 2)
 
     def expected_loss(self, model: np.ndarray, cluster: int) -> np.ndarray:
@@ -166,13 +150,13 @@ class LogCoshMixture(Mixture):
         offset = model - self.optima[cluster]
         scaled = np.abs(offset) / self.width
         # log cosh x = x + log(1 + exp(-2x)) - log 2 does not overflow
-        bend = scaled + np.log1p(np.exp(-2 * scaled)) - math.log(2)
-        valley = 0.5 * offset**2 - (1 - self.strong_convexity) * self.width**2 * bend
+        concave_part = scaled + np.log1p(np.exp(-2 * scaled)) - math.log(2)
+        valley = 0.5 * offset**2 - (1 - self.strong_convexity) * self.width**2 * concave_part
         return np.asarray(valley.sum(axis=-1))
 
     def expected_gradient(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """Gradient of psi at chi - theta_p, for models (..., d)."""
-        return self._slope(model - self.optima[cluster])
+        """Return the gradient of psi at chi - theta_p, for models (..., d)."""
+        return self._gradient(model - self.optima[cluster])
 
     def loss_variance(self, model: np.ndarray, cluster: int) -> np.ndarray:
         """sigma^2(chi) = nu^2 ||chi - theta_p||^2 / d on one row, for models (..., d)."""
@@ -184,10 +168,10 @@ class LogCoshMixture(Mixture):
         return float(self.noise) ** 2
 
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
-        """Exact probability that a wrong model's loss is at most the own one's, (..., P).
+        """Return the exact probability that a wrong model's loss is at most the true model's, (..., P).
 
         The losses' difference is Gaussian with the expected gap as mean and standard deviation
-        nu ||chi_p - chi_q|| / sqrt(d n'). As for ``RegressionMixture``; own entry 0.
+        nu ||chi_p - chi_q|| / sqrt(d n'). As for ``RegressionMixture``; entry p is 0.
         """
         from scipy.special import ndtr
 
@@ -201,7 +185,7 @@ class LogCoshMixture(Mixture):
         return np.asarray(errors)
 
     def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Losses of models (..., P, d) on the batches of clients (..., k): (..., k, P)."""
+        """Return the losses of models (..., P, d) on the batches of clients (..., k): (..., k, P)."""
         labels = self.labels[clients]
         lead = np.broadcast_shapes(models.shape[:-2], clients.shape[:-1])
         rows = self._mean_rows((*lead, clients.shape[-1], self.dimension), 1, generator)
@@ -215,25 +199,21 @@ class LogCoshMixture(Mixture):
     def gradients(
         self, points: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Gradients at the clients' own points (..., k, d): (..., k, d)."""
-        slope = self._slope(points - self.optima[self.labels[clients]])
-        return np.asarray(slope + self._mean_rows(points.shape, 1, generator))
+        """Return the gradients at one point per client, (..., k, d): (..., k, d)."""
+        gradient = self._gradient(points - self.optima[self.labels[clients]])
+        return np.asarray(gradient + self._mean_rows(points.shape, 1, generator))
 
     def gradient_sums(
-        self,
-        models: np.ndarray,
-        clients: np.ndarray,
-        assignments: np.ndarray,
-        generator: np.random.Generator,
+        self, models: np.ndarray, clients: np.ndarray, assignments: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Sum of the gradients of each cluster's participants at its model: (..., P, d)."""
+        """Return the sum of the gradients of each cluster's participants at its model: (..., P, d)."""
         labels = self.labels[clients]
         sums = np.zeros(models.shape)
         sizes = np.zeros(models.shape[:-1])
         for cluster, optimum in enumerate(self.optima):
             for model in range(models.shape[-2]):
                 count = ((assignments == model) & (labels == cluster)).sum(axis=-1)
-                sums[..., model, :] += count[..., None] * self._slope(models[..., model, :] - optimum)
+                sums[..., model, :] += count[..., None] * self._gradient(models[..., model, :] - optimum)
                 sizes[..., model] += count
         noise = sizes[..., None] * self._mean_rows(models.shape, sizes[..., None], generator)
         return np.asarray(sums + noise)
@@ -241,34 +221,34 @@ class LogCoshMixture(Mixture):
     def hessian_products(
         self, points: np.ndarray, directions: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Products of the Hessian at points (..., k, d) with directions (..., k, d): (..., k, d)."""
+        """Return the products of the Hessian at points (..., k, d) with directions (..., k, d): (..., k, d)."""
         offset = points - self.optima[self.labels[clients]]
-        bend = 1 - np.tanh(offset / self.width) ** 2
-        return np.asarray((1 - (1 - self.strong_convexity) * bend) * directions)
+        concave_part = 1 - np.tanh(offset / self.width) ** 2
+        return np.asarray((1 - (1 - self.strong_convexity) * concave_part) * directions)
 
     def losses_and_gradients(
         self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Losses (..., k, P) and gradients (..., k, P, d) of models (..., P, d) on one batch a client."""
+        """Return the losses (..., k, P) and gradients (..., k, P, d) of models (..., P, d) on one batch per client."""
         labels = self.labels[clients]
         lead = np.broadcast_shapes(models.shape[:-2], clients.shape[:-1])
         rows = self._mean_rows((*lead, clients.shape[-1], self.dimension), 1, generator)
         offsets = models[..., None, :, :] - self.optima[labels][..., None, :]
         expected = np.stack([self.expected_loss(models, p) for p in range(self.clusters)], axis=-2)
         wide = np.broadcast_to(labels[..., None], (*lead, labels.shape[-1], models.shape[-2]))
-        own = np.take_along_axis(expected, wide, axis=-2)
-        losses = own + np.einsum("...kpd,...kd->...kp", offsets, rows)
-        return losses, self._slope(offsets) + rows[..., None, :]
+        at_models = np.take_along_axis(expected, wide, axis=-2)
+        losses = at_models + np.einsum("...kpd,...kd->...kp", offsets, rows)
+        return losses, self._gradient(offsets) + rows[..., None, :]
 
-    def _slope(self, offset: np.ndarray) -> np.ndarray:
-        """Gradient of psi."""
-        bend = (1 - self.strong_convexity) * self.width * np.tanh(offset / self.width)
-        return np.asarray(offset - bend)
+    def _gradient(self, offset: np.ndarray) -> np.ndarray:
+        """Return the gradient of psi."""
+        concave_part = (1 - self.strong_convexity) * self.width * np.tanh(offset / self.width)
+        return np.asarray(offset - concave_part)
 
     def _mean_rows(
         self, shape: tuple[int, ...], batches: np.ndarray | int, generator: np.random.Generator
     ) -> np.ndarray:
-        """Mean of y over batches * n' rows; zero where there are none."""
+        """Return the mean of y over batches * n' rows; zero where there are none."""
         if self.data == "population":
             return np.zeros(shape)
         count = np.asarray(batches) * float(self.samples) * self.dimension

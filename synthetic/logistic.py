@@ -10,8 +10,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, generator
-from clusterproof.algorithms.validation import check_choice, check_count, check_number, check_seed
-from clusterproof.synthetic.mixture import Mixture, check_labels, make_labels, read_array
+from clusterproof.algorithms.validation import check_choice, check_count, check_number
+from clusterproof.synthetic.mixture import (
+    Mixture,
+    check_labels,
+    check_random,
+    check_samples,
+    make_labels,
+    read_array,
+)
+from clusterproof.synthetic.reshuffling import reshuffled_descent
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -57,20 +65,10 @@ class LogisticMixture(Mixture):
         features = read_array("features", self.features, "P, N, d", "give each cluster its rows")
         targets = read_array("targets", self.targets, "P, N", "give each row its class, -1 or 1")
         if targets.shape != features.shape[:2] or not np.isin(targets, (-1.0, 1.0)).all():
-            raise InvalidArgument(
-                "targets",
-                targets.shape,
-                f"must be -1 or 1, in an array {features.shape[:2]}",
-                "recode the classes",
-            )
+            rule = f"must be -1 or 1, in an array {features.shape[:2]}"
+            raise InvalidArgument("targets", targets.shape, rule, "recode the classes")
         check_number("ridge", self.ridge, above=0, remedy="strong convexity needs a positive penalty")
-        check_count(
-            "samples",
-            self.samples,
-            at_least=1,
-            at_most=2**53,
-            remedy="give the rows a client uses in a round",
-        )
+        check_samples(self.samples)
         check_choice("data", self.data, ("fresh", "population"), remedy="'fresh' resamples")
         object.__setattr__(self, "features", features)
         object.__setattr__(self, "targets", targets)
@@ -108,18 +106,16 @@ class LogisticMixture(Mixture):
         samples, data
             As for the class.
         proportions
-            l_p; equal where None.
+            l_p. If None, equal.
 
         Raises
         ------
         InvalidArgument
             If an argument is out of range.
         """
-        check_count("dimension", dimension, at_least=1, remedy="give the number of parameters")
+        check_random(dimension, seed, condition_number=condition_number, above_one=True)
         check_count("support", support, at_least=1, remedy="give the rows of each cluster's law")
-        check_number("condition_number", condition_number, above=1, remedy="it is L / mu")
         check_number("signal", signal, above=0, remedy="give the norm of the generating parameter")
-        check_seed(seed)
         labels = make_labels(clients, clusters, proportions)
         stream = generator(seed, "logistic")
         directions = stream.standard_normal((clusters, dimension))
@@ -142,19 +138,6 @@ class LogisticMixture(Mixture):
         """The points of each cluster's support."""
         return sizes["clusters"] * sizes["support"] * sizes["dimension"]
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Constructor arguments as plain JSON values."""
-        return {
-            "task": self.name,
-            "features": self.features.tolist(),
-            "targets": self.targets.tolist(),
-            "ridge": float(self.ridge),
-            "labels": self.labels.tolist(),
-            "samples": int(self.samples),
-            "data": self.data,
-        }
-
     @cached_property
     def smoothness(self) -> float:
         """L, an upper bound on the curvature everywhere, ridge + lambda_max(X'X / N) / 4."""
@@ -166,7 +149,7 @@ class LogisticMixture(Mixture):
         return float(self.ridge)
 
     def _cluster_optima(self) -> np.ndarray:
-        """Minimisers of the clusters' losses by Newton's method, gradient norm below 1e-13, (P, d)."""
+        """Return the minimisers of the clusters' losses by Newton's method, gradient norm below 1e-13, (P, d)."""
         uniform = np.full(self.features.shape[1], 1 / self.features.shape[1])
         return np.stack(
             [
@@ -183,7 +166,7 @@ class LogisticMixture(Mixture):
         return _newton(rows, weights, self.ridge)
 
     def point_losses(self, models: np.ndarray, cluster: int) -> np.ndarray:
-        """Losses of models (..., d) on every row of a cluster's law, (..., N)."""
+        """Return the losses of models (..., d) on every row of a cluster's law, (..., N)."""
         margins = self.targets[cluster] * (models @ self.features[cluster].T)
         penalty = 0.5 * self.ridge * (models**2).sum(axis=-1)
         return np.asarray(np.logaddexp(0.0, -margins) + penalty[..., None])
@@ -193,7 +176,7 @@ class LogisticMixture(Mixture):
         return np.asarray(self.point_losses(model, cluster).mean(axis=-1))
 
     def expected_gradient(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """Gradient of phi_p for models (..., d)."""
+        """Return the gradient of phi_p for models (..., d)."""
         uniform = np.full(self.features.shape[1], 1 / self.features.shape[1])
         return self._weighted_gradient(model, cluster, uniform)
 
@@ -204,11 +187,11 @@ class LogisticMixture(Mixture):
     def gradient_variance(self, model: np.ndarray, cluster: int) -> float:
         """v^2(chi): expected squared distance of one row's gradient from its mean, at one model (d,)."""
         margins = self.targets[cluster] * (self.features[cluster] @ model)
-        slopes = -self.targets[cluster] * _sigmoid(-margins)
-        return float((slopes[:, None] * self.features[cluster]).var(axis=0).sum())
+        derivatives = -self.targets[cluster] * _sigmoid(-margins)
+        return float((derivatives[:, None] * self.features[cluster]).var(axis=0).sum())
 
     def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Losses of models (..., P, d) on the batches of clients (..., k): (..., k, P)."""
+        """Return the losses of models (..., P, d) on the batches of clients (..., k): (..., k, P)."""
         labels = self.labels[clients]
         lead = np.broadcast_shapes(models.shape[:-2], clients.shape[:-1])
         weights = self._draw_weights((*lead, clients.shape[-1]), generator)
@@ -222,7 +205,7 @@ class LogisticMixture(Mixture):
     def gradients(
         self, points: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Gradients at the clients' own points (..., k, d): (..., k, d)."""
+        """Return the gradients at one point per client, (..., k, d): (..., k, d)."""
         labels = self.labels[clients]
         weights = self._draw_weights(points.shape[:-1], generator)
         result = np.zeros(points.shape)
@@ -234,7 +217,7 @@ class LogisticMixture(Mixture):
     def hessian_products(
         self, points: np.ndarray, directions: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Products of a batch's Hessian at points (..., k, d) with directions (..., k, d): (..., k, d)."""
+        """Return the products of a batch's Hessian at points (..., k, d) with directions (..., k, d): (..., k, d)."""
         labels = self.labels[clients]
         weights = self._draw_weights(points.shape[:-1], generator)
         result = np.zeros(points.shape)
@@ -248,11 +231,7 @@ class LogisticMixture(Mixture):
     def losses_and_gradients(
         self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Losses and gradients of all models on one and the same batch of each client.
-
-        ``models`` is (..., P, d) and ``clients`` (..., k); the results are (..., k, P) and
-        (..., k, P, d).
-        """
+        """Return the losses (..., k, P) and gradients (..., k, P, d) of models (..., P, d) on one batch per client."""
         labels = self.labels[clients]
         lead = np.broadcast_shapes(models.shape[:-2], clients.shape[:-1])
         shape = (*lead, clients.shape[-1], *models.shape[-2:])
@@ -262,14 +241,45 @@ class LogisticMixture(Mixture):
         losses, gradients = np.zeros(shape[:-1]), np.zeros(shape)
         for cluster in range(self.clusters):
             averages = weights @ np.swapaxes(self.point_losses(models, cluster), -1, -2)
-            slopes = self._weighted_gradient(models[..., None, :, :], cluster, weights[..., None, :])
+            weighted = self._weighted_gradient(models[..., None, :, :], cluster, weights[..., None, :])
             own = (labels == cluster)[..., None]
             losses = np.where(own, averages, losses)
-            gradients = np.where(own[..., None], slopes, gradients)
+            gradients = np.where(own[..., None], weighted, gradients)
         return losses, gradients
 
+    def reshuffled_training(
+        self,
+        points: np.ndarray,
+        clients: np.ndarray,
+        generator: np.random.Generator,
+        *,
+        step_size: float,
+        passes: int,
+    ) -> np.ndarray:
+        """Passes over the N rows of the laws of clients (..., k) in random order, from points (..., k, d).
+
+        Raises
+        ------
+        InvalidArgument
+            If the clients draw fresh rows.
+        """
+        if self.data != "population":
+            rule = "must be 'population' where a client's rows are reshuffled"
+            raise InvalidArgument("data", self.data, rule, "give data='population'")
+        labels = self.labels[clients]
+
+        def sample_gradients(points: np.ndarray, samples: np.ndarray) -> np.ndarray:
+            row, target = self.features[labels, samples], self.targets[labels, samples]
+            margins = target * (row * points).sum(axis=-1)
+            return np.asarray((-target * _sigmoid(-margins))[..., None] * row + self.ridge * points)
+
+        size = self.features.shape[1]
+        return reshuffled_descent(
+            sample_gradients, points, size, generator, step_size=step_size, passes=passes
+        )
+
     def accuracies(self, points: np.ndarray, clients: np.ndarray) -> np.ndarray:
-        """Probability that the sign of x . chi is y, at the clients' own points (..., k, d): (..., k).
+        """Return the probability that the sign of x . chi is y, at one point per client, (..., k, d): (..., k).
 
         Where x . chi = 0 nothing is predicted, and the answer counts as wrong.
         """
@@ -281,7 +291,7 @@ class LogisticMixture(Mixture):
         return result
 
     def _draw_weights(self, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
-        """Share of each row in a batch drawn with replacement, (*shape, N) or (N,)."""
+        """Return the share of each row in a batch drawn with replacement, (*shape, N) or (N,)."""
         size = self.features.shape[1]
         if self.data == "population":
             return np.full((*shape, size), 1 / size)
@@ -290,10 +300,10 @@ class LogisticMixture(Mixture):
         )
 
     def _weighted_gradient(self, points: np.ndarray, cluster: int, weights: np.ndarray) -> np.ndarray:
-        """Gradient at points (..., d) of the loss averaged with weights (..., N) or (N,)."""
+        """Return the gradient at points (..., d) of the loss averaged with weights (..., N) or (N,)."""
         margins = self.targets[cluster] * (points @ self.features[cluster].T)
-        slopes = -self.targets[cluster] * _sigmoid(-margins)
-        return np.asarray((weights * slopes) @ self.features[cluster] + self.ridge * points)
+        derivatives = -self.targets[cluster] * _sigmoid(-margins)
+        return np.asarray((weights * derivatives) @ self.features[cluster] + self.ridge * points)
 
 
 def _sigmoid(values: np.ndarray) -> np.ndarray:
@@ -301,7 +311,7 @@ def _sigmoid(values: np.ndarray) -> np.ndarray:
 
 
 def _largest_curvature(features: np.ndarray) -> float:
-    """Largest eigenvalue of X'X / 4N over the clusters."""
+    """Return the largest eigenvalue of X'X / 4N over the clusters."""
     grams = np.swapaxes(features, -1, -2) @ features / features.shape[1]
     return float(np.linalg.eigvalsh(grams).max() / 4)
 

@@ -16,22 +16,11 @@ from clusterproof.algorithms import InvalidArgument
 
 
 def pairwise_error(own: Any, other: Any, cross: Any, samples: int) -> np.ndarray:
-    """Probability that the own model's loss is at least the other's on ``samples`` fresh rows.
+    """Return the probability that the true model's loss is at least the other's on ``samples`` fresh rows (n').
 
-    Parameters
-    ----------
-    own, other
-        Residual variances of the own and of the other model, in squared units of y.
-    cross
-        Their covariance.
-    samples
-        Rows in the batch (n').
-
-    Returns
-    -------
-    numpy.ndarray
-        P(F >= (Q + A) / (Q - A)) with A = other - own and Q^2 = (own + other)^2 - 4 cross^2.
-        1 where the two losses are equal with certainty.
+    ``own`` and ``other`` are the residual variances of the two models, ``cross`` their covariance:
+    P(F >= (Q + A) / (Q - A)) with A = other - own and Q^2 = (own + other)^2 - 4 cross^2.
+    1 where the two losses are equal with certainty.
     """
     from scipy.special import betainc
 
@@ -85,20 +74,10 @@ def worst_case_threshold(
 def worst_case_error(
     smoothness: float, strong_convexity: float, separation: float, noise: float, radius: float, samples: int
 ) -> float:
-    """Largest pairwise error over all models within ``radius`` of their optima (pi_F).
+    """Return the largest pairwise error over all models within ``radius`` B of their optima (pi_F).
 
-    Parameters
-    ----------
-    smoothness, strong_convexity
-        Largest and smallest eigenvalue of the features' covariance (L, mu).
-    separation
-        Smallest distance of two true parameters (Delta).
-    noise
-        Standard deviation of the noise (s).
-    radius
-        Basin radius (B).
-    samples
-        Rows in the batch (n').
+    The features' covariance has eigenvalues from mu to L; Delta is the smallest distance of two true parameters,
+    s the standard deviation of the noise, n' the rows in the batch.
 
     Raises
     ------

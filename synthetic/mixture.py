@@ -1,4 +1,4 @@
-"""What all synthetic tasks share: true clusters, true optima, and where a run starts."""
+"""Base class of synthetic tasks: true clusters, true optima, and starting models."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, sum_gradients
-from clusterproof.algorithms.parts.notebook import html_table
-from clusterproof.algorithms.validation import check_count
+from clusterproof.algorithms.notebook import html_table
+from clusterproof.algorithms.validation import check_count, check_number, check_seed
 
 SPELLED = 24
-"""Most numbers of a task whose short form is the call that makes it."""
+"""Largest number of parameters for which the repr of a task is its constructor call."""
 
 
 class Mixture(ABC):
@@ -53,75 +53,65 @@ class Mixture(ABC):
 
     @abstractmethod
     def expected_gradient(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """Gradient of phi_p at models (..., d), (..., d)."""
+        """Return the gradient of phi_p at models (..., d), (..., d)."""
 
     @abstractmethod
     def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Losses of models (..., P, d) on the samples of clients (..., k): (..., k, P)."""
+        """Return the losses of models (..., P, d) on the samples of clients (..., k): (..., k, P)."""
 
     @abstractmethod
     def gradients(
         self, points: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Gradients at the clients' own points (..., k, d): (..., k, d)."""
+        """Return the gradients at one point per client, (..., k, d): (..., k, d)."""
 
     def gradient_sums(
-        self,
-        models: np.ndarray,
-        clients: np.ndarray,
-        assignments: np.ndarray,
-        generator: np.random.Generator,
+        self, models: np.ndarray, clients: np.ndarray, assignments: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Sum of the gradients of each cluster's participants at its model: (..., P, d)."""
+        """Return the sum of the gradients of each cluster's participants at its model: (..., P, d)."""
         return np.asarray(sum_gradients(self, models, clients, assignments, generator))
 
     @property
-    @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """Everything needed to make the task again, as plain JSON values."""
+        """Constructor arguments as plain JSON values."""
+        return {"task": self.name, **{field.name: _plain(self, field) for field in _parameters(self)}}
 
     @classmethod
     @abstractmethod
     def random(cls, *, clusters: int, clients: int, dimension: int, seed: int = 0) -> Mixture:
-        """Draw a task of these sizes; what else a task can be told are keywords with defaults."""
+        """Draw a task of these sizes; further parameters are keywords with defaults."""
 
     @classmethod
     def numbers_held(cls, sizes: Mapping[str, int]) -> int:
-        """About how many numbers a task holds.
-
-        Parameters
-        ----------
-        sizes
-            ``clusters``, ``clients``, ``dimension``, and every other integer that ``random`` was given.
-        """
+        """Return the approximate number of values in a task with these integer arguments of ``random``."""
         return sizes["clients"] * sizes["dimension"]
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        cls.__repr__ = cls.__repr__  # type: ignore[method-assign]  # a dataclass keeps one that is the class's own
+        cls.__repr__ = cls.__repr__  # type: ignore[method-assign]  # a dataclass keeps a __repr__ defined by the class itself
 
     @property
     def code(self) -> str:
-        """The call that makes the task again, valid Python and exact to the last bit."""
+        """The constructor call of the task as Python code, bitwise exact."""
         settings = self.settings
-        printed = {each.name: each.default for each in _parameters(self) if each.default is not MISSING}
-        told = {
+        printed = {field.name: field.default for field in _parameters(self) if field.default is not MISSING}
+        arguments_given = {
             name: value
             for name, value in settings.items()
             if name != "task" and not (name in printed and printed[name] == value)
         }
         arguments = [
             f"{name}=" + pprint.pformat(value, width=90, compact=True).replace("\n", "\n    ")
-            for name, value in told.items()
+            for name, value in arguments_given.items()
         ]
         one_line = f"{type(self).__name__}({', '.join(arguments)})"
         if len(one_line) <= 96 and "\n" not in one_line:
             return one_line
-        return f"{type(self).__name__}(\n" + "".join(f"    {each},\n" for each in arguments) + ")"
+        return f"{type(self).__name__}(\n" + "".join(f"    {argument},\n" for argument in arguments) + ")"
 
     def __repr__(self) -> str:
-        numbers = sum(np.size(getattr(self, each.name)) for each in _parameters(self))
-        if numbers <= SPELLED:  # hypothesis prints it, so that a failing example can be pasted
+        numbers = sum(np.size(getattr(self, field.name)) for field in _parameters(self))
+        if numbers <= SPELLED:  # printed by hypothesis, so that a failing example can be copied
             return " ".join(self.code.split()).replace("( ", "(").replace(", )", ")")
         facts = ", ".join(f"{name}={fact}" for name, fact in self._facts.items())
         return f"<{type(self).__name__}: {facts}>"
@@ -131,16 +121,16 @@ class Mixture(ABC):
 
     @property
     def _facts(self) -> dict[str, object]:
-        """Sizes, and every parameter that is one number or word."""
+        """Sizes, and every parameter that is a number or a text."""
         facts: dict[str, object] = {
             "clusters": self.clusters,
             "clients": self.clients,
             "dimension": self.dimension,
         }
-        for each in _parameters(self):
-            value = getattr(self, each.name)
+        for field in _parameters(self):
+            value = getattr(self, field.name)
             if isinstance(value, str) or (np.ndim(value) == 0 and value is not None):
-                facts[each.name] = value if isinstance(value, str) else f"{value:g}"
+                facts[field.name] = value if isinstance(value, str) else f"{value:g}"
         return facts
 
     @property
@@ -150,7 +140,7 @@ class Mixture(ABC):
 
     @property
     def client_samples(self) -> np.ndarray:
-        """Samples that each client counts for where samples weigh (n_i), (m,); as many for all."""
+        """Number of samples of each client for weighted averages (n_i), (m,); by default equal."""
         return np.ones(self.clients, dtype=np.int64)
 
     @property
@@ -165,7 +155,7 @@ class Mixture(ABC):
 
     @property
     def client_optima(self) -> np.ndarray:
-        """Each client's cluster's minimiser, (m, d)."""
+        """Minimiser of each client's cluster, (m, d)."""
         return np.asarray(self.optima[self.labels])
 
     @property
@@ -199,7 +189,7 @@ class Mixture(ABC):
         return 0.25 * self.separation / math.sqrt(self.condition_number)
 
     def reference_optima(self, target: str) -> np.ndarray:
-        """Minimisers that an algorithm aims at: of clusters, of the pooled loss, of clients."""
+        """Return the minimisers of the clusters, of the pooled loss or of the clients."""
         return {
             "clusters": lambda: self.optima,
             "pooled": lambda: self.pooled_optimum[None, :],
@@ -211,21 +201,10 @@ class Mixture(ABC):
     ) -> np.ndarray:
         """Draw starting points in random directions.
 
-        With one model a cluster, model p starts half a ``basin_radius`` from optimum p, inside
-        the region that the theorems ask for. With any other number all models start half a
+        With one model per cluster, model p starts half a ``basin_radius`` from optimum p, inside
+        the region that the theorems require. With any other number all models start half a
         ``separation`` from the pooled optimum. A single cluster starts at distance 1.
-
-        Parameters
-        ----------
-        count
-            Number of models.
-        shape
-            Replicate axes.
-
-        Returns
-        -------
-        numpy.ndarray
-            (*shape, count, d).
+        The result is (*shape, count, d).
         """
         directions = generator.standard_normal((*shape, count, self.dimension))
         directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
@@ -238,16 +217,47 @@ class Mixture(ABC):
 
 def _parameters(task: Any) -> list[Any]:
     """Fields of a task that its constructor takes."""
-    return [each for each in fields(task) if each.init] if is_dataclass(task) else []
+    return [field for field in fields(task) if field.init] if is_dataclass(task) else []
 
 
-def read_array(argument: str, value: Any, axes: str, remedy: str) -> np.ndarray:
-    """Read a floating array whose axes have the given names, such as ``"P, d"``.
+def _plain(task: Any, parameter: Any) -> Any:
+    """Return the value of a parameter as the JSON value of its annotated type."""
+    value = getattr(task, parameter.name)
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return {"float": float, "int": int}.get(parameter.type, lambda given: given)(value)
+
+
+def check_samples(samples: Any) -> None:
+    """Raise ``InvalidArgument`` unless ``samples`` is a valid number of rows per client, round and purpose."""
+    remedy = "give the rows a client uses in a round"
+    check_count("samples", samples, at_least=1, at_most=2**53, remedy=remedy)
+
+
+def check_random(
+    dimension: Any, seed: Any, *, separation: Any = 1, condition_number: Any = 1, above_one: bool = False
+) -> None:
+    """Check common arguments of ``random``; ``above_one`` requires a condition number above 1.
 
     Raises
     ------
     InvalidArgument
-        If it is not a finite array of numbers with so many axes, none of them empty.
+        If an argument is out of range.
+    """
+    check_count("dimension", dimension, at_least=1, remedy="give the number of parameters")
+    limit = {"above": 1} if above_one else {"at_least": 1}
+    check_number("condition_number", condition_number, **limit, remedy="it is L / mu")
+    check_number("separation", separation, above=0, remedy="give the distance between clusters")
+    check_seed(seed)
+
+
+def read_array(argument: str, value: Any, axes: str, remedy: str) -> np.ndarray:
+    """Read a finite floating array whose axes, none of them empty, have the given names, such as ``"P, d"``.
+
+    Raises
+    ------
+    InvalidArgument
+        If the value is not such an array.
     """
     try:
         given = np.asarray(value, dtype=float)
@@ -260,14 +270,7 @@ def read_array(argument: str, value: Any, axes: str, remedy: str) -> np.ndarray:
 
 
 def check_labels(labels: Any, clusters: int | None = None) -> np.ndarray:
-    """Read labels, integers 0 .. P - 1 in which every cluster occurs.
-
-    Parameters
-    ----------
-    labels
-        (m,).
-    clusters
-        P; one more than the largest label where None.
+    """Read labels (m,), integers 0 .. P - 1 in which every cluster occurs. If ``clusters`` is None, P is inferred.
 
     Raises
     ------
@@ -291,19 +294,9 @@ def check_labels(labels: Any, clusters: int | None = None) -> np.ndarray:
 
 
 def make_labels(clients: int, clusters: int, proportions: Any = None) -> np.ndarray:
-    """Deal clients to clusters in given proportions, at least one to each.
+    """Return sorted labels (m,) of m clients in P clusters with given proportions, at least one client each.
 
-    Parameters
-    ----------
-    clients, clusters
-        m and P.
-    proportions
-        l_p, P positive numbers (rescaled to sum to 1); equal where None.
-
-    Returns
-    -------
-    numpy.ndarray
-        Sorted labels (m,).
+    ``proportions`` are l_p, P positive numbers (rescaled to sum to 1). If None, equal.
 
     Raises
     ------
@@ -313,12 +306,8 @@ def make_labels(clients: int, clusters: int, proportions: Any = None) -> np.ndar
     check_count("clusters", clusters, at_least=1, remedy="give the number of true clusters")
     check_count("clients", clients, at_least=1, remedy="give the number of clients")
     if clusters > clients:
-        raise InvalidArgument(
-            "clusters",
-            clusters,
-            f"must be at most the number of clients ({clients})",
-            "ask for fewer clusters or add clients",
-        )
+        rule = f"must be at most the number of clients ({clients})"
+        raise InvalidArgument("clusters", clusters, rule, "lower the number of clusters or add clients")
     shares = np.ones(clusters) if proportions is None else np.asarray(proportions, dtype=float)
     if shares.shape != (clusters,) or not (np.isfinite(shares) & (shares > 0)).all():
         raise InvalidArgument(
@@ -339,13 +328,7 @@ def make_labels(clients: int, clusters: int, proportions: Any = None) -> np.ndar
 def place_optima(
     clusters: int, dimension: int, separation: float, generator: np.random.Generator
 ) -> np.ndarray:
-    """Draw random centres whose smallest distance is exactly ``separation``.
-
-    Returns
-    -------
-    numpy.ndarray
-        (P, d), with mean zero.
-    """
+    """Draw random centres (P, d) of mean zero whose smallest distance is exactly ``separation``."""
     centers = generator.standard_normal((clusters, dimension))
     centers -= centers.mean(axis=0)
     if clusters == 1:
@@ -356,12 +339,12 @@ def place_optima(
 
 
 def geometric_spectrum(dimension: int, condition_number: float) -> np.ndarray:
-    """Eigenvalues from 1 / kappa to 1 in geometric progression, (d,).
+    """Return the eigenvalues from 1 / kappa to 1 in geometric progression, (d,).
 
     Raises
     ------
     InvalidArgument
-        If one dimension is asked to have a condition number other than 1.
+        If the dimension is 1 and the condition number is not.
     """
     if dimension == 1 and condition_number != 1:
         raise InvalidArgument(

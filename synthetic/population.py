@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+import clusterproof.synthetic.exact_law as exact_law
 from clusterproof.algorithms import CFLMGD, IFCA, Algorithm, InvalidArgument, Trace, run
 from clusterproof.algorithms.validation import check_count
-from clusterproof.synthetic import exact_law
 from clusterproof.synthetic.regression import RegressionMixture
 from clusterproof.synthetic.wrapped import WrappedTask
 
@@ -106,11 +106,7 @@ class RegressionPopulation(WrappedTask):
         raise InvalidArgument("averaging", "model", "asks single clients", "use averaging = 'gradient'")
 
     def gradient_sums(
-        self,
-        models: np.ndarray,
-        clients: np.ndarray,
-        assignments: np.ndarray,
-        generator: np.random.Generator,
+        self, models: np.ndarray, clients: np.ndarray, assignments: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
         """Draw who chooses what, and the sums of their gradients, over the number of clients times Q P: (..., P, d)."""
         counts = self.draw_choices(models, generator)
@@ -126,19 +122,9 @@ class RegressionPopulation(WrappedTask):
         return sums * (self.clients / sum(self.sizes))
 
     def draw_choices(self, models: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Draw how many clients of each true cluster choose each model.
+        """Draw how many clients of each true cluster choose each of models (..., P, d): integers (..., Q, P).
 
-        Parameters
-        ----------
-        models
-            (..., P, d).
-        generator
-            Source of the choices.
-
-        Returns
-        -------
-        numpy.ndarray
-            Integers (..., Q, P); each row sums to the cluster's size.
+        Each row sums to the cluster's size.
         """
         shares = self.choice_shares(models, generator)
         counts = np.empty(shares.shape, dtype=np.int64)
@@ -151,7 +137,7 @@ class RegressionPopulation(WrappedTask):
         return counts
 
     def choice_shares(self, models: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Probability that a client of each true cluster chooses each model, (..., Q, P).
+        """Return the probability that a client of each true cluster chooses each model, (..., Q, P).
 
         Exact for two models, else the shares among clients that are drawn one by one.
         """
@@ -193,7 +179,7 @@ def run_pooled(
     Raises
     ------
     InvalidArgument
-        If the algorithm is not IFCA or CFL-MGD with gradient averaging, server momentum, everybody taking part and
+        If the algorithm is not IFCA or CFL-MGD with gradient averaging, server momentum, full participation and
         sums divided by the number of clients.
     """
     usual = {

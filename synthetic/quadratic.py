@@ -10,10 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, generator
-from clusterproof.algorithms.validation import check_count, check_number, check_seed
+from clusterproof.algorithms.validation import check_number
 from clusterproof.synthetic.mixture import (
     Mixture,
     check_labels,
+    check_random,
     geometric_spectrum,
     make_labels,
     place_optima,
@@ -41,7 +42,7 @@ class QuadraticMixture(Mixture):
         True cluster of each client, integers (m,).
     client_samples
         Samples that each client counts for where samples weigh (n_i), positive integers (m,); as many for
-        all where None. A cluster's expected loss is the plain mean all the same.
+        all if None. A cluster's expected loss is the plain mean all the same.
 
     Raises
     ------
@@ -62,13 +63,10 @@ class QuadraticMixture(Mixture):
         """Validate and normalise the arguments."""
         centers = read_array("centers", self.centers, "m, d", "give one centre a client")
         hessians = read_array("hessians", self.hessians, "m, d, d", "give one matrix a client")
-        if hessians.shape != (*centers.shape, centers.shape[1]):
-            raise InvalidArgument(
-                "hessians",
-                hessians.shape,
-                f"must have the shape {(*centers.shape, centers.shape[1])}",
-                "give one matrix a client",
-            )
+        shape = (*centers.shape, centers.shape[1])
+        if hessians.shape != shape:
+            rule = f"must have the shape {shape}"
+            raise InvalidArgument("hessians", hessians.shape, rule, "give one matrix a client")
         hessians = _symmetrised(hessians)
         smallest = np.linalg.eigvalsh(hessians)[:, 0]
         if smallest.min() <= 0:
@@ -123,18 +121,15 @@ class QuadraticMixture(Mixture):
             Standard deviation of the clients' centres around their cluster's optimum, each
             coordinate, before they are recentred on it; at least 0.
         proportions
-            l_p; equal where None.
+            l_p. If None, equal.
 
         Raises
         ------
         InvalidArgument
             If an argument is out of range.
         """
-        check_count("dimension", dimension, at_least=1, remedy="give the number of parameters")
-        check_number("condition_number", condition_number, at_least=1, remedy="it is L / mu")
-        check_number("separation", separation, above=0, remedy="give the distance between clusters")
+        check_random(dimension, seed, separation=separation, condition_number=condition_number)
         check_number("spread", spread, at_least=0, remedy="0 makes a cluster's clients equal")
-        check_seed(seed)
         stream = generator(seed, "quadratic")
         labels = make_labels(clients, clusters, proportions)
         optima = place_optima(clusters, dimension, separation, stream)
@@ -155,13 +150,10 @@ class QuadraticMixture(Mixture):
     @property
     def settings(self) -> dict[str, Any]:
         """Constructor arguments as plain JSON values."""
-        return {
-            "task": self.name,
-            "hessians": self.hessians.tolist(),
-            "centers": self.centers.tolist(),
-            "labels": self.labels.tolist(),
-            **({"client_samples": self.client_samples.tolist()} if np.ptp(self.client_samples) else {}),
-        }
+        settings = super().settings
+        if not np.ptp(self.client_samples):
+            del settings["client_samples"]
+        return settings
 
     @cached_property
     def cluster_hessians(self) -> np.ndarray:
@@ -204,11 +196,11 @@ class QuadraticMixture(Mixture):
         return np.asarray(self._losses(model[..., None, :], clients)[..., 0].mean(axis=-1))
 
     def expected_gradient(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """Gradient of phi_p: its mean Hessian times (chi - chi*_p), for models (..., d)."""
+        """Return the gradient of phi_p: its mean Hessian times (chi - chi*_p), for models (..., d)."""
         return np.asarray((model - self.optima[cluster]) @ self.cluster_hessians[cluster])
 
     def loss_variance(self, model: np.ndarray, cluster: int) -> float:
-        """Variance of the loss over the cluster's clients at one model (d,)."""
+        """Return the variance of the loss over the cluster's clients at one model (d,)."""
         clients = np.flatnonzero(self.labels == cluster)
         return float(self._losses(model[None, :], clients).var())
 
@@ -219,7 +211,7 @@ class QuadraticMixture(Mixture):
         return float(gradients.var(axis=0).sum())
 
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
-        """Share of the cluster's clients whose own model's loss is at least the other's, (P,)."""
+        """Return the share of the cluster's clients whose true model's loss is at least the other's, (P,)."""
         clients = np.flatnonzero(self.labels == cluster)
         losses = self._losses(np.asarray(models, dtype=float), clients)
         errors = (losses[:, cluster, None] >= losses).mean(axis=0)
@@ -227,26 +219,26 @@ class QuadraticMixture(Mixture):
         return np.asarray(errors)
 
     def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Losses of models (..., P, d) of clients (..., k): (..., k, P)."""
+        """Return the losses of models (..., P, d) of clients (..., k): (..., k, P)."""
         return self._losses(models, clients)
 
     def gradients(
         self, points: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Gradients at the clients' own points (..., k, d): (..., k, d)."""
+        """Return the gradients at one point per client, (..., k, d): (..., k, d)."""
         displacements = points - self.centers[clients]
         return np.asarray((self.hessians[clients] @ displacements[..., None])[..., 0])
 
     def hessian_products(
         self, points: np.ndarray, directions: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Products A_i v with directions (..., k, d): (..., k, d)."""
+        """Return the products A_i v with directions (..., k, d): (..., k, d)."""
         return np.asarray((self.hessians[clients] @ directions[..., None])[..., 0])
 
     def losses_and_gradients(
         self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Losses (..., k, P) and gradients (..., k, P, d) of models (..., P, d)."""
+        """Return the losses (..., k, P) and gradients (..., k, P, d) of models (..., P, d)."""
         displacements = models[..., None, :, :] - self.centers[clients][..., None, :]
         return self._losses(models, clients), displacements @ self.hessians[clients]
 
@@ -257,7 +249,7 @@ class QuadraticMixture(Mixture):
 
 
 def _symmetrised(hessians: np.ndarray) -> np.ndarray:
-    """Give (A + A') / 2 where A = A' up to rounding.
+    """Return (A + A') / 2 where A = A' up to rounding.
 
     Raises
     ------

@@ -1,28 +1,32 @@
-"""A mixture of Gaussian linear regressions, with everything the theory speaks of in closed form."""
+"""A mixture of Gaussian linear regressions with optima and constants in closed form."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
+import clusterproof.synthetic.direct_simulation as direct_simulation
+import clusterproof.synthetic.exact_law as exact_law
 from clusterproof.algorithms import InvalidArgument, generator, sum_gradients
-from clusterproof.algorithms.validation import check_choice, check_count, check_number, check_seed
-from clusterproof.synthetic import direct_simulation, exact_law
+from clusterproof.algorithms.validation import check_choice, check_number
 from clusterproof.synthetic.covariance import Covariances
 from clusterproof.synthetic.misclassification import pairwise_error
 from clusterproof.synthetic.mixture import (
     Mixture,
     check_labels,
+    check_random,
+    check_samples,
     geometric_spectrum,
     make_labels,
     place_optima,
     read_array,
 )
+from clusterproof.synthetic.reshuffling import reshuffled_descent
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -34,7 +38,7 @@ class RegressionMixture(Mixture):
     optima
         True parameters theta_p = chi*_p, (P, d).
     covariance
-        Of the features: variances (d,), one matrix (d, d), or one a cluster (P, d, d).
+        Covariance of the features: variances (d,), one matrix (d, d), or one per cluster (P, d, d).
     noise
         Standard deviation s of the noise, at least 0.
     labels
@@ -43,12 +47,12 @@ class RegressionMixture(Mixture):
         Rows that a client uses for one purpose in one round (n').
     data
         ``"fresh"``: new rows for each round and purpose, the papers' resampling. ``"fixed"``:
-        one data set a client. ``"population"``: the exact expected loss.
+        one data set per client. ``"population"``: the exact expected loss.
     sampling
         How fresh rows are simulated: ``"exact"`` in law without drawing them, ``"direct"`` row
         by row (the reference).
     seed
-        Of the fixed data sets.
+        Seed of the fixed data sets.
 
     Raises
     ------
@@ -70,15 +74,9 @@ class RegressionMixture(Mixture):
 
     def __post_init__(self) -> None:
         """Validate and normalise the arguments."""
-        optima = read_array("optima", self.optima, "P, d", "give one true parameter a cluster")
+        optima = read_array("optima", self.optima, "P, d", "give one true parameter per cluster")
         check_number("noise", self.noise, at_least=0, remedy="give the noise's standard deviation")
-        check_count(
-            "samples",
-            self.samples,
-            at_least=1,
-            at_most=2**53,
-            remedy="give the rows a client uses in a round",
-        )
+        check_samples(self.samples)
         check_choice("data", self.data, ("fresh", "fixed", "population"), remedy="'fresh' resamples")
         check_choice("sampling", self.sampling, ("exact", "direct"), remedy="'exact' is the fast one")
         object.__setattr__(self, "optima", optima)
@@ -121,19 +119,16 @@ class RegressionMixture(Mixture):
         noise, samples, data, sampling
             As for the class.
         proportions
-            l_p; equal where None.
+            l_p. If None, equal.
         seed
-            Of the optima and the fixed data sets.
+            Seed of the optima and the fixed data sets.
 
         Raises
         ------
         InvalidArgument
             If an argument is out of range.
         """
-        check_count("dimension", dimension, at_least=1, remedy="give the number of parameters")
-        check_number("condition_number", condition_number, at_least=1, remedy="it is L / mu")
-        check_number("separation", separation, above=0, remedy="give the distance between clusters")
-        check_seed(seed)
+        check_random(dimension, seed, separation=separation, condition_number=condition_number)
         labels = make_labels(clients, clusters, proportions)
         return cls(
             optima=place_optima(clusters, dimension, separation, generator(seed, "regression", "optima")),
@@ -157,17 +152,7 @@ class RegressionMixture(Mixture):
         diagonals = self.covariances.diagonals
         shared = diagonals is not None and (diagonals == diagonals[0]).all()
         covariance = diagonals[0] if shared and diagonals is not None else self.covariances.matrices
-        return {
-            "task": self.name,
-            "optima": self.optima.tolist(),
-            "covariance": covariance.tolist(),
-            "noise": float(self.noise),
-            "labels": self.labels.tolist(),
-            "samples": int(self.samples),
-            "data": self.data,
-            "sampling": self.sampling,
-            "seed": int(self.seed),
-        }
+        return {**super().settings, "covariance": covariance.tolist()}
 
     @property
     def smoothness(self) -> float:
@@ -196,7 +181,7 @@ class RegressionMixture(Mixture):
         return self.residual_variance(model, cluster) / 2
 
     def expected_gradient(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """Gradient of phi_p: Sigma (chi - theta_p), for models (..., d)."""
+        """Return the gradient of phi_p: Sigma (chi - theta_p), for models (..., d)."""
         return self.covariances.times(model - self.optima[cluster], cluster)
 
     def loss_variance(self, model: np.ndarray, cluster: int) -> np.ndarray:
@@ -210,20 +195,11 @@ class RegressionMixture(Mixture):
         return np.asarray(trace * self.residual_variance(model, cluster) + (mean**2).sum(axis=-1))
 
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
-        """Exact probability that a wrong model's loss is at most the own one's, (..., P).
+        """Return the exact probability that a wrong model's loss is at most the true model's, (..., P); entry p is 0.
 
-        Parameters
-        ----------
-        models
-            (..., P, d); model ``cluster`` is the right one.
-        cluster
-            The client's true cluster; its own entry in the result is 0.
-
-        Returns
-        -------
-        numpy.ndarray
-            Pairwise probabilities for one client with ``samples`` fresh rows. For two models
-            they are the law of its choice; for more, their sum bounds the misclassification.
+        For one client of a cluster with ``samples`` fresh rows, whose right model of models (..., P, d) is
+        number ``cluster``. For two models the probabilities are the law of its choice; for more, their sum
+        bounds the misclassification.
         """
         one = self.covariances
         rooted = one.root_times(np.asarray(models, dtype=float) - self.optima[cluster], cluster)
@@ -235,7 +211,7 @@ class RegressionMixture(Mixture):
         return errors
 
     def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Losses of models (..., P, d) on the batches of clients (..., k): (..., k, P)."""
+        """Return the losses of models (..., P, d) on the batches of clients (..., k): (..., k, P)."""
         labels = self.labels[clients]
         if self.data == "fresh" and self.sampling == "exact":
             covariance = exact_law.residual_covariance(models, self.optima, self.covariances, self.noise)
@@ -260,7 +236,7 @@ class RegressionMixture(Mixture):
     def gradients(
         self, points: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Gradients at the clients' own points (..., k, d): (..., k, d)."""
+        """Return the gradients at one point per client, (..., k, d): (..., k, d)."""
         labels = self.labels[clients]
         displacements = points - self.optima[labels]
         if self.data == "fresh" and self.sampling == "exact":
@@ -278,13 +254,9 @@ class RegressionMixture(Mixture):
         return self.covariances.root_times_by_label(rooted, labels)
 
     def gradient_sums(
-        self,
-        models: np.ndarray,
-        clients: np.ndarray,
-        assignments: np.ndarray,
-        generator: np.random.Generator,
+        self, models: np.ndarray, clients: np.ndarray, assignments: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Sum of the gradients of each cluster's participants at its model: (..., P, d).
+        """Return the sum of the gradients of each cluster's participants at its model: (..., P, d).
 
         Fresh exact sampling draws one vector for each pair of a true cluster and a model that
         has clients, whatever their number.
@@ -304,7 +276,7 @@ class RegressionMixture(Mixture):
     def hessian_products(
         self, points: np.ndarray, directions: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Products X'X/n v of a batch's Hessian with directions (..., k, d): (..., k, d).
+        """Return the products X'X/n v of a batch's Hessian with directions (..., k, d): (..., k, d).
 
         X'X/n v is the gradient without noise at the displacement v, and is drawn as such.
         """
@@ -320,11 +292,7 @@ class RegressionMixture(Mixture):
     def losses_and_gradients(
         self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Losses and gradients of all models on one and the same batch of each client.
-
-        ``models`` is (..., P, d) and ``clients`` (..., k); the results are (..., k, P) and
-        (..., k, P, d).
-        """
+        """Return the losses (..., k, P) and gradients (..., k, P, d) of models (..., P, d) on one batch per client."""
         lead = np.broadcast_shapes(models.shape[:-2], clients.shape[:-1])
         gram, cross, constant = self._batch_moments(
             np.broadcast_to(clients, (*lead, clients.shape[-1])), generator
@@ -334,10 +302,41 @@ class RegressionMixture(Mixture):
         quadratic = (displacements * (curved - 2 * cross[..., None, :])).sum(axis=-1)
         return 0.5 * (quadratic + constant[..., None]), curved - cross[..., None, :]
 
+    def reshuffled_training(
+        self,
+        points: np.ndarray,
+        clients: np.ndarray,
+        generator: np.random.Generator,
+        *,
+        step_size: float,
+        passes: int,
+    ) -> np.ndarray:
+        """Passes over the rows of clients (..., k) in random order, from points (..., k, d).
+
+        Raises
+        ------
+        InvalidArgument
+            If the clients' data are not fixed.
+        """
+        if self.data != "fixed":
+            rule = "must be 'fixed' where a client's rows are reshuffled"
+            raise InvalidArgument("data", self.data, rule, "give data='fixed'")
+        features, errors = (rows[clients] for rows in self._fixed_rows)
+        optima = self.client_optima[clients]
+
+        def sample_gradients(points: np.ndarray, samples: np.ndarray) -> np.ndarray:
+            row = np.take_along_axis(features, samples[..., None, None], axis=-2)
+            error = np.take_along_axis(errors, samples[..., None], axis=-1)
+            return direct_simulation.gradients(points, optima, row, error)
+
+        return reshuffled_descent(
+            sample_gradients, points, self.samples, generator, step_size=step_size, passes=passes
+        )
+
     def _batch_moments(
         self, clients: np.ndarray, generator: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """X'X/n (..., k, d, d), X'e/n (..., k, d) and e'e/n (..., k) of one batch a client."""
+        """X'X/n (..., k, d, d), X'e/n (..., k, d) and e'e/n (..., k) of one batch per client."""
         labels = self.labels[clients]
         if self.data == "fixed":
             gram, cross, constant = self._moments
@@ -367,15 +366,23 @@ class RegressionMixture(Mixture):
     @cached_property
     def _moments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """X'X/n (m, d, d), X'e/n (m, d) and e'e/n (m,) of every client's fixed data."""
-        stream = generator(self.seed, "regression", "fixed-data")
-        parts = []
-        for label in self.labels:
-            features, errors = direct_simulation.draw_data(
-                np.asarray(label), self.covariances, self.noise, self.samples, stream
-            )
-            parts.append(direct_simulation.moments(features, errors))
+        parts = [direct_simulation.moments(*rows) for rows in self._draw_fixed_rows()]
         gram, cross, constant = (np.asarray(part) for part in zip(*parts, strict=True))
         return gram, cross, constant
+
+    @cached_property
+    def _fixed_rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """Features (m, n, d) and noise terms (m, n) of every client's fixed data."""
+        features, errors = (np.asarray(part) for part in zip(*self._draw_fixed_rows(), strict=True))
+        return features, errors
+
+    def _draw_fixed_rows(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Draw each client's fixed data, one client at a time."""
+        stream = generator(self.seed, "regression", "fixed-data")
+        for label in self.labels:
+            yield direct_simulation.draw_data(
+                np.asarray(label), self.covariances, self.noise, self.samples, stream
+            )
 
 
 def _count_pairs(labels: np.ndarray, assignments: np.ndarray, clusters: int, models: int) -> np.ndarray:

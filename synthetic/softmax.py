@@ -12,9 +12,8 @@ import numpy as np
 from clusterproof.algorithms import generator, sum_gradients
 from clusterproof.algorithms.validation import check_choice, check_count, check_seed
 from clusterproof.synthetic.mixture import make_labels
-from clusterproof.synthetic.softmax_optimum import pooled_minimiser
 from clusterproof.synthetic.softmax_passes import Rows, descend
-from clusterproof.synthetic.softmax_sample import Sample, aligned_rows
+from clusterproof.synthetic.softmax_sample import Sample, aligned_rows, pooled_minimiser
 
 TEST_SHARE = 0.2
 
@@ -39,11 +38,11 @@ class SoftmaxMixture:
         i normal around v_i with variances j^-1.2, v_i ~ N(B_i, 1), B_i ~ N(0, 1), no noise, and
         int(e^z) + 50 samples.
     largest
-        Samples of a client are cut here, so that a task stays small; no cut where None.
+        Samples of a client are cut here, so that a task stays small; no cut if None.
     precision
         ``"double"`` or ``"single"``, of the data, of the starting points and so of a run.
     batch_size
-        Samples of a mini-batch; all where None. Gradients and products with Hessians are then of a batch of its
+        Samples of a mini-batch; all if None. Gradients and products with Hessians are then of a batch of its
         own each, drawn without replacement, and local training walks through permutations of the
         client's data, whose last batch may be smaller. Losses alone are always of all samples.
     local_unit
@@ -134,23 +133,13 @@ class SoftmaxMixture:
         return 0.0
 
     def reference_optima(self, target: str) -> None:
-        """Give None: see ``optimum`` for those that are computable, in minutes."""
+        """Return None: see ``optimum`` for those that are computable, in minutes."""
 
     def optimum(self, clients: np.ndarray, *, pooled: bool = False) -> np.ndarray | None:
-        """Minimise the summed loss of some clients; of all minimisers the one with rows that add to 0.
+        """Minimise the summed loss of clients (k,); of all minimisers (d,) the one with rows that add to 0.
 
-        Parameters
-        ----------
-        clients
-            Integers (k,), such as those of a cluster.
-        pooled
-            Weight every sample alike instead of every client.
-
-        Returns
-        -------
-        numpy.ndarray or None
-            (d,); None where there is none, because a class is missing or can be told apart without
-            error, as with fewer rows than parameters: the loss then falls for ever.
+        ``pooled`` weights every sample alike instead of every client. None where there is no minimiser, because a
+        class is missing or can be told apart without error, as with fewer rows than parameters.
         """
         weights = self.sizes[clients] if pooled else np.ones(len(clients))
         parts = [self._training[client] for client in clients]
@@ -167,7 +156,7 @@ class SoftmaxMixture:
         return np.repeat(drawn, count, axis=-2)
 
     def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Mean losses of models (..., P, d) on clients (..., k): (..., k, P)."""
+        """Return the mean losses of models (..., P, d) on clients (..., k): (..., k, P)."""
         lead = np.broadcast_shapes(models.shape[:-2], clients.shape[:-1])
         models = np.broadcast_to(models, (*lead, *models.shape[-2:]))
         result = np.empty((*lead, clients.shape[-1], models.shape[-2]))
@@ -178,7 +167,7 @@ class SoftmaxMixture:
     def gradients(
         self, points: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Gradients at the clients' own points (..., k, d): (..., k, d)."""
+        """Return the gradients at one point per client, (..., k, d): (..., k, d)."""
         result = np.empty_like(points)
         for at, client in _each(clients, points.shape[:-2]):
             result[at] = self._batch(client, generator).gradient(self._matrix(points[at])).ravel()
@@ -187,24 +176,24 @@ class SoftmaxMixture:
     def gradient_sums(
         self, models: np.ndarray, clients: np.ndarray, assignments: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Sum of the gradients of each cluster's participants at its model: (..., P, d)."""
+        """Return the sum of the gradients of each cluster's participants at its model: (..., P, d)."""
         return np.asarray(sum_gradients(self, models, clients, assignments, generator))
 
     def losses_and_gradients(
         self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Losses (..., k, P) and gradients (..., k, P, d) of models (..., P, d)."""
+        """Return the losses (..., k, P) and gradients (..., k, P, d) of models (..., P, d)."""
         lead = np.broadcast_shapes(models.shape[:-2], clients.shape[:-1])
         models = np.broadcast_to(models, (*lead, *models.shape[-2:]))
         losses = np.empty((*lead, clients.shape[-1], models.shape[-2]))
-        slopes = np.empty((*losses.shape, models.shape[-1]), models.dtype)
+        gradients = np.empty((*losses.shape, models.shape[-1]), models.dtype)
         for at, client in _each(clients, lead):
             batch = self._batch(client, generator)
             for position, model in enumerate(models[at[:-1]]):
                 matrix = self._matrix(model)
                 losses[(*at, position)] = batch.loss(matrix)
-                slopes[(*at, position)] = batch.gradient(matrix).ravel()
-        return losses, slopes
+                gradients[(*at, position)] = batch.gradient(matrix).ravel()
+        return losses, gradients
 
     def hessian_products(
         self, points: np.ndarray, directions: np.ndarray, clients: np.ndarray, generator: np.random.Generator
@@ -275,10 +264,10 @@ class SoftmaxMixture:
         for position, client in enumerate(clients.tolist()):
             sample = self._samples[client]
             for _ in range(steps):
-                slope = sample.gradient(w[position].astype(self._type, copy=False))
+                gradient = sample.gradient(w[position].astype(self._type, copy=False))
                 if proximal:
-                    slope = slope + proximal * (w[position] - pulled[position])
-                u[position] = momentum * u[position] + slope if momentum else slope
+                    gradient = gradient + proximal * (w[position] - pulled[position])
+                u[position] = momentum * u[position] + gradient if momentum else gradient
                 w[position] -= step_size * u[position]
 
     @cached_property
@@ -290,7 +279,7 @@ class SoftmaxMixture:
         return other
 
     def accuracies(self, points: np.ndarray, clients: np.ndarray) -> np.ndarray:
-        """Share of each client's test samples that its own point (..., k, d) predicts right, (..., k)."""
+        """Return the share of each client's test samples that its own point (..., k, d) predicts right, (..., k)."""
         result = np.empty(points.shape[:-1])
         for at, client in _each(clients, points.shape[:-2]):
             features, targets = self._testing[client]
@@ -340,7 +329,7 @@ class SoftmaxMixture:
 
     @cached_property
     def _data(self) -> tuple[list[tuple[np.ndarray, np.ndarray]], list[tuple[np.ndarray, np.ndarray]]]:
-        """Training and test sets, one column a sample, the last row ones; a stream a client."""
+        """Training and test sets, one column per sample, the last row ones; a stream a client."""
         training, testing = [], []
         for client, label in enumerate(self.labels):
             stream = generator(self.seed, "softmax", "client", client)

@@ -19,7 +19,7 @@ class Rows:
     Attributes
     ----------
     values
-        One row a sample: its features, a one, and the indicator of its class; last a row of zeros, which
+        One row per sample: its features, a one, and the indicator of its class; last a row of zeros, which
         adds nothing to a gradient. (n + 1, f + 1 + classes).
     starts, sizes
         First row and number of rows of each client, (m,).
@@ -82,20 +82,12 @@ def descend(
 
     Parameters
     ----------
-    rows
-        All data.
-    clients
-        Whose data, (k,).
+    rows, clients
+        All data, and whose data are used, (k,).
     points, buffers, anchors
         w, u and what w is pulled to, (k, classes, f + 1).
-    generator
-        Source of the permutations.
-    batch_size
-        Samples of a batch (B).
-    steps
-        Gradient steps of each client, (k,).
-    step_size, momentum, proximal
-        As in the formula.
+    batch_size, steps
+        Samples of a batch (B), and gradient steps of each client, (k,).
     """
     batch_size = min(batch_size, int(rows.sizes[clients].max()))
     batches = -(-rows.sizes[clients] // batch_size)
@@ -151,11 +143,11 @@ def _run(
     batch = np.empty((len(points), size, rows.values.shape[1]), points.dtype)
     scores = np.empty((len(points), classes, size), points.dtype)
     tops = np.empty((len(points), 1, size), points.dtype)
-    slopes = np.empty_like(points)
+    gradients = np.empty_like(points)
     line = 0
     heights, repeats = np.unique(plan.counts, return_counts=True)
     for count, ticks in zip(heights[::-1].tolist(), repeats[::-1].tolist(), strict=True):
-        w, u, g, errors, top = (array[:count] for array in (points, buffers, slopes, scores, tops))
+        w, u, g, errors, top = (array[:count] for array in (points, buffers, gradients, scores, tops))
         drawn = batch[:count]
         x, columns = drawn[:, :, :width], drawn[:, :, :width].transpose(0, 2, 1)
         indicator, pulled = drawn[:, :, width:].transpose(0, 2, 1), anchors[:count]

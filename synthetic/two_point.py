@@ -1,4 +1,4 @@
-"""Losses whose noise takes two values: the laws that attain Chebyshev's, Cantelli's and Markov's inequalities."""
+"""Losses with two-valued noise, which attain Chebyshev's, Cantelli's and Markov's inequalities."""
 
 from __future__ import annotations
 
@@ -8,9 +8,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from clusterproof.algorithms import InvalidArgument, generator, sum_gradients
-from clusterproof.algorithms.validation import check_count, check_number, check_seed
-from clusterproof.synthetic.mixture import Mixture, check_labels, make_labels, place_optima, read_array
+from clusterproof.algorithms import InvalidArgument, generator
+from clusterproof.algorithms.validation import check_number
+from clusterproof.synthetic.mixture import (
+    Mixture,
+    check_labels,
+    check_random,
+    check_samples,
+    make_labels,
+    place_optima,
+    read_array,
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -57,26 +65,18 @@ class TwoPointMixture(Mixture):
 
     def __post_init__(self) -> None:
         """Validate and normalise the arguments."""
-        optima = read_array("optima", self.optima, "P, d", "give one optimum a cluster")
+        optima = read_array("optima", self.optima, "P, d", "give one optimum per cluster")
         object.__setattr__(self, "optima", optima)
         for name in ("slopes", "centers"):
             given = np.asarray(getattr(self, name), dtype=float)
             if given.shape not in (optima.shape, optima.shape[1:]) or not np.isfinite(given).all():
-                raise InvalidArgument(
-                    name, given.shape, f"must be finite numbers {optima.shape} or {optima.shape[1:]}",
-                    "give one vector a cluster, or one for all",
-                )  # fmt: skip
+                rule = f"must be finite numbers {optima.shape} or {optima.shape[1:]}"
+                raise InvalidArgument(name, given.shape, rule, "give one vector per cluster, or one for all")
             object.__setattr__(self, name, np.broadcast_to(given, optima.shape).copy())
         check_number(
             "rarity", self.rarity, above=0, below=1, remedy="it is the probability of the rare value"
         )
-        check_count(
-            "samples",
-            self.samples,
-            at_least=1,
-            at_most=2**53,
-            remedy="give the rows a client uses in a round",
-        )
+        check_samples(self.samples)
         object.__setattr__(self, "labels", check_labels(self.labels, len(optima)))
 
     @classmethod
@@ -106,19 +106,17 @@ class TwoPointMixture(Mixture):
         rarity, samples
             As for the class.
         proportions
-            l_p; equal where None.
+            l_p. If None, equal.
         seed
-            Of the optima and directions; c_p is the clusters' mean.
+            Seed of the optima and directions; c_p is the clusters' mean.
 
         Raises
         ------
         InvalidArgument
             If an argument is out of range.
         """
-        check_count("dimension", dimension, at_least=1, remedy="give the number of parameters")
-        check_number("separation", separation, above=0, remedy="give the distance between clusters")
+        check_random(dimension, seed, separation=separation)
         check_number("noise", noise, at_least=0, remedy="give the gradient's standard deviation")
-        check_seed(seed)
         labels = make_labels(clients, clusters, proportions)
         optima = place_optima(clusters, dimension, separation, generator(seed, cls.name, "optima"))
         slopes = generator(seed, cls.name, "slopes").standard_normal(optima.shape)
@@ -144,7 +142,7 @@ class TwoPointMixture(Mixture):
 
     @property
     def strong_convexity(self) -> float:
-        """Give mu = 1."""
+        """mu = 1."""
         return 1.0
 
     @property
@@ -175,10 +173,10 @@ class TwoPointMixture(Mixture):
         return np.full(np.shape(model)[:-1], (self.slopes[cluster] ** 2).sum())
 
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
-        """Exact probability that a wrong model's loss is at most the own one's, (..., P).
+        """Return the exact probability that another model's loss is at most that of the true model, (..., P).
 
-        As for ``RegressionMixture``: how many of n' rows are rare is binomial, and decides. Own entry 0. What
-        ties exactly may be counted either way by rounding.
+        As for ``RegressionMixture``; the number of rare rows among n' is binomial. The entry of the true cluster
+        is 0. Exact ties may be counted either way, by rounding.
         """
         from scipy.special import bdtr
 
@@ -198,7 +196,7 @@ class TwoPointMixture(Mixture):
         return np.asarray(errors)
 
     def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Losses of models (..., P, d) on the batches of clients (..., k): (..., k, P)."""
+        """Return the losses of models (..., P, d) on the batches of clients (..., k): (..., k, P)."""
         labels = self.labels[clients]
         lead = np.broadcast_shapes(models.shape[:-2], clients.shape[:-1])
         noise = self._mean_noise((*lead, clients.shape[-1]), generator)
@@ -207,46 +205,36 @@ class TwoPointMixture(Mixture):
     def gradients(
         self, points: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Gradients at the clients' own points (..., k, d): (..., k, d)."""
+        """Return the gradients at one point per client, (..., k, d): (..., k, d)."""
         labels = self.labels[clients]
         noise = self._mean_noise(points.shape[:-1], generator)
         return np.asarray(points - self.optima[labels] + noise[..., None] * self.slopes[labels])
 
-    def gradient_sums(
-        self,
-        models: np.ndarray,
-        clients: np.ndarray,
-        assignments: np.ndarray,
-        generator: np.random.Generator,
-    ) -> np.ndarray:
-        """Sum of the gradients of each cluster's participants at its model: (..., P, d)."""
-        return np.asarray(sum_gradients(self, models, clients, assignments, generator))
-
     def hessian_products(
         self, points: np.ndarray, directions: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Products of the Hessian, the identity, with directions (..., k, d): (..., k, d)."""
+        """Return the products of the Hessian, the identity, with directions (..., k, d): (..., k, d)."""
         return np.array(directions, dtype=float)
 
     def losses_and_gradients(
         self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Losses (..., k, P) and gradients (..., k, P, d) of models (..., P, d) on one batch a client."""
+        """Return the losses (..., k, P) and gradients (..., k, P, d) of models (..., P, d) on one batch per client."""
         labels = self.labels[clients]
         lead = np.broadcast_shapes(models.shape[:-2], clients.shape[:-1])
         noise = self._mean_noise((*lead, clients.shape[-1]), generator)
-        slopes = models[..., None, :, :] - self.optima[labels][..., None, :]
+        gradients = models[..., None, :, :] - self.optima[labels][..., None, :]
         tilt = noise[..., None] * self.slopes[labels]
-        return self._tilted(models, labels, noise), slopes + tilt[..., None, :]
+        return self._tilted(models, labels, noise), gradients + tilt[..., None, :]
 
     def _mean_noise(self, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
-        """Mean of z over n' rows."""
+        """Return the mean of z over n' rows."""
         rare, common = self.noise_values
         counts = generator.binomial(self.samples, self.rarity, shape)
         return np.asarray(common + (rare - common) * (counts / self.samples))
 
     def _tilted(self, models: np.ndarray, labels: np.ndarray, noise: np.ndarray) -> np.ndarray:
-        """Losses of clients with these labels (..., k) and means of z, (..., k, P)."""
+        """Return the losses of clients with these labels (..., k) and means of z, (..., k, P)."""
         offsets = models[..., None, :, :] - self.optima[labels][..., None, :]
         levers = models[..., None, :, :] - self.centers[labels][..., None, :]
         tilt = np.einsum("...kpd,...kd->...kp", levers, self.slopes[labels])

@@ -1,4 +1,4 @@
-"""What a task that stands in for another passes through unchanged."""
+"""Base class of tasks that wrap another task."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterproof.algorithms import Task
 
 
 class WrappedTask:
-    """Sizes, labels, settings and optima of ``task``; subclasses say how it answers."""
+    """Sizes, labels, settings and optima of ``task``; subclasses define losses and gradients."""
 
     task: Task
 
@@ -22,7 +22,7 @@ class WrappedTask:
 
     @property
     def client_samples(self) -> np.ndarray:
-        """Samples of each client (n_i), (m,); as many for all where the task does not say."""
+        """Samples of each client (n_i), (m,); equal if the task does not define them."""
         sizes = getattr(self.task, "client_samples", None)
         return np.ones(self.task.clients, dtype=np.int64) if sizes is None else sizes
 
@@ -47,5 +47,5 @@ class WrappedTask:
         return self.task.settings
 
     def reference_optima(self, target: str) -> np.ndarray | None:
-        """Minimisers that an algorithm aims at, in numpy."""
+        """Return the minimisers that an algorithm aims at, in numpy."""
         return self.task.reference_optima(target)

@@ -3,8 +3,7 @@
 import pytest
 from planting import planted, with_parameters
 
-from clusterproof.algorithms import IFCA, arrays, protocol
-from clusterproof.algorithms.parts import aggregation, compiled_pairs, pair_storage
+from clusterproof.algorithms import IFCA, aggregation, arrays, cfl, protocol, sofl
 from clusterproof.theory.bounds import theorem_a
 
 
@@ -29,14 +28,14 @@ def test_every_importer_gets_the_fault_and_then_the_original() -> None:
 
 
 def test_a_constant_is_replaced_where_it_is_imported() -> None:
-    true = pair_storage.PAGE_ENTRIES
-    with planted(pair_storage, "PAGE_ENTRIES", 4):
-        assert pair_storage.PAGE_ENTRIES == compiled_pairs.PAGE_ENTRIES == 4
-    assert pair_storage.PAGE_ENTRIES == compiled_pairs.PAGE_ENTRIES == true
+    true = cfl.STATIONARY
+    with planted(cfl, "STATIONARY", 4):
+        assert cfl.STATIONARY == sofl.STATIONARY == 4
+    assert cfl.STATIONARY == sofl.STATIONARY == true
 
 
 def test_equal_constants_of_other_modules_are_left_alone() -> None:
-    from clusterproof.theory.cfl_mgd.appendix import a4_to_a6
+    from clusterproof.theory.papers.cfl_mgd.appendix import a4_to_a6
 
     arrays.CONSTANT = a4_to_a6.OTHER = a4_to_a6.CONSTANT  # the same object
     with planted(a4_to_a6, "CONSTANT", 2):

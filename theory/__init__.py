@@ -1,17 +1,17 @@
 """Claims about clustered federated learning, the bounds they rest on, and their verdicts."""
 
-import clusterproof
 from clusterproof.algorithms.discovery import modules_below
-from clusterproof.theory.checking import as_json, check, claims, find_claim, replay
-from clusterproof.theory.claim import REGISTRY, Claim, Context
-from clusterproof.theory.oracle import Undecidable, assert_holds, bound
-from clusterproof.theory.trace_bound import TraceBound
-from clusterproof.theory.verdict import Confidence, Finding, Kind, Verdict
-from clusterproof.theory.workbench import claim, code_of, falsify, load_claims, load_plugins
+from clusterproof.theory.checker.catalogue import as_json, catalogue, check, claims, find_claim, replay
+from clusterproof.theory.checker.claim import REGISTRY, Claim, Context
+from clusterproof.theory.checker.claim_decorator import claim
+from clusterproof.theory.checker.counterexample_code import code_of
+from clusterproof.theory.checker.falsifying import falsify
+from clusterproof.theory.checker.loading import load_claims, load_plugins
+from clusterproof.theory.checker.run_check import Undecidable, assert_holds, bound
+from clusterproof.theory.checker.trace_bound import TraceBound
+from clusterproof.theory.checker.verdict import Confidence, Finding, Kind, Verdict
 
 modules_below(__name__)  # a module with claims registers them
-for room in clusterproof.CLAIMS_BESIDE:
-    modules_below(room, named="claims")
 load_plugins()  # last: a plugin must not take the id of a claim of ours
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "as_json",
     "assert_holds",
     "bound",
+    "catalogue",
     "check",
     "claim",
     "claims",

@@ -1,22 +1,28 @@
-"""The command line: its commands by name, and what becomes of their errors."""
+"""The command line: registers the commands and converts exceptions to messages and exit statuses."""
 
 from __future__ import annotations
 
+import errno
 import getpass
 import os
+import shlex
 import sys
 import tempfile
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 
 from cyclopts import App, CycloptsError
 
 
 def _version() -> str:
-    from importlib import metadata
+    import clusterproof
 
-    return metadata.version("clusterproof")
+    return clusterproof.__version__
 
+
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+"""Error numbers that a write to an open stream may raise."""
 
 app = App(
     name="clusterproof",
@@ -25,18 +31,23 @@ app = App(
     help_format="plaintext",
     suppress_keyboard_interrupt=False,
 )
-# Named by their paths, so that neither --help nor a typing error imports numpy.
+# Registered by import path, so that --help and usage errors do not import numpy.
 app.command("clusterproof.commands.check:check", name="check", help="Evaluate claims.")
 app.command("clusterproof.commands.claims:claims", name="claims", help="List every claim.")
-app.command("clusterproof.commands.show:show", name="show", help="Show a claim's theorem card and verdict.")
+app.command("clusterproof.commands.show:show", name="show", help="Show a claim's statement and verdict.")
 app.command("clusterproof.commands.run:run", name="run", help="Run an algorithm on a synthetic task.")
 app.command("clusterproof.commands.certify:certify", name="certify", help="Prove a convergence rate.")
 app.command("clusterproof.commands.verify:verify", name="verify", help="Check a certificate.")
+app.command(
+    "clusterproof.commands.conform:conform",
+    name="conform",
+    help="Compare an implementation with an algorithm's definition.",
+)
 app.command("clusterproof.commands.figures:draw", name="figures", help="Draw figures.")
 app.command("clusterproof.commands.data:app", name="data", help="List, fetch and verify image data sets.")
 app.command("clusterproof.commands.train:train", name="train", help="Train networks on image data.")
-app.command("clusterproof.commands.sweep:sweep", name="sweep", help="Run over settings and seeds.")
-app.command("clusterproof.commands.table:table", name="table", help="Compute a paper's table anew.")
+app.command("clusterproof.commands.sweep:sweep", name="sweep", help="Run a grid of settings and seeds.")
+app.command("clusterproof.commands.table:table", name="table", help="Reproduce a paper's table.")
 app.command(
     "clusterproof.commands.notes:notes", name="notes", help="Build the lessons and the catalogue as a site."
 )
@@ -50,42 +61,58 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments
-        Those of the process where None.
+        Command-line arguments. If None, those of the process.
 
     Returns
     -------
     int
-        The exit status: 0; 1 where a check failed; 2 for bad input; 130 when interrupted; 141
-        when the reader of the output went away.
+        The exit status: 0 on success; 1 if a check failed; 2 for bad input; 130 if interrupted; 141
+        if the reader of the output closed the pipe.
     """
     tokens = sys.argv[1:] if arguments is None else list(arguments)
-    # the search for counterexamples keeps notes on disk: not in the user's folder
-    notes = os.path.join(tempfile.gettempdir(), f"clusterproof-search-{_user()}")
-    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", notes)
+    if sys.stdout is None:
+        return _give_up(2, "standard output is closed; redirect it, to a file or to /dev/null")
+    # Hypothesis stores its examples on disk; keep them out of the working folder
+    storage = os.path.join(tempfile.gettempdir(), f"clusterproof-search-{_user()}")
+    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", storage)
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _one_line
+            warnings.filterwarnings("ignore", module=r"torch\b")  # not actionable for users
             status = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
         return int(status or 0)
     except CycloptsError as error:
         command = "".join(f" {name}" for name in error.command_chain or ())
         return _give_up(2, f"{error} See `clusterproof{command} --help`.")
-    except KeyboardInterrupt:
-        return _give_up(130, "interrupted")
-    except BrokenPipeError:
-        # what is left in the buffer must not fail again when the interpreter exits
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt as error:
+        options = getattr(error, "options", None)  # of terminal.Interrupted
+        command = "" if options is None else shlex.join(["clusterproof", *tokens, *options])
+        return _give_up(130, f"interrupted; run `{command}` to resume" if command else "interrupted")
+    except (BrokenPipeError, SystemExit) as error:
+        if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
+            raise  # cyclopts exits when help meets a closed pipe; other exits are passed on
+        _discard_output()
         return 141
+    except UnicodeEncodeError as error:
+        sign = error.object[error.start]
+        remedy = "set PYTHONIOENCODING=utf-8 or a locale with UTF-8"
+        return _give_up(
+            2, f"standard output cannot be written: {sign!a} is not in {error.encoding}; {remedy}"
+        )
     except MemoryError as error:
         return _give_up(2, f"out of memory ({error}); lower the sizes")
-    except Exception as error:  # the last door: a line for the user, a traceback in developer mode only
+    except Exception as error:  # a line for the user; a traceback in developer mode only
         from clusterproof.algorithms import InvalidArgument
 
         if isinstance(error, InvalidArgument):
             return _give_up(
                 2, _explain(error.argument, error.value, tokens) + f": {error.rule}; {error.remedy}"
             )
+        if isinstance(error, OSError) and error.errno in UNWRITABLE and error.filename is None:
+            _discard_output()
+            remedy = "redirect it elsewhere or make space"
+            return _give_up(2, f"standard output cannot be written: {error.strerror}; {remedy}")
         if sys.flags.dev_mode:
             raise
         return _give_up(
@@ -93,8 +120,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
 
 
+def _discard_output() -> None:
+    """Discard buffered output, so that flushing it at interpreter exit does not fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _user() -> str:
-    """Name of the user; containers may have none."""
+    """Return the name of the user, or "nobody" if there is none, as in containers."""
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
@@ -102,18 +134,19 @@ def _user() -> str:
 
 
 def _one_line(message: Warning | str, *_: object, **__: object) -> None:
-    """Write a warning, such as that of a plugin that fails, on standard error."""
+    """Write a warning, such as one about a plugin that fails, to standard error."""
     _give_up(0, f"{message}")
 
 
 def _give_up(status: int, message: str) -> int:
-    """Write one line on standard error."""
-    print("clusterproof:", " ".join(message.split()), file=sys.stderr)
+    """Write one line to standard error, if possible, and return the exit status."""
+    with suppress(OSError):
+        print("clusterproof:", " ".join(message.split()), file=sys.stderr)
     return status
 
 
 def _explain(argument: str, value: object, tokens: Sequence[str]) -> str:
-    """Name an argument as the user wrote it, and its value if that is short."""
+    """Return an argument as the user wrote it and its value, shortened if it is long."""
     option = "--" + argument.replace("_", "-")
     written = any(token.partition("=")[0] == option for token in tokens)
     text = repr(value)

@@ -9,8 +9,8 @@ from cyclopts import Parameter
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable
-from clusterproof.theory import certificate
-from clusterproof.theory.certificate import Certificate
+from clusterproof.theory import certificates
+from clusterproof.theory.certificates import Certificate
 
 
 def certify(
@@ -26,7 +26,7 @@ def certify(
 ) -> int:
     """Prove a convergence rate of the cluster dynamics.
 
-    Exit status: 0 if it was proved, 1 if no certificate was found, 2 for bad input.
+    Exit status: 0 if the rate was proved, 1 if no certificate was found, 2 for bad input.
 
     Parameters
     ----------
@@ -41,16 +41,16 @@ def certify(
     function_class
         quadratic: eigenvalues in [mu, L]; smooth: every L-smooth mu-strongly convex function.
     disturbance
-        For smooth functions, bound also how disturbances propagate; the rate may be larger.
+        For smooth functions, also bound how disturbances propagate; the rate may be larger.
     rate
-        Prove this rate instead of the least one: a larger rate has a smaller prefactor.
+        Prove this rate instead of the smallest one. A larger rate has a smaller prefactor.
     out
         Write the certificate to this file.
     """
     if out is not None:
         check_writable("out", out)
     try:
-        found = certificate.certify(
+        certificate = certificates.certify(
             momentum,
             condition_number,
             proportion,
@@ -63,29 +63,30 @@ def certify(
         if error.argument != "condition_number":
             raise
         raise InvalidArgument("condition", error.value, error.rule, error.remedy) from error
-    if not isinstance(found, Certificate):
-        print(f"no certificate found: {found.reason}")
+    if not isinstance(certificate, Certificate):
+        print(f"no certificate found: {certificate.reason}")
         return 1
     if out is not None:
-        certificate.write_certificate(found, out, argument="out")
-    _show(found, out)
+        certificates.write_certificate(certificate, out, argument="out")
+    _show(certificate, out)
     return 0
 
 
-def describe(found: Certificate) -> str:
-    """Write the constants as decimals and the statement as it is proved."""
+def describe(certificate: Certificate) -> str:
+    """Return the constants as decimals and the statement that was proved."""
     lines = [
-        f"class {found.function_class}",
-        f"rate {float(found.rate):.12g} of the distance per round",
-        f"prefactor {float(found.prefactor):.9g}: below the start from round {found.informative_from} on",
+        f"class {certificate.function_class}",
+        f"rate {float(certificate.rate):.12g} of the distance per round",
+        f"prefactor {float(certificate.prefactor):.9g}: below the initial distance from round "
+        f"{certificate.informative_from} on",
     ]
-    if found.disturbance is not None:
-        lines.append(f"disturbance {float(found.disturbance):.9g}")
-    return "\n".join([*lines, found.statement])
+    if certificate.disturbance is not None:
+        lines.append(f"disturbance {float(certificate.disturbance):.9g}")
+    return "\n".join([*lines, certificate.statement])
 
 
-def _show(found: Certificate, out: Path | None) -> None:
-    """Print what was proved, and where it is."""
-    print(describe(found))
+def _show(certificate: Certificate, out: Path | None) -> None:
+    """Print what was proved and where the certificate is stored."""
+    print(describe(certificate))
     if out is not None:
         print(f"stored in {out}")

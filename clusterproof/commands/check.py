@@ -18,9 +18,20 @@ from clusterproof.algorithms.validation import check_count, check_seed
 from clusterproof.commands import engine, terminal
 from clusterproof.commands.check_unit import evaluate_in_processes
 from clusterproof.synthetic import from_settings
-from clusterproof.theory import Claim, Kind, Verdict, checking, report
-from clusterproof.theory.oracle import compare, sensitivity
-from clusterproof.theory.workbench import gates
+from clusterproof.theory import Claim, Verdict
+from clusterproof.theory.checker import catalogue as checking
+from clusterproof.theory.checker import ci_gates as gates
+from clusterproof.theory.checker import report
+from clusterproof.theory.checker.catalogue import version
+from clusterproof.theory.checker.report_replay import disagreement, lacking
+from clusterproof.theory.checker.run_check import compare, sensitivity
+
+NEXT = """
+clusterproof show ID          a claim's statement, counterexample and repair
+clusterproof check --verbose  all claims and numbers; --json FILE: the report
+clusterproof notes --out DIR  the lessons and the catalogue of claims as a site
+"""
+"""Commands suggested after a check."""
 
 
 def check(
@@ -35,21 +46,24 @@ def check(
     fail_on: str | None = None,
     against: Path | None = None,
     quiet: Annotated[bool, Parameter(negative=())] = False,
+    verbose: Annotated[bool, Parameter(negative=())] = False,
     jobs: terminal.OptionalInteger = None,
     replay: Path | None = None,
     trace: Path | None = None,
 ) -> int:
-    """Evaluate claims: all of the quick ones, or those that are named.
+    """Evaluate the named claims, or all quick claims.
 
-    Exit status: 0 if every claim got a verdict, 1 if a check failed or --fail-on or --against says so, 2 for
-    bad input.
+    Prints the claims that fail, the named claims, and counts of verdicts by paper.
+
+    Exit status: 0 if every claim got a verdict, 1 if a check failed or a condition of --fail-on or --against is
+    met, 2 for bad input.
 
     Parameters
     ----------
     ids
         Claims to evaluate, such as cfl-mgd/lemma-2, or patterns in quotes, such as 'cfl-mgd/lemma-*'.
     all_claims
-        Include the claims that take long.
+        Include the claims whose checks take long.
     json_file
         Write the verdicts as JSON.
     markdown
@@ -57,36 +71,39 @@ def check(
     seed
         Seed of the checks.
     trials
-        Random instances or repetitions of each check; its own number by default.
+        Random instances or repetitions of each check; by default, the number that the claim states.
     paper
         Only the claims of this paper.
     module
-        Python file or module that states claims, which is executed; without ids its claims are evaluated.
-        May be given several times.
+        Python file or module that states claims; it is executed. Without ids, its claims are evaluated. May be
+        repeated.
     fail_on
         Exit with status 1 if a claim gets one of these verdicts, such as violated,vacuous.
     against
-        Report that --json wrote earlier; exit with status 1 if a verdict changed, or a sharpness got worse
-        where all instances were evaluated.
+        Earlier report of --json; exit with status 1 if a verdict changed, or if a sharpness got worse and all
+        instances were evaluated.
     quiet
-        Print nothing but what is wrong, on standard error.
+        Print errors only, to standard error.
+    verbose
+        Print the whole table of claims, with their numbers and evidence.
     jobs
-        Parallel processes; this one alone by default. The verdicts are the same.
+        Parallel processes; by default only this one. The verdicts do not depend on the number.
     replay
-        Evaluate the counterexamples of a report that --json wrote anew; exit status 1 if one fails.
+        Evaluate a report that --json wrote again, counterexamples on their instances, other claims by a check;
+        exit status 1 if a verdict or a number differs.
     trace
-        Compare a run that `clusterproof run --out` stored with what the named claims allow; exit status 0
-        if all hold, 1 if one is broken, 3 if one is undecidable.
+        Compare a run stored by `clusterproof run --out` with the bounds of the named claims; exit status 0 if
+        all hold, 1 if one is broken, 3 if one is undecidable.
     """
     others: dict[str, object] = {"--all": all_claims, "--json": json_file, "--markdown": markdown}
     others |= {"--seed": seed, "--trials": trials, "--paper": paper}
-    others |= {"--fail-on": fail_on, "--against": against, "--quiet": quiet}
-    for option, given in (("replay", replay), ("trace", trace)):
-        if given is not None:
+    others |= {"--fail-on": fail_on, "--against": against, "--quiet": quiet, "--verbose": verbose}
+    for option, path in (("replay", replay), ("trace", trace)):
+        if path is not None:
             others |= {"--replay": replay, "--trace": trace, f"--{option}": None}
             if clash := [name for name, value in others.items() if value]:
                 raise InvalidArgument(
-                    option, str(given), f"cannot be combined with {clash[0]}", "leave one of the two out"
+                    option, str(path), f"cannot be combined with {clash[0]}", "leave one of the two out"
                 )
     stated = terminal.load(module)
     if replay is not None:
@@ -95,7 +112,7 @@ def check(
         return _compare(ids, trace)
     check_seed(seed)
     if trials is not None:
-        check_count("trials", trials, at_least=1, remedy="leave it out for each check's own number")
+        check_count("trials", trials, at_least=1, remedy="leave it out for the number that each claim states")
     kinds = frozenset() if fail_on is None else gates.read_kinds(fail_on)
     earlier = None if against is None else report.read_report(against, "against")
     chosen = _chosen(ids, paper, stated, all_claims)
@@ -109,37 +126,40 @@ def check(
         evaluated = _one_by_one(chosen, seed, trials)
     else:
         check_count("jobs", jobs, at_least=1, at_most=engine.MOST, remedy="give a number of processes")
+        terminal.require("jobs", jobs, "joblib", "for processes", "sweep")
         evaluated = evaluate_in_processes(chosen, module, seed, trials, jobs)
-    return _evaluate(chosen, evaluated, json_file, markdown, seed, trials, quiet, changed)
+    named = {*ids, *stated} if ids or stated else set()
+    listed = None if verbose else named
+    return _evaluate(chosen, evaluated, json_file, markdown, seed, trials, quiet, listed, changed)
 
 
 def _chosen(ids: Sequence[str], paper: str | None, stated: Sequence[str], all_claims: bool) -> list[Claim]:
-    """Claims that are asked for: of long ones only those that are named by their whole id, but for --all."""
-    candidates = theory.claims(paper)
+    """Return the requested claims; without --all, long checks only if their full id is given."""
+    candidates = theory.catalogue(paper)
     if not ids:
-        asked = [theory.find_claim(name) for name in stated] if stated else candidates
-        return [claim for claim in asked if claim in candidates and (claim.quick or all_claims)]
+        requested = [theory.find_claim(name) for name in stated] if stated else candidates
+        return [claim for claim in requested if claim in candidates and (claim.quick or all_claims)]
     chosen: dict[str, Claim] = {}
     for name in ids:
-        found = checking.matching(name)
-        if not (fitting := [claim for claim in found if claim in candidates]):
+        matching = [claim for claim in checking.matching(name) if claim in candidates]
+        if not matching:
             raise InvalidArgument("id", name, f"must be a claim of {paper}", "leave out --paper")
-        short = [claim for claim in fitting if claim.quick or all_claims or claim.id == name]
-        if not short:
+        evaluated = [claim for claim in matching if claim.quick or all_claims or claim.id == name]
+        if not evaluated:
             raise InvalidArgument("id", name, "matches claims that take long only", "add --all")
-        chosen |= {claim.id: claim for claim in short}
+        chosen |= {claim.id: claim for claim in evaluated}
     return list(chosen.values())
 
 
 def _one_by_one(
     chosen: Sequence[Claim], seed: int, trials: int | None
 ) -> Iterator[tuple[int, Verdict | str]]:
-    """Evaluate claims in this process: place, and verdict or a line on what went wrong."""
-    for number, claim in enumerate(chosen):
+    """Evaluate claims in this process; yield each index with its verdict or error message."""
+    for index, claim in enumerate(chosen):
         try:
-            yield number, theory.check(claim.id, seed=seed, trials=trials)
+            yield index, theory.check(claim.id, seed=seed, trials=trials)
         except Exception as error:  # one broken check must not hide the other verdicts
-            yield number, f"{type(error).__name__}: {error}"
+            yield index, f"{type(error).__name__}: {error}"
 
 
 def _evaluate(
@@ -150,67 +170,87 @@ def _evaluate(
     seed: int,
     trials: int | None,
     quiet: bool,
+    named: set[str] | None,
     wrong: Callable[[Sequence[Verdict]], list[str]],
 ) -> int:
-    """Evaluate claims and report; ``wrong`` says what fails a build."""
+    """Evaluate and report claims; ``wrong`` returns messages on verdicts that make the exit status 1."""
     for option, path in (("json", json_file), ("markdown", markdown)):
         if path is not None:
             check_writable(option, path)
     started = time.perf_counter()
-    found: dict[int, Verdict] = {}
+    verdict_of: dict[int, Verdict] = {}
     failures: list[str] = []
     too_large = False
     with terminal.progress(0 if quiet else len(chosen)) as advance:
         advance(0, chosen[0].id if chosen else "")
-        for number, (place, answer) in enumerate(evaluated, start=1):
+        for number, (index, answer) in enumerate(evaluated, start=1):
             following = chosen[number].id if number < len(chosen) else ""
             advance(number, following)
             if isinstance(answer, Verdict):
-                found[place] = answer
+                verdict_of[index] = answer
             else:
-                failures.append(f"{chosen[place].id}: the check failed with {answer}")
+                failures.append(f"{chosen[index].id}: the check failed with {answer}")
                 too_large |= trials is not None and answer.startswith("MemoryError")
-    verdicts = [found[place] for place in sorted(found)]
+    verdicts = [verdict_of[index] for index in sorted(verdict_of)]
     try:
         if json_file is not None:
             write_whole("json", json_file, report.to_json(verdicts).encode())
         if markdown is not None:
             write_whole("markdown", markdown, report.to_markdown(verdicts).encode())
-    finally:  # a full disk or a closed pipe must not cost the other half of the result
+    finally:  # print the result even if the disk is full, and the reverse
         for failure in failures:
             terminal.complain(failure)
         faults = wrong(verdicts)
         for fault in faults:
             terminal.complain(fault)
         if not quiet:
-            console = terminal.console()
-            if verdicts:
-                console.print(report.verdict_table(verdicts, console.width))
-            console.print(report.summary(verdicts, len(failures), seed, time.perf_counter() - started))
+            _print_report(verdicts, named)
+            seconds = time.perf_counter() - started
+            print(report.summary(verdicts, len(failures), seed, seconds, terminal.columns()))
+            print(NEXT, end="")
     if too_large:
         raise InvalidArgument("trials", trials, "must fit into memory", "give fewer")
     return 1 if failures or faults else 0
 
 
+def _print_report(verdicts: Sequence[Verdict], named: set[str] | None) -> None:
+    """Print the table of all verdicts, or a page with failing and named claims if ``named`` is not None."""
+    if not verdicts:
+        return
+    width = terminal.columns()
+    if named is None:
+        terminal.show(report.verdict_table(verdicts, width))
+        print()
+    listed = [
+        verdict
+        for verdict in verdicts
+        if verdict.verdict not in report.HOLDS or verdict.claim in (named or ())
+    ]
+    terminal.show(report.page(verdicts, [] if named is None else listed, width))
+
+
 def _replay(ids: Sequence[str], path: Path) -> int:
-    """Evaluate the counterexamples of a report anew."""
+    """Evaluate the entries of a report again: counterexamples on their instances, others by a check."""
     wanted = [theory.find_claim(name).id for name in ids]
     entries = [entry for entry in report.read_report(path) if not wanted or entry.claim in wanted]
-    lost = [entry for entry in entries if report.lacks_counterexample(entry)]
-    findings = [
-        (entry.claim, report.replay_recorded(entry)) for entry in entries if entry.counterexample is not None
-    ]
-    for claim, finding in findings:
-        print(f"{claim}  {finding.verdict}  {finding.reason}")
-    for entry in lost:
-        print(f"{entry.claim}  recorded as {entry.verdict} without its counterexample: nothing to evaluate")
-    confirmed = sum(finding.verdict in (Kind.VIOLATED, Kind.ILL_POSED) for _, finding in findings)
-    print(f"{confirmed} of {len(findings) + len(lost)} counterexamples confirmed")
-    return 0 if confirmed == len(findings) + len(lost) else 1
+    if missing := lacking(entries):
+        terminal.complain(f"the report has no {', '.join(missing)}: defaults of this version are used")
+    versions = {entry.version for entry in entries if entry.version is not None} - {version()}
+    if versions:
+        terminal.complain(
+            f"the report is of version {', '.join(sorted(versions))}: tightness is not compared"
+        )
+    confirmed = 0
+    for entry in entries:
+        finding, difference = disagreement(entry)
+        confirmed += not difference
+        print(f"{entry.claim}  {finding.verdict}  {difference or 'as recorded'}; {finding.reason}")
+    print(f"{confirmed} of {len(entries)} entries confirmed")
+    return 0 if confirmed == len(entries) else 1
 
 
 def _compare(ids: Sequence[str], folder: Path) -> int:
-    """Compare a stored run with what claims allow."""
+    """Compare a stored run with the bounds of claims."""
     if not ids:
         raise InvalidArgument("trace", str(folder), "needs the id of a claim", "add one that bounds runs")
     claims = [theory.find_claim(name).id for name in dict.fromkeys(ids)]

@@ -12,8 +12,9 @@ from clusterproof import theory
 from clusterproof.algorithms.atomic import write_whole
 from clusterproof.commands import terminal
 from clusterproof.notes.results import STORED_VERDICTS, read_verdicts
-from clusterproof.theory import Claim, Kind, report
-from clusterproof.theory.workbench import gates
+from clusterproof.theory import Claim, Kind
+from clusterproof.theory.checker import ci_gates as gates
+from clusterproof.theory.checker import report
 
 
 def claims(
@@ -30,30 +31,31 @@ def claims(
     paper
         Only the claims of this paper.
     verdict
-        Only the claims with one of these verdicts, such as violated,vacuous: as this version's stored report has
-        them, without checking anything anew. A claim that it lacks, such as a module's, is checked now, with seed 0.
+        Only the claims with one of these verdicts, such as violated,vacuous. Verdicts are read from the stored
+        report of this version; claims without a stored verdict, such as a module's, are checked with seed 0.
     json_file
         Write the list as JSON.
     module
-        Python file or module that states claims, which is executed: only its claims.
+        Python file or module that states claims; it is executed, and only its claims are listed.
     """
     stated = terminal.load(module)
-    claims = [claim for claim in theory.claims(paper) if not module or claim.id in stated]
+    claims = [claim for claim in theory.catalogue(paper) if not module or claim.id in stated]
     if verdict is not None:
         claims = _with_verdict(claims, gates.read_kinds(verdict, "verdict"))
     if json_file is not None:
         write_whole(
             "json", json_file, report.to_json([report.claim_record(claim) for claim in claims]).encode()
         )
-    console = terminal.console()
-    console.print(report.claim_table(claims, console.width))
+    headers = ("id", "label", "kind", "title")
+    rows = ([getattr(claim, name) for name in headers] for claim in claims)
+    terminal.show_table(headers, rows, no_wrap=("id", "kind"))
     return 0
 
 
 def _with_verdict(claims: Sequence[Claim], kinds: frozenset[Kind]) -> list[Claim]:
-    """Keep the claims whose stored verdict, or that of a check where none is stored, is one of some kinds."""
-    stored = {name: one["verdict"] for name, one in read_verdicts(STORED_VERDICTS).items()}
-    found = []
+    """Return the claims whose verdict is among ``kinds``; claims without a stored verdict are checked."""
+    stored = {name: record["verdict"] for name, record in read_verdicts(STORED_VERDICTS).items()}
+    matching = []
     for claim in claims:
         try:
             kind = stored[claim.id] if claim.id in stored else theory.check(claim.id).verdict
@@ -61,5 +63,5 @@ def _with_verdict(claims: Sequence[Claim], kinds: frozenset[Kind]) -> list[Claim
             terminal.complain(f"{claim.id}: the check failed with {type(error).__name__}: {error}")
             continue
         if kind in kinds:
-            found.append(claim)
-    return found
+            matching.append(claim)
+    return matching

@@ -6,9 +6,8 @@ import os
 from pathlib import Path
 
 from cyclopts import App
-from rich.table import Table
 
-from clusterproof.algorithms.validation import check_choice
+from clusterproof.algorithms.validation import InvalidArgument, check_choice
 from clusterproof.commands import terminal
 from clusterproof.neural.data.catalogue import DATASETS, Dataset
 from clusterproof.neural.data.download import MirrorsFailed, fetch
@@ -20,48 +19,43 @@ app = App(name="data", help="List, fetch and verify image data sets.", help_form
 
 @app.command(name="list")
 def list_sets(*, data_dir: Path | None = None) -> int:
-    """List the data sets: what they hold, where they come from, their licence, whether they are here.
+    """List the data sets with their contents, origin and licence, and whether they are downloaded.
 
     Parameters
     ----------
     data_dir
-        Folder of the data; CLUSTERPROOF_DATA or a cache by default.
+        Folder of the data; by default CLUSTERPROOF_DATA or a cache.
     """
-    folder = data_folder(data_dir)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("name", "images", "size", "classes", "here", "origin", "licence"):
-        table.add_column(column, overflow="fold")
+    try:
+        folder = data_folder(data_dir)
+    except InvalidArgument:  # no pooch, and so no default folder
+        folder = None
+    rows = []
     for name, dataset in DATASETS.items():
         channels, height, width = dataset.shape
-        table.add_row(
-            name,
-            f"{dataset.train} + {dataset.test}",
-            f"{height} x {width} x {channels}",
-            str(dataset.classes),
-            _presence(dataset, folder / name),
-            dataset.origin,
-            dataset.licence,
-        )
-    terminal.console().print(table)
-    print(f"folder: {folder}")
+        size = f"{height} x {width} x {channels}"
+        presence = _presence(dataset, folder and folder / name)
+        images, classes = f"{dataset.train} + {dataset.test}", str(dataset.classes)
+        rows.append((name, images, size, classes, presence, dataset.origin, dataset.licence))
+    terminal.show_table(("name", "images", "size", "classes", "here", "origin", "licence"), rows)
+    print(f"folder: {folder or 'none; give --data-dir'}")
     return 0
 
 
 @app.command(name="fetch")
 def fetch_set(name: str, /, *, data_dir: Path | None = None) -> int:
-    """Fetch a data set from its mirrors; every file's SHA-256 is compared.
+    """Fetch a data set from its mirrors and verify the SHA-256 of every file.
 
-    Exit status: 0 if the set is whole afterwards, 1 if no mirror gave it, 2 for bad input.
+    Exit status: 0 if the set is complete, 1 if no mirror has it, 2 for bad input.
 
     Parameters
     ----------
     name
-        Such as mnist.
+        Name of a data set, such as mnist.
     data_dir
-        Folder of the data; CLUSTERPROOF_DATA or a cache by default.
+        Folder of the data; by default CLUSTERPROOF_DATA or a cache.
     """
-    check_choice("name", name, list(DATASETS), remedy="see `clusterproof data list`")
-    dataset = DATASETS[name]
+    dataset = _dataset(name)
     if not dataset.files:
         return verify_set(name)
     folder = data_folder(data_dir) / name
@@ -78,48 +72,54 @@ def fetch_set(name: str, /, *, data_dir: Path | None = None) -> int:
 
 @app.command(name="verify")
 def verify_set(name: str, /, *, data_dir: Path | None = None) -> int:
-    """Compare the SHA-256 of a data set's files with those that were published.
+    """Compare the SHA-256 of a data set's files with the published ones.
 
-    Exit status: 0 if every file that the set is read from is whole, 1 if not, 2 for bad input.
+    Exit status: 0 if all required files are intact, 1 if not, 2 for bad input.
 
     Parameters
     ----------
     name
-        Such as mnist.
+        Name of a data set, such as mnist.
     data_dir
-        Folder of the data; CLUSTERPROOF_DATA or a cache by default.
+        Folder of the data; by default CLUSTERPROOF_DATA or a cache.
     """
-    check_choice("name", name, list(DATASETS), remedy="see `clusterproof data list`")
-    dataset = DATASETS[name]
+    dataset = _dataset(name)
     if not dataset.files:
         dataset.read({})
         print(f"{name}: comes with scikit-learn; there is no file to compare")
         return 0
     folder = data_folder(data_dir) / name
-    found = sources(dataset, folder)
-    faults = {file.name: fault(folder / file.name, file) for file in found}
+    required = sources(dataset, folder)
+    faults = {file.name: fault(folder / file.name, file) for file in required}
     for file, wrong in faults.items():
         print(f"{file}: {wrong or 'whole'}")
     if any(faults.values()):
         terminal.complain(f"{name} is not whole in {folder}; run `clusterproof data fetch {name}`")
         return 1
     partly = f"{name}: its test half is whole, its training half is not here"
-    print(f"{name} is whole, in {folder}" if _is_all(dataset, found) else partly)
+    print(f"{name} is whole, in {folder}" if _is_all(dataset, required) else partly)
     return 0
 
 
-def _is_all(dataset: Dataset, found: list) -> bool:
-    return found == [dataset.archive] or len(found) == len(dataset.files)
+def _dataset(name: str) -> Dataset:
+    check_choice("name", name, list(DATASETS), remedy="see `clusterproof data list`")
+    return DATASETS[name]
 
 
-def _presence(dataset: Dataset, folder: Path) -> str:
-    """Say whether the files are there, without reading them."""
+def _is_all(dataset: Dataset, required: list) -> bool:
+    return required == [dataset.archive] or len(required) == len(dataset.files)
+
+
+def _presence(dataset: Dataset, folder: Path | None) -> str:
+    """Return which of the files exist, without reading them."""
     if not dataset.files:
         return "in scikit-learn"
-    found = sources(dataset, folder)
-    here = [file for file in found if os.path.exists(folder / file.name)]
-    if not here:
+    if folder is None:
+        return "unknown"
+    required = sources(dataset, folder)
+    present = [file for file in required if os.path.exists(folder / file.name)]
+    if not present:
         return "no"
-    if len(here) < len(found):
-        return f"{len(here)} of {len(found)} files"
-    return "yes" if _is_all(dataset, found) else "test half"
+    if len(present) < len(required):
+        return f"{len(present)} of {len(required)} files"
+    return "yes" if _is_all(dataset, required) else "test half"

@@ -1,54 +1,125 @@
-"""Where units are computed, from the options that tables, sweeps and checks have in common."""
+"""Selection of local processes, Dask or SLURM from the common options of ``table``, ``sweep`` and ``train --seeds``."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeVar
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import check_count
-from clusterproof.tables.machine.dask_engine import DaskCluster, SlurmJobs, require_dask
-from clusterproof.tables.machine.engines import Engine, LocalProcesses
+from clusterproof.commands import terminal
+from clusterproof.experiments.runner import (
+    Dask,
+    Engine,
+    Execution,
+    Function,
+    Processes,
+    Slurm,
+    require_dask,
+    run_units,
+)
+from clusterproof.experiments.store import Unit, UnitStore, cache_folder
 
 MOST = 1024
-"""Processes of one machine at most."""
+"""Largest number of local processes."""
+
+Value = TypeVar("Value")
 
 
 def choose(
-    option: str, processes: int | None, dask: str | None, slurm: int | None, *, gpus: int = 0
+    jobs: int | None,
+    dask: str | None,
+    slurm: int | None,
+    *,
+    default: int | None = None,
+    gpus: tuple[str, ...] = (),
 ) -> Engine:
-    """Give processes of this machine, or the cluster that was asked for instead.
+    """Return local processes, or the requested cluster.
 
     Parameters
     ----------
-    option
-        Name of the option for the number of processes.
-    processes
-        As many as there are cores where None.
+    jobs
+        Number of processes.
     dask
         Address of a scheduler.
     slurm
         Number of jobs.
+    default
+        Number of processes if ``jobs`` is None. If None, the number of cores.
     gpus
-        Of this machine, that its processes share out, one each.
+        Names of the local GPUs, one per process.
 
     Raises
     ------
     InvalidArgument
         If a number is out of range, more than one is given, or Dask is not installed.
     """
-    given = {option: processes, "dask": dask, "slurm": slurm}
-    named = [name for name, value in given.items() if value is not None]
-    if len(named) > 1:
-        raise InvalidArgument(
-            named[1], given[named[1]], f"cannot be combined with --{named[0]}", "leave one of the two out"
-        )
+    values = {"jobs": jobs, "dask": dask, "slurm": slurm}
+    given = [name for name, value in values.items() if value is not None]
+    if len(given) > 1:
+        rule = f"cannot be combined with --{given[0]}"
+        raise InvalidArgument(given[1], values[given[1]], rule, "leave one of the two out")
     if dask is not None:
         require_dask("dask", dask, "distributed")
-        return DaskCluster(dask)
+        return Dask(dask)
     if slurm is not None:
         check_count("slurm", slurm, at_least=1, at_most=100_000, remedy="give a number of jobs")
         require_dask("slurm", slurm, "dask_jobqueue")
-        return SlurmJobs(slurm)
-    if processes is not None:
-        check_count(option, processes, at_least=1, at_most=MOST, remedy="leave it out for the default")
-    return LocalProcesses(processes or os.cpu_count() or 1, gpus)
+        return Slurm(slurm)
+    if jobs is not None:
+        check_count("jobs", jobs, at_least=1, at_most=MOST, remedy="leave it out for the default")
+    return Processes(jobs or default or len(gpus) or os.cpu_count() or 1, gpus)
+
+
+def compute(
+    function: Function, units: Sequence[Unit], out: Path | None, engine: Engine, *options: str
+) -> tuple[Execution, Path]:
+    """Compute units that are not stored yet, and show the progress.
+
+    Parameters
+    ----------
+    function, units, engine
+        As for ``run_units``.
+    out
+        Folder of the finished units. If None, the user's cache.
+    options
+        Further options that the command needs to resume after an interrupt.
+
+    Returns
+    -------
+    tuple
+        The execution of the units, and the folder.
+
+    Raises
+    ------
+    Interrupted
+        After Ctrl-C.
+    """
+    store = UnitStore.open(cache_folder() if out is None else out, function)
+    try:
+        with terminal.watch_units() as watch:
+            execution = run_units(function, units, store, engine, watch)
+    except KeyboardInterrupt as error:
+        raise terminal.Interrupted(options) from error
+    if execution.unstored:
+        number = f"{len(execution.unstored)} of {len(units)}"
+        terminal.complain(f"{number} finished units could not be stored; {execution.unstored[0]}")
+    return execution, store.folder
+
+
+def renamed(old: str, value: Value | None, new: str, current: Value | None) -> Value | None:
+    """Return the value of an option that was given by its old name, and warn about the new name.
+
+    Raises
+    ------
+    InvalidArgument
+        If both names are given.
+    """
+    if value is None:
+        return current
+    if current is not None:
+        raise InvalidArgument(old, str(value), f"is the old name of --{new}", "leave it out")
+    terminal.complain(f"--{old} is called --{new} now; the old name goes with version 0.3")
+    return value

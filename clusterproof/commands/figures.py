@@ -19,42 +19,43 @@ from clusterproof.figures.files import FileTheme
 
 def draw(
     *ids: str,
-    out: Path,
+    out: Path | None = None,
     file_format: Annotated[Literal["png", "svg", "pdf"], Parameter("--format")] = "svg",
     seed: terminal.Integer = 0,
     caption: bool = True,
     width: float | None = None,
     theme: FileTheme = "light",
 ) -> int:
-    """Draw figures: all of them, or those that are named.
+    """Draw the named figures, or all figures; without --out, list them.
 
     Parameters
     ----------
     ids
         Names of figures.
     out
-        Folder for the files; made if it is missing.
+        Folder for the files; created if it is missing.
     file_format
         File format.
     seed
         Seed of the figures' data.
     caption
-        Draw the caption below the panels; --no-caption leaves it to the slide or paper, and in the file's metadata.
+        Draw the caption below the panels; --no-caption writes it to the file's metadata only.
     width
-        Width in centimetres, such as 8.5 for a column or 16 for a page; letters keep their size in points, and panels
-        stand below each other where it is narrow. As drawn, 18.3, where it is not given.
+        Width in centimetres, such as 8.5 for a column or 16 for a page; 18.3 by default. The font size does not change,
+        and panels of a narrow figure are stacked.
     theme
-        Dark on light, light on dark, or, for svg, both: colours follow the theme of the page that shows the file.
+        light, dark or, for svg, both: the colours follow the theme of the page that contains the file.
     """
     check_seed(seed)
     check_width(width)
-    try:
-        import matplotlib  # noqa: F401 - the import itself is the test
-    except ImportError as error:
-        remedy = "install the extra `plot`: pip install 'clusterproof[plot]'"
-        raise InvalidArgument("out", str(out), f"needs matplotlib to draw ({error})", remedy) from error
     for name in ids:
         check_name("id", name, list(FIGURES))
+    if out is None:
+        if ids:
+            raise InvalidArgument("out", None, "must be given to draw", "add --out DIR")
+        terminal.show_table(("id", "title"), [(name, figure.title) for name, figure in FIGURES.items()])
+        return 0
+    terminal.require("out", str(out), "matplotlib", "to draw", "plot")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
@@ -86,7 +87,7 @@ def draw(
 
 
 def _render(name: str, seed: int, file_format: str, **appearance: Any) -> bytes:
-    """Draw a figure and give the bytes of its file."""
+    """Draw a figure and return the bytes of its file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"figure.{file_format}"
         save(FIGURES[name].draw(seed), path, title=FIGURES[name].title, **appearance)

@@ -1,4 +1,4 @@
-"""The command ``run``: one experiment, its last errors, clustering, and the bound that speaks of it."""
+"""The command ``run``: run an algorithm; print its final errors, clustering and bound."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from clusterproof import algorithms
 from clusterproof.algorithms import ALGORITHMS, storage
 from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.algorithms.validation import check_count, check_seed
-from clusterproof.commands import experiment, terminal
+from clusterproof.commands import terminal
 from clusterproof.commands.run_record import RunRecord, record_of
+from clusterproof.experiments import synthetic_options
 from clusterproof.synthetic import TASKS, Mixture
-from clusterproof.theory import report
+from clusterproof.theory.checker import report
 
 
 def run(
@@ -38,9 +39,9 @@ def run(
     Parameters
     ----------
     algorithm
-        Such as cfl-mgd or ifca.
+        Name of an algorithm, such as cfl-mgd or ifca.
     task
-        Such as regression, quadratic, logistic or log-cosh.
+        Name of a task, such as regression, quadratic, logistic or log-cosh.
     rounds
         Number of communication rounds.
     seed
@@ -53,12 +54,12 @@ def run(
         Write settings, errors, bound and clustering as JSON; `clusterproof schema run` prints its schema.
     """
     given = {name: value for name, value in options.items() if value is not None}
-    experiment.check_options(algorithm, task, given)
+    synthetic_options.check_options(algorithm, task, given)
     check_count("rounds", rounds, at_least=0, remedy="give the number of communication rounds")
     check_seed(seed)
     if replicates is not None:
         check_count("replicates", replicates, at_least=1, remedy="leave it out for a single run")
-    experiment.check_memory(algorithm, task, given, rounds, replicates)
+    synthetic_options.check_memory(algorithm, task, given, rounds, replicates)
     if out is not None:
         storage.require_polars(out)
         storage.check_destination(out)
@@ -66,8 +67,8 @@ def run(
         check_writable("json", json_file)
     with terminal.progress(rounds) as advance, np.errstate(all="ignore"):
         advance(0, f"drawing the {task} task")
-        problem = experiment.make_task(task, given, seed)
-        method = experiment.make_algorithm(algorithm, given, problem)
+        problem = synthetic_options.make_task(task, given, seed)
+        method = synthetic_options.make_algorithm(algorithm, given, problem)
         advance(0, algorithm)
         started = time.perf_counter()
         trace = algorithms.run(
@@ -79,26 +80,26 @@ def run(
             progress=lambda done: advance(done, algorithm),
         )
         seconds = time.perf_counter() - started
-    found = record_of(problem, trace, seconds)
+    record = record_of(problem, trace, seconds)
     try:
         if out is not None:
             storage.save_trace(trace, out)
         if json_file is not None:
-            write_whole("json", json_file, report.to_json(asdict(found)).encode())
-    finally:  # a full disk or a closed pipe must not cost the other half of the result
-        print(describe_run(problem, found))
+            write_whole("json", json_file, report.to_json(asdict(record)).encode())
+    finally:  # print the result even if the disk is full
+        print(describe_run(problem, record))
     if out is not None:
         print(f"stored in {out}")
     return 0
 
 
-def describe_run(task: Mixture, found: RunRecord) -> str:
-    """Write the report of a run, several lines.
+def describe_run(task: Mixture, record: RunRecord) -> str:
+    """Return the report of a run in several lines.
 
-    Errors are medians over replicates, and under a separate model for every client medians over a
-    cluster's clients too.
+    Errors are medians over replicates; if every client has a separate model, also over the clients of a
+    cluster.
     """
-    settings = found.settings
+    settings = record.settings
     replicates = settings["replicates"] or 1
     name = settings["algorithm"]["algorithm"]
     parameters = ", ".join(
@@ -112,35 +113,35 @@ def describe_run(task: Mixture, found: RunRecord) -> str:
         f"separation {task.separation:.4g}",
         parameters,
         f"{_count(settings['rounds'], 'round')}, {_count(replicates, 'replicate')}, seed {settings['seed']}, "
-        f"{found.seconds:.2f} s",
+        f"{record.seconds:.2f} s",
         "",
     ]
-    lines += _errors(found)
+    lines += _errors(record)
     lines += [
         "",
-        f"purity {found.purity:.4g}, adjusted Rand index {found.adjusted_rand_index:.4g}, clusters "
-        f"{found.cluster_count:g} of {task.clusters}: {_recovery(found, replicates)}",
-        found.remark,
+        f"purity {record.purity:.4g}, adjusted Rand index {record.adjusted_rand_index:.4g}, clusters "
+        f"{record.cluster_count:g} of {task.clusters}: {_recovery(record, replicates)}",
+        record.remark,
     ]
     return "\n".join(lines)
 
 
-def _recovery(found: RunRecord, replicates: int) -> str:
-    """Say in how many replicates the last assignments of all clients are the true clusters."""
+def _recovery(record: RunRecord, replicates: int) -> str:
+    """State in how many replicates the final assignment of all clients is the true one."""
     if replicates == 1:
-        return f"the true clusters are {'' if found.recovered else 'not '}recovered"
-    return f"the true clusters are recovered in {found.recovered} of {replicates} replicates"
+        return f"the true clusters are {'' if record.recovered else 'not '}recovered"
+    return f"the true clusters are recovered in {record.recovered} of {replicates} replicates"
 
 
-def _errors(found: RunRecord) -> list[str]:
-    """Tabulate the first and last errors."""
-    if found.first_errors is None or found.last_errors is None:
+def _errors(record: RunRecord) -> list[str]:
+    """Return the lines of a table of the first and last errors."""
+    if record.first_errors is None or record.last_errors is None:
         return ["the task does not know its optima: no errors"]
-    header = f"{found.rows}  {'first error':>12}  {'last error':>12}"
-    lines = [header if found.bound is None else f"{header}  {'bound':>12}"]
-    for number, (first, last) in enumerate(zip(found.first_errors, found.last_errors, strict=True)):
-        line = f"{number:<{len(found.rows)}}  {first:>12.6g}  {last:>12.6g}"
-        lines.append(line if found.bound is None else f"{line}  {found.bound[number]:>12.6g}")
+    header = f"{record.rows}  {'first error':>12}  {'last error':>12}"
+    lines = [header if record.bound is None else f"{header}  {'bound':>12}"]
+    for number, (first, last) in enumerate(zip(record.first_errors, record.last_errors, strict=True)):
+        line = f"{number:<{len(record.rows)}}  {first:>12.6g}  {last:>12.6g}"
+        lines.append(line if record.bound is None else f"{line}  {record.bound[number]:>12.6g}")
     return lines
 
 
@@ -149,13 +150,13 @@ def _count(number: int, noun: str) -> str:
 
 
 def _declare_options() -> None:
-    """Give ``run`` the options of every task and algorithm."""
+    """Add the options of every task and algorithm to the signature of ``run``."""
     parameters = dict(inspect.signature(run).parameters)
     del parameters["options"]
     for name, known in (("algorithm", ALGORITHMS), ("task", TASKS)):
         words = Parameter(help=f"One of {', '.join(known)}.")
         parameters[name] = parameters[name].replace(annotation=Annotated[str, words])
-    for option in experiment.experiment_options():
+    for option in synthetic_options.experiment_options():
         words = Parameter(
             help=f"{option.help} ({', '.join(option.owners)})",
             group="Task" if option.of_task else "Algorithm",

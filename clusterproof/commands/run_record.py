@@ -1,4 +1,4 @@
-"""What ``run --json`` writes of a run, and its JSON schema."""
+"""The record of a run that ``run --json`` writes, and its JSON schema."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from clusterproof import theory
 from clusterproof.algorithms import ALGORITHMS, InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
-from clusterproof.theory.claim import REGISTRY
-from clusterproof.theory.workbench.schema import DIALECT, first_lines
+from clusterproof.theory.checker.claim import REGISTRY
+from clusterproof.theory.checker.report_schema import DIALECT, first_lines
 
 BOUND = "cfl-mgd/theorem-b"
-"""The claim whose bound stands beside the errors."""
+"""The claim whose bound is reported next to the errors."""
 
 
 @dataclass(frozen=True)
@@ -25,23 +25,23 @@ class RunRecord:
     Attributes
     ----------
     settings
-        All that the run is made of: algorithm, task, rounds, seed, replicates.
+        Algorithm, task, rounds, seed and replicates.
     seconds
-        That the rounds took.
+        Duration of the rounds.
     rows
-        What a row of errors is of: a cluster, a model, the pooled model, or the clients of a cluster.
+        Meaning of a row of errors: a cluster, a model, the pooled model, or the clients of a cluster.
     first_errors, last_errors
-        Median distance to the optimum over replicates (and a cluster's clients), one a row; None where the task
-        does not know its optima. Here as elsewhere JSON has null for a number that is not finite.
+        Median distance to the optimum over replicates (and a cluster's clients), one per row; None if the optima of
+        the task are unknown. JSON has null for numbers that are not finite.
     bound
-        What ``bound_claim`` allows for the last errors, one a row, with probability 1 - ``failure_probability``; None
-        where it does not speak of the run.
+        Bound of ``bound_claim`` on the last errors, one per row, which holds with probability 1 -
+        ``failure_probability``; None if the claim does not apply to the run.
     remark
-        What the bound is, or why there is none.
+        Description of the bound, or the reason why there is none.
     purity, adjusted_rand_index, cluster_count
-        Of the last assignments, medians over replicates.
+        Medians over replicates, for the final assignments.
     recovered
-        Replicates in which those of all clients are the true clusters.
+        Number of replicates in which all clients are assigned to their true clusters.
     """
 
     settings: dict[str, Any]
@@ -60,21 +60,21 @@ class RunRecord:
 
 
 def record_of(task: Mixture, trace: Trace, seconds: float) -> RunRecord:
-    """Sum a run up.
+    """Summarise a run.
 
     Parameters
     ----------
     task
-        That was run on.
+        Task of the run.
     trace
-        What came out.
+        Trace of the run.
     seconds
-        That it took.
+        Duration of the run.
     """
     heading, groups = _rows(task, trace)
     first, last = (_medians(trace, groups, step) for step in (0, -1))
     bound, probability, remark = _bound(task, trace)
-    everybody = (trace.last_assignments >= 0).all(axis=-1)
+    all_assigned = (trace.last_assignments >= 0).all(axis=-1)
     with np.errstate(all="ignore"):
         return RunRecord(
             settings=dict(trace.settings),
@@ -89,34 +89,34 @@ def record_of(task: Mixture, trace: Trace, seconds: float) -> RunRecord:
             purity=float(np.median(trace.purity)),
             adjusted_rand_index=float(np.median(trace.adjusted_rand_index)),
             cluster_count=float(np.median(trace.cluster_count)),
-            recovered=int(np.sum(everybody & (trace.adjusted_rand_index == 1))),
+            recovered=int(np.sum(all_assigned & (trace.adjusted_rand_index == 1))),
         )
 
 
 def run_schema() -> dict[str, Any]:
-    """Give the schema of what ``run --json`` writes: an object, every field of which is present.
+    """Return the JSON schema of ``run --json``: an object in which every field is required.
 
     Returns
     -------
     dict
         JSON Schema, draft 2020-12.
     """
-    (found,), definitions = msgspec.json.schema_components([RunRecord])
+    (schema,), definitions = msgspec.json.schema_components([RunRecord])
     definitions["RunRecord"] |= {
-        "required": sorted(each.name for each in fields(RunRecord)),
+        "required": sorted(field.name for field in fields(RunRecord)),
         "additionalProperties": False,
     }
     properties = definitions["RunRecord"]["properties"]
-    for one in properties.values():
-        _allow_null(one)
+    for field_schema in properties.values():
+        _allow_null(field_schema)
     settings = {"type": "object", "required": ["algorithm", "task", "rounds", "seed", "replicates"]}
     properties |= {"settings": settings, "recovered": {"type": "integer", "minimum": 0}}
     first_lines(definitions)
-    return {"$schema": DIALECT, "title": "A record of clusterproof run", **found, "$defs": definitions}
+    return {"$schema": DIALECT, "title": "A record of clusterproof run", **schema, "$defs": definitions}
 
 
 def _allow_null(schema: dict[str, Any]) -> None:
-    """Let numbers be null, in place: JSON has no others that are not finite."""
+    """Allow null for numbers, in place, since JSON has no numbers that are not finite."""
     if schema.get("type") == "number":
         schema["type"] = ["number", "null"]
     for inner in [*schema.get("anyOf", []), *([schema["items"]] if "items" in schema else [])]:
@@ -124,7 +124,7 @@ def _allow_null(schema: dict[str, Any]) -> None:
 
 
 def _rows(task: Mixture, trace: Trace) -> tuple[str, list[np.ndarray]]:
-    """What a row of errors is of, and which models it holds."""
+    """Return the heading of the rows of errors and the model indices of each row."""
     target = ALGORITHMS[trace.settings["algorithm"]["algorithm"]].target
     count = 0 if trace.errors is None else trace.errors.shape[-1]
     if target == "clients":
@@ -135,7 +135,7 @@ def _rows(task: Mixture, trace: Trace) -> tuple[str, list[np.ndarray]]:
 
 
 def _medians(trace: Trace, groups: list[np.ndarray], step: int) -> list[float] | None:
-    """Median errors of a round over replicates and the models of each row."""
+    """Return the median error of each row over replicates and models, after a round."""
     if trace.errors is None:
         return None
     errors = trace.errors if trace.errors.ndim == 3 else trace.errors[:, None, :]
@@ -144,16 +144,20 @@ def _medians(trace: Trace, groups: list[np.ndarray], step: int) -> list[float] |
 
 
 def _bound(task: Mixture, trace: Trace) -> tuple[np.ndarray | None, float | None, str]:
-    """Bound on the last errors, one a model, how probably it is broken, and a line that says so."""
+    """Return the bound on the last errors, one per model, its failure probability, and a line that describes it."""
     claim = REGISTRY.get(BOUND)
     if claim is None or claim.bound_trace is None or trace.errors is None:
-        return None, None, "no bound speaks of such a run"
+        return None, None, "no bound applies to this run"
     try:
         with np.errstate(all="ignore"):
             allowed = theory.bound(BOUND, task, trace)
     except InvalidArgument as error:
-        return None, None, f"no bound: {claim.id} asks more: {' '.join(str(error).split())}"
-    except Exception as error:  # a defect of the claim must not cost the run
+        return (
+            None,
+            None,
+            f"no bound: the hypotheses of {claim.id} do not hold: {' '.join(str(error).split())}",
+        )
+    except Exception as error:  # an error in the claim must not discard the run
         return None, None, f"no bound: {claim.id} failed with {type(error).__name__}: {error}"
     bound = np.asarray(allowed.bound, dtype=float)
     if trace.errors.ndim == 3 and bound.ndim == 2:

@@ -1,4 +1,4 @@
-"""The command ``schema``: the JSON schemas of what the commands write."""
+"""The command ``schema``: JSON schemas of the output of ``check`` and ``run``."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import json
 from typing import Literal
 
 from clusterproof.commands.run_record import run_schema
-from clusterproof.theory.workbench.schema import report_schema
+from clusterproof.conformance import report_schema as conform_schema
+from clusterproof.theory.checker.report_schema import report_schema
 
-SCHEMAS = {"check": report_schema, "run": run_schema}
+SCHEMAS = {"check": report_schema, "run": run_schema, "conform": conform_schema}
 
 
-def schema(command: Literal["check", "run"] = "check", /) -> int:
-    """Print the JSON schema of what a command's --json writes.
+def schema(command: Literal["check", "run", "conform"] = "check", /) -> int:
+    """Print the JSON schema of the file that a command's --json writes.
 
     Parameters
     ----------
     command
-        Whose: check by default.
+        Name of the command, check by default.
     """
     print(json.dumps(SCHEMAS[command](), indent=2))
     return 0

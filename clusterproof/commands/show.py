@@ -1,9 +1,10 @@
-"""The command ``show``: a claim's theorem card, its verdict and what repairs it."""
+"""The command ``show``: a claim's statement, its verdict and the claim that repairs it."""
 
 from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -11,7 +12,8 @@ from cyclopts import Parameter
 from clusterproof import theory
 from clusterproof.algorithms.validation import check_seed
 from clusterproof.commands import terminal
-from clusterproof.theory import Claim, code_of, report
+from clusterproof.theory import Claim, code_of
+from clusterproof.theory.checker import report
 
 
 def show(
@@ -22,34 +24,35 @@ def show(
     check: bool = True,
     module: Annotated[tuple[str, ...], Parameter(negative=(), consume_multiple=False)] = (),
 ) -> int:
-    """Show a claim's theorem card, its verdict, its counterexample and what repairs it.
+    """Show a claim's statement, its verdict, its counterexample and the claim that repairs it.
 
     Parameters
     ----------
     claim_id
-        Such as cfl-mgd/lemma-2.
+        Id of a claim, such as cfl-mgd/lemma-2.
     seed
         Seed of the check.
     check
-        Evaluate the claim; --no-check shows the card alone.
+        Evaluate the claim; --no-check shows the statement only.
     module
-        Python file or module that states claims, which is executed.
+        Python file or module that states claims; it is executed.
     """
     check_seed(seed)
     terminal.load(module)
     claim = theory.find_claim(claim_id)
-    print(f"{claim.id}: {claim.label} ({claim.kind})\n{claim.title}\n\n{claim.card}\n")
+    width = terminal.columns() or 80
+    _print_wrapped(f"{claim.id}: {claim.label} ({claim.kind})\n{claim.title}\n\n{claim.card}", width)
+    print()
     if not check:
-        _show_repair(claim)
+        _show_repair(claim, width)
         return 0
     sys.stdout.flush()
     try:
         verdict = theory.check(claim_id, seed=seed)
-    except Exception as error:  # the card is shown; the check's failure is a line of its own
+    except Exception as error:  # the statement is printed already; report the failure in a separate line
         terminal.complain(f"{claim_id}: the check failed with {type(error).__name__}: {error}")
         return 1
-    console = terminal.console()
-    console.print(report.verdict_table([verdict], console.width))
+    terminal.show(report.verdict_table([verdict], width))
     if verdict.counterexample is not None:
         print(
             "\ncounterexample\n"
@@ -57,17 +60,38 @@ def show(
         )
         loaded = "".join(f" --module {name}" for name in module)
         print(
-            f"\nto replay it: clusterproof check {claim_id}{loaded} --seed {seed} --json report.json"
-            f" && clusterproof check{loaded} --replay report.json; or in Python:\n\n{code_of(verdict)}"
+            f"\nto replay it:\n\n"
+            f"    clusterproof check {claim_id}{loaded} --seed {seed} --json report.json\n"
+            f"    clusterproof check{loaded} --replay report.json\n\nor in Python:\n\n{code_of(verdict)}".rstrip()
         )
-    _show_repair(claim)
+    print()
+    _show_repair(claim, width)
     return 0
 
 
-def _show_repair(claim: Claim) -> None:
-    """Print what replaces a claim: its title and its statement."""
+def _print_wrapped(text: str, width: int) -> None:
+    """Print text wrapped to ``width``; a line that is too long is first joined with its continuation line."""
+    lines: list[str] = []
+    too_long = False
+    for line in text.splitlines():
+        if too_long and line.strip() and _indentation(line) == _indentation(lines[-1]):
+            lines[-1] += " " + line.strip()
+        else:
+            lines.append(line)
+        too_long = len(line) > width
+    for line in lines:
+        wrapped = textwrap.wrap(line, width, subsequent_indent=_indentation(line), break_on_hyphens=False)
+        print(*wrapped, sep="\n")
+
+
+def _indentation(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _show_repair(claim: Claim, width: int) -> None:
+    """Print the title and statement of the claim that repairs a claim."""
     if claim.repaired_by is None:
         return
     repair = theory.find_claim(claim.repaired_by)
     statement = repair.card.partition("Statement\n")[2].partition("\n\n")[0]
-    print(f"\nrepaired by {repair.id}: {repair.title}\n{statement}")
+    _print_wrapped(f"repaired by {repair.id}: {repair.title}\n{statement}", width)

@@ -1,88 +1,93 @@
-"""The command ``sweep``: many runs over settings and seeds, on this machine or a cluster, into one table."""
+"""The command ``sweep``: runs over settings and seeds, locally or on a cluster, into one table."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.commands import engine, terminal
-from clusterproof.sweeps.measures import PACKAGES
-from clusterproof.sweeps.plan import read_plan
-from clusterproof.sweeps.plot import check_plot, draw
-from clusterproof.sweeps.result import describe, parquet, sweep_frame
-from clusterproof.tables.machine.engines import Work
-from clusterproof.tables.machine.execution import run_units
-from clusterproof.tables.machine.store import UnitStore, cache_folder
+from clusterproof.experiments.devices import trains_on_a_gpu, visible_gpus
+from clusterproof.experiments.sweeps.plan import read_plan
+from clusterproof.experiments.sweeps.result import as_parquet, describe, sweep_frame
+from clusterproof.figures.sweep_curves import check_plot, draw
 
-WORK = Work("clusterproof.sweeps.measures:compute", PACKAGES)
 SHOWN = 20
-"""Failed units that are named one by one."""
+"""Largest number of failed units that are reported individually."""
 
 
 def sweep(
     file: Path,
     /,
     *,
-    out: Path,
+    parquet: Path | None = None,
+    out: Path | None = None,
     plot: Path | None = None,
-    parts: Path | None = None,
     jobs: terminal.OptionalInteger = None,
     dask: str | None = None,
     slurm: terminal.OptionalInteger = None,
+    parts: Annotated[Path | None, Parameter(show=False)] = None,
 ) -> int:
-    """Run algorithms on tasks over grids, random draws and seeds, and store what is measured as one table.
+    """Run algorithms over grids, random values and seeds, and store the measurements as one table.
 
-    Finished runs are kept, each under a digest of its settings and of the source that computes it: the same command
-    goes on where it was stopped, and another sweep finds what it has in common with this one.
+    Finished runs are stored under a digest of their settings and of the source code: rerun the command to resume;
+    other sweeps reuse the runs that they have in common with this one.
 
     Parameters
     ----------
     file
-        TOML: measure, rounds, seeds, replicates, every; the tables settings, grid and random.
+        TOML: command (run or train), measure, rounds, seeds, replicates, every; the tables settings, grid and random.
+    parquet
+        File for the table.
     out
-        File for the table, parquet.
+        Folder for finished runs; by default the user's cache.
     plot
         File for a figure of the first measure, png, svg or pdf.
-    parts
-        Folder for finished runs; the user's cache by default.
     jobs
-        Parallel processes; as many as there are cores by default.
+        Parallel processes; by default one per core.
     dask
-        Address of a Dask scheduler whose workers compute instead.
+        Address of a Dask scheduler; its workers run the sweep.
     slurm
-        Number of SLURM jobs that compute instead.
+        Number of SLURM jobs that run the sweep.
+    parts
+        Old name of --out, which was once the file for the table.
     """
+    if parquet is None and out is not None:
+        parquet, out = engine.renamed("out", out, "parquet", None), None
+    out = engine.renamed("parts", parts, "out", out)
+    if parquet is None:
+        raise InvalidArgument("parquet", None, "must be given", "name the file for the table")
     plan = read_plan(file)
-    where = engine.choose("jobs", jobs, dask, slurm)
+    elsewhere = dask is not None or slurm is not None
+    gpus = visible_gpus(jobs) if not elsewhere and trains_on_a_gpu(plan.units) else ()
+    where = engine.choose(jobs, dask, slurm, gpus=gpus)
     try:
         import polars  # noqa: F401 - the import itself is the test
     except ImportError as error:
         remedy = "install the extra `sweep`: pip install 'clusterproof[sweep]'"
-        raise InvalidArgument("out", str(out), f"needs polars ({error})", remedy) from error
-    check_writable("out", out)
+        raise InvalidArgument("parquet", str(parquet), f"needs polars ({error})", remedy) from error
+    check_writable("parquet", parquet)
     if plot is not None:
         check_plot(plot)
         check_writable("plot", plot)
-    folder = cache_folder("sweeps") if parts is None else parts
-    store = UnitStore.open(folder, {"sweep": WORK.place, "source": WORK.source[1]})
     started = time.perf_counter()
-    with terminal.watch_units() as watch:
-        found = run_units(WORK, plan.units, store, where, watch)
-    for unit, line in found.failures[:SHOWN]:
+    execution, _ = engine.compute(plan.compute, plan.units, out, where)
+    for unit, line in execution.failures[:SHOWN]:
         terminal.complain(f"failed: {describe(unit)}: {line}")
-    if len(found.failures) > SHOWN:
-        terminal.complain(f"failed: {len(found.failures) - SHOWN} more")
-    if found.unstored:
-        terminal.complain(f"{len(found.unstored)} runs could not be kept; {found.unstored[0]}")
-    frame = sweep_frame(plan, found)
-    write_whole("out", out, parquet(frame))
+    if len(execution.failures) > SHOWN:
+        terminal.complain(f"failed: {len(execution.failures) - SHOWN} more")
+    frame = sweep_frame(plan, execution)
+    write_whole("parquet", parquet, as_parquet(frame))
     if plot is not None and len(frame):
         write_whole("plot", plot, draw(frame, plan, plot.suffix.lstrip(".")))
     print(
-        f"{len(found.outcomes)} of {len(plan.units)} runs, {found.computed - len(found.failures)} of them now, "
-        f"{len(found.failures)} failed, {time.perf_counter() - started:.1f} s; "
-        f"{frame.height} rows stored in {out}"
+        f"{len(execution.outcomes)} of {len(plan.units)} runs, "
+        f"{execution.computed - len(execution.failures)} of them now, "
+        f"{len(execution.failures)} failed, {time.perf_counter() - started:.1f} s; "
+        f"{frame.height} rows stored in {parquet}"
     )
-    return 1 if found.failures else 0
+    return 1 if execution.failures else 0

@@ -1,23 +1,35 @@
-"""What the commands write to: standard output, a line of progress, a line of complaint."""
+"""Standard output, progress bars and error lines of the commands."""
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias
 
 from cyclopts import Parameter, Token
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from clusterproof.algorithms.validation import InvalidArgument
 
 if TYPE_CHECKING:
-    from clusterproof.tables.machine.progress import Progress as Units
+    from clusterproof.experiments.progress import Progress as Units
 
 
 def read_integer(_type: Any, tokens: Sequence[Token]) -> int:
-    """Read an option's integer; 1.5 is none, where cyclopts would round it.
+    """Read an integer option; 1.5 is an error, where cyclopts would round it.
 
     Raises
     ------
@@ -35,8 +47,22 @@ Integer: TypeAlias = Annotated[int, Parameter(converter=read_integer)]
 OptionalInteger: TypeAlias = Annotated[int | None, Parameter(converter=read_integer)]
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C in a command that resumes when it is rerun.
+
+    Attributes
+    ----------
+    options
+        Further options that the command needs to resume.
+    """
+
+    def __init__(self, options: Sequence[str]) -> None:
+        super().__init__()
+        self.options = list(options)
+
+
 class QuietConsole(Console):
-    """A console that leaves a closed pipe to the caller, and the colours where NO_COLOR is set."""
+    """A console that raises on a closed pipe and uses no colours if NO_COLOR is set."""
 
     def __init__(self, *, stderr: bool = False, width: int | None = None) -> None:
         plain = bool(os.environ.get("NO_COLOR"))
@@ -48,28 +74,63 @@ class QuietConsole(Console):
 
 
 def console() -> Console:
-    """Make the console for results, as wide as the terminal, or as wide as needed in a pipe."""
+    """Return a console for results, as wide as the terminal, or of practically unlimited width in a pipe."""
     return QuietConsole(width=None if sys.stdout.isatty() else 100_000)
+
+
+def columns() -> int | None:
+    """Return the width of the terminal; None in a pipe, where lines have any length."""
+    return console().width if sys.stdout.isatty() else None
+
+
+def show(text: Text) -> None:
+    """Print text without wrapping its lines, in colours on a terminal."""
+    console().print(text, soft_wrap=True)
+
+
+def show_table(headers: Sequence[str], rows: Iterable[Sequence[str]], no_wrap: Sequence[str] = ()) -> None:
+    """Print a table: aligned on a terminal, with cells separated by two spaces in a pipe.
+
+    Parameters
+    ----------
+    headers
+        Names of the columns.
+    rows
+        Cells of each row.
+    no_wrap
+        Names of columns that are not wrapped.
+    """
+    if not sys.stdout.isatty():
+        for row in (headers, *rows):
+            print(*row, sep="  ")
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for header in headers:
+        table.add_column(header, no_wrap=header in no_wrap, overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    console().print(table)
 
 
 @contextmanager
 def progress(total: int) -> Iterator[Callable[[int, str], None]]:
-    """Give a function that shows what is done, from the start, where standard error is a terminal.
+    """Show a progress bar if standard error is a terminal.
 
     Parameters
     ----------
     total
-        Number of steps; nothing is shown where there are none.
+        Number of steps; if 0, nothing is shown.
 
     Yields
     ------
     Callable
-        Takes the number of steps done and what goes on.
+        Function of the number of finished steps and a description of the current step.
     """
     if not total or not sys.stderr.isatty():
         yield lambda *_: None
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    times = (TimeElapsedColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *times)
     with Progress(*columns, console=QuietConsole(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=total)
         yield lambda done, text: bar.update(task, completed=done, description=text)
@@ -77,35 +138,62 @@ def progress(total: int) -> Iterator[Callable[[int, str], None]]:
 
 @contextmanager
 def watch_units() -> Iterator[Callable[[Units], None]]:
-    """Give a function that shows how far units are: a bar on a terminal, now and then a line in a pipe.
+    """Show the progress of units: a bar on a terminal, an occasional line in a pipe.
 
     Yields
     ------
     Callable
-        Takes the progress, first before any unit has ended.
+        Function of the progress, to be called once before any unit has ended.
     """
     with ExitStack() as stack:
         shown: list[Callable[[int, str], None]] = []
 
-        def watch(far: Units) -> None:
+        def watch(state: Units) -> None:
             if not sys.stderr.isatty():
-                if far.due:
-                    complain(far.text)
+                if state.due:
+                    complain(state.text)
                 return
             if not shown:
-                shown.append(stack.enter_context(progress(far.total)))
-            shown[0](far.done, far.text)
+                shown.append(stack.enter_context(progress(state.total)))
+            shown[0](state.done, state.text)
 
         yield watch
 
 
+def require(option: str, value: object, module: str, purpose: str, extra: str) -> None:
+    """Check that a library is installed.
+
+    Parameters
+    ----------
+    option, value
+        The option that needs the library, and its value.
+    module
+        Name under which it is imported.
+    purpose
+        Purpose of the library, such as ``"to draw"``.
+    extra
+        The extra that installs it.
+
+    Raises
+    ------
+    InvalidArgument
+        If the library is missing; the message names the extra.
+    """
+    try:
+        importlib.import_module(module)
+    except ImportError as error:
+        remedy = f"install the extra `{extra}`: pip install 'clusterproof[{extra}]'"
+        raise InvalidArgument(option, value, f"needs {module} {purpose} ({error})", remedy) from error
+
+
 def complain(message: str) -> None:
-    """Write one line on standard error."""
+    """Write one line to standard error."""
     print("clusterproof:", " ".join(message.split()), file=sys.stderr)
 
 
 def load(modules: Sequence[str]) -> list[str]:
-    """Import users' files and modules of claims; give the ids of their claims."""
+    """Register the claims about tables, load user-supplied files and modules of claims, and return the latter's ids."""
+    import clusterproof.experiments.tables.gradient_loss.claims  # noqa: F401 - stating claims registers them
     from clusterproof.theory import load_claims
 
     return [claim for module in dict.fromkeys(modules) for claim in load_claims(module)]

@@ -1,11 +1,11 @@
-"""The command ``train``: a neural run from options, from a file, or from where another one stopped."""
+"""The command ``train``: train networks from options or a file, or resume a stored run."""
 
 from __future__ import annotations
 
 import inspect
 import signal
-import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
@@ -14,18 +14,13 @@ from types import NoneType
 from typing import Annotated, Any, get_args
 
 from cyclopts import Parameter
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.validation import check_count
 from clusterproof.commands import terminal
-from clusterproof.neural.own.references import GROUPS, HOW
+from clusterproof.commands.train_seeds import train_seeds
+from clusterproof.experiments.diagnosis import Diagnostician
+from clusterproof.neural.custom.references import GROUPS, HOW
 from clusterproof.neural.runs.configuration import (
     NAMES,
     Configuration,
@@ -45,8 +40,8 @@ from clusterproof.neural.runs.storage.run_folder import (
 from clusterproof.neural.runs.training import CHANGEABLE, TrainingResult
 from clusterproof.neural.runs.training import train as carry_out
 
-BESIDE_A_FILE = ("rounds", "seed", "device", "threads")
-"""Options that may stand beside --config; they override what the file says."""
+ALLOWED_WITH_CONFIG = ("rounds", "seed", "device", "threads")
+"""Options that may be combined with --config; they override the file."""
 
 
 def train(
@@ -55,72 +50,114 @@ def train(
     resume: Path | None = None,
     out: Path | None = None,
     trust: Annotated[bool, Parameter(negative="")] = False,
+    seeds: terminal.OptionalInteger = None,
+    jobs: terminal.OptionalInteger = None,
+    dask: str | None = None,
+    slurm: terminal.OptionalInteger = None,
     **options: Any,
 ) -> int:
     """Train networks on data divided among clients.
 
-    Exit status: 0 when all rounds are done, 2 for bad input, 130 when interrupted; what was done is kept.
+    Exit status: 0 when all rounds are done, 2 for bad input, 130 when interrupted; finished rounds are kept.
 
     Parameters
     ----------
     config
-        TOML file of a configuration, such as the configuration.toml of another run.
+        TOML file with a configuration, such as the configuration.toml of another run.
     resume
-        Folder of a run to go on with, to the bits that it would have had.
+        Folder of a run to resume; the results are bitwise those of an uninterrupted run.
     out
         New folder for checkpoints, metrics and configuration; by default the first free one of training-1,
         training-2 and so on.
     trust
-        Run the code of your own that the file of --config or --resume names.
+        Allow user-supplied code that the file of --config or --resume names.
+    seeds
+        Number of seeds, starting with --seed, each trained in a folder of --out. Prints the mean and standard
+        deviation of the final metrics; rerun the command to resume.
+    jobs
+        With --seeds: parallel processes; by default as many as the cores allow with --threads each, or one per GPU.
+    dask
+        With --seeds: address of a Dask scheduler; its workers, on a shared file system, train the seeds.
+    slurm
+        With --seeds: number of SLURM jobs that train the seeds.
     """
     given = {flag: value for flag, value in options.items() if value is not None}
+    _check_seeds(seeds, resume, {"jobs": jobs, "dask": dask, "slurm": slurm})
     configuration, translate = _configure(config, resume, out, given, trust)
-    place = resume or out or _free_folder()
+    folder = resume or out or _free_folder()
     if resume is None and out is None:
-        terminal.complain(f"no --out was given: the run goes into {place}")
+        terminal.complain(f"no --out was given: the run is stored in {folder}")
+    if seeds is not None:
+        options_to_resume = () if out is not None else ("--out", str(folder))
+        return train_seeds(configuration, seeds, folder, jobs, dask, slurm, *options_to_resume)
     rows: list[Mapping[str, Any]] = []
     result: TrainingResult | None = None
+    words = "training"
+
+    def advance(row: Mapping[str, Any]) -> None:
+        nonlocal words
+        rows.append(row)
+        if row["accuracy"] is not None:
+            words = f"accuracy {row['accuracy']:.4f}"
+        show(row["round"], words)
+
+    rounds = configuration.training.rounds
     try:
-        with _progress(configuration.training.rounds) as show, _patience() as asked:
-
-            def advance(row: Mapping[str, Any]) -> None:
-                rows.append(row)
-                show(row)
-
+        with terminal.progress(rounds) as show, _deferred_interrupt() as stop, _without_warnings_of_torch():
+            show(0, "getting ready")
             result = carry_out(
-                configuration, out=place, resume=resume is not None, progress=advance, stop=asked
+                configuration,
+                out=folder,
+                resume=resume is not None,
+                progress=advance,
+                stop=stop,
+                observer=Diagnostician,
             )
     except InvalidArgument as error:
         raise translate(error) from error
     except KeyboardInterrupt:
-        if not list((place / CHECKPOINTS).glob("*.json")):
+        if not list((folder / CHECKPOINTS).glob("*.json")):
             raise
         terminal.complain(
-            f"interrupted; `clusterproof train --resume {place}` goes on from the last checkpoint"
+            f"interrupted; run `clusterproof train --resume {folder}` to resume from the last checkpoint"
         )
         return 130
-    finally:  # a full disk must not cost what was measured
+    finally:  # print the metrics even if the disk is full
         if result is not None or rows:
             print(describe_training(configuration, rows, result))
     for remark in result.remarks:
         terminal.complain(remark)
-    print(f"stored in {place}")
+    print(f"stored in {folder}")
     if result.complete and configuration.training.diagnose:
-        print(f"hypotheses of CFL-MGD's theory in {place / DIAGNOSIS}")
+        print(f"hypotheses of CFL-MGD's theory in {folder / DIAGNOSIS}")
     if not result.complete:
         done = result.metrics["round"][-1]
-        terminal.complain(f"interrupted after round {done}; `clusterproof train --resume {place}` goes on")
+        terminal.complain(
+            f"interrupted after round {done}; run `clusterproof train --resume {folder}` to resume"
+        )
         return 130
     return 0
+
+
+def _check_seeds(seeds: int | None, resume: Path | None, others: Mapping[str, object]) -> None:
+    """Reject options that cannot be combined with --seeds or that need it."""
+    if seeds is not None:
+        check_count("seeds", seeds, at_least=1, at_most=10_000, remedy="give a number of seeds")
+        if resume is not None:
+            rule = "does not go with --resume"
+            raise InvalidArgument("seeds", seeds, rule, "rerun the command with --out to resume")
+    for name, value in others.items():
+        if seeds is None and value is not None:
+            raise InvalidArgument(name, value, "asks for --seeds", "add --seeds, or leave it out")
 
 
 def _configure(
     config: Path | None, resume: Path | None, out: Path | None, given: Mapping[str, Any], trust: bool
 ) -> tuple[Configuration, Callable[[InvalidArgument], InvalidArgument]]:
-    """Make the configuration, and what names the source of an error in it."""
+    """Return the configuration and a function that adds the source of an error to its message."""
     flags = {(option.section, option.key): option.flag for option in all_options()}
     flags |= {(section, "name"): section for section in NAMES}
-    keys = {flag: place for place, flag in flags.items()}
+    keys = {flag: key for key, flag in flags.items()}
     if resume is not None:
         for name, value in (("config", config), ("out", out)):
             if value is not None:
@@ -129,7 +166,7 @@ def _configure(
         _allow_only(given, CHANGEABLE, "--resume")
         sections, source = stored_configuration(resume, trust=trust).sections, resume / CONFIGURATION
     elif config is not None:
-        _allow_only(given, BESIDE_A_FILE, "--config")
+        _allow_only(given, ALLOWED_WITH_CONFIG, "--config")
         sections, source = read_sections(config), config
     else:
         sections, source = {}, None
@@ -157,22 +194,21 @@ def _configure(
 
 
 def _free_folder() -> Path:
-    """Give the first folder here that is not there yet."""
+    """Return the first of training-1, training-2, ... that does not exist."""
     return next(path for number in count(1) if not (path := Path(f"training-{number}")).exists())
 
 
-def _allow_only(given: Mapping[str, Any], allowed: Sequence[str], beside: str) -> None:
-    """Refuse options that would contradict a file."""
+def _allow_only(given: Mapping[str, Any], allowed: Sequence[str], file_option: str) -> None:
+    """Reject options that may not be combined with a file."""
     for flag, value in given.items():
         if flag not in allowed:
             names = ", ".join("--" + name.replace("_", "-") for name in allowed)
-            raise InvalidArgument(
-                flag, value, f"does not go with {beside}", f"leave it out; beside it there may be {names}"
-            )
+            remedy = f"leave it out; {names} may be combined with it"
+            raise InvalidArgument(flag, value, f"does not go with {file_option}", remedy)
 
 
 def _numbers(flag: str, text: str) -> list[int]:
-    """Read whole numbers separated by commas; none where there is nothing."""
+    """Return the integers of a comma-separated text; an empty list for an empty text."""
     try:
         return [int(part) for part in text.split(",")] if text.strip() else []
     except ValueError as error:
@@ -181,79 +217,64 @@ def _numbers(flag: str, text: str) -> list[int]:
 
 
 @contextmanager
-def _progress(rounds: int) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """Give a function that shows a round's metrics and the time that is left, on a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=terminal.QuietConsole(stderr=True), transient=True) as bar:
-        task = bar.add_task("getting ready", total=rounds)
-        words = "training"
-
-        def show(row: Mapping[str, Any]) -> None:
-            nonlocal words
-            if row["accuracy"] is not None:
-                words = f"accuracy {row['accuracy']:.4f}"
-            bar.update(task, completed=row["round"], description=words)
-
-        yield show
+def _without_warnings_of_torch() -> Iterator[None]:
+    """Suppress torch's internal warnings, which are not actionable for users."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=r"torch(\.|$)")
+        # warnings of torch's C++ code are attributed to the calling line
+        warnings.filterwarnings("ignore", message=r"(?s).*Triggered internally at")
+        yield
 
 
 @contextmanager
-def _patience() -> Iterator[Callable[[], bool]]:
-    """Turn the first Ctrl-C into a wish, which the function that is given tells of."""
-    asked = False
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: asked
-        return
+def _deferred_interrupt() -> Iterator[Callable[[], bool]]:
+    """Yield a function that returns whether Ctrl-C was pressed; a second one interrupts immediately."""
+    interrupted = False
 
-    def wish(*_: object) -> None:
-        nonlocal asked
-        asked = True
+    def defer(*_: object) -> None:
+        nonlocal interrupted
+        interrupted = True
         signal.signal(signal.SIGINT, before)
-        terminal.complain("finishing the round; Ctrl-C again stops at once")
+        terminal.complain("finishing the round; press Ctrl-C again to stop immediately")
 
-    before = signal.signal(signal.SIGINT, wish)
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before = signal.signal(signal.SIGINT, defer)
     try:
-        yield lambda: asked
+        yield lambda: interrupted
     finally:
         signal.signal(signal.SIGINT, before)
 
 
 def _annotation(option: Option) -> Any:
-    """Type of an option's value on the command line."""
-    words = Parameter(
-        help=f"{option.help} ({', '.join(option.owners)})" if option.owners else option.help,
-        group=option.section.capitalize(),
-        negative="",
-    )
-    kinds = [kind for kind in get_args(option.annotation) or (option.annotation,) if kind is not NoneType]
-    if option.flag in _LISTS:
-        return Annotated[str | None, words]
-    if kinds == [int]:
+    """Return the type of an option on the command line; ranges and choices are checked with the configuration."""
+    text = f"{option.help} ({', '.join(option.owners)})" if option.owners else option.help
+    words = Parameter(help=text, group=option.section.capitalize(), negative="")
+    kind = str if option.flag in _LISTS else _plain_type(option.annotation)
+    if kind is int:
         return Annotated[int | None, Parameter(converter=terminal.read_integer), words]
-    return Annotated[kinds[0] | None, words]
+    return Annotated[kind | None, words]
+
+
+def _plain_type(annotation: Any) -> Any:
+    """Return the first type of a union other than None, without its range; str for a choice."""
+    kind = next((part for part in get_args(annotation) if part is not NoneType), annotation)
+    if isinstance(kind, str):
+        return str
+    return annotation if kind is annotation else _plain_type(kind)
 
 
 def _declare_options() -> None:
-    """Give ``train`` the options of every section."""
+    """Add the options of every section to the signature of ``train``."""
+    annotations: dict[str, Any] = {}
+    for section, default in NAMES.items():
+        custom = f", or user-supplied code as {HOW}" if section in GROUPS else ""
+        text = f"One of {', '.join(SECTIONS[section])}{custom}; {default} by default."
+        annotations[section] = Annotated[str | None, Parameter(help=text)]
+    annotations |= {option.flag: _annotation(option) for option in all_options()}
     declared = dict(inspect.signature(train).parameters)
     del declared["options"]
-    annotations = {
-        section: Annotated[
-            str | None, Parameter(help=f"One of {', '.join(SECTIONS[section])}{own}; {default} by default.")
-        ]
-        for section, default in NAMES.items()
-        for own in (f", or your own as {HOW}" if section in GROUPS else "",)
-    }
-    annotations |= {option.flag: _annotation(option) for option in all_options()}
     for name, annotation in annotations.items():
         declared[name] = inspect.Parameter(
             name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation

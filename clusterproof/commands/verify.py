@@ -6,20 +6,20 @@ from pathlib import Path
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.commands.certify import describe
-from clusterproof.theory import certificate
+from clusterproof.theory import certificates
 
 
 def verify(file: Path, /) -> int:
     """Check a certificate in exact arithmetic.
 
-    Exit status: 0 if it proves its statement, 1 if not, 2 if the file is no certificate.
+    Exit status: 0 if the certificate proves its statement, 1 if not, 2 if the file is not a certificate.
 
     Parameters
     ----------
     file
-        What `clusterproof certify --out` wrote.
+        File that `clusterproof certify --out` wrote.
     """
-    outcome = certificate.verify(file)
+    outcome = certificates.verify(file)
     if not outcome.readable:
         rule = f"must be a certificate ({outcome.condition.removeprefix('unreadable: ')})"
         raise InvalidArgument("file", str(file), rule, "make one with `clusterproof certify`")

@@ -1,1 +1,1 @@
-"""Curves of networks, from the runs that are stored beside the papers' tables."""
+"""Curves of networks, from the stored runs of the papers' tables."""

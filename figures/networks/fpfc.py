@@ -2,48 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from clusterproof.figures import style
+import clusterproof.figures.style as style
 from clusterproof.figures.illustration import Illustration
-from clusterproof.figures.networks.stored_curves import draw_curves, finish, known
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from clusterproof.figures.networks.stored_curves import Panel, draw_panels, known
 
 TABLE = "fpfc-figure-1-small"
 CLUSTERS = 4
 METHODS = ("FPFC", "FPFC-l1", "LOCAL", "FedAvg", "Per-FedAvg", "IFCA", "CFL")
-NAMES = {"FPFC-l1": r"FPFC-$\ell_1$"}
 
 
-def draw(seed: int) -> Figure:
-    """Draw the accuracies below the ceiling of one model, and the number of clusters beside the truth."""
+def draw(seed: int) -> style.Figure:
+    """Draw the accuracies below the ceiling of one model, and the number of clusters next to the truth."""
     ceiling = known(TABLE, "FedAvg", "accuracy %", "ceiling")
     caption = (
         "FPFC and its rivals at small scale: 20 clients in 4 clusters that swap labels, 40 rounds, one seed. a, b: "
         f"test accuracy; dotted: about {ceiling:.0f} %, the most that one model for all can reach on these labels. "
         f"c: number of clusters on MNIST (dotted: {CLUSTERS}, the truth). So few rounds leave FPFC's clients apart. "
-        f"Stored by clusterproof table fpfc/figure-1 --scale small. Seed {seed} (nothing is drawn anew)."
+        f"Stored by clusterproof table fpfc/figure-1 --scale small. Seed {seed} (nothing is sampled)."
     )
-    figure, panels = style.new_figure(caption, panels=3, height=4.2)
-    for panel, data, title in zip(
-        panels, ("mnist", "fashion-mnist"), ("a  MNIST", "b  Fashion-MNIST"), strict=False
-    ):
-        rows = {f"{name}: {data}": NAMES.get(name, name) for name in METHODS}
-        draw_curves(panel, TABLE, rows, "accuracy %")
-        panel.axhline(ceiling, color=style.BLACK, linestyle=":", linewidth=1, gid="ceiling")
-        panel.set_ylim(0, 100)
-        style.label_axes(panel, title, "communication round", "test accuracy, %")
-    # a method that makes no clusters has none stored, and is skipped; the others keep their colours
-    rows = {f"{name}: mnist": NAMES.get(name, name) for name in METHODS}
-    draw_curves(panels[2], TABLE, rows, "clusters")
-    panels[2].axhline(CLUSTERS, color=style.BLACK, linestyle=":", linewidth=1, gid="truth")
-    panels[2].set_ylim(0, 21)
-    panels[2].set_yticks([1, CLUSTERS, 10, 15, 20])
-    style.label_axes(panels[2], "c  Clusters on MNIST", "communication round", "number of clusters")
-    finish(panels, 4)
-    return style.settled(figure)
+    mnist, fashion = (
+        {f"{name}: {data}": name.replace("l1", r"$\ell_1$") for name in METHODS}
+        for data in ("mnist", "fashion-mnist")
+    )
+    panels = (
+        Panel("a  MNIST", TABLE, "accuracy %", mnist, level=("ceiling", ceiling)),
+        Panel("b  Fashion-MNIST", TABLE, "accuracy %", fashion, level=("ceiling", ceiling)),
+        Panel(
+            "c  Clusters on MNIST",
+            TABLE,
+            "clusters",
+            mnist,
+            names=("communication round", "number of clusters"),
+            limits=(0, 21),
+            level=("truth", CLUSTERS),
+        ),
+    )
+    figure, (*_, clusters) = draw_panels(caption, panels, columns=4)
+    style.set_ticks(clusters, y=[1, CLUSTERS, 10, 15, 20])
+    return figure
 
 
 FIGURE = Illustration(

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from clusterproof.figures import style
+import clusterproof.figures.style as style
 from clusterproof.figures.illustration import Illustration
-from clusterproof.figures.networks.stored_curves import draw_curves, finish
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from clusterproof.figures.networks.stored_curves import Panel, draw_panels
 
 GOAL = 0.9
 NETWORK = "MLP 64-32, step 0.1, models start"
 STARTS = {"apart": "start apart", "at one point": "start at one point"}
 PANELS = {
-    "a  MNIST": ("gradient-loss-mnist-mlp", "mnist"),
-    "b  Fashion-MNIST": ("gradient-loss-fashion-mnist-mlp", "fashion-mnist"),
-    "c  CIFAR-10, small": ("gradient-loss-iterations-small", "cifar10"),
-    "d  EMNIST, small": ("gradient-loss-iterations-small", "emnist"),
+    "a  MNIST": ("gradient-loss-mnist-mlp", "mnist", (1, 10, 150)),
+    "b  Fashion-MNIST": ("gradient-loss-fashion-mnist-mlp", "fashion-mnist", (1, 10, 150)),
+    "c  CIFAR-10, small": ("gradient-loss-iterations-small", "cifar10", (1, 5, 30)),
+    "d  EMNIST, small": ("gradient-loss-iterations-small", "emnist", (1, 5, 30)),
 }
+"""Stored table, data set and written iterations of each panel."""
 
 
-def draw(seed: int) -> Figure:
+def draw(seed: int) -> style.Figure:
     """Draw the purity of both methods from both kinds of start."""
     caption = (
         r"Purity of the clusters of 80 devices ($P = 4$; EMNIST: $P = 8$) whose classes overlap, a network with hidden "
@@ -30,28 +26,34 @@ def draw(seed: int) -> Figure:
         "range of three seeds; c, d: one seed, fewer devices, 30 iterations. Dotted: the paper's goal of "
         f"{GOAL}; 1 is the truth, and 0.75 has two clusters in one. Stored by clusterproof table "
         "gradient-loss/mnist-mlp, fashion-mnist-mlp and iterations. "
-        f"Seed {seed} (nothing is drawn anew)."
+        f"Seed {seed} (nothing is sampled)."
     )
-    figure, panels = style.new_figure(caption, panels=4, height=3.9)
-    for panel, (title, (name, data)) in zip(panels, PANELS.items(), strict=True):
-        rows = {
-            f"Purity of {method}: {data}, {NETWORK} {start}": f"{method.partition(' ')[0]}, {said}"
-            for start, said in STARTS.items()
-            for method in ("GL-CFL 0.2", "IFCA")
-        }
-        draw_curves(panel, name, rows, "purity")
-        panel.axhline(GOAL, color=style.BLACK, linestyle=":", linewidth=1, gid="goal")
+    shown = [
+        Panel(
+            title,
+            table,
+            "purity",
+            {
+                f"Purity of {method}: {data}, {NETWORK} {start}": f"{method.partition(' ')[0]}, {label}"
+                for start, label in STARTS.items()
+                for method in ("GL-CFL 0.2", "IFCA")
+            },
+            names=("iteration", "purity" if title.startswith("a") else ""),
+            limits=(0.15, 1.04),
+            level=("goal", GOAL),
+        )
+        for title, (table, data, _) in PANELS.items()
+    ]
+    figure, panels = draw_panels(caption, shown, columns=4, height=3.9)
+    for panel, (_, _, iterations) in zip(panels, PANELS.values(), strict=True):
         panel.set_xscale("log")
-        ends = (1, 10, 150) if name.endswith("mlp") else (1, 5, 30)
-        panel.set_xticks(ends, [str(end) for end in ends])
-        panel.minorticks_off()
-        panel.set_ylim(0.15, 1.04)
-        style.label_axes(panel, title, "iteration", "purity" if panel is panels[0] else "")
-    finish(panels, 4)
-    return style.settled(figure)
+        style.set_ticks(panel, x=iterations)
+    return figure
 
 
 FIGURE = Illustration(
-    "purity-on-networks", "Purity of GL-CFL and IFCA on images, iteration by iteration", draw,
+    "purity-on-networks",
+    "Purity of GL-CFL and IFCA on images, iteration by iteration",
+    draw,
     ("gradient-loss/sooner", "gradient-loss/reduction-99", "gradient-loss/reduction-up-to"),
-)  # fmt: skip
+)

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from clusterproof.figures import style
+import clusterproof.figures.style as style
 from clusterproof.figures.illustration import Illustration
-from clusterproof.figures.networks.stored_curves import LOOKS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 CONCENTRATIONS = (0.5, 1.0, 10.0)
 """The paper's phi; the first is that of its figure."""
@@ -20,7 +14,7 @@ GROUPS, SIZE = 4, 5
 """Groups of clients, and clients of a group."""
 
 DRAWS = 10
-"""Divisions whose sizes are drawn beside their law."""
+"""Number of divisions whose sizes are compared with their law."""
 
 
 def held(seed: int, concentration: float) -> np.ndarray:
@@ -39,16 +33,16 @@ def held(seed: int, concentration: float) -> np.ndarray:
 
 
 def shares(seed: int, concentration: float) -> np.ndarray:
-    """Give the clients' shares of their groups' images, ascending, over ``DRAWS`` divisions."""
-    found = []
+    """Return the clients' shares of their groups' images, ascending, over ``DRAWS`` divisions."""
+    shares = []
     for number in range(DRAWS):
         sizes = held(seed + number, concentration).sum(axis=1).reshape(GROUPS, SIZE)
-        found.append(sizes / sizes.sum(axis=1, keepdims=True))
-    return np.sort(np.ravel(found))
+        shares.append(sizes / sizes.sum(axis=1, keepdims=True))
+    return np.sort(np.ravel(shares))
 
 
-def draw(seed: int) -> Figure:
-    """Draw the clients' images by digit, and the shares of many clients beside their law."""
+def draw(seed: int) -> style.Figure:
+    """Draw the clients' images by digit, and the shares of many clients with their law."""
     from matplotlib import colormaps
     from scipy import stats
 
@@ -62,29 +56,30 @@ def draw(seed: int) -> Figure:
     figure, (left, right) = style.new_figure(caption, panels=2, height=4.3)
     counts = held(seed, CONCENTRATIONS[0])
     below = np.zeros(len(counts))
-    for digit, own in enumerate(counts.T):
-        left.bar(
-            np.arange(len(counts)), own, bottom=below, width=0.85, color=colormaps["cividis"](digit / 9),
-            edgecolor="white", linewidth=0.3, label=f"{digit}", gid=f"digit {digit}",
-        )  # fmt: skip
-        below += own
-    left.axhline(counts.sum() / len(counts), color=style.BLACK, linestyle=":", linewidth=1, gid="equal")
+    for digit, images in enumerate(counts.T):
+        bar: style.Look = {
+            "width": 0.85,
+            "color": colormaps["cividis"](digit / 9),
+            "edgecolor": "white",
+            "linewidth": 0.3,
+        }
+        left.bar(np.arange(len(counts)), images, bottom=below, **bar, label=f"{digit}", gid=f"digit {digit}")
+        below += images
+    left.axhline(counts.sum() / len(counts), **style.LEVEL, gid="equal")
     left.set_xticks(range(0, len(counts), SIZE))
     style.label_axes(left, "a  Images of each digit", "client", "images")
-    for concentration, (colour, marker, _) in zip(CONCENTRATIONS, LOOKS, strict=False):
+    for concentration, look in zip(CONCENTRATIONS, style.LOOKS, strict=False):
         values = shares(seed, concentration)
         ranks = (np.arange(len(values)) + 0.5) / len(values)
-        right.plot(
-            ranks, values, color=colour, marker=marker, markersize=2.5, linestyle="none",
-            label=rf"$\varphi = {concentration:g}$", gid=f"shares {concentration:g}",
-        )  # fmt: skip
+        marks: style.Look = {**look, "markersize": 2.5, "linestyle": "none"}
+        name = f"{concentration:g}"
+        right.plot(ranks, values, **marks, label=rf"$\varphi = {name}$", gid=f"shares {name}")
         law = stats.beta(concentration, (SIZE - 1) * concentration).ppf(ranks)
-        right.plot(ranks, law, color=colour, linestyle=":", gid=f"law {concentration:g}")
-    right.legend(fontsize=8, frameon=False, loc="upper left")
+        right.plot(ranks, law, color=look["color"], linestyle=":", gid=f"law {name}")
+    right.legend(loc="upper left")
     style.label_axes(right, "b  Shares beside their law", "quantile", "share of the group's images")
-    figure.legend(*left.get_legend_handles_labels(), loc="outside upper left", ncols=10, fontsize=8, frameon=False,
-                  handlelength=1, columnspacing=1)  # fmt: skip
-    return style.settled(figure)
+    style.add_legend([left], 10, handlelength=1, columnspacing=1)
+    return figure
 
 
 FIGURE = Illustration(

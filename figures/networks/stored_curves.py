@@ -1,31 +1,40 @@
-"""Curves of the stored tables: who runs what for hours, and how its curves are drawn."""
+"""Figures of curves in the stored tables, which take hours to compute."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-import clusterproof.tables
+import clusterproof.experiments.tables
+import clusterproof.figures.style as style
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.figures import style
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
+    import numpy as np
     from polars import DataFrame
 
-RESULTS = Path(clusterproof.tables.__path__[0]) / "results"
-"""What ``clusterproof table`` wrote; the commands are in its README."""
+RESULTS = Path(clusterproof.experiments.tables.__path__[0]) / "results"
+"""Where the stored tables are; the commands that write them are in its README."""
 
-LOOKS = (
-    (style.BLUE, "o", "-"), (style.VERMILLION, "s", "--"), (style.GREEN, "^", "-."), (style.PURPLE, "D", ":"),
-    (style.ORANGE, "v", (0, (5, 1, 1, 1, 1, 1))), (style.SKY, "P", (0, (3, 1))), (style.GREY, "x", (0, (1, 2))),
-)  # fmt: skip
-"""Colour, marker and line style of the curves, in their order."""
+
+class Panel(NamedTuple):
+    """What a panel of stored curves shows: a column of a stored table."""
+
+    title: str
+    table: str
+    column: str
+    rows: dict[str, str]
+    """Rows of the table, with their names in the legend; one that the table lacks is left out."""
+    names: tuple[str, str] = ("communication round", "test accuracy, %")
+    """Of the two axes."""
+    limits: tuple[float, float] = (0, 100)
+    """Ends of the vertical axis."""
+    ticks: Sequence[float] = ()
+    """Written numbers of the horizontal axis; matplotlib's where empty."""
+    level: tuple[str, float] | None = None
+    """Name and value of a dotted line."""
 
 
 @cache
@@ -48,56 +57,36 @@ def stored(name: str) -> DataFrame:
 
 
 def curve(name: str, row: str, column: str) -> tuple[np.ndarray, np.ndarray]:
-    """Give where a stored curve was measured, (times,), and its values, (times, seeds)."""
+    """Return where a stored curve was measured, (times,), and its values, (times, seeds)."""
     rows = stored(name).filter(part="curve", row=row, column=column).sort("at", "seed")
     times = rows["at"].unique().sort().to_numpy()
-    return times, rows["value"].to_numpy().reshape(len(times), -1)
+    return times, rows["value"].to_numpy().reshape(len(times), -1) if len(times) else times
 
 
 def known(name: str, row: str, column: str, what: str) -> float:
-    """Give the ceiling or the printed number, ``what``, of a row of a stored table."""
+    """Return the ceiling or the printed number, ``what``, of a row of a stored table."""
     rows = stored(name).filter(part="row", row=row, column=column).drop_nulls(what)
     return float(rows[what][0])
 
 
-def draw_curves(panel: Axes, name: str, rows: dict[str, str], column: str) -> None:
-    """Draw the median of each row's curve and the range of its seeds.
-
-    Parameters
-    ----------
-    panel
-        Where to.
-    name
-        Of the stored table.
-    rows
-        What each row is called in the legend.
-    column
-        Of the table.
-    """
-    for (row, label), (colour, marker, dashes) in zip(rows.items(), LOOKS, strict=False):
-        if stored(name).filter(part="curve", row=row, column=column).is_empty():
-            continue  # a small table leaves rows out; the others keep their looks
-        times, values = curve(name, row, column)
-        panel.fill_between(
-            times, values.min(axis=1), values.max(axis=1), color=colour, alpha=0.2, linewidth=0
-        )
-        panel.plot(
-            times, np.median(values, axis=1), color=colour, marker=marker, linestyle=dashes, markersize=3.5,
-            linewidth=1.2, markevery=max(1, len(times) // 10), label=label, gid=row,
-        )  # fmt: skip
-
-
-def finish(panels: Sequence[Axes], ncols: int) -> None:
-    """Explain the curves of all panels in one legend above them."""
-    entries: dict[str, Artist] = {}
-    for panel in panels:
-        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
-            entries.setdefault(label, handle)
-    panels[0].figure.legend(
-        list(entries.values()),
-        list(entries),
-        loc="outside upper left",
-        ncols=ncols,
-        fontsize=8,
-        frameon=False,
-    )
+def draw_panels(
+    caption: str, shown: Sequence[Panel], *, columns: int, height: float = 4.2
+) -> tuple[style.Figure, list[style.Axes]]:
+    """Draw the median of each row's curve and the range of its seeds, with one legend of so many columns."""
+    figure, panels = style.new_figure(caption, panels=len(shown), height=height)
+    for panel, content in zip(panels, shown, strict=True):
+        for (row, label), look in zip(content.rows.items(), style.LOOKS, strict=False):
+            times, values = curve(content.table, row, content.column)
+            if len(times):  # the looks of the rows after a missing one stay theirs
+                every = max(1, len(times) // 10)
+                style.draw_band(
+                    panel, times, values, look, label=label, gid=row, every=every, quantiles=(0, 1)
+                )
+        if content.level:
+            name, value = content.level
+            panel.axhline(value, **style.LEVEL, gid=name)
+        panel.set_ylim(*content.limits)
+        style.label_axes(panel, content.title, *content.names)
+        style.set_ticks(panel, x=content.ticks)
+    style.add_legend(panels, columns)
+    return figure, panels

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import clusterproof.figures.style as style
 from clusterproof.algorithms import (
     CFLMGD,
     IFCA,
@@ -18,14 +18,9 @@ from clusterproof.algorithms import (
     generator,
     run,
 )
-from clusterproof.figures import style
 from clusterproof.figures.illustration import Illustration
-from clusterproof.figures.networks.stored_curves import LOOKS, finish
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from clusterproof.algorithms import Algorithm
     from clusterproof.neural.task import ImageTask
 
@@ -108,26 +103,18 @@ def known_clusters(task: ImageTask, seed: int, iterations: int) -> np.ndarray:
 
     models = [start(task, seed)]
     unused = generator(seed, "figures/training-loss", "every sample is taken")
-    everybody, labels = torch.arange(task.clients), np.asarray(task.labels)
+    all_clients, labels = torch.arange(task.clients), np.asarray(task.labels)
     for _ in range(iterations):
         points = torch.as_tensor(models[-1][labels])
-        gradients = task.gradients(points, everybody, unused).numpy()
+        gradients = task.gradients(points, all_clients, unused).numpy()
         means = [gradients[labels == cluster].mean(axis=0) for cluster in range(CLUSTERS)]
         models.append(models[-1] - STEP_SIZE * np.stack(means))
     return np.stack(models)
 
 
-@dataclass(frozen=True)
-class OneModel:
-    """What one model for all can reach: no model that is at most ``radius`` long has a loss below ``least``."""
-
-    radius: float
-    least: float
-
-
 @cache
-def one_model(seed: int, ridge: float = 1e-3) -> OneModel:
-    """Bound the mean training loss of one model of all rotations from below.
+def one_model(seed: int, ridge: float = 1e-3) -> tuple[float, float]:
+    """Return a radius R and a loss below which no single model with ||w|| <= R is, in the mean over all rotations.
 
     The loss L is convex, so that L(w) >= L(v) + <g, w - v> >= L(v) - <g, v> - R ||g|| for ||w|| <= R, with g the
     gradient at v. At the minimiser v of L + ridge ||v||^2 / 2 and R = ||v|| that is L(v).
@@ -136,11 +123,11 @@ def one_model(seed: int, ridge: float = 1e-3) -> OneModel:
     from scipy.optimize import minimize
 
     task = make_task("rotations", seed, clusters=CLUSTERS, clients=CLIENTS, samples=SAMPLES)
-    everybody, unused = torch.arange(task.clients), generator(seed, "figures/training-loss", "least")
+    all_clients, unused = torch.arange(task.clients), generator(seed, "figures/training-loss", "least")
 
     def loss(model: np.ndarray) -> tuple[float, np.ndarray]:
         points = torch.as_tensor(model).expand(task.clients, -1)
-        gradient: np.ndarray = task.gradients(points, everybody, unused).numpy().mean(axis=0)
+        gradient: np.ndarray = task.gradients(points, all_clients, unused).numpy().mean(axis=0)
         return float(losses_of(task, model[None, None]).mean()), gradient
 
     def ridged(model: np.ndarray) -> tuple[float, np.ndarray]:
@@ -150,28 +137,28 @@ def one_model(seed: int, ridge: float = 1e-3) -> OneModel:
     model = minimize(ridged, np.zeros(task.dimension), jac=True, method="L-BFGS-B").x
     value, gradient = loss(model)
     radius = float(np.linalg.norm(model))
-    return OneModel(radius, value - float(gradient @ model) - radius * float(np.linalg.norm(gradient)))
+    return radius, value - float(gradient @ model) - radius * float(np.linalg.norm(gradient))
 
 
-def draw(seed: int) -> Figure:
-    """Draw the losses beside the least of one model, and GL-CFL's beside descent in the true clusters."""
-    bound = one_model(seed)
+def draw(seed: int) -> style.Figure:
+    """Draw the losses with the smallest loss of one model, and GL-CFL's with descent in the true clusters."""
+    radius, least = one_model(seed)
     caption = (
         "Softmax regression on scikit-learn's digits in the place of networks on MNIST, so that losses are convex. "
         f"Training loss: each client's least of the models. a: four rotations, {CLIENTS} clients with {SAMPLES} "
         f"images, {LOCAL_STEPS} local steps of $\\eta = {STEP_SIZE:g}$, $\\beta = {MOMENTUM:g}$, $P = {CLUSTERS}$; "
-        f"FedBCD: its common model. Dotted: {bound.least:.2f}, below which no single model of norm up to "
-        f"{bound.radius:.1f} comes. b, c: classes that overlap, {CLUSTERS * DEVICES} devices, $\\alpha = "
+        f"FedBCD: its common model. Dotted: {least:.2f}, below which no single model of norm up to "
+        f"{radius:.1f} comes. b, c: classes that overlap, {CLUSTERS * DEVICES} devices, $\\alpha = "
         f"{STEP_SIZE:g}$, $\\lambda = {WEIGHT:g}$, sign of the descent; IFCA divides by all devices. Dotted: descent "
         f"in the true clusters. One random start. Seed {seed}."
     )
     figure, panels = style.new_figure(caption, panels=3, height=4.2)
     rotated = make_task("rotations", seed, clusters=CLUSTERS, clients=CLIENTS, samples=SAMPLES)
     names = list(ROTATED) + [name for name in OVERLAPPING if name not in ROTATED]
-    looks = dict(zip(names, LOOKS, strict=False))
+    looks = dict(zip(names, style.LOOKS, strict=False))
     for name, models in trained(rotated, ROTATED, seed, ROUNDS).items():
         _curve(panels[0], losses_of(rotated, models).min(axis=-1).mean(axis=-1), name, looks[name])
-    panels[0].axhline(bound.least, color=style.BLACK, linestyle=":", linewidth=1, gid="least of one model")
+    panels[0].axhline(least, **style.LEVEL, gid="least of one model")
     overlapping = make_task("classes", seed, clients_per_cluster=DEVICES)
     for name, models in trained(overlapping, OVERLAPPING, seed, ITERATIONS).items():
         losses = losses_of(overlapping, models)
@@ -182,17 +169,14 @@ def draw(seed: int) -> Figure:
     chosen = np.take_along_axis(losses_of(overlapping, oracle), own[..., None], axis=-1)[..., 0]
     truths = (chosen.mean(axis=-1), served(overlapping, oracle, own))
     for panel, truth in zip(panels[1:], truths, strict=True):
-        panel.plot(truth, color=style.BLACK, linestyle=":", linewidth=1, gid="true clusters")
-    for panel, title, horizontal, vertical in (
-        (panels[0], "a  Rotated digits", "communication round", "training loss"),
-        (panels[1], "b  Overlapping classes", "iteration", "training loss"),
-        (panels[2], "c  Overlapping classes", "iteration", "test accuracy, %"),
-    ):
-        style.label_axes(panel, title, horizontal, vertical)
+        panel.plot(truth, **style.LEVEL, gid="true clusters")
+    style.label_axes(panels[0], "a  Rotated digits", "communication round", "training loss")
+    style.label_axes(panels[1], "b  Overlapping classes", "iteration", "training loss")
+    style.label_axes(panels[2], "c  Overlapping classes", "iteration", "test accuracy, %")
     panels[0].set_yscale("log")
     panels[2].set_ylim(0, 100)
-    finish(panels, 5)
-    return style.settled(figure)
+    style.add_legend(panels, 5)
+    return figure
 
 
 def served(task: ImageTask, models: np.ndarray, chosen: np.ndarray) -> np.ndarray:
@@ -203,13 +187,9 @@ def served(task: ImageTask, models: np.ndarray, chosen: np.ndarray) -> np.ndarra
     return np.asarray(100 * np.take_along_axis(accuracies, chosen[..., None], axis=-1)[..., 0].mean(axis=-1))
 
 
-def _curve(panel: Axes, values: np.ndarray, name: str, look: tuple[str, str, Any]) -> None:
+def _curve(panel: style.Axes, values: np.ndarray, name: str, look: dict[str, Any]) -> None:
     """Draw one run's values, (rounds,)."""
-    colour, marker, dashes = look
-    panel.plot(
-        values, color=colour, marker=marker, linestyle=dashes, markersize=3.5, linewidth=1.2,
-        markevery=len(values) // 6, label=name, gid=name,
-    )  # fmt: skip
+    panel.plot(values, **look, markevery=len(values) // 6, label=name, gid=name)
 
 
 FIGURE = Illustration(

@@ -1,4 +1,4 @@
-"""Images as ``Preprocessing`` says: the same in every evaluation, and distorted by drawn numbers in training."""
+"""Images after ``Preprocessing``: undistorted in evaluation, distorted by random numbers in training."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ FLIP = 2
 
 
 def distorted(images: Tensor, preprocessing: Preprocessing, drawn: Tensor) -> Tensor:
-    """Images (..., C, H, W) in [0, 1] as training sees them, by ``drawn`` (..., 5), see ``engines.draws.distorted``."""
+    """Images (..., C, H, W) in [0, 1] as training sees them, by ``drawn`` (..., 5), see ``engines.distortion``."""
     lead, drawn = images.shape[:-3], drawn.reshape(-1, NUMBERS).to(images.dtype)
-    values = images.movedim(-3, -1).flatten(0, -4)  # colours last, as convolutions have them in memory
+    values = images.movedim(-3, -1).flatten(0, -4)  # NHWC, as in convolutions
     height, width = values.shape[1:3]
     side = preprocessing.crop
     across = torch.arange(width if side is None else side, device=values.device).expand(len(values), -1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from clusterproof.algorithms.discovery import Registry
 from clusterproof.neural.data.images import ImageSet
 from clusterproof.neural.data.published import Archive, PublishedFile
 from clusterproof.neural.data.readers.archives import read_tar, read_zip
@@ -184,3 +185,5 @@ DATASETS: dict[str, Dataset] = {
     ),
 }
 """The data sets by their names on the command line."""
+
+DATASETS = Registry("The data sets by their names on the command line.", DATASETS)

@@ -7,6 +7,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryFile
 from urllib.parse import urlsplit
 
 from clusterproof.algorithms.atomic import write_whole
@@ -53,11 +54,14 @@ def fetch(
     MirrorsFailed
         If no mirror gives the file as published.
     """
+    needed = [file for file in dataset.files if fault(folder / file.name, file) is not None]
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        if needed:  # a folder that cannot be written is no mirror's fault
+            TemporaryFile(dir=folder).close()
     except (OSError, ValueError) as error:
-        raise _unwritable(folder, error) from error
-    needed = [file for file in dataset.files if fault(folder / file.name, file) is not None]
+        rule = f"must be a folder that can be written ({getattr(error, 'strerror', None) or error})"
+        raise InvalidArgument("data_dir", str(folder), rule, "choose another with --data-dir") from error
     yield from (f"{file.name}: here, whole" for file in dataset.files if file not in needed)
     if needed and dataset.archive is not None:
         archive = dataset.archive
@@ -90,7 +94,6 @@ def _retrieve(file: PublishedFile, path: Path, show: Callable[[int, str], None])
         host = urlsplit(url).netloc
         partial = path.with_name(f".clusterproof-{secrets.token_hex(4)}.partial")
         try:
-            _create(partial)
             HTTPDownloader(progressbar=_Percentage(show, file.name), **options)(url, str(partial), None)
             wrong = fault(partial, file)
             if wrong is None:
@@ -109,33 +112,12 @@ def _retrieve(file: PublishedFile, path: Path, show: Callable[[int, str], None])
     )
 
 
-def _create(partial: Path) -> None:
-    """Make sure that the folder can be written, which is no mirror's fault.
-
-    Raises
-    ------
-    InvalidArgument
-        If it cannot.
-    """
-    try:
-        partial.touch()
-    except OSError as error:
-        raise _unwritable(partial.parent, error) from error
-
-
-def _unwritable(folder: Path, error: Exception) -> InvalidArgument:
-    rule = f"must be a folder that can be written ({getattr(error, 'strerror', None) or error})"
-    return InvalidArgument("data_dir", str(folder), rule, "choose another with --data-dir")
-
-
 class _Percentage:
-    """What pooch asks of a progress bar, as a percentage."""
+    """Progress bar in the interface of pooch, as a percentage."""
 
     def __init__(self, show: Callable[[int, str], None], name: str) -> None:
-        self.show = show
-        self.name = name
-        self.total = 0
-        self.done = 0
+        self.show, self.name = show, name
+        self.total = self.done = 0
 
     def update(self, size: int) -> None:
         self.done += size
@@ -145,5 +127,4 @@ class _Percentage:
     def reset(self) -> None:
         self.done = 0
 
-    def close(self) -> None:
-        self.done = 0
+    close = reset

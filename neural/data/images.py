@@ -14,7 +14,7 @@ class Images:
     Attributes
     ----------
     pixels
-        uint8, (N, C, H, W): 0 to 255; colours in the order red, green, blue. A user's own samples may have any
+        uint8, (N, C, H, W): 0 to 255; channels in the order red, green, blue. User-supplied samples may have any
         shape (N, ...), and be floating numbers, or integers that are codes.
     labels
         int64, (N,), from 0 to ``classes`` - 1.
@@ -36,7 +36,7 @@ class Images:
 
 @dataclass(frozen=True, eq=False)
 class Owners:
-    """Whose samples are whose, where a data set says so.
+    """The client of each sample, if a data set defines it.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class ImageSet:
     note
         What is not as it was published; empty where nothing is. The SHA-256 of a user's own data.
     owners
-        Who holds what, where the data come divided among clients.
+        Client of each sample, if the data are divided among clients.
     """
 
     name: str

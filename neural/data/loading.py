@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 
 from clusterproof.algorithms.validation import InvalidArgument, check_choice
+from clusterproof.neural.custom.references import is_own
+from clusterproof.neural.custom.samples import read_own
 from clusterproof.neural.data.catalogue import DATASETS, Dataset
 from clusterproof.neural.data.images import Images, ImageSet
 from clusterproof.neural.data.published import Archive, PublishedFile, read_file, read_members
-from clusterproof.neural.own.references import is_own
-from clusterproof.neural.own.samples import read_own
 
 ENVIRONMENT = "CLUSTERPROOF_DATA"
 """Environment variable that names the folder of the data."""
@@ -22,7 +22,7 @@ def data_folder(data_dir: str | os.PathLike[str] | None = None) -> Path:
     Parameters
     ----------
     data_dir
-        None: what the environment variable CLUSTERPROOF_DATA says, else pooch's cache.
+        If None, the environment variable CLUSTERPROOF_DATA, else pooch's cache.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def load(name: str, data_dir: str | os.PathLike[str] | None = None) -> ImageSet:
     Parameters
     ----------
     name
-        Key of ``DATASETS``, or that of a user's own data, see ``clusterproof.neural.own.samples.read_own``.
+        Key of ``DATASETS``, or that of a user's own data, see ``clusterproof.neural.custom.samples.read_own``.
     data_dir
         As for ``data_folder``; the files lie in its folder ``name``.
 
@@ -59,7 +59,9 @@ def load(name: str, data_dir: str | os.PathLike[str] | None = None) -> ImageSet:
     if isinstance(name, str) and name not in DATASETS and is_own("data", name):
         if data_dir is not None:
             rule = "is the folder of the sets that come with Clusterproof"
-            raise InvalidArgument("data_dir", os.fspath(data_dir), rule, "leave it out for data of your own")
+            raise InvalidArgument(
+                "data_dir", os.fspath(data_dir), rule, "leave it out for user-supplied data"
+            )
         return read_own(name)
     check_choice("data", name, list(DATASETS), remedy="see `clusterproof data list`")
     dataset = DATASETS[name]

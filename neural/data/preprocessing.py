@@ -16,7 +16,7 @@ PER = ("image", "batch")
 class Preprocessing:
     """What is done to images, in this order: crop, flip, brightness, contrast, standardisation.
 
-    A gradient of training sees every image distorted anew. Evaluation, and the losses by which clients choose
+    A gradient of training distorts every image independently. Evaluation, and the losses by which clients choose
     their model, see the central crop, neither flipped nor changed, and standardised where training is.
 
     Parameters

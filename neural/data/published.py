@@ -1,15 +1,16 @@
-"""Published files: their names, their SHA-256, where they are found, and their checked content."""
+"""Published files: their names, SHA-256, mirrors and checked content."""
 
 from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from clusterproof.algorithms.validation import InvalidArgument
-from clusterproof.neural.data.readers.malformed import malformed
+from clusterproof.neural.data.readers.archives import malformed
 
 
 @dataclass(frozen=True)
@@ -47,19 +48,11 @@ class Archive(PublishedFile):
     reader: Callable[[io.BufferedReader, Sequence[str], str], dict[str, bytes]] | None = None
 
 
-def digest(file: io.BufferedReader) -> str:
-    """SHA-256 of a file, from its beginning, at which it is left."""
-    file.seek(0)
-    result = hashlib.file_digest(file, "sha256").hexdigest()
-    file.seek(0)
-    return result
-
-
 def fault(path: Path, file: PublishedFile) -> str | None:
-    """Say what is wrong with a file: None where it is whole."""
+    """Describe what is wrong with a file; None if it is whole."""
     try:
         with open(path, "rb") as content:
-            found = digest(content)
+            found = hashlib.file_digest(content, "sha256").hexdigest()
     except FileNotFoundError:
         return "missing"
     except (OSError, ValueError) as error:
@@ -68,14 +61,14 @@ def fault(path: Path, file: PublishedFile) -> str | None:
 
 
 def read_file(path: Path, file: PublishedFile, data: str) -> bytes:
-    """Read a file whose SHA-256 is as published.
+    """Read a file with the published SHA-256.
 
     Parameters
     ----------
     path
-        Where it lies.
+        Of the file.
     file
-        What it must be.
+        As published.
     data
         The data set's name, for the message.
 
@@ -84,14 +77,8 @@ def read_file(path: Path, file: PublishedFile, data: str) -> bytes:
     InvalidArgument
         If it is missing, cannot be read or has another SHA-256.
     """
-    try:
-        content = path.read_bytes()
-    except (OSError, ValueError) as error:
-        raise _unreadable(path, data, error) from error
-    found = hashlib.sha256(content).hexdigest()
-    if found != file.sha256:
-        raise _altered(path, file, data, found)
-    return content
+    with _opened(path, file, data) as content:
+        return content.read()
 
 
 def read_members(path: Path, archive: Archive, files: Sequence[PublishedFile], data: str) -> dict[str, bytes]:
@@ -108,17 +95,9 @@ def read_members(path: Path, archive: Archive, files: Sequence[PublishedFile], d
         If it is missing, cannot be read, has another SHA-256 or does not hold the files.
     """
     assert archive.reader is not None
-    try:
-        with open(path, "rb") as opened:
-            found = digest(opened)
-            if found != archive.sha256:
-                raise _altered(path, archive, data, found)
-            paths = [archive.folder + file.name for file in files]
-            contents = archive.reader(opened, paths, str(path))
-    except (OSError, ValueError) as error:
-        if isinstance(error, InvalidArgument):
-            raise
-        raise _unreadable(path, data, error) from error
+    paths = [archive.folder + file.name for file in files]
+    with _opened(path, archive, data) as opened:
+        contents = archive.reader(opened, paths, str(path))
     for file, inside in zip(files, paths, strict=True):
         found = hashlib.sha256(contents[inside]).hexdigest()
         if found != file.sha256:
@@ -126,16 +105,22 @@ def read_members(path: Path, archive: Archive, files: Sequence[PublishedFile], d
     return {file.name: contents[inside] for file, inside in zip(files, paths, strict=True)}
 
 
-def _altered(path: Path, file: PublishedFile, data: str, found: str) -> InvalidArgument:
-    rule = f"must have SHA-256 {file.sha256}, as published, not {found}"
-    return InvalidArgument("data_dir", str(path), rule, _remedy(data))
-
-
-def _unreadable(path: Path, data: str, error: Exception) -> InvalidArgument:
-    missing = isinstance(error, FileNotFoundError)
-    reason = "it is missing" if missing else getattr(error, "strerror", None) or str(error)
-    return InvalidArgument("data_dir", str(path), f"must be a file of {data} ({reason})", _remedy(data))
-
-
-def _remedy(data: str) -> str:
-    return f"run `clusterproof data fetch {data}`, or name the folder that has it with --data-dir"
+@contextmanager
+def _opened(path: Path, file: PublishedFile, data: str) -> Iterator[io.BufferedReader]:
+    """Open a file at its beginning after its SHA-256 was compared."""
+    remedy = f"run `clusterproof data fetch {data}`, or name the folder that has it with --data-dir"
+    try:
+        with open(path, "rb") as opened:
+            found = hashlib.file_digest(opened, "sha256").hexdigest()
+            if found != file.sha256:
+                rule = f"must have SHA-256 {file.sha256}, as published, not {found}"
+                raise InvalidArgument("data_dir", str(path), rule, remedy)
+            opened.seek(0)
+            yield opened
+    except InvalidArgument:
+        raise
+    except (OSError, ValueError) as error:
+        missing = isinstance(error, FileNotFoundError)
+        reason = "it is missing" if missing else getattr(error, "strerror", None) or str(error)
+        rule = f"must be a file of {data} ({reason})"
+        raise InvalidArgument("data_dir", str(path), rule, remedy) from error

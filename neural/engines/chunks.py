@@ -1,165 +1,164 @@
-"""As many clients at a time as fit into memory."""
+"""As many clients at a time as memory allows, divided among the threads of a CPU.
+
+A client is computed by one thread, and which clients share a chunk does not depend on the number of threads: results
+have the same bits for any number.
+"""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from contextvars import copy_context
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import torch
+from threadpoolctl import ThreadpoolController
 from torch import Tensor
 
 SHARE = 0.5
-"""Of the free memory that a chunk may use; what algorithms hold besides is of the same order."""
+"""Of the free memory that the chunks in progress may use; algorithms hold arrays of the same order."""
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Some participants whose data are padded to one width.
+    """Some participants whose data are padded to one width and that take equally many steps.
 
     Attributes
     ----------
-    rows
-        Which of the participants, in their order in a call; a slice where they follow each other.
     positions
-        The same as integers.
+        Which of the participants, (k,).
     width
         Samples that their data are padded to.
+    steps
+        Gradient steps of each.
     """
 
-    rows: slice | np.ndarray
     positions: np.ndarray
     width: int
+    steps: int
 
-    @classmethod
-    def of(cls, positions: np.ndarray, width: int) -> Chunk:
-        """Chunk of participants at positions (k,)."""
-        follow = np.array_equal(positions, np.arange(positions[0], positions[0] + len(positions)))
-        rows = slice(int(positions[0]), int(positions[-1]) + 1) if follow else positions
-        return cls(rows, positions, width)
-
-    def split(self, count: int) -> list[Chunk]:
-        """Divide it into parts of like size, ``count`` of them unless it has fewer participants."""
-        parts = np.array_split(self.positions, min(count, len(self.positions)))
-        return [Chunk.of(part, self.width) for part in parts]
-
-    def pieces(self, size: int) -> list[Chunk]:
-        """Divide it into parts of ``size`` participants, and a last one of the rest."""
-        return [
-            Chunk.of(self.positions[first : first + size], self.width)
-            for first in range(0, len(self.positions), size)
-        ]
+    @property
+    def rows(self) -> Tensor | slice:
+        """The positions as an index of tensors; a slice, which makes views, of one participant."""
+        first = int(self.positions[0])
+        return slice(first, first + 1) if len(self.positions) == 1 else torch.from_numpy(self.positions)
 
 
-@dataclass(frozen=True)
-class Block:
-    """Some replicates with all their participants, or some participants of one replicate.
+def make_chunks(widths: np.ndarray, steps: np.ndarray, limit: Callable[[int], int]) -> list[Chunk]:
+    """Divide participants (k,) with these widths and numbers of steps into chunks.
 
-    Attributes
+    Parameters
     ----------
-    replicates, columns
-        Which of the replicates, and which of the participants of each.
-    rows
-        The same of all participants, those of a replicate side by side.
-    width
-        Samples that their data are padded to.
+    widths, steps
+        Of each participant, (k,).
+    limit
+        Largest number of participants in a chunk of a width.
     """
+    order = np.lexsort((-steps, -widths))
+    ends = np.flatnonzero(np.diff(widths[order]) | np.diff(steps[order])) + 1
+    chunks = []
+    for group in np.split(order, ends):
+        for first in range(0, len(group), size := limit(int(widths[group[0]])) if len(group) else 1):
+            positions = group[first : first + size]
+            chunks.append(Chunk(positions, int(widths[positions[0]]), int(steps[positions[0]])))
+    return chunks
 
-    replicates: slice
-    columns: slice
-    rows: slice
-    width: int
+
+def run_chunks(
+    chunks: list[Chunk],
+    work: Callable[[Chunk], Result],
+    add: Callable[[Chunk, Result], None] | None,
+    device: torch.device,
+    precision: str,
+) -> None:
+    """Do work on each chunk, on a CPU in as many threads as torch has, and add the results in the chunks' order.
+
+    Parameters
+    ----------
+    chunks, work
+        What to compute.
+    add
+        Called in this thread with each chunk and its result; None if the work writes its result itself.
+    device, precision
+        Where, and how exact a GPU's products are, see ``ImageTask``.
+    """
+    threads = min(torch.get_num_threads(), len(chunks)) if device.type == "cpu" else 1
+    with exact_products(device, precision):
+        if threads <= 1:
+            for chunk in chunks:
+                result = work(chunk)
+                if add is not None:
+                    add(chunk, result)
+            return
+        with ThreadPoolExecutor(threads, initializer=_use_one_thread) as pool:
+            # in waves, so that no more than these results wait to be added
+            for first in range(0, len(chunks), 2 * threads):
+                wave = chunks[first : first + 2 * threads]
+                futures = [pool.submit(copy_context().run, work, chunk) for chunk in wave]
+                for chunk, future in zip(wave, futures, strict=True):
+                    result = future.result()
+                    if add is not None:
+                        add(chunk, result)
 
 
-class Place:
-    """Rows of a tensor (k, d) to write to: the very memory where they follow each other, else a copy."""
+def _use_one_thread() -> None:
+    torch.get_num_threads()  # sets a new thread's number to the process's, and would do so after the next line
+    torch.set_num_threads(1)
 
-    def __init__(self, target: Tensor, rows: slice | np.ndarray) -> None:
-        self._target, self._rows = target, rows
-        if isinstance(rows, slice):
-            self.tensor = target[rows]
-        else:
-            self.tensor = target.new_empty(len(rows), target.shape[1])
 
-    def store(self) -> None:
-        """Copy back, where it is a copy."""
-        if not isinstance(self._rows, slice):
-            self._target[self._rows] = self.tensor
+@contextmanager
+def torch_threads(number: int) -> Iterator[None]:
+    """Let torch compute with that many threads if it is called from this one."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def exact_products(device: torch.device, precision: str) -> Iterator[None]:
+    """Compute on one thread of a CPU, or with the precision asked for and repeatable convolutions on a GPU."""
+    if device.type == "cpu":
+        with libraries().limit(limits=1, user_api="blas"), torch_threads(1):
+            yield
+        return
+    coarse, matmul = precision != "highest", torch.backends.cuda.matmul
+    before, matmul.allow_tf32 = matmul.allow_tf32, coarse
+    try:
+        with (
+            torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=coarse),
+            torch.autocast("cuda", torch.bfloat16) if precision == "bf16" else nullcontext(),
+        ):
+            yield
+    finally:
+        matmul.allow_tf32 = before
+
+
+@cache
+def libraries() -> ThreadpoolController:
+    """The libraries of linear algebra that are loaded; looking for them takes milliseconds."""
+    return ThreadpoolController()
 
 
 def free_bytes(device: torch.device) -> int:
     """Memory that is free on a device; 1 GiB where the system does not say.
 
-    On a GPU what torch keeps to give out again is free, too, though the device calls it taken.
+    On a GPU what torch keeps to give out again is free, too.
     """
     if device.type == "cuda":
-        kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-        return int(torch.cuda.mem_get_info(device)[0]) + int(kept)
+        cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return int(torch.cuda.mem_get_info(device)[0]) + int(cached)
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:
         return 2**30
     return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
-
-
-def of_one_width(widths: np.ndarray, steps: np.ndarray) -> list[Chunk]:
-    """Put participants (k,) whose data are padded to one width together, in each those with more steps first."""
-    order = np.lexsort((-steps, -widths))
-    ends = np.flatnonzero(np.diff(widths[order])) + 1
-    return [Chunk.of(part, int(widths[part[0]])) for part in np.split(order, ends) if len(part)]
-
-
-def run_in_chunks(
-    widths: np.ndarray, steps: np.ndarray, limit: Callable[[int], int], work: Callable[[Chunk], None]
-) -> None:
-    """Do work on all participants, as many at a time as a limit allows, or as memory does: see ``run_in_parts``.
-
-    Parameters
-    ----------
-    widths
-        What each participant's data are padded to, (k,); a chunk has one width.
-    steps
-        Gradient steps of each, (k,); within a chunk those with more come first.
-    limit
-        Largest number of participants in a chunk of a width.
-    work
-        What to do; called again on smaller chunks after it ran out of memory.
-    """
-    allowed = len(widths)
-    for everybody in of_one_width(widths, steps):
-        size = min(allowed, limit(everybody.width))
-        found = run_in_parts(everybody, size, work)
-        allowed = found if found < size else allowed
-
-
-def run_in_parts(everybody: Chunk, size: int, work: Callable[[Chunk], None]) -> int:
-    """Do work on all participants of a chunk, so many at a time, and say how many at a time it was in the end.
-
-    When memory runs out, the number is halved, with a warning, down to a single client.
-    """
-    start = 0
-    while start < len(everybody.positions):
-        part = Chunk.of(everybody.positions[start : start + size], everybody.width)
-        clients = len(part.positions)
-        try:
-            work(part)
-        except (MemoryError, RuntimeError) as error:
-            if not _out_of_memory(error) or clients == 1:
-                raise
-            size = clients // 2
-            warnings.warn(
-                f"out of memory with {clients} clients at a time; going on with {size}",
-                RuntimeWarning,
-                stacklevel=2,
-            )
-        else:
-            start += clients
-    return size
-
-
-def _out_of_memory(error: Exception) -> bool:
-    """Whether memory ran out, which torch reports in another way on the host."""
-    kinds = (MemoryError, torch.cuda.OutOfMemoryError)
-    return isinstance(error, kinds) or "DefaultCPUAllocator" in str(error)

@@ -1,121 +1,75 @@
-"""One client after the other: the fastest way through convolutions on a CPU, and the least memory."""
+"""One client after the other by autograd: the fastest way through convolutions on a CPU, and the least memory."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.autograd import grad
+from torch.nn.functional import cross_entropy
 
-from clusterproof.neural.engines.batched import DenseEngine, scores_one_by_one
-from clusterproof.neural.engines.data import Batch
-from clusterproof.neural.engines.engine import Engine, LocalWork, descend, start_buffers, weighted_loss
-from clusterproof.neural.networks import MLP
+from clusterproof.neural.client_data import Batch
+from clusterproof.neural.engines.base import Engine, LocalWork, descend
 
 
-@dataclass(frozen=True)
 class SerialEngine(Engine):
-    """Each client on its own samples, in place, and without padding but on a GPU, whose host does not know sizes."""
+    """Each client on its own samples, without padding."""
 
     name: ClassVar[str] = "serial"
-    together: ClassVar[int] = 1
+    chunk: ClassVar[dict[str, int]] = {"cpu": 1, "cuda": 1}
+    pads: ClassVar[bool] = False
 
-    @cached_property
-    def _dense(self) -> DenseEngine | None:
-        """What computes perceptrons by hand."""
-        return DenseEngine(self.network) if isinstance(self.network, MLP) else None
-
-    def scores_of_all(self, models: Tensor, images: Tensor) -> Tensor:
-        """Scores of models (P, d) on each client's images: (k, P, classes, b)."""
-        if self._dense is not None:
-            return self._dense.scores_of_all(models, images)
-        return torch.cat([scores_one_by_one(self, models, own[None]) for own in images])
-
-    def scores_of_each(self, points: Tensor, images: Tensor) -> Tensor:
-        """Scores of a point (k, d) of each client on its images: (k, 1, classes, b)."""
+    def scores(self, points: Tensor, images: Tensor) -> Tensor:
+        """Scores of a point of each client, see ``Engine.scores``."""
+        pairs = zip(points, images, strict=True)
         return torch.cat(
-            [self.scores_of_all(point[None], own[None]) for point, own in zip(points, images, strict=True)]
+            [self.scores_of_models(point[None], samples[None])[:, 0] for point, samples in pairs]
         )
 
-    def gradients(self, points: Tensor, batch: Batch, out: Tensor, losses: Tensor | None = None) -> None:
-        """Gradients of the losses, see ``Engine.gradients``."""
-        known = batch.weights.device.type == "cpu"
-        for client, real in enumerate(batch.weights > 0):
-            part = slice(client, client + 1)
-            own = Batch(batch.images[part], batch.targets[part], batch.weights[part])
-            if known and not real.all():
-                own = Batch(own.images[:, real], own.targets[:, real], own.weights[:, real])
-            if self._dense is not None:
-                self._dense.gradients(points[part], own, out[part], None if losses is None else losses[part])
-            else:
-                loss, slopes = self._slopes(self._leaves(points[client].clone()), own)
-                for place, slope in zip(self.network.views(out[client]).values(), slopes, strict=True):
-                    place.copy_(slope)
-                if losses is not None:
-                    losses[client] = loss
+    def gradients(self, points: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Gradients and losses, see ``Engine.gradients``."""
+        gradients, losses = torch.empty_like(points), points.new_empty(len(points))
+        for client, point in enumerate(points):
+            leaves = self._leaves(point)
+            loss = self._loss(self.network.bind(leaves), batch.unpadded(client))
+            views = self.network.views(gradients[client]).values()
+            for view, gradient in zip(views, grad(loss, list(leaves.values())), strict=True):
+                view.copy_(gradient)
+            losses[client] = loss.detach()
+        return gradients, losses
 
-    def train(
-        self,
-        points: Tensor,
-        buffers: Tensor | None,
-        anchors: Tensor | None,
-        work: LocalWork,
-        out_points: Tensor,
-        out_buffers: Tensor | None,
-    ) -> None:
-        """Train locally, see ``Engine.train``."""
-        train = self._train_one if self._dense is None else self._dense.train
-        for client in range(len(points)):
-            part = slice(client, client + 1)
-            train(
-                points[part],
-                None if buffers is None else buffers[part],
-                None if anchors is None else anchors[part],
-                work.one(client),
-                out_points[part],
-                None if out_buffers is None else out_buffers[part],
-            )
+    def train(self, points: Tensor, buffers: Tensor | None, anchors: Tensor | None, work: LocalWork) -> None:
+        """Train one client, see ``Engine.train``, tensor by tensor in the memory of its vectors."""
+        leaves = self._leaves(points[0])
+        module = self.network.bind(leaves)
+        tensors = [
+            [None] * len(leaves) if vectors is None else list(self.network.views(vectors[0]).values())
+            for vectors in (points, buffers, anchors)
+        ]
+        for batch in work.batches():
+            gradients = grad(self._loss(module, batch), list(leaves.values()))
+            for point, buffer, anchor, gradient in zip(*tensors, gradients, strict=True):
+                descend(point, buffer, anchor, gradient, work)
 
-    def _train_one(
-        self,
-        points: Tensor,
-        buffers: Tensor | None,
-        anchors: Tensor | None,
-        work: LocalWork,
-        out_points: Tensor,
-        out_buffers: Tensor | None,
-    ) -> None:
-        """Train one client, all (1, d), in place and tensor by tensor."""
-        out_points.copy_(points)
-        leaves = self._leaves(out_points[0])
-        velocities: list[Tensor | None] = [None] * len(leaves)
-        if out_buffers is not None:
-            velocities = list(self.network.views(start_buffers(buffers, out_buffers)[0]).values())
-        pulls: list[Tensor | None] = [None] * len(leaves)
-        if anchors is not None:
-            pulls = list(self.network.views(anchors[0]).values())
-        ends = work.ends(out_points, out_buffers)
-        for step, batch in enumerate(work.batches()):
-            _, slopes = self._slopes(leaves, batch)
-            for leaf, velocity, pull, slope in zip(leaves.values(), velocities, pulls, slopes, strict=True):
-                descend(leaf.detach(), velocity, pull, slope, work)
-            if ends is not None:
-                ends.note(step + 1)
-        if ends is not None:
-            ends.restore()
+    def hessian_products(self, points: Tensor, directions: Tensor, batch: Batch) -> Tensor:
+        """Products with Hessians, see ``Engine.hessian_products``."""
+        products = torch.empty_like(points)
+        for client, (point, direction) in enumerate(zip(points, directions, strict=True)):
+            leaves = self._leaves(point)
+            inputs = list(leaves.values())
+            loss = self._loss(self.network.bind(leaves), batch.unpadded(client))
+            gradients = grad(loss, inputs, create_graph=True)
+            tensors = grad(gradients, inputs, list(self.network.views(direction).values()))
+            products[client] = torch.cat([tensor.flatten() for tensor in tensors])
+        return products
 
-    def _leaves(self, point: Tensor) -> dict[str, Tensor]:
-        """Tensors of a model (d,) by name, in its own memory, for autograd to start from."""
-        # not `detach`, which counts changes of the whole tensor: other threads change other clients' rows
-        return {name: view.data.requires_grad_() for name, view in self.network.views(point).items()}
+    def _leaves(self, point: Tensor) -> dict[str, nn.Parameter]:
+        """Parameters of a model (d,) by name, in its memory."""
+        # not `detach`, which shares the count of changes: a leaf changes in place between two steps
+        return {name: nn.Parameter(view.data) for name, view in self.network.views(point).items()}
 
-    def _slopes(self, leaves: dict[str, Tensor], batch: Batch) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """Loss () of one client and its gradient in every leaf; the graph is let go."""
-        images = batch.images[0]
-        if self.network.convolutional:
-            images = images.contiguous(memory_format=torch.channels_last)
-        scores = self.network.function(leaves, images)
-        loss = weighted_loss(scores, batch.targets[0], batch.weights[0])
-        return loss.detach(), torch.autograd.grad(loss, list(leaves.values()))
+    def _loss(self, module: nn.Module, batch: Batch) -> Tensor:
+        """Weighted cross-entropy of a model on the batch of one client."""
+        losses: Tensor = cross_entropy(module(batch.images[0]), batch.targets[0], reduction="none")
+        return (losses * batch.weights[0]).sum()

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
-from clusterproof.algorithms.discovery import classes_below
+from clusterproof.algorithms.discovery import Registry, classes_below
 from clusterproof.algorithms.validation import InvalidArgument, check_choice
+from clusterproof.neural.networks.base import Network, Parameter
 from clusterproof.neural.networks.cnn import CNN
 from clusterproof.neural.networks.mlp import MLP
-from clusterproof.neural.networks.network import Network, Parameter
 from clusterproof.neural.networks.resnet import ResNet20
 from clusterproof.neural.networks.tutorial import TutorialCNN
 
-NETWORKS: dict[str, type[Network]] = {kind.name: kind for kind in classes_below(__name__, Network)}
+NETWORKS: dict[str, type[Network]] = Registry(
+    "Networks by their names in configurations.",
+    {kind.name: kind for kind in classes_below(__name__, Network)},
+)
 """Networks by their names in configurations.
 
 :meta hide-value:
@@ -39,7 +43,7 @@ def network(name: str, image_shape: tuple[int, ...], classes: int, **options: An
     """
     check_choice("network", name, tuple(NETWORKS), remedy="'mlp' is the smallest")
     kind = NETWORKS[name]
-    known = set(kind.__dataclass_fields__) - set(Network.__dataclass_fields__)
+    known = set(inspect.signature(kind).parameters) - set(inspect.signature(Network).parameters)
     for option, value in options.items():
         if option not in known:
             has = " and ".join(sorted(known)) or "none"

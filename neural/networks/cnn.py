@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
 
 import torch
-from torch import Tensor
-from torch.nn.functional import conv2d, linear, max_pool2d
+from torch import Tensor, nn
+from torch.nn.functional import max_pool2d
 
 from clusterproof.algorithms.validation import InvalidArgument, check_count
-from clusterproof.neural.networks.network import Network, fan_in_bound
+from clusterproof.neural.networks.base import Network
 
 KERNEL = 5
 
 
-@dataclass(frozen=True)
 class CNN(Network):
     """Two 5x5 convolutions, each with ReLU and 2x2 max pooling, then linear layers.
 
@@ -31,7 +28,7 @@ class CNN(Network):
     hidden
         Widths of the linear layers before the last.
     padding
-        Black pixels on each side, before the first convolution and before the second.
+        Zero pixels on each side, before the first convolution and before the second.
 
     Raises
     ------
@@ -50,88 +47,59 @@ class CNN(Network):
     name: ClassVar[str] = "cnn"
     convolutional: ClassVar[bool] = True
 
-    channels: tuple[int, int] = (32, 64)
-    hidden: tuple[int, ...] = (512,)
-    padding: tuple[int, int] = (0, 0)
-
-    def __post_init__(self) -> None:
-        """Validate the sizes."""
-        super().__post_init__()
-        for argument, example in (("channels", "(32, 64)"), ("padding", "(0, 0)")):
-            value = getattr(self, argument)
+    def __init__(
+        self,
+        image_shape: tuple[int, ...],
+        classes: int,
+        channels: tuple[int, ...] = (32, 64),
+        hidden: tuple[int, ...] = (512,),
+        padding: tuple[int, ...] = (0, 0),
+    ) -> None:
+        super().__init__(image_shape, classes)
+        for argument, value, example in (("channels", channels, "(32, 64)"), ("padding", padding, "(0, 0)")):
             if len(value) != 2:
                 raise InvalidArgument(argument, value, "must be of two convolutions", f"use {example}")
-        for argument in ("channels", "hidden"):
-            for size in getattr(self, argument):
+        for argument, sizes in (("channels", channels), ("hidden", hidden)):
+            for size in sizes:
                 check_count(argument, size, at_least=1, remedy="leave it out for FedAvg's network")
-        for size in self.padding:
+        for size in padding:
             check_count("padding", size, at_least=0, remedy="leave it out for none")
             if size >= KERNEL:
-                raise InvalidArgument(
-                    "padding", self.padding, f"must be less than the kernel, {KERNEL}", "use 2"
-                )
-        if min(self.sides[1]) < 1:
+                rule = f"must be less than the kernel, {KERNEL}"
+                raise InvalidArgument("padding", padding, rule, "use 2")
+        self.channels, self.hidden, self.padding = tuple(channels), tuple(hidden), tuple(padding)
+        height, width = image_shape[1:]
+        for pad in padding:
+            height, width = ((size + 2 * pad - KERNEL + 1) // 2 for size in (height, width))
+        if min(height, width) < 1:
             raise InvalidArgument(
                 "image_shape",
-                self.image_shape,
+                image_shape,
                 "is too small: nothing is left after two convolutions; without padding they need 16x16",
                 "pad them, as (2, 2), or use the network 'mlp'",
             )
-
-    @cached_property
-    def widths(self) -> tuple[int, ...]:
-        """Numbers of features, of hidden units and of classes of the linear layers."""
-        return (self.channels[1] * math.prod(self.sides[1]), *self.hidden, self.classes)
-
-    @cached_property
-    def sides(self) -> list[tuple[int, int]]:
-        """Height and width after each convolution and its pooling."""
-        height, width = self.image_shape[1:]
-        found = []
-        for padding in self.padding:
-            height, width = ((size + 2 * padding - KERNEL + 1) // 2 for size in (height, width))
-            found.append((height, width))
-        return found
+        self.convolutions = nn.ModuleList(
+            nn.Conv2d(inputs, outputs, KERNEL, padding=pad, device="meta")
+            for (inputs, outputs), pad in zip(pairwise((image_shape[0], *channels)), padding, strict=True)
+        )
+        widths = (channels[1] * math.prod((height, width)), *hidden, classes)
+        self.layers = nn.ModuleList(
+            nn.Linear(inputs, outputs, device="meta") for inputs, outputs in pairwise(widths)
+        )
 
     @property
     def settings(self) -> dict[str, Any]:
         """Name, widths and padding."""
-        return {
-            "network": self.name,
-            "channels": list(self.channels),
-            "hidden": list(self.hidden),
-            "padding": list(self.padding),
-        }
+        options = {"channels": self.channels, "hidden": self.hidden, "padding": self.padding}
+        return {"network": self.name, **{key: list(value) for key, value in options.items()}}
 
-    def shapes(self) -> list[tuple[str, tuple[int, ...], float | None]]:
-        """Kernels (out, in, 5, 5), weights (out, in) and biases (out,)."""
-        listed: list[tuple[str, tuple[int, ...], float | None]] = []
-        for index, (inputs, outputs) in enumerate(pairwise((self.image_shape[0], *self.channels))):
-            bound = fan_in_bound(inputs, KERNEL, KERNEL)
-            listed.append((f"convolutions.{index}.weight", (outputs, inputs, KERNEL, KERNEL), bound))
-            listed.append((f"convolutions.{index}.bias", (outputs,), bound))
-        for index, (inputs, outputs) in enumerate(pairwise(self.widths)):
-            bound = fan_in_bound(inputs)
-            listed.append((f"layers.{index}.weight", (outputs, inputs), bound))
-            listed.append((f"layers.{index}.bias", (outputs,), bound))
-        return listed
-
-    @property
-    def activations(self) -> int:
-        """Numbers that one image becomes on its way, for the memory that it takes."""
-        height, width = (size + 2 * self.padding[0] - KERNEL + 1 for size in self.image_shape[1:])
-        return 2 * self.channels[0] * height * width + sum(self.widths)
-
-    def function(self, parameters: dict[str, Tensor], images: Tensor) -> Tensor:
-        """Scores (b, classes) of one model on images (b, C, H, W)."""
+    def forward(self, images: Tensor) -> Tensor:
+        """Scores (b, classes) of images (b, C, H, W)."""
         values = images
-        for index, padding in enumerate(self.padding):
-            weight = parameters[f"convolutions.{index}.weight"]
-            bias = parameters[f"convolutions.{index}.bias"]
+        for convolution in self.convolutions:
             # ReLU after pooling gives the same values and gradients, on a quarter of the numbers
-            values = torch.relu(max_pool2d(conv2d(values, weight, bias, padding=padding), 2))
+            values = torch.relu(max_pool2d(convolution(values), 2))
         values = values.flatten(1)
-        for index in range(len(self.widths) - 1):
-            values = torch.relu(values) if index else values
-            values = linear(values, parameters[f"layers.{index}.weight"], parameters[f"layers.{index}.bias"])
+        for index, layer in enumerate(self.layers):
+            values = layer(torch.relu(values) if index else values)
         return values

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
-from torch import Tensor
-from torch.nn.functional import conv2d, group_norm, linear, pad
+from torch import Tensor, nn
+from torch.nn.functional import pad
 
-from clusterproof.neural.networks.network import Network, fan_in_bound
+from clusterproof.neural.networks.base import Network
 
 STAGES = (16, 32, 64)
 BLOCKS = 3
-CHANNELS_A_GROUP = 8
+CHANNELS_PER_GROUP = 8
 
 
-@dataclass(frozen=True)
 class ResNet20(Network):
-    """Three stages of three residual blocks of two 3x3 convolutions, 16, 32 and 64 channels wide.
+    """Three stages of three residual blocks of two 3x3 convolutions, with 16, 32 and 64 channels.
 
     Parameters
     ----------
@@ -39,77 +36,52 @@ class ResNet20(Network):
     name: ClassVar[str] = "resnet-20"
     convolutional: ClassVar[bool] = True
 
+    def __init__(self, image_shape: tuple[int, ...], classes: int) -> None:
+        super().__init__(image_shape, classes)
+        self.stem = NormalisedConvolution(image_shape[0], STAGES[0])
+        inputs, stages = STAGES[0], []
+        for outputs in STAGES:
+            blocks = [Block(inputs, outputs), *(Block(outputs, outputs) for _ in range(BLOCKS - 1))]
+            stages.append(nn.Sequential(*blocks))
+            inputs = outputs
+        self.stages = nn.Sequential(*stages)
+        self.head = nn.Linear(inputs, classes, device="meta")
+
     @property
     def settings(self) -> dict[str, Any]:
         """The name."""
         return {"network": self.name}
 
-    def shapes(self) -> list[tuple[str, tuple[int, ...], float | None]]:
-        """Kernels without biases, normalisations, and the linear layer."""
-        listed: list[tuple[str, tuple[int, ...], float | None]] = []
+    def forward(self, images: Tensor) -> Tensor:
+        """Scores (b, classes) of images (b, C, H, W)."""
+        features = self.stages(torch.relu(self.stem(images)))
+        scores: Tensor = self.head(features.mean((2, 3)))
+        return scores
 
-        def convolution(name: str, inputs: int, outputs: int) -> None:
-            listed.append((f"{name}.weight", (outputs, inputs, 3, 3), fan_in_bound(inputs, 3, 3)))
-            listed.append((f"{name}.norm.weight", (outputs,), None))
-            listed.append((f"{name}.norm.bias", (outputs,), None))
 
-        convolution("stem", self.image_shape[0], STAGES[0])
-        inputs = STAGES[0]
-        for stage, outputs in enumerate(STAGES):
-            for block in range(BLOCKS):
-                convolution(f"stages.{stage}.{block}.first", inputs, outputs)
-                convolution(f"stages.{stage}.{block}.second", outputs, outputs)
-                inputs = outputs
-        bound = fan_in_bound(inputs)
-        listed.append(("head.weight", (self.classes, inputs), bound))
-        listed.append(("head.bias", (self.classes,), bound))
-        return listed
+class NormalisedConvolution(nn.Conv2d):
+    """A 3x3 convolution without bias, and group normalisation of its values."""
 
-    @property
-    def activations(self) -> int:
-        """Numbers that one image becomes on its way, for the memory that it takes."""
-        pixels = self.image_shape[1] * self.image_shape[2]
-        return 4 * BLOCKS * sum(width * (pixels >> 2 * stage) for stage, width in enumerate(STAGES))
+    def __init__(self, inputs: int, outputs: int, stride: int = 1) -> None:
+        super().__init__(inputs, outputs, 3, stride=stride, padding=1, bias=False, device="meta")
+        self.norm = nn.GroupNorm(outputs // CHANNELS_PER_GROUP, outputs, device="meta")
 
-    def function(self, parameters: dict[str, Tensor], images: Tensor) -> Tensor:
-        """Scores (b, classes) of one model on images (b, C, H, W)."""
+    def forward(self, values: Tensor) -> Tensor:
+        """Normalised values of (b, C, H, W)."""
+        normalised: Tensor = self.norm(super().forward(values))
+        return normalised
 
-        def convolve(name: str, values: Tensor, stride: int) -> Tensor:
-            weight = parameters[f"{name}.weight"]
-            values = conv2d(values, weight, stride=stride, padding=1)
-            scale, shift = parameters[f"{name}.norm.weight"], parameters[f"{name}.norm.bias"]
-            return group_norm(values, weight.shape[0] // CHANNELS_A_GROUP, scale, shift)
 
-        def shorten(values: Tensor, more: int) -> Tensor:
-            return pad(values[:, :, ::2, ::2], (0, 0, 0, 0, 0, more))
+class Block(nn.Module):
+    """Two convolutions and a shortcut, which halves the sides where channels are added."""
 
-        features = self.features(images, convolve, shorten)
-        return linear(features.mean((2, 3)), parameters["head.weight"], parameters["head.bias"])
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.added = outputs - inputs
+        self.first = NormalisedConvolution(inputs, outputs, 2 if self.added else 1)
+        self.second = NormalisedConvolution(outputs, outputs)
 
-    def features(
-        self,
-        images: Tensor,
-        convolve: Callable[[str, Tensor, int], Tensor],
-        shorten: Callable[[Tensor, int], Tensor],
-    ) -> Tensor:
-        """What the last block gives.
-
-        Parameters
-        ----------
-        images
-            As ``convolve`` takes them.
-        convolve
-            Convolution by a name, with a stride, and its normalisation.
-        shorten
-            Shortcut to half the sides and so many more channels.
-        """
-        values, inputs = torch.relu(convolve("stem", images, 1)), STAGES[0]
-        for stage, outputs in enumerate(STAGES):
-            for block in range(BLOCKS):
-                name = f"stages.{stage}.{block}"
-                halved = bool(stage and not block)
-                passed = shorten(values, outputs - inputs) if halved else values
-                values = torch.relu(convolve(f"{name}.first", values, 2 if halved else 1))
-                values = torch.relu(convolve(f"{name}.second", values, 1) + passed)
-            inputs = outputs
-        return values
+    def forward(self, values: Tensor) -> Tensor:
+        """Values (b, outputs, H', W') of (b, inputs, H, W)."""
+        shortcut = pad(values[:, :, ::2, ::2], (0, 0, 0, 0, 0, self.added)) if self.added else values
+        return torch.relu(self.second(torch.relu(self.first(values))) + shortcut)

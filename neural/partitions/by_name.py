@@ -14,9 +14,10 @@ from clusterproof.algorithms.discovery import modules_below
 from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_seed
 from clusterproof.neural.data.images import ImageSet
 from clusterproof.neural.data.loading import load
-from clusterproof.neural.partitions.partition import PARTITIONS, Partition
+from clusterproof.neural.partitions.base import PARTITIONS, Partition
 
 modules_below("clusterproof.neural.partitions")  # a module with a recipe adds it to PARTITIONS
+PARTITIONS.update({name: PARTITIONS.pop(name) for name in sorted(PARTITIONS)})
 
 
 def partition(name: str, data: ImageSet, /, *, seed: int, **options: Any) -> Partition:
@@ -75,7 +76,7 @@ def from_settings(settings: Mapping[str, Any], data_dir: str | os.PathLike[str] 
     try:
         data, name, seed = (options.pop(key) for key in ("data", "partition", "seed"))
     except KeyError as error:
-        raise InvalidArgument("settings", dict(settings), f"must have {error}", "write them anew") from error
+        raise InvalidArgument("settings", dict(settings), f"must have {error}", "write them again") from error
     images = load(data, data_dir)
     if images.note != note:
         rule = f"was {note or 'whole'} when the partition was made, and is now {images.note or 'whole'}"

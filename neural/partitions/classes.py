@@ -7,8 +7,14 @@ import numpy as np
 from clusterproof.algorithms.randomness import generator
 from clusterproof.algorithms.validation import InvalidArgument, check_count
 from clusterproof.neural.data.images import Images, ImageSet
-from clusterproof.neural.partitions.partition import Holdings, Partition, holdings, recipe
-from clusterproof.neural.partitions.turns_and_shares import cut, whole_parts
+from clusterproof.neural.partitions.base import (
+    ClientImages,
+    Partition,
+    cut,
+    gather_images,
+    recipe,
+    whole_parts,
+)
 
 _DROPPED_OF_10: tuple[tuple[int, ...], ...] = ((7, 9), (5, 8), (8, 9), (1, 8))
 
@@ -82,7 +88,7 @@ def _dropped_of_47() -> tuple[tuple[int, ...], ...]:
 
 def _divide(
     images: Images, dropped: tuple[tuple[int, ...], ...], clients: int, draw: np.random.Generator
-) -> Holdings:
+) -> ClientImages:
     clusters = len(dropped)
     shares: list[list[np.ndarray]] = [[] for _ in range(clusters)]
     for label in range(images.classes):
@@ -99,4 +105,4 @@ def _divide(
             rule = f"must be at most {len(joined)}, the images of a cluster"
             raise InvalidArgument("clients_per_cluster", clients, rule, "give fewer")
         rows += cut(joined, whole_parts(np.full(clients, 1 / clients), len(joined)))
-    return holdings(images, rows, np.repeat(np.arange(clusters), clients))
+    return gather_images(images, rows, np.repeat(np.arange(clusters), clients))

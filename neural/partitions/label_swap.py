@@ -7,8 +7,14 @@ import numpy as np
 from clusterproof.algorithms.randomness import generator
 from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_count, check_number
 from clusterproof.neural.data.images import Images, ImageSet
-from clusterproof.neural.partitions.partition import Holdings, Partition, holdings, recipe
-from clusterproof.neural.partitions.turns_and_shares import cut, whole_parts
+from clusterproof.neural.partitions.base import (
+    ClientImages,
+    Partition,
+    cut,
+    gather_images,
+    recipe,
+    whole_parts,
+)
 
 CLUSTERS = 4
 LAST = 8
@@ -30,7 +36,7 @@ def label_swap(
     rest is in the authors' code (their folder for label swaps): 20 clients in 4 clusters of 5; for each
     class the proportions over all clients are drawn from a Dirichlet law with concentration 1; every
     image of both published halves is held by exactly one client; p = 0, ..., 3. The code draws the
-    test half's proportions anew, so that a client is tested on other frequencies of labels than it is
+    test half's proportions again, so that a client is tested on other frequencies of labels than it is
     trained on: ``test="independent"``. Here the test half has the same proportions by default.
 
     Parameters
@@ -75,7 +81,7 @@ def label_swap(
     )
 
 
-def _divide(images: Images, proportions: np.ndarray, draw: np.random.Generator, half: str) -> Holdings:
+def _divide(images: Images, proportions: np.ndarray, draw: np.random.Generator, half: str) -> ClientImages:
     """Divide each class in its proportions, (classes, m)."""
     clients = proportions.shape[1]
     shares: list[list[np.ndarray]] = [[] for _ in range(clients)]
@@ -91,4 +97,4 @@ def _divide(images: Images, proportions: np.ndarray, draw: np.random.Generator, 
     for cluster in range(CLUSTERS):
         relabel[cluster, [cluster, LAST - cluster]] = LAST - cluster, cluster
     labels = np.repeat(np.arange(CLUSTERS), clients // CLUSTERS)
-    return holdings(images, rows, labels, relabel=relabel)
+    return gather_images(images, rows, labels, relabel=relabel)

@@ -7,8 +7,7 @@ import numpy as np
 from clusterproof.algorithms.randomness import generator
 from clusterproof.algorithms.validation import InvalidArgument, check_count
 from clusterproof.neural.data.images import ImageSet
-from clusterproof.neural.partitions.partition import Holdings, Partition, holdings, recipe
-from clusterproof.neural.partitions.turns_and_shares import quarter_turns
+from clusterproof.neural.partitions.base import ClientImages, Partition, gather_images, recipe
 
 _PUBLISHED = {"cifar10": (2, 500), "digits": (4, 40)}
 """Clusters and images a client; (4, 100) for other sets. The paper says so for MNIST and CIFAR-10; that
@@ -85,9 +84,9 @@ def rotations(
     chunks = len(data.test) // samples
     in_order = [np.arange(samples * chunks).reshape(-1, samples)] * clusters
 
-    def gather(images: str, cut: list[np.ndarray]) -> Holdings:
+    def gather(images: str, cut: list[np.ndarray]) -> ClientImages:
         labels = np.repeat(np.arange(clusters), [len(part) for part in cut])
-        return holdings(getattr(data, images), list(np.concatenate(cut)), labels, turns=turns)
+        return gather_images(getattr(data, images), list(np.concatenate(cut)), labels, turns=turns)
 
     return Partition(
         name="rotations",
@@ -98,3 +97,22 @@ def rotations(
         test=gather("test", in_order),
         paired=False,
     )
+
+
+def quarter_turns(data: ImageSet, clusters: int) -> list[int]:
+    """The quarter turns of each cluster's images, evenly spread over the full turn.
+
+    Raises
+    ------
+    InvalidArgument
+        If ``clusters`` is not 1, 2 or 4, or the images are not square.
+    """
+    check_count("clusters", clusters, at_least=1, remedy="choose 1, 2 or 4")
+    if clusters not in (1, 2, 4):
+        rule = "must be 1, 2 or 4: as many rotations lie evenly on a grid of pixels"
+        raise InvalidArgument("clusters", clusters, rule, "choose one of these")
+    height, width = data.train.pixels.shape[-2:]
+    if clusters == 4 and height != width:
+        remedy = "choose 2 clusters"
+        raise InvalidArgument("clusters", 4, f"needs square images, not {height} x {width}", remedy)
+    return [cluster * (4 // clusters) for cluster in range(clusters)]

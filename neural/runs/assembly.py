@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +12,8 @@ from clusterproof.algorithms import Algorithm, InvalidArgument
 from clusterproof.neural.data import loading as datasets
 from clusterproof.neural.data.preprocessing import central
 from clusterproof.neural.partitions import by_name as partitions
-from clusterproof.neural.runs.configuration import Configuration
-from clusterproof.neural.runs.options import NETWORKS, SECTIONS
+from clusterproof.neural.runs.configuration import Configuration, naming
+from clusterproof.neural.runs.options import NETWORKS
 
 if TYPE_CHECKING:
     from clusterproof.neural.task import ImageTask
@@ -30,8 +29,7 @@ class Assembly:
         As in ``algorithms.run``.
     choices
         What was left open and is settled now: ``device``, ``engine``, ``threads`` and ``test_assignment``, and
-        why a network of the user's own has ``one_thread`` where it has, and whether accuracies are those after a
-        ``personal_step``. A resumed run keeps them, for the sake of its bits.
+        whether accuracies are those after a ``personal_step``. A resumed run keeps them, for the sake of its bits.
     """
 
     algorithm: Algorithm[Any]
@@ -47,7 +45,7 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
     configuration
         Of the run.
     choices
-        Those of an earlier assembly, to keep; made anew where None.
+        Those of an earlier assembly, to keep; chosen if None.
 
     Raises
     ------
@@ -60,8 +58,8 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
     except ImportError as error:
         remedy = "install the extra `neural`: pip install 'clusterproof[neural]'"
         raise InvalidArgument("torch", None, f"must be installed ({error})", remedy) from error
+    from clusterproof.neural.custom.module_network import own_network
     from clusterproof.neural.networks import network
-    from clusterproof.neural.own.module_network import own_network
     from clusterproof.neural.task import ImageTask
 
     training, algorithm = configuration.training, configuration.algorithm
@@ -69,14 +67,14 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
     present = "cuda" if torch.cuda.is_available() else "cpu"
     made.setdefault("device", present if training.device == "auto" else training.device)
     made.setdefault("threads", training.threads or torch.get_num_threads())
-    with _naming("data"):
+    with naming("data"):
         images = datasets.load(configuration.data, configuration.data_dir)
         seen = configuration.preprocessing
         seen.check(images.train.pixels)
-    with _naming("partition"):
+    with naming("partition"):
         chosen = configuration.partition
         division = partitions.partition(chosen.name, images, seed=training.seed, **chosen.options)
-    with _naming("network"):
+    with naming("network"):
         shape = seen.shape(images.train.pixels.shape[1:])
         named = configuration.network
         if named.name in NETWORKS:
@@ -84,10 +82,8 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
         else:
             pixels = central(images.train.pixels, seen.crop)
             net = own_network(named.name, replace(images.train, pixels=pixels), named.options)
-    if net.one_thread:
-        made["threads"], made["one_thread"] = 1, net.one_thread
     _check_memory(algorithm, net.dimension, len(division.train.sizes), division.clusters, training.dtype)
-    with _naming("training"):
+    with naming("training"):
         task = ImageTask(
             partition=division,
             network=net,
@@ -101,10 +97,14 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
             preprocessing=seen,
         )
     made["engine"] = task.settings["engine"]
-    own = "train" if division.paired else "test-loss"
-    made.setdefault("test_assignment", training.test_assignment or own)
-    with _naming("algorithm"):
-        algorithm.model_count(task)
+    default = "train" if division.paired else "test-loss"
+    made.setdefault("test_assignment", training.test_assignment or default)
+    with naming("algorithm"):
+        count: object = algorithm.model_count(task)
+    if not isinstance(count, int) or count < 1:
+        name = configuration.algorithm_reference or algorithm.name
+        rule = f"must return an integer, at least 1, from `model_count`, not {count!r}"
+        raise InvalidArgument("algorithm.name", name, rule, "return the number of the server's models")
     if algorithm.has_personal_step and division.paired:
         made["personal_step"] = True
     if training.local_unit == "epoch" and training.batch_size is not None and algorithm.asks_single_gradients:
@@ -141,7 +141,7 @@ def _check_memory(algorithm: Algorithm[Any], dimension: int, clients: int, clust
     """Refuse a network whose models alone cannot fit into memory."""
     import torch
 
-    from clusterproof.neural.engines import free_bytes
+    from clusterproof.neural.engines.chunks import free_bytes
 
     models = {"pooled": 1, "clients": clients}.get(algorithm.target, clusters)
     # the models before and after a round, and the bounds that starting points are drawn between
@@ -155,17 +155,3 @@ def _check_memory(algorithm: Algorithm[Any], dimension: int, clients: int, clust
             f"{present / 2**30:.3g} are free here",
             "lower its widths or the number of models",
         )
-
-
-@contextmanager
-def _naming(section: str) -> Iterator[None]:
-    """Name the section in what is refused inside."""
-    try:
-        yield
-    except InvalidArgument as error:
-        argument = error.argument
-        if argument in SECTIONS:
-            argument = f"{argument}.name"
-        elif "." not in argument:
-            argument = f"{section}.{argument}"
-        raise InvalidArgument(argument, error.value, error.rule, error.remedy) from error

@@ -5,20 +5,29 @@ from __future__ import annotations
 import difflib
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-import msgspec
+import tomlkit
 
 from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument
+from clusterproof.neural.custom.algorithms import own_algorithm
+from clusterproof.neural.custom.references import (
+    GROUPS,
+    HOW,
+    is_own,
+    is_reference,
+    naming_user_code,
+    offered,
+    settled,
+)
 from clusterproof.neural.data.preprocessing import Preprocessing
-from clusterproof.neural.own.algorithms import own_algorithm
-from clusterproof.neural.own.references import GROUPS, HOW, is_own, is_reference, offered, settled
 from clusterproof.neural.runs.options import SECTIONS, parameters
-from clusterproof.neural.runs.toml_text import assignment, line_of, plain
 from clusterproof.neural.runs.training_settings import TrainingSettings
+from clusterproof.neural.runs.values import checked, line_of, plain
 
 NAMES = {"data": "digits", "partition": "rotated-groups", "network": "mlp", "algorithm": "cfl-mgd"}
 """What is trained where nothing is said."""
@@ -56,13 +65,13 @@ class Configuration:
     preprocessing
         What is done to its images.
     partition, network
-        Who holds what, and what is trained on it.
+        How the data are divided among clients, and the network.
     algorithm
         With its parameters.
     training
         Everything else.
     algorithm_reference
-        What names the algorithm, where it is the user's own.
+        Name of the algorithm if it is user-supplied.
     """
 
     data: str
@@ -83,21 +92,18 @@ class Configuration:
         InvalidArgument
             If a value cannot be one; the argument is named as ``section.key``.
         """
-        every = {
+        tables = {
             "data": {"name": self.data, "data_dir": self.data_dir, **self.preprocessing.settings},
             "partition": {"name": self.partition.name, **self.partition.options},
             "network": {"name": self.network.name, **self.network.options},
-            "algorithm": {
-                "name": self.algorithm_reference or self.algorithm.name,
-                **_values(self.algorithm),
-            },
+            "algorithm": {"name": self.algorithm_reference or self.algorithm.name, **_values(self.algorithm)},
             "training": _values(self.training),
         }
         return {
             section: {
                 key: plain(f"{section}.{key}", value) for key, value in table.items() if value is not None
             }
-            for section, table in every.items()
+            for section, table in tables.items()
         }
 
 
@@ -131,47 +137,44 @@ def configuration_from(sections: Mapping[str, Any]) -> Configuration:
     data_dir = values["data"].pop("data_dir", None)
     if data_dir is not None and not data_dir.isprintable():
         raise InvalidArgument("data.data_dir", data_dir, "must be printable", "give the path of a folder")
-    # a plugin's algorithm stays the user's own, whose file is noted down
-    named = ALGORITHMS.get(names["algorithm"])
-    ours = named is not None and named.__module__.startswith("clusterproof.")
-    reference = None if ours else names["algorithm"]
+    # an entry point's algorithm is user-supplied, and its file is recorded
+    known = ALGORITHMS.get(names["algorithm"])
+    provided = known is not None and known.__module__.startswith("clusterproof.")
+    reference = None if provided else names["algorithm"]
     kind = own_algorithm(reference) if reference else ALGORITHMS[names["algorithm"]]
     unset = {
         entry.name
         for entry in fields(kind)
         if entry.init and entry.default is entry.default_factory is MISSING
     }
-    needed = {
-        key: value
-        for key, value in ALGORITHM_DEFAULTS.items()
-        if key in (unset if reference else parameters("algorithm", kind.name))
-    }
+    defaulted = unset if reference else parameters("algorithm", kind.name)
+    needed = {key: value for key, value in ALGORITHM_DEFAULTS.items() if key in defaulted}
     if missing := unset - {*needed, *values["algorithm"]}:
-        argument = f"algorithm.{min(missing)}"
-        raise InvalidArgument(
-            argument, None, f"must be given to {names['algorithm']}", "add it to [algorithm]"
-        )
-    made = Configuration(
+        argument, rule = f"algorithm.{min(missing)}", f"must be given to {names['algorithm']}"
+        raise InvalidArgument(argument, None, rule, "add it to [algorithm]")
+    with naming("data"):
+        preprocessing = Preprocessing(**values["data"])
+    with naming("algorithm"), naming_user_code({"algorithm": reference or ""}):
+        algorithm = kind(**{**needed, **values["algorithm"]})
+    with naming("training"):
+        training = TrainingSettings(**values["training"])
+    configuration = Configuration(
         data=names["data"],
         data_dir=data_dir,
-        preprocessing=_make("data", Preprocessing, values["data"]),
+        preprocessing=preprocessing,
         partition=Named(names["partition"], values["partition"]),
         network=Named(names["network"], values["network"]),
-        algorithm=_make("algorithm", kind, {**needed, **values["algorithm"]}),
-        training=_make("training", TrainingSettings, values["training"]),
+        algorithm=algorithm,
+        training=training,
         algorithm_reference=reference,
     )
-    to_toml(made)  # refuses now what could not be stored
-    return made
+    to_toml(configuration)  # refuses now what could not be stored
+    return configuration
 
 
 def to_toml(configuration: Configuration) -> str:
-    """Write a configuration as TOML, of which ``read_toml`` makes the same again."""
-    blocks = []
-    for section, table in configuration.sections.items():
-        lines = [assignment(key, value) for key, value in table.items()]
-        blocks.append("\n".join([f"[{section}]", *lines]) + "\n")
-    return "\n".join(blocks)
+    """Write a configuration as TOML, which ``read_toml`` reads back to an equal one."""
+    return tomlkit.dumps(configuration.sections)
 
 
 def read_toml(path: str | os.PathLike[str], *, trust: bool = False) -> Configuration:
@@ -190,13 +193,13 @@ def read_toml(path: str | os.PathLike[str], *, trust: bool = False) -> Configura
         If the file cannot be read, is not TOML, names code and is not trusted, or ``configuration_from``
         refuses what it says; the message names the file, the line and the section.
     """
-    text, content = _read(path)
+    sections = read_sections(path)
     try:
         if not trust:
-            refuse_code(content)
-        return configuration_from(content)
+            refuse_code(sections)
+        return configuration_from(sections)
     except InvalidArgument as error:
-        raise located(error, path, text) from error
+        raise located(error, path) from error
 
 
 def refuse_code(sections: Mapping[str, Any]) -> None:
@@ -216,40 +219,16 @@ def refuse_code(sections: Mapping[str, Any]) -> None:
 
 
 def read_sections(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read what a TOML file says, still unchecked.
+    """Read the content of a TOML file, still unchecked.
 
     Raises
     ------
     InvalidArgument
         If the file cannot be read or is not TOML.
     """
-    return _read(path)[1]
-
-
-def located(error: InvalidArgument, path: str | os.PathLike[str], text: str | None = None) -> InvalidArgument:
-    """Say of an error about ``section.key`` in which line of a file that is.
-
-    Parameters
-    ----------
-    error
-        Of ``configuration_from``, or of what was made from its configuration.
-    path, text
-        Of the file, and what it contains where that is known.
-    """
-    section, _, key = error.argument.partition(".")
-    if text is None:
-        text = _read(path)[0]
-    line = line_of(text, section, key)
-    place = os.fspath(path) if line is None else f"{os.fspath(path)}, line {line}"
-    return InvalidArgument(f"{place}, [{section}] {key}".rstrip(), error.value, error.rule, error.remedy)
-
-
-def _read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
-    """Give a TOML file's text and content."""
     remedy = "see the configuration.toml that every training run leaves in its folder"
     try:
-        text = Path(path).read_text(encoding="utf-8")
-        return text, tomllib.loads(text)
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         rule = f"must be a file that can be read ({error.strerror})"
         raise InvalidArgument("config", os.fspath(path), rule, "choose another file") from error
@@ -258,47 +237,60 @@ def _read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
         raise InvalidArgument("config", os.fspath(path), rule, remedy) from error
 
 
+def located(error: InvalidArgument, path: str | os.PathLike[str]) -> InvalidArgument:
+    """Add the file, and the line if it is TOML, to an error about ``section.key``.
+
+    Parameters
+    ----------
+    error
+        Of ``configuration_from``, or of what was made from its configuration.
+    path
+        Of the file.
+    """
+    section, _, key = error.argument.partition(".")
+    place, line = os.fspath(path), None
+    with suppress(OSError, ValueError):
+        line = line_of(Path(path).read_text(encoding="utf-8"), section, key)
+    if line is not None:
+        place = f"{place}, line {line}"
+    return InvalidArgument(f"{place}, [{section}] {key}".rstrip(), error.value, error.rule, error.remedy)
+
+
+@contextmanager
+def naming(section: str) -> Iterator[None]:
+    """Name the section in errors about its keys."""
+    try:
+        yield
+    except InvalidArgument as error:
+        argument = error.argument
+        if argument in SECTIONS:
+            argument = f"{argument}.name"
+        elif "." not in argument:
+            argument = f"{section}.{argument}"
+        raise InvalidArgument(argument, error.value, error.rule, error.remedy) from error
+
+
 def _name(section: str, table: dict[str, Any], default: str) -> str:
     """Take a section's name out of it, or the default."""
     name = table.pop("name", default)
     if isinstance(name, str) and name not in SECTIONS[section] and is_own(section, name):
         return settled(name)
     if not isinstance(name, str) or name not in SECTIONS[section]:
-        own = f", {', '.join([*offered(section), HOW])}" if section in GROUPS else ""
-        rule = f"must be one of {', '.join(SECTIONS[section])}{own}"
+        custom = f", {', '.join([*offered(section), HOW])}" if section in GROUPS else ""
+        rule = f"must be one of {', '.join(SECTIONS[section])}{custom}"
         raise InvalidArgument(f"{section}.name", name, rule, _nearest(str(name), SECTIONS[section]))
     return name
 
 
 def _checked(section: str, name: str, table: Mapping[str, Any]) -> dict[str, Any]:
-    """Check that a section's parameters exist and have the right types."""
+    """Check that a section's parameters exist and have the right types and ranges."""
     known = parameters(section, name)
-    owner = f"{section} {name}".rstrip()
-    checked = {}
     for key, value in table.items():
         if key not in known:
-            has = ", ".join(known) or "none"
+            owner, has = f"{section} {name}".rstrip(), ", ".join(known) or "none"
             rule = f"is no parameter of {owner}, which has {has}"
             raise InvalidArgument(f"{section}.{key}", value, rule, _nearest(key, list(known)))
-        try:
-            checked[key] = msgspec.convert(value, known[key])
-        except msgspec.ValidationError as error:
-            kinds = {"`": "", "| null": "", "array": "list", "object": "table", "str": "text"}
-            rule = str(error)
-            for word, plain in kinds.items():
-                rule = rule.replace(word, plain)
-            rule = f"has the wrong type: {' '.join(rule.split())}"
-            raise InvalidArgument(f"{section}.{key}", value, rule, "change the value") from error
-    return checked
-
-
-def _make(section: str, kind: Any, values: Mapping[str, Any]) -> Any:
-    """Construct, naming the section in what is refused."""
-    try:
-        return kind(**values)
-    except InvalidArgument as error:
-        argument = error.argument if "." in error.argument else f"{section}.{error.argument}"
-        raise InvalidArgument(argument, error.value, error.rule, error.remedy) from error
+    return {key: checked(f"{section}.{key}", value, known[key]) for key, value in table.items()}
 
 
 def _values(record: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,9 @@ class Culprit:
     Attributes
     ----------
     client
-        The first whose gradient or local model is not finite; None where each of them was.
+        The first whose gradient or local model is not finite; None if each of them was.
     cluster
-        Of that client, or of the first model that is not finite; None where that is unknown.
+        Of that client, or of the first model that is not finite; None if that is unknown.
     """
 
     client: int | None
@@ -32,10 +32,7 @@ class Culprit:
 
 
 class _Found(BaseException):
-    """Raised out of a round that is carried out again, by the first client that goes wrong.
-
-    No ``except Exception`` on its way out of a stranger's algorithm takes it for an error.
-    """
+    """Raised by the first client that goes wrong; no ``except Exception`` of a user's algorithm catches it."""
 
     def __init__(self, client: int, cluster: int | None) -> None:
         super().__init__(client, cluster)
@@ -50,38 +47,37 @@ def find_culprit(
     outcome: State | None,
     assignments: np.ndarray,
 ) -> Culprit:
-    """Carry out a round again and look at everything that clients compute.
+    """Carry out a round again and check everything that clients compute.
 
     Parameters
     ----------
     algorithm, state, task, randomness
         As before the round.
     outcome
-        State after it; None where the algorithm stopped by itself.
+        State after it; None if the algorithm raised an error.
     assignments
         Last known cluster of every client before the round, (m,); -1 if there is none.
     """
-    found = Culprit(None, None)
+    culprit = Culprit(None, None)
     try:
         algorithm.step(state, _watched(task), randomness)
-    except _Found as stop:
-        found = stop.culprit
+    except _Found as found:
+        culprit = found.culprit
     except InvalidArgument:
         pass  # the algorithm stops by itself, after something that no client computed
     known = assignments.copy()
     if outcome is not None:
         known[to_numpy(outcome.clients)] = to_numpy(outcome.assignments)
-    cluster = found.cluster
-    if cluster is None and found.client is not None and known[found.client] >= 0:
-        cluster = int(known[found.client])
-    if cluster is None and outcome is not None:
-        harmed = np.flatnonzero(~np.isfinite(to_numpy(outcome.models)).all(axis=-1))
-        cluster = int(harmed[0]) if len(harmed) and algorithm.target == "clusters" else None
-    return Culprit(found.client, cluster)
+    if culprit.cluster is None and culprit.client is not None and known[culprit.client] >= 0:
+        return replace(culprit, cluster=int(known[culprit.client]))
+    if culprit.cluster is None and outcome is not None and algorithm.target == "clusters":
+        diverged = np.flatnonzero(~np.isfinite(to_numpy(outcome.models)).all(axis=-1))
+        return replace(culprit, cluster=int(diverged[0]) if len(diverged) else None)
+    return culprit
 
 
 def describe(culprit: Culprit, done: int) -> str:
-    """Say in which round, at which client and in which cluster a run went wrong."""
+    """Describe in which round, at which client and in which cluster a run went wrong."""
     place = "the server's model" if culprit.client is None else f"the model of client {culprit.client}"
     if culprit.cluster is not None:
         place = f"{place} in cluster {culprit.cluster}"
@@ -89,84 +85,70 @@ def describe(culprit: Culprit, done: int) -> str:
 
 
 def _watched(task: Task) -> Task:
-    """Give a copy of a task that raises as soon as what it tells a client is not finite."""
-    kind = type(task)
+    """Copy a task; the copy raises ``_Found`` at the first client whose numbers are not finite."""
+    kind: Any = type(task)
 
-    def check(values: Array, clients: Array) -> None:
-        finite = np.isfinite(to_numpy(values))
-        good = finite.reshape(*finite.shape[:-1], -1).all(axis=-1)
-        if not good.all():
-            raise _Found(int(np.broadcast_to(to_numpy(clients), good.shape)[~good][0]), None)
+    def watched(name: str, position: int) -> Callable[..., Any]:
+        """Wrap a method whose argument at ``position`` names the clients (k,) of its answer (..., k, d)."""
+        method = getattr(kind, name)
 
-    # mypy knows no base that is a value
-    class Watched(kind):  # type: ignore[misc, valid-type]
-        """The task, watched."""
-
-        def gradients(self, points: Array, clients: Array, generator: np.random.Generator) -> Array:
-            answer = super().gradients(points, clients, generator)
-            check(answer, clients)
+        def checked(self: Any, *arguments: Any, **options: Any) -> Any:
+            answer = method(self, *arguments, **options)
+            values = to_numpy(answer[0] if isinstance(answer, tuple) else answer)
+            finite = np.isfinite(values).all(axis=-1)
+            if not finite.all():
+                clients = np.broadcast_to(to_numpy(arguments[position]), finite.shape)
+                raise _Found(int(clients[~finite][0]), None)
             return answer
 
-        def gradient_sums(
-            self, models: Array, clients: Array, assignments: Array, generator: np.random.Generator
-        ) -> Array:
-            # one by one, on the same batches: a sum does not say whose summand was not finite
-            self.gradients(rows(models, assignments), clients, copy.deepcopy(generator))
-            return super().gradient_sums(models, clients, assignments, generator)
+        return checked
 
-        def losses_and_gradients(
-            self, models: Array, clients: Array, generator: np.random.Generator
-        ) -> tuple[Array, Array]:
-            losses, gradients = super().losses_and_gradients(models, clients, generator)
-            finite = np.isfinite(to_numpy(gradients)).all(axis=-1)
-            if not finite.all():
-                client, model = np.argwhere(~finite)[0]
-                raise _Found(int(to_numpy(clients)[client]), int(model))
-            return losses, gradients
+    def losses_and_gradients(
+        self: Any, models: Array, clients: Array, generator: np.random.Generator
+    ) -> tuple[Array, Array]:
+        losses, gradients = kind.losses_and_gradients(self, models, clients, generator)
+        finite = np.isfinite(to_numpy(gradients)).all(axis=-1)
+        if not finite.all():
+            client, model = np.argwhere(~finite)[0]
+            raise _Found(int(to_numpy(clients)[client]), int(model))
+        return losses, gradients
 
-        def local_training(
-            self,
-            points: Array,
-            buffers: Array | None,
-            anchors: Array | None,
-            clients: Array,
-            *rest: Any,
-            **how: Any,
-        ) -> tuple[Array, Array]:
-            trained, carried = super().local_training(points, buffers, anchors, clients, *rest, **how)
-            check(trained, clients)
-            return trained, carried
+    # a sum does not show whose summand was not finite: first the clients one by one, on the same samples
+    def gradient_sums(
+        self: Any, models: Array, clients: Array, assignments: Array, generator: np.random.Generator
+    ) -> Array:
+        self.gradients(rows(models, assignments), clients, copy.deepcopy(generator))
+        return kind.gradient_sums(self, models, clients, assignments, generator)
 
-        def meta_training(
-            self, points: Array, clients: Array, generator: np.random.Generator, **how: Any
-        ) -> Array:
-            trained = super().meta_training(points, clients, generator, **how)
-            check(trained, clients)
-            return trained
+    def cluster_training(
+        self: Any,
+        models: Array,
+        buffers: Array | None,
+        clients: Array,
+        assignments: Array | Callable[[Array], Array],
+        losses_generator: np.random.Generator,
+        generator: np.random.Generator,
+        **options: Any,
+    ) -> Any:
+        chosen = assignments
+        if callable(chosen):
+            chosen = chosen(self.losses(models, clients, copy.deepcopy(losses_generator)))
+        start = rows(models, chosen)
+        momenta = None if buffers is None else rows(buffers, chosen)
+        motion = {name: value for name, value in options.items() if name != "weights"}
+        self.local_training(start, momenta, start, clients, copy.deepcopy(generator), **motion)
+        return kind.cluster_training(
+            self, models, buffers, clients, assignments, losses_generator, generator, **options
+        )
 
-        def cluster_training(
-            self,
-            models: Array,
-            buffers: Array | None,
-            clients: Array,
-            assignments: Array | Callable[[Array], Array],
-            losses_generator: np.random.Generator,
-            generator: np.random.Generator,
-            **how: Any,
-        ) -> tuple[Array, Array, Array | None]:
-            # one by one, on the same samples: a sum does not say whose summand was not finite
-            chosen = assignments
-            if callable(chosen):
-                chosen = chosen(self.losses(models, clients, copy.deepcopy(losses_generator)))
-            start = rows(models, chosen)
-            own = None if buffers is None else rows(buffers, chosen)
-            motion = {name: value for name, value in how.items() if name != "weights"}
-            self.local_training(start, own, start, clients, copy.deepcopy(generator), **motion)
-            sums: tuple[Array, Array, Array | None] = super().cluster_training(
-                models, buffers, clients, assignments, losses_generator, generator, **how
-            )
-            return sums
-
-    watched = object.__new__(Watched)
-    watched.__dict__.update(task.__dict__)
-    return watched
+    methods = {
+        "gradients": watched("gradients", 1),
+        "local_training": watched("local_training", 3),
+        "meta_training": watched("meta_training", 1),
+        "losses_and_gradients": losses_and_gradients,
+        "gradient_sums": gradient_sums,
+        "cluster_training": cluster_training,
+    }
+    copied: Any = object.__new__(type(kind.__name__, (kind,), methods))
+    copied.__dict__.update(task.__dict__)
+    return copied  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""How well the clients are served after a round: accuracy, losses, and who got the right cluster's model."""
+"""Evaluation after a round: accuracy, losses, and the share of clients with their cluster's model."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clusterproof.algorithms import Algorithm, Randomness, State, client_accuracies, generator
+from clusterproof.algorithms.aggregation import average_by_cluster
 from clusterproof.algorithms.arrays import Array, argmin_smallest_index, like, rows, to_numpy
-from clusterproof.algorithms.parts.aggregation import average_by_cluster
-from clusterproof.neural.runs.matching import match_models
+from clusterproof.neural.custom.algorithms import check_models
 
 if TYPE_CHECKING:
     from clusterproof.neural.task import ImageTask
@@ -25,10 +25,11 @@ def evaluate(
     seed: int,
     done: int,
     after_local_training: bool = False,
+    name: str = "",
 ) -> dict[str, float | None]:
     """Measure the models of a state on the test data.
 
-    An algorithm with a model for every client serves each its own. Otherwise a test client chooses among
+    An algorithm with a model for every client serves each client that one. Otherwise a test client chooses among
     the models: by the loss on the same client's training data (``"train"``), or by the loss on its labelled
     test data (``"test-loss"``). Where the algorithm has a personal step and the test data are the training
     clients' own, the accuracy is that of the models after it. Where the test clients are others than those
@@ -48,6 +49,8 @@ def evaluate(
         Of the run, and how many rounds led here.
     after_local_training
         Measure, too, what every client's model predicts after its next local training.
+    name
+        Of a user's algorithm, for errors about what it returns.
 
     Returns
     -------
@@ -62,11 +65,10 @@ def evaluate(
     stream = generator(seed, "evaluation", done)
     models = state.models
     draws = Randomness(*5 * (stream,))
-    everybody = like(np.arange(task.clients), models)
-    found: dict[str, float | None] = {}
+    all_clients = like(np.arange(task.clients), models)
+    measured: dict[str, float | None] = {}
     if algorithm.target == "clients" and task.partition.paired:
-        personal = algorithm.personalise(models, everybody, task, draws)
-        accuracies = to_numpy(task.accuracies(personal, everybody))
+        accuracies = _personal_accuracies(algorithm, name, models, all_clients, task, draws)
         chosen, served = assignments, models
     else:
         if algorithm.target == "clients":
@@ -74,7 +76,7 @@ def evaluate(
         scores = task.scores(models)
         test_losses = to_numpy(scores.losses)
         if test_assignment == "train":
-            training_losses = task.losses(models, everybody, stream)
+            training_losses = task.losses(models, all_clients, stream)
             chosen = to_numpy(argmin_smallest_index(training_losses))
             present = to_numpy(training_losses)[to_numpy(state.clients)]
         else:
@@ -84,20 +86,28 @@ def evaluate(
         accuracies = to_numpy(scores.accuracies)[each, chosen]
         if algorithm.has_personal_step and task.partition.paired:
             received = rows(models, like(chosen, models))
-            personal = algorithm.personalise(received, everybody, task, draws)
-            accuracies = to_numpy(task.accuracies(personal, everybody))
-        found["test_loss"] = _mean(test_losses[each, chosen])
-        found["training_loss"] = _mean(present.min(axis=-1))
+            accuracies = _personal_accuracies(algorithm, name, received, all_clients, task, draws)
+        measured["test_loss"] = _mean(test_losses[each, chosen])
+        measured["training_loss"] = _mean(present.min(axis=-1))
         served = rows(models, like(chosen, models)) if after_local_training else models
-    found["accuracy"] = _mean(accuracies)
-    found["right"] = share_of_right(chosen, task.partition.test.labels, task.clusters)
+    measured["accuracy"] = _mean(accuracies)
+    measured["right"] = share_of_right(chosen, task.partition.test.labels, task.clusters)
     if after_local_training:
         settings = algorithm.settings
         trained = client_accuracies(
             task, served, stream, step_size=settings["step_size"], local_steps=settings.get("local_steps", 1)
         )
-        found["accuracy_after_local_training"] = _mean(trained.after_local_training)
-    return found
+        measured["accuracy_after_local_training"] = _mean(trained.after_local_training)
+    return measured
+
+
+def _personal_accuracies(
+    algorithm: Algorithm[State], name: str, points: Array, clients: Array, task: ImageTask, draws: Randomness
+) -> np.ndarray:
+    """Accuracies (m,) of all clients' points (m, d) after their personal step."""
+    personal = algorithm.personalise(points, clients, task, draws)
+    check_models(name, "personalise", personal, tuple(points.shape), task.dtype)
+    return to_numpy(task.accuracies(personal, clients))
 
 
 def share_of_right(chosen: np.ndarray, labels: np.ndarray, clusters: int) -> float:
@@ -113,6 +123,36 @@ def share_of_right(chosen: np.ndarray, labels: np.ndarray, clusters: int) -> flo
     model_of = match_models(chosen, labels, int(chosen.max(initial=0)) + 1, clusters)
     # a cluster without a model has -1, and so has a client: that is not right
     return float(((chosen == model_of[labels]) & (chosen >= 0)).mean())
+
+
+def match_models(assignments: np.ndarray, labels: np.ndarray, models: int, clusters: int) -> np.ndarray:
+    """Match models to true clusters one to one so that most clients are right.
+
+    Parameters
+    ----------
+    assignments, labels
+        Chosen model and true cluster of each client, integers (m,); -1 for a client that never chose.
+    models, clusters
+        Numbers of the server's models and of true clusters.
+
+    Returns
+    -------
+    numpy.ndarray
+        The model of each cluster, integers (clusters,); -1 for a cluster that is left without.
+
+    Notes
+    -----
+    Hungarian algorithm: of all matchings, one with the largest number of clients on its pairs.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    table = np.zeros((clusters, models), dtype=np.int64)
+    present = assignments >= 0
+    np.add.at(table, (labels[present], assignments[present]), 1)
+    matched = np.full(clusters, -1)
+    rows, columns = linear_sum_assignment(table, maximize=True)
+    matched[rows] = columns
+    return matched
 
 
 def _means(models: Array, assignments: np.ndarray) -> Array:

@@ -1,19 +1,19 @@
-"""What a training run can be told: the sections, and the parameters that each has under each name."""
+"""Options of a training run: the sections of a configuration, and the parameters that each has under each name."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, get_type_hints
 
 from clusterproof.algorithms import ALGORITHMS
-from clusterproof.algorithms.parts.docstrings import parameter_descriptions
+from clusterproof.algorithms.docstrings import parameter_descriptions
+from clusterproof.neural.custom.algorithms import keyword_types, own_algorithm
+from clusterproof.neural.custom.references import load_own
 from clusterproof.neural.data.loading import DATASETS
 from clusterproof.neural.data.preprocessing import Preprocessing
-from clusterproof.neural.own.algorithms import keyword_types, own_algorithm
-from clusterproof.neural.own.references import load_own
 from clusterproof.neural.partitions.by_name import PARTITIONS
 from clusterproof.neural.runs.training_settings import TrainingSettings
 
@@ -34,7 +34,7 @@ SECTIONS: dict[str, Sequence[str]] = {
 }
 """The sections of a configuration, and what each can be the name of."""
 
-_OWN_WORDS = {
+_HELP = {
     ("data", "data_dir"): "Folder of the image data; $CLUSTERPROOF_DATA or a cache by default.",
     ("partition", "clients_per_cluster"): "Clients of a cluster; by default as the paper has them.",
     ("partition", "images"): "Images in all; by default as many as the paper takes.",
@@ -62,9 +62,9 @@ class Option:
     annotation
         Type of the value.
     help
-        What the docstrings say of it.
+        Its description in the docstrings.
     owners
-        The names under which the section has it; none where it always has.
+        The names under which the section has it; empty if it always has it.
     """
 
     section: str
@@ -76,49 +76,31 @@ class Option:
 
 
 def parameters(section: str, name: str = "") -> dict[str, Any]:
-    """Types of a section's parameters, the name itself apart.
+    """Types of a section's parameters, without its name; a user-supplied network or algorithm is imported.
 
     Parameters
     ----------
     section, name
-        One of ``SECTIONS``, and one of its names where it has some, or the name of something of the user's own,
-        which is imported.
+        One of ``SECTIONS``, and one of its names if it has some, or the name of user-supplied code.
     """
     if section == "network" and name not in NETWORKS:
-        return _of_own_network(name)
+        found = load_own("network", name)
+        types = keyword_types(found) if isinstance(found, type) or inspect.isfunction(found) else {}
+        return {key: kind for key, kind in types.items() if key not in _GIVEN}
     if section == "algorithm" and name not in ALGORITHMS:
         return keyword_types(own_algorithm(name))
-    return _of_ours(section, "" if section == "data" else name)
-
-
-def _of_own_network(name: str) -> dict[str, Any]:
-    """What a network of the user's own takes beside what every network is given; a module takes nothing."""
-    found = load_own("network", name)
-    given = {"sample_shape", "image_shape", "classes"}
-    types = keyword_types(found) if isinstance(found, type) or inspect.isfunction(found) else {}
-    return {key: kind for key, kind in types.items() if key not in given}
-
-
-@cache
-def _of_ours(section: str, name: str) -> dict[str, Any]:
-    """The same of what comes with Clusterproof."""
     if section == "network":
         return NETWORKS[name]
-    if section == "data":
-        hints = get_type_hints(Preprocessing)
-        return {"data_dir": str, **{field.name: hints[field.name] for field in fields(Preprocessing)}}
+    known = _documented(section, name)
+    hints = get_type_hints(known, include_extras=True)
     if section == "partition":
-        hints = get_type_hints(PARTITIONS[name])
-        return {
-            key: hints[key] for key in inspect.signature(PARTITIONS[name]).parameters if key not in _FIXED
-        }
-    kind = TrainingSettings if section == "training" else ALGORITHMS[name]
-    hints = get_type_hints(kind)
-    return {field.name: hints[field.name] for field in fields(kind)}
+        return {key: hints[key] for key in inspect.signature(known).parameters if key not in _GIVEN}
+    types = {field.name: hints[field.name] for field in fields(known)}
+    return {"data_dir": str, **types} if section == "data" else types
 
 
-_FIXED = ("data", "seed")
-"""What a recipe is given by the other sections."""
+_GIVEN = ("data", "seed", "sample_shape", "image_shape", "classes")
+"""Arguments of partitions and networks that come from the other sections."""
 
 
 @cache
@@ -131,17 +113,18 @@ def all_options() -> tuple[Option, ...]:
                 flag = "models" if (section, key) == ("algorithm", "clusters") else key
                 known = collected.get(flag)
                 if known is None:
-                    words = _OWN_WORDS.get((section, key)) or parameter_descriptions(
-                        _documented(section, name)
-                    ).get(key, "")
-                    known = Option(section, key, flag, annotation, words, ())
-                owners = (*known.owners, name) if name else ()
+                    text = _HELP.get((section, key))
+                    if text is None:
+                        text = parameter_descriptions(_documented(section, name)).get(key, "")
+                    known = Option(section, key, flag, annotation, text, ())
                 merged = known.annotation if known.annotation == annotation else known.annotation | annotation
-                collected[flag] = Option(section, key, flag, merged, known.help, owners)
+                owners = (*known.owners, name) if name else ()
+                collected[flag] = replace(known, annotation=merged, owners=owners)
     return tuple(collected.values())
 
 
-def _documented(section: str, name: str) -> Callable[..., Any]:
+def _documented(section: str, name: str) -> Any:
+    """Class or function that has a section's parameters."""
     if section == "partition":
         return PARTITIONS[name]
     if section == "data":

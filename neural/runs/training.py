@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,23 +22,24 @@ from clusterproof.algorithms import (
     purity,
 )
 from clusterproof.algorithms.arrays import to_numpy
-from clusterproof.algorithms.parts.finiteness import one_look
 from clusterproof.algorithms.storage import require_polars
-from clusterproof.neural.own.references import code_sum, is_own
+from clusterproof.neural.custom.algorithms import check_models, check_round, check_state
+from clusterproof.neural.custom.references import code_sum, is_own, naming_user_code
 from clusterproof.neural.runs.assembly import Assembly, assemble
-from clusterproof.neural.runs.configuration import Configuration
+from clusterproof.neural.runs.configuration import Configuration, naming
 from clusterproof.neural.runs.divergence import describe, find_culprit
 from clusterproof.neural.runs.measurement import evaluate
 from clusterproof.neural.runs.metrics_file import Board, require_tensorboard, with_row, write_metrics
 from clusterproof.neural.runs.storage.checkpoint import (
     Checkpoint,
     Stored,
+    current_versions,
     find_checkpoint,
+    generator_states,
+    randomness_from,
     save_checkpoint,
     tidy,
-    versions_here,
 )
-from clusterproof.neural.runs.storage.generator_states import generator_states, randomness_from
 from clusterproof.neural.runs.storage.run_folder import (
     CHECKPOINTS,
     METRICS,
@@ -48,11 +49,12 @@ from clusterproof.neural.runs.storage.run_folder import (
     new_folder,
     write_configuration,
 )
-from clusterproof.neural.runs.storage.state_tree import all_finite, lay_out_alike, map_arrays
-from clusterproof.neural.runs.surroundings import memory_errors, naming_the_way_back, so_many_threads
-
-if TYPE_CHECKING:
-    from clusterproof.neural.diagnosis.diagnosis import Diagnostician
+from clusterproof.neural.runs.storage.state_tree import (
+    all_finite,
+    lay_out_alike,
+    map_arrays,
+    state_class,
+)
 
 CHANGEABLE = ("rounds", "checkpoint_every", "device", "diagnose")
 """Training settings that a resumed run may change."""
@@ -64,7 +66,7 @@ Progress: TypeAlias = Callable[[Mapping[str, Any]], None]
 
 @dataclass(frozen=True, eq=False)
 class TrainingResult:
-    """What came of a run.
+    """Result of a run.
 
     Attributes
     ----------
@@ -73,11 +75,11 @@ class TrainingResult:
     directory
         Of the run's files.
     choices
-        What the configuration left open, see ``Assembly``.
+        Settings that the configuration left open, see ``Assembly``.
     complete
         Whether all rounds are done.
     remarks
-        What a resumed run has found to be unlike the one that it goes on with, one line each.
+        Differences of a resumed run from the one that it continues, one line each.
     """
 
     metrics: Mapping[str, list[Any]]
@@ -94,6 +96,7 @@ def train(
     resume: bool = False,
     progress: Progress | None = None,
     stop: Callable[[], bool] | None = None,
+    observer: Callable[..., Any] | None = None,
 ) -> TrainingResult:
     """Train as configured, or go on with a run.
 
@@ -112,86 +115,103 @@ def train(
     progress
         Called with the metrics of each round, after it.
     stop
-        Asked after each round; where it says so, a checkpoint is written and the run ends early.
+        Called after each round; if it returns True, a checkpoint is written and the run ends early.
+    observer
+        Makes what observes a run with ``training.diagnose``: ``clusterproof.experiments.diagnosis.Diagnostician``.
 
     Raises
     ------
     InvalidArgument
         If something is out of range, missing or cannot be written; if a number of the run is not finite, with
-        round, client and cluster. The last good checkpoint is kept.
+        round, client and cluster; if user-supplied code raises an error, with its file and line, or a user's
+        algorithm returns something else than it must. The last good checkpoint is kept.
     """
     require_polars(out)
     if configuration.training.tensorboard:
         require_tensorboard()
-    with memory_errors():
+    with naming_user_code(_names(configuration)), _memory_errors():
         if resume:
             with held_folder(out) as folder:
-                return _resume(configuration, folder, progress, stop)
+                return _resume(configuration, folder, progress, stop, observer)
         check_new(out)
         assembly = assemble(configuration)
         with new_folder(out, configuration) as folder:
-            return _go_on(configuration, assembly, folder, _start(configuration, assembly), progress, stop)
+            return _continue(
+                configuration, assembly, folder, _start(configuration, assembly), progress, stop, observer
+            )
 
 
 def _resume(
-    configuration: Configuration, folder: Path, progress: Progress | None, stop: Callable[[], bool] | None
+    configuration: Configuration,
+    folder: Path,
+    progress: Progress | None,
+    stop: Callable[[], bool] | None,
+    observer: Callable[..., Any] | None,
 ) -> TrainingResult:
-    """Go on in a folder that is held."""
+    """Continue a run in a locked folder."""
     stored = find_checkpoint(folder / CHECKPOINTS)
+    choices, remarks = ({}, []) if stored is None else _compare(configuration, stored)
+    assembly = assemble(configuration, choices)
     if stored is None:  # stopped before its first checkpoint was finished
-        assembly = assemble(configuration)
-        write_configuration(folder, configuration)
-        return _go_on(configuration, assembly, folder, _start(configuration, assembly), progress, stop)
-    _check_same(configuration, stored)
+        checkpoint = _start(configuration, assembly)
+    else:
+        remarks += _compare_code(configuration, assembly, stored)
+        checkpoint = stored.restore(assembly.algorithm, assembly.choices["device"])
+        tidy(folder / CHECKPOINTS, checkpoint.rounds)
+    write_configuration(folder, configuration)
+    result = _continue(configuration, assembly, folder, checkpoint, progress, stop, observer)
+    return replace(result, remarks=tuple(remarks))
+
+
+def _compare(configuration: Configuration, stored: Stored) -> tuple[dict[str, Any], list[str]]:
+    """Require the configuration of a stored run; return its choices that are kept, and remarks on differences."""
+    now, then = configuration.sections, stored.settings["configuration"]
+    # an algorithm's parameter that did not exist when the run was begun had the effect of its default
+    defaults = {"algorithm": {field.name: field.default for field in fields(configuration.algorithm)}}
+    for section in now:
+        for key in {**now[section], **then.get(section, {})}:
+            value = now[section].get(key)
+            was = then.get(section, {}).get(key, defaults.get(section, {}).get(key))
+            if value != was and (section, key) not in {("training", name) for name in CHANGEABLE}:
+                rule, remedy = (
+                    f"was {was!r} when the run was begun",
+                    "leave it as it was, or start another run",
+                )
+                raise InvalidArgument(f"{section}.{key}", value, rule, remedy)
+    rounds = configuration.training.rounds
+    if rounds < stored.rounds:
+        rule = f"must be at least the {stored.rounds} that are done"
+        raise InvalidArgument("training.rounds", rounds, rule, "ask for more rounds")
     choices, remarks = dict(stored.settings["choices"]), list(stored.remarks)
-    if stored.versions != versions_here():
+    if stored.versions != current_versions():
         remarks.append(f"{stored.path}: was written with other versions; the last bits may differ")
     if configuration.training.device not in ("auto", choices["device"]):
         remarks.append(f"{stored.path}: was written on {choices['device']}; the last bits may differ")
         choices = {key: choices[key] for key in ("threads", "test_assignment")}
-    assembly = assemble(configuration, choices)
-    remarks += _compare_own(configuration, assembly, stored)
-    checkpoint = stored.restore(assembly.algorithm, assembly.choices["device"])
-    tidy(folder / CHECKPOINTS, checkpoint.rounds)
-    write_configuration(folder, configuration)
-    result = _go_on(configuration, assembly, folder, checkpoint, progress, stop)
-    return replace(result, remarks=tuple(remarks))
+    return choices, remarks
 
 
-def _check_same(configuration: Configuration, stored: Stored) -> None:
-    """Require that a run is resumed as it was begun."""
-    now, then = configuration.sections, stored.settings["configuration"]
-    for section in now:
-        for key in {**now[section], **then.get(section, {})}:
-            value, was = now[section].get(key), then.get(section, {}).get(key)
-            if value != was and (section, key) not in {("training", name) for name in CHANGEABLE}:
-                rule = f"was {was!r} when the run was begun"
-                raise InvalidArgument(
-                    f"{section}.{key}", value, rule, "leave it as it was, or start another run"
-                )
-    if configuration.training.rounds < stored.rounds:
-        raise InvalidArgument(
-            "training.rounds",
-            configuration.training.rounds,
-            f"must be at least the {stored.rounds} that are done",
-            "ask for more rounds",
-        )
+def _names(configuration: Configuration) -> dict[str, str]:
+    """Names of data, network and algorithm, any of which may be user-supplied code."""
+    algorithm = configuration.algorithm_reference or ""
+    return {"data": configuration.data, "network": configuration.network.name, "algorithm": algorithm}
 
 
 def _code(configuration: Configuration) -> dict[str, str]:
-    """SHA-256 of the files of the user's own network and algorithm, by section."""
-    named = {"network": configuration.network.name, "algorithm": configuration.algorithm_reference or ""}
-    return {section: code_sum(section, name) for section, name in named.items() if is_own(section, name)}
+    """SHA-256 of the files of a user-supplied network and algorithm, by section."""
+    names = _names(configuration)
+    sections = [section for section in ("network", "algorithm") if is_own(section, names[section])]
+    return {section: code_sum(section, names[section]) for section in sections}
 
 
-def _compare_own(configuration: Configuration, assembly: Assembly, stored: Stored) -> list[str]:
-    """Require the user's own data to be those of before, and remark on code that is not."""
-    notes = [
+def _compare_code(configuration: Configuration, assembly: Assembly, stored: Stored) -> list[str]:
+    """Require unchanged user-supplied data, and remark on user-supplied code that has changed."""
+    before, now = (
         settings["partition"].get("note", "")
         for settings in (stored.settings["task"], assembly.task.settings)
-    ]
-    if notes[0] != notes[1] and is_own("data", configuration.data):
-        rule = f"had the {notes[0]} when the run was begun, and has now {notes[1]}"
+    )
+    if before != now and is_own("data", configuration.data):
+        rule = f"had the {before} when the run was begun, and has now {now}"
         raise InvalidArgument(
             "data.name", configuration.data, rule, "bring the data back, or start another run"
         )
@@ -206,11 +226,17 @@ def _compare_own(configuration: Configuration, assembly: Assembly, stored: Store
 def _start(configuration: Configuration, assembly: Assembly) -> Checkpoint:
     """Draw the starting models."""
     algorithm, task = assembly.algorithm, assembly.task
+    name = configuration.algorithm_reference or algorithm.name
     randomness = Randomness.from_seed(configuration.training.seed, "image", algorithm.name)
     models = algorithm.draw_models(task, (), randomness)
+    count = algorithm.model_count(task)
+    check_models(name, "draw_models", models, (count, task.dimension), task.dtype)
+    state = algorithm.initialise(models, task)
+    shape = (task.clients if algorithm.target == "clients" else count, task.dimension)
+    check_state(name, "initialise", state, state_class(algorithm), shape, task.dtype)
     return Checkpoint(
         rounds=0,
-        state=map_arrays(lay_out_alike, algorithm.initialise(models, task)),
+        state=_laid_out(name, state),
         last_assignments=np.full(task.clients, -1, dtype=np.int64),
         randomness=randomness,
         metrics={},
@@ -218,15 +244,16 @@ def _start(configuration: Configuration, assembly: Assembly) -> Checkpoint:
     )
 
 
-def _go_on(
+def _continue(
     configuration: Configuration,
     assembly: Assembly,
     folder: Path,
     now: Checkpoint,
     progress: Progress | None,
     stop: Callable[[], bool] | None,
+    observer: Callable[..., Any] | None,
 ) -> TrainingResult:
-    """Carry out the rounds that are left, and store what comes of them."""
+    """Carry out the remaining rounds and store the results."""
     training = configuration.training
     settings = {
         "configuration": configuration.sections,
@@ -234,77 +261,74 @@ def _go_on(
         "task": assembly.task.settings,
         "code": _code(configuration),
     }
-    now, kept = replace(now, settings=settings), now.rounds or None
-    watcher = _watcher(configuration, assembly, folder)
-    curves = Board(folder / TENSORBOARD) if training.tensorboard else nullcontext()
-    with so_many_threads(assembly.choices["threads"]), curves as board:
-        if kept is None:
+    now, stopped = replace(now, settings=settings), False
+    diagnostician = _diagnostician(configuration, assembly, folder, observer)
+    with _naming_resumption(folder), _threads(assembly.choices["threads"]):
+        board = Board(folder / TENSORBOARD) if training.tensorboard else None
+        if now.rounds == 0:
             save_checkpoint(folder / CHECKPOINTS, now)
-            kept = 0
-        with naming_the_way_back(folder, kept):
-            _write_curves(folder, board, now)
-            if watcher is not None and now.rounds == 0:
-                watcher.observe(0, now.state.models, None)
-        stopped = False
+        _write_metrics(folder, board, now)
+        if diagnostician is not None and now.rounds == 0:
+            diagnostician.observe(0, now.state.models, None)
         while now.rounds < training.rounds and not stopped:
             try:
                 now = _advance(configuration, assembly, now)
-            except InvalidArgument:
-                _write_curves(folder, board, now)
+            except Exception:
+                _write_metrics(folder, board, now)
                 raise
-            if watcher is not None:
-                with naming_the_way_back(folder, kept):
-                    _look(watcher, now)
+            if diagnostician is not None:
+                _observe(diagnostician, now)
             stopped = stop is not None and stop()
             if now.rounds % training.checkpoint_every == 0 or now.rounds == training.rounds or stopped:
-                with naming_the_way_back(folder, kept):
-                    save_checkpoint(folder / CHECKPOINTS, now)
-                    kept = now.rounds
-                    _write_curves(folder, board, now)
+                save_checkpoint(folder / CHECKPOINTS, now)
+                _write_metrics(folder, board, now)
             if progress is not None:
                 progress({name: column[-1] for name, column in now.metrics.items()})
-        if watcher is not None and now.rounds == training.rounds:
-            with naming_the_way_back(folder, kept):
-                if not watcher.reported:
-                    _look(watcher, now)  # where it was asked for afterwards, nobody has seen the rounds
-                if watcher.pending:
-                    watcher.finish(now.state.models)
+        if diagnostician is not None and now.rounds == training.rounds:
+            if not diagnostician.reported:
+                _observe(diagnostician, now)  # requested afterwards: no round was observed
+            if diagnostician.pending:
+                diagnostician.finish(now.state.models)
     return TrainingResult(now.metrics, folder, assembly.choices, now.rounds == training.rounds)
 
 
-def _watcher(configuration: Configuration, assembly: Assembly, folder: Path) -> Diagnostician | None:
-    """Make what looks at the run for its diagnosis, where one is asked for."""
+def _diagnostician(
+    configuration: Configuration, assembly: Assembly, folder: Path, observer: Callable[..., Any] | None
+) -> Any:
+    """Make the object that observes a run for its diagnosis, if one is requested."""
     training = configuration.training
     if not training.diagnose:
         return None
-    from clusterproof.neural.diagnosis.diagnosis import Diagnostician
-
-    try:
-        return Diagnostician(
+    if observer is None:
+        rule = "needs an observer of the run"
+        remedy = "pass observer=clusterproof.experiments.diagnosis.Diagnostician"
+        raise InvalidArgument("training.diagnose", True, rule, remedy)
+    with naming("training"):
+        return observer(
             assembly.task, assembly.algorithm, rounds=training.rounds, folder=folder, seed=training.seed
         )
-    except InvalidArgument as error:
-        argument = f"training.{error.argument}"
-        raise InvalidArgument(argument, error.value, error.rule, error.remedy) from error
 
 
-def _look(watcher: Diagnostician, now: Checkpoint) -> None:
-    """Show the models after a round to what looks at the run."""
+def _observe(diagnostician: Any, now: Checkpoint) -> None:
     step_size = now.metrics["step_size"][-1]
-    watcher.observe(now.rounds, now.state.models, now.last_assignments, step_size=step_size)
+    diagnostician.observe(now.rounds, now.state.models, now.last_assignments, step_size=step_size)
 
 
 def _advance(configuration: Configuration, assembly: Assembly, now: Checkpoint) -> Checkpoint:
-    """Carry out a round and measure what comes of it."""
+    """Carry out a round and measure its result."""
     training, task = configuration.training, assembly.task
     done = now.rounds + 1
     algorithm = _decayed(assembly.algorithm, training.step_size_decay, now.rounds)
+    name = configuration.algorithm_reference or algorithm.name
     before = generator_states(now.randomness)
     started = time.perf_counter()
     outcome: State | None = None
     try:
-        with np.errstate(all="ignore"), one_look():
-            outcome = map_arrays(lay_out_alike, algorithm.step(now.state, task, now.randomness))
+        with np.errstate(all="ignore"):
+            after = algorithm.step(now.state, task, now.randomness)
+        models = task.clients if algorithm.target == "clients" else now.state.models.shape[-2]
+        check_round(name, now.state, after, task.clients, models)
+        outcome = _laid_out(name, after)
         finite = all_finite(outcome)
     except InvalidArgument as error:
         if error.argument != "step_size":
@@ -317,8 +341,8 @@ def _advance(configuration: Configuration, assembly: Assembly, now: Checkpoint) 
             culprit = find_culprit(*again, outcome, now.last_assignments)
         step_size = assembly.algorithm.settings.get("step_size")
         argument, value, remedy = "algorithm.step_size", step_size, "lower it"
-        if step_size is None:  # an algorithm of the user's own that has none
-            argument, value, remedy = "algorithm.name", configuration.algorithm_reference, "mend it"
+        if step_size is None:  # a user-supplied algorithm that has none
+            argument, value, remedy = "algorithm.name", name, "correct it"
         raise InvalidArgument(
             argument, value, describe(culprit, done), f"{remedy}; the last checkpoint before is kept"
         )
@@ -346,6 +370,7 @@ def _advance(configuration: Configuration, assembly: Assembly, now: Checkpoint) 
                 seed=training.seed,
                 done=done,
                 after_local_training=training.after_local_training,
+                name=name,
             )
     return replace(
         now,
@@ -356,8 +381,19 @@ def _advance(configuration: Configuration, assembly: Assembly, now: Checkpoint) 
     )
 
 
+def _laid_out(name: str, state: State) -> State:
+    """Lay out the arrays of a state as they are stored."""
+    try:
+        return map_arrays(lay_out_alike, state)
+    except TypeError as error:
+        remedy = "keep arrays, integers, texts, lists of these, and dataclasses"
+        raise InvalidArgument(
+            "algorithm.name", name, f"must return states that can be stored: {error}", remedy
+        ) from error
+
+
 def _decayed(algorithm: Algorithm[Any], decay: float, rounds: int) -> Algorithm[Any]:
-    """Give the algorithm with the step size that it has after some rounds."""
+    """Algorithm with the step size that it has after some rounds."""
     if decay == 1:
         return algorithm
     if "step_size" not in algorithm.settings:
@@ -370,8 +406,42 @@ def _decayed(algorithm: Algorithm[Any], decay: float, rounds: int) -> Algorithm[
     return replace(algorithm, step_size=step_size)  # type: ignore[call-arg]  # all have one
 
 
-def _write_curves(folder: Path, board: Board | None, now: Checkpoint) -> None:
-    """Write what was measured so far."""
+def _write_metrics(folder: Path, board: Board | None, now: Checkpoint) -> None:
     write_metrics(folder / METRICS, now.metrics)
     if board is not None:
         board.write(now.metrics)
+
+
+@contextmanager
+def _naming_resumption(folder: Path) -> Iterator[None]:
+    """Add to errors of writing which checkpoint is left and how to continue from it."""
+    try:
+        yield
+    except InvalidArgument as error:
+        kept = find_checkpoint(folder / CHECKPOINTS) if error.argument == "out" else None
+        if kept is None:
+            raise
+        remedy = f"make room; `clusterproof train --resume {folder}` then goes on after round {kept.rounds}"
+        raise InvalidArgument(error.argument, error.value, error.rule, remedy) from error
+
+
+@contextmanager
+def _threads(number: int) -> Iterator[None]:
+    """Set the number of threads of torch and numpy, which determines the order of their additions."""
+    from threadpoolctl import threadpool_limits
+
+    from clusterproof.neural.engines.chunks import torch_threads
+
+    with threadpool_limits(limits=number), torch_threads(number):
+        yield
+
+
+@contextmanager
+def _memory_errors() -> Iterator[None]:
+    """Raise torch's errors of memory as ``MemoryError``."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "memory" in str(error):
+            raise MemoryError(str(error)) from error
+        raise

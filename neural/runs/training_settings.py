@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated, Literal, get_type_hints
 
-from clusterproof.algorithms.validation import (
-    LARGEST_COUNT,
-    check_choice,
-    check_count,
-    check_number,
-    check_seed,
-)
+from msgspec import Meta
+
+from clusterproof.algorithms.validation import LARGEST_COUNT, LARGEST_SEED
+from clusterproof.neural.runs.values import checked
 
 MOST_THREADS = 1024
-"""More than any machine's processors, and what a system lets a process start: the same everywhere, for files travel."""
+"""More than any computer's processors, and what a system lets a process start; the same everywhere, as files travel."""
+
+Positive = Annotated[int, Meta(ge=1, le=LARGEST_COUNT)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingSettings:
-    """What is asked of a run beside its data, partition, network and algorithm.
+    """Settings of a run apart from its data, partition, network and algorithm.
 
     Parameters
     ----------
@@ -66,50 +66,25 @@ class TrainingSettings:
         If a value is out of range.
     """
 
-    rounds: int = 100
-    seed: int = 0
-    batch_size: int | None = None
-    local_unit: str = "step"
-    step_size_decay: float = 1.0
-    evaluate_every: int = 1
-    checkpoint_every: int = 10
-    test_assignment: str | None = None
+    rounds: Annotated[int, Meta(ge=0, le=LARGEST_COUNT)] = 100
+    seed: Annotated[int, Meta(ge=0, le=LARGEST_SEED)] = 0
+    batch_size: Positive | None = None
+    local_unit: Literal["step", "epoch"] = "step"
+    step_size_decay: Annotated[float, Meta(gt=0, le=1)] = 1.0
+    evaluate_every: Positive = 1
+    checkpoint_every: Positive = 10
+    test_assignment: Literal["train", "test-loss"] | None = None
     after_local_training: bool = False
-    device: str = "auto"
-    dtype: str = "float32"
-    engine: str = "auto"
-    chunk: int | None = None
-    precision: str = "highest"
-    threads: int | None = None
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    dtype: Literal["float32", "float64"] = "float32"
+    engine: Literal["auto", "gram", "vmap", "serial", "batched"] = "auto"
+    chunk: Positive | None = None
+    precision: Literal["highest", "tf32", "bf16"] = "highest"
+    threads: Annotated[int, Meta(ge=1, le=MOST_THREADS)] | None = None
     tensorboard: bool = False
     diagnose: bool = False
 
     def __post_init__(self) -> None:
-        """Validate the values."""
-        check_count("rounds", self.rounds, at_least=0, remedy="give the number of communication rounds")
-        check_seed(self.seed)
-        check_number(
-            "step_size_decay", self.step_size_decay, above=0, at_most=1, remedy="1 keeps the step size"
-        )
-        for argument in ("evaluate_every", "checkpoint_every"):
-            check_count(argument, getattr(self, argument), at_least=1, remedy="1 is every round")
-        for argument, at_most in (
-            ("batch_size", LARGEST_COUNT),
-            ("chunk", LARGEST_COUNT),
-            ("threads", MOST_THREADS),
-        ):
-            value = getattr(self, argument)
-            if value is not None:
-                check_count(argument, value, at_least=1, at_most=at_most, remedy="leave it out")
-        for argument, choices in (
-            ("local_unit", ("step", "epoch")),
-            ("device", ("auto", "cpu", "cuda")),
-            ("dtype", ("float32", "float64")),
-            ("engine", ("auto", "gram", "batched", "serial")),
-            ("precision", ("highest", "tf32", "bf16")),
-        ):
-            check_choice(argument, getattr(self, argument), choices, remedy=f"use {choices[0]!r}")
-        if self.test_assignment is not None:
-            check_choice(
-                "test_assignment", self.test_assignment, ("train", "test-loss"), remedy="or leave it out"
-            )
+        """Validate types and ranges."""
+        for name, kind in get_type_hints(TrainingSettings, include_extras=True).items():
+            checked(name, getattr(self, name), kind)

@@ -12,8 +12,8 @@ with app.setup(hide_code=True):
 
     from clusterproof import check
     from clusterproof.notes.live import BLACK, BLUE, GREEN, ORANGE, VERMILLION, label_axes, panels, sliders
-    from clusterproof.theory.bounds.best_momentum import fastest
-    from clusterproof.theory.instruments.heavy_ball import propagators, spectral_rate
+    from clusterproof.theory.bounds import fastest
+    from clusterproof.theory.exact import propagators, spectral_rate
 
     SLIDERS = {
         "momentum": [0.0, 0.2, 0.4, 0.6, 0.8, 0.9],
@@ -118,7 +118,7 @@ def picture(momentum, share, condition_number):
 
 @app.function(hide_code=True)
 def describe(momentum, share, condition_number):
-    """Say what the rates are."""
+    """State what the rates are."""
     _, rates = modes(momentum, share, condition_number)
     flattest = share / condition_number
     return (
@@ -187,7 +187,7 @@ def _():
     from fractions import Fraction
     from typing import Annotated
 
-    from clusterproof import at_most, choice, claim, rationals
+    from clusterproof.theorem import at_most, choice, claim, rationals
 
     Curvature = Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 4), Fraction(1, 10))]
     Momentum = Annotated[Fraction, rationals(0, Fraction(9, 10), 10)]
@@ -211,7 +211,7 @@ def _():
       What can still be proved, and how, is lesson 6.
     - **Full participation.** If a random half takes part and the server divides by all clients, the step is halved again; if
       it divides by those who took part, it is $\eta l_p$ in the mean, and random.
-    - **Everybody in the right cluster.** Then $l_p$ is fixed. Lesson 3 is about when that can be trusted.
+    - **All clients in the right cluster.** Then $l_p$ is fixed. Lesson 3 is about when that can be trusted.
     """)
     return
 

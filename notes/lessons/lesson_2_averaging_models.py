@@ -10,7 +10,7 @@ with app.setup(hide_code=True):
 
     from clusterproof import CFLMGD, QuadraticMixture, check, run
     from clusterproof.notes.live import BLACK, BLUE, GREEN, ORANGE, VERMILLION, label_axes, panels, sliders
-    from clusterproof.theory.instruments.model_averaging import drift_constant, round_map
+    from clusterproof.theory.exact import drift_constant, round_map
 
     SLIDERS = {"momentum": [0.0, 0.5, 0.7, 0.8, 0.9, 0.95], "local_steps": [1, 2, 5, 10, 20]}
 
@@ -128,7 +128,7 @@ def picture(momentum, local_steps):
 
 @app.function(hide_code=True)
 def describe(momentum, local_steps):
-    """Say what becomes of the pair."""
+    """State what becomes of the pair."""
     alone, together, reset = rates(momentum, local_steps)
     fate = "diverge" if together > 1 else "converge"
     return (
@@ -196,7 +196,7 @@ def _():
     from fractions import Fraction
     from typing import Annotated
 
-    from clusterproof import at_most, choice, claim, integers, rationals
+    from clusterproof.theorem import at_most, choice, claim, integers, rationals
 
     Flat = Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 10), Fraction(1, 100))]
     Momentum = Annotated[Fraction, rationals(0, Fraction(9, 10), 10)]

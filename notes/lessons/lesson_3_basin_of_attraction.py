@@ -12,7 +12,7 @@ with app.setup(hide_code=True):
 
     from clusterproof import IFCA, RegressionMixture, check, run
     from clusterproof.notes.live import BLACK, BLUE, ORANGE, VERMILLION, label_axes, panels, sliders
-    from clusterproof.synthetic.misclassification import worst_case_error
+    from clusterproof.synthetic import worst_case_error
 
     SLIDERS = {"separation": [0.5, 1.0, 2.0], "samples": [5, 20, 100], "start": [0.5, 0.9, 1.5, 2.0]}
 
@@ -25,9 +25,9 @@ def _():
         rf"""
     # Lesson 3. Mixtures, IFCA and the basin of attraction
 
-    **The question.** Nobody tells a client its cluster: it tries all models on its own data and takes the one with the least
-    loss. How far off may the models be for this to be right, how often is it wrong, and what happens to a cluster that nobody
-    chooses?
+    **The question.** A client does not know its cluster: it evaluates all models on its data and chooses the one with the smallest
+    loss. How far may the models be from their optima for this to be right, how often is it wrong, and what happens to a cluster
+    that no client chooses?
 
     ## The statement
 
@@ -35,7 +35,7 @@ def _():
     \chi^{{*p}} \rangle + s\varepsilon$, where $\chi^{{*p}}$ is the optimum of its cluster and $\varepsilon$ standard
     Gaussian noise. Let $\Delta$ be the least distance of two optima, $\mu$ and $L$ the ends of the spectrum of
     $\Sigma$, and $\kappa = L/\mu$. In a round of IFCA every client picks the model with the least loss on its rows, and
-    each model takes a gradient step on those who picked it.
+    each model takes a gradient step on the clients that picked it.
 
     With exact losses every client chooses rightly, and IFCA converges, from all starts within
 
@@ -48,9 +48,9 @@ def _():
     ## Proof sketch
 
     The expected loss of a model at distance $r$ from the client's optimum is between $\mu r^2/2$ and $L r^2/2$, up to a
-    constant. From starts within $B$ the own model is at most $B$ away, another one at least $\Delta - B$. The choice is
-    right if $L B^2 < \mu (\Delta - B)^2$, that is $\sqrt\kappa B < \Delta - B$. The worst pair is reached: the own
-    model off along the steepest axis, the other one towards the client's optimum along the flattest.
+    constant. From starts within $B$ the client's model is at most $B$ away, another one at least $\Delta - B$. The choice is
+    right if $L B^2 < \mu (\Delta - B)^2$, that is $\sqrt\kappa B < \Delta - B$. The worst pair is attained: the client's
+    model is off along the steepest axis, the other one towards the client's optimum along the flattest.
 
     **With $n'$ rows** a client the two losses are means of squares of correlated Gaussians. A rotation makes them
     independent, and the question whether one is larger than the other becomes a question about an $F$ variable with
@@ -126,7 +126,7 @@ def picture(separation, samples, start):
 
 @app.function(hide_code=True)
 def describe(separation, samples, start):
-    """Say how many runs find all clusters."""
+    """State how many runs find all clusters."""
     share, _ = shares_found(separation, samples, start)
     found = int((share[-1] > 0.9).sum())
     return (
@@ -189,8 +189,8 @@ def _():
 def _():
     from typing import Annotated
 
-    from clusterproof import at_most, claim, integers
-    from clusterproof.theory.ifca.basin import misassigned
+    from clusterproof.theorem import at_most, claim, integers
+    from clusterproof.theory.papers.ifca import misassigned
 
     Condition = Annotated[int, integers(1, 10, upwards=True)]
 

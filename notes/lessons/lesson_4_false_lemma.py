@@ -13,7 +13,7 @@ with app.setup(hide_code=True):
 
     from clusterproof import check
     from clusterproof.notes.live import BLACK, BLUE, VERMILLION, label_axes, panels, sliders
-    from clusterproof.theory.instruments.two_clusters import exact_path
+    from clusterproof.theory.exact import exact_path
 
     SLIDERS = {"momentum": [0.0, 0.2, 0.4, 0.6, 0.66, 0.7, 0.8, 0.9], "share": [0.1, 0.3, 0.5]}
 
@@ -23,7 +23,7 @@ def _():
     mo.md(r"""
     # Lesson 4. A false lemma, found by search and checked by hand
 
-    **The question.** A paper says that the error shrinks in *every* round. Momentum is known to overshoot. Can both be true?
+    **The question.** A paper states that the error decreases in *every* round. Momentum is known to overshoot. Can both be true?
 
     ## The statement
 
@@ -80,7 +80,7 @@ def _(verdict):
 
     **Where the proof breaks.** The momentum term is bounded by its fluctuation, as if its mean were zero, and a *lower*
     bound on the number of rightly assigned clients is used as an upper one (`clusterproof show cfl-mgd/lemma-2`). The error
-    can overshoot: a step that is too long for its own good is followed by one in the wrong direction.
+    can overshoot: a step that is too long is followed by one in the wrong direction.
 
     ## In code
     """
@@ -103,7 +103,7 @@ def _():
     mo.md(r"""
     ## The figure
 
-    The error of one noise-free cluster round by round, beside what the lemma allows after the round before. Red rounds break
+    The error of one noise-free cluster by round, next to the bound of the lemma after the previous round. Red rounds break
     it. Which momentum is the first that breaks it at $l = 1/2$? And at a smaller share, where the step $l$ is shorter?
     """)
     return
@@ -129,13 +129,13 @@ def picture(momentum, share):
 
 @app.function(hide_code=True)
 def describe(momentum, share):
-    """Say which rounds break the lemma."""
+    """State which rounds break the lemma."""
     errors, allowed = excess(momentum, share)
     broken = [t + 1 for t in range(len(allowed)) if errors[t + 1] > allowed[t] + 1e-15]
-    said = (
+    sentence = (
         f"rounds that break Lemma 2: {', '.join(map(str, broken))}" if broken else "no round breaks Lemma 2"
     )
-    return f"At momentum {momentum:g} and share {share:g}, {said}; the error after 30 rounds is {errors[-1]:.2g}."
+    return f"At momentum {momentum:g} and share {share:g}, {sentence}; the error after 30 rounds is {errors[-1]:.2g}."
 
 
 @app.cell(hide_code=True)
@@ -208,7 +208,7 @@ def _():
 def _():
     from typing import Annotated
 
-    from clusterproof import at_most, choice, claim, integers, rationals
+    from clusterproof.theorem import at_most, choice, claim, integers, rationals
 
     Momentum = Annotated[Fraction, rationals(0, Fraction(9, 10), 10)]
     Share = Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 4), Fraction(1, 10))]

@@ -22,9 +22,9 @@ def _():
     mo.md(r"""
     # Lesson 5. A vacuous theorem in five lines, and its repair
 
-    **The question.** A run of CFL-MGD is on a task that we know: optima, covariances, rows. Did it do what it says? A
-    theorem answers if its bound holds for every right run and fails for wrong ones. The first is truth, the second is
-    *power*. What does the printed theorem answer?
+    **The question.** A run of CFL-MGD is on a task that we know: optima, covariances, rows. Is its implementation correct? A
+    theorem answers if its bound holds for every correct run and fails for wrong ones. The first property is truth, the second
+    is *power*. What does the printed theorem answer?
 
     ## The statement
 
@@ -48,8 +48,8 @@ def _():
     4. The hypothesis asks for $l/4 \le \tfrac{l}{32} \kappa^{-3/2} \Delta \le l/16$, which is false.
     5. And $T = \tfrac{8\kappa}{l} \log \tfrac{\Delta}{2\rho} \le \tfrac{8\kappa}{l} \log \tfrac14 < 0$.
 
-    No instance meets the hypotheses, and the conclusion is weaker than they are. The toolkit finds the same by going
-    through a grid, and proves lines 2, 4 and 5 on symbols:
+    No instance meets the hypotheses, and the conclusion is weaker than they are. The toolkit finds the same on a
+    grid, and proves lines 2, 4 and 5 on symbols:
     """)
     return
 
@@ -149,7 +149,7 @@ def _():
     mo.md(r"""
     ## The figure
 
-    One run of two clusters (40 clients, 20 000 rows each, 20 dimensions, $\kappa = 4$) beside the bounds of the run that
+    One run of two clusters (40 clients, 20 000 rows each, 20 dimensions, $\kappa = 4$) next to the bounds of the run that
     was *meant*. Raise the noise: Theorem B is never broken. Which factor does Theorem D see?
     """)
     return
@@ -157,7 +157,7 @@ def _():
 
 @app.function(hide_code=True)
 def picture(momentum, noise):
-    """Draw errors and deviations of one run beside the bounds."""
+    """Draw errors and deviations of one run with the bounds."""
     error, away, allowed, bound_d, bound_b = deviations(momentum, noise)
     figure, (left, right) = panels(2)
     left.semilogy(error, color=BLUE, label="error of the run")
@@ -202,20 +202,18 @@ def _(controls):
 
 @app.cell(hide_code=True)
 def _():
-    from clusterproof.theory.bounds.best_momentum import best_for_horizon, noise_floor
+    from clusterproof.theory.bounds import best_for_horizon, noise_floor
 
     spectrum = np.geomspace(1, 0.25, 20)
     floors = {
         beta: noise_floor(spectrum, step=0.5, momentum=beta, noise=0.5, rows=400_000.0)
         for beta in (0.0, 0.5, 0.9)
     }
+    start, options = np.full(20, 0.125 / np.sqrt(20)), {"step": 0.5, "noise": 0.5, "rows": 400_000.0}
     best = {
-        horizon: best_for_horizon(
-            spectrum, np.full(20, 0.125 / np.sqrt(20)), step=0.5, noise=0.5, rows=400_000.0, rounds=horizon,
-            resolution=0.01,
-        )
+        horizon: best_for_horizon(spectrum, start, **options, rounds=horizon, resolution=0.01)
         for horizon in (5, 20, 200)
-    }  # fmt: skip
+    }
     assert best[5] > best[200]
     mo.md(
         f"""
@@ -233,13 +231,16 @@ def _():
 @app.cell(hide_code=True)
 def _():
     table = read_power_table()
-    shown = {"none": ["none"], "noise × 1.3 / × 1.5 / × 2": ["noise x 1.3", "noise x 1.5", "noise x 2"],
-             "half of the rows": ["half of the rows"],
-             "momentum 0.45 / 0.4 / 0 for 0.5": ["momentum 0.45", "momentum 0.4", "momentum 0"],
-             "step 0.9 / 0.95 / 1.2 for 1": ["step 0.9", "step 0.95", "step 1.2"],
-             "divided by the cluster, not by m": ["divided by the cluster"],
-             "one client of 20 swapped each round": ["one client of 20 swapped"],
-             "a gradient that is a round old": ["a stale gradient"]}  # fmt: skip
+    shown = {
+        "none": ["none"],
+        "noise × 1.3 / × 1.5 / × 2": ["noise x 1.3", "noise x 1.5", "noise x 2"],
+        "half of the rows": ["half of the rows"],
+        "momentum 0.45 / 0.4 / 0 for 0.5": ["momentum 0.45", "momentum 0.4", "momentum 0"],
+        "step 0.9 / 0.95 / 1.2 for 1": ["step 0.9", "step 0.95", "step 1.2"],
+        "divided by the cluster, not by m": ["divided by the cluster"],
+        "one client of 20 swapped each round": ["one client of 20 swapped"],
+        "a gradient that is a round old": ["a stale gradient"],
+    }
     columns = ("D start", "deviation", "1e-9", "B")
     rows = "\n".join(
         f"    | {said} | "
@@ -294,8 +295,8 @@ def _():
     from fractions import Fraction
     from typing import Annotated
 
-    from clusterproof import at_most, claim, rationals
-    from clusterproof.theory.bounds.best_momentum import noise_floor as floor
+    from clusterproof.theorem import at_most, claim, rationals
+    from clusterproof.theory.bounds import noise_floor as floor
 
     Momentum = Annotated[Fraction, rationals(0, Fraction(9, 10), 10)]
 

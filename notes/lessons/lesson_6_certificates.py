@@ -1,4 +1,4 @@
-"""Lesson 6: from a numerical rate to a rational certificate that a stranger re-checks."""
+"""Lesson 6: from a numerical rate to a rational certificate that a third party re-checks."""
 
 import marimo
 
@@ -14,8 +14,8 @@ with app.setup(hide_code=True):
 
     from clusterproof import certify, verify
     from clusterproof.notes.live import BLACK, BLUE, ORANGE, VERMILLION, label_axes, panels, sliders
-    from clusterproof.theory.certificate import lyapunov_matrix
-    from clusterproof.theory.instruments.heavy_ball import spectral_rate
+    from clusterproof.theory.certificates import lyapunov_matrix
+    from clusterproof.theory.exact import spectral_rate
 
     FLATTEST = 0.5 / 10  # step times share times curvature of the flattest mode: l = 1/2, kappa = 10
     SLIDERS = {"momentum": [0.0, 0.2, 0.4, 0.6, 0.8], "slack": [1.002, 1.02, 1.1]}
@@ -24,7 +24,7 @@ with app.setup(hide_code=True):
 @app.cell(hide_code=True)
 def _():
     mo.md(rf"""
-    # Lesson 6. From a numerical rate to a certificate that a stranger re-checks
+    # Lesson 6. From a numerical rate to a certificate that a third party re-checks
 
     **The question.** A solver says that a method contracts by {exact_rate(0.4):.2f} a round. It says so in floating point, up to a
     tolerance, after thousands of operations. When is that a theorem?
@@ -205,9 +205,9 @@ def _():
 def _():
     from typing import Annotated
 
-    from clusterproof import at_most, claim, rationals
+    from clusterproof.theorem import at_most, claim, rationals
     from clusterproof.theory import check
-    from clusterproof.theory.instruments.heavy_ball import propagators
+    from clusterproof.theory.exact import propagators
 
     Momentum = Annotated[Fraction, rationals(0, Fraction(3, 10), 10)]
 

@@ -11,9 +11,8 @@ with app.setup(hide_code=True):
     import numpy as np
 
     from clusterproof import FPFC, QuadraticMixture, RegressionMixture, SoFL, check, run
-    from clusterproof.algorithms.parts.penalties import SCAD, GroupL1
-    from clusterproof.algorithms.parts.self_organising_map import best_matching_units
-    from clusterproof.figures.client_updates import after_fedavg
+    from clusterproof.algorithms import SCAD, GroupL1, best_matching_units
+    from clusterproof.figures import after_fedavg
     from clusterproof.notes.live import BLACK, BLUE, VERMILLION, label_axes, panels, sliders
 
     SLIDERS = {"strength": [0.05, 0.2, 0.4, 0.7, 1.0, 1.5], "separation": [2.0, 4.0, 6.0]}
@@ -28,15 +27,15 @@ def _():
     mo.md(rf"""
     # Lesson 7. Fusion penalties and clustering by updates
 
-    **The question.** Instead of $P$ models and a choice, give every client a model of its own and pull them together. How
-    strong may the pull be, so that the clusters come out, and nothing but the clusters? And can one see the clusters in the
+    **The question.** Instead of $P$ models and a choice, give every client a separate model and pull the models together. How
+    strong may the pull be, so that exactly the clusters are recovered? And can one see the clusters in the
     *updates* alone?
 
     ## The statement
 
-    FPFC gives client $i$ of $m$, with loss $f_i$, a model $w_i$ of its own, and minimises $\sum_i f_i(w_i) +
-    \frac1{{2m}} \sum_{{i,j}} g(\|w_i - w_j\|)$. The penalty $g$ is SCAD: it has slope $\lambda$ up to a distance of
-    $\lambda$, then bends over, and is constant from $a\lambda$ on. Let cluster $c$ have $n_c$ of the clients, and let
+    FPFC gives client $i$ of $m$, with loss $f_i$, a separate model $w_i$, and minimises $\sum_i f_i(w_i) +
+    \frac1{{2m}} \sum_{{i,j}} g(\|w_i - w_j\|)$. The penalty $g$ is SCAD: its derivative is $\lambda$ up to a distance of
+    $\lambda$, then falls to 0, and $g$ is constant from $a\lambda$ on. Let cluster $c$ have $n_c$ of the clients, and let
     the clusters' own minimisers be $\Delta$ apart or more. If
 
     $$
@@ -127,7 +126,7 @@ def picture(strength, separation):
 
 @app.function(hide_code=True)
 def describe(strength, separation):
-    """Say where the strength lies, and what both penalties do."""
+    """State where the strength lies, and what both penalties do."""
     least, largest = window(separation)
     where = "below" if strength < least else "within" if strength < largest else "beyond"
     place = (
@@ -172,7 +171,7 @@ def _():
 
     **SoFL** puts a self-organising map over the updates: a grid of vectors, of which the nearest one to an update and its
     neighbours on the grid move towards it. Clients of a cluster end at neurons near each other. Below, a letter is a cluster
-    whose clients a neuron wins; a point is a neuron that wins nobody.
+    whose clients a neuron wins; a point is a neuron that wins no client.
     """)
     return
 
@@ -205,7 +204,7 @@ def _(cells, neurons):
     assert 5 * least > largest
     mo.md(
         rf"""
-    {len(set(neurons.tolist()))} neurons win somebody, {len(mixed) or "none"} of them clients of two clusters. So the map tells
+    {len(set(neurons.tolist()))} neurons win clients, {len(mixed) or "none"} of them clients of two clusters. So the map tells
     the clusters apart and does not count them: SoFL clusters the winners once more, and chooses their number by an elbow. For
     regular simplices the curve of within-cluster sums *is* its chord, and there is no elbow (`clusterproof show
     sofl/elbow-below-chord`). `clusterproof figures similarity-matrices u-matrix winners-elbow --out figures-out` draws all
@@ -241,8 +240,8 @@ def _(cells, neurons):
 def _():
     from typing import Annotated
 
-    from clusterproof import at_most, claim, integers
-    from clusterproof.theory.baselines.cfl_stationary import simplex, stationary_cosines
+    from clusterproof.theorem import at_most, claim, integers
+    from clusterproof.theory.papers.baselines import simplex, stationary_cosines
 
     Clusters = Annotated[int, integers(2, 6)]
 

@@ -36,10 +36,10 @@ def _():
 
     ## Proof sketch
 
-    Smoothness and strong convexity speak of all models and cannot be asked of a network. At the *measured* models Lanczos on
+    Smoothness and strong convexity concern all models and cannot be verified for a network. At the *measured* models Lanczos on
     Hessian-vector products gives both ends of the spectrum with error bars. $\Delta$ and the distances are those of the last
-    models, in place of optima that nobody knows. The loss's variance and the gap between the own and another model's loss are
-    sampled. From the gap and the variance alone, **Cantelli's inequality** bounds the probability of a wrong choice:
+    models, in place of the unknown optima. The loss's variance and the gap between the losses of the cluster's model and another
+    model are sampled. From the gap and the variance alone, **Cantelli's inequality** bounds the probability of a wrong choice:
 
     $$
     P(\text{wrong}) \le \sum_{q \ne p} \frac{V_q}{V_q + n' g_q^2} ,
@@ -63,9 +63,9 @@ def _():
 @app.cell
 def _():
     found = read_hypotheses(DIGITS_DIAGNOSIS)
-    answers = Counter(one["answer"] for one in found.values())
-    for name, one in found.items():
-        print(f"{one['answer']:>14}  {name}")
+    answers = Counter(hypothesis["answer"] for hypothesis in found.values())
+    for name, hypothesis in found.items():
+        print(f"{hypothesis['answer']:>14}  {name}")
     return answers, found
 
 
@@ -97,7 +97,7 @@ def bounds(gap, samples):
 
 @app.function(hide_code=True)
 def picture(gap, samples):
-    """Draw the bound over the gap, and the extremal law beside the Gaussian."""
+    """Draw the bound over the gap, and the extremal law with the Gaussian."""
     figure, (left, right) = panels(2)
     grid = np.linspace(0, 3, 200)
     left.semilogy(
@@ -165,10 +165,8 @@ def _():
     }
     # what the sentences below say in words
     answers_there = {short: on_mnist[name]["answer"] for short, name in asked.items()}
-    assert answers_there == {
-        "start": "fails", "norm": "fails", "fresh": "fails", "convexity": "not decidable", "step": "holds",
-        "gap": "holds", "printed": "vacuous", "ours": "holds",
-    }  # fmt: skip
+    expected = ("fails", "fails", "fails", "not decidable", "holds", "holds", "vacuous", "holds")
+    assert answers_there == dict(zip(asked, expected, strict=True))
     there = {short: on_mnist[name]["numbers"] for short, name in asked.items()}
     assert there["ours"]["rate"] == 0
     needed = f"{there['fresh']['needed']:,}".replace(",", "\N{NO-BREAK SPACE}")  # each step, and each choice
@@ -232,7 +230,7 @@ def _():
     from fractions import Fraction
     from typing import Annotated
 
-    from clusterproof import at_most, claim, rationals
+    from clusterproof.theorem import at_most, claim, rationals
     from clusterproof.theory import check
 
     Probability = Annotated[Fraction, rationals(Fraction(1, 10), Fraction(9, 10), 10)]

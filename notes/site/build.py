@@ -1,4 +1,4 @@
-"""Build the site: write its sources into a folder of their own, and let Sphinx make HTML of them."""
+"""Build the site: write its sources into a temporary folder and convert them to HTML by Sphinx."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
+from typing import Any
 
 from clusterproof.notes.results import STORED_VERDICTS, read_verdicts
-from clusterproof.notes.site import catalogue, gallery, reference
-from clusterproof.notes.site import lessons as pages
+from clusterproof.notes.site import catalogue, gallery, lesson_pages, reference
 
 HERE = Path(__file__).parent
 CHECKOUT = HERE.parents[1]
-"""The repository, where this is one: its documents are pages, too."""
+"""The repository, if there is one; its documents are pages of the site."""
 
 INDEX = """# Clusterproof
 
 Clusterproof checks the theory of clustered federated learning: it states the claims of papers in code, searches for
-counterexamples on tasks whose truth is known, and says what is true of each.
+counterexamples on tasks whose solution is known, and returns a verdict on each.
 
 [The catalogue](catalogue/index.md) has every claim with its verdict, [the gallery](gallery.md) every figure. The eight
 lessons take one finding each. `marimo run` opens one with live sliders; here each slider shows pictures that were drawn
@@ -66,22 +66,30 @@ claims.
 """
 
 
-def build(out: Path, *, verdicts: Path = STORED_VERDICTS, lessons: Sequence[str] | None = None) -> list[str]:
+def build(
+    out: Path,
+    *,
+    command_line: str,
+    verdicts: Path = STORED_VERDICTS,
+    lessons: Sequence[str] | None = None,
+) -> list[str]:
     """Write the site into a folder.
 
     Parameters
     ----------
     out
-        Folder for the HTML; made if it is missing, what is there is kept.
+        Folder for the HTML; created if it is missing, existing files are kept.
+    command_line
+        Help of all commands, in Markdown.
     verdicts
         Report whose verdicts the catalogue shows.
     lessons
-        Names of the lessons' modules that it has; all where None.
+        Names of the lessons' modules. If None, all.
 
     Returns
     -------
     list
-        What Sphinx warns of, a line each.
+        Warnings of Sphinx, one line each.
 
     Raises
     ------
@@ -95,17 +103,16 @@ def build(out: Path, *, verdicts: Path = STORED_VERDICTS, lessons: Sequence[str]
     read_verdicts(verdicts)
     with tempfile.TemporaryDirectory() as folder:
         source, extra, html = (Path(folder) / name for name in ("source", "extra", "html"))
-        _write_sources(source, extra, pages.names() if lessons is None else lessons)
+        _write_sources(source, extra, lesson_pages.names() if lessons is None else lessons, command_line)
         settings = {
             "verdicts_report": str(verdicts),
             "html_static_path": [str(HERE / "static")],
             "html_extra_path": [str(extra)],
         }
         warnings = io.StringIO()
-        app = Sphinx(
-            str(source), str(HERE), str(html), str(Path(folder) / "trees"), "html", settings,
-            status=None, warning=warnings, freshenv=True,
-        )  # fmt: skip
+        trees, configuration = Path(folder) / "trees", str(HERE)
+        options: Any = {"buildername": "html", "confoverrides": settings, "status": None, "freshenv": True}
+        app = Sphinx(str(source), configuration, str(html), str(trees), warning=warnings, **options)
         with redirect_stdout(io.StringIO()):
             app.build()
         if app.statuscode:
@@ -114,34 +121,26 @@ def build(out: Path, *, verdicts: Path = STORED_VERDICTS, lessons: Sequence[str]
     return [line for line in COLOURS.sub("", warnings.getvalue()).splitlines() if line.strip()]
 
 
-def _write_sources(source: Path, extra: Path, lessons: Sequence[str]) -> None:
+def _write_sources(source: Path, extra: Path, lessons: Sequence[str], command_line: str) -> None:
     """Write every page's source."""
     extra.mkdir(parents=True)
     for part in ("lessons", "catalogue", "reference", "pictures"):
         (source / part).mkdir(parents=True)
-    pages.write(lessons, source / "lessons", extra)
-    for folder, texts in (("catalogue", catalogue.pages()), ("reference", reference.pages())):
-        for name, text in texts.items():
-            (source / folder / f"{name}.md").write_text(text, encoding="utf-8")
-    (source / "gallery.md").write_text(gallery.page(source / "pictures"), encoding="utf-8")
-    (source / "command-line.md").write_text(reference.command_line(), encoding="utf-8")
-    (source / "report.md").write_text(reference.report(), encoding="utf-8")
+    lesson_pages.write(lessons, source / "lessons", extra)
     guides = [path for path in sorted(HERE.parent.glob("*.md")) if path.name != "README.md"]
-    for path in guides:
-        (source / path.name).write_bytes(path.read_bytes())
-    documents = [*(path.stem for path in guides), *_documents(source)]
-    index = INDEX.format(
-        lessons="\n".join(f"lessons/{name}" for name in lessons), documents="\n".join(documents)
-    )
-    (source / "index.md").write_text(index, encoding="utf-8")
-
-
-def _documents(source: Path) -> list[str]:
-    """Write the repository's own documents, where this is a checkout, and give their pages' names."""
-    found = []
+    documents = {path.stem: path.read_text(encoding="utf-8") for path in guides}
     if (CHECKOUT / "CONTRIBUTING.md").exists():
-        (source / "contributing.md").write_bytes((CHECKOUT / "CONTRIBUTING.md").read_bytes())
-        citation = (CHECKOUT / "CITATION.cff").read_text(encoding="utf-8")
-        (source / "cite.md").write_text(CITE.format(citation=citation), encoding="utf-8")
-        found = ["contributing", "cite"]
-    return found
+        documents["contributing"] = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+        documents["cite"] = CITE.format(citation=(CHECKOUT / "CITATION.cff").read_text(encoding="utf-8"))
+    listed = "\n".join(f"lessons/{name}" for name in lessons)
+    texts = {
+        **documents,
+        **{f"catalogue/{name}": text for name, text in catalogue.pages().items()},
+        **{f"reference/{name}": text for name, text in reference.pages().items()},
+        "gallery": gallery.page(source / "pictures"),
+        "command-line": reference.command_line(command_line),
+        "report": reference.report(),
+        "index": INDEX.format(lessons=listed, documents="\n".join(documents)),
+    }
+    for name, text in texts.items():
+        (source / f"{name}.md").write_text(text, encoding="utf-8")

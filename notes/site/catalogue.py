@@ -1,4 +1,4 @@
-"""The catalogue: a page a paper with every claim's card and stored verdict, and a table of all to search in.
+"""The catalogue: one page per paper with every claim's statement and stored verdict, and a searchable table.
 
 A Sphinx extension with two directives: ``claims PAPER`` and ``claim-table``.
 """
@@ -14,12 +14,13 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+import clusterproof.experiments.tables.gradient_loss.claims  # noqa: F401 - stating claims registers them
 from clusterproof import theory
 from clusterproof.notes.results import read_verdicts
 from clusterproof.notes.site.notation import written
 from clusterproof.theory import Claim
-from clusterproof.theory.report import TIMES, number
-from clusterproof.theory.sharpness import NEEDED
+from clusterproof.theory.checker.report import TIMES, number
+from clusterproof.theory.checker.tightness import NEEDED
 
 PAPERS = {
     "baselines": "Baselines: where FedAvg and its relatives rest",
@@ -30,21 +31,21 @@ PAPERS = {
     "ifca": "IFCA: the basin of attraction",
     "sofl": "SoFL: dual clustering (Zhang and Qiao 2024)",
 }
-"""Titles of the pages; a paper that is missing here goes by its name."""
+"""Titles of the pages; a paper without an entry has its name as title."""
 
 MEANINGS = {
     "certified": "proved for every instance of the stated class",
     "consistent": "not falsified by the instances and trials that were made",
     "violated": "an instance meets the hypotheses and breaks the conclusion; the smallest one is shown",
     "vacuous": "no instance meets the hypotheses, or the conclusion says less than they do",
-    "ill-posed": "as printed it has no single meaning; what is checked instead has its own name",
+    "ill-posed": "as printed it has no unique meaning; the reading that is checked instead has a separate name",
 }
 
 NOT_STORED = "not evaluated"
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the directives, and the report that they read."""
+    """Register the directives and the report that they read."""
     app.add_config_value("verdicts_report", "", "env", (str,))
     app.add_directive("claims", ClaimsOfPaper)
     app.add_directive("claim-table", ClaimTable)
@@ -52,14 +53,14 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 
 def pages() -> dict[str, str]:
-    """Give the source of every page of the catalogue by its name below ``catalogue/``."""
-    papers = sorted({claim.paper for claim in theory.claims()})
+    """Return the source of every page of the catalogue by its name below ``catalogue/``."""
+    papers = sorted({claim.paper for claim in theory.catalogue()})
     found = {paper: f"# {PAPERS.get(paper, paper)}\n\n```{{claims}} {paper}\n```\n" for paper in papers}
     listed = "\n".join(papers)
     found["index"] = (
         "# The catalogue\n\n"
         "Every claim, with the verdict of a stored run of `clusterproof check --all`; a claim's name leads to its "
-        "card, its counterexample and what repairs it. `clusterproof show ID` evaluates one anew.\n\n"
+        "statement, its counterexample and the claim that repairs it. `clusterproof show ID` evaluates it again.\n\n"
         "| verdict | meaning |\n| --- | --- |\n"
         + "".join(f"| {kind} | {meaning} |\n" for kind, meaning in MEANINGS.items())
         + "\nA bound is *sharp* within \N{MULTIPLICATION SIGN}2, say, if some instance breaks the half of it.\n\n"
@@ -70,12 +71,12 @@ def pages() -> dict[str, str]:
 
 
 def anchor(claim_id: str) -> str:
-    """Give the permanent anchor of a claim on its paper's page: its id with dashes."""
+    """Return the permanent anchor of a claim on its paper's page: its id with dashes."""
     return claim_id.replace("/", "-")
 
 
 def sharpness(record: dict[str, Any] | None) -> str:
-    """Say within which factor a claim is sharp, where its verdict tells."""
+    """State within which factor a claim is sharp, if the verdict contains it."""
     factor = ((record or {}).get("sharpness") or {}).get("all")
     if factor is None:
         return ""
@@ -92,38 +93,34 @@ class ClaimTable(SphinxDirective):
         for title in ("claim", "what it says", "verdict", "sharp"):
             head += nodes.entry("", nodes.paragraph(text=title))
         body = nodes.tbody()
-        for claim in theory.claims():
+        for claim in theory.catalogue():
             record = verdicts.get(claim.id)
-            link = nodes.paragraph("", "", _link(claim.id, claim.id))
-            verdict = nodes.paragraph("", "", _badge(record["verdict"] if record else NOT_STORED))
-            body += nodes.row(
-                "",
-                nodes.entry("", link),
-                nodes.entry("", nodes.paragraph("", "", *written(claim.title))),
-                nodes.entry("", verdict),
-                nodes.entry("", *([nodes.paragraph(text=said)] if (said := sharpness(record)) else [])),
-            )
+            cells = ([_link(claim.id, claim.id)], written(claim.title), [_badge(record)])
+            row = nodes.row("", *(nodes.entry("", nodes.paragraph("", "", *cell)) for cell in cells))
+            factor = sharpness(record)
+            row += nodes.entry("", *([nodes.paragraph(text=factor)] if factor else []))
+            body += row
         columns = [nodes.colspec(colwidth=width) for width in (25, 50, 12, 13)]
         group = nodes.tgroup("", *columns, nodes.thead("", head), body, cols=4)
         return [nodes.table("", group, classes=["claim-table"])]
 
 
 class ClaimsOfPaper(SphinxDirective):
-    """The claims of a paper, each a section with its card and verdict."""
+    """The claims of a paper, each as a section with its statement and verdict."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         """Build the sections."""
         verdicts = read_verdicts(Path(self.config.verdicts_report))
-        return [self._section(claim, verdicts.get(claim.id)) for claim in theory.claims(self.arguments[0])]
+        return [self._section(claim, verdicts.get(claim.id)) for claim in theory.catalogue(self.arguments[0])]
 
     def _section(self, claim: Claim, record: dict[str, Any] | None) -> nodes.section:
-        """Write a claim: title, verdict, reason, counterexample, repair, card."""
+        """Write a claim: title, verdict, reason, counterexample, repair, statement."""
         section = nodes.section("", nodes.title(text=claim.id), ids=[anchor(claim.id)], classes=["claim"])
         self.state.document.note_explicit_target(section)
         section += nodes.paragraph("", "", nodes.strong("", "", *written(claim.title)))
-        line = nodes.paragraph("", "", _badge(record["verdict"] if record else NOT_STORED))
+        line = nodes.paragraph("", "", _badge(record))
         line += nodes.Text(f" {claim.label} · {claim.kind}")
         if said := sharpness(record):
             line += nodes.Text(f" · sharp: {said}")
@@ -139,21 +136,15 @@ class ClaimsOfPaper(SphinxDirective):
             section += nodes.paragraph("", "Repaired by ", _link(claim.repaired_by, claim.repaired_by))
         for part in re.split(r"\n(?=\S)", claim.card):
             heading, _, text = part.partition("\n")
-            body = " ".join(text.split())
-            section += nodes.definition_list(
-                "",
-                nodes.definition_list_item(
-                    "",
-                    nodes.term(text=heading),
-                    nodes.definition("", nodes.paragraph("", "", *_marked(body))),
-                ),
-                classes=["card"],
-            )
+            body = nodes.paragraph("", "", *_marked(" ".join(text.split())))
+            item = nodes.definition_list_item("", nodes.term(text=heading), nodes.definition("", body))
+            section += nodes.definition_list("", item, classes=["card"])
         return section
 
 
-def _badge(verdict: str) -> nodes.inline:
+def _badge(record: dict[str, Any] | None) -> nodes.inline:
     """Write a verdict in its colour."""
+    verdict = record["verdict"] if record else NOT_STORED
     return nodes.inline("", verdict, classes=["verdict", f"verdict-{verdict.replace(' ', '-')}"])
 
 
@@ -171,7 +162,7 @@ def _marked(text: str) -> list[nodes.Node]:
 
 
 def _numbers(record: dict[str, Any]) -> str:
-    """Say what was measured and how much was looked at."""
+    """State what was measured and how many instances were evaluated."""
     said = [f"{name} {number(record[name])}" for name in ("measured", "bound") if record[name] is not None]
     if record.get("instances") is not None:
         known = "the proof speaks of all" if record["verdict"] == "certified" else "all there are"

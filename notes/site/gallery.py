@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from clusterproof.figures import FIGURES, save
-from clusterproof.figures.files import alternative_of, description_of
+from clusterproof.figures import FIGURES
+from clusterproof.figures.files import alternative_of, description_of, save
 from clusterproof.notes.results import STORED_FIGURES
 from clusterproof.notes.site.catalogue import anchor
 

@@ -13,7 +13,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 
 from clusterproof.notes.site.notation import written
-from clusterproof.theory.workbench.schema import report_schema
+from clusterproof.theory.checker.report_schema import report_schema
 
 PROOF = "fpfc-repaired"
 """A page whose formulas are in its text."""
@@ -23,8 +23,8 @@ PACKAGES = {
     "clusterproof.synthetic": "Tasks whose truth is known",
     "clusterproof.synthetic.strategies": "Strategies for property-based tests",
     "clusterproof.theory": "Claims, verdicts and bounds",
-    "clusterproof.theory.statement": "Stating a claim",
-    "clusterproof.theory.certificate": "Certificates",
+    "clusterproof.theory.checker": "Stating a claim",
+    "clusterproof.theory.certificates": "Certificates",
     "clusterproof.neural.networks": "Networks",
     "clusterproof.figures": "Figures",
 }
@@ -38,7 +38,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 
 def pages() -> dict[str, str]:
-    """Give the source of every page of the reference by its name below ``reference/``."""
+    """Return the source of every page of the reference by its name below ``reference/``."""
     found = {}
     for module, title in PACKAGES.items():
         imported = "   :imported-members:\n" if hasattr(importlib.import_module(module), "__all__") else ""
@@ -51,11 +51,8 @@ def pages() -> dict[str, str]:
     return found
 
 
-def command_line() -> str:
-    """Write the page of the command line from the commands' own help."""
-    from clusterproof.commands.application import app
-
-    text = app.generate_docs(output_format="markdown")
+def command_line(text: str) -> str:
+    """Write the page of the command line from the commands' help in Markdown."""
     text = re.sub(r"## Table of Contents\n+(?:\s*- .*\n)+", "", text)
     return re.sub(r"(?m)^# clusterproof$", "# Command line", text, count=1)
 

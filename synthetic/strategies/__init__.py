@@ -16,9 +16,9 @@ grid, rescaled so that the smallest distance is exactly the separation drawn; ma
 exactly the condition number drawn and are diagonal before they are rotated.
 """
 
+from clusterproof.synthetic.strategies.common import Bounds
 from clusterproof.synthetic.strategies.log_cosh import log_cosh_mixtures
 from clusterproof.synthetic.strategies.logistic import logistic_mixtures
-from clusterproof.synthetic.strategies.parts import Bounds
 from clusterproof.synthetic.strategies.quadratic import quadratic_mixtures
 from clusterproof.synthetic.strategies.regression import regression_mixtures
 from clusterproof.synthetic.strategies.two_point import two_point_mixtures

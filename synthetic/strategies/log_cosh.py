@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from clusterproof.synthetic.log_cosh import LogCoshMixture
-from clusterproof.synthetic.strategies.parts import Bounds, draw_integers, draw_optima, draw_reals, draw_sizes
+from clusterproof.synthetic.strategies.common import (
+    Bounds,
+    draw_integers,
+    draw_optima,
+    draw_reals,
+    draw_sizes,
+)
 
 
 def log_cosh_mixtures(
@@ -40,11 +46,6 @@ def log_cosh_mixtures(
         Bounds on nu, the root of the gradient's total variance on one row.
     data
         Modes to choose from, the simplest first.
-
-    Returns
-    -------
-    hypothesis.strategies.SearchStrategy
-        Of ``LogCoshMixture``.
 
     Raises
     ------

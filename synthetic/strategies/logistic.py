@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from clusterproof.synthetic.logistic import LogisticMixture
-from clusterproof.synthetic.strategies.parts import Bounds, draw_grid, draw_integers, draw_reals, draw_sizes
+from clusterproof.synthetic.strategies.common import Bounds, draw_grid, draw_integers, draw_reals, draw_sizes
 
 
 def logistic_mixtures(
@@ -37,11 +37,6 @@ def logistic_mixtures(
         Bounds on the number of rows of a cluster's law (N), at least 1.
     data
         Modes to choose from, the simplest first.
-
-    Returns
-    -------
-    hypothesis.strategies.SearchStrategy
-        Of ``LogisticMixture``.
 
     Raises
     ------

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from clusterproof.synthetic.quadratic import QuadraticMixture
-from clusterproof.synthetic.strategies.parts import (
+from clusterproof.synthetic.strategies.common import (
     Bounds,
     draw_grid,
     draw_matrices,
@@ -45,11 +45,6 @@ def quadratic_mixtures(
     shared_hessians
         Whether the clients of a cluster have one Hessian; else each has its own.
 
-    Returns
-    -------
-    hypothesis.strategies.SearchStrategy
-        Of ``QuadraticMixture``.
-
     Raises
     ------
     InvalidArgument
@@ -76,10 +71,10 @@ def quadratic_mixtures(
         hessians = np.stack([draw(draw_matrices(width, draw(kappa), draw(scale))) for _ in range(owners)])
         if shared_hessians:
             hessians = hessians[labels]
-        slopes = draw(size) * draw(draw_grid(len(labels), width, largest=2))
+        gradients = draw(size) * draw(draw_grid(len(labels), width, largest=2))
         for cluster in range(count):
-            slopes[labels == cluster] -= slopes[labels == cluster].mean(axis=0)
-        offsets = np.linalg.solve(hessians, slopes[..., None])[..., 0]
+            gradients[labels == cluster] -= gradients[labels == cluster].mean(axis=0)
+        offsets = np.linalg.solve(hessians, gradients[..., None])[..., 0]
         return QuadraticMixture(hessians=hessians, centers=optima[labels] + offsets, labels=labels)
 
     return tasks()

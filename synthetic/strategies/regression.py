@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from clusterproof.synthetic.regression import RegressionMixture
-from clusterproof.synthetic.strategies.parts import (
+from clusterproof.synthetic.strategies.common import (
     Bounds,
     draw_integers,
     draw_matrices,
@@ -54,11 +54,6 @@ def regression_mixtures(
         diagonal and shared.
     data, sampling
         Modes to choose from, the simplest first.
-
-    Returns
-    -------
-    hypothesis.strategies.SearchStrategy
-        Of ``RegressionMixture``.
 
     Raises
     ------

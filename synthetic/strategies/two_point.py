@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from clusterproof.synthetic.strategies.parts import (
+from clusterproof.synthetic.strategies.common import (
     Bounds,
     draw_grid,
     draw_integers,
@@ -35,11 +35,6 @@ def two_point_mixtures(
         Bounds on the smallest distance of two optima (Delta), positive.
     rarity
         Bounds on q, the probability of the rare value, in (0, 1).
-
-    Returns
-    -------
-    hypothesis.strategies.SearchStrategy
-        Of ``TwoPointMixture``.
 
     Raises
     ------

@@ -5,7 +5,7 @@ import array_api_strict
 import numpy as np
 import pytest
 from array_api_compat import array_namespace
-from option_combinations import EVERY, describe
+from option_combinations import EVERY, describe, make_some
 
 from clusterproof.algorithms import InvalidArgument, Randomness, run
 from clusterproof.algorithms.arrays import (
@@ -29,7 +29,7 @@ TASK = RegressionMixture.random(
 def test_every_library_gives_the_numbers_of_numpy(combination, library):
     """Of replicates with some clients each; ``test_universal`` has single runs with all clients."""
     kind, options = combination
-    algorithm = kind(step_size=0.8, participation=0.4, **options)
+    algorithm = make_some(kind, step_size=0.8, participation=0.4, **options)
     expected = run(algorithm, TASK, rounds=4, replicates=2)
     found = run(algorithm, OnArrays(TASK, library), rounds=4, replicates=2)
     assert found.models.dtype == np.float64

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clusterproof.algorithms import CFL, FedAvg, Randomness, run
-from clusterproof.algorithms.parts.participation import draw_participants
+from clusterproof.algorithms.participation import draw_participants
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture, strategies
-from clusterproof.theory.instruments import fixed_points
+from clusterproof.theory.exact import fixed_points
 
 SIZES = np.array([4, 30, 9, 17, 6, 25, 12, 8])
 INTERLEAVED = QuadraticMixture(
@@ -76,7 +76,7 @@ def cut(algorithm, ids, updates):
 
 
 def replay(algorithm, task, start, participants):
-    """Clusters as lists of client ids, one client at a time; an absent client is asked before a split."""
+    """Return the clusters as lists of client ids, one client at a time; an absent client is asked before a split."""
     clusters, models = [list(range(task.clients))], [np.array(start)]
     history = [[models[0]] * task.clients]
     reference = None

@@ -1,9 +1,11 @@
-"""What a round costs, against a task that counts what it is asked."""
+"""What a round costs by its definition, and against a task that counts what it is asked."""
 
-import dataclasses
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+from command_line import ROOT
 from counting_task import Counting
 
 from clusterproof.algorithms import (
@@ -11,109 +13,191 @@ from clusterproof.algorithms import (
     CFLMGD,
     FPFC,
     IFCA,
+    Algorithm,
+    Ditto,
     FedAvg,
+    FedAvgM,
     FedBCD,
+    FedDyn,
+    FedLin,
+    FedNova,
     FedProx,
     GradientLoss,
     InvalidArgument,
     Local,
     PerFedAvg,
+    PFedMe,
+    ProxSkip,
     Randomness,
+    Scaffold,
     SoFL,
 )
-from clusterproof.algorithms.costs import cost_of_a_round
+from clusterproof.algorithms.costs import Cost, cost_of_a_round
 
+HALF: dict[str, Any] = {"step_size": 0.1, "participation": 0.5}
+"""Of eight clients; there are three clusters, and a model is three numbers."""
 
-class Nobody:
-    """What is no algorithm of the package."""
-
-    name = "nobody"
-
-
-ALGORITHMS = [
-    Local(step_size=0.1, local_steps=4),
-    FedAvg(step_size=0.1, local_steps=3),
-    FedProx(step_size=0.1, local_steps=3, proximal=1.0),
-    FedBCD(step_size=0.1, local_steps=2),
-    PerFedAvg(step_size=0.1, local_steps=2),
-    PerFedAvg(step_size=0.1, local_steps=2, gradient="second-order"),
-    IFCA(step_size=0.1),
-    IFCA(step_size=0.1, averaging="model", local_steps=4),
-    CFLMGD(step_size=0.1, momentum=0.5),
-    CFLMGD(step_size=0.1, momentum=0.5, momentum_owner="client"),
-    CFLMGD(step_size=0.1, momentum=0.5, averaging="model", local_steps=3),
-    GradientLoss(step_size=0.1),
-    CFL(step_size=0.1, local_steps=2),
-    SoFL(step_size=0.1, local_steps=2),
-    SoFL(step_size=0.1, local_steps=2, method="per-fedavg"),
-    FPFC(step_size=0.1, local_steps=4),
+COSTS: list[tuple[Algorithm[Any], Cost]] = [
+    # participants; forward, backward, curvature; down, up; server
+    (FedAvg(**HALF, local_steps=2), Cost(4, 2, 2, 0, 3, 3, 4)),
+    (FedProx(**HALF, local_steps=2), Cost(4, 2, 2, 0, 3, 3, 4)),
+    (CFL(**HALF, local_steps=2), Cost(4, 2, 2, 0, 3, 3, 4)),
+    (SoFL(**HALF, local_steps=2), Cost(4, 2, 2, 0, 3, 3, 4)),
+    # a meta-gradient is of the model and of where its step leads
+    (SoFL(**HALF, local_steps=2, method="per-fedavg"), Cost(4, 4, 4, 0, 3, 3, 4)),
+    (PerFedAvg(**HALF, local_steps=2), Cost(4, 4, 4, 0, 3, 3, 4)),
+    (PerFedAvg(**HALF, local_steps=2, gradient="second-order"), Cost(4, 4, 4, 2, 3, 3, 4)),
+    # the mean of the last models of all devices
+    (FedBCD(**HALF, local_steps=2), Cost(4, 2, 2, 0, 3, 3, 8)),
+    (Local(**HALF, local_steps=2), Cost(4, 2, 2, 0, 0, 0, 0)),
+    # three models down, one up; the chosen one's loss serves for the first gradient
+    (IFCA(**HALF), Cost(4, 3, 1, 0, 9, 3, 4)),
+    (IFCA(**HALF, averaging="model", local_steps=2), Cost(4, 4, 2, 0, 9, 3, 4)),
+    (CFLMGD(**HALF, momentum=0.5), Cost(4, 3, 1, 0, 9, 3, 4)),
+    # a client that keeps its momentum receives its cluster's mean of it
+    (CFLMGD(**HALF, momentum=0.5, momentum_owner="client"), Cost(4, 3, 1, 0, 12, 3, 4)),
+    # three models and their buffers down, one of each up
+    (CFLMGD(**HALF, momentum=0.5, averaging="model", local_steps=2), Cost(4, 4, 2, 0, 18, 6, 4)),
+    # three models and their last moves down
+    (GradientLoss(**HALF), Cost(4, 3, 3, 0, 18, 3, 4)),
+    # of 28 pairs 22 have a participant, 6 two; three vectors a pair, and the sum of eight models
+    (FPFC(**HALF, local_steps=2), Cost(4, 2, 2, 0, 3, 3, 3 * 22 + 8)),
+    (FPFC(**HALF, local_steps=2, pair_rule="both"), Cost(4, 2, 2, 0, 3, 3, 3 * 6 + 8)),
+    (FPFC(**HALF, local_steps=2, pair_rule="all"), Cost(4, 2, 2, 0, 3, 3, 3 * 28 + 8)),
+    # a model and a control variate, or a common gradient, both ways
+    (Scaffold(**HALF, local_steps=2), Cost(4, 2, 2, 0, 6, 6, 8)),
+    (Scaffold(**HALF, local_steps=2, option="I"), Cost(4, 2, 2, 0, 6, 6, 8)),
+    (FedLin(**HALF, local_steps=2), Cost(4, 2, 2, 0, 6, 6, 8)),
+    (FedDyn(**HALF, local_steps=2), Cost(4, 2, 2, 0, 3, 3, 8)),
+    (FedNova(**HALF, local_steps=2), Cost(4, 2, 2, 0, 3, 3, 4)),
+    (FedAvgM(**HALF, local_steps=2), Cost(4, 2, 2, 0, 3, 3, 5)),
+    # two outer steps of three inner ones; two common and three personal steps
+    (PFedMe(**HALF, local_steps=2, inner_steps=3), Cost(4, 6, 6, 0, 3, 3, 4)),
+    (Ditto(**HALF, local_steps=2, personal_epochs=3), Cost(4, 5, 5, 0, 3, 3, 4)),
+    # all clients, in a round in which they communicate
+    (ProxSkip(step_size=0.1), Cost(8, 1, 1, 0, 3, 3, 8)),
 ]
 
 
+@pytest.mark.parametrize(("algorithm", "cost"), COSTS, ids=lambda one: getattr(one, "name", ""))
+def test_a_round_costs_what_its_definition_says(algorithm: Algorithm[Any], cost: Cost) -> None:
+    task: Any = Counting()
+    assert cost_of_a_round(algorithm, task) == cost
+    # in mini-batches the loss that chose serves for no gradient
+    more = isinstance(algorithm, IFCA | CFLMGD)
+    if isinstance(algorithm, FedLin) or getattr(algorithm, "option", "II") == "I":
+        # nor does the gradient at the received model serve for the first local step
+        cost = replace(cost, forward=cost.forward + 1, backward=cost.backward + 1)
+    assert cost_of_a_round(algorithm, task, local_unit="epoch") == replace(cost, forward=cost.forward + more)
+
+
+@pytest.mark.parametrize(("share", "participants"), [(0.01, 1), (0.3, 2), (0.35, 3), (1.0, 8)])
+def test_participants_are_a_share_and_at_least_one(share: float, participants: int) -> None:
+    task: Any = Counting()
+    assert cost_of_a_round(FedAvg(step_size=0.1, participation=share), task).participants == participants
+
+
+def test_work_and_bytes_are_those_of_all_participants() -> None:
+    """Five forward and two backward passes, worth two each; seven numbers of eight or four bytes."""
+    cost = Cost(3, 5, 2, 1, 4, 3, 9)
+    assert cost.units == 9
+    assert (cost.sent(), cost.sent(4)) == (168, 84)
+
+
+@pytest.mark.parametrize("batches", [False, True])
 @pytest.mark.parametrize("share", [1.0, 0.5])
-@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda one: one.name)
-def test_passes_are_as_many_as_a_round_asks_the_task_for(algorithm, share):
-    algorithm, task = dataclasses.replace(algorithm, participation=share), Counting()
-    start = np.random.default_rng(0).standard_normal((algorithm.model_count(task), 3))
-    state = algorithm.initialise(start, task)
-    algorithm.step(state, task, Randomness.from_seed(0))
-    cost = cost_of_a_round(algorithm, task)
+@pytest.mark.parametrize("algorithm", [algorithm for algorithm, _ in COSTS], ids=lambda one: one.name)
+def test_passes_are_as_many_as_a_round_asks_the_task_for(
+    algorithm: Algorithm[Any], share: float, batches: bool
+) -> None:
+    """In mini-batches, what is asked for a gradient is of another batch than what is asked for losses."""
+    if batches and not isinstance(algorithm, CFLMGD | IFCA):
+        return
+    asked: Any = algorithm
+    if not isinstance(algorithm, ProxSkip):
+        asked = replace(algorithm, participation=share)  # type: ignore[call-arg]
+    task: Any = Counting(batches=batches)
+    start = np.random.default_rng(0).standard_normal((asked.model_count(task), 3))
+    state = asked.initialise(start, task)
+    if isinstance(algorithm, Ditto):  # whose personal models are elsewhere than the common one
+        state = replace(state, personal=state.personal + np.arange(1, 9)[:, None])
+    asked.step(state, task, Randomness.from_seed(0))
+    cost = cost_of_a_round(asked, task, local_unit="epoch" if batches else "step")
     assert len(task.forward) == cost.participants * cost.forward
     assert len(task.backward) == cost.participants * cost.backward
     assert len(task.bent) == cost.participants * cost.curvature
 
 
+def test_unknown_costs_are_refused() -> None:
+    class Nobody:
+        name = "nobody"
+
+    task: Any = Counting()
+    with pytest.raises(InvalidArgument, match="local_unit"):
+        cost_of_a_round(IFCA(step_size=0.1), task, local_unit="batch")
+    with pytest.raises(InvalidArgument, match="cost is known"):
+        cost_of_a_round(Nobody(), task)  # type: ignore[arg-type]
+
+
+def extra(algorithm, state):
+    """Return the numbers that a client receives in addition to the models: momentum, or the models' last moves."""
+    if isinstance(algorithm, GradientLoss):
+        return state.moves.size
+    if isinstance(algorithm, CFLMGD) and algorithm.momentum_owner == "client":
+        return state.models.shape[-1]
+    if isinstance(algorithm, Scaffold | FedLin):
+        return state.models.shape[-1]  # the control variate, or the mean gradient
+    return state.buffers.size if isinstance(algorithm, CFLMGD) and algorithm.averaging == "model" else 0
+
+
 @pytest.mark.parametrize(
     "algorithm",
-    [one for one in ALGORITHMS if isinstance(one, CFLMGD | IFCA)],
+    [
+        one
+        for one, _ in COSTS
+        if not isinstance(one, Local | FedBCD | PerFedAvg | FPFC | PFedMe | Ditto | ProxSkip)
+    ],
     ids=lambda one: one.name,
 )
-def test_in_mini_batches_no_forward_pass_serves_twice(algorithm):
-    """What is asked for a gradient is then of another batch than what is asked for losses."""
-    task = Counting(batches=True)
+def test_a_client_is_asked_at_as_many_vectors_as_it_receives(algorithm):
+    """With one local step it has none of its own; Per-FedAvg's inner step aside."""
+    algorithm = replace(algorithm, participation=1.0)
+    if hasattr(algorithm, "local_steps"):
+        algorithm = replace(algorithm, local_steps=1)
+    if getattr(algorithm, "method", "") == "per-fedavg":
+        algorithm = replace(algorithm, method="fedavg")
+    task, randomness = Counting(), Randomness.from_seed(0)
     start = np.random.default_rng(0).standard_normal((algorithm.model_count(task), 3))
-    algorithm.step(algorithm.initialise(start, task), task, Randomness.from_seed(0))
-    cost = cost_of_a_round(algorithm, task, local_unit="epoch")
-    assert len(task.forward) == cost.participants * cost.forward
-    assert len(task.backward) == cost.participants * cost.backward
-    with pytest.raises(InvalidArgument, match="local_unit"):
-        cost_of_a_round(algorithm, task, local_unit="batch")
+    state = algorithm.initialise(start, task)
+    for _ in range(3):
+        task = Counting()
+        state = algorithm.step(state, task, randomness)
+    cost = cost_of_a_round(algorithm, task)
+    for client in range(8):
+        vectors = {point for who, point, _ in task.forward if who == client}
+        assert 3 * len(vectors) + extra(algorithm, state) == cost.down
+    replies = len(task.backward) // 8 if not isinstance(algorithm, GradientLoss) else 1  # the model it moved
+    sends_more = isinstance(algorithm, Scaffold | FedLin)
+    sends_more = sends_more or (isinstance(algorithm, CFLMGD) and algorithm.averaging == "model")
+    assert cost.up == 3 * replies * (2 if sends_more else 1)
 
 
-def test_a_pair_with_a_participant_is_worked_at():
-    task = Counting()
-    for share in (0.25, 1.0):
-        cost = cost_of_a_round(FPFC(step_size=0.1, participation=share), task)
-        active = np.arange(8) < cost.participants
-        pairs = np.triu(active[:, None] | active[None, :], 1).sum()
-        assert cost.server == 3 * pairs + 8
+def test_the_server_of_fpfc_sends_each_participant_one_vector():
+    """A participant starts from its own model, which it keeps."""
+    task, algorithm = Counting(), FPFC(step_size=0.1)
+    state = algorithm.initialise(np.zeros((1, 3)), task)
+    cost = cost_of_a_round(algorithm, task)
+    assert algorithm.anchors(state, np.arange(8)).shape == (8, cost.down)
+    assert algorithm.update(state, np.arange(8), np.ones((8, cost.up))).models.shape == (8, 3)
 
 
-def test_numbers_sent_are_the_models_that_change_hands():
-    task = Counting()
-    averaging = CFLMGD(step_size=0.1, momentum=0.5, averaging="model")
-    state = averaging.initialise(np.zeros((3, 3)), task)
-    expected = {
-        IFCA(step_size=0.1): (9, 3),
-        averaging: (state.models.size + state.buffers.size, 6),
-        FPFC(step_size=0.1): (3, 3),
-        Local(step_size=0.1): (0, 0),
-        GradientLoss(step_size=0.1): (18, 3),
-    }
-    for algorithm, (down, up) in expected.items():
-        cost = cost_of_a_round(algorithm, task)
-        assert (cost.down, cost.up) == (down, up)
-        assert cost.sent(4) == 8 * (down + up) * 4
+def test_the_page_on_planning_has_the_bytes_of_the_definitions(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT)
+    from benchmarks.planning import PAGE, disagreements, evaluate
 
-
-def test_gradient_and_loss_cost_twelve_units_where_the_loss_costs_six():
-    task = Counting()
-    four = {"step_size": 0.1, "clusters": 4}
-    assert cost_of_a_round(GradientLoss(**four), task).units == 12
-    assert cost_of_a_round(IFCA(**four, averaging="model"), task).units == 6
-
-
-def test_an_algorithm_of_ones_own_has_no_known_cost():
-    task = Counting()
-    with pytest.raises(InvalidArgument, match="cost is known"):
-        cost_of_a_round(Nobody(), task)
+    page = PAGE.read_text(encoding="utf-8")
+    assert evaluate("8 (2Pd + 3d)", 4, 10) == 8 * (2 * 4 * 10 + 3 * 10)
+    assert evaluate("16 d", 4, 10) == 160
+    assert disagreements(page) == []
+    assert len(disagreements(page.replace("| 16 d |", "| 24 d |"))) == 15  # five algorithms at three sizes
+    assert disagreements(page.replace("| GL-CFL | 8", "| GL | 8"))

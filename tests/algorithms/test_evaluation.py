@@ -42,9 +42,13 @@ def test_opposite_clusters_hold_one_server_model_to_one_half_and_local_training_
     features = np.random.default_rng(1).standard_normal((1, 50, 3)).repeat(2, axis=0)
     signs = np.sign(features[0] @ [1.0, 2.0, -1.0])
     task = LogisticMixture(
-        features=features, targets=np.stack([signs, -signs]), ridge=0.05, labels=[0, 0, 1, 1], samples=5,
+        features=features,
+        targets=np.stack([signs, -signs]),
+        ridge=0.05,
+        labels=[0, 0, 1, 1],
+        samples=5,
         data="population",
-    )  # fmt: skip
+    )
     algorithm = FedAvg(step_size=1.0, local_steps=2)
     trace = run(algorithm, task, rounds=20, initial=np.array([[0.3, 0.1, 0.2]]))
     received = received_models(algorithm, trace.models[-1], trace.last_assignments)
@@ -79,7 +83,7 @@ def test_torch_gives_the_same_accuracies():
 
 def test_what_cannot_be_scored_is_refused():
     quadratic = QuadraticMixture.random(clusters=1, clients=2, dimension=1)
-    with pytest.raises(InvalidArgument, match="task = 'QuadraticMixture': must answer `accuracies`"):
+    with pytest.raises(InvalidArgument, match="task = 'QuadraticMixture': must have the method `accuracies`"):
         client_accuracies(quadratic, np.zeros((2, 1)), np.random.default_rng(0), step_size=0.5)
     with pytest.raises(InvalidArgument, match="every client must have taken part"):
         received_models(IFCA(step_size=0.5), np.zeros((3, 4)), np.array([0, -1, 2]))

@@ -12,8 +12,8 @@ from fusion_loops import DenseFPFC, dense_pairs
 from clusterproof.algorithms import FPFC, InvalidArgument, Randomness, run
 from clusterproof.algorithms.arrays import to_numpy
 from clusterproof.algorithms.fpfc import group_averages
-from clusterproof.algorithms.parts import compiled_pairs, pair_storage
-from clusterproof.algorithms.parts.participation import draw_participants
+from clusterproof.algorithms.pairs import pair_storage, pair_updates
+from clusterproof.algorithms.participation import draw_participants
 from clusterproof.synthetic import OnArrays, QuadraticMixture, RegressionMixture
 
 SCAD = {"strength": 0.5, "smoothing": 0.05, "augmentation": 1.3, "threshold": 0.2}
@@ -112,7 +112,7 @@ def test_residuals_of_pairs_that_no_round_has_touched():
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_pairs_are_grouped_at_a_threshold_beyond_where_the_penalty_is_constant(compiled, plant):
-    plant(compiled_pairs, "LEAST_ENTRIES", 1 if compiled else 10**9)
+    plant(pair_updates, "LEAST_ENTRIES", 1 if compiled else 10**9)
     task = mixture()
     algorithm = FPFC(
         step_size=0.01,
@@ -260,8 +260,8 @@ def test_a_single_client_descends_towards_its_own_past():
     for done in range(60):
         anchor = point.copy()
         for _ in range(2):
-            slope = task.hessians[0] @ (point - task.centers[0])
-            point = point - 0.3 * (slope + 1.3 * (point - anchor))
+            gradient = task.hessians[0] @ (point - task.centers[0])
+            point = point - 0.3 * (gradient + 1.3 * (point - anchor))
         np.testing.assert_allclose(trace.models[done + 1, 0], point, rtol=0, atol=1e-12)
     assert (trace.assignments == 0).all()
     assert trace.errors[-1, 0] < 0.05 * trace.errors[0, 0]
@@ -296,7 +296,7 @@ CASES = [
 
 
 def fused_by_cvxpy(task, strength):
-    """Models that minimise the convex objective, by an interior-point method."""
+    """Return the models that minimise the convex objective, by an interior-point method."""
     import cvxpy
 
     m, d = task.centers.shape

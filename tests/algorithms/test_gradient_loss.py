@@ -78,14 +78,14 @@ def test_a_pure_noiseless_cluster_moves_against_its_clients_gradients(similarity
         assert (others(spherical, wrong) > -1 + 1e-3).all()
     else:
         # the move was -G of now, and D / alpha is -2 G: -||G + D / alpha|| = -||G||, -||G - D|| = -2 ||G||
-        slopes = np.linalg.norm(
+        gradient_norms = np.linalg.norm(
             spherical.gradients(state.models[spherical.labels], np.arange(6), None), axis=-1
         )
-        np.testing.assert_allclose(own(spherical, right), -slopes, rtol=1e-14)
-        np.testing.assert_allclose(own(spherical, wrong), -2 * slopes, rtol=1e-14)
+        np.testing.assert_allclose(own(spherical, right), -gradient_norms, rtol=1e-14)
+        np.testing.assert_allclose(own(spherical, wrong), -2 * gradient_norms, rtol=1e-14)
 
 
-def test_where_nothing_moved_or_nothing_slopes_the_cosine_is_zero():
+def test_the_cosine_is_zero_if_the_update_or_the_gradient_is_zero():
     task = QuadraticMixture(hessians=np.ones((3, 1, 1)), centers=[[0.0], [0.0], [4.0]], labels=[0, 0, 1])
     algorithm = GradientLoss(step_size=0.5)
     state = state_after(algorithm, task, 1, np.array([[0.0], [100.0]]))
@@ -185,14 +185,14 @@ def test_the_sum_scales_the_gradient_of_the_printed_distance_alone():
 
 def test_a_sum_needs_a_number_of_samples_and_the_task_one_batch():
     with pytest.raises(
-        InvalidArgument, match="loss_reduction = 'sum': asks for a task with a number of samples"
+        InvalidArgument, match="loss_reduction = 'sum': needs a task with a number of samples"
     ):
         run(GradientLoss(step_size=0.5, loss_reduction="sum"), TASK, rounds=1)
 
     class Bare:
         clients, clusters, dimension, settings = 4, 2, 1, {"task": "bare"}
 
-    with pytest.raises(InvalidArgument, match="task = 'Bare': must answer `losses_and_gradients`"):
+    with pytest.raises(InvalidArgument, match="task = 'Bare': must have the method `losses_and_gradients`"):
         GradientLoss(step_size=0.5).model_count(Bare())
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from clusterproof.algorithms import CFLMGD, IFCA, Randomness, run
 from clusterproof.synthetic import QuadraticMixture, strategies
-from clusterproof.theory.instruments.heavy_ball import propagators, spectral_rate
+from clusterproof.theory.exact.heavy_ball import propagators, spectral_rate
 
 
 def modes(task, models):

@@ -8,12 +8,21 @@ from clusterproof.algorithms import (
     ALGORITHMS,
     CFL,
     CFLMGD,
+    FPFC,
     IFCA,
+    Ditto,
+    FedAvg,
+    FedAvgM,
     FedBCD,
+    FedDyn,
+    FedNova,
     FedProx,
     GradientLoss,
     InvalidArgument,
     PerFedAvg,
+    PFedMe,
+    ProxSkip,
+    Scaffold,
     SoFL,
 )
 from clusterproof.synthetic import QuadraticMixture
@@ -51,7 +60,7 @@ BLOCKS = [
     ("variant", "II", "'penalised', 'separate'", "'penalised'"),
 ]
 META = [
-    *(("inner_step_size", value, "greater than 0", "local descent") for value in (0, -1.0, "c")),
+    *(("inner_step_size", value, "greater than 0", "half of step_size") for value in (0, -1.0, "c")),
     ("gradient", "hf", "'first-order', 'second-order'", "'second-order' is exact"),
 ]
 RECURSION = [
@@ -78,11 +87,50 @@ MAPS = [
     ("initialisation", "pca", "'sample', 'random'", "use 'sample'"),
     ("cluster_count", "gap", "'silhouette', 'elbow'", "use 'silhouette'"),
 ]
+SERVER = [
+    ("server_step_size", value, "greater than 0", "1 takes the clients' mean")
+    for value in (0, -1.0, "a", True)
+]
+WEIGHTING = [("weighting", "steps", "'clients', 'samples'", "n_i / n")]
+CORRECTED = {
+    FedAvg: [
+        *SERVER,
+        *WEIGHTING,
+        *(("reshuffle", value, "True or False", "leave it out") for value in (1, "yes")),
+    ],
+    Scaffold: [*SERVER, *WEIGHTING, ("option", 2, "'I', 'II'", "'II' needs no further gradient")],
+    ProxSkip: [
+        ("probability", value, "greater than 0 and at most 1", "sqrt(kappa)") for value in (0, 1.1, "a")
+    ],
+    FedNova: [
+        *WEIGHTING,
+        *(("samples_per_step", value, "an integer, at least 1", "leave it out") for value in (0, 2.5)),
+    ],
+    FedDyn: [("alpha", value, "greater than 0", "0.01 to 0.1") for value in (0, -1.0, float("inf"), "a")],
+    PFedMe: [
+        *WEIGHTING,
+        *(("lam", value, "greater than 0", "FedAvg") for value in (0, -1.0, "a")),
+        *(("inner_steps", value, "an integer, at least 1", "5 is common") for value in (0, 1.5)),
+        *(("outer_step_size", value, "greater than 0", "leave it out") for value in (0, -1.0, "a")),
+        *(("mix", value, "greater than 0", "clients' mean") for value in (0, -0.5)),
+    ],
+    Ditto: [
+        *WEIGHTING,
+        *(("lam", value, "at least 0", "0.1 to 1") for value in (-1e-9, "a")),
+        *(("personal_step_size", value, "greater than 0", "leave it out") for value in (0, -1.0, "a")),
+        *(("personal_epochs", value, "an integer, at least 1", "a step a round") for value in (0, 1.5)),
+    ],
+    FedAvgM: [
+        *SERVER,
+        *WEIGHTING,
+        *(("momentum", value, "below 1", "plain descent") for value in (1, -0.1, "a")),
+    ],
+}
 VALID = {
     kind: {"step_size": 0.5, **({"momentum": 0.5} if kind is CFLMGD else {})} for kind in ALGORITHMS.values()
 }
 CASES = [
-    *((kind, *case) for kind in VALID for case in EVERYWHERE),
+    *((kind, *case) for kind in VALID for case in EVERYWHERE if case[0] in kind.__dataclass_fields__),
     *((kind, *case) for kind in VALID if "local_steps" in kind.__dataclass_fields__ for case in LOCAL_STEPS),
     *((kind, *case) for kind in (CFLMGD, IFCA) for case in CLUSTERS + AVERAGING),
     *((CFLMGD, *case) for case in MOMENTUM),
@@ -92,6 +140,7 @@ CASES = [
     *((PerFedAvg, *case) for case in META),
     *((CFL, *case) for case in RECURSION),
     *((GradientLoss, *case) for case in SCORES + CLUSTERS),
+    *((kind, *case) for kind, cases in CORRECTED.items() for case in cases),
 ]
 
 
@@ -131,6 +180,35 @@ def test_a_parameter_of_the_other_averaging_is_refused(kind, parameters, argumen
     assert "averaging" in error.remedy
 
 
+@pytest.mark.parametrize(
+    ("parameters", "argument", "rule"),
+    [
+        ({"concavity": 1.0}, "concavity", "greater than 1"),
+        ({"concavity": 0.5}, "concavity", "greater than 1"),
+        ({"smoothing": 0.6}, "smoothing", "below strength = 0.6"),
+        ({"smoothing": 0.0}, "smoothing", "greater than 0"),
+        ({"strength": 0.0}, "strength", "greater than 0"),
+        ({"augmentation": 1 / 2.7}, "augmentation", "two minima"),
+        ({"augmentation": 0.0}, "augmentation", "greater than 0"),
+        ({"augmentation": 0.9, "concavity": 2.0}, "augmentation", "1 / (concavity - 1) = 1"),
+        ({"augmentation": 0.0, "penalty": "l1"}, "augmentation", "greater than 0"),
+        ({"threshold": 0.51}, "threshold", "at most 0.5"),
+        ({"threshold": 0.0005}, "threshold", "at least 0.001"),
+        ({"threshold": 0.01, "smoothing": 0.02}, "threshold", "at least 0.02"),
+        ({"threshold": 0.0, "penalty": "l1"}, "threshold", "greater than 0"),
+        ({"penalty": "mcp"}, "penalty", "'scad', 'l1'"),
+        ({"penalty": "l1", "concavity": 3.7}, "concavity", "does not apply"),
+        ({"penalty": "l1", "smoothing": 0.1}, "smoothing", "does not apply"),
+        ({"pair_rule": "any"}, "pair_rule", "'either', 'both', 'all'"),
+        ({"start": "warm"}, "start", "'common', 'own'"),
+    ],
+)
+def test_a_parameter_of_fpfc_out_of_range_is_refused(parameters, argument, rule):
+    error = refusal(FPFC, **parameters)
+    assert error.argument == argument
+    assert rule in error.rule
+
+
 @pytest.mark.parametrize("value", [0, 1, "all"])
 def test_the_separate_variants_pull_is_a_fraction_and_has_no_penalty(value):
     assert "below 1" in refusal(FedBCD, variant="separate", pull=value).rule
@@ -164,3 +242,10 @@ def test_parameters_are_keyword_only_stored_untouched_and_frozen(kind):
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_command_line_names_are_those_of_the_classes(name):
     assert ALGORITHMS[name].name == name
+
+
+def test_defaults_that_a_paper_prints_are_the_papers():
+    """SoFL, 5.1 and 5.2: lambda = 0.1 of FedProx; sigma = 1.5, eta = 0.1, 300 iterations of the map."""
+    assert FedProx(step_size=0.1).proximal == 0.1
+    sofl = SoFL(step_size=0.1)
+    assert (sofl.radius, sofl.learning_rate, sofl.updates) == (1.5, 0.1, 300)

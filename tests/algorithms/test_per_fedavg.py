@@ -52,8 +52,8 @@ def test_personalising_takes_one_inner_step():
     moved = PerFedAvg(step_size=0.1, inner_step_size=0.5).personalise(
         points, np.arange(4), task, Randomness.from_seed(0)
     )
-    slopes = [task.expected_gradient(np.zeros(2), label) for label in task.labels]
-    np.testing.assert_allclose(moved, -0.5 * np.array(slopes), rtol=1e-14)
+    gradients = [task.expected_gradient(np.zeros(2), label) for label in task.labels]
+    np.testing.assert_allclose(moved, -0.5 * np.array(gradients), rtol=1e-14)
 
 
 class WithoutCurvature:

@@ -8,10 +8,9 @@ from array_api_compat import array_namespace
 from plain_loops import discrepancy
 from resampling import resampling_score
 
-from clusterproof.algorithms import CFLMGD, arrays, protocol
+from clusterproof.algorithms import CFLMGD, aggregation, arrays, protocol
+from clusterproof.algorithms.aggregation import average_by_cluster
 from clusterproof.algorithms.arrays import one_hot, replace_rows, rows
-from clusterproof.algorithms.parts import aggregation
-from clusterproof.algorithms.parts.aggregation import average_by_cluster
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture, direct_simulation
 
 TOLERANCE = 1e-12

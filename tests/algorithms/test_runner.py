@@ -7,7 +7,7 @@ import pytest
 from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from option_combinations import EVERY, UNDRAWN, describe
+from option_combinations import EVERY, UNDRAWN, describe, make_some
 from scipy import stats
 
 from clusterproof.algorithms import (
@@ -24,7 +24,7 @@ from clusterproof.algorithms import (
     purity,
     run,
 )
-from clusterproof.algorithms.parts.participation import draw_participants
+from clusterproof.algorithms.participation import draw_participants
 from clusterproof.synthetic import OnArrays, QuadraticMixture, RegressionMixture, strategies
 
 NOISY = RegressionMixture.random(clusters=2, clients=7, dimension=3, noise=1.0, samples=5, separation=1.0)
@@ -34,7 +34,7 @@ ALL = pytest.mark.parametrize("combination", EVERY, ids=describe)
 @ALL
 def test_the_same_seed_gives_the_same_bits_and_another_seed_others(combination):
     kind, options = combination
-    algorithm = kind(step_size=0.5, participation=0.6, **options)
+    algorithm = make_some(kind, step_size=0.5, participation=0.6, **options)
     first, again, other = (run(algorithm, NOISY, rounds=4, seed=s, replicates=2) for s in (5, 5, 6))
     assert first.models.tobytes() == again.models.tobytes()
     assert first.assignments.tobytes() == again.assignments.tobytes()
@@ -44,7 +44,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_seed_others(combination):
 @ALL
 def test_longer_runs_begin_like_shorter_ones(combination):
     kind, options = combination
-    algorithm = kind(step_size=0.5, participation=0.6, **options)
+    algorithm = make_some(kind, step_size=0.5, participation=0.6, **options)
     short, long = (run(algorithm, NOISY, rounds=rounds, replicates=2) for rounds in (2, 5))
     assert short.models.tobytes() == long.models[:3].tobytes()
 
@@ -152,7 +152,7 @@ def test_errors_are_distances_to_what_each_algorithm_aims_at():
 
 def test_the_state_before_a_round_is_left_as_it_was():
     for kind, options in EVERY:
-        algorithm = kind(step_size=0.5, participation=0.6, **options)
+        algorithm = make_some(kind, step_size=0.5, participation=0.6, **options)
         randomness = Randomness.from_seed(0)
         models = NOISY.initial_models(algorithm.model_count(NOISY), (2,), randomness.initialisation)
         state = algorithm.step(algorithm.initialise(models, NOISY), NOISY, randomness)

@@ -16,10 +16,10 @@ from clusterproof.algorithms import (
     adjusted_rand_index,
     run,
 )
-from clusterproof.algorithms.parts import self_organising_map as som
-from clusterproof.algorithms.parts.participation import draw_participants
+from clusterproof.algorithms import self_organising_map as som
+from clusterproof.algorithms.participation import draw_participants
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
-from clusterproof.theory.instruments import fixed_points
+from clusterproof.theory.exact import fixed_points
 
 SEPARATED = QuadraticMixture.random(
     clusters=3, clients=18, dimension=6, condition_number=2, spread=0.15, separation=3, seed=4

@@ -1,4 +1,4 @@
-"""A stored run comes back to the bit, and anything else is refused with a reason."""
+"""A stored run comes back bitwise, and anything else is refused with a reason."""
 
 import hashlib
 import json
@@ -262,3 +262,22 @@ def test_without_polars_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.M
         with pytest.raises(InvalidArgument, match=r"clusterproof\[store\]"):
             act()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_stored_by_the_version_before_is_read_as_it_was() -> None:
+    """The folder was written by that version; polars reads the same numbers, and the run can be repeated."""
+    folder = Path(__file__).parents[1] / "saved_files" / "trace"
+    trace = load_trace(folder)
+    table = polars.read_parquet(folder / "models.parquet").sort("round", "replicate", "cluster")
+    models = np.array(table["model"].to_list()).reshape(5, 2, 2, 2)
+    assert np.array_equal(trace.models, models)
+    assert np.array_equal(trace.errors, np.array(table["error"]).reshape(5, 2, 2))
+    chosen = polars.read_parquet(folder / "assignments.parquet").sort("round", "replicate")["clusters"]
+    assert np.array_equal(trace.assignments, np.array(chosen.to_list()).reshape(4, 2, 6))
+    record = json.loads((folder / SIDECAR).read_text())
+    assert (trace.labels.tolist(), trace.settings) == (record["labels"], record["settings"])
+    task = from_settings(trace.settings["task"])
+    parameters = {name: value for name, value in trace.settings["algorithm"].items() if name != "algorithm"}
+    again = run(CFLMGD(**parameters), task, rounds=4, seed=3, replicates=2)
+    np.testing.assert_allclose(again.models, trace.models, rtol=1e-7, atol=1e-10 * np.abs(models).max())
+    assert np.array_equal(again.assignments, trace.assignments)

@@ -83,12 +83,14 @@ def test_the_unit_of_the_loss_goes_into_the_step_size(combination):
     if isinstance(algorithm, GradientLoss):
         return  # its score adds a loss to a cosine: the unit of the loss changes the votes
     if getattr(algorithm, "penalty", None) == "scad":
-        return  # its strength is a slope and a length at once: with the unit its shape changes
+        return  # its strength is both a derivative and a length, so that its shape depends on the unit
     slower = replace(algorithm, step_size=algorithm.step_size / 4)
     if getattr(algorithm, "penalty", None) == "l1":
         slower = replace(slower, strength=4 * algorithm.strength, augmentation=4 * algorithm.augmentation)
-    if getattr(algorithm, "proximal", None) is not None:
-        slower = replace(slower, proximal=4 * algorithm.proximal)  # a curvature, as the Hessians
-    if getattr(algorithm, "inner_step_size", None) is not None:
-        slower = replace(slower, inner_step_size=algorithm.inner_step_size / 4)
+    for curvature in ("proximal", "lam", "alpha"):
+        if getattr(algorithm, curvature, None) is not None:
+            slower = replace(slower, **{curvature: 4 * getattr(algorithm, curvature)})
+    for step_size in ("inner_step_size", "outer_step_size", "personal_step_size"):
+        if getattr(algorithm, step_size, None) is not None:
+            slower = replace(slower, **{step_size: getattr(algorithm, step_size) / 4})
     close(run(slower, scaled, rounds=ROUNDS, initial=start).models, trace.models)

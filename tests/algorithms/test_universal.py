@@ -5,10 +5,23 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from option_combinations import EVERY, describe
+from option_combinations import EVERY, describe, make_some
 
-from clusterproof.algorithms import ALGORITHMS, CFL, CFLMGD, FPFC, Local, SoFL, run
-from clusterproof.commands.experiment import make_algorithm
+from clusterproof.algorithms import (
+    ALGORITHMS,
+    CFL,
+    CFLMGD,
+    FPFC,
+    FedAvgM,
+    FedDyn,
+    FedLin,
+    Local,
+    ProxSkip,
+    Scaffold,
+    SoFL,
+    run,
+)
+from clusterproof.experiments.synthetic_options import make_algorithm
 from clusterproof.synthetic import OnArrays, QuadraticMixture, RegressionMixture, strategies
 
 ALL = pytest.mark.parametrize("combination", EVERY, ids=describe)
@@ -28,11 +41,11 @@ def test_every_round_assigns_each_participant_to_one_model(combination, task, pa
     kind, options = combination
     if options.get("empty_cluster") in ("when-empty", "always"):
         participation = 1.0  # fewer participants than clusters cannot be pinned
-    algorithm = kind(step_size=0.5, participation=participation, **options)
+    algorithm = make_some(kind, step_size=0.5, participation=participation, **options)
     trace = run(algorithm, task, rounds=5, seed=seed, replicates=2)
     count = max(1, round(participation * task.clients))
-    if isinstance(algorithm, CFL | SoFL | FPFC):
-        count = task.clients  # the server places the absent, too
+    if isinstance(algorithm, CFL | SoFL | FPFC | ProxSkip):
+        count = task.clients  # the server places the absent, too, or there are none
     assert ((trace.assignments >= 0).sum(axis=-1) == count).all()
     assert trace.assignments.max() < trace.models.shape[-2]
     assert np.isfinite(trace.models).all()
@@ -42,8 +55,8 @@ def test_every_round_assigns_each_participant_to_one_model(combination, task, pa
 SPHERICAL = [
     (kind, options)
     for kind, options in EVERY
-    # momentum, a server's step on a sum of gradients and multipliers overshoot; the others average
-    if kind not in (CFLMGD, FPFC)
+    # momentum, a server's step on a sum of gradients, multipliers and control variates overshoot; the others average
+    if kind not in (CFLMGD, FPFC, FedAvgM, Scaffold, FedLin, FedDyn, ProxSkip)
 ]
 
 
@@ -60,8 +73,8 @@ def test_models_stay_in_the_convex_hull_of_start_and_optima(combination, partici
         hessians=curvatures[:, None, None] * np.eye(3), centers=centers, labels=np.arange(9) % 3
     )
     kind, options = combination
-    strength = options.get("proximal", 0.0)
-    algorithm = kind(step_size=0.9 / (1 + strength), participation=participation, **options)
+    strength = options.get("proximal", options.get("lam", 0.0))
+    algorithm = make_some(kind, step_size=0.9 / (1 + strength), participation=participation, **options)
     trace = run(algorithm, task, rounds=10, replicates=2)
     directions = stream.standard_normal((200, 3))
     for replicate in range(2):

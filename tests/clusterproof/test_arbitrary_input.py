@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
+import miniature_table
 import pytest
 from example_counts import examples
 from hypothesis import given, settings
@@ -17,13 +18,13 @@ from tiny_training import TINY
 
 from clusterproof.algorithms import ALGORITHMS
 from clusterproof.commands.application import main
-from clusterproof.commands.experiment import experiment_options
+from clusterproof.experiments.synthetic_options import experiment_options
+from clusterproof.experiments.tables.registry import TABLES
 from clusterproof.neural.runs.configuration import configuration_from, to_toml
 from clusterproof.neural.runs.options import SECTIONS, all_options
 from clusterproof.neural.runs.storage.checkpoint import find_checkpoint
 from clusterproof.neural.runs.storage.run_folder import stored_configuration
 from clusterproof.neural.runs.training import train
-from clusterproof.tables.registry import TABLES
 
 LONG = pytest.mark.slow(reason="many training runs")
 
@@ -102,7 +103,7 @@ def test_bytes_to_replay(tmp_path_factory: pytest.TempPathFactory, content: byte
 def test_choices_of_a_table(name: str, equals: str, value: str) -> None:
     text = name + equals + value
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(TABLES, "miniature/table-1", ("Two methods", "miniature_table:TABLE"))
+        patch.setitem(TABLES, "miniature/table-1", miniature_table.TABLE)
         status, _ = run_command("table", "miniature/table-1", f"--choose={text}", "--choices")
     assert status == (0 if may_be_chosen(text) else 2), text
 

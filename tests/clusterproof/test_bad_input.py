@@ -9,15 +9,16 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import miniature_table
 import pytest
 from command_line import refused
 from planting import planted
 from tiny_training import TINY
 
 from clusterproof.algorithms import runner
+from clusterproof.experiments.tables.registry import TABLES
 from clusterproof.neural.runs.configuration import configuration_from, to_toml
 from clusterproof.synthetic import TASKS
-from clusterproof.tables.registry import TABLES
 
 FILES = {
     "r.json": "[]",
@@ -43,7 +44,6 @@ chek
 run
 run --task
 show
-figures
 verify
 claims x
 check --sead 3
@@ -124,6 +124,7 @@ show cfl-mgd/lemma-2 --module {{broken.py missing.py no_such_module .}}         
 run ifca --json none/r.json          :: must be a file that can be written
 figures --seed -1 --out x
 figures none-such --out figs
+figures drift                        :: out = None: must be given to draw; add --out DIR
 figures --out figs --format gif
 figures eror-per-round --out f       :: id = 'eror-per-round' | nearest are error-per-round
 certify --condition 4                :: momentum
@@ -147,8 +148,8 @@ train --out f --{{rounds hidden batch-size}} {HUGE}              :: must be an i
 figures drift --out f --seed {HUGE}  :: = {HUGE}: must be an integer, at most | ; lower it
 table miniatur/table-1               :: the nearest are miniature/table-1
 table {{--choices '--choose lead=1'}}  :: needs the name of a table
-{TABLE} --{{seeds rounds workers}} 0   :: = 0: must be an integer, at least 1
-{TABLE} --{{seeds rounds workers}} 1.5 :: must be an integer
+{TABLE} --{{seeds rounds jobs}} 0   :: = 0: must be an integer, at least 1
+{TABLE} --{{seeds rounds jobs}} 1.5 :: must be an integer
 {TABLE} --rounds 13                  :: --rounds = 13: must not be 13; take 12
 {TABLE} --scale medium               :: medium
 {TABLE} --device tpu                 :: --device | Choose from
@@ -171,7 +172,7 @@ table {{--choices '--choose lead=1'}}  :: needs the name of a table
 {TABLE} --scale small --choose depth=2           :: does not apply at the small scale
 table sofl/table-2 --choose order=up :: must be one of step-size,
 table sofl/table-3-mnist --data-dir full           :: --data-dir | not in full
-table sofl/table-3-mnist --data-dir full --slurm 2 :: --data-dir | other machines
+table sofl/table-3-mnist --data-dir full --slurm 2 :: --data-dir | nodes of a cluster
 train --out x --step-size -1         :: --step-size = -1.0 | greater than 0
 train --out x --step-sise 1          :: --step-sise | Did you mean --step-size?
 train --out x --algorithm ifka       :: --algorithm = 'ifka' | nearest is ifca | MODULE:NAME or FILE.py:NAME
@@ -191,7 +192,7 @@ train --out x --crop 0               :: --crop = 0 | at least 1
 train --out x --contrast 2           :: --contrast = 2 | at most 1
 train --out x --brightness nan       :: --brightness | finite
 train --out x --augmentation-per epoch       :: --augmentation-per = 'epoch' | use 'image'
-train --out x --flip --engine gram   :: --engine = 'gram' | distorted anew
+train --out x --flip --engine gram   :: --engine = 'gram' | distorted in each
 train --out x --flip --diagnose      :: --diagnose = True | not distorted by chance
 train --out x --engine gram --network resnet-20 :: --engine = 'gram' | use 'auto'
 train --out x --precision tf32       :: --precision = 'tf32'
@@ -260,7 +261,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).write_text(content)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setitem(TABLES, "miniature/table-1", ("Two methods", "miniature_table:TABLE"))
+    monkeypatch.setitem(TABLES, "miniature/table-1", miniature_table.TABLE)
     return tmp_path
 
 
@@ -289,6 +290,8 @@ def test_a_path_that_cannot_be_written_is_one_line(
 @pytest.mark.parametrize(
     ("missing", "line", "extra"),
     [
+        ("joblib", "check cfl-mgd/lemma-2 --jobs 2", "sweep"),
+        ("filelock", f"{TRAIN} --rounds 1 --out r", "neural"),
         ("polars", "run ifca --out r", "store"),
         ("polars", f"{TABLE} --parquet one", "store"),
         ("polars", "train --out r", "store"),

@@ -1,14 +1,12 @@
 """The checkout as a developer has it: installed once, and every file found by Python and by static tools."""
 
-import os
 import shutil
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
-from checkout import CLEAN, ROOT, copied, done, environment, product
+from checkout import CLEAN, ROOT, copied, done, environment
 
 pytestmark = [
     pytest.mark.slow(reason="installs a copy of the repository"),
@@ -44,7 +42,6 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def python(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The interpreter of an environment with an editable install; files are new after it."""
     place = environment(tmp_path_factory.mktemp("environment"), "--editable", tree)
-    done(["make", "links"], tree)
     for folder, content in {
         "theory/new_paper": {"__init__.py": "", "lemma_1.py": "RADIUS = 0.25\n"},
         "algorithms": {"new_algorithm.py": ""},
@@ -62,24 +59,10 @@ def test_a_new_file_is_importable_without_reinstalling(python: Path, tmp_path: P
         done([python, "-c", f"import clusterproof.{name}"], tmp_path)
 
 
-def test_static_tools_see_every_file_under_its_dotted_name(python: Path, tree: Path) -> None:
-    links = tree / ".types"
-    found = {
-        Path(folder, name).relative_to(links).as_posix()
-        for folder, _, names in os.walk(links, followlinks=True)
-        for name in names
-    }
-    modules = {name for name in product(tree) if name.endswith(".py")}
-    assert {name for name in found if name.endswith(".py")} == modules
-
-
-def test_static_tools_are_told_where_to_look() -> None:
-    tools = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
-    assert tools["mypy"]["mypy_path"] == ".types"
-    roots = {place["root"]: place["extraPaths"] for place in tools["pyright"]["executionEnvironments"]}
-    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"notes"}
-    assert set(roots) == packages | {"tests", "examples"}
-    assert {paths[0] for paths in roots.values()} == {".types"}
+def test_every_top_folder_is_a_subpackage() -> None:
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"benchmarks", "clusterproof"}
+    links = {path.name: path.readlink() for path in (ROOT / "clusterproof").iterdir() if path.is_symlink()}
+    assert links == {name: Path("..", name) for name in packages}
 
 
 @pytest.mark.skipif(PYRIGHT is None, reason="pyright is not installed: pip install pyright")

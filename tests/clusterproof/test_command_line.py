@@ -5,20 +5,21 @@ import os
 import re
 import subprocess
 import sys
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command_line import ROOT, make_claim
+from rich.text import Text
 
-import clusterproof
-from clusterproof import theory
 from clusterproof.algorithms import ALGORITHMS
-from clusterproof.algorithms.storage import load_trace
 from clusterproof.commands.application import main
-from clusterproof.commands.experiment import algorithm_parameters, task_parameters
+from clusterproof.experiments.synthetic_options import algorithm_parameters, task_parameters
 from clusterproof.neural.runs.options import all_options
 from clusterproof.synthetic import TASKS
+from clusterproof.theory.checker import report
 
 HEAVY = "numpy scipy torch matplotlib polars hypothesis cvxpy clarabel sklearn"
 HEAVY += " clusterproof.theory clusterproof.algorithms clusterproof.synthetic"
@@ -27,7 +28,8 @@ LIGHT = (
     ("main(['--version'])", HEAVY),
     ("main(['verify', sys.argv[1]])", "cvxpy clarabel scipy torch matplotlib"),
     ("main(['run', '--help'])", "torch cvxpy matplotlib"),
-    ("main(['train', '--help'])", "torch cvxpy matplotlib"),
+    ("main(['train', '--help'])", "torch cvxpy matplotlib scipy.stats"),
+    ("main(['table', '--help'])", "torch cvxpy matplotlib scipy.stats"),
     ("from clusterproof.neural.data.loading import load; load('digits')", "sklearn"),
 )
 """Statements of one process, in this order, and the modules that they must not import."""
@@ -63,24 +65,6 @@ def test_help_lists_every_option(capsys: pytest.CaptureFixture[str], command: st
     assert {"--" + name.replace("_", "-") for name in wanted} <= listed
 
 
-def test_help_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--help"]) == 0
-    assert {"check", "claims", "show", "run", "figures", "train", "table"} <= set(
-        re.findall(r"\w+", capsys.readouterr().out)
-    )
-
-
-def test_the_package_has_the_public_names() -> None:
-    assert clusterproof.check is theory.check
-    assert clusterproof.CFLMGD is ALGORITHMS["cfl-mgd"]
-    assert clusterproof.RegressionMixture is TASKS["regression"]
-    assert clusterproof.load_trace is load_trace
-    for name in ("run", "claims", "assert_holds", "IFCA", "FedAvg", "QuadraticMixture", "save_trace"):
-        assert callable(getattr(clusterproof, name))
-    with pytest.raises(AttributeError, match="attribute chekc"):
-        clusterproof.chekc  # noqa: B018 - the attribute access is the test
-
-
 def test_a_check_without_enough_memory_is_bad_input(
     registry: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -89,6 +73,20 @@ def test_a_check_without_enough_memory_is_bad_input(
     errors = capsys.readouterr().err.splitlines()
     assert errors[-1] == "clusterproof: --trials = 1000000: must fit into memory; give fewer"
     assert main(["check"]) == 1
+
+
+def test_warnings_of_torch_do_not_reach_the_user(
+    registry: dict[str, Any], capsys: pytest.CaptureFixture[str], plant: Callable[..., Any]
+) -> None:
+    def warn(*_: object) -> Text:
+        for module in ("torch.nn.functional", "torch", "torchless_plugin"):
+            warnings.warn_explicit(f"from {module}", UserWarning, "file.py", 1, module=module)
+        return Text("")
+
+    make_claim("p/one")
+    plant(report, "page", warn)
+    assert main(["check"]) == 0
+    assert capsys.readouterr().err == "clusterproof: from torchless_plugin\n"
 
 
 def test_a_user_without_a_name_is_served(monkeypatch: pytest.MonkeyPatch) -> None:

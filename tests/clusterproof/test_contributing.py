@@ -1,4 +1,4 @@
-"""The recipes of CONTRIBUTING.md, followed in a copy of the repository: what they add is found, tested and clean."""
+"""The recipes of CONTRIBUTING.md work in a copy of the repository: their files are discovered, tested and lint-free."""
 
 import re
 import shlex
@@ -11,8 +11,8 @@ TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 RECIPES = dict(re.findall(r"(?ms)^## \d\. (.*?)\n(.*?)(?=^## |\Z)", TEXT))
 BLOCK = r"(?ms)^(?:New file|In) `(.+?)`(?:, below `(.+?)`)?:\n\n```(?:python|text)\n(.*?)^```$"
 
-ANSWERS = {
-    "clusterproof show baselines/one-cluster": "Where all clients are alike",
+EXPECTED_OUTPUT = {
+    "clusterproof show baselines/one-cluster": "If all clients are identical",
     "clusterproof check baselines/one-cluster": "1 consistent",
     "clusterproof claims --paper ten-lines": "ten-lines/line-10",
     "clusterproof check --paper ten-lines": "9 consistent, 1 violated",
@@ -22,13 +22,13 @@ ANSWERS = {
     "clusterproof data list": "parity",
     "clusterproof train --data parity": "cfl-mgd on parity, rotated-groups, linear",
 }
-"""Output of commands by how their lines begin."""
+"""Text that a command prints, by the beginning of its line."""
 
 pytestmark = pytest.mark.slow(reason="follows the recipes in a copy of the repository")
 
 
 def apply(tree: Path, recipe: str) -> list[Path]:
-    """Follow a recipe; give the files that it adds and changes."""
+    """Apply a recipe to a tree; return the files that it adds or changes."""
     touched = []
     for name, anchor, content in re.findall(BLOCK, RECIPES[recipe]):
         path = tree / name
@@ -47,8 +47,8 @@ def apply(tree: Path, recipe: str) -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, list[Path]]:
-    """A copy in which all recipes were followed after it was installed, its interpreter, what they touched."""
+def recipe_tree(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, list[Path]]:
+    """Return an installed copy with all recipes applied, its interpreter, and the files that the recipes changed."""
     tree = copied(tmp_path_factory.mktemp("checkout") / "tree")
     python = environment(tmp_path_factory.mktemp("environment"), "--editable", tree)
     touched = [path for recipe in RECIPES for path in apply(tree, recipe)]
@@ -56,10 +56,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, list[Pa
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_the_commands_of_a_recipe_find_what_it_adds(
-    place: tuple[Path, Path, list[Path]], recipe: str
-) -> None:
-    tree, python, _ = place
+def test_commands_of_a_recipe_find_its_files(recipe_tree: tuple[Path, Path, list[Path]], recipe: str) -> None:
+    tree, python, _ = recipe_tree
     for line in re.findall(r"(?m)^\$ (.*)$", RECIPES[recipe]):
         words = shlex.split(line)
         if words[0] == "clusterproof":
@@ -68,22 +66,22 @@ def test_the_commands_of_a_recipe_find_what_it_adds(
             assert words[:3] == [".venv/bin/python", "-m", "pytest"]
             output = done([python, *words[1:], "-n", "0"], tree)
             assert re.search(r"[1-9]\d* passed", output), output
-        for start, answer in ANSWERS.items():
-            assert not line.startswith(start) or answer in output, output
+        for start, text in EXPECTED_OUTPUT.items():
+            assert not line.startswith(start) or text in output, output
 
 
-def test_every_answer_is_asked_for() -> None:
-    assert [start for start in ANSWERS if f"\n$ {start}" not in TEXT] == []
+def test_every_expected_output_has_a_command() -> None:
+    assert [start for start in EXPECTED_OUTPUT if f"\n$ {start}" not in TEXT] == []
 
 
-def test_what_the_recipes_add_passes_the_tests_of_the_registries(
-    place: tuple[Path, Path, list[Path]],
+def test_recipes_pass_the_tests_of_the_registries(
+    recipe_tree: tuple[Path, Path, list[Path]],
 ) -> None:
-    tree, python, _ = place
+    tree, python, _ = recipe_tree
     done([python, "-m", "pytest", "-n", "0", "tests/clusterproof/test_registries.py"], tree)
 
 
-def test_what_the_recipes_add_is_clean(place: tuple[Path, Path, list[Path]]) -> None:
-    tree, python, touched = place
+def test_recipes_are_lint_free(recipe_tree: tuple[Path, Path, list[Path]]) -> None:
+    tree, python, touched = recipe_tree
     done([python, "-m", "ruff", "check", *touched], tree)
     done([python, "-m", "ruff", "format", "--check", *touched], tree)

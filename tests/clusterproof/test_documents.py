@@ -17,13 +17,24 @@ from clusterproof.figures import FIGURES
 
 LESSONS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "notes/lessons").glob("lesson_*.py"))
 PAGES = [
-    *("README.md", "SECURITY.md", "tables/results/README.md", "benchmarks/README.md", "notes/README.md"),
+    *(
+        "README.md",
+        "SECURITY.md",
+        "experiments/tables/results/README.md",
+        "benchmarks/README.md",
+        "notes/README.md",
+    ),
     *("notes/your-own.md", "notes/fpfc-repaired.md", "notes/sweeps.md"),
     *("notes/your-own-theorem.md", *LESSONS),
 ]
 """All pages with commands but CONTRIBUTING.md, which has tests of its own."""
 LONG = {
-    *("README.md", "tables/results/README.md", "notes/your-own.md", "notes/sweeps-and-machines.md"),
+    *(
+        "README.md",
+        "notes/sweeps.md",
+        "experiments/tables/results/README.md",
+        "notes/your-own.md",
+    ),
     *(f"notes/lessons/lesson_{name}.py" for name in ("1_momentum_and_clusters", "4_false_lemma")),
     "notes/lessons/lesson_8_proof_to_network.py",
 }
@@ -32,7 +43,7 @@ LONG = {
 pytestmark = pytest.mark.usefixtures("claims_of_files")
 
 READ_ONLY = {
-    r"check( --json report\.json)?": "every quick claim, minutes: `make check`",
+    r"check( --json report\.json| --verbose)?": "every quick claim, minutes: `make check`",
     r"check --paper cfl-mgd --all": "every claim of a paper, minutes",
     r"data fetch \w+": "wants the network",
     r"check --all --json .*": "every claim, the long ones too",
@@ -143,7 +154,7 @@ def test_the_recipe_of_a_theorem_of_ones_own_prints_what_it_states(
         assert main(shlex.split(line)) == 0, line
     output = capsys.readouterr().out
     assert "at step = 1, rounds = 1: 1 > 0.5" in output
-    assert "holds on all 440 instances of the grid; sharp within" in output
+    assert "holds on all 440 instances of the grid and" in output
     assert "from clusterproof import load_claims, replay" in output
     Path("my_paper.py").write_text(file.replace("floor=step / 2)", "floor=step)"), encoding="utf-8")
     assert main(["check", "--module", "my_paper.py", "--against", "report.json"]) == 1
@@ -156,17 +167,17 @@ def test_the_verdict_that_the_readme_quotes_is_the_one_that_is_found() -> None:
 
 
 def test_each_stored_result_has_the_command_that_made_it(tmp_path: Path) -> None:
-    text = (ROOT / "tables/results/README.md").read_text(encoding="utf-8")
+    text = (ROOT / "experiments/tables/results/README.md").read_text(encoding="utf-8")
     made = set(re.findall(r"(?m)^    clusterproof table \S+ .*--(?:parquet|json) (\S+)$", text))
     made |= set(re.findall(r"(?m)^    cp RUN-\d/metrics\.parquet (\S+)$", text))  # of `clusterproof train`
-    shutil.copytree(ROOT / "tables/results", tmp_path / "tables/results")
+    shutil.copytree(ROOT / "experiments/tables/results", tmp_path / "experiments/tables/results")
     for code in re.findall(r'(?m)^    python -c "(.*)"$', text):  # what is taken out of a larger one
         (written,) = re.findall(r"write_\w+\('(\S+)'\)", code)
         (tmp_path / written).unlink()
         subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=CLEAN, check=True)
         assert (tmp_path / written).read_bytes() == (ROOT / written).read_bytes()
         made.add(written)
-    stored = (ROOT / "tables/results").iterdir()
+    stored = (ROOT / "experiments/tables/results").iterdir()
     assert made == {path.relative_to(ROOT).as_posix() for path in stored if path.suffix != ".md"}
 
 

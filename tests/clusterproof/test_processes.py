@@ -10,11 +10,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import polars
 import pytest
 from command_line import ROOT, command
 from small_training import configure
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.neural.runs.storage.checkpoint import find_checkpoint
 from clusterproof.neural.runs.storage.run_folder import HOLDER, held_folder
 from clusterproof.neural.runs.training import train
 
@@ -123,7 +125,7 @@ def test_a_terminal_gets_colours_and_eighty_columns() -> None:
     coloured = read_terminal("check", CLAIM)
     assert "\x1b[" in coloured
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", coloured)
-    assert max(map(len, plain[plain.index("claim  ") :].splitlines())) <= 80
+    assert max(map(len, plain[plain.index(f"{CLAIM}  violated") :].splitlines())) <= 80
     assert CLAIM in plain
     assert not re.search(r"\x1b\[[0-9;]*m", read_terminal("check", CLAIM, NO_COLOR="1"))
 
@@ -133,17 +135,53 @@ def test_progress_is_shown_before_the_first_round_is_done() -> None:
     assert "1/50" not in shown
 
 
-def test_killed_training_runs_resume_to_the_same_bits() -> None:
-    code = (
-        "import random\n"
-        "from benchmarks.kill_and_resume import try_algorithm\n"
-        "for name in ('cfl-mgd', 'local'):\n"
-        "    count = try_algorithm(name, 4, random.Random(name))\n"
-        "    assert count.kills == count.same == 4, count\n"
-        "    assert count.runs >= 1, count\n"
-    )
-    done = python(code)
-    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+KILLED_AT_A_RENAME = """
+import itertools, os, signal, sys
+from small_training import configure
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.neural.runs.training import train
+renames = itertools.count(1)
+name, out, last = sys.argv[1], sys.argv[2], int(sys.argv[3])
+def watch(event, _):
+    if event == "os.rename" and next(renames) == last: os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(watch)
+options = {"algorithm": {"name": name, "participation": 0.5}, "checkpoint_every": 1, "evaluate_every": 3}
+try:
+    train(configure(**options, batch_size=10), out=out, resume=True)
+except InvalidArgument as error:
+    assert error.argument == "resume" and "must be the folder of a training run" in error.rule, error
+    train(configure(**options, batch_size=10), out=out)
+"""
+
+
+@pytest.mark.parametrize("name", ["cfl-mgd", "local"])
+def test_training_runs_killed_at_a_rename_resume_to_the_same_bits(name: str, tmp_path: Path) -> None:
+    """Every file is renamed into its place: 3, 4, 5, ... renames fall before, in and after a checkpoint's write."""
+    options: dict[str, Any] = {"algorithm": {"name": name, "participation": 0.5}, "batch_size": 10}
+    sums = {}
+    alone, out = tmp_path / "alone", tmp_path / "killed"
+
+    def tensors_of(path: Path) -> Any:
+        return json.loads(path.read_text())["tensors_sha256"]
+
+    def keep(row: Any) -> None:
+        sums[row["round"]] = tensors_of(alone / "checkpoints" / f"checkpoint-{row['round']:06d}.json")
+
+    train(configure(**options, checkpoint_every=1, evaluate_every=3), out=alone, progress=keep)
+    kills, status = 0, -signal.SIGKILL
+    while status == -signal.SIGKILL:
+        done = python(KILLED_AT_A_RENAME, name, str(out), str(3 + kills))
+        status = done.returncode
+        kills += status == -signal.SIGKILL
+        if stored := find_checkpoint(out / "checkpoints"):
+            assert not stored.remarks
+            assert not stored.rounds or tensors_of(stored.path) == sums[stored.rounds]
+    assert (status, done.stderr) == (0, "")
+    assert kills >= 3
+    frames = [polars.read_parquet(folder / "metrics.parquet").drop("seconds") for folder in (alone, out)]
+    assert frames[0].equals(frames[1])
+    names = [sorted(str(path.relative_to(folder)) for path in folder.rglob("*")) for folder in (alone, out)]
+    assert names[0] == names[1]
 
 
 def test_the_lock_of_a_training_run_dies_with_its_process(tmp_path: Path) -> None:
@@ -169,15 +207,15 @@ def test_the_lock_of_a_training_run_dies_with_its_process(tmp_path: Path) -> Non
 
 def test_a_killed_table_is_resumed_and_leaves_no_worker(tmp_path: Path) -> None:
     code = (
-        "import sys, clusterproof.tables.registry as registry\n"
+        "import sys, miniature_table, clusterproof.experiments.tables.registry as registry\n"
         "from clusterproof.commands.application import main\n"
-        "registry.TABLES['miniature/table-1'] = ('Two methods', 'miniature_table:TABLE')\n"
+        "registry.TABLES['miniature/table-1'] = miniature_table.TABLE\n"
         "sys.exit(main())\n"
     )
     traces, parts = tmp_path / "traces", tmp_path / "parts"
     traces.mkdir()
     environment = {**ENVIRONMENT, "MINIATURE": f"sleep=0.2 traces={traces}"}
-    options = ["table", "miniature/table-1", "--workers", "2", "--out"]
+    options = ["table", "miniature/table-1", "--jobs", "2", "--out"]
     with subprocess.Popen(
         [sys.executable, "-c", code, *options, str(parts)], env=environment, stdout=subprocess.DEVNULL
     ) as process:

@@ -10,20 +10,21 @@ from command_line import ROOT, refused
 from option_combinations import EVERY
 
 import clusterproof
+import clusterproof.experiments.tables.gradient_loss.claims
 from clusterproof import algorithms, synthetic
 from clusterproof.algorithms import ALGORITHMS
 from clusterproof.algorithms.discovery import classes_below, instances_below, modules_below
 from clusterproof.commands.application import main
+from clusterproof.experiments.tables.registry import TABLES
 from clusterproof.figures import FIGURES
 from clusterproof.neural.data.catalogue import DATASETS
 from clusterproof.neural.networks import NETWORKS
 from clusterproof.neural.partitions.by_name import PARTITIONS
 from clusterproof.neural.runs.options import SECTIONS
 from clusterproof.synthetic import TASKS, strategies
-from clusterproof.tables.registry import TABLES
 from clusterproof.theory import REGISTRY
 
-FOLDERS = ("algorithms", "synthetic", "theory", "neural", "tables", "figures", "clusterproof")
+FOLDERS = ("algorithms", "synthetic", "theory", "neural", "experiments", "tables", "figures", "clusterproof")
 
 
 def test_every_folder_with_code_is_a_package() -> None:

@@ -102,7 +102,12 @@ def wheel(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_the_product_and_nothing_else(tree: Path, wheel: Path) -> None:
     assert shipped(wheel) == product(tree)
     names = shipped(wheel)
-    for name in ("py.typed", "__init__.pyi", "notes/README.md", "tables/results/fpfc-table-1.json"):
+    for name in (
+        "py.typed",
+        "__init__.pyi",
+        "notes/README.md",
+        "experiments/tables/results/fpfc-table-1.json",
+    ):
         assert f"clusterproof/{name}" in names
 
 
@@ -177,7 +182,7 @@ def test_notes_and_results_are_read_where_they_are_installed(python: Path, proje
     code = (
         "from importlib.resources import files;"
         "assert (files('clusterproof.notes') / 'README.md').read_text(encoding='utf-8')[:2] == '# ';"
-        "assert (files('clusterproof.tables') / 'results' / 'fpfc-table-1.json').is_file()"
+        "assert (files('clusterproof.experiments.tables') / 'results' / 'fpfc-table-1.json').is_file()"
     )
     for where in (python, sys.executable):
         done([where, "-c", code], project)

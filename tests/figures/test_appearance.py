@@ -6,11 +6,11 @@ import zlib
 
 import numpy as np
 import pytest
-from drawings import drawn
+from drawings import SEED, drawn
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.figures import save, style
-from clusterproof.figures.alternative import plain, words_of
+from clusterproof.figures import FIGURES, save, style
+from clusterproof.figures.alternative_text import plain, words_of
 from clusterproof.figures.appearance import dressed, panels_of
 from clusterproof.figures.files import alternative_of
 
@@ -176,3 +176,13 @@ def test_a_hyphen_never_stands_for_a_minus(figure):
     assert style.with_minus("-.5 (-3), k-means, 20-80, $a-3$") == (
         "\N{MINUS SIGN}.5 (\N{MINUS SIGN}3), k-means, 20-80, $a-3$"
     )
+
+
+def test_a_users_own_settings_of_matplotlib_change_no_figure(tmp_path):
+    from matplotlib import rc_context
+
+    settings = {"font.size": 20, "lines.linewidth": 9, "axes.facecolor": "red", "legend.frameon": True}
+    with rc_context(settings):
+        save(FIGURES["momentum-paths"].draw(SEED), tmp_path / "theirs.svg", theme="both")
+    save(drawn("momentum-paths"), tmp_path / "ours.svg", theme="both")
+    assert (tmp_path / "theirs.svg").read_bytes() == (tmp_path / "ours.svg").read_bytes()

@@ -8,7 +8,7 @@ import pytest
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.figures import save, style
-from clusterproof.figures.both_themes import in_both_themes
+from clusterproof.figures.themes import in_both_themes
 
 RULE = re.compile(r"\.(\w+)\{([^{}]*)\}")
 

@@ -21,12 +21,6 @@ def test_a_caption_is_broken_between_words_and_never_inside_a_formula(parts):
     assert all(len(line) <= CAPTION_LETTERS for line in plain)
 
 
-def test_no_line_ends_at_a_hyphen():
-    caption = ("of " + "GL-CFL " * 60).strip()
-    figure, _ = new_figure(caption)
-    assert caption_of(figure) == caption
-
-
 def test_formulas_count_as_what_is_seen_of_them():
     figure, _ = new_figure(" ".join([r"$\alpha$"] * 60))
     assert "\n" not in figure.get_supxlabel()
@@ -48,6 +42,6 @@ def test_without_caption_the_panels_take_its_place_and_the_file_still_has_the_wo
 
 
 def lowest_point(picture):
-    """Distance of the lower end of the line from the top."""
+    """Return the distance of the lower end of the line from the top."""
     path = re.search(r'<g id="line">\s*<path d="([^"]*)"', picture.read_text(encoding="utf-8"))[1]
     return max(float(y) for _, y in re.findall(r"[ML] ([\d.]+) ([\d.]+)", path))

@@ -8,7 +8,7 @@ from drawings import SEED, drawn
 from drawings import line as line_of
 
 from clusterproof.figures import drift
-from clusterproof.theory.instruments import fixed_points
+from clusterproof.theory.exact import fixed_points
 
 ETA, ALPHA, MU, BETAS = 0.1, 0.5, 1.0, {"0": 0.0, "0.5": 0.5, "0.9": 0.9}
 
@@ -38,11 +38,11 @@ def average(local, rounds, size=3):
     return state
 
 
-def descend(steps, slope):
+def descend(steps, gradient):
     def local(a, b, received):
         w = received
         for _ in range(steps):
-            w = w - ETA * slope(a, b, w, received)
+            w = w - ETA * gradient(a, b, w, received)
         return w
 
     return local
@@ -59,7 +59,7 @@ def momentum(steps, beta):
     return local
 
 
-SLOPES = {
+GRADIENTS = {
     "FedAvg": lambda a, b, w, received: a @ (w - b),
     "FedProx, inexact": lambda a, b, w, received: a @ (w - b) + MU * (w - received),
     "Per-FedAvg, FO": lambda a, b, w, received: a @ (w - ALPHA * a @ (w - b) - b),
@@ -68,9 +68,9 @@ SLOPES = {
 
 
 @pytest.mark.parametrize("steps", [1, 6, 19])
-@pytest.mark.parametrize("name", SLOPES)
+@pytest.mark.parametrize("name", GRADIENTS)
 def test_lines_over_local_steps_are_where_long_runs_end(name, steps):
-    end = average(descend(steps, SLOPES[name]), rounds=1600 // steps + 100)
+    end = average(descend(steps, GRADIENTS[name]), rounds=1600 // steps + 100)
     parameters, drifts = line(0, f"closed {name}")
     assert drifts[parameters == steps].item() == pytest.approx(distance(end), abs=1e-8)
 
@@ -110,10 +110,10 @@ def test_the_exact_line_is_where_exact_local_minimisers_rest_and_is_that_of_the_
 def test_the_inexact_line_over_the_strength_is_where_eight_steps_end(index):
     parameters, drifts = line(1, "closed FedProx, inexact")
 
-    def slope(a, b, w, received):
+    def gradient(a, b, w, received):
         return a @ (w - b) + parameters[index] * (w - received)
 
-    end = average(descend(8, slope), rounds=2000)
+    end = average(descend(8, gradient), rounds=2000)
     assert drifts[index] == pytest.approx(distance(end), abs=1e-8)
 
 

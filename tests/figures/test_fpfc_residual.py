@@ -16,9 +16,14 @@ def means():
     """Running means of both squared residuals, averaged over the runs, (2, rounds)."""
     task = QuadraticMixture.random(clusters=3, clients=12, dimension=3, separation=4, spread=0.3, seed=SEED)
     algorithm = FPFC(
-        step_size=1 / (task.client_smoothness + 6), local_steps=3, strength=1.0, smoothing=0.5,
-        augmentation=6.0, threshold=0.5, participation=4 / 12,
-    )  # fmt: skip
+        step_size=1 / (task.client_smoothness + 6),
+        local_steps=3,
+        strength=1.0,
+        smoothing=0.5,
+        augmentation=6.0,
+        threshold=0.5,
+        participation=4 / 12,
+    )
     start = np.full((REPLICATES, 1, 3), 3.0)
     models = run(algorithm, task, rounds=ROUNDS, seed=SEED, replicates=REPLICATES, initial=start).models
     squares = np.empty((2, ROUNDS, REPLICATES))

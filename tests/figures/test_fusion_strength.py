@@ -28,7 +28,7 @@ def minimiser(task, clients):
 
 
 def oracle(task):
-    """Minimiser of the own cluster of every client, (m, d)."""
+    """Return the minimiser of the own cluster of every client, (m, d)."""
     own = np.stack([minimiser(task, task.labels == cluster) for cluster in range(3)])
     return own[task.labels]
 
@@ -37,9 +37,9 @@ def oracle(task):
 def test_the_window_is_that_of_the_condition(panel):
     task = fusion_strength.make_task(SEED)
     best = oracle(task)
-    slopes = np.einsum("mij,mj->mi", task.hessians, best - task.centers)
+    gradients = np.einsum("mij,mj->mi", task.hessians, best - task.centers)
     least = max(
-        24 / 8 * np.linalg.norm(slopes[i] - slopes[j])
+        24 / 8 * np.linalg.norm(gradients[i] - gradients[j])
         for i in range(24)
         for j in range(24)
         if task.labels[i] == task.labels[j]

@@ -10,7 +10,7 @@ from clusterproof.synthetic import QuadraticMixture
 
 
 def growth(momentum: float, local_steps: int, *, reset: bool) -> float:
-    """Factor a round of an actual run, over its last rounds."""
+    """Return the factor a round of an actual run, over its last rounds."""
     task = QuadraticMixture(
         hessians=np.array([[[0.01]], [[1.0]]]), centers=np.zeros((2, 1)), labels=np.zeros(2, dtype=int)
     )

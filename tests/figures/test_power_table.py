@@ -1,7 +1,7 @@
 import numpy as np
 from drawings import SEED, SMALL, drawn
 
-from clusterproof.theory.bounds.logarithmic.power import COLUMNS, power
+from clusterproof.theory.bounds.power import COLUMNS, power
 
 FAULTS, REPLICATES = (SMALL["power-table"][name] for name in ("FAULTS", "REPLICATES"))
 

@@ -65,11 +65,3 @@ def test_the_caption_counts_the_runs_that_hold_the_goal():
             entries.append(f"{name} {share:.0f} % ({'never' if middle == np.inf else f'{middle:g}'})")
         parts.append(f"{letter}: " + ", ".join(entries))
     assert "; ".join(parts) in caption_of(drawn("purity-per-iteration"))
-
-
-def test_starts_are_spread_or_within_a_thousandth_of_one_point():
-    starts = figure.make_starts(SEED, 0, figure.make_task(SEED, 0))
-    assert starts["spread"].std() == pytest.approx(0.5, rel=0.2)
-    around = starts["common"] - starts["common"].mean(axis=1, keepdims=True)
-    assert np.abs(around).max() < 5e-3
-    assert np.abs(starts["common"].mean(axis=1)).max() > 0.1

@@ -18,7 +18,7 @@ def cells(panel):
 
 @cache
 def cosines_by_hand():
-    """Gradients are affine: their values at the basis give the minimiser of their mean."""
+    """Return the gradients are affine: their values at the basis give the minimiser of their mean."""
     task = figure.make_task(SEED, "fixed")
     clients, nobody = np.arange(60), np.random.default_rng(0)
     offset = task.gradients(np.zeros((60, 10)), clients, nobody)
@@ -26,9 +26,9 @@ def cosines_by_hand():
         [task.gradients(np.tile(axis, (60, 1)), clients, nobody) - offset for axis in np.eye(10)], axis=-1
     )
     rest = np.linalg.solve(curved.mean(axis=0), -offset.mean(axis=0))
-    slopes = curved @ rest + offset
-    lengths = np.sqrt((slopes**2).sum(axis=1))
-    return slopes @ slopes.T / np.outer(lengths, lengths)
+    gradients = curved @ rest + offset
+    lengths = np.sqrt((gradients**2).sum(axis=1))
+    return gradients @ gradients.T / np.outer(lengths, lengths)
 
 
 def test_the_matrix_holds_the_cosines_at_the_minimiser_of_the_mean_loss():
@@ -60,11 +60,11 @@ def scores_by_hand(seed, sign):
     moves = None
 
     def score(client, model, sign):
-        slope = models[model] - task.optima[task.labels[client]]
+        gradient = models[model] - task.optima[task.labels[client]]
         cosine = 0.0
         if moves is not None:
-            cosine = sign * slope @ moves[model] / np.linalg.norm(slope) / np.linalg.norm(moves[model])
-        return 0.5 * cosine - 0.5 * (slope @ slope / 2 + 0.5**2 / 2)
+            cosine = sign * gradient @ moves[model] / np.linalg.norm(gradient) / np.linalg.norm(moves[model])
+        return 0.5 * cosine - 0.5 * (gradient @ gradient / 2 + 0.5**2 / 2)
 
     for _ in range(2):
         votes = np.array([np.argmax([score(i, k, -1) for k in range(4)]) for i in range(60)])

@@ -30,9 +30,12 @@ def test_a_cell_is_the_share_of_runs_with_the_true_partition(name, row, column):
     noise = np.sqrt(corners[row, 0, 1] * corners[row + 1, 0, 1])
     corner = separation / np.sqrt(2) * np.eye(10)[:4]
     task = RegressionMixture(
-        optima=corner - corner.mean(axis=0), covariance=np.ones(10), noise=noise,
-        labels=np.repeat(np.arange(4), 15), samples=20,
-    )  # fmt: skip
+        optima=corner - corner.mean(axis=0),
+        covariance=np.ones(10),
+        noise=noise,
+        labels=np.repeat(np.arange(4), 15),
+        samples=20,
+    )
     assert task.separation == pytest.approx(separation)
     assert task.diameter == pytest.approx(separation)
     repetitions = SMALL["success-map"]["REPETITIONS"]
@@ -43,14 +46,6 @@ def test_a_cell_is_the_share_of_runs_with_the_true_partition(name, row, column):
     ).assignments[-1]
     recovered = sum(adjusted_rand_score(task.labels, chosen) == 1 for chosen in votes)
     assert cells(name)[row, column] == recovered / repetitions
-
-
-def test_the_maps_share_their_scale_and_their_extent():
-    for name in ALGORITHMS:
-        assert mesh(name).get_clim() == (0, 1)
-        corners = mesh(name).get_coordinates()
-        np.testing.assert_allclose(corners[0, [0, -1], 0], [0.5, 8])
-        np.testing.assert_allclose(corners[[0, -1], 0, 1], [0.25, 4])
 
 
 def test_easy_corners_succeed_and_hopeless_ones_fail():

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+import clusterproof.experiments.tables.gradient_loss.claims  # noqa: F401 - stating claims registers them
 from clusterproof.algorithms import IFCA, InvalidArgument, run
 from clusterproof.figures import FIGURES, verdict_figure
 from clusterproof.figures.style import new_figure
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory import check, claims
+from clusterproof.theory import catalogue, check
 
 
 def test_a_verdict_draws_its_numbers_and_the_share_of_each_term():
@@ -48,5 +49,5 @@ def test_a_trace_draws_itself_in_a_width_and_a_theme():
 
 
 def test_every_claim_that_a_figure_illustrates_exists():
-    known = {claim.id for claim in claims()}
+    known = {claim.id for claim in catalogue()}
     assert [claim for figure in FIGURES.values() for claim in figure.claims if claim not in known] == []

@@ -46,15 +46,6 @@ def test_curves_without_noise_are_the_best_of_all_partitions():
 
 
 @pytest.mark.parametrize("panel", [0, 1])
-@pytest.mark.parametrize("name", ["clients", "winners"])
-def test_curves_fall_and_start_at_one(panel, name):
-    numbers, sums = line(panel, name)
-    np.testing.assert_array_equal(numbers, np.arange(1, len(numbers) + 1))
-    assert sums[0] == 1
-    assert (np.diff(sums) <= 1e-12).all()
-
-
-@pytest.mark.parametrize("panel", [0, 1])
 def test_the_elbow_is_farthest_from_the_chord_and_the_guard_finds_the_truth(panel):
     numbers, sums = line(panel, "winners")
     chord = np.array([numbers[-1] - numbers[0], sums[-1] - sums[0]])

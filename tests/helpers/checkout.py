@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("algorithms", "synthetic", "theory", "neural", "tables", "figures", "notes")
+FOLDERS = ("algorithms", "synthetic", "theory", "neural", "experiments", "tables", "figures", "notes")
 """The top folders that are subpackages."""
 
 CLEAN = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "MYPYPATH")}
@@ -18,13 +18,13 @@ COMPILING = {name: value for name, value in CLEAN.items() if name != "PYTHONDONT
 """Those of commands in a copy, which may keep its bytecode: most of them import the same modules."""
 
 MYPY_CACHE = ROOT / ".mypy_cache" / "tests"
-"""What mypy knows of the libraries and of our unchanged files, beside what `make types` keeps."""
+"""Cache of mypy for libraries and unchanged files, separate from that of `make types`."""
 
 
 def copied(place: Path) -> Path:
     """Copy the checkout without what git ignores."""
     ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").replace("/", "").split()
-    shutil.copytree(ROOT, place, ignore=shutil.ignore_patterns(".git", *ignored))
+    shutil.copytree(ROOT, place, symlinks=True, ignore=shutil.ignore_patterns(".git", *ignored))
     return place
 
 

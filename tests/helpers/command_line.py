@@ -14,7 +14,7 @@ import pytest
 from clusterproof import theory
 from clusterproof.commands.application import main
 from clusterproof.theory import Finding, Kind
-from clusterproof.theory.claim import register
+from clusterproof.theory.checker.claim import register
 
 ROOT = Path(__file__).parents[2]
 

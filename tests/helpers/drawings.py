@@ -1,26 +1,26 @@
 """Figures as the tests see them: drawn once a process, at the smallest settings that their checks allow."""
 
 import sys
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 import pytest
 
 from clusterproof.figures import FIGURES
-from clusterproof.theory.bounds.logarithmic.power import FAULTS
+from clusterproof.theory.bounds.power import FAULTS
 
 SEED = 3
 
 SMALL = {
     "drift": {"STEPS_RUN": (4, 12), "STRENGTHS_RUN": (0.7,), "TIME_CONSTANTS": 14},
-    "error-per-round": {"REPLICATES": 20, "compute": {"replicates": 20}},
+    "error-per-round": {"REPLICATES": 20},
     "fpfc-residual": {"REPLICATES": 2, "ROUNDS": 40},
     "fusion-strength": {
         "ROUNDS": 100,
         "STRENGTHS": np.concatenate([[0.05, 0.3], np.geomspace(0.6, 5.0, 9), [30.0]]),
     },
-    "power-table": {"FAULTS": FAULTS[::5], "REPLICATES": 10, "compute": {"replicates": 10}},
-    "purity-per-iteration": {"TASKS": 3, "compute": {"tasks": 3}},
+    "power-table": {"FAULTS": FAULTS[::5], "REPLICATES": 10},
+    "purity-per-iteration": {"TASKS": 3},
     "success-map": {
         "REPETITIONS": 6,
         "SEPARATION_EDGES": np.geomspace(0.5, 8.0, 4),
@@ -29,7 +29,7 @@ SMALL = {
     "tightness": {"REPLICATES": 40, "SETTINGS": (("S1", 0.0), ("S1", None), ("S3", None), ("S3+", None))},
     "training-loss": {"ROUNDS": 60, "ITERATIONS": 30},
 }
-"""Settings of the module that defines a figure, or arguments of its functions, in place of the published ones."""
+"""Settings of the module that defines a figure, in place of the published ones."""
 
 
 @cache
@@ -39,9 +39,7 @@ def drawn(figure_id, full=False):
     module = sys.modules[draw.__module__]
     with pytest.MonkeyPatch.context() as patch:
         for name, value in ({} if full else SMALL.get(figure_id, {})).items():
-            patch.setattr(
-                module, name, partial(getattr(module, name), **value) if isinstance(value, dict) else value
-            )
+            patch.setattr(module, name, value)
         return draw(SEED)
 
 

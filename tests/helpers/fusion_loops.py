@@ -50,8 +50,8 @@ class DenseFPFC:
         for i in active:
             point = self.w[i].copy()
             for _ in range(one.local_steps):
-                slope = self.task.hessians[i] @ (point - self.task.centers[i])
-                point = point - one.step_size * (slope + one.augmentation * (point - anchors[i]))
+                gradient = self.task.hessians[i] @ (point - self.task.centers[i])
+                point = point - one.step_size * (gradient + one.augmentation * (point - anchors[i]))
             self.w[i] = point
         for i in range(m):
             for j in range(i + 1, m):
@@ -87,8 +87,8 @@ class DenseFPFC:
         xi = one.smoothing or 1e-3
         models = differences = duals = 0.0
         for i in range(m):
-            slope = self.task.hessians[i] @ (self.w[i] - self.task.centers[i])
-            models += np.sum((slope + self.v[i].sum(axis=0) / m) ** 2)
+            gradient = self.task.hessians[i] @ (self.w[i] - self.task.centers[i])
+            models += np.sum((gradient + self.v[i].sum(axis=0) / m) ** 2)
             for j in range(m):
                 if i == j:
                     continue

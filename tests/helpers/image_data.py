@@ -7,11 +7,11 @@ import pytest
 
 from clusterproof.neural.data.images import Images
 from clusterproof.neural.data.loading import DATASETS, ImageSet, data_folder, load
-from clusterproof.neural.partitions.partition import Holdings
+from clusterproof.neural.partitions.base import ClientImages
 
 
 def made_set(train: int, test: int, *, classes: int = 10, side: int = 6, name: str = "made") -> ImageSet:
-    """Images of random pixels: no two are alike, nor is one another one turned."""
+    """Return the images of random pixels: no two are alike, nor is one another one turned."""
     random = np.random.default_rng(7)
     halves = [
         Images(
@@ -24,7 +24,7 @@ def made_set(train: int, test: int, *, classes: int = 10, side: int = 6, name: s
     return ImageSet(name, *halves)
 
 
-def identify(held: Holdings, images: Images) -> list[list[tuple[int, int]]]:
+def identify(held: ClientImages, images: Images) -> list[list[tuple[int, int]]]:
     """For each client the published row and the quarter turns of each image, in its order.
 
     Found by the pixels alone, whatever the layout.
@@ -40,11 +40,11 @@ def identify(held: Holdings, images: Images) -> list[list[tuple[int, int]]]:
     ]
 
 
-def targets(held: Holdings) -> list[list[int]]:
+def targets(held: ClientImages) -> list[list[int]]:
     return [held.targets[client, :size].tolist() for client, size in enumerate(held.sizes)]
 
 
-def is_well_formed(held: Holdings) -> bool:
+def is_well_formed(held: ClientImages) -> bool:
     """Types, padding, and every image stored once and held by somebody."""
     real = np.arange(held.indices.shape[1]) < held.sizes[:, None]
     stored = held.pixels.reshape(len(held.pixels), -1)

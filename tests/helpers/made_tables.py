@@ -1,17 +1,14 @@
 """Tables of the registry, assembled from made results."""
 
-from clusterproof.tables.machine.choices import Value
-from clusterproof.tables.machine.comparison import Table
-from clusterproof.tables.machine.report import table_json, table_text
-from clusterproof.tables.machine.reproducible_table import ReproducibleTable, Request
-from clusterproof.tables.machine.workers import load
-from clusterproof.tables.registry import TABLES
+from clusterproof.experiments.choices import Value
+from clusterproof.experiments.comparison import Table
+from clusterproof.experiments.report import table_json, table_text
+from clusterproof.experiments.reproducible_table import ReproducibleTable, Request
+from clusterproof.experiments.tables.registry import TABLES
 
 
 def table(name: str) -> ReproducibleTable:
-    found = load(TABLES[name][1])
-    assert isinstance(found, ReproducibleTable)
-    return found
+    return TABLES[name]
 
 
 def accuracies_of(name: str, request: Request) -> Table:

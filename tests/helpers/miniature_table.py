@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.tables.machine.choices import Choice, Count, Counts, Number, Thresholds, Word
-from clusterproof.tables.machine.comparison import Cell, Comparison, Curve, Printed, Row, Table
-from clusterproof.tables.machine.reproducible_table import ReproducibleTable, Request, Results
-from clusterproof.tables.machine.store import Unit
+from clusterproof.experiments.choices import Choice, Count, Counts, Number, Thresholds, Word
+from clusterproof.experiments.comparison import Cell, Comparison, Curve, Printed, Row, Table
+from clusterproof.experiments.reproducible_table import ReproducibleTable, Request, Results
+from clusterproof.experiments.store import Unit
 
 ROUNDS = 4
 LEAD = 1.0
@@ -76,4 +76,4 @@ def assemble(request: Request, results: Results) -> Table:
     )
 
 
-TABLE = ReproducibleTable("miniature/table-1", "Two methods", 1, 3, units, compute, assemble, CHOICES)
+TABLE = ReproducibleTable("miniature/table-1", "Two methods", 3, units, compute, assemble, CHOICES)

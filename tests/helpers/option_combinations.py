@@ -10,12 +10,20 @@ from clusterproof.algorithms import (
     CFLMGD,
     FPFC,
     IFCA,
+    Ditto,
     FedAvg,
+    FedAvgM,
     FedBCD,
+    FedDyn,
+    FedLin,
+    FedNova,
     FedProx,
     GradientLoss,
     Local,
     PerFedAvg,
+    PFedMe,
+    ProxSkip,
+    Scaffold,
     SoFL,
 )
 
@@ -71,6 +79,19 @@ COMBINATIONS = [
     (PerFedAvg, {"gradient": "second-order", "weighting": "samples"}),
 ]
 
+CORRECTING = [
+    (FedAvg, {"server_step_size": 0.7, "local_steps": 2}),
+    (Scaffold, {"local_steps": 3, "weighting": "samples"}),
+    (Scaffold, {"option": "I", "local_steps": 2, "server_step_size": 0.5}),
+    (FedLin, {"local_steps": 2}),
+    (FedNova, {"local_steps": 2, "samples_per_step": 3}),
+    (FedDyn, {"alpha": 0.3, "local_steps": 2}),
+    (PFedMe, {"lam": 0.2, "inner_steps": 2, "local_steps": 2, "mix": 0.5, "outer_step_size": 0.9}),
+    (Ditto, {"lam": 0.2, "personal_epochs": 2, "local_steps": 2, "personal_step_size": 0.4}),
+    (FedAvgM, {"momentum": 0.4, "server_step_size": 0.6, "local_steps": 2}),
+]
+"""Those that correct drift or personalise; ``test_field_algorithms`` holds them against plain loops."""
+
 PARTITIONING = [
     (CFL, {"warm_up": 1}),
     (CFL, {"warm_up": 2, "mean_threshold": 0.5, "client_threshold": 0.6, "linkage": "complete"}),
@@ -78,9 +99,10 @@ PARTITIONING = [
     (FPFC, {"penalty": "l1", "pair_rule": "all", "strength": 0.3}),
     (FPFC, {"pair_rule": "both", "smoothing": 0.1, "local_steps": 1}),
 ]
-"""Those whose server keeps a partition of the clients: models have one row a client."""
+"""Those whose server keeps a partition of the clients: models have one row per client."""
 
 DRAWING = [
+    (ProxSkip, {"probability": 0.6}),
     (GradientLoss, {"empty_cluster": "when-empty"}),
     (GradientLoss, {"empty_cluster": "always", "weight": 1.0}),
     (SoFL, {"pretraining": 2, "updates": 60, "grid": 3}),
@@ -98,12 +120,18 @@ DRAWING = [
 ]
 """Those whose server draws lots at full participation: symmetric in law alone."""
 
-NAMED = {kind for kind, _ in COMBINATIONS + PARTITIONING + DRAWING}
+NAMED = {kind for kind, _ in COMBINATIONS + CORRECTING + PARTITIONING + DRAWING}
 DEFAULTS = [(kind, {}) for kind in ALGORITHMS.values() if kind not in NAMED]
 """Algorithms that nobody has named above, with their defaults: none escapes the tests of every one."""
 
-UNDRAWN = COMBINATIONS + PARTITIONING + DEFAULTS
+UNDRAWN = COMBINATIONS + CORRECTING + PARTITIONING + DEFAULTS
 EVERY = UNDRAWN + DRAWING
+
+
+def make_some(kind, *, participation, **parameters):
+    """An algorithm with this participation, which is left out where all clients always take part."""
+    takes_some = "participation" in kind.__dataclass_fields__
+    return kind(**parameters, **({"participation": participation} if takes_some else {}))
 
 
 def describe(combination):

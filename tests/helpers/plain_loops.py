@@ -1,8 +1,8 @@
 """The algorithms once more, one client at a time, straight from the papers' lines.
 
 Nothing here is shared with the package: losses, gradients and Hessians are written out for quadratics
-and for the logistic population, and every round is a loop over clients. ``discrepancy`` measures how far
-a run is from these loops.
+and for the logistic population, or are those of a task's ``derivatives``. Every round is a loop over
+clients, and ``discrepancy`` measures how far a run is from these loops.
 """
 
 import numpy as np
@@ -25,12 +25,14 @@ NEAR_TIE = 1e-9
 
 
 def logistic_rows(task, client):
-    """Rows y x of a client's law, (N, d)."""
+    """Return the rows y x of a client's law, (N, d)."""
     cluster = task.labels[client]
     return task.targets[cluster][:, None] * task.features[cluster]
 
 
 def loss(task, client, model):
+    if hasattr(task, "derivatives"):
+        return task.derivatives.loss(client, model)
     if isinstance(task, LogisticMixture):
         losses = [np.log(1 + np.exp(-(row @ model))) for row in logistic_rows(task, client)]
         return sum(losses) / len(losses) + task.ridge / 2 * float(model @ model)
@@ -39,6 +41,8 @@ def loss(task, client, model):
 
 
 def gradient(task, client, model):
+    if hasattr(task, "derivatives"):
+        return task.derivatives.gradient(client, model)
     if isinstance(task, LogisticMixture):
         gradients = [-row / (1 + np.exp(row @ model)) for row in logistic_rows(task, client)]
         return sum(gradients) / len(gradients) + task.ridge * model
@@ -46,6 +50,8 @@ def gradient(task, client, model):
 
 
 def hessian(task, client, model):
+    if hasattr(task, "derivatives"):
+        return task.derivatives.hessian(client, model)
     if isinstance(task, LogisticMixture):
         likely = [1 / (1 + np.exp(row @ model)) for row in logistic_rows(task, client)]
         rows = zip(likely, logistic_rows(task, client), strict=True)
@@ -89,7 +95,7 @@ def divisor(algorithm, task, choices, cluster):
 
 
 def comes_back(choices, clusters):
-    """Whether some cluster had members, then none, then some again, in choices (rounds, k)."""
+    """Return whether some cluster had members, then none, then some again, in choices (rounds, k)."""
     for p in range(clusters):
         occupied = "".join("x" if (chosen == p).any() else " " for chosen in choices)
         if " " in occupied.strip():
@@ -154,13 +160,13 @@ class OptionTwo:
             point = models[p]
             momentum = np.zeros(task.dimension) if algorithm.reset_momentum else self.buffers[p]
             for _ in range(algorithm.local_steps):
-                slope = gradient(task, i, point)
+                client_gradient = gradient(task, i, point)
                 if algorithm.update_order == "momentum-first":
-                    momentum = algorithm.momentum * momentum + slope
+                    momentum = algorithm.momentum * momentum + client_gradient
                     point = point - algorithm.step_size * momentum
                 else:
                     point = point - algorithm.step_size * momentum
-                    momentum = algorithm.momentum * momentum + slope
+                    momentum = algorithm.momentum * momentum + client_gradient
             points[i], momenta[i] = point, momentum
         moved = []
         for p, model in enumerate(models):
@@ -227,8 +233,10 @@ class BlockCoordinate:
         rho = 0.0 if algorithm.variant == "separate" else (algorithm.proximal or 0.1) / 2
         for i in choices:
             for _ in range(algorithm.local_steps):
-                slope = gradient(task, i, self.personal[i]) + 2 * rho * (self.personal[i] - models[0])
-                self.personal[i] = self.personal[i] - algorithm.step_size * slope
+                client_gradient = gradient(task, i, self.personal[i]) + 2 * rho * (
+                    self.personal[i] - models[0]
+                )
+                self.personal[i] = self.personal[i] - algorithm.step_size * client_gradient
             for _ in range(algorithm.local_steps if algorithm.variant == "separate" else 0):
                 self.personal[i] = self.personal[i] - (algorithm.pull or 0.2) * (self.personal[i] - models[0])
         mean = sum(self.personal) / task.clients
@@ -341,7 +349,7 @@ def replay(algorithm, task, initial, recorded, orders):
 
 
 def discrepancy(algorithm, task, *, rounds, seed=0, replicates=None, initial=None):
-    """Largest distance of a run from the loops, in units of the largest model entry.
+    """Return the largest distance of a run from the loops, in units of the largest model entry.
 
     Infinite where a client chose another cluster or the wrong number of clients took part.
     """

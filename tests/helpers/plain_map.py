@@ -70,7 +70,7 @@ def best_partitions(points):
 
 
 def silhouette(data, labels):
-    """Mean of (b - a) / max(a, b) over clients, 0 for one that is alone."""
+    """Return the mean of (b - a) / max(a, b) over clients, 0 for one that is alone."""
     scores = []
     for i in range(len(data)):
         means = {}
@@ -110,7 +110,7 @@ def cluster(algorithm, updates, stream):
 
 
 def replay(algorithm, task, start, rounds, participants, stream):
-    """Models (rounds + 1, m, d) and clusters (rounds, m); ``participants`` gives those of the next round."""
+    """Return the models (rounds + 1, m, d) and clusters (rounds, m); ``participants`` gives those of the next round."""
     sizes = task.client_samples if algorithm.weighting == "samples" else np.ones(task.clients)
     models, labels, clustered = [start] * task.clients, [0] * task.clients, False
     history, chosen = [np.array(models)], []

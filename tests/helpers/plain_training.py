@@ -1,4 +1,4 @@
-"""Local training written anew: one client after the other, by modules of torch.nn and autograd."""
+"""Independent local training: one client after the other, by modules of torch.nn and autograd."""
 
 import numpy as np
 import torch
@@ -12,19 +12,19 @@ def plain_training(task, points, buffers, anchors, clients, generator, options):
     Random orders are those of sorted numbers of SplitMix64, a number for each client, pass and sample.
     """
     dtype = points.dtype
-    holdings = task.partition.train
-    sizes = holdings.sizes[clients]
+    client_images = task.partition.train
+    sizes = client_images.sizes[clients]
     size = task.batch_size or sizes.max()
     batches = [-(-count // size) for count in sizes]
     local_steps = options["local_steps"]
     steps = [local_steps * number if task.local_unit == "epoch" else local_steps for number in batches]
     keys = None
-    if task.batch_size is not None and task.batch_size < holdings.sizes.max():
+    if task.batch_size is not None and task.batch_size < client_images.sizes.max():
         passes = max(-(-taken // number) for taken, number in zip(steps, batches, strict=True))
         keys = tree_of_numbers(generator.bit_generator.random_raw(), (len(clients), passes, sizes.max()))
     ended, kept = [], []
     for row, client in enumerate(clients):
-        images, targets = client_data(holdings, client, dtype)
+        images, targets = client_data(client_images, client, dtype)
         model = module(task.network).to(dtype)
         load(model, points[row])
         buffer = torch.zeros(task.dimension, dtype=dtype) if buffers is None else buffers[row].clone()

@@ -1,12 +1,12 @@
-"""Theorem D written out as it is stated: every sum over the past anew, no recursion, no reuse."""
+"""Theorem D written out as it is stated: every sum over the past is evaluated in full, without recursion or reuse."""
 
 import math
 
 import numpy as np
 
 from clusterproof.synthetic.misclassification import worst_case_error
-from clusterproof.theory.bounds.logarithmic.norm_inequality import norm_bound
-from clusterproof.theory.statistics import binomial_quantile
+from clusterproof.theory.bounds.norm_inequality import norm_bound
+from clusterproof.theory.checker.statistics import binomial_quantile
 
 
 def plain_tube(

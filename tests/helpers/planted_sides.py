@@ -1,4 +1,4 @@
-"""Faults planted into a claim's sides: the claim is decided anew with its conclusions changed."""
+"""Faults planted into a claim's sides: the claim is decided again with its conclusions changed."""
 
 import dataclasses
 import functools
@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from clusterproof.theory import Context, Kind
-from clusterproof.theory.statement import Sides
-from clusterproof.theory.statement.deciding import decide
-from clusterproof.theory.statement.theorem import Theorem
+from clusterproof.theory.checker import Sides
+from clusterproof.theory.checker.deciding import decide
+from clusterproof.theory.checker.theorem import Theorem
 
 Change = Callable[[str, Sides], Sides]
 """Makes the faulty from the true conclusion; its name is empty where a statement has one only."""

@@ -1,20 +1,22 @@
-"""Small random partitions, and networks as plain modules of torch.nn, written anew."""
+"""Small random partitions, and independent implementations of the networks as modules of torch.nn."""
 
+import copy
 from itertools import pairwise
 
 import numpy as np
 import torch
 from torch import nn
 
+from clusterproof.neural.custom.module_network import ModuleNetwork
 from clusterproof.neural.networks import CNN, MLP, TutorialCNN
-from clusterproof.neural.partitions.partition import Holdings, Partition
+from clusterproof.neural.partitions.base import ClientImages, Partition
 
 
-def random_holdings(stream, *, sizes, image_shape, classes, labels=None):
+def random_images(stream, *, sizes, image_shape, classes, labels=None):
     sizes = np.asarray(sizes)
     rows = int(sizes.sum()) + 3
     real = np.arange(sizes.max()) < sizes[:, None]
-    return Holdings(
+    return ClientImages(
         pixels=stream.integers(0, 256, (rows, *image_shape), dtype=np.uint8),
         indices=np.where(real, stream.integers(0, rows, real.shape), 0),
         targets=np.where(real, stream.integers(0, classes, real.shape), 0),
@@ -26,13 +28,15 @@ def random_holdings(stream, *, sizes, image_shape, classes, labels=None):
 def random_partition(sizes, *, image_shape=(1, 4, 4), classes=3, test_sizes=None, seed=0, paired=True):
     stream = np.random.default_rng(seed)
     shape = {"image_shape": image_shape, "classes": classes}
-    train = random_holdings(stream, sizes=sizes, **shape)
-    test = random_holdings(stream, sizes=sizes if test_sizes is None else test_sizes, **shape)
+    train = random_images(stream, sizes=sizes, **shape)
+    test = random_images(stream, sizes=sizes if test_sizes is None else test_sizes, **shape)
     return Partition("random", {"data": "random", "seed": seed}, 2, classes, train, test, paired)
 
 
 def module(network):
     """The same network in torch.nn, with parameters in the same order."""
+    if isinstance(network, ModuleNetwork):
+        return copy.deepcopy(network.module)
     if isinstance(network, MLP):
         return _perceptron(network)
     if isinstance(network, TutorialCNN):
@@ -148,8 +152,8 @@ def flat(model):
     return nn.utils.parameters_to_vector(model.parameters()).detach()
 
 
-def client_data(holdings, client, dtype):
+def client_data(client_images, client, dtype):
     """Images and classes of one client, scaled to [0, 1]."""
-    where = holdings.indices[client, : holdings.sizes[client]]
-    images = torch.tensor(holdings.pixels[where] / 255.0, dtype=dtype)
-    return images, torch.tensor(holdings.targets[client, : holdings.sizes[client]])
+    where = client_images.indices[client, : client_images.sizes[client]]
+    images = torch.tensor(client_images.pixels[where] / 255.0, dtype=dtype)
+    return images, torch.tensor(client_images.targets[client, : client_images.sizes[client]])

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any
 
-from clusterproof.theory.statement import Family, integers, rationals
-from clusterproof.theory.statement.theorem import Theorem
+from clusterproof.theory.checker import Family, integers, rationals
+from clusterproof.theory.checker.theorem import Theorem
 
 PAPER = Family("toy", {"Source": "A test.", "Symbols": "None."})
 Digit = Annotated[int, integers(0, 9)]

@@ -86,7 +86,7 @@ def both_samplings(name, ask):
 
 
 def loss_p_values(name):
-    """Losses, their differences, their minimum and which model is chosen, client by client."""
+    """Return the losses, their differences, their minimum and which model is chosen, client by client."""
     exact, direct = both_samplings(name, lambda task, *arguments: task.losses(*arguments))
     found = {}
     count = exact.shape[-1]
@@ -144,7 +144,7 @@ def sum_p_values(name):
 
 
 def joint_p_values(name):
-    """Losses and the chosen model's gradient from one batch, and their products."""
+    """Return the losses and the chosen model's gradient from one batch, and their products."""
     task, models, _ = CONFIGURATIONS[name]
     label = 1
     optimum, matrix = task.optima[label], task.covariances.matrices[label]
@@ -182,5 +182,5 @@ def all_p_values(
 
 
 def bonferroni(found):
-    """Smallest p-value times the number of tests."""
+    """Return the smallest p-value times the number of tests."""
     return min(found.values()) * len(found)

@@ -9,9 +9,11 @@ import torch
 from small_images import random_partition
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.neural.engines import ENGINES, ClientData, choose_engine, chunks, passes
-from clusterproof.neural.engines.choice import fastest_engine
-from clusterproof.neural.engines.data import padded_widths
+from clusterproof.neural import image_clients
+from clusterproof.neural.client_data import ClientData, padded_widths
+from clusterproof.neural.engines import ENGINES, choose_engine
+from clusterproof.neural.engines.chunks import exact_products
+from clusterproof.neural.engines.gram import GramEngine
 from clusterproof.neural.networks import CNN, MLP
 from clusterproof.neural.task import ImageTask
 
@@ -65,29 +67,28 @@ def test_gram_matrices_are_for_perceptrons():
     ("network", "batches", "samples", "device", "expected"),
     [
         (MLP(IMAGES, 10), "full", 100, "cpu", "gram"),
-        (MLP(IMAGES, 10), "full", 100, "cuda", "gram"),
+        (MLP(IMAGES, 10), "full", 100, "cuda", "vmap"),
         (MLP(IMAGES, 10), "full", 1568, "cpu", "gram"),
-        (MLP(IMAGES, 10), "full", 1569, "cpu", "batched"),
-        (MLP(IMAGES, 10), "full", 1569, "cuda", "batched"),
+        (MLP(IMAGES, 10), "full", 1569, "cpu", "vmap"),
+        (MLP(IMAGES, 10), "full", 1569, "cuda", "vmap"),
         (MLP(IMAGES, 10), "epochs", 784, "cpu", "gram"),
-        (MLP(IMAGES, 10), "epochs", 785, "cpu", "batched"),
-        (MLP(IMAGES, 10), "steps", 100, "cpu", "batched"),
-        (MLP(IMAGES, 10), "steps", 100, "cuda", "batched"),
+        (MLP(IMAGES, 10), "epochs", 785, "cpu", "vmap"),
+        (MLP(IMAGES, 10), "steps", 100, "cpu", "vmap"),
+        (MLP(IMAGES, 10), "steps", 100, "cuda", "vmap"),
         (CNN(IMAGES, 10), "full", 100, "cpu", "serial"),
         (CNN(IMAGES, 10), "epochs", 100, "cpu", "serial"),
-        (CNN(IMAGES, 10), "steps", 100, "cuda", "batched"),
+        (CNN(IMAGES, 10), "steps", 100, "cuda", "vmap"),
     ],
 )
 def test_the_engine_follows_from_network_batches_and_device(network, batches, samples, device, expected):
     options = {"samples": samples, "full_batch": batches == "full", "epochs": batches == "epochs"}
     assert choose_engine("auto", network, device, **options).name == expected
     assert choose_engine("auto", network, device, mixed=True, **options).name != "gram"
-    name, reason = fastest_engine(network, device, **options)
-    assert name == expected
-    assert reason.endswith(".")
-    if isinstance(network, MLP) and batches != "steps":
-        assert f"{samples} samples" in reason
-        assert f"up to {1568 if batches == 'full' else 784} samples" in reason
+
+
+def test_the_old_name_of_an_engine_stands_for_the_new_one():
+    assert make(engine="batched").settings["engine"] == "vmap"
+    assert set(ENGINES) == {"gram", "vmap", "serial"}
 
 
 def test_settings_are_json_and_make_the_task_again():
@@ -112,7 +113,7 @@ def test_settings_are_json_and_make_the_task_again():
 
 def test_a_batch_of_everything_is_a_full_batch():
     assert make(batch_size=12).chosen_engine.name == "gram"
-    assert make(batch_size=11).chosen_engine.name == "batched"
+    assert make(batch_size=11).chosen_engine.name == "vmap"
 
 
 def train(task):
@@ -130,62 +131,11 @@ def train(task):
     )
 
 
-ERRORS = {
-    "gpu": torch.cuda.OutOfMemoryError("CUDA out of memory"),
-    "numpy": MemoryError("Unable to allocate"),
-    "torch": RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"),
-}
-
-
-@pytest.mark.parametrize("error", ERRORS.values(), ids=ERRORS)
-@pytest.mark.parametrize(
-    ("engine", "batch_size"), [("gram", None), ("gram", 4), ("batched", None), ("batched", 4)]
-)
-def test_when_memory_runs_out_fewer_clients_go_at_a_time(plant, engine, batch_size, error):
-    partition = random_partition((8,) * 5)
-    expected = train(make(partition=partition, engine=engine, batch_size=batch_size))
-    sizes = []
-    method = "whole" if batch_size is None or engine == "gram" else "chosen"
-    load = getattr(ClientData, method)
-
-    def limited(self, clients, *arguments):
-        sizes.append(len(clients))
-        if len(clients) > 2:
-            raise error
-        return load(self, clients, *arguments)
-
-    plant(ClientData, method, limited)
-    with pytest.warns(RuntimeWarning, match="out of memory with 5 clients at a time; going on with 2"):
-        found = train(make(partition=partition, engine=engine, batch_size=batch_size))
-    assert sizes[0] == 5
-    assert set(sizes[1:]) == {1, 2}
-    for one, other in zip(found, expected, strict=True):
-        assert torch.equal(one, other)
-
-
-def test_a_single_client_that_does_not_fit_is_an_error(plant):
-    def never(self, *arguments):
-        raise ERRORS["gpu"]
-
-    plant(ClientData, "whole", never)
-    with pytest.raises(torch.cuda.OutOfMemoryError), pytest.warns(RuntimeWarning, match="out of memory"):
-        train(make(partition=random_partition((8,) * 5)))
-
-
-def test_other_errors_are_not_taken_for_memory(plant):
-    def broken(self, *arguments):
-        raise RuntimeError("shapes do not fit")
-
-    plant(ClientData, "whole", broken)
-    with pytest.raises(RuntimeError, match="shapes"):
-        train(make())
-
-
 def test_a_chunk_uses_half_of_the_free_memory(plant):
     """At 2 clients' worth of free memory one goes at a time, at 6 three, at plenty all of them."""
     partition = random_partition((8,) * 7)
-    task = make(partition=partition, engine="batched")
-    a_client = 4 * (8 * (16 + 3 * NETWORK.activations) + 5 * NETWORK.dimension + 8 * 8)
+    task = make(partition=partition, engine="vmap")
+    a_client = 4 * (8 * (16 + 2 * NETWORK.activations) + 5 * NETWORK.dimension + 8 * 8)
     load, sizes = ClientData.whole, []
 
     def recorded(self, clients, *arguments):
@@ -196,12 +146,12 @@ def test_a_chunk_uses_half_of_the_free_memory(plant):
     points = task.initial_models(7, (), np.random.default_rng(0))
     for worth, expected in ((0, [1] * 7), (2, [1] * 7), (6, [3, 3, 1]), (1000, [7])):
         sizes.clear()
-        plant(chunks, "free_bytes", lambda device, worth=worth: worth * a_client)
+        plant(image_clients, "free_bytes", lambda device, worth=worth: worth * a_client)
         task.gradients(points, torch.arange(7), np.random.default_rng(0))
         assert sizes == expected
 
 
-def test_data_of_like_size_are_padded_alike():
+def test_data_of_similar_size_are_padded_alike():
     sizes = np.array([100, 71, 70, 50, 36, 35, 3, 1])
     widths = padded_widths(sizes)
     assert (widths >= sizes).all()
@@ -226,31 +176,18 @@ def test_pixels_stay_bytes(plant):
     assert pixels == PARTITION.train.pixels.nbytes
 
 
-def test_gram_matrices_are_formed_once(plant):
-    from clusterproof.neural.engines import products
-    from clusterproof.neural.engines.gram_form import gram
-
-    formed = []
-    multiply = gram.multiply
-
-    def counted(left, right, out=None):
-        if left.shape[-1] == 16 and right.shape[-2] == 16 and left.shape[-2] == right.shape[-1]:
-            formed.append(len(left))
-        return multiply(left, right, out)
-
-    plant(products, "multiply", counted, within=gram.__name__)
+def test_gram_matrices_are_kept_from_round_to_round():
+    """One a client; what is kept changes no bit."""
     task = make(partition=random_partition((8,) * 5))
     first = train(task)
-    assert sum(formed) == 5
+    engine = task.chosen_engine
+    assert isinstance(engine, GramEngine)
+    kept = dict(engine._grams)
+    assert len(kept) == 5
     second = train(task)
-    assert sum(formed) == 5
-    plant(gram, "STORED_BYTES", 3 * 8 * 8 * 4)
-    small = make(partition=random_partition((8,) * 5), chunk=2)
-    third, fourth = train(small), train(small)
-    assert sum(formed) == 5 + 5 + 2
-    for found in (second, third, fourth):
-        assert torch.equal(found[0], first[0])
-    assert set(ENGINES) == {"gram", "batched", "serial"}
+    assert all(engine._grams[key] is matrix for key, matrix in kept.items())
+    for one, other in zip(first, second, strict=True):
+        assert torch.equal(one, other)
 
 
 @pytest.mark.parametrize("precision", ["highest", "tf32"])
@@ -266,7 +203,7 @@ def test_products_on_a_gpu_are_as_exact_as_asked_for_and_repeatable(precision):
     found = []
 
     def fail():
-        with passes.products(torch.device("cuda"), precision):
+        with exact_products(torch.device("cuda"), precision):
             found.append(switches())
             raise ZeroDivisionError
 

@@ -11,10 +11,12 @@ import pytest
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if given := os.environ.get("CLUSTERPROOF_SITE"):
         return Path(given).resolve()
-    from clusterproof.notes.site import build
+    from clusterproof.commands.application import app
+    from clusterproof.notes.site.build import build
 
     out = tmp_path_factory.mktemp("site")
     with warnings.catch_warnings():
         warnings.simplefilter("default")  # Sphinx's own extensions use what it will remove
-        assert build(out, lessons=("lesson_4_false_lemma",)) == []
+        help_pages = app.generate_docs(output_format="markdown")
+        assert build(out, command_line=help_pages, lessons=("lesson_4_false_lemma",)) == []
     return out

@@ -6,16 +6,10 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
+import clusterproof.experiments.tables.gradient_loss.claims  # noqa: F401 - stating claims registers them
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.notes.results import STORED_VERDICTS, read_power_table, read_verdicts
-from clusterproof.theory import REGISTRY, Kind
-from clusterproof.theory.bounds.logarithmic.power import FAULTS, power
-
-
-def test_the_stored_verdicts_are_of_claims_that_exist() -> None:
-    stored = read_verdicts(STORED_VERDICTS)
-    assert set(stored) <= set(REGISTRY)
-    assert {record["verdict"] for record in stored.values()} <= {kind.value for kind in Kind}
+from clusterproof.notes.results import read_power_table, read_verdicts
+from clusterproof.theory.bounds.power import FAULTS, power
 
 
 @pytest.mark.parametrize(

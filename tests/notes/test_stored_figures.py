@@ -14,7 +14,7 @@ from clusterproof.notes.results import STORED_FIGURES
 
 
 def is_figure(path: Path, title: str) -> bool:
-    """Whether a file has a figure's title in words and both themes."""
+    """Return whether a file has a figure's title in words and both themes."""
     in_both_themes = "prefers-color-scheme:dark" in path.read_text(encoding="utf-8")
     return in_both_themes and alternative_of(path).startswith(title.rstrip("."))
 

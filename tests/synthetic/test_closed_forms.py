@@ -19,7 +19,7 @@ ANY = REGRESSION | QUADRATIC | LOGISTIC
 
 
 def population_loss(task, cluster, model):
-    """Mean loss of the cluster's clients, asked one by one through the task's protocol."""
+    """Return the mean loss of the cluster's clients, asked one by one through the task's protocol."""
     clients = np.flatnonzero(task.labels == cluster)
     losses = task.losses(model[None, :], clients, np.random.default_rng(0))
     return float(losses.mean())
@@ -54,8 +54,8 @@ def test_the_pooled_optimum_minimises_the_mean_over_clients(task):
     assert np.linalg.norm(gradient) <= 1e-11
 
     def mean_loss(model):
-        everybody = np.arange(task.clients)
-        return float(task.losses(model[None, :], everybody, np.random.default_rng(0)).mean())
+        all_clients = np.arange(task.clients)
+        return float(task.losses(model[None, :], all_clients, np.random.default_rng(0)).mean())
 
     found = minimize(mean_loss, np.zeros(task.dimension), tol=1e-12)
     np.testing.assert_allclose(task.pooled_optimum, found.x, rtol=0, atol=2e-5)
@@ -72,8 +72,10 @@ def test_expected_losses_and_gradients_are_the_means_over_clients(task, seed):
         for index in np.ndindex(2, 4):
             model = models[index]
             assert losses[index] == pytest.approx(population_loss(task, cluster, model), rel=1e-12)
-            slope = differences(partial(population_loss, task, cluster), model)
-            np.testing.assert_allclose(gradients[index], slope, rtol=0, atol=1e-7 * (1 + losses[index]))
+            difference_quotient = differences(partial(population_loss, task, cluster), model)
+            np.testing.assert_allclose(
+                gradients[index], difference_quotient, rtol=0, atol=1e-7 * (1 + losses[index])
+            )
 
 
 @settings(max_examples=examples(40))

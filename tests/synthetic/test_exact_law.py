@@ -29,7 +29,7 @@ def test_no_two_sample_test_tells_exact_from_direct(configurations):
 
 
 def test_pooling_adds_up_separate_draws():
-    """One draw with the pooled degrees of freedom against the sum of one draw a client."""
+    """One draw with the pooled degrees of freedom against the sum of one draw per client."""
     task = RegressionMixture.random(
         clusters=2, clients=7, dimension=3, condition_number=5, proportions=[5, 2], samples=3, seed=1
     )

@@ -33,15 +33,15 @@ def test_curvature_runs_from_mu_to_L() -> None:  # noqa: N802 - L is the field's
     task = task_of()
     offsets = np.concatenate([np.linspace(-5, 5, 2001), [1e-9]])
     points = task.optima[0] + offsets[:, None] * np.eye(3)[0]
-    slopes = task.expected_gradient(points, 0)[:-1, 0]
-    curvature = np.diff(slopes) / np.diff(offsets[:-1])
+    derivatives = task.expected_gradient(points, 0)[:-1, 0]
+    curvature = np.diff(derivatives) / np.diff(offsets[:-1])
     assert curvature.min() >= task.strong_convexity - 1e-9
     assert curvature.max() <= task.smoothness + 1e-9
     assert curvature.min() == pytest.approx(1 / 8, rel=1e-3)
     assert curvature.max() == pytest.approx(1.0, rel=1e-3)
 
 
-def test_loss_is_the_integral_of_the_slope() -> None:
+def test_loss_is_the_integral_of_the_gradient() -> None:
     task = task_of()
     for end in (0.1, 1.0, 30.0):
         direction = np.eye(3)[1]
@@ -67,7 +67,7 @@ def test_pooled_optimum_minimises_the_mean() -> None:
 
 
 def test_drawn_rows_have_the_stated_moments() -> None:
-    """f(chi; y) row by row, from its definition, beside what the task draws."""
+    """Return f(chi; y) row by row, from its definition, on the rows that the task draws."""
     task = task_of(samples=4, noise=1.5)
     rng = np.random.default_rng(0)
     models = task.optima + 0.2 * rng.standard_normal(task.optima.shape)
@@ -110,7 +110,7 @@ def test_runs_converge_to_the_optima_and_round_trip() -> None:
     assert np.array_equal(again.models, trace.models)
 
 
-def test_hessian_products_are_differences_of_slopes() -> None:
+def test_hessian_products_are_differences_of_gradients() -> None:
     task = task_of()
     rng = np.random.default_rng(2)
     clients = np.arange(6)
@@ -127,7 +127,7 @@ def test_hessian_products_are_differences_of_slopes() -> None:
 
 
 def test_one_batch_gives_loss_and_gradient_of_the_same_rows() -> None:
-    """f is exactly psi + rows . offset: from one batch, loss - psi must equal (gradient - slope) . offset."""
+    """f is exactly psi + rows . offset: from one batch, loss - psi must equal (gradient - grad psi) . offset."""
     task = task_of(samples=2)
     rng = np.random.default_rng(3)
     models = task.optima + 0.3 * rng.standard_normal((50, 2, 3))

@@ -53,8 +53,8 @@ def test_the_pooled_optimum_is_that_of_a_conic_solver():
     np.testing.assert_allclose(TASK.pooled_optimum, point, rtol=0, atol=1e-5)
     losses = [np.mean(row_losses(cluster, TASK.pooled_optimum)) for cluster in range(3)]
     assert abs(np.average(losses, weights=[5, 2, 1]) - value) <= 1e-8
-    slopes = [row_gradients(cluster, TASK.pooled_optimum).mean(axis=0) for cluster in range(3)]
-    assert np.linalg.norm(np.average(slopes, axis=0, weights=[5, 2, 1])) <= 1e-12
+    cluster_gradients = [row_gradients(cluster, TASK.pooled_optimum).mean(axis=0) for cluster in range(3)]
+    assert np.linalg.norm(np.average(cluster_gradients, axis=0, weights=[5, 2, 1])) <= 1e-12
 
 
 @pytest.mark.parametrize("cluster", range(3))
@@ -104,5 +104,5 @@ def test_clients_may_differ_between_replicates():
         label = TASK.labels[clients[replicate, position]]
         expected = [np.mean(row_losses(label, model)) for model in models[replicate]]
         np.testing.assert_allclose(found[replicate, position], expected, rtol=1e-12)
-        slope = row_gradients(label, models[replicate, position]).mean(axis=0)
-        np.testing.assert_allclose(gradients[replicate, position], slope, rtol=0, atol=1e-12)
+        expected = row_gradients(label, models[replicate, position]).mean(axis=0)
+        np.testing.assert_allclose(gradients[replicate, position], expected, rtol=0, atol=1e-12)

@@ -101,7 +101,7 @@ def test_a_wrong_sampler_is_detected(name, wrong, kind, plant):
 
 
 def gradient_of_another_batch(models, optimum, covariance, noise, samples, generator):
-    """Losses and gradient of two batches where one was meant."""
+    """Return the losses and gradient of two batches where one was meant."""
     losses, _ = true_pair(models, optimum, covariance, noise, samples, generator)
     _, gradients = true_pair(models, optimum, covariance, noise, samples, generator)
     return losses, gradients

@@ -95,12 +95,9 @@ def test_a_billion_clients_leave_the_path_of_expectations() -> None:
     for _ in range(10):
         shares = population.choice_shares(models, generator(0, "unused"))
         step = [
-            sum(
-                sizes[q] / 1e9 * shares[q, p] * task.expected_gradient(models[p], q)
-                for q in range(2)
-            )
+            sum(sizes[q] / 1e9 * shares[q, p] * task.expected_gradient(models[p], q) for q in range(2))
             for p in range(2)
-        ]  # fmt: skip
+        ]
         models = models - np.array(step)
     np.testing.assert_allclose(trace.models[-1], models, atol=1e-3)
 

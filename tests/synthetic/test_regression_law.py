@@ -28,7 +28,7 @@ TASK = RegressionMixture(
 
 
 def five_errors(values):
-    """Mean of values, and five of its standard errors."""
+    """Return the mean of values, and five of its standard errors."""
     return values.mean(), 5 * values.std() / np.sqrt(len(values))
 
 
@@ -113,8 +113,8 @@ def test_fixed_data_are_one_explicit_data_set_a_client(plant):
         for p in range(2):
             expected = 0.5 * np.mean((targets - features @ models[replicate, p]) ** 2)
             assert losses[replicate, position, p] == pytest.approx(expected, rel=1e-10)
-        slope = features.T @ (features @ points[replicate, position] - targets) / 7
-        np.testing.assert_allclose(gradients[replicate, position], slope, rtol=1e-10, atol=1e-12)
+        expected = features.T @ (features @ points[replicate, position] - targets) / 7
+        np.testing.assert_allclose(gradients[replicate, position], expected, rtol=1e-10, atol=1e-12)
         drawn_at = models[replicate, int(position > 0)]
         sums[replicate, int(position > 0)] -= features.T @ (features @ drawn_at - targets) / 7
     np.testing.assert_allclose(sums, 0, atol=1e-11)
@@ -156,9 +156,9 @@ def test_the_population_mode_is_the_expectation(task, seed):
             gap = models[replicate, p] - task.optima[label]
             expected = (task.noise**2 + gap @ matrix @ gap) / 2
             assert losses[replicate, position, p] == pytest.approx(expected, rel=1e-9, abs=1e-14)
-        slope = matrix @ (points[replicate, position] - task.optima[label])
+        expected = matrix @ (points[replicate, position] - task.optima[label])
         np.testing.assert_allclose(
-            gradients[replicate, position], slope, rtol=0, atol=1e-12 * (1 + abs(slope).max())
+            gradients[replicate, position], expected, rtol=0, atol=1e-12 * (1 + abs(expected).max())
         )
 
 
@@ -168,9 +168,9 @@ def test_answers_have_the_shapes_of_the_protocol(task):
     stream = np.random.default_rng(0)
     for lead in ((), (2,), (2, 3)):
         models = stream.standard_normal((*lead, 2, task.dimension))
-        everybody = np.arange(task.clients)
-        some = np.broadcast_to(everybody[:1], (*lead, 1))
-        for clients in (everybody, some):
+        all_clients = np.arange(task.clients)
+        some = np.broadcast_to(all_clients[:1], (*lead, 1))
+        for clients in (all_clients, some):
             count = clients.shape[-1]
             points = stream.standard_normal((*lead, count, task.dimension))
             assignments = np.zeros((*lead, count), int)

@@ -6,15 +6,14 @@ from sklearn.linear_model import LogisticRegression
 
 from clusterproof.algorithms import (
     FPFC,
-    CurvedTask,
     InvalidArgument,
-    OneBatchTask,
     ScoredTask,
     Task,
     client_accuracies,
     run,
 )
 from clusterproof.algorithms.fpfc import group_averages
+from clusterproof.algorithms.protocol import DifferentiatedTask
 from clusterproof.synthetic import softmax_sample
 from clusterproof.synthetic.softmax import SoftmaxMixture
 
@@ -24,7 +23,7 @@ NOTHING = np.random.default_rng(0)
 
 
 def plain_loss(task, client, model):
-    """Mean of -log softmax(W x + b)_y, row by row."""
+    """Return the mean of -log softmax(W x + b)_y, row by row."""
     matrix = model.reshape(task.classes, task.features + 1)
     total = 0.0
     for x, y in zip(*task.training_data(client), strict=True):
@@ -58,9 +57,11 @@ def test_gradients_and_hessians_are_difference_quotients(distribution):
         each = [task.losses(at[i : i + 1], np.array([i]), NOTHING)[0, 0] for i in range(3)]
         return np.array(each)
 
-    slopes = (losses(points + step * directions) - losses(points - step * directions)) / (2 * step)
+    difference_quotients = (losses(points + step * directions) - losses(points - step * directions)) / (
+        2 * step
+    )
     gradients = task.gradients(points, clients, NOTHING)
-    np.testing.assert_allclose((gradients * directions).sum(axis=1), slopes, rtol=0, atol=1e-7)
+    np.testing.assert_allclose((gradients * directions).sum(axis=1), difference_quotients, rtol=0, atol=1e-7)
     ahead = task.gradients(points + step * directions, clients, NOTHING)
     behind = task.gradients(points - step * directions, clients, NOTHING)
     products = task.hessian_products(points, directions, clients, NOTHING)
@@ -78,10 +79,10 @@ def test_single_precision_is_the_same_task_rounded():
     start = single.initial_models(1, (), np.random.default_rng(0))
     points, clients = np.repeat(start, 6, axis=0), np.arange(6)
     assert points.dtype == np.float32
-    slopes = single.gradients(points, clients, NOTHING)
-    assert slopes.dtype == np.float32
+    gradients = single.gradients(points, clients, NOTHING)
+    assert gradients.dtype == np.float32
     expected = SMALL.gradients(points.astype(float), clients, NOTHING)
-    np.testing.assert_allclose(slopes, expected, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(gradients, expected, rtol=0, atol=1e-6)
 
 
 def test_many_rows_are_summed_block_by_block(plant):
@@ -143,7 +144,7 @@ def test_labels_are_those_of_the_cluster_but_for_the_noise():
     assert 0.85 < own.mean() < 0.97
     other = published.accuracies(published.generating_models[(published.labels + 1) % 4], clients)
     assert other.mean() < 0.5
-    # the share of labels that the noise leaves alone, simulated anew on the training rows
+    # the share of labels that the noise leaves alone, simulated again on the training rows
     stream, kept = np.random.default_rng(0), []
     for client in clients:
         x, y = published.training_data(client)
@@ -186,9 +187,9 @@ def test_the_optimum_is_that_of_scikit_learn():
         expected = np.column_stack([reference.coef_, reference.intercept_])
         expected -= expected.mean(axis=0)
         np.testing.assert_allclose(found.reshape(3, 5), expected, rtol=0, atol=1e-3 * np.abs(found).max())
-        slopes = SMALL.gradients(np.tile(found, (3, 1)), clients, NOTHING)
+        gradients = SMALL.gradients(np.tile(found, (3, 1)), clients, NOTHING)
         shares = SMALL.sizes[clients] if pooled else np.ones(3)
-        assert np.linalg.norm(shares @ slopes) / shares.sum() < 1e-10
+        assert np.linalg.norm(shares @ gradients) / shares.sum() < 1e-10
 
 
 def test_there_is_no_optimum_where_the_classes_can_be_told_apart():
@@ -205,12 +206,14 @@ def test_a_task_is_made_again_from_its_settings():
     for client in range(6):
         for one, other in zip(SMALL.training_data(client), again.training_data(client), strict=True):
             np.testing.assert_array_equal(one, other)
+    trained = SoftmaxMixture(**{**arguments, "batch_size": 50, "local_unit": "epoch"}).settings
+    assert (trained["batch_size"], trained["local_unit"]) == (50, "epoch")
     shorter = SoftmaxMixture(**{**arguments, "clients": 5})
     np.testing.assert_array_equal(shorter.training_data(4)[0], SMALL.training_data(4)[0])
 
 
 def test_it_answers_all_that_algorithms_ask():
-    for protocol in (Task, OneBatchTask, CurvedTask, ScoredTask):
+    for protocol in (Task, DifferentiatedTask, ScoredTask):
         assert isinstance(SMALL, protocol)
     start = SMALL.initial_models(3, (2,), np.random.default_rng(0))
     assert start.shape == (2, 3, 15)
@@ -239,6 +242,9 @@ def test_fpfc_finds_the_clusters_and_the_accuracy_of_the_generating_models():
         ({"largest": 2}, "largest"),
         ({"precision": "half"}, "precision"),
         ({"seed": -1}, "seed"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"batch_size": 1.5}, "batch_size"),
+        ({"local_unit": "round"}, "local_unit"),
     ],
 )
 def test_arguments_out_of_range_are_refused(arguments, argument):

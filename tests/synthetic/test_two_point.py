@@ -19,11 +19,15 @@ def two_clients(
     models = np.array([[0.5], [1.5]])
     # client 0 errs where z u (0.5 - 1.5) >= (1.5^2 - 0.5^2) / 2 = 1, with z = sqrt((1 - q) / q) once
     rare, common = math.sqrt((1 - rarity) / rarity), -math.sqrt(rarity / (1 - rarity))
-    slope = -reach * samples / (rare + (samples - 1) * common)
+    direction = -reach * samples / (rare + (samples - 1) * common)
     task = TwoPointMixture(
-        optima=np.array([[0.0], [2.0]]), slopes=np.array([slope]), centers=np.array([1.0]), rarity=rarity,
-        labels=np.array([0, 1]), samples=samples,
-    )  # fmt: skip
+        optima=np.array([[0.0], [2.0]]),
+        slopes=np.array([direction]),
+        centers=np.array([1.0]),
+        rarity=rarity,
+        labels=np.array([0, 1]),
+        samples=samples,
+    )
     return task, models
 
 
@@ -96,9 +100,14 @@ def test_noise_of_even_odds_has_a_norm_of_its_deviation() -> None:
 
 @pytest.mark.parametrize(
     ("change", "name"),
-    [({"rarity": 0.0}, "rarity"), ({"slopes": np.ones(3)}, "slopes"), ({"samples": 0}, "samples"),
-     ({"centers": np.full((2, 1), np.nan)}, "centers"), ({"labels": np.array([0, 0])}, "labels")],
-)  # fmt: skip
+    [
+        ({"rarity": 0.0}, "rarity"),
+        ({"slopes": np.ones(3)}, "slopes"),
+        ({"samples": 0}, "samples"),
+        ({"centers": np.full((2, 1), np.nan)}, "centers"),
+        ({"labels": np.array([0, 0])}, "labels"),
+    ],
+)
 def test_wrong_arguments_are_named(change: dict[str, object], name: str) -> None:
     task, _ = two_clients(1.0)
     arguments = {

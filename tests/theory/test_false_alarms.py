@@ -9,8 +9,8 @@ import pytest
 from catalogue import read_catalogue
 
 from clusterproof import theory
-from clusterproof.theory.claim import CLAIM_SIGNIFICANCE, Context
-from clusterproof.theory.statement.trial import Trial, attempt
+from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, Context
+from clusterproof.theory.checker.trial import Trial, attempt
 
 CATALOGUE = read_catalogue()
 TRUE = ("consistent", "certified")
@@ -54,12 +54,17 @@ TRIALS = {
     "sofl/theorem-1-robbins-monro": 1,
 }
 LONG = {
-    # seeds in the slow tier where one takes longer than a second even so
-    "cfl-mgd/theorem-a": 4,
+    # seeds where one takes longer than a fifth of a second even so
+    "cfl-mgd/corollary-b1": 10,
+    "cfl-mgd/norm-inequality": 10,
+    "cfl-mgd/theorem-a": 2,
     "cfl-mgd/theorem-a-prime": 8,
+    "cfl-mgd/theorem-b": 10,
+    "cfl-mgd/theorem-c": 10,
+    "cfl-mgd/theorem-c-prime": 10,
     "cfl-mgd/theorem-d": 8,
     "cfl-mgd/theorem-e": 8,
-    "fpfc/convex": 1,
+    "fpfc/convex": 0,
     "fpfc/one-term-waiting": 1,
     "fpfc/table-1-cfl": 0,
     "fpfc/theorem-1-duals": 1,
@@ -68,6 +73,7 @@ LONG = {
     "gradient-loss/fewer-passes": 0,
     "gradient-loss/reduction-curve": 4,
     "ifca/monotone-from-anywhere": 1,
+    "ifca/monotone-in-basin": 8,
     "sofl/theorem-1-robbins-monro": 8,
 }
 SEEDS = {"consistent": 20, "certified": 20, "violated": 4, "ill-posed": 4, "vacuous": 4}

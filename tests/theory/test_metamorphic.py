@@ -13,13 +13,13 @@ from clusterproof.algorithms import CFLMGD, IFCA, FedAvg, Local, Trace, run
 from clusterproof.algorithms.protocol import Algorithm
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.synthetic.strategies import quadratic_mixtures, regression_mixtures
-from clusterproof.theory.bounds.bound import Bound, BoundParts
+from clusterproof.theory.bounds.audit_settings import experiment, tuned_momentum
+from clusterproof.theory.bounds.bound_parts import Bound, BoundParts
 from clusterproof.theory.bounds.corollary_b1 import CorollaryB1
-from clusterproof.theory.bounds.experiments import experiment, tuned_momentum
 from clusterproof.theory.bounds.setting import setting_of
 from clusterproof.theory.bounds.theorem_b import TheoremB
 from clusterproof.theory.bounds.theorem_c import theorem_c_parts
-from clusterproof.theory.instruments.heavy_ball import propagators, start_envelope
+from clusterproof.theory.exact.heavy_ball import propagators, start_envelope
 
 OPTIONS: list[Algorithm] = [
     CFLMGD(step_size=0.5, momentum=0.6),
@@ -72,17 +72,17 @@ def test_rotating_and_shifting_the_models_rotates_and_shifts_the_run(
     algorithm: Algorithm, task: QuadraticMixture, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
-    turn = np.linalg.qr(rng.standard_normal((task.dimension, task.dimension)))[0]
+    rotation = np.linalg.qr(rng.standard_normal((task.dimension, task.dimension)))[0]
     shift = rng.standard_normal(task.dimension)
-    hessians = turn.T @ task.hessians @ turn
-    moved = QuadraticMixture(
+    hessians = rotation.T @ task.hessians @ rotation
+    transformed = QuadraticMixture(
         hessians=(hessians + np.swapaxes(hessians, 1, 2)) / 2,
-        centers=task.centers @ turn + shift,
+        centers=task.centers @ rotation + shift,
         labels=task.labels,
     )
     initial = start_of(algorithm, task, seed)
-    first, second = go(algorithm, task, initial), go(algorithm, moved, initial @ turn + shift)
-    np.testing.assert_allclose(second.models, first.models @ turn + shift, atol=1e-8)
+    first, second = go(algorithm, task, initial), go(algorithm, transformed, initial @ rotation + shift)
+    np.testing.assert_allclose(second.models, first.models @ rotation + shift, atol=1e-8)
     np.testing.assert_allclose(second.errors, first.errors, atol=1e-8)
 
 
@@ -163,15 +163,15 @@ def test_bounds_follow_the_task(bound: Bound, task: RegressionMixture, seed: int
     np.testing.assert_allclose(
         parts_of(bound, relabelled, momentum).last_round, parts.last_round[order], rtol=1e-9
     )
-    turn = np.linalg.qr(rng.standard_normal((task.dimension, task.dimension)))[0]
-    turned = turn.T @ matrices @ turn
-    moved = dataclasses.replace(
+    rotation = np.linalg.qr(rng.standard_normal((task.dimension, task.dimension)))[0]
+    turned = rotation.T @ matrices @ rotation
+    transformed = dataclasses.replace(
         task,
-        optima=task.optima @ turn + rng.standard_normal(task.dimension),
+        optima=task.optima @ rotation + rng.standard_normal(task.dimension),
         covariance=(turned + np.swapaxes(turned, 1, 2)) / 2,
     )
-    tuned = tuned_momentum(moved)
-    np.testing.assert_allclose(parts_of(bound, moved, tuned).last_round, parts.last_round, rtol=1e-4)
+    tuned = tuned_momentum(transformed)
+    np.testing.assert_allclose(parts_of(bound, transformed, tuned).last_round, parts.last_round, rtol=1e-4)
     scaled = dataclasses.replace(task, optima=length * task.optima, noise=length * task.noise)
     np.testing.assert_allclose(
         parts_of(bound, scaled, momentum).last_round, length * parts.last_round, rtol=1e-6
@@ -184,22 +184,25 @@ def test_theorem_c_follows_rotations(task: RegressionMixture, seed: int) -> None
     rng = np.random.default_rng(seed)
     algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=0.4)
     models = task.initial_models(task.clusters, (), rng)
-    turn = np.linalg.qr(rng.standard_normal((task.dimension, task.dimension)))[0]
-    turned = turn.T @ task.covariances.matrices @ turn
-    moved = dataclasses.replace(
-        task, optima=task.optima @ turn, covariance=(turned + np.swapaxes(turned, 1, 2)) / 2
+    rotation = np.linalg.qr(rng.standard_normal((task.dimension, task.dimension)))[0]
+    turned = rotation.T @ task.covariances.matrices @ rotation
+    transformed = dataclasses.replace(
+        task, optima=task.optima @ rotation, covariance=(turned + np.swapaxes(turned, 1, 2)) / 2
     )
-    again = CFLMGD(step_size=1 / (moved.smoothness * (1 + 1e-12)), momentum=0.4)
+    again = CFLMGD(step_size=1 / (transformed.smoothness * (1 + 1e-12)), momentum=0.4)
     first = theorem_c_parts(task, algorithm, models, 10)
-    second = theorem_c_parts(moved, again, models @ turn, 10)
+    second = theorem_c_parts(transformed, again, models @ rotation, 10)
     np.testing.assert_allclose(second.last_round, first.last_round, rtol=1e-6)
 
 
 @settings(max_examples=examples(300))
 @given(
-    smallest=st.floats(1e-3, 1.0), share=st.floats(0, 1), momentum=st.floats(0, 0.99), place=st.floats(0, 1),
+    smallest=st.floats(1e-3, 1.0),
+    share=st.floats(0, 1),
+    momentum=st.floats(0, 0.99),
+    place=st.floats(0, 1),
     rounds=st.integers(1, 80),
-)  # fmt: skip
+)
 def test_lemma_h_survives_a_search_for_its_weakest_place(
     smallest: float, share: float, momentum: float, place: float, rounds: int
 ) -> None:
@@ -215,17 +218,28 @@ def test_lemma_h_survives_a_search_for_its_weakest_place(
 @pytest.mark.slow(reason="60 tasks with 20 runs each")
 @settings(max_examples=examples(60))
 @given(
-    noise=st.sampled_from([0.0, 0.3, 2.0]), condition=st.floats(1, 20), share=st.floats(0.1, 0.9),
-    momentum=st.floats(0, 0.9), samples=st.sampled_from([5000, 10**5, 10**6]), seed=st.integers(0, 200),
-)  # fmt: skip
+    noise=st.sampled_from([0.0, 0.3, 2.0]),
+    condition=st.floats(1, 20),
+    share=st.floats(0.1, 0.9),
+    momentum=st.floats(0, 0.9),
+    samples=st.sampled_from([5000, 10**5, 10**6]),
+    seed=st.integers(0, 200),
+)
 def test_theorem_b_survives_a_search_for_its_weakest_task(
     noise: float, condition: float, share: float, momentum: float, samples: int, seed: int
 ) -> None:
     """observed / bound is what hypothesis maximises; where the hypotheses hold it stays below 1."""
     task = RegressionMixture.random(
-        clusters=2, clients=40, dimension=4, condition_number=condition, separation=2.0, noise=noise,
-        samples=samples, proportions=(share, 1 - share), seed=seed,
-    )  # fmt: skip
+        clusters=2,
+        clients=40,
+        dimension=4,
+        condition_number=condition,
+        separation=2.0,
+        noise=noise,
+        samples=samples,
+        proportions=(share, 1 - share),
+        seed=seed,
+    )
     algorithm = CFLMGD(step_size=1.0, momentum=momentum)
     start = np.full(2, task.basin_radius / 2)
     parts = TheoremB().best_parts(setting_of(task, algorithm, start, 20))

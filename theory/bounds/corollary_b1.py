@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory.bounds.bound import Bound, BoundParts
+from clusterproof.theory.bounds.bound_parts import Bound, BoundParts
 from clusterproof.theory.bounds.setting import Setting
 from clusterproof.theory.bounds.theorem_b import require_quadratic
 
@@ -23,7 +23,7 @@ class CorollaryB1(Bound):
         return 1 - math.sqrt(smallest * setting.strong_convexity / setting.smoothness)
 
     def start_constant(self, setting: Setting) -> float:
-        """2 / sqrt(3): how far momentum can carry the error beyond its start (Lemma H)."""
+        """2 / sqrt(3): how far momentum can carry the error beyond its start: ``cfl-mgd/lemma-h``."""
         return 2 / math.sqrt(3)
 
     def floor(self, setting: Setting, proportion: float) -> float:

@@ -1,14 +1,14 @@
-"""Which recursion a run followed: bounds speak of dynamics, not of an algorithm's name."""
+"""The recursion that a run followed: bounds apply to dynamics, not to an algorithm's name."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument, Trace
+from clusterproof.algorithms import ALGORITHMS, CFLMGD, Algorithm, InvalidArgument, Trace
 
 
 def dynamics_of(trace: Trace) -> Algorithm[Any]:
-    """Give the algorithm of this library whose recursion a run followed.
+    """Return the algorithm of this library whose recursion a run followed.
 
     Parameters
     ----------
@@ -30,3 +30,19 @@ def dynamics_of(trace: Trace) -> Algorithm[Any]:
             "let the algorithm's property `dynamics` give the one of this library whose recursion it follows",
         )
     return ALGORITHMS[name](**written).dynamics
+
+
+def cfl_mgd_of(trace: Trace) -> CFLMGD:
+    """Return the dynamics of a run of CFL-MGD, or of IFCA, which is CFL-MGD with momentum 0.
+
+    Raises
+    ------
+    InvalidArgument
+        If the run has other dynamics, or its errors are not known.
+    """
+    algorithm = dynamics_of(trace)
+    if not isinstance(algorithm, CFLMGD) or trace.errors is None:
+        raise InvalidArgument(
+            "trace", algorithm.name, "must have the dynamics of cfl-mgd and known optima", "use such a run"
+        )
+    return algorithm

@@ -1,4 +1,4 @@
-"""The settings on which the repaired bounds are checked, and what a bound needs to know of one."""
+"""The quantities of a task, an algorithm and a start from which the repaired bounds are computed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace
 from clusterproof.synthetic import LogCoshMixture, Mixture, RegressionMixture
 from clusterproof.synthetic.misclassification import worst_case_error
-from clusterproof.theory.bounds.dynamics import dynamics_of
+from clusterproof.theory.bounds.dynamics import cfl_mgd_of
+from clusterproof.theory.bounds.rows import AdditiveGaussianRows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +22,7 @@ class Setting:
     Attributes
     ----------
     proportions
-        l_p, one a cluster.
+        l_p of each cluster, (P,).
     clients, samples, rounds
         m, n' and T.
     smoothness, strong_convexity
@@ -39,8 +40,8 @@ class Setting:
     misclassification
         Bound pi on the probability that a client in the basin prefers a given wrong model.
     failure
-        (delta_1, delta_2, delta_3): allowed for misclassification counts, for leaving the basin,
-        and for the last round.
+        (delta_1, delta_2, delta_3), the failure probabilities of misclassification counts, of leaving the
+        basin, and of the last round.
     """
 
     proportions: tuple[float, ...]
@@ -71,7 +72,7 @@ class Setting:
         return True
 
     def with_radius(self, radius: float) -> Setting:
-        """Give the same setting with another basin radius and its misclassification probability."""
+        """Return the same setting with another basin radius and its misclassification probability."""
         pairwise = worst_case_error(
             self.smoothness, self.strong_convexity, self.separation, self.noise, radius, self.samples
         )
@@ -79,15 +80,12 @@ class Setting:
 
     @property
     def own_noise(self) -> tuple[float, float]:
-        """(v_*^2, v_1^2) with E||grad f - grad phi_p||^2 <= v_*^2 + v_1^2 ||e||^2 for own clients."""
-        return (
-            self.noise**2 * self.trace,
-            self.smoothness * self.trace + self.smoothness**2,
-        )
+        """(v_*^2, v_1^2) with E||grad f - grad phi_p||^2 <= v_*^2 + v_1^2 ||e||^2 for the cluster's clients."""
+        return self.noise**2 * self.trace, self.smoothness * self.trace + self.smoothness**2
 
     @property
-    def intruder_noise(self) -> float:
-        """v_x^2: the same for clients of other clusters at a model within the basin."""
+    def foreign_noise(self) -> float:
+        """v_x^2: the same for false members, clients of other clusters at a model within the basin."""
         reach = self.diameter + self.radius
         residual = self.noise**2 + self.smoothness * reach**2
         return self.trace * residual + (self.smoothness * reach) ** 2
@@ -107,21 +105,14 @@ class AdditiveSetting(Setting):
 
     @property
     def quadratic(self) -> bool:
-        """Not quadratic."""
+        """False: log-cosh losses are not quadratic."""
         return False
 
     def with_radius(self, radius: float) -> Setting:
-        """Give the same setting with another radius; the losses' difference is Gaussian.
-
-        Its mean is at least (mu (Delta - B)^2 - L B^2) / 2, its deviation at most
-        nu (D + 2B) / sqrt(d n').
-        """
-        from scipy.special import ndtr
-
-        gap = self.strong_convexity * (self.separation - radius) ** 2 - self.smoothness * radius**2
-        deviation = self.noise * (self.diameter + 2 * radius) / math.sqrt(self.dimension * self.samples)
-        pairwise = float(ndtr(-gap / 2 / deviation)) if deviation > 0 else 0.0
-        return replace(self, radius=radius, misclassification=pairwise)
+        """Return the same setting with another basin radius and its misclassification probability."""
+        names = ("smoothness", "strong_convexity", "separation", "diameter", "samples", "dimension", "noise")
+        rows = AdditiveGaussianRows(**{name: getattr(self, name) for name in names})
+        return replace(self, radius=radius, misclassification=rows.misclassification(radius))
 
     @property
     def own_noise(self) -> tuple[float, float]:
@@ -129,7 +120,7 @@ class AdditiveSetting(Setting):
         return self.noise**2, 0.0
 
     @property
-    def intruder_noise(self) -> float:
+    def foreign_noise(self) -> float:
         """nu^2."""
         return self.noise**2
 
@@ -142,7 +133,7 @@ def largest_radius(task: Mixture) -> float:
 def setting_of(
     task: Mixture, algorithm: CFLMGD, start: np.ndarray, rounds: int, radius: float | None = None
 ) -> Setting:
-    """Collect what a bound needs from a task, an algorithm and the first models.
+    """Collect the quantities of a bound from a task, an algorithm and the first models.
 
     Parameters
     ----------
@@ -155,12 +146,12 @@ def setting_of(
     rounds
         T.
     radius
-        B; the paper's where None.
+        B; the paper's if None.
 
     Raises
     ------
     InvalidArgument
-        If the repaired theorems do not speak of such a run.
+        If the repaired theorems do not apply to such a run.
     """
     if not isinstance(task, RegressionMixture | LogCoshMixture) or task.data != "fresh":
         raise InvalidArgument(
@@ -187,15 +178,11 @@ def setting_of(
         raise InvalidArgument(
             "radius", basin, f"must be in (0, {largest_radius(task):g})", "a larger basin contains ties"
         )
+    sizes = ("clients", "samples", "smoothness", "strong_convexity", "separation", "diameter")
     common: dict[str, Any] = {
+        **{name: getattr(task, name) for name in sizes},
         "proportions": tuple(task.proportions.tolist()),
-        "clients": task.clients,
-        "samples": task.samples,
         "rounds": rounds,
-        "smoothness": task.smoothness,
-        "strong_convexity": task.strong_convexity,
-        "separation": task.separation,
-        "diameter": task.diameter,
         "noise": float(task.noise),
         "step_size": float(algorithm.step_size),
         "momentum": float(algorithm.momentum),
@@ -210,30 +197,25 @@ def setting_of(
 
 
 def setting_of_trace(task: Mixture, trace: Trace, failure_probability: float | None = None) -> Setting:
-    """Collect what a bound needs from a run; replicates share the widest start.
+    """Collect the quantities of a bound from a run; the bound holds for the widest start of all replicates.
 
     Parameters
     ----------
     task, trace
         The run.
     failure_probability
-        delta_1 + delta_2, of which delta_1 is a third; the setting's own where None.
+        delta_1 + delta_2, of which delta_1 is a third; the setting's default if None.
 
     Raises
     ------
     InvalidArgument
-        If the repaired theorems do not speak of such a run.
+        If the repaired theorems do not apply to such a run.
     """
-    algorithm = dynamics_of(trace)
-    if not isinstance(algorithm, CFLMGD) or trace.errors is None:
-        raise InvalidArgument(
-            "trace", algorithm.name, "must have the dynamics of cfl-mgd and known optima", "use such a run"
-        )
-    start = trace.errors[0]
-    if start.ndim == 2:
-        start = start.max(axis=0)
-    found = setting_of(task, algorithm, start, trace.rounds)
+    algorithm = cfl_mgd_of(trace)
+    start = np.asarray(trace.errors)[0]
+    start = start.max(axis=0) if start.ndim == 2 else start
+    setting = setting_of(task, algorithm, start, trace.rounds)
     if failure_probability is None:
-        return found
+        return setting
     parts = (failure_probability / 3, 2 * failure_probability / 3, 2 * failure_probability / 3)
-    return replace(found, failure=parts)
+    return replace(setting, failure=parts)

@@ -1,8 +1,8 @@
-"""What the proof of a high-probability bound shows one after the other, as two sides each.
+"""The steps of the proof of a high-probability bound, as two sides each.
 
-A bound that is loose as a whole (Chebyshev's factors cost up to ten) would hide a wrong rate or a
-wrong floor from any number of runs. So each thing that its proof shows is compared with the truth by
-itself: the noise-free envelope, the variance, the misclassification in the basin, and then the whole.
+A bound that is not tight as a whole (Chebyshev's factors cost up to ten) would hide a wrong rate or a
+wrong floor from any number of runs. So each step of its proof is compared with the exact value
+separately: the noise-free envelope, the variance, the misclassification in the basin, and then the whole.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import numpy as np
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.synthetic.mixture import geometric_spectrum, make_labels, place_optima
-from clusterproof.theory.bounds.bound import Bound, BoundParts
-from clusterproof.theory.bounds.experiments import Experiment, run_errors
+from clusterproof.theory.bounds.audit_settings import Experiment, run_errors
+from clusterproof.theory.bounds.bound_parts import Bound, BoundParts
 from clusterproof.theory.bounds.setting import Setting, setting_of
-from clusterproof.theory.instruments.exact_moments import error_moments
-from clusterproof.theory.statement import Sides, at_most, choice, drawn, reals, suppose
+from clusterproof.theory.checker import Sides, at_most, choice, drawn, reals, suppose
+from clusterproof.theory.exact.exact_moments import error_moments
 
 ROUNDS = 40
-"""Of the stages on small tasks."""
+"""Budget of the stages on small tasks."""
 
 
 def small_task(stream: np.random.Generator) -> RegressionMixture:
@@ -43,23 +43,23 @@ def small_task(stream: np.random.Generator) -> RegressionMixture:
 SmallTask = Annotated[RegressionMixture, drawn(small_task)]
 Momentum = Annotated[float, reals(0, 0.97)]
 Share = Annotated[float, choice(0.2, 0.5, 0.9, 0.999)]
-"""Of the largest basin radius that a bound admits."""
+"""Share of the largest basin radius that a bound admits."""
 
 
 def small_setting(task: RegressionMixture, algorithm: CFLMGD) -> Setting:
-    """The setting of a run that starts half the basin's radius away, misclassification apart."""
+    """Return the setting of a run that starts half the basin's radius away, without misclassification."""
     suppose("the clusters share a covariance with these eigenvectors", task.covariances.diagonals is not None)
     start = np.full(task.clusters, task.basin_radius / 2)
     return dataclasses.replace(setting_of(task, algorithm, start, ROUNDS), misclassification=0.0)
 
 
 def small_parts(bound: Bound, task: RegressionMixture, algorithm: CFLMGD) -> BoundParts:
-    """The parts of a bound on a small task; those of the noise-free error and of the variance hold anywhere."""
+    """Return the parts of a bound on a small task; those of the noise-free error and of the variance always hold."""
     return bound.parts(small_setting(task, algorithm))
 
 
 def admissible(parts: BoundParts) -> BoundParts:
-    """Give the parts of a bound where its hypotheses hold."""
+    """Return the parts of a bound, supposing its hypotheses."""
     suppose("the bound stays in the basin, and its failure probability is below 1", parts.applicable)
     return parts
 
@@ -93,7 +93,8 @@ def variance(parts: BoundParts, task: RegressionMixture, algorithm: CFLMGD) -> S
         for share in task.proportions
     ]
     # the exact variance is a difference of second moments of at most order 1
-    return at_most(np.stack(exact, axis=-1), floor=parts.variance, rounding=1e-13)
+    rounding = 1e-13 + 1e-9 * float(np.max(parts.variance))
+    return at_most(np.stack(exact, axis=-1), floor=parts.variance, rounding=rounding)
 
 
 def misclassification(
@@ -101,8 +102,8 @@ def misclassification(
 ) -> dict[str, Sides]:
     """Compare pi with the exact F tail at models on the rim of an admissible basin.
 
-    The own model is displaced along the steepest direction, the other towards the own optimum
-    along the flattest, which is the worst there is; others stand in random directions.
+    The cluster's model is displaced along the steepest direction, the other one towards the cluster's optimum
+    along the flattest, which is the worst case; further pairs are displaced in random directions.
     """
     steep, flat = np.eye(task.dimension)[[-1, 0]]
     pair = RegressionMixture(
@@ -114,16 +115,16 @@ def misclassification(
     )
     radius = share * bound.largest_radius(task.smoothness, task.strong_convexity, task.separation)
     near = np.stack([radius * steep, (task.separation - radius) * flat])
-    own, other = pair.expected_loss(near, 0)
-    losses = {"expected loss": at_most(float(own), other=float(other))}
-    if own >= other:
+    own_loss, other_loss = pair.expected_loss(near, 0)
+    losses = {"expected loss": at_most(float(own_loss), other=float(other_loss))}
+    if own_loss >= other_loss:
         return losses  # no bound pi is defined where models tie
     turned = stream.standard_normal((200, 2, task.dimension))
     turned *= radius / np.linalg.norm(turned, axis=-1, keepdims=True)
     models = np.concatenate([near[None], pair.optima + turned])
     exact = float(pair.misclassification_probability(models, 0)[:, 1].max())
     allowed = setting_of(task, algorithm, np.zeros(task.clusters), 1, radius).misclassification
-    return losses | {"probability": at_most(exact, pi=allowed, rounding=1e-300)}
+    return losses | {"probability": at_most(exact, pi=allowed)}
 
 
 def runs(
@@ -149,11 +150,15 @@ def runs_from(
     return {
         "all rounds": at_most(
             # at round 0 both sides are the start
-            np.moveaxis(errors, 1, 0)[:, 1:], contraction=np.moveaxis(mean, 1, 0)[:, 1:],
-            noise=np.moveaxis(everywhere - mean, 1, 0)[:, 1:], failure=parts.all_rounds_failure,
+            np.moveaxis(errors, 1, 0)[:, 1:],
+            contraction=np.moveaxis(mean, 1, 0)[:, 1:],
+            noise=np.moveaxis(everywhere - mean, 1, 0)[:, 1:],
+            failure=parts.all_rounds_failure,
         ),
         "last round": at_most(
-            errors[-1], contraction=mean[-1], noise=parts.last_round - mean[-1],
+            errors[-1],
+            contraction=mean[-1],
+            noise=parts.last_round - mean[-1],
             failure=parts.last_round_failure,
         ),
-    }  # fmt: skip
+    }

@@ -10,15 +10,15 @@ from functools import lru_cache
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory.bounds.bound import Bound, BoundParts
+from clusterproof.theory.bounds.bound_parts import Bound, BoundParts
 from clusterproof.theory.bounds.setting import Setting
 from clusterproof.theory.bounds.theorem_b import TheoremB
-from clusterproof.theory.certificate import Certificate, certify, certify_at
+from clusterproof.theory.certificates import Certificate, certify, certify_at
 
 
 @dataclass(frozen=True)
 class Contraction:
-    """What Theorem A takes from a certificate of the noise-free map.
+    """The constants of a certificate of the noise-free map that Theorem A uses.
 
     Attributes
     ----------
@@ -26,24 +26,21 @@ class Contraction:
         r, C_0 and C_1.
     is_norm
         Whether the Lyapunov function is a squared norm (c_0 = c_1 = 0).
-    source
-        The certificate that the numbers were read from; None where they are given.
     """
 
     rate: float
     start: float
     disturbance: float
     is_norm: bool
-    source: Certificate | None = None
 
 
 @lru_cache(maxsize=256)
 def contractions(
     momentum: float, condition_number: float, proportion: Fraction, step: float
 ) -> tuple[Contraction, ...]:
-    """Certificates of the dynamics at the least rate that is found and at slower ones.
+    """Return certificates of the dynamics at the least rate that is proved and at larger rates.
 
-    A slower rate has smaller constants, and a norm a smaller gamma. Each was checked in exact arithmetic.
+    A larger rate has smaller constants. Each certificate was checked in exact arithmetic.
 
     Parameters
     ----------
@@ -67,11 +64,13 @@ def contractions(
         for norm in (False, True)
         for rate in rates
     ]
-    return tuple(_read(one) for one in (fastest, *slower) if isinstance(one, Certificate))
+    return tuple(
+        _read(certificate) for certificate in (fastest, *slower) if isinstance(certificate, Certificate)
+    )
 
 
 def _read(certificate: Certificate) -> Contraction:
-    """Take the four numbers from a certificate on smooth functions with a disturbance constant."""
+    """Return the four numbers of a certificate on smooth functions with a disturbance constant."""
     proof, disturbance = certificate.proof, certificate.disturbance
     if proof is None or disturbance is None:
         raise InvalidArgument("certificate", certificate.statement, "must bound disturbances", "ask for it")
@@ -80,13 +79,12 @@ def _read(certificate: Certificate) -> Contraction:
         start=float(certificate.prefactor),
         disturbance=float(disturbance),
         is_norm=not any(proof.values),
-        source=certificate,
     )
 
 
 @dataclass(frozen=True)
 class TheoremA(Bound):
-    """The bound of Theorem A; for each cluster the certificate that stays inside and is best after T."""
+    """The bound of Theorem A, for each cluster by the certificate that stays in the basin and is best after T."""
 
     def parts(self, setting: Setting) -> BoundParts:
         """Compute the bound for every cluster; infinite where no certificate is found."""
@@ -96,8 +94,8 @@ class TheoremA(Bound):
             return bool(column[2].max() > setting.radius), column[3]
 
         columns = [
-            min(self._candidates(setting, *each), key=preference)
-            for each in zip(setting.proportions, setting.start, strict=True)
+            min(self._candidates(setting, *cluster), key=preference)
+            for cluster in zip(setting.proportions, setting.start, strict=True)
         ]
         mean, variance, everywhere = (
             np.stack([column[index] for column in columns], axis=-1) for index in range(3)
@@ -116,41 +114,43 @@ class TheoremA(Bound):
     def _candidates(
         self, setting: Setting, proportion: float, start: float
     ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, float]]:
-        """Mean, second moment, all-rounds and last-round bound for each certificate."""
+        """Return the mean, second moment, all-rounds and last-round bound for each certificate."""
         share = Fraction(round(proportion * setting.clients), setting.clients)
-        found = contractions(
+        certificates = contractions(
             setting.momentum,
             setting.smoothness / setting.strong_convexity,
             share,
             setting.step_size * setting.smoothness,
         )
+        columns = [self._with(certificate, setting, proportion, start) for certificate in certificates]
         infinite = np.full(setting.rounds + 1, np.inf)
-        nothing = (infinite, infinite, infinite, math.inf)
-        return [nothing, *(self._with(one, setting, proportion, start) for one in found)]
+        return [
+            (infinite, infinite, infinite, math.inf),
+            *(column for column in columns if column is not None),
+        ]
 
     def _with(
-        self, one: Contraction, setting: Setting, proportion: float, start: float
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-        """Evaluate the theorem with one certificate."""
+        self, certificate: Contraction, setting: Setting, proportion: float, start: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float] | None:
+        """Evaluate the theorem with one certificate; None if the misassigned clients outweigh the contraction."""
         shared = TheoremB()
-        intruders, strays = shared.counts(setting, proportion)
-        additive, multiplicative = shared.gradient_noise(setting, proportion, intruders)
-        reach = one.disturbance * setting.step_size
-        drift = intruders / setting.clients * setting.smoothness * (setting.diameter + setting.radius)
-        rate = one.rate + reach * setting.smoothness * strays / setting.clients
-        infinite = np.full(setting.rounds + 1, np.inf)
+        false_members, missing_members = shared.counts(setting, proportion)
+        additive, multiplicative = shared.gradient_noise(setting, proportion, false_members)
+        reach = certificate.disturbance * setting.step_size
+        drift = false_members / setting.clients * setting.smoothness * (setting.diameter + setting.radius)
+        rate = certificate.rate + reach * setting.smoothness * missing_members / setting.clients
         if rate >= 1:
-            return infinite, infinite, infinite, math.inf
+            return None
         times = np.arange(setting.rounds + 1)
-        mean = rate**times * one.start * start + reach * drift * (1 - rate**times) / (1 - rate)
+        mean = rate**times * certificate.start * start + reach * drift * (1 - rate**times) / (1 - rate)
         moment = np.empty(setting.rounds + 1)
-        moment[0] = (one.start * start) ** 2
-        with np.errstate(over="ignore"):  # beyond the largest number the bound is infinite
+        moment[0] = (certificate.start * start) ** 2
+        with np.errstate(over="ignore"):  # the bound is infinite if it overflows
             for t in range(setting.rounds):
                 spread = reach**2 * (additive + multiplicative * moment[t])
                 moment[t + 1] = (rate * math.sqrt(moment[t]) + reach * drift) ** 2 + spread
         _, leave, last = setting.failure
-        weight = setting.clusters * reach**2 / ((1.0 if one.is_norm else 1 - rate) * leave)
+        weight = setting.clusters * reach**2 / ((1.0 if certificate.is_norm else 1 - rate) * leave)
         excess = _positive_root(
             1 - weight * setting.rounds * multiplicative,
             -2 * weight * multiplicative * mean[:-1].sum(),
@@ -162,7 +162,7 @@ class TheoremA(Bound):
 
 
 def _positive_root(square: float, linear: float, constant: float) -> float:
-    """Largest x with square x^2 + linear x + constant = 0, constant <= 0; infinite if square <= 0."""
+    """Return the largest x with square x^2 + linear x + constant = 0, constant <= 0; infinite if square <= 0."""
     if square <= 0:
         return math.inf if constant < 0 or linear < 0 else 0.0
     return (-linear + math.sqrt(linear**2 - 4 * square * constant)) / (2 * square)

@@ -10,16 +10,16 @@ import numpy as np
 from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace
 from clusterproof.synthetic import Mixture, RegressionMixture
 from clusterproof.synthetic.misclassification import worst_case_error
-from clusterproof.theory.bounds.bound import BoundParts
-from clusterproof.theory.bounds.dynamics import dynamics_of
+from clusterproof.theory.bounds.bound_parts import BoundParts
+from clusterproof.theory.bounds.dynamics import cfl_mgd_of
 from clusterproof.theory.bounds.setting import largest_radius, setting_of
-from clusterproof.theory.instruments.exact_moments import error_moments
-from clusterproof.theory.trace_bound import TraceBound
+from clusterproof.theory.checker.trace_bound import TraceBound
+from clusterproof.theory.exact.exact_moments import error_moments
 
 
 @dataclass(frozen=True)
 class OracleMoments:
-    """Moments of the chain in which every client is in its own cluster.
+    """Moments of the chain in which every client is in its true cluster.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ def oracle_moments(
 
 
 def departure_probability(task: RegressionMixture, moments: OracleMoments) -> np.ndarray:
-    """delta_cl: bound on the probability that the run ever departs from the oracle chain, (...).
+    """Bound the probability delta_cl that the run ever departs from the chain of the true clusters, (...).
 
     sum_t sum_p Var_{p,t} / (B - ||Pi_t e_0||)_+^2 + T m (P - 1) pi_F(B), at the best of 60 radii B:
     Chebyshev for leaving the basin, a union over clients, wrong models and rounds within it.
@@ -74,9 +74,9 @@ def departure_probability(task: RegressionMixture, moments: OracleMoments) -> np
     rounds, clusters = len(mean), mean.shape[-1]
     best = np.full(mean.shape[1:-1], np.inf)
     for radius in np.linspace(0, largest_radius(task), 62)[1:-1]:
-        room = radius - mean
-        inside = np.where(room > 0, room, np.nan) ** 2
-        leaving = np.where(np.isnan(inside), np.inf, variance / inside).sum(axis=(0, -1))
+        inside = radius > mean
+        distance = np.where(inside, radius - mean, 1.0)
+        leaving = np.where(inside, variance / distance**2, np.inf).sum(axis=(0, -1))
         pairwise = worst_case_error(
             task.smoothness, task.strong_convexity, task.separation, float(task.noise), radius, task.samples
         )
@@ -98,12 +98,12 @@ def theorem_c_parts(
     rounds
         T.
     failure
-        delta, for the last step.
+        delta, of the last step.
 
     Raises
     ------
     InvalidArgument
-        If the theorem does not speak of such a run.
+        If the theorem does not apply to such a run.
     """
     setting_of(task, algorithm, np.zeros(task.clusters), rounds)
     moments = oracle_moments(task, algorithm, models, rounds)
@@ -129,16 +129,16 @@ def bound_trace(task: Mixture, trace: Trace, failure_probability: float | None =
     task, trace
         The run.
     failure_probability
-        delta; 0.05 where None. The probability of leaving the basin comes on top.
+        delta; 0.05 if None. The probability of leaving the basin is added to it.
 
     Raises
     ------
     InvalidArgument
-        If the theorem does not speak of such a run, or its probability is not positive.
+        If the theorem does not apply to such a run, or its probability is not positive.
     """
-    algorithm = dynamics_of(trace)
-    if not isinstance(algorithm, CFLMGD) or not isinstance(task, RegressionMixture):
-        raise InvalidArgument("trace", "...", "must be a run of cfl-mgd on a regression mixture", "use one")
+    algorithm = cfl_mgd_of(trace)
+    if not isinstance(task, RegressionMixture):
+        raise InvalidArgument("task", type(task).__name__, "must be a regression mixture", "use one")
     delta = {} if failure_probability is None else {"failure": failure_probability}
     parts = theorem_c_parts(task, algorithm, trace.models[0], trace.rounds, **delta)
     if not parts.applicable:

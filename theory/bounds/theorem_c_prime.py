@@ -8,25 +8,25 @@ import numpy as np
 
 from clusterproof.algorithms import CFLMGD
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.bounds.bound import BoundParts
+from clusterproof.theory.bounds.bound_parts import BoundParts
 from clusterproof.theory.bounds.setting import setting_of
 from clusterproof.theory.bounds.theorem_c import departure_probability, oracle_moments
-from clusterproof.theory.instruments.heavy_ball import propagators
+from clusterproof.theory.exact.heavy_ball import propagators
 
 RATES = 1 - np.geomspace(0.002, 0.999, 80)
-"""Rates r among which the bound takes the best; it holds for each of them."""
+"""Rates r, for each of which the bound holds; the best is used."""
 
 
 def cluster_bound(
     task: RegressionMixture, algorithm: CFLMGD, cluster: int, rounds: int, failure: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Factor of ||e_0|| and additive term of one cluster, at the rate that is best after T rounds.
+    """Return the factor of ||e_0|| and the additive term of one cluster, at the rate that is best after T rounds.
 
     Returns
     -------
     tuple
         C_0 r_bar^t, (T + 1,), and the noise's term for all t at once and, last entry, at T alone,
-        (T + 2,); infinite where no rate gives r_bar < 1.
+        (T + 2,); infinite if no rate has r_bar < 1.
     """
     proportion, clusters = float(task.proportions[cluster]), task.clusters
     step, rows = algorithm.step_size * proportion, proportion * task.clients * task.samples
@@ -68,7 +68,7 @@ def theorem_c_prime_parts(
     Raises
     ------
     InvalidArgument
-        If the theorem does not speak of such a run.
+        If the theorem does not apply to such a run.
     """
     setting_of(task, algorithm, np.zeros(task.clusters), rounds)
     moments = oracle_moments(task, algorithm, models, rounds)

@@ -1,4 +1,4 @@
-"""Members of the archives in which CIFAR-10 and EMNIST are published."""
+"""Members of the archives in which CIFAR-10 and EMNIST are published, and the error of a malformed file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import BinaryIO
 
 from clusterproof.algorithms.validation import InvalidArgument
-from clusterproof.neural.data.readers.malformed import malformed
 
 LARGEST = 2**30
 """Bytes that a tar file or a member of a zip file may have; what is published has a fifth of it."""
@@ -27,6 +26,20 @@ _BROKEN = (
     zlib.error,
     lzma.LZMAError,
 )
+
+
+def malformed(source: str, rule: str) -> InvalidArgument:
+    """Make the error for a file whose content contradicts its format or its data set.
+
+    Parameters
+    ----------
+    source
+        The file, as the user would look for it.
+    rule
+        What must hold.
+    """
+    remedy = "delete it and run `clusterproof data fetch`, or name another folder with --data-dir"
+    return InvalidArgument("data_dir", source, rule, remedy)
 
 
 def read_tar(file: BinaryIO, names: Sequence[str], source: str) -> dict[str, bytes]:
@@ -51,7 +64,7 @@ def read_tar(file: BinaryIO, names: Sequence[str], source: str) -> dict[str, byt
     InvalidArgument
         If it is no such archive, or a member is missing, no regular file or too large.
     """
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     try:
         # in memory, because a tarfile that streams walks through any size that a header claims
         with tarfile.open(fileobj=_unpacked(file, source), mode="r:") as archive:
@@ -60,20 +73,20 @@ def read_tar(file: BinaryIO, names: Sequence[str], source: str) -> dict[str, byt
                     content = archive.extractfile(member) if member.isreg() else None
                     if content is None:
                         raise malformed(source, f"must hold {member.name} as a regular file")
-                    found[member.name] = content.read()
+                    contents[member.name] = content.read()
     except InvalidArgument:
         raise
     except (tarfile.TarError, *_BROKEN) as error:
         raise malformed(source, f"must be a whole tar.gz archive ({_reason(error)})") from error
     for name in names:
-        if name not in found:
+        if name not in contents:
             raise malformed(source, f"must hold {name}")
-    return found
+    return contents
 
 
 def read_zip(file: BinaryIO, names: Sequence[str], source: str) -> dict[str, bytes]:
     """Read members of a zip file; arguments, result and refusals as in ``read_tar``."""
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     try:
         with zipfile.ZipFile(file) as archive:
             members = {member.filename: member for member in archive.infolist()}
@@ -81,12 +94,12 @@ def read_zip(file: BinaryIO, names: Sequence[str], source: str) -> dict[str, byt
                 if name not in members:
                     raise malformed(source, f"must hold {name}")
                 _check_size(members[name].file_size, name, source)
-                found[name] = archive.read(members[name])
+                contents[name] = archive.read(members[name])
     except InvalidArgument:
         raise
     except (zipfile.BadZipFile, zipfile.LargeZipFile, *_BROKEN) as error:
         raise malformed(source, f"must be a whole zip archive ({_reason(error)})") from error
-    return found
+    return contents
 
 
 def _unpacked(file: BinaryIO, source: str) -> io.BytesIO:

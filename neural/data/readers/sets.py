@@ -1,16 +1,98 @@
-"""Each data set, made from the contents of its files."""
+"""The published files of each data set: gzipped idx files, and the records of CIFAR-10's binary version."""
 
 from __future__ import annotations
 
+import gzip
+import io
+import math
+import struct
+import zlib
 from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from clusterproof.algorithms.randomness import generator
 from clusterproof.neural.data.images import Images, ImageSet
-from clusterproof.neural.data.readers.cifar import read_records
-from clusterproof.neural.data.readers.idx import read_idx
-from clusterproof.neural.data.readers.malformed import malformed
+from clusterproof.neural.data.readers.archives import malformed
+
+UNSIGNED_BYTE = 0x08
+RECORD = 3 * 32 * 32
+
+
+def read_idx(content: bytes, shape: tuple[int, ...], source: str) -> np.ndarray:
+    """Read a gzipped idx file of unsigned bytes, as of MNIST, Fashion-MNIST and EMNIST.
+
+    An idx file begins with two zero bytes, a type code, the number of dimensions and each size as a
+    32-bit big-endian integer; the elements follow in C order. http://yann.lecun.com/exdb/mnist
+
+    Parameters
+    ----------
+    content
+        The file's bytes.
+    shape
+        Required by its header; no more than that is decompressed.
+    source
+        The file's name, for the message.
+
+    Returns
+    -------
+    numpy.ndarray
+        uint8, of that shape, read-only.
+
+    Raises
+    ------
+    InvalidArgument
+        If it is no whole gzip file, no idx file of unsigned bytes, or has another shape.
+    """
+    header = struct.pack(f">HBB{len(shape)}I", 0, UNSIGNED_BYTE, len(shape), *shape)
+    length = math.prod(shape)
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+            found = file.read(len(header))
+            if found != header:
+                raise malformed(
+                    source, f"must begin as idx file {header.hex(' ', 4)}, not {found.hex(' ', 4) or 'empty'}"
+                )
+            values = file.read(length)
+            rest = file.read(1)  # reaches the end, where gzip compares its checksum
+    except (OSError, EOFError, zlib.error) as error:
+        raise malformed(source, f"must be a whole gzip file ({error})") from error
+    if len(values) < length or rest:
+        rule = f"must hold {length} bytes after its header, not {'more' if rest else len(values)}"
+        raise malformed(source, rule)
+    return np.frombuffer(values, dtype=np.uint8).reshape(shape)
+
+
+def read_records(content: bytes, count: int, source: str) -> tuple[np.ndarray, np.ndarray]:
+    """Read a file of CIFAR-10 records: a label byte, then the red, green and blue planes.
+
+    https://www.cs.toronto.edu/~kriz/cifar.html
+
+    Parameters
+    ----------
+    content
+        The file's bytes.
+    count
+        Number of records that it must hold.
+    source
+        The file's name, for the message.
+
+    Returns
+    -------
+    tuple
+        Pixels, uint8 (count, 3, 32, 32), and labels, uint8 (count,); both read-only.
+
+    Raises
+    ------
+    InvalidArgument
+        If the length is another.
+    """
+    length = count * (1 + RECORD)
+    if len(content) != length:
+        rule = f"must hold {count} records of {1 + RECORD} bytes, {length} in all, not {len(content)}"
+        raise malformed(source, rule)
+    records = np.frombuffer(content, dtype=np.uint8).reshape(count, 1 + RECORD)
+    return records[:, 1:].reshape(count, 3, 32, 32), records[:, 0]
 
 
 def _labelled(pixels: np.ndarray, labels: np.ndarray, classes: int, source: str) -> Images:

@@ -1,8 +1,8 @@
-"""Checkpoints of a training run: tensors in a safetensors file, and a JSON record that vouches for them.
+"""Checkpoints of a training run: tensors in a safetensors file, and a JSON record with their SHA-256.
 
-The record of round 20, ``checkpoint-000020.json``, names its tensors file and has its SHA-256, and one of
-itself. It is renamed into its place when the tensors are safely on disk, and so makes the checkpoint
-appear at once or not at all. The last two are kept. Nothing is executed to read one.
+The record of round 20, ``checkpoint-000020.json``, names its tensors file, and holds the SHA-256 of that file and of
+itself. It is renamed into its place after the tensors are safely on disk, so that a checkpoint appears at once or not
+at all. The last two are kept. Nothing is executed to read one.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -24,32 +25,31 @@ from clusterproof.algorithms.protocol import Algorithm, State
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.storage import versions
 from clusterproof.algorithms.validation import InvalidArgument
-from clusterproof.neural.runs.storage.generator_states import generator_states, randomness_from
 from clusterproof.neural.runs.storage.state_tree import put_together, state_class, take_apart
 
 FORMAT = 1
 KEPT = 2
-"""How many checkpoints stay: the last, and one in case that it is damaged."""
+"""Number of checkpoints that are kept: the last, and one in case that it is damaged."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Checkpoint:
-    """All that it takes to go on after a round.
+    """Everything that is needed to continue after a round.
 
     Attributes
     ----------
     rounds
-        How many rounds led here.
+        Number of rounds done.
     state
         Of the algorithm.
     last_assignments
         The cluster each client chose when it last took part, (m,); -1 if never.
     randomness
-        The streams, where they stand.
+        The streams, at their positions.
     metrics
-        What was measured so far: columns of equal length, None where nothing was.
+        Columns of equal length, None where nothing was measured.
     settings
-        How the run was made, as plain JSON values.
+        Of the run, as plain JSON values.
     """
 
     rounds: int
@@ -60,34 +60,45 @@ class Checkpoint:
     settings: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Stored:
-    """The last good checkpoint of a folder, still unread but for its record and checked sums.
+class Record(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """Content of a checkpoint's JSON file, see ``save_checkpoint``."""
+
+    format: int
+    rounds: int
+    tensors: str
+    tensors_sha256: str
+    state: dict[str, Any]
+    randomness: dict[str, Any]
+    metrics: dict[str, list[int | float | None]]
+    settings: dict[str, Any]
+    versions: dict[str, str]
+    sha256: str
+
+
+class Stored(Record, kw_only=True):
+    """The last good checkpoint of a folder: its record, and its tensors, checked by their sum and not yet parsed.
 
     Attributes
     ----------
-    rounds, settings, metrics, versions
-        As in ``Checkpoint``, and the versions of what wrote it.
+    path
+        Of the record.
     remarks
         What is wrong with newer checkpoints that were passed over, one line each.
+    content
+        Of the tensors' file.
     """
 
-    rounds: int
-    settings: dict[str, Any]
-    metrics: dict[str, list[Any]]
-    versions: dict[str, str]
-    remarks: tuple[str, ...]
     path: Path
-    _record: _Record
-    _tensors: bytes
+    remarks: tuple[str, ...]
+    content: bytes
 
     def restore(self, algorithm: Algorithm[Any], device: Any = None) -> Checkpoint:
-        """Make the checkpoint's state, the one that was saved, to the bit.
+        """Restore the checkpoint that was saved, with the same bits.
 
         Parameters
         ----------
         algorithm
-            Whose state it is.
+            Algorithm of the state.
         device
             Of torch arrays.
 
@@ -99,13 +110,13 @@ class Stored:
         from safetensors import SafetensorError, numpy
 
         try:
-            arrays = numpy.load(self._tensors)
+            arrays = numpy.load(self.content)
             last = arrays.pop("last_assignments")
             return Checkpoint(
                 rounds=self.rounds,
-                state=put_together(self._record.state, arrays, state_class(algorithm), device),
+                state=put_together(self.state, arrays, state_class(algorithm), device),
                 last_assignments=last,
-                randomness=randomness_from(self._record.randomness),
+                randomness=randomness_from(self.randomness),
                 metrics=self.metrics,
                 settings=self.settings,
             )
@@ -121,7 +132,7 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     folder
         Of the checkpoints; made if it is missing.
     checkpoint
-        Checkpoints of later rounds are removed, too: they were not fit to go on from.
+        Checkpoints of later rounds are removed, too: they could not be continued.
 
     Raises
     ------
@@ -142,32 +153,27 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
         "randomness": generator_states(checkpoint.randomness),
         "metrics": checkpoint.metrics,
         "settings": checkpoint.settings,
-        "versions": versions_here(),
+        "versions": current_versions(),
     }
-    written = json.dumps({**record, "sha256": _sum_of_record(record)}, allow_nan=False)
+    text = json.dumps({**record, "sha256": _sum_of_record(record)}, allow_nan=False)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_whole("out", folder / f"{stem}.safetensors", content)
-        _sync(folder)
-        write_whole("out", folder / f"{stem}.json", written.encode())
-        _sync(folder)
+        for name, written in ((f"{stem}.safetensors", content), (f"{stem}.json", text.encode())):
+            write_whole("out", folder / name, written)
+            _sync(folder)
     except OSError as error:
-        raise InvalidArgument(
-            "out",
-            str(folder),
-            f"must be a folder that can be written ({error.strerror})",
-            "choose another place",
-        ) from error
+        rule = f"must be a folder that can be written ({error.strerror})"
+        raise InvalidArgument("out", str(folder), rule, "choose another place") from error
     tidy(folder, checkpoint.rounds)
 
 
 def find_checkpoint(folder: Path) -> Stored | None:
-    """Find the last good checkpoint in a folder; None where no checkpoint was ever finished.
+    """Find the last good checkpoint in a folder; None if no checkpoint was ever finished.
 
     Raises
     ------
     InvalidArgument
-        If there are some and all are damaged; the message says what is wrong with the last.
+        If there are some and all are damaged; the message describes the last.
     """
     faults: list[InvalidArgument] = []
     for path in reversed(_records(folder)):
@@ -181,15 +187,7 @@ def find_checkpoint(folder: Path) -> Stored | None:
 
 
 def tidy(folder: Path, rounds: int) -> None:
-    """Remove what is older than the last two up to a round, or newer, or was never finished.
-
-    Parameters
-    ----------
-    folder
-        Of the checkpoints.
-    rounds
-        Of a checkpoint that is there and good.
-    """
+    """Remove checkpoints older than the last two up to a good one of a round, newer ones and unfinished files."""
     names = [path.stem for path in _records(folder)]
     last = names.index(_stem(rounds))
     kept = names[max(0, last - KEPT + 1) : last + 1]
@@ -201,53 +199,72 @@ def tidy(folder: Path, rounds: int) -> None:
                     path.unlink()
 
 
-class _Record(msgspec.Struct, forbid_unknown_fields=True):
-    """What a checkpoint's JSON file holds, see ``save_checkpoint``."""
+def current_versions() -> dict[str, str]:
+    """Versions of the packages that determine the bits of a run."""
+    import torch
 
-    format: int
-    rounds: int
-    tensors: str
-    tensors_sha256: str
-    state: dict[str, Any]
-    randomness: dict[str, Any]
-    metrics: dict[str, list[int | float | None]]
-    settings: dict[str, Any]
-    versions: dict[str, str]
-    sha256: str
+    return {**versions(), "torch": str(torch.__version__)}
+
+
+def generator_states(randomness: Randomness) -> dict[str, Any]:
+    """State of every stream as plain JSON values."""
+    states = {}
+    for stream in fields(randomness):
+        state = getattr(randomness, stream.name).bit_generator.state
+        words = {name: array.tolist() for name, array in state["state"].items()}
+        states[stream.name] = {**state, "state": words}
+    return states
+
+
+def randomness_from(states: Mapping[str, Any]) -> Randomness:
+    """Make streams that continue those of ``generator_states``.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError, OverflowError
+        If the values are not those of such streams.
+    """
+    streams = {}
+    for stream in fields(Randomness):
+        words = np.array(states[stream.name]["state"]["state"], dtype=np.uint64)
+        if words.shape != (4,):
+            raise ValueError("a stream's state has four words")
+        state: Any = {**states[stream.name], "state": {"state": words}}
+        bits = np.random.SFC64()
+        bits.state = state
+        streams[stream.name] = np.random.Generator(bits)
+    return Randomness(**streams)
 
 
 def _read(path: Path, remarks: tuple[str, ...]) -> Stored:
     """Read a record and its tensors and compare both with their sums."""
+    text = _content(path)
     try:
-        content = json.loads(path.read_bytes())
-        record = msgspec.convert(content, _Record)
         # not msgspec's own decoder, which makes a float of an integer beyond 64 bits, such as a seed
-        found = _sum_of_record({key: value for key, value in content.items() if key != "sha256"})
-    except OSError as error:
-        raise _damaged(path, f"must be readable ({error.strerror})") from error
+        entries = json.loads(text)
+        record = msgspec.convert(entries, Record)
+        digest = _sum_of_record({key: value for key, value in entries.items() if key != "sha256"})
     except (ValueError, RecursionError) as error:
         raise _damaged(path, f"must be the record of a checkpoint ({error})") from error
-    _compare(path, record.sha256, found)
+    _compare(path, record.sha256, digest)
     if record.format != FORMAT:
         raise _damaged(path, f"must have format {FORMAT}, not {record.format}")
     if path.stem != _stem(record.rounds):
         raise _damaged(path, f"must be the record of {_stem(record.rounds)}, as it says: it was renamed")
-    beside = path.with_name(Path(record.tensors).name)
+    tensors = path.with_name(Path(record.tensors).name)
+    content = _content(tensors)
+    _compare(tensors, record.tensors_sha256, hashlib.sha256(content).hexdigest())
+    return Stored(**msgspec.structs.asdict(record), path=path, remarks=remarks, content=content)
+
+
+def _content(path: Path) -> bytes:
+    """Read a regular file; a pipe or a device could block or never end."""
     try:
-        tensors = beside.read_bytes()
+        if path.exists() and not path.is_file():
+            raise _damaged(path, "must be a regular file")
+        return path.read_bytes()
     except OSError as error:
-        raise _damaged(beside, f"must be readable ({error.strerror})") from error
-    _compare(beside, record.tensors_sha256, hashlib.sha256(tensors).hexdigest())
-    return Stored(
-        rounds=record.rounds,
-        settings=record.settings,
-        metrics=record.metrics,
-        versions=record.versions,
-        remarks=remarks,
-        path=path,
-        _record=record,
-        _tensors=tensors,
-    )
+        raise _damaged(path, f"must be readable ({error.strerror})") from error
 
 
 def _records(folder: Path) -> list[Path]:
@@ -258,13 +275,6 @@ def _records(folder: Path) -> list[Path]:
 
 def _stem(rounds: int) -> str:
     return f"checkpoint-{rounds:06d}"
-
-
-def versions_here() -> dict[str, str]:
-    """Versions of what decides on the bits of a run."""
-    import torch
-
-    return {**versions(), "torch": str(torch.__version__)}
 
 
 def _sum_of_record(record: dict[str, Any]) -> str:
@@ -284,12 +294,11 @@ def _sync(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _compare(path: Path, expected: str, found: str) -> None:
-    if expected != found:
-        raise _damaged(path, f"must have the SHA-256 {expected}, but has {found}")
+def _compare(path: Path, expected: str, digest: str) -> None:
+    if expected != digest:
+        raise _damaged(path, f"must have the SHA-256 {expected}, but has {digest}")
 
 
 def _damaged(path: Path, rule: str) -> InvalidArgument:
-    return InvalidArgument(
-        "resume", str(path), " ".join(rule.split()), "restore it from a backup or start the run again"
-    )
+    remedy = "restore it from a backup or start the run again"
+    return InvalidArgument("resume", str(path), " ".join(rule.split()), remedy)

@@ -1,7 +1,7 @@
 """The folder of a training run: its files, and the lock that keeps a second process out.
 
-``configuration.toml`` says what is trained, ``checkpoints`` holds the last two checkpoints, ``metrics.parquet`` a
-row a round, ``tensorboard`` the curves and ``diagnosis.md`` and ``.json`` the hypotheses where they are asked for.
+``configuration.toml`` holds the configuration, ``checkpoints`` the last two checkpoints, ``metrics.parquet`` a row a
+round, ``tensorboard`` the curves and ``diagnosis.md`` and ``.json`` the hypotheses, if requested.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-
-from filelock import FileLock, Timeout
+from typing import TYPE_CHECKING
 
 from clusterproof.algorithms.atomic import write_whole
 from clusterproof.algorithms.validation import InvalidArgument
@@ -27,6 +26,9 @@ from clusterproof.neural.runs.configuration import (
 )
 from clusterproof.neural.runs.storage.checkpoint import find_checkpoint
 
+if TYPE_CHECKING:
+    from filelock import FileLock
+
 CONFIGURATION = "configuration.toml"
 CHECKPOINTS = "checkpoints"
 METRICS = "metrics.parquet"
@@ -34,33 +36,30 @@ TENSORBOARD = "tensorboard"
 DIAGNOSIS = "diagnosis.md"
 LOCK = ".lock"
 HOLDER = ".holder"
-"""Says which process has the lock: not in the lock itself, which Windows lets nobody else read."""
+"""Holds the number of the process that has the lock, as Windows lets no other process read the lock itself."""
 UNFINISHED = ".clusterproof-"
-"""How the names of files begin that are still being written."""
+"""Prefix of the names of files that are still being written."""
 
 
 def check_new(out: str | os.PathLike[str]) -> None:
-    """Make sure, before anything is computed, that a run can be written into a new folder.
+    """Check, before anything is computed, that a run can be written into a new folder.
 
     Raises
     ------
     InvalidArgument
         If the folder holds something, is a file, or cannot be made or written.
     """
-    try:
+    with _naming(out):
         folder = Path(out).resolve()
         with suppress(FileNotFoundError):
             os.stat(folder)  # a name that is too long is an error, a missing folder is none
         if not os.fspath(out) or (folder.exists() and not folder.is_dir()):
-            raise InvalidArgument(
-                "out", os.fspath(out), "must be the path of a folder", "choose another name"
-            )
+            rule = "must be the path of a folder"
+            raise InvalidArgument("out", os.fspath(out), rule, "choose another name")
         while not folder.exists():
             folder = folder.parent
-        os.rmdir(tempfile.mkdtemp(dir=folder, prefix=".clusterproof-"))
+        os.rmdir(tempfile.mkdtemp(dir=folder, prefix=UNFINISHED))
         _check_empty(Path(out))
-    except (OSError, ValueError) as error:
-        raise _refused(out, error) from error
 
 
 @contextmanager
@@ -76,10 +75,9 @@ def new_folder(out: str | os.PathLike[str], configuration: Configuration) -> Ite
     """
     folder = Path(out)
     present = folder.is_dir()
-    try:
+    _make_lock(folder)  # refuse before a folder is made
+    with _naming(out):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _refused(out, error) from error
     with _locked(folder):
         _check_empty(folder)
         _remove_unfinished(folder)
@@ -103,8 +101,7 @@ def held_folder(out: str | os.PathLike[str]) -> Iterator[Path]:
     """
     folder = Path(out)
     if not (folder / CONFIGURATION).is_file() and not (folder / CHECKPOINTS).is_dir():
-        rule = f"must be the folder of a training run, with a {CONFIGURATION}"
-        raise InvalidArgument("resume", os.fspath(out), rule, "give the folder that --out made")
+        raise _no_run(out)
     with _locked(folder):
         _remove_unfinished(folder)
         yield folder
@@ -123,22 +120,21 @@ def stored_configuration(out: str | os.PathLike[str], *, trust: bool = False) ->
     Raises
     ------
     InvalidArgument
-        If there is no run in the folder, or what it says is damaged.
+        If there is no run in the folder, or its configuration is damaged.
     """
     path = Path(out) / CONFIGURATION
     if path.is_file():
         return read_toml(path, trust=trust)
     stored = find_checkpoint(Path(out) / CHECKPOINTS)
     if stored is None:
-        rule = f"must be the folder of a training run, with a {CONFIGURATION}"
-        raise InvalidArgument("resume", os.fspath(out), rule, "give the folder that --out made")
+        raise _no_run(out)
     try:
         sections = stored.settings["configuration"]
         if not trust:
             refuse_code(sections)
         return configuration_from(sections)
     except InvalidArgument as error:
-        raise located(error, stored.path, "") from error
+        raise located(error, stored.path) from error
 
 
 def write_configuration(folder: Path, configuration: Configuration) -> None:
@@ -148,38 +144,40 @@ def write_configuration(folder: Path, configuration: Configuration) -> None:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Hold a lock that the system lets go of when this process ends, however it ends."""
-    lock = FileLock(folder / LOCK, blocking=False, fallback_to_soft=False)
+    """Hold a lock that the operating system releases when this process ends, however it ends."""
+    lock, holder = _make_lock(folder), folder / HOLDER
     try:
-        lock.acquire()
-    except Timeout as error:
-        rule = f"is in use by another run, process {_holder(folder)}"
+        with _naming(folder):
+            lock.acquire()
+    except TimeoutError as error:
+        process = "unknown"
+        with suppress(OSError):
+            process = holder.read_text(errors="replace")[:20].strip() or process
+        rule = f"is in use by another run, process {process}"
         remedy = "wait for its end or choose another folder"
         raise InvalidArgument("out", os.fspath(folder), rule, remedy) from error
-    except OSError as error:
-        raise _refused(folder, error) from error
     try:
-        try:
-            (folder / HOLDER).write_text(f"{os.getpid()}\n")
-        except OSError as error:
-            raise _refused(folder, error) from error
+        with _naming(folder):
+            holder.write_text(f"{os.getpid()}\n")
         yield
     finally:
         with suppress(OSError):
-            (folder / HOLDER).unlink(missing_ok=True)
+            holder.unlink(missing_ok=True)
         lock.release()
 
 
-def _holder(folder: Path) -> str:
-    """Say which process has the lock, as far as it can be read."""
+def _make_lock(folder: Path) -> FileLock:
+    """Make the lock of a folder, which is not acquired yet."""
     try:
-        return (folder / HOLDER).read_text(errors="replace")[:20].strip() or "unknown"
-    except OSError:
-        return "unknown"
+        from filelock import FileLock
+    except ImportError as error:
+        remedy = "install the extra `neural`: pip install 'clusterproof[neural]'"
+        raise InvalidArgument("out", os.fspath(folder), f"needs filelock ({error})", remedy) from error
+    return FileLock(folder / LOCK, blocking=False, fallback_to_soft=False)
 
 
 def _clear(folder: Path, *, remove: bool) -> None:
-    """Take away what a run that never got to a checkpoint has left."""
+    """Remove the files of a run without a checkpoint."""
     shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
     with suppress(OSError):
         for name in (CONFIGURATION, HOLDER, LOCK):
@@ -189,7 +187,7 @@ def _clear(folder: Path, *, remove: bool) -> None:
 
 
 def _check_empty(folder: Path) -> None:
-    """Require that there is nothing in a folder but a lock and its holder, and what a killed process did not finish."""
+    """Require that a folder holds nothing but a lock, its holder, and unfinished files of a killed process."""
     names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
     if any(name not in (LOCK, HOLDER) and not name.startswith(UNFINISHED) for name in names):
         begun = CONFIGURATION in names
@@ -199,15 +197,24 @@ def _check_empty(folder: Path) -> None:
 
 
 def _remove_unfinished(folder: Path) -> None:
-    """Remove what a killed process was writing; nobody else is, in a folder that is held."""
+    """Remove unfinished files of a killed process; in a locked folder no other process is writing."""
     for path in folder.glob(f"{UNFINISHED}*"):
         with suppress(OSError):
             path.rmdir() if path.is_dir() else path.unlink()
 
 
-def _refused(out: str | os.PathLike[str], error: Exception) -> InvalidArgument:
-    if isinstance(error, InvalidArgument):
-        return error
-    reason = getattr(error, "strerror", None) or error
-    rule = f"must be a folder that can be written ({reason})"
-    return InvalidArgument("out", os.fspath(out), rule, "choose another place")
+def _no_run(out: str | os.PathLike[str]) -> InvalidArgument:
+    rule = f"must be the folder of a training run, with a {CONFIGURATION}"
+    return InvalidArgument("resume", os.fspath(out), rule, "give the folder that --out made")
+
+
+@contextmanager
+def _naming(out: str | os.PathLike[str]) -> Iterator[None]:
+    """Name the folder in errors of the operating system."""
+    try:
+        yield
+    except (InvalidArgument, TimeoutError):
+        raise
+    except (OSError, ValueError) as error:
+        rule = f"must be a folder that can be written ({getattr(error, 'strerror', None) or error})"
+        raise InvalidArgument("out", os.fspath(out), rule, "choose another place") from error

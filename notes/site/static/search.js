@@ -1,4 +1,4 @@
-// The search page asks for words itself: on a telephone the field beside every page is folded away.
+// The search page asks for words itself: on a telephone the field next to every page is folded away.
 document.addEventListener("DOMContentLoaded", () => {
   const results = document.querySelector("article #search-results");
   if (!results) return;

@@ -104,12 +104,12 @@ def test_no_certificate_is_status_one_and_no_file(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_rate_of_ones_choice(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_given_rate_is_proved(capsys: pytest.CaptureFixture[str]) -> None:
     tuned = shlex.split("certify --momentum 0.81 --condition 100 --proportion 1 --class quadratic")
     assert main(tuned) == 0
-    assert "below the start from round 124 on" in capsys.readouterr().out
+    assert "below the initial distance from round 124 on" in capsys.readouterr().out
     assert main([*tuned, "--rate", "0.92"]) == 0
-    assert "prefactor 2.78021978: below the start from round 13 on" in capsys.readouterr().out
+    assert "prefactor 2.78021978: below the initial distance from round 13 on" in capsys.readouterr().out
     assert main([*tuned, "--rate", "0.5"]) == 1
     assert "no certificate found: the rate is not above" in capsys.readouterr().out
 

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,16 @@ import numpy as np
 import pytest
 from command_line import make_claim, refused
 
+import clusterproof.experiments.tables.gradient_loss.claims  # noqa: F401 - stating claims registers them
 from clusterproof import theory
 from clusterproof.commands.application import main
 from clusterproof.notes.results import STORED_VERDICTS, read_verdicts
 from clusterproof.theory import REGISTRY, Kind
+from clusterproof.theory.checker import report
 
-FIELDS = """claim paper label verdict reason measured bound slack sharpness instances exhausted
+FIELDS = """claim paper label verdict reason measured bound slack sharpness tightness proof steps instances exhausted
     rejected trials failures confidence seed
-    counterexample code repaired_by seconds"""
+    counterexample code repaired_by seconds requested_trials version"""
 
 
 def test_check_reports_every_claim_even_where_one_breaks(
@@ -31,10 +34,28 @@ def test_check_reports_every_claim_even_where_one_breaks(
     assert main(["check", "--json", str(report)]) == 1
     output, errors = capsys.readouterr()
     assert errors == "clusterproof: p/broken: the check failed with RuntimeError: no luck\n"
-    lines = output.splitlines()
-    assert [line.split()[0] for line in lines] == ["claim", "p/first", "p/last", "3"]
-    assert "3 claims: 1 consistent, 1 violated, 1 failed" in lines[-1]
+    assert output.startswith("p/last  violated  Lemma 7: ")
+    assert "\np  2  0  1  1  0  0\n3 claims: 1 consistent, 1 violated, 1 failed" in output
     assert [record["claim"] for record in json.loads(report.read_text())] == ["p/first", "p/last"]
+
+
+def test_the_page_lists_what_fails_and_counts_each_paper(registry: dict[str, Any]) -> None:
+    made = {"p/a": "certified", "p/b": "violated", "p/c": "violated", "q/d": "ill-posed", "q/e": "consistent"}
+    for name, kind in made.items():
+        make_claim(name, Kind(kind))
+    verdicts = [
+        replace(theory.check(name), reason=f"of {name} " + "many-worded reasons " * 30) for name in made
+    ]
+    fails = [one for one in verdicts if one.verdict in ("violated", "vacuous", "ill-posed")]
+    plain, narrow = (report.page(verdicts, fails, width).plain for width in (None, 80))
+    counts = [f"{p} {len(found)} {' '.join(str(found.count(kind)) for kind in Kind)}"
+              for p in "pq" if (found := [kind for name, kind in made.items() if name[0] == p])]  # fmt: skip
+    listed = [f"{name}  {kind}  Lemma 7: of {name} " for name, kind in made.items() if name in "p/b p/c q/d"]
+    assert [line[: len(start)] for line, start in zip(plain.splitlines(), listed, strict=False)] == listed
+    assert [line.replace("  ", " ") for line in plain.splitlines()[-2:]] == counts
+    assert not re.search(r"   | $", plain, flags=re.MULTILINE)
+    assert max(map(len, narrow.splitlines())) <= 80
+    assert narrow.split() == plain.split()
 
 
 @pytest.mark.parametrize("verdict", list(Kind))
@@ -51,7 +72,7 @@ def test_check_selects(registry: dict[str, Any], capsys: pytest.CaptureFixture[s
         make_claim(name, quick=quick)
 
     def evaluated(*arguments: str) -> list[str]:
-        assert main(["check", *arguments]) == 0
+        assert main(["check", "--verbose", *arguments]) == 0
         return re.findall(r"^([pq]/\w+)", capsys.readouterr().out, flags=re.MULTILINE)
 
     assert evaluated() == ["p/quick", "q/quick"]
@@ -88,7 +109,7 @@ def test_a_pipe_gets_whole_ids_and_one_line_a_claim(
 ) -> None:
     name = "p/" + "-".join(["long"] * 30)
     make_claim(name, finding={"counterexample": None})
-    assert main(["check"]) == 0
+    assert main(["check", "--verbose"]) == 0
     assert main(["claims"]) == 0
     rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith(name + " ")]
     assert len(rows) == 2
@@ -103,7 +124,7 @@ def test_a_defect_shows_its_place_only_on_request(
         raise ZeroDivisionError("by nought")
 
     make_claim("p/one")
-    plant(theory.report, "verdict_table", broken)
+    plant(report, "page", broken)
     assert main(["check"]) == 1
     errors = capsys.readouterr().err
     assert errors.count("\n") == 1
@@ -124,19 +145,47 @@ def test_replay_tells_true_counterexamples_from_false_ones(
     assert main(["check", "--json", str(report)]) == 0
     capsys.readouterr()
     assert main(["check", "--replay", str(report)]) == 0
-    assert capsys.readouterr().out.splitlines() == [
-        "p/one  violated  replayed: 3 exceeds 1",
-        "1 of 1 counterexamples confirmed",
-    ]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "p/one  violated  as recorded; replayed: 3 exceeds 1"
+    assert lines[2] == "2 of 2 entries confirmed"
     report.write_text(report.read_text().replace('"x": 3', '"x": 1'))
     assert "measured = 3.0" in refused(capsys, "check", "--replay", str(report), "p/one")
     report.write_text(report.read_text().replace('"measured": 3.0', '"measured": 1.0'))
     assert main(["check", "--replay", str(report), "p/one"]) == 1
-    assert "p/one  consistent  replayed: 1 is within 1" in capsys.readouterr().out
+    assert "p/one  consistent  recorded as violated; replayed: 1 is within 1" in capsys.readouterr().out
     assert main(["check", "--replay", str(report), "p/two"]) == 0
-    assert "0 of 0" in capsys.readouterr().out
+    assert "1 of 1 entries confirmed" in capsys.readouterr().out
     report.write_text(report.read_text().replace('"x": 1', '"x": [1]'))
     assert "must hold the numbers" in refused(capsys, "check", "--replay", str(report))
+
+
+@pytest.mark.parametrize(
+    ("claim", "field", "value", "words"),
+    [
+        ("cfl-mgd/lemma-2", "verdict", "certified", "recorded as certified"),
+        ("cfl-mgd/lemma-2", "counterexample", None, "recorded as violated without its counterexample"),
+        ("cfl-mgd/a7-step", "verdict", "violated", "recorded as violated"),
+        ("cfl-mgd/a7-step", "bound", 0.5, "bound is recorded as 0.5"),
+        ("cfl-mgd/a7-step", "sharpness", {"all": 0.5}, "tightness is recorded as 0.5"),
+    ],
+)
+def test_a_changed_report_is_not_confirmed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, claim: str, field: str, value: object, words: str
+) -> None:
+    path = tmp_path / "r.json"
+    assert main(["check", claim, "--json", str(path)]) == 0
+    (record,) = json.loads(path.read_text())
+    for fields, status in (({}, 0), ({field: value}, 1)):
+        path.write_text(json.dumps([record | fields]))
+        capsys.readouterr()
+        assert main(["check", "--replay", str(path)]) == status
+    assert words in capsys.readouterr().out
+    old = {
+        name: value for name, value in record.items() if name not in ("version", "requested_trials", "proof")
+    }
+    path.write_text(json.dumps([old]))
+    assert main(["check", "--replay", str(path)]) == 0
+    assert "the report has no number of trials, version" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -157,7 +206,7 @@ def test_counterexamples_of_a_report_are_confirmed(
     assert found
     capsys.readouterr()
     assert main(["check", "--replay", str(tmp_path / "r.json")]) == 0
-    assert f"{len(found)} of {len(found)} counterexamples confirmed" in capsys.readouterr().out
+    assert f"{len(names)} of {len(names)} entries confirmed" in capsys.readouterr().out
 
 
 def test_claims_lists_all_of_them(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

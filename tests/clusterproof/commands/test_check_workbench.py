@@ -52,7 +52,7 @@ def mine(registry: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def checked(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
     capsys.readouterr()
-    status = main(["check", *words])
+    status = main(["check", *words, *([] if "--replay" in words else ["--verbose"])])
     output, errors = capsys.readouterr()
     return status, output, errors
 
@@ -85,7 +85,7 @@ def test_a_recorded_counterexample_of_a_module_is_replayed(
 ) -> None:
     assert checked(capsys, "--module", "mine.py", "--json", "r.json")[0] == 0
     status, output, _ = checked(capsys, "--module", "mine.py", "--replay", "r.json")
-    assert (status, output.splitlines()[-1]) == (0, "1 of 1 counterexamples confirmed")
+    assert (status, output.splitlines()[-1]) == (0, "2 of 2 entries confirmed")
     (entry,) = (one for one in json.loads(Path("r.json").read_text()) if one["verdict"] == "violated")
     exec(entry["code"], {})
 

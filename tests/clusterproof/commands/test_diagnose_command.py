@@ -1,6 +1,7 @@
 """`clusterproof train --diagnose`: the report is there whatever happens on the way, and the run is the same."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,18 @@ from planting import planted
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.commands.application import main
+from clusterproof.experiments.diagnosis import Diagnostician
+from clusterproof.neural.runs import training
 from clusterproof.neural.runs.configuration import Configuration, configuration_from
 from clusterproof.neural.runs.storage.run_folder import stored_configuration
-from clusterproof.neural.runs.training import train
 
 # torch's own, when it derives forwards for the first time
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
 
 FILES = ("diagnosis.md", "diagnosis.json")
+
+
+train = partial(training.train, observer=Diagnostician)
 
 
 def configure(rounds: int = 3, diagnose: bool = True, **algorithm: Any) -> Configuration:
@@ -86,7 +91,7 @@ def test_a_finished_run_is_diagnosed_by_its_last_models(tmp_path: Path, capsys: 
 
 @pytest.mark.slow(reason="two diagnosed runs")
 def test_a_report_that_cannot_be_written_is_made_later(tmp_path: Path) -> None:
-    from clusterproof.neural.diagnosis import report as diagnosis_report
+    from clusterproof.experiments.diagnosis import diagnosis_report
 
     def full(*_: object) -> None:
         raise InvalidArgument("out", "diagnosis.md", "must be a file that can be written (disk full)", "...")

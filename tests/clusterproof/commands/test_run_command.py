@@ -48,7 +48,7 @@ def test_every_algorithm_and_every_task_runs(
 
 
 def same_partition(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two clients share a cluster in the one exactly where they do in the other."""
+    """Return whether two clients share a cluster in the one exactly where they do in the other."""
     return bool(((one[:, None] == one) == (other[:, None] == other)).all())
 
 
@@ -78,7 +78,7 @@ def test_run_shows_the_bound_where_one_speaks(
 ) -> None:
     arguments = ["run", "cfl-mgd", "--clients", "8", "--rounds", "2", "--replicates", "2"]
     assert main(arguments) == 0
-    assert "no bound speaks of such a run" in capsys.readouterr().out
+    assert "no bound applies to this run" in capsys.readouterr().out
     make_claim(
         "cfl-mgd/theorem-b",
         bound_trace=lambda task, trace, failure: TraceBound(np.array([[9, 9], [8, 8], [0.125, 0.375]]), 0.03),

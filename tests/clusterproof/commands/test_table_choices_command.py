@@ -4,6 +4,7 @@ import json
 import shlex
 from pathlib import Path
 
+import miniature_table
 import polars
 import pytest
 from command_line import without_progress
@@ -11,20 +12,19 @@ from planting import planted
 
 from clusterproof.algorithms import InvalidArgument, atomic
 from clusterproof.commands.application import main
-from clusterproof.tables.machine.workers import load
-from clusterproof.tables.registry import TABLES
+from clusterproof.experiments.tables.registry import TABLES
 
 NAME = "miniature/table-1"
 
 
 @pytest.fixture(autouse=True)
 def miniature(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(TABLES, NAME, ("Two methods", "miniature_table:TABLE"))
+    monkeypatch.setitem(TABLES, NAME, miniature_table.TABLE)
 
 
 def computed(capsys: pytest.CaptureFixture[str], folder: Path, *arguments: str) -> str:
     capsys.readouterr()
-    assert main(["table", NAME, "--workers", "1", "--out", str(folder), *arguments]) == 0
+    assert main(["table", NAME, "--jobs", "1", "--out", str(folder), *arguments]) == 0
     output, errors = capsys.readouterr()
     assert without_progress(errors) == []
     return output
@@ -83,8 +83,8 @@ def test_choices_are_listed_with_their_defaults_and_nothing_is_computed(
 
 
 def test_every_table_lists_its_choices(capsys: pytest.CaptureFixture[str]) -> None:
-    for name, (_, place) in TABLES.items():
-        choices = load(place).choices
+    for name, definition in TABLES.items():
+        choices = definition.choices
         assert main(["table", name, "--choices"]) == 0
         output, errors = capsys.readouterr()
         assert errors == ""
@@ -98,7 +98,7 @@ def test_every_table_lists_its_choices(capsys: pytest.CaptureFixture[str]) -> No
 
 @pytest.mark.parametrize("name", sorted(TABLES))
 def test_what_is_shown_is_read_back(name: str) -> None:
-    for choice in load(TABLES[name][1]).choices:
+    for choice in TABLES[name].choices:
         for scale in ("full", "small"):
             if choice.only_full and scale == "small":
                 continue
@@ -112,7 +112,7 @@ def test_a_real_table_with_a_choice_from_the_command_line(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """Softmax regressions: methods with one local step or none are not computed again."""
-    arguments = shlex.split("table fpfc/table-1 --scale small --seeds 1 --rounds 5 --workers 1")
+    arguments = shlex.split("table fpfc/table-1 --scale small --seeds 1 --rounds 5 --jobs 1")
     arguments += ["--out", str(tmp_path / "parts")]
     found = {}
     for number, chosen in enumerate(([], ["--choose", "local-steps=3"])):
@@ -165,7 +165,7 @@ def test_a_full_disk_costs_neither_the_printed_table_nor_the_other_file(
         pytest.skip("no /dev/full")
     for broken, other in (("json", "parquet"), ("parquet", "json")):
         good = tmp_path / f"table.{other}"
-        arguments = ["table", NAME, "--workers", "1", "--out", str(tmp_path / "parts")]
+        arguments = ["table", NAME, "--jobs", "1", "--out", str(tmp_path / "parts")]
         assert main([*arguments, f"--{broken}", str(full), f"--{other}", str(good)]) == 2
         output, errors = capsys.readouterr()
         assert "fast - slow" in output

@@ -3,20 +3,18 @@
 import json
 from pathlib import Path
 
+import miniature_table
 import pytest
-from command_line import without_progress
+from command_line import refused, without_progress
 
 from clusterproof.commands.application import main
-from clusterproof.tables.machine.workers import load
-from clusterproof.tables.registry import TABLES
-
-ENTRY = {"miniature/table-1": ("Two methods", "miniature_table:TABLE")}
+from clusterproof.experiments.store import UnitStore
+from clusterproof.experiments.tables.registry import TABLES
 
 
 @pytest.fixture
 def miniature(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, entry in ENTRY.items():
-        monkeypatch.setitem(TABLES, name, entry)
+    monkeypatch.setitem(TABLES, "miniature/table-1", miniature_table.TABLE)
 
 
 def numbers(path: Path) -> dict[str, object]:
@@ -26,20 +24,45 @@ def numbers(path: Path) -> dict[str, object]:
     return record
 
 
-def test_tables_are_listed_without_loading_them(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(TABLES, "p/table-9", ("Of nobody", "no_such_module:TABLE"))
+def test_tables_are_listed(miniature: None, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["table"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == list(TABLES)
-    assert lines[-1].endswith("  Of nobody")
+    assert [line.split(maxsplit=1) for line in lines] == [
+        [table.id, table.title] for table in TABLES.values()
+    ]
+    assert len(lines) > 10
 
 
-def test_every_registered_table_is_what_its_entry_says() -> None:
-    for name, (title, place) in TABLES.items():
-        definition = load(place)
-        assert (definition.id, bool(title)) == (name, True)
+def test_the_old_name_of_jobs_is_taken_with_a_note(
+    miniature: None, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    command = ["table", "miniature/table-1", "--seeds", "1", "--out", str(tmp_path), "--workers"]
+    assert main([*command, "1"]) == 0
+    (note,) = without_progress(capsys.readouterr().err)
+    assert note.startswith("clusterproof: --workers is called --jobs now")
+    assert "is the old name of --jobs" in refused(capsys, *command, "1", "--jobs", "2")
+
+
+def test_an_interrupted_table_names_the_command_that_resumes(
+    miniature: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(UnitStore, "write", interrupt)
+    command = [
+        "table",
+        "miniature/table-1",
+        "--seeds",
+        "1",
+        "--jobs",
+        "2",
+        "--out",
+        str(tmp_path / "a folder"),
+    ]
+    assert main(command) == 130
+    resuming = f"clusterproof {' '.join(command[:-1])} '{command[-1]}'"
+    assert capsys.readouterr().err == f"clusterproof: interrupted; run `{resuming}` to resume\n"
 
 
 @pytest.mark.slow(reason="starts worker processes five times")
@@ -48,7 +71,7 @@ def test_a_table_is_printed_and_stored_and_not_computed_again(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     record = tmp_path / "table.json"
-    arguments = ["table", "miniature/table-1", "--json", str(record), "--workers", "1"]
+    arguments = ["table", "miniature/table-1", "--json", str(record), "--jobs", "1"]
     assert main(arguments) == 0
     output, errors = capsys.readouterr()
     assert without_progress(errors) == []
@@ -84,7 +107,7 @@ def test_a_failed_part_does_not_cost_the_others(
     miniature: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     record = tmp_path / "table.json"
-    arguments = ["table", "miniature/table-1", "--seeds", "2", "--workers", "1"]
+    arguments = ["table", "miniature/table-1", "--seeds", "2", "--jobs", "1"]
     arguments += ["--out", str(tmp_path / "parts"), "--json", str(record)]
     monkeypatch.setenv("MINIATURE", "fault=slow,seed1")
     assert main(arguments) == 1
@@ -106,7 +129,7 @@ def test_a_miniature_says_nothing_of_the_paper(
         "miniature/table-1",
         "--seeds",
         "2",
-        "--workers",
+        "--jobs",
         "1",
         "--out",
         str(tmp_path / "parts"),

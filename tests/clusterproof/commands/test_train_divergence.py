@@ -43,10 +43,6 @@ from clusterproof.neural.task import ImageTask
 def test_a_client_that_diverges_is_named(tmp_path: Path, plant: Plant, algorithm: dict[str, Any]) -> None:
     """One client's training yields NaN from some round on; nobody else's does."""
     configuration, sick = configure({**algorithm, "step_size": 0.01}), 4
-    real = {
-        name: getattr(ImageTask, name)
-        for name in ("gradients", "local_training", "losses_and_gradients", "meta_training")
-    }
     step = {"number": 0}
 
     def spoil(values: torch.Tensor, clients: torch.Tensor) -> torch.Tensor:
@@ -55,25 +51,25 @@ def test_a_client_that_diverges_is_named(tmp_path: Path, plant: Plant, algorithm
             spoilt[clients == sick] = torch.nan
         return spoilt
 
-    def gradients(self: ImageTask, points: Any, clients: Any, generator: Any) -> Any:
-        return spoil(real["gradients"](self, points, clients, generator), clients)
+    def spoiled(name: str, position: int, part: int | None) -> Any:
+        """Spoil a method's answer, or a part of it; the clients are its argument at ``position``."""
+        real = getattr(ImageTask, name)
+
+        def method(self: ImageTask, *arguments: Any, **options: Any) -> Any:
+            answer, clients = real(self, *arguments, **options), arguments[position]
+            if part is None:
+                return spoil(answer, clients)
+            return tuple(spoil(value, clients) if i == part else value for i, value in enumerate(answer))
+
+        return method
+
+    def add(chosen: torch.Tensor, vectors: Any, count: int) -> Any:
+        if vectors is None:
+            return None
+        return torch.stack([vectors[chosen == index].sum(0) for index in range(count)])
 
     def gradient_sums(self: ImageTask, models: Any, clients: Any, assignments: Any, generator: Any) -> Any:
-        own = gradients(self, models[assignments], clients, generator)
-        return torch.stack([own[assignments == index].sum(0) for index in range(len(models))])
-
-    def losses_and_gradients(self: ImageTask, models: Any, clients: Any, generator: Any) -> Any:
-        losses, values = real["losses_and_gradients"](self, models, clients, generator)
-        return losses, spoil(values, clients)
-
-    def local_training(
-        self: ImageTask, points: Any, buffers: Any, anchors: Any, clients: Any, *rest: Any, **how: Any
-    ) -> Any:
-        trained, carried = real["local_training"](self, points, buffers, anchors, clients, *rest, **how)
-        return spoil(trained, clients), carried
-
-    def meta_training(self: ImageTask, points: Any, clients: Any, *rest: Any, **how: Any) -> Any:
-        return spoil(real["meta_training"](self, points, clients, *rest, **how), clients)
+        return add(assignments, self.gradients(models[assignments], clients, generator), len(models))
 
     def cluster_training(
         self: ImageTask,
@@ -85,26 +81,24 @@ def test_a_client_that_diverges_is_named(tmp_path: Path, plant: Plant, algorithm
         generator: Any,
         *,
         weights: None,
-        **how: Any,
+        **options: Any,
     ) -> Any:
         chosen = assignments
         if callable(assignments):
             chosen = assignments(self.losses(models, clients, losses_generator))
-        start, speed = models[chosen], None if buffers is None else buffers[chosen]
-        found = local_training(self, start, speed, start, clients, generator, **how)
-        add = torch.nn.functional.one_hot(chosen, len(models)).T.to(models.dtype)
-        return chosen, *(None if vectors is None else add @ vectors for vectors in found)
+        start, momenta = models[chosen], None if buffers is None else buffers[chosen]
+        found = self.local_training(start, momenta, start, clients, generator, **options)
+        return chosen, *(add(chosen, vectors, len(models)) for vectors in found)
 
-    replaced = (
-        gradients,
-        gradient_sums,
-        losses_and_gradients,
-        local_training,
-        meta_training,
-        cluster_training,
-    )
-    for function in replaced:
-        plant(ImageTask, function.__name__, function)
+    for name, position, part in (
+        ("gradients", 1, None),
+        ("meta_training", 1, None),
+        ("losses_and_gradients", 1, 1),
+        ("local_training", 3, 0),
+    ):
+        plant(ImageTask, name, spoiled(name, position, part))
+    plant(ImageTask, "gradient_sums", gradient_sums)
+    plant(ImageTask, "cluster_training", cluster_training)
 
     def count(row: Any) -> None:
         step["number"] = row["round"]
@@ -127,14 +121,8 @@ def test_a_client_that_diverges_is_named(tmp_path: Path, plant: Plant, algorithm
         assert f"in cluster {checkpoint.last_assignments[4]};" in message
     step["number"] = 0
     assembly = assemble(configuration)
-    culprit = find_culprit(
-        assembly.algorithm,
-        checkpoint.state,
-        assembly.task,
-        checkpoint.randomness,
-        None,
-        checkpoint.last_assignments,
-    )
+    before = (checkpoint.state, assembly.task, checkpoint.randomness)
+    culprit = find_culprit(assembly.algorithm, *before, None, checkpoint.last_assignments)
     assert culprit.client is None, "a healthy round has no culprit"
 
 

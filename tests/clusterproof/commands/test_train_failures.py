@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import warnings
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -157,7 +158,7 @@ def interrupted_at(count: int, times: int = 1) -> AbstractContextManager[Any]:
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(
+def test_ctrl_c_keeps_finished_rounds_and_names_the_command_that_resumes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], times: int
 ) -> None:
     out = tmp_path / "run"
@@ -167,7 +168,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(
         assert main([*arguments, "--out", str(out)]) == 130
     assert signal.getsignal(signal.SIGINT) is before
     errors = capsys.readouterr().err.splitlines()
-    assert f"clusterproof train --resume {out}` goes on" in errors[-1]
+    assert f"clusterproof train --resume {out}` to resume" in errors[-1]
     assert "Traceback" not in "".join(errors)
     # the first press lets the round end; the second one does not
     assert rounds_kept(out) == (5 if times == 1 else 3)
@@ -247,3 +248,25 @@ def test_no_bar_where_standard_error_is_no_terminal(
     output, errors = capsys.readouterr()
     assert errors == ""
     assert "stored in" in output
+
+
+@pytest.mark.parametrize(
+    ("text", "module", "shown"),
+    [
+        ("dynamo gave up", "torch._dynamo", False),
+        ("no batching rule (Triggered internally at Batching.cpp:1)", "clusterproof.neural.task", False),
+        ("out of memory with 4 clients at a time", "user_module", True),
+    ],
+)
+def test_warnings_of_torch_do_not_reach_the_user(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], plant: Plant, text: str, module: str, shown: bool
+) -> None:
+    real = ImageTask.losses
+
+    def losses(self: ImageTask, *arguments: Any) -> Any:
+        warnings.warn_explicit(text, UserWarning, "file.py", 1, module=module)
+        return real(self, *arguments)
+
+    plant(ImageTask, "losses", losses)
+    assert main(["train", *SMALL, "--rounds", "1", "--out", str(tmp_path / "run")]) == 0
+    assert (text in capsys.readouterr().err) == shown

@@ -1,4 +1,4 @@
-"""Figures of stored runs show what is stored, beside ceiling and truth; and the momentum paths what is computed."""
+"""Figures of stored runs show the stored values, ceiling and truth; momentum paths show the computed values."""
 
 import json
 

@@ -10,7 +10,7 @@ from scipy import stats
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.neural.data.augmentation import distorted, undistorted
 from clusterproof.neural.data.preprocessing import Preprocessing, central
-from clusterproof.neural.engines.draws.distorted import draw_distortions
+from clusterproof.neural.engines.distortion import draw_distortions
 
 EVERYTHING: dict[str, Any] = {
     "crop": 5,

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from plain_training import plain_training
 from small_images import random_partition
 
-from clusterproof.neural.engines import passes
-from clusterproof.neural.networks import CNN, MLP, ResNet20
+from clusterproof.neural.networks import CNN, MLP
 from clusterproof.neural.task import ImageTask
 
 DTYPES = {"float64": (torch.float64, 1e-12), "float32": (torch.float32, 1e-5)}
@@ -65,7 +64,7 @@ KINDS = {
 }
 
 
-ENGINES, HIDDEN = ("gram", "batched", "serial"), ((), (6,), (6, 5))
+ENGINES, HIDDEN = ("gram", "vmap", "serial"), ((), (6,), (6, 5))
 PAIRWISE = [
     (engine, kind, HIDDEN[(i + j) % 3], list(DTYPES)[(i + j) % 2], ("step", "epoch")[(i // 2 + j) % 2])
     for i, kind in enumerate(KINDS)
@@ -97,8 +96,8 @@ def test_perceptrons_with_mini_batches(engine, kind, hidden, dtype, unit):
 @pytest.mark.parametrize(
     ("engine", "batch_size", "dtype", "kind"),
     [
-        ("batched", None, "float64", "all"),
-        ("batched", 5, "float32", "plain"),
+        ("vmap", None, "float64", "all"),
+        ("vmap", 5, "float32", "plain"),
         ("serial", None, "float32", "plain"),
         ("serial", 5, "float64", "all"),
     ],
@@ -117,13 +116,10 @@ def test_convolutional_networks(engine, batch_size, dtype, kind):
 
 
 @pytest.mark.parametrize("kind", ["carried", "all"])
-@pytest.mark.parametrize(
-    ("engine", "batch_size"), [("gram", None), ("gram", 5), ("batched", None), ("batched", 5)]
-)
-def test_perceptrons_on_two_threads(plant, engine, batch_size, kind):
+@pytest.mark.parametrize(("engine", "batch_size"), [("gram", None), ("gram", 5), ("vmap", None), ("vmap", 5)])
+def test_perceptrons_on_two_threads(engine, batch_size, kind):
     """Each of which takes a part of the clients."""
     torch.set_num_threads(2)
-    plant(passes, "SHARED_WORK", 0)
     task = ImageTask(
         partition=random_partition(SIZES),
         network=MLP((1, 4, 4), 3, (6, 5)),
@@ -133,18 +129,6 @@ def test_perceptrons_on_two_threads(plant, engine, batch_size, kind):
         local_unit="epoch",
     )
     check(task, **KINDS[kind])
-
-
-@pytest.mark.parametrize("engine", ["batched", "serial"])
-def test_the_residual_network(engine):
-    shape = (3, 8, 8)
-    task = ImageTask(
-        partition=random_partition((3, 2), image_shape=shape),
-        network=ResNet20(shape, 3),
-        engine=engine,
-        dtype="float64",
-    )
-    check(task, momentum=0.5, clients=(1, 0), local_steps=2)
 
 
 @settings(max_examples=examples(40))
@@ -167,7 +151,7 @@ def test_any_shape(
     task = ImageTask(
         partition=random_partition(sizes, image_shape=image_shape),
         network=MLP(image_shape, 3, hidden),
-        engine=data.draw(st.sampled_from(["gram", "batched", "serial"])),
+        engine=data.draw(st.sampled_from(["gram", "vmap", "serial"])),
         dtype="float64",
         batch_size=batch_size,
         local_unit=unit,

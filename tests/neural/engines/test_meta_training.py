@@ -6,21 +6,20 @@ import torch
 from small_images import client_data, load, module, random_partition
 from split_mix import tree_of_numbers
 
-from clusterproof.neural.engines import ClientData, LocalWork, Schedule, choose_engine
 from clusterproof.neural.networks import CNN, MLP
 from clusterproof.neural.task import ImageTask
 
 SIZES = (7, 3, 12, 1)
 WAYS = [
     (MLP((1, 16, 16), 3, (6,)), "gram"),
-    (MLP((1, 16, 16), 3, (6, 5)), "batched"),
+    (MLP((1, 16, 16), 3, (6, 5)), "vmap"),
     (CNN((1, 16, 16), 3, (2, 3), (5,)), "serial"),
-    (CNN((1, 16, 16), 3, (2, 3), (5,)), "batched"),
+    (CNN((1, 16, 16), 3, (2, 3), (5,)), "vmap"),
 ]
 STEPS = {"step_size": 0.3, "inner_step_size": 0.2, "local_steps": 2}
 
 
-def plain_slope(network, point, data, chosen, along=None):
+def plain_gradient(network, point, data, chosen, along=None):
     """The gradient of the loss of chosen samples, or their Hessian times a direction."""
     model = module(network).double()
     load(model, point)
@@ -29,8 +28,8 @@ def plain_slope(network, point, data, chosen, along=None):
     loss = torch.nn.functional.cross_entropy(model(images[chosen]), targets[chosen])
     found = torch.autograd.grad(loss, parameters, create_graph=True)
     if along is not None:
-        slope = torch.cat([one.flatten() for one in found])
-        found = torch.autograd.grad(slope @ along, parameters)
+        gradient = torch.cat([one.flatten() for one in found])
+        found = torch.autograd.grad(gradient @ along, parameters)
     return torch.cat([one.detach().flatten() for one in found])
 
 
@@ -54,40 +53,15 @@ def test_each_gradient_and_hessian_has_a_batch_of_its_own(way, batch_size, secon
         point, orders = points[row], np.argsort(keys[row, :, : SIZES[client]], axis=1)[:, :batch_size]
         for step in range(2):
             first, second, *third = orders[drawn * step : drawn * (step + 1)]
-            slope = plain_slope(network, point - 0.2 * plain_slope(network, point, data, first), data, second)
+            gradient = plain_gradient(
+                network, point - 0.2 * plain_gradient(network, point, data, first), data, second
+            )
             for own in third:
-                slope = slope - 0.2 * plain_slope(network, point, data, own, slope)
-            point = point - 0.3 * slope
+                gradient = gradient - 0.2 * plain_gradient(network, point, data, own, gradient)
+            point = point - 0.3 * gradient
         torch.testing.assert_close(found[row], point, rtol=0, atol=1e-12)
     assert torch.equal(points, before)
     if batch_size is None:
         return
     again = task.meta_training(points, torch.as_tensor(clients), np.random.default_rng(2), **how)
     assert torch.equal(again, found)
-
-
-@pytest.mark.parametrize("network", [MLP((1, 16, 16), 3, (6, 5)), CNN((1, 16, 16), 3, (2, 3), (5,))], ids=str)
-def test_what_a_gpu_gets_takes_the_same_steps(network):
-    """Its engines, given what a CPU has: a second derivative of pooling is nothing for the pretended device."""
-    partition = random_partition(SIZES, image_shape=(1, 16, 16))
-    device, convolutional = torch.device("cpu"), network.convolutional
-    data = ClientData(partition.train, device, torch.float64, channels_last=convolutional)
-    work = LocalWork(
-        step_size=0.3,
-        momentum=0.0,
-        proximal=0.0,
-        data=data,
-        clients=np.arange(4),
-        width=4,
-        local_steps=6,
-        schedule=Schedule.independent(data.sizes, 4, 6, np.random.default_rng(2)),
-        rows=np.arange(4),
-    )
-    points = torch.as_tensor(network.initial((4,), np.random.default_rng(1)))
-    ends = []
-    for kind in ("cpu", "cuda"):
-        engine = choose_engine("batched", network, kind, samples=12, full_batch=False)
-        ends.append(torch.full_like(points, torch.nan))
-        engine.meta_train(points, 0.2, work, ends[-1], second_order=True)
-    torch.testing.assert_close(*ends, rtol=0, atol=1e-12)
-    assert not torch.equal(*ends), "two engines"

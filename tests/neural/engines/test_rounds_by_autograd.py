@@ -1,41 +1,154 @@
-"""Whole rounds of CFL-MGD on small perceptrons: autograd, one client after the other, in double precision.
+"""Whole rounds of every network, engine and algorithm: autograd, one client at a time, in double precision.
 
-Clusters lose all their clients and get some again; minibatches are drawn from their definition.
+Clients have unequal numbers of samples. In the first table all take full batches; in the second, of CFL-MGD,
+clusters lose all their clients and get some again, minibatches are drawn from their definition, and clients with
+fewer batches finish earlier.
 """
 
 import numpy as np
 import pytest
 import torch
-from plain_loops import comes_back
+from plain_loops import comes_back, replay
 from plain_training import plain_training
 from small_images import client_data, load, module, random_partition
+from torch import nn
 
-from clusterproof.algorithms import CFLMGD, Randomness
+from clusterproof.algorithms import ALGORITHMS, CFLMGD, Randomness
 from clusterproof.algorithms.arrays import to_numpy
-from clusterproof.neural.networks import MLP
+from clusterproof.neural.custom.module_network import ModuleNetwork
+from clusterproof.neural.networks import CNN, MLP, ResNet20, TutorialCNN
 from clusterproof.neural.task import ImageTask
 
-NETWORK = MLP((1, 4, 4), 3, (4,))
-PLAIN = module(NETWORK).double()
-PARTITION = random_partition((7, 3, 12, 10, 1, 5))
+SIZES = (7, 3, 12, 10, 1)
+NETWORKS = {
+    "mlp": MLP((1, 4, 4), 3, (4,)),
+    "cnn": CNN((1, 16, 16), 3, (2, 3), (4,)),
+    "tutorial": TutorialCNN((1, 3, 4), 3),
+    "resnet": ResNet20((1, 4, 4), 3),
+    "module": ModuleNetwork(
+        "test:Net",
+        {},
+        lambda: nn.Sequential(
+            nn.Conv2d(1, 8, 3), nn.GroupNorm(2, 8), nn.Tanh(), nn.Flatten(), nn.Linear(32, 3)
+        ),
+        torch.rand(4, 1, 4, 4, generator=torch.Generator().manual_seed(0)),
+        3,
+    ),
+}
+MODEL_AVERAGING = {"averaging": "model", "local_steps": 2, "momentum": 0.7}
+ROUNDS_OF = {
+    "cfl-mgd": [
+        {"momentum": 0.7, "empty_cluster": "freeze", "participation": 0.4},
+        {"momentum": 0.7, "momentum_owner": "client", "update_order": "as-printed"},
+        {**MODEL_AVERAGING, "participation": 0.6},
+        {**MODEL_AVERAGING, "update_order": "as-printed", "reset_momentum": True},
+    ],
+    "ifca": [{}, {"averaging": "model", "local_steps": 3, "participation": 0.4}],
+    "fedavg": [{"local_steps": 3, "participation": 0.6}, {"local_steps": 2, "weighting": "samples"}],
+    "fedprox": [{"local_steps": 3, "proximal": 0.3, "participation": 0.6, "weighting": "samples"}],
+    "fedbcd": [{"local_steps": 2, "proximal": 0.4}, {"variant": "separate", "local_steps": 2}],
+    "local": [{"local_steps": 2, "participation": 0.6}],
+    "per-fedavg": [
+        {"local_steps": 2, "participation": 0.6, "weighting": "samples"},
+        {"gradient": "second-order", "inner_step_size": 0.2},
+    ],
+    "gradient-loss": [{"weight": 0.5, "empty_cluster": "never"}],
+}
+ENGINES = [("mlp", "gram")] + [(network, engine) for network in NETWORKS for engine in ("vmap", "serial")]
+LARGE = ("tutorial", "resnet")
+TABLE = [
+    (network, engine, name, options)
+    for network, engine in ENGINES
+    for name, variants in ROUNDS_OF.items()
+    for options in (
+        variants if network not in LARGE else variants[2:3] if name == "cfl-mgd" else variants[1:2]
+    )
+]
+"""Every combination of small networks; of the large ones some algorithms."""
+
+
+class Derivatives:
+    """Losses, gradients and Hessian-vector products of a task's clients by autograd, as NumPy arrays."""
+
+    def __init__(self, task):
+        self.module = module(task.network).double()
+        self.parameters = list(self.module.parameters())
+        self.data = [client_data(task.partition.train, i, torch.float64) for i in range(task.clients)]
+
+    def _loss(self, client, model):
+        load(self.module, torch.as_tensor(model))
+        images, targets = self.data[client]
+        return nn.functional.cross_entropy(self.module(images), targets)
+
+    def _gradient(self, client, model, **options):
+        gradients = torch.autograd.grad(self._loss(client, model), self.parameters, **options)
+        return torch.cat([gradient.flatten() for gradient in gradients])
+
+    def loss(self, client, model):
+        return self._loss(client, model).item()
+
+    def gradient(self, client, model):
+        return self._gradient(client, model).numpy()
+
+    def hessian(self, client, model):
+        return Hessian(self, client, model)
+
+
+class Hessian:
+    """What is multiplied by a number and then by a vector."""
+
+    def __init__(self, derivatives, client, model, scale=1.0):
+        self.derivatives, self.client, self.model, self.scale = derivatives, client, model, scale
+
+    def __rmul__(self, scale):
+        return Hessian(self.derivatives, self.client, self.model, scale)
+
+    def __matmul__(self, direction):
+        gradient = self.derivatives._gradient(self.client, self.model, create_graph=True)
+        along = gradient @ torch.as_tensor(direction)
+        products = torch.autograd.grad(along, self.derivatives.parameters)
+        return self.scale * torch.cat([product.flatten() for product in products]).numpy()
+
+
+class PlainTask:
+    """The little of a task that the plain loops use."""
+
+    def __init__(self, task):
+        self.clients, self.dimension, self.samples = task.clients, task.dimension, task.samples
+        self.client_samples, self.derivatives = task.client_samples, Derivatives(task)
+
+
+@pytest.mark.parametrize(("network", "engine", "name", "options"), TABLE, ids=str)
+def test_rounds_of_all_algorithms_are_those_of_plain_loops(network, engine, name, options):
+    partition = random_partition(SIZES, image_shape=NETWORKS[network].image_shape)
+    task = ImageTask(partition=partition, network=NETWORKS[network], dtype="float64", engine=engine)
+    algorithm = ALGORITHMS[name](step_size=0.02 if network in LARGE else 0.4, **options)
+    randomness = Randomness.from_seed(3)
+    models = task.initial_models(algorithm.model_count(task), (), randomness.initialisation)
+    state = algorithm.initialise(models, task)
+    initial, history, recorded = state.models.numpy().copy(), [], []
+    for _ in range(2 if network in LARGE else 4):
+        state = algorithm.step(state, task, randomness)
+        history.append(state.models.numpy().copy())
+        assignments = np.full(task.clients, -1)
+        assignments[to_numpy(state.clients)] = to_numpy(state.assignments)
+        recorded.append(assignments)
+    expected, choices = replay(algorithm, PlainTask(task), initial, recorded, [None] * len(recorded))
+    np.testing.assert_array_equal(choices, recorded)
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(np.array(history), expected[1:], rtol=0, atol=1e-10 * scale)
+    assert np.abs(expected[-1] - initial).max() > 1e-4 * scale
+
+
+UNEQUAL = (7, 3, 12, 10, 1, 5)
 CLIENTS, CLUSTERS, ROUNDS = 6, 3, 7
-
-
-def loss_of(client, model):
-    load(PLAIN, model)
-    images, targets = client_data(PARTITION.train, client, torch.float64)
-    return torch.nn.functional.cross_entropy(PLAIN(images), targets)
-
-
-def gradient_of(client, model):
-    gradients = torch.autograd.grad(loss_of(client, model), list(PLAIN.parameters()))
-    return torch.cat([gradient.flatten() for gradient in gradients])
 
 
 class ModelAveraging:
     """Option II: a cluster without participants keeps model and momentum."""
 
-    def __init__(self, models):
+    def __init__(self, models, derivatives):
+        self.derivatives = derivatives
         self.buffers = torch.zeros_like(models)
 
     def round(self, algorithm, task, models, clients, choices, stream):
@@ -55,7 +168,8 @@ class ModelAveraging:
 class GradientAveraging:
     """Option I with a buffer a cluster: one without participants gets a zero gradient, or is frozen."""
 
-    def __init__(self, models):
+    def __init__(self, models, derivatives):
+        self.derivatives = derivatives
         self.buffers = torch.zeros_like(models)
 
     def round(self, algorithm, task, models, clients, choices, stream):
@@ -63,7 +177,8 @@ class GradientAveraging:
         for p, model in enumerate(models):
             members = clients[choices == p]
             divisor = {"clients": CLIENTS, "participants": len(clients), "cluster": max(1, len(members))}
-            total = sum((gradient_of(client, model) for client in members), torch.zeros_like(model))
+            gradients = [torch.as_tensor(self.derivatives.gradient(client, model)) for client in members]
+            total = sum(gradients, torch.zeros_like(model))
             if len(members) or algorithm.empty_cluster == "coast":
                 arriving = total / divisor[algorithm.normalisation]
                 self.buffers[p] = algorithm.momentum * self.buffers[p] + arriving
@@ -85,31 +200,37 @@ CASES = {
     "gradient, by participants": ({**GRADIENT, "normalisation": "participants", "step_size": 4.0}, {}, 23),
 }
 """Options, those of the task, and a seed with which a cluster of all clients comes back; with half of them 4 does."""
-WAYS = [(case, "batched", participation) for case in CASES for participation in (1.0, 0.5)] + [
-    (case, engine, participation)
-    for engine in ("gram", "serial")
+WAYS = [("mlp", case, "vmap", participation) for case in CASES for participation in (1.0, 0.5)] + [
+    (network, case, engine, participation)
+    for network, engine in ENGINES
+    if network not in LARGE and (network, engine) != ("mlp", "vmap")
     for case, participation in (("model", 0.5), ("model, epochs", 1.0), ("model, minibatches", 0.5))
 ]
 
 
-@pytest.mark.parametrize(("case", "engine", "participation"), WAYS)
-def test_rounds_are_those_of_autograd(case, engine, participation):
+@pytest.mark.parametrize(("network", "case", "engine", "participation"), WAYS)
+def test_rounds_of_cfl_mgd_with_empty_clusters_and_minibatches(network, case, engine, participation):
     options, training, seed = CASES[case]
-    task = ImageTask(partition=PARTITION, network=NETWORK, dtype="float64", engine=engine, **training)
+    partition = random_partition(UNEQUAL, image_shape=NETWORKS[network].image_shape)
+    task = ImageTask(
+        partition=partition, network=NETWORKS[network], dtype="float64", engine=engine, **training
+    )
+    derivatives = Derivatives(task)
     algorithm = CFLMGD(clusters=CLUSTERS, participation=participation, **options)
     randomness, streams = (Randomness.from_seed(seed if participation == 1 else 4) for _ in range(2))
     models = 2 * task.initial_models(CLUSTERS, (), randomness.initialisation)
     kind = ModelAveraging if algorithm.averaging == "model" else GradientAveraging
-    state, server, rounds = algorithm.initialise(models, task), kind(models), []
+    state, server, rounds = algorithm.initialise(models, task), kind(models, derivatives), []
     for _ in range(ROUNDS):
         state = algorithm.step(state, task, randomness)
         clients = to_numpy(state.clients)
         assert len(set(clients.tolist())) == round(participation * CLIENTS)
-        losses = [[loss_of(client, model).item() for model in models] for client in clients]
+        losses = [[derivatives.loss(client, model) for model in models] for client in clients]
         choices = np.argmin(losses, axis=1)
         np.testing.assert_array_equal(state.assignments, choices)
         models = server.round(algorithm, task, models, clients, choices, streams.gradient)
         torch.testing.assert_close(state.models, models, rtol=0, atol=1e-10)
         torch.testing.assert_close(state.buffers, server.buffers, rtol=0, atol=1e-10)
         rounds.append(choices)
-    assert comes_back(rounds, CLUSTERS)
+    if network == "mlp":
+        assert comes_back(rounds, CLUSTERS)

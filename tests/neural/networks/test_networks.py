@@ -7,6 +7,7 @@ from scipy import stats
 from small_images import load, module
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.neural.engines import VmapEngine
 from clusterproof.neural.networks import CNN, MLP, NETWORKS, ResNet20, TutorialCNN, network
 
 CASES = [
@@ -34,7 +35,7 @@ def test_scores_are_those_of_torch_modules(case):
     points = torch.as_tensor(case.initial((2,), stream))
     points += 0.1 * torch.as_tensor(stream.standard_normal(points.shape))
     images = torch.as_tensor(stream.random((2, 3, *case.image_shape)))
-    found = case.logits(points, images)
+    found = VmapEngine(case).scores(points, images)
     assert found.shape == (2, 3, case.classes)
     for model in range(2):
         plain = module(case).double()
@@ -115,12 +116,17 @@ def test_images_do_not_touch_each_other_in_the_residual_network():
 
 def test_networks_are_made_by_name():
     assert set(NETWORKS) == {case.name for case in CASES}
-    assert network("mlp", (1, 8, 8), 10, hidden=[50, 20]) == MLP((1, 8, 8), 10, (50, 20))
-    assert network("cnn", (3, 32, 32), 10) == CNN((3, 32, 32), 10, (32, 64), (512,))
-    assert network("resnet-20", (3, 32, 32), 10) == ResNet20((3, 32, 32), 10)
+    pairs = [
+        (network("mlp", (1, 8, 8), 10, hidden=[50, 20]), MLP((1, 8, 8), 10, (50, 20))),
+        (network("cnn", (3, 32, 32), 10), CNN((3, 32, 32), 10, (32, 64), (512,))),
+        (network("resnet-20", (3, 32, 32), 10), ResNet20((3, 32, 32), 10)),
+    ]
     for case in CASES:
         options = {key: value for key, value in case.settings.items() if key != "network"}
-        assert network(case.settings["network"], case.image_shape, case.classes, **options) == case
+        pairs.append((network(case.settings["network"], case.image_shape, case.classes, **options), case))
+    for made, case in pairs:
+        assert type(made) is type(case)
+        assert (made.settings, made.layout) == (case.settings, case.layout)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from image_data import identify, is_well_formed, made_set, targets
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.neural.partitions.by_name import PARTITIONS, partition
+from clusterproof.neural.partitions.by_name import partition
 from clusterproof.neural.partitions.groups import draw_shares
 
 GROUPED = ["rotated-groups", "label-shift", "quantity"]
@@ -143,45 +143,3 @@ def test_the_sizes_above_the_floor_keep_their_ratios() -> None:
         assert sizes == pytest.approx(np.maximum(0.02, scale * values), abs=1e-12)
         bound += not above.all()
     assert bound > 50
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "argument"),
-    [
-        ("rotated-groups", {"clusters": 8}, "clusters"),
-        ("label-shift", {"clusters": 11}, "clusters"),
-        ("label-shift", {"clusters": 0}, "clusters"),
-        ("label-shift", {"shifts": [0, 2, 4]}, "shifts"),
-        ("label-shift", {"shifts": [0, 2, 4, 10]}, "shifts"),
-        ("label-shift", {"shifts": [0, 2, 4, 1.5]}, "shifts"),
-        ("label-shift", {"shifts": 3}, "shifts"),
-        ("label-shift", {"images": 101}, "images"),
-        ("label-shift", {"images": 39}, "images"),
-        ("label-shift", {"clients_per_cluster": 0}, "clients_per_cluster"),
-        ("label-shift", {"share": "half"}, "share"),
-        ("label-shift", {"concentration": 1.0}, "concentration"),
-        ("quantity", {"concentration": 0.0}, "concentration"),
-        ("quantity", {"concentration": float("nan")}, "concentration"),
-        ("quantity", {"clients_per_cluster": 25}, "images"),
-    ],
-)
-def test_what_breaks_a_rule_is_refused(name: str, options: dict[str, object], argument: str) -> None:
-    with pytest.raises(InvalidArgument) as refusal:
-        partition(name, made_set(100, 40), seed=0, **options)
-    assert refusal.value.argument == argument
-    assert "\n" not in str(refusal.value)
-
-
-def test_an_unknown_partition_or_seed_is_refused() -> None:
-    for name, seed in (("rotation", 0), ("rotations", -1), ("rotations", 0.5)):
-        with pytest.raises(InvalidArgument):
-            partition(name, made_set(100, 40), seed=seed)  # type: ignore[arg-type]
-    assert set(PARTITIONS) == {
-        "rotations",
-        "rotated-groups",
-        "label-shift",
-        "classes",
-        "label-swap",
-        "quantity",
-        "given",
-    }

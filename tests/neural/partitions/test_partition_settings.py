@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from image_data import made_set
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.neural.data.loading import load
+from clusterproof.neural.partitions.base import Partition
 from clusterproof.neural.partitions.by_name import PARTITIONS, from_settings, partition
-from clusterproof.neural.partitions.partition import Partition
 
 OPTIONS: list[tuple[str, dict[str, Any]]] = [
     *((name, {}) for name in PARTITIONS if name != "given"),  # which draws nothing
@@ -59,3 +60,59 @@ def test_settings_of_something_else_are_refused(change: dict[str, object], argum
     assert refusal.value.argument == argument
     with pytest.raises(InvalidArgument, match="'seed'"):
         from_settings({"data": "digits", "partition": "rotations"})
+
+
+REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
+    "rotations": [
+        *(({"clusters": clusters}, "clusters") for clusters in (3, 0, 2.0, True, "2")),
+        *(({"clients": clients}, "clients") for clients in (6, 2, 404)),
+        ({"clients": 44, "samples": 10}, "clients"),
+        ({"samples": 0}, "samples"),
+        ({"samples": 41}, "samples"),
+        ({"samples": 101}, "clients"),
+        ({"seed": -1}, "seed"),
+        ({"seed": 0.5}, "seed"),
+    ],
+    "rotation": [({}, "partition")],
+    "rotated-groups": [({"clusters": 8}, "clusters")],
+    "label-shift": [
+        *(({"clusters": clusters}, "clusters") for clusters in (11, 0)),
+        *(({"shifts": shifts}, "shifts") for shifts in ([0, 2, 4], [0, 2, 4, 10], [0, 2, 4, 1.5], 3)),
+        *(({"images": images}, "images") for images in (101, 39)),
+        ({"clients_per_cluster": 0}, "clients_per_cluster"),
+        ({"share": "half"}, "share"),
+        ({"concentration": 1.0}, "concentration"),
+    ],
+    "quantity": [
+        ({"concentration": 0.0}, "concentration"),
+        ({"concentration": float("nan")}, "concentration"),
+        ({"clients_per_cluster": 25}, "images"),
+    ],
+    "classes": [
+        ({"classes": 12}, "data"),
+        ({"clients_per_cluster": 0}, "clients_per_cluster"),
+        ({"clients_per_cluster": 60}, "clients_per_cluster"),
+        ({"clusters": 4}, "clusters"),
+    ],
+    "label-swap": [
+        ({"classes": 8}, "data"),
+        *(({"clients": clients}, "clients") for clients in (6, 200)),
+        ({"concentration": 0.001}, "clients"),
+        ({"concentration": -1.0}, "concentration"),
+        ({"concentration": "1"}, "concentration"),
+        ({"test": "other"}, "test"),
+    ],
+    "given": [({}, "partition")],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "case"), [(name, case) for name, cases in REFUSED.items() for case in cases]
+)
+def test_what_breaks_a_rule_is_refused(name: str, case: tuple[dict[str, Any], str]) -> None:
+    options, argument = {"seed": 0, **case[0]}, case[1]
+    data = made_set(100, 40, classes=options.pop("classes", 10))
+    with pytest.raises(InvalidArgument) as refusal:
+        partition(name, data, **options)
+    assert refusal.value.argument == argument
+    assert "\n" not in str(refusal.value)

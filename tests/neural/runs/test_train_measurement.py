@@ -45,34 +45,32 @@ def make_task(*, paired: bool, batch_size: int | None = None) -> ImageTask:
     return ImageTask(partition=partition, network=NETWORK, dtype="float64", batch_size=batch_size)
 
 
-def loss_and_accuracy(point: torch.Tensor, holdings: Any, client: int) -> tuple[float, float]:
+def loss_and_accuracy(point: torch.Tensor, client_images: Any, client: int) -> tuple[float, float]:
     network = module(NETWORK).double()
     load(network, point)
-    images, targets = client_data(holdings, client, torch.float64)
+    images, targets = client_data(client_images, client, torch.float64)
     scores = network(images)
     hits = (scores.argmax(1) == targets).double()
     return float(cross_entropy(scores, targets).detach()), float(hits.mean())
 
 
+def measured(
+    name: str, task: ImageTask, state: State, assignments: Any, *, protocol: str = "train", **options: Any
+) -> dict[str, float | None]:
+    after = options.pop("after_local_training", False)
+    algorithm = ALGORITHMS[name](**{"step_size": 0.1, **options})
+    given: dict[str, Any] = {"test_assignment": protocol, "seed": 0, "done": 1, "after_local_training": after}
+    return evaluate(algorithm, task, state, np.asarray(assignments), **given)
+
+
 @pytest.mark.parametrize("batch_size", [None, 3])
-@pytest.mark.parametrize("protocol", ["train", "test-loss"])
-@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize(("paired", "protocol"), [(True, "train"), (True, "test-loss"), (False, "test-loss")])
 def test_a_test_client_is_served_by_the_protocol(paired: bool, protocol: str, batch_size: int | None) -> None:
-    if protocol == "train" and not paired:
-        return
     task = make_task(paired=paired, batch_size=batch_size)
     models = 3 * task.initial_models(4, (), np.random.default_rng(3))
     present = torch.tensor([0, 3, 4])
     state = State(models, present, torch.tensor([1, 0, 2]))
-    found = evaluate(
-        ALGORITHMS["ifca"](step_size=0.1),
-        task,
-        state,
-        np.array([1, -1, -1, 0, 2]),
-        test_assignment=protocol,
-        seed=0,
-        done=1,
-    )
+    found = measured("ifca", task, state, [1, -1, -1, 0, 2], protocol=protocol)
     train_half, test_half = task.partition.train, task.partition.test
     chosen, losses, accuracies = [], [], []
     for client in range(len(test_half.sizes)):
@@ -91,13 +89,12 @@ def test_a_test_client_is_served_by_the_protocol(paired: bool, protocol: str, ba
 
 
 @pytest.mark.parametrize("name", ["local", "cfl", "sofl", "fpfc"])
-def test_everybody_is_served_their_own_model_where_they_have_one(name: str) -> None:
+def test_every_client_is_served_its_own_model(name: str) -> None:
     task = make_task(paired=True)
     models = 3 * task.initial_models(len(SIZES), (), np.random.default_rng(3))
     assignments = np.array([0, 1, 0, 1, 1])
     state = State(models, torch.arange(len(SIZES)), torch.tensor(assignments))
-    algorithm = ALGORITHMS[name](step_size=0.1)
-    found = evaluate(algorithm, task, state, assignments, test_assignment="train", seed=0, done=1)
+    found = measured(name, task, state, assignments)
     own = [loss_and_accuracy(models[i], task.partition.test, i)[1] for i in range(len(SIZES))]
     assert found["accuracy"] == pytest.approx(np.mean(own))
     assert found["right"] == share_of_right(assignments, task.partition.test.labels, 2)
@@ -109,8 +106,7 @@ def test_other_test_clients_choose_among_the_clusters_means() -> None:
     models = 3 * task.initial_models(len(SIZES), (), np.random.default_rng(3))
     assignments = np.array([4, 1, 4, 1, 1])
     state = State(models, torch.arange(len(SIZES)), torch.tensor(assignments))
-    algorithm = ALGORITHMS["fpfc"](step_size=0.1)
-    found = evaluate(algorithm, task, state, assignments, test_assignment="test-loss", seed=0, done=1)
+    found = measured("fpfc", task, state, assignments, protocol="test-loss")
     means = [models[[1, 3, 4]].mean(0), models[[0, 2]].mean(0)]
     accuracies = []
     for client in range(3):
@@ -124,20 +120,11 @@ def test_accuracy_after_local_training_is_that_of_plain_steps(name: str) -> None
     task = make_task(paired=True)
     count = {"fedavg": 1, "ifca": 2, "sofl": len(SIZES)}[name]
     models = 3 * task.initial_models(count, (), np.random.default_rng(3))
-    options = {} if name != "ifca" else {"averaging": "model"}
-    algorithm = ALGORITHMS[name](step_size=0.5, local_steps=3, **options)
+    options: dict[str, Any] = {"step_size": 0.5, "local_steps": 3, "after_local_training": True}
+    options |= {"averaging": "model"} if name == "ifca" else {}
     assignments = np.arange(len(SIZES)) % count
     state = State(models, torch.arange(len(SIZES)), torch.tensor(assignments))
-    found = evaluate(
-        algorithm,
-        task,
-        state,
-        assignments,
-        test_assignment="train",
-        seed=0,
-        done=1,
-        after_local_training=True,
-    )
+    found = measured(name, task, state, assignments, **options)
     train_half = task.partition.train
     expected = []
     for client in range(len(SIZES)):
@@ -181,15 +168,7 @@ def test_losses_that_are_no_numbers_are_left_out() -> None:
     models = task.initial_models(2, (), np.random.default_rng(3)) * torch.inf
     state = State(models, torch.arange(5), torch.zeros(5, dtype=torch.int64))
     with np.errstate(all="ignore"):
-        found = evaluate(
-            ALGORITHMS["ifca"](step_size=0.1),
-            task,
-            state,
-            np.zeros(5, int),
-            test_assignment="train",
-            seed=0,
-            done=1,
-        )
+        found = measured("ifca", task, state, np.zeros(5, int))
     assert found["training_loss"] is None
     assert found["test_loss"] is None
 
@@ -222,15 +201,13 @@ def test_the_protocol_is_by_training_data_where_there_are_some(tmp_path: Path) -
 def test_a_personal_step_is_taken_before_the_accuracy_is_measured(name: str) -> None:
     """By autograd on networks of torch.nn, client by client."""
     task = make_task(paired=True)
-    parameters = {"method": "per-fedavg"} if name == "sofl" else {"inner_step_size": 3.0}
-    algorithm = ALGORITHMS[name](step_size=6.0, **parameters)  # the inner step is half of it in SoFL
+    parameters: dict[str, Any] = {"method": "per-fedavg"} if name == "sofl" else {"inner_step_size": 3.0}
     count = len(SIZES) if name == "sofl" else 1
     models = task.initial_models(count, (), np.random.default_rng(1))
-    everybody = torch.arange(len(SIZES))
-    state = State(models, everybody, 0 * everybody)
-    found = evaluate(
-        algorithm, task, state, np.zeros(len(SIZES), int), test_assignment="train", seed=0, done=1
-    )
+    all_clients = torch.arange(len(SIZES))
+    state = State(models, all_clients, 0 * all_clients)
+    # the inner step is half of the step in SoFL
+    found = measured(name, task, state, np.zeros(len(SIZES), int), step_size=6.0, **parameters)
     after, before = [], []
     for client in range(len(SIZES)):
         point = models[client % count]
@@ -238,8 +215,8 @@ def test_a_personal_step_is_taken_before_the_accuracy_is_measured(name: str) -> 
         load(network, point)
         images, targets = client_data(task.partition.train, client, torch.float64)
         cross_entropy(network(images), targets).backward()
-        slope = torch.cat([value.grad.ravel() for value in network.parameters()])
-        after.append(loss_and_accuracy(point - 3.0 * slope, task.partition.test, client)[1])
+        gradient = torch.cat([value.grad.ravel() for value in network.parameters()])
+        after.append(loss_and_accuracy(point - 3.0 * gradient, task.partition.test, client)[1])
         before.append(loss_and_accuracy(point, task.partition.test, client)[1])
     assert found["accuracy"] == pytest.approx(np.mean(after))
     assert np.mean(after) != pytest.approx(np.mean(before))

@@ -173,7 +173,7 @@ def test_a_damaged_checkpoint_costs_some_rounds_and_no_bit(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("lost", ["configuration.toml", "metrics.parquet", "checkpoints"])
-def test_a_lost_file_is_made_anew(tmp_path: Path, lost: str) -> None:
+def test_a_lost_file_is_written_again(tmp_path: Path, lost: str) -> None:
     configuration = configure("fedavg")
     train(configuration, out=tmp_path / "whole")
     train(configuration, out=tmp_path / "run", stop=stop_after(4))
@@ -202,6 +202,8 @@ def test_a_lost_file_is_made_anew(tmp_path: Path, lost: str) -> None:
 def test_a_run_is_resumed_as_it_was_begun(tmp_path: Path, section: str, key: str, value: Any) -> None:
     train(configure("fedavg", rounds=1), out=tmp_path / "run")
     sections = configure("fedavg", rounds=2).sections
+    if key == "name":  # whose parameters are others
+        sections[section] = {"step_size": 0.1}
     sections[section][key] = value
     with pytest.raises(InvalidArgument, match=rf"{section}\.{key} = .*was .* when the run was begun"):
         train(configuration_from(sections), out=tmp_path / "run", resume=True)
@@ -214,6 +216,28 @@ def pretend(folder: Path, configuration: Configuration, **choices: Any) -> None:
     checkpoint = stored.restore(configuration.algorithm)
     settings = {**checkpoint.settings, "choices": {**checkpoint.settings["choices"], **choices}}
     save_checkpoint(folder / "checkpoints", replace(checkpoint, settings=settings))
+
+
+@pytest.mark.parametrize(("value", "complete"), [(1.0, True), (0.5, False)])
+def test_a_run_from_before_a_parameter_was_added_had_its_default(
+    tmp_path: Path, value: float, complete: bool
+) -> None:
+    train(configure("fedavg", rounds=1), out=tmp_path / "run")
+    configuration = configure("fedavg", rounds=2)
+    stored = find_checkpoint(tmp_path / "run" / "checkpoints")
+    assert stored is not None
+    checkpoint = stored.restore(configuration.algorithm)
+    before = {section: dict(keys) for section, keys in checkpoint.settings["configuration"].items()}
+    del before["algorithm"]["server_step_size"], before["algorithm"]["reshuffle"]
+    settings = {**checkpoint.settings, "configuration": before}
+    save_checkpoint(tmp_path / "run" / "checkpoints", replace(checkpoint, settings=settings))
+    sections = configuration.sections
+    sections["algorithm"]["server_step_size"] = value
+    if complete:
+        assert train(configuration_from(sections), out=tmp_path / "run", resume=True).complete
+    else:
+        with pytest.raises(InvalidArgument, match=r"server_step_size = 0\.5: was 1\.0 when"):
+            train(configuration_from(sections), out=tmp_path / "run", resume=True)
 
 
 def test_what_was_left_open_is_kept(tmp_path: Path) -> None:
@@ -240,7 +264,7 @@ def test_another_device_is_remarked_and_chooses_its_own_engine(tmp_path: Path) -
 
 def test_other_versions_are_remarked(tmp_path: Path, plant: Callable[..., Any]) -> None:
     train(configure("ifca", rounds=1), out=tmp_path / "run")
-    plant(checkpoint, "versions_here", lambda: {"torch": "99"})
+    plant(checkpoint, "current_versions", lambda: {"torch": "99"})
     (remark,) = resumed(tmp_path / "run", rounds=2).remarks
     assert "other versions" in remark
 

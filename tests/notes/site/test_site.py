@@ -19,14 +19,20 @@ from typing import Any
 import pytest
 from checkout import CLEAN, ROOT
 
+import clusterproof.experiments.tables.gradient_loss.claims  # noqa: F401 - stating claims registers them
 from clusterproof.notes.results import STORED_VERDICTS, read_verdicts
 from clusterproof.theory import REGISTRY
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-)  # fmt: skip
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
 in_a_browser = pytest.mark.skipif(BROWSER is None, reason="no browser is installed: apt-get install chromium")
 slow = pytest.mark.slow(reason="builds the site and opens it in a browser")
 

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from clusterproof.theory.bounds.audit_settings import experiment
 from clusterproof.theory.bounds.corollary_b1 import CorollaryB1
-from clusterproof.theory.bounds.experiments import experiment
 from clusterproof.theory.bounds.setting import largest_radius
 from clusterproof.theory.bounds.theorem_b import TheoremB
-from clusterproof.theory.cfl_mgd.theorem_1.printed_floor import printed_conclusion, printed_floor
+from clusterproof.theory.papers.cfl_mgd.theorem_1.printed_floor import printed_conclusion, printed_floor
 
 
 def test_misclassification_enters_as_the_exact_worst_case() -> None:
@@ -24,7 +24,7 @@ def test_misclassification_enters_as_the_exact_worst_case() -> None:
 
 
 def test_theorem_b_by_an_independent_computation() -> None:
-    """S1 without misclassification, all sums written out anew."""
+    """S1 without misclassification, every sum written out."""
     setting = dataclasses.replace(experiment("S1", None).setting, misclassification=0.0)
     parts = TheoremB().parts(setting)
     q, rounds = math.sqrt(setting.momentum), setting.rounds
@@ -85,7 +85,7 @@ def test_theorem_b_scales_with_the_units(scale: float) -> None:
         diameter=setting.diameter * scale,
         radius=setting.radius * scale,
         noise=setting.noise * scale,
-        start=tuple(scale * each for each in setting.start),
+        start=tuple(scale * distance for distance in setting.start),
     )
     np.testing.assert_allclose(
         TheoremB().parts(scaled).last_round, scale * TheoremB().parts(setting).last_round, rtol=1e-9
@@ -99,8 +99,8 @@ def test_best_parts_only_improves() -> None:
     ):
         best = bound.best_parts(setting)
         assert best.applicable
-        own = bound.parts(setting)
-        assert not own.applicable or (best.last_round <= own.last_round * (1 + 1e-12)).all()
+        plain = bound.parts(setting)
+        assert not plain.applicable or (best.last_round <= plain.last_round * (1 + 1e-12)).all()
 
 
 def test_radius_limit() -> None:

@@ -11,7 +11,7 @@ from statements import CONTEXT, real
 from clusterproof import theory
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.bounds.bound import BoundParts
+from clusterproof.theory.bounds.bound_parts import BoundParts
 from clusterproof.theory.bounds.corollary_b1 import CorollaryB1
 from clusterproof.theory.bounds.setting import Setting
 from clusterproof.theory.bounds.theorem_a import TheoremA, contractions
@@ -38,33 +38,69 @@ NUMBERS = [
 
 
 def setting_of_numbers(
-    own: tuple[int, ...], kappa: float, momentum: float, rounds: int, noise: float, pi: float, samples: int,
-    step: float, start: float, radius: float = 0.9,
-) -> Setting:  # fmt: skip
+    sizes: tuple[int, ...],
+    kappa: float,
+    momentum: float,
+    rounds: int,
+    noise: float,
+    pi: float,
+    samples: int,
+    step: float,
+    start: float,
+    radius: float = 0.9,
+) -> Setting:
     """A setting with d = 5, at a basin radius of ``radius`` times the largest one."""
     return Setting(
-        proportions=tuple(count / sum(own) for count in own), clients=sum(own), samples=samples, rounds=rounds,
-        smoothness=2.0, strong_convexity=2.0 / kappa, separation=2.0, diameter=3.0, noise=noise,
-        trace=float(np.geomspace(2.0 / kappa, 2.0, 5).sum()), step_size=step, momentum=momentum,
-        radius=radius * 2.0 / (1 + math.sqrt(kappa)), start=tuple(start * (1 + p / 7) for p in range(len(own))),
-        misclassification=pi, failure=(0.02, 0.1, 0.07),
-    )  # fmt: skip
+        proportions=tuple(count / sum(sizes) for count in sizes),
+        clients=sum(sizes),
+        samples=samples,
+        rounds=rounds,
+        smoothness=2.0,
+        strong_convexity=2.0 / kappa,
+        separation=2.0,
+        diameter=3.0,
+        noise=noise,
+        trace=float(np.geomspace(2.0 / kappa, 2.0, 5).sum()),
+        step_size=step,
+        momentum=momentum,
+        radius=radius * 2.0 / (1 + math.sqrt(kappa)),
+        start=tuple(start * (1 + p / 7) for p in range(len(sizes))),
+        misclassification=pi,
+        failure=(0.02, 0.1, 0.07),
+    )
 
 
-def common_arguments(setting: Setting, own: tuple[int, ...], p: int) -> dict[str, object]:
+def common_arguments(setting: Setting, sizes: tuple[int, ...], p: int) -> dict[str, object]:
     """What Theorems A and B share: counts, noise and sizes of cluster p."""
-    m, P, T = setting.clients, len(own), setting.rounds
+    m, P, T = setting.clients, len(sizes), setting.rounds
     delta_1, delta_2, delta_3 = setting.failure
-    n_in, n_out = statements.counts(own[p], m, P, T, setting.misclassification, delta_1)
+    n_in, n_out = statements.counts(sizes[p], m, P, T, setting.misclassification, delta_1)
     s2, tau2 = statements.gradient_noise(
-        own[p], m, setting.samples, setting.smoothness, setting.trace, setting.noise,
-        real(setting.diameter) + setting.radius, n_in,
-    )  # fmt: skip
+        sizes[p],
+        m,
+        setting.samples,
+        setting.smoothness,
+        setting.trace,
+        setting.noise,
+        real(setting.diameter) + setting.radius,
+        n_in,
+    )
     return {
-        "eta": setting.step_size, "L": setting.smoothness, "m": m, "n_in": n_in, "n_out": n_out,
-        "D": setting.diameter, "B": setting.radius, "P": P, "T": T, "start": setting.start[p], "s2": s2, "tau2": tau2,
-        "delta_2": delta_2, "delta_3": delta_3,
-    }  # fmt: skip
+        "eta": setting.step_size,
+        "L": setting.smoothness,
+        "m": m,
+        "n_in": n_in,
+        "n_out": n_out,
+        "D": setting.diameter,
+        "B": setting.radius,
+        "P": P,
+        "T": T,
+        "start": setting.start[p],
+        "s2": s2,
+        "tau2": tau2,
+        "delta_2": delta_2,
+        "delta_3": delta_3,
+    }
 
 
 def assert_parts(parts: BoundParts, p: int, all_rounds: list[object], last: object) -> None:
@@ -75,16 +111,16 @@ def assert_parts(parts: BoundParts, p: int, all_rounds: list[object], last: obje
 
 @pytest.mark.parametrize("numbers", NUMBERS)
 def test_theorem_b(numbers: tuple) -> None:
-    own = numbers[0]
+    sizes = numbers[0]
     setting = setting_of_numbers(*numbers)
     parts = TheoremB().parts(setting)
     inside = True
-    for p in range(len(own)):
+    for p in range(len(sizes)):
         bound, last = statements.theorem_b(
-            own=own[p],
+            own=sizes[p],
             beta=setting.momentum,
             mu=setting.strong_convexity,
-            **common_arguments(setting, own, p),
+            **common_arguments(setting, sizes, p),
         )
         assert_parts(parts, p, bound, last)
         inside &= max(bound) <= setting.radius
@@ -112,19 +148,22 @@ CERTIFIED = [
 @pytest.mark.parametrize("numbers", CERTIFIED)
 def test_theorem_a(numbers: tuple) -> None:
     """Each cluster's bound is the statement's at the certificate that is the best after T of those that fit."""
-    own = numbers[0]
+    sizes = numbers[0]
     setting = setting_of_numbers(*numbers)
     parts = TheoremA().parts(setting)
-    for p in range(len(own)):
+    for p in range(len(sizes)):
         candidates = []
-        share = Fraction(own[p], sum(own))
+        share = Fraction(sizes[p], sum(sizes))
         for certificate in contractions(
             setting.momentum, numbers[1], share, setting.step_size * setting.smoothness
         ):
             result = statements.theorem_a(
-                r=certificate.rate, C0=certificate.start, C1=certificate.disturbance, is_norm=certificate.is_norm,
-                **common_arguments(setting, own, p),
-            )  # fmt: skip
+                r=certificate.rate,
+                C0=certificate.start,
+                C1=certificate.disturbance,
+                is_norm=certificate.is_norm,
+                **common_arguments(setting, sizes, p),
+            )
             if result is not None:
                 candidates.append(result)
         if not candidates:
@@ -152,21 +191,33 @@ TUNED = [
 
 @pytest.mark.parametrize("tuned", TUNED)
 def test_corollary_b1(tuned: tuple) -> None:
-    own, kappa, rounds, noise, pi, samples, start = tuned
-    momentum = (1 - math.sqrt(min(own) / sum(own) / kappa)) ** 2
-    setting = setting_of_numbers(own, kappa, momentum, rounds, noise, pi, samples, 0.5, start)
+    sizes, kappa, rounds, noise, pi, samples, start = tuned
+    momentum = (1 - math.sqrt(min(sizes) / sum(sizes) / kappa)) ** 2
+    setting = setting_of_numbers(sizes, kappa, momentum, rounds, noise, pi, samples, 0.5, start)
     parts = CorollaryB1().parts(setting)
     delta_2, delta_3 = setting.failure[1:]
     inside = True
-    for p in range(len(own)):
+    for p in range(len(sizes)):
         bound, last = statements.corollary_b1(
-            own=own[p], least=min(own), m=sum(own), n=samples, P=len(own), T=rounds, mu=2.0 / kappa, L=2.0,
-            B=setting.radius, start=setting.start[p], trace=setting.trace, s=noise, delta_2=delta_2, delta_3=delta_3,
-        )  # fmt: skip
+            own=sizes[p],
+            least=min(sizes),
+            m=sum(sizes),
+            n=samples,
+            P=len(sizes),
+            T=rounds,
+            mu=2.0 / kappa,
+            L=2.0,
+            B=setting.radius,
+            start=setting.start[p],
+            trace=setting.trace,
+            s=noise,
+            delta_2=delta_2,
+            delta_3=delta_3,
+        )
         assert_parts(parts, p, bound, last)
         # (2 / sqrt(3)) ||e_0|| + sqrt(PT / delta_2) S_p <= B, and S_p is what the bound has beyond the path at 0
         inside &= bound[0] <= setting.radius
-    misassigned = rounds * sum(own) * (len(own) - 1) * pi
+    misassigned = rounds * sum(sizes) * (len(sizes) - 1) * pi
     np.testing.assert_allclose(parts.all_rounds_failure, delta_2 + misassigned, rtol=1e-9)
     np.testing.assert_allclose(parts.last_round_failure, delta_2 + delta_3 + misassigned, rtol=1e-9)
     assert parts.applicable == inside
@@ -188,14 +239,14 @@ GAUSSIAN = [
 
 
 def gaussian_task(
-    own: tuple[int, ...], dimension: int, kappa: float, noise: float, samples: int
+    sizes: tuple[int, ...], dimension: int, kappa: float, noise: float, samples: int
 ) -> tuple[RegressionMixture, np.ndarray]:
     """A regression with L = 1 and optima at distances of at least 2, and the eigenvalues of its covariance."""
     spectrum = np.geomspace(1 / kappa, 1, dimension) if dimension > 1 else np.ones(1)
-    optima = np.zeros((len(own), dimension))
-    for p in range(len(own)):
+    optima = np.zeros((len(sizes), dimension))
+    for p in range(len(sizes)):
         optima[p, p % dimension] = 2.0 + p
-    labels = np.repeat(np.arange(len(own)), own)
+    labels = np.repeat(np.arange(len(sizes)), sizes)
     return RegressionMixture(
         optima=optima, covariance=spectrum, noise=noise, labels=labels, samples=samples
     ), spectrum
@@ -217,21 +268,26 @@ def distances(task: RegressionMixture) -> tuple[float, float]:
 @pytest.mark.parametrize("gaussian", GAUSSIAN)
 def test_theorem_c(gaussian: tuple) -> None:
     """The moments in exact fractions where the rounds are few; the union over P T of the bound on all rounds."""
-    own, dimension, kappa, momentum, rounds, noise, samples, step, start, delta = gaussian
-    task, spectrum = gaussian_task(own, dimension, kappa, noise, samples)
-    displacement = directions((len(own), dimension), start)
+    sizes, dimension, kappa, momentum, rounds, noise, samples, step, start, delta = gaussian
+    task, spectrum = gaussian_task(sizes, dimension, kappa, noise, samples)
+    displacement = directions((len(sizes), dimension), start)
     algorithm = CFLMGD(step_size=step, momentum=momentum)
     trace = run(algorithm, task, rounds=rounds, seed=0, initial=task.optima + displacement)
     allowed = theory.bound("cfl-mgd/theorem-c", task, trace, failure_probability=delta)
     parts = theorem_c_parts(task, algorithm, task.optima + displacement, rounds, delta)
     number = Fraction if rounds <= 12 else real
-    P, m = len(own), sum(own)
+    P, m = len(sizes), sum(sizes)
     paths, variances = [], []
     for p in range(P):
         squares, variance = statements.oracle_moments(
-            [number(x) for x in spectrum], [number(x) for x in displacement[p]], number(step) * own[p] / m,
-            number(momentum), number(noise), own[p] * samples, rounds,
-        )  # fmt: skip
+            [number(x) for x in spectrum],
+            [number(x) for x in displacement[p]],
+            number(step) * sizes[p] / m,
+            number(momentum),
+            number(noise),
+            sizes[p] * samples,
+            rounds,
+        )
         variance = [real(x.numerator) / x.denominator if number is Fraction else x for x in variance]
         squares = [real(x.numerator) / x.denominator if number is Fraction else x for x in squares]
         path = [CONTEXT.sqrt(x) for x in squares]
@@ -263,26 +319,30 @@ def test_theorem_c(gaussian: tuple) -> None:
 @pytest.mark.parametrize("gaussian", GAUSSIAN)
 def test_theorem_c_prime(gaussian: tuple) -> None:
     """The whole bound is the statement's at one rate r, which is nearly the best one after T."""
-    own, dimension, kappa, momentum, rounds, noise, samples, step, start, delta = gaussian
+    sizes, dimension, kappa, momentum, rounds, noise, samples, step, start, delta = gaussian
     samples *= 30  # so that r_bar < 1 at every rate of interest
-    task, spectrum = gaussian_task(own, dimension, kappa, noise, samples)
-    displacement = directions((len(own), dimension), start)
+    task, spectrum = gaussian_task(sizes, dimension, kappa, noise, samples)
+    displacement = directions((len(sizes), dimension), start)
     algorithm = CFLMGD(step_size=step, momentum=momentum)
     parts = theorem_c_prime_parts(task, algorithm, task.optima + displacement, rounds, delta)
-    for p in range(len(own)):
-        alpha = step * own[p] / sum(own)
+    for p in range(len(sizes)):
+        alpha = step * sizes[p] / sum(sizes)
         modes = [statements.responses(alpha * x, momentum, rounds) for x in spectrum]
         arguments = {
-            "paths": np.array([mode[0] for mode in modes]).T, "impulses": np.array([mode[1] for mode in modes]).T,
-            "spectrum": spectrum, "alpha": alpha, "N": own[p] * samples, "s": noise, "start": start,
-            "P": len(own), "delta": delta,
-        }  # fmt: skip
+            "paths": np.array([mode[0] for mode in modes]).T,
+            "impulses": np.array([mode[1] for mode in modes]).T,
+            "spectrum": spectrum,
+            "alpha": alpha,
+            "N": sizes[p] * samples,
+            "s": noise,
+            "start": start,
+            "P": len(sizes),
+            "delta": delta,
+        }
 
         def discrepancy(rate: float, p: int = p, arguments: dict = arguments) -> float:
             bound, last = statements.theorem_c_prime(rate, **arguments)
-            return max(
-                np.abs(bound / parts.all_rounds[:, p] - 1).max(), abs(last / parts.last_round[p] - 1)
-            )  # fmt: skip
+            return max(np.abs(bound / parts.all_rounds[:, p] - 1).max(), abs(last / parts.last_round[p] - 1))
 
         rates = np.linspace(0.2, 1, 801)
         k = int(np.argmin([discrepancy(rate) for rate in rates]))
@@ -296,8 +356,8 @@ def test_theorem_c_prime(gaussian: tuple) -> None:
 @pytest.mark.parametrize("name", ["theorem-a", "theorem-b", "corollary-b1"])
 def test_bound_on_a_run(name: str, rounds: int) -> None:
     """A third of the failure probability is delta_1, the rest delta_2; without misassigned clients no radius enters."""
-    own, kappa, noise, samples, delta = (20, 20), 4.0, 0.5, 10**6, 0.06
-    task, spectrum = gaussian_task(own, 3, kappa, noise, samples)
+    sizes, kappa, noise, samples, delta = (20, 20), 4.0, 0.5, 10**6, 0.06
+    task, spectrum = gaussian_task(sizes, 3, kappa, noise, samples)
     displacement = directions((2, 3), 0.05) * np.array([[1.0], [1.5]])
     momentum = (1 - math.sqrt(0.5 / kappa)) ** 2 if name == "corollary-b1" else 0.3
     trace = run(
@@ -336,12 +396,25 @@ def test_bound_on_a_run(name: str, rounds: int) -> None:
             least, largest = (
                 np.array(
                     statements.corollary_b1(
-                        own=20, least=20, m=40, n=samples, P=2, T=rounds, mu=1 / kappa, L=1.0, B=radius, start=start,
-                        trace=trace_of, s=noise, delta_2=2 * delta / 3, delta_3=0.1,
-                    )[0], dtype=float,
+                        own=20,
+                        least=20,
+                        m=40,
+                        n=samples,
+                        P=2,
+                        T=rounds,
+                        mu=1 / kappa,
+                        L=1.0,
+                        B=radius,
+                        start=start,
+                        trace=trace_of,
+                        s=noise,
+                        delta_2=2 * delta / 3,
+                        delta_3=0.1,
+                    )[0],
+                    dtype=float,
                 )
                 for radius in (0.0, 2 / 3)
-            )  # fmt: skip
+            )
             assert (least <= allowed.bound[:, p]).all()
             assert (allowed.bound[:, p] <= largest).all()
             continue

@@ -9,29 +9,29 @@ import numpy as np
 import pytest
 
 from clusterproof import theory
-from clusterproof.theory.bounds.bound import Bound, BoundParts
+from clusterproof.theory.bounds.bound_parts import Bound, BoundParts
 from clusterproof.theory.bounds.corollary_b1 import CorollaryB1
 from clusterproof.theory.bounds.setting import Setting
 from clusterproof.theory.bounds.theorem_b import TheoremB
-from clusterproof.theory.cfl_mgd.lemma_1 import lemma_1_cantelli
-from clusterproof.theory.cfl_mgd.lemma_2 import lemma_h as lemma_h_module
-from clusterproof.theory.cfl_mgd.repaired import corollary_b1, theorem_b
-from clusterproof.theory.claim import CLAIM_SIGNIFICANCE, Context
-from clusterproof.theory.statement.statement import Statement
-from clusterproof.theory.statement.trial import Evaluation, attempt
-from clusterproof.theory.verdict import Kind
+from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, Context
+from clusterproof.theory.checker.statement import Statement
+from clusterproof.theory.checker.trial import Evaluation, attempt
+from clusterproof.theory.checker.verdict import Kind
+from clusterproof.theory.papers.cfl_mgd.lemma_1 import lemma_1_cantelli
+from clusterproof.theory.papers.cfl_mgd.lemma_2 import lemma_h as lemma_h_module
+from clusterproof.theory.papers.cfl_mgd.repaired import corollary_b1, theorem_b
 
 Plant = Callable[..., Any]
 
 
 def part_of(bound: Bound, name: str) -> Statement:
-    """The part of Theorem B's or of Corollary B1's claim that shows the fault."""
+    """Return the part of Theorem B's or of Corollary B1's claim that shows the fault."""
     claim = corollary_b1.corollary_b1 if isinstance(bound, CorollaryB1) else theorem_b.theorem_b
     return next(part for part in claim.parts if part.name == name)
 
 
 def tried(part: Statement) -> Evaluation | None:
-    """What refutes a part."""
+    """Return the refutation of a part, if any."""
     context = Context(seed=0, trials=60, significance=CLAIM_SIGNIFICANCE, claim="test")
     return attempt(part, context).found
 
@@ -54,16 +54,16 @@ class EnvelopeWithoutUnderdamping(TheoremB):
 class NoiseOverClientsSquared(TheoremB):
     """The averaged gradient's variance without the number of the cluster's clients."""
 
-    def gradient_noise(self, setting: Setting, proportion: float, intruders: int) -> tuple[float, float]:
-        additive, multiplicative = super().gradient_noise(setting, proportion, intruders)
+    def gradient_noise(self, setting: Setting, proportion: float, false_members: int) -> tuple[float, float]:
+        additive, multiplicative = super().gradient_noise(setting, proportion, false_members)
         return additive / (proportion * setting.clients), multiplicative / (proportion * setting.clients)
 
 
 class NoMultiplicativeNoise(TheoremB):
     """v^2 taken at the optimum only."""
 
-    def gradient_noise(self, setting: Setting, proportion: float, intruders: int) -> tuple[float, float]:
-        return super().gradient_noise(setting, proportion, intruders)[0], 0.0
+    def gradient_noise(self, setting: Setting, proportion: float, false_members: int) -> tuple[float, float]:
+        return super().gradient_noise(setting, proportion, false_members)[0], 0.0
 
 
 class NoMemoryOfNoise(TheoremB):
@@ -137,9 +137,9 @@ def test_wrong_bounds_are_violated_where_they_are_wrong(
 ) -> None:
     for module in (theorem_b, corollary_b1):
         plant(module, "BOUND", bound)
-    found = tried(part_of(bound, part))
-    assert found is not None
-    assert found.broken == conclusion
+    refutation = tried(part_of(bound, part))
+    assert refutation is not None
+    assert refutation.broken == conclusion
 
 
 def test_a_wrong_cantelli_bound_is_violated(plant: Callable[..., Any]) -> None:

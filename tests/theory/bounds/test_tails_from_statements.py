@@ -15,11 +15,12 @@ from test_tubes_from_statements import assert_nearly_least, assert_proved, misas
 from clusterproof import theory
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import LogCoshMixture
-from clusterproof.theory.bounds.logarithmic.gaussian import along_eigenvectors, gaussian_dynamics
-from clusterproof.theory.bounds.logarithmic.run_bound import smooth_tube
-from clusterproof.theory.bounds.logarithmic.theorem_a_prime import AdditiveGaussianRows, theorem_a_prime
-from clusterproof.theory.bounds.logarithmic.theorem_e import theorem_e
+from clusterproof.theory.bounds.gaussian import along_eigenvectors, gaussian_dynamics
+from clusterproof.theory.bounds.rows import AdditiveGaussianRows
+from clusterproof.theory.bounds.run_bound import smooth_tube
 from clusterproof.theory.bounds.theorem_a import Contraction
+from clusterproof.theory.bounds.theorem_a_prime import theorem_a_prime
+from clusterproof.theory.bounds.theorem_e import theorem_e
 
 # own clients, r, C_0, C_1, n', nu, d, T, ||e_0||, eta; L = 1, mu = 1/4, Delta = 2, D = 3; delta_2, delta_3 = .02, .03
 SMOOTH = [
@@ -39,21 +40,35 @@ SMOOTH = [
 @pytest.mark.parametrize("smooth", SMOOTH)
 def test_theorem_a_prime(smooth: tuple) -> None:
     """Every round's Y_t(u), and delta_cl = sum_t m (P - 1) pi_t of additive Gaussian gradients."""
-    own, r, C0, C1, samples, noise, dimension, T, start, step = smooth
-    P, m, L, mu, separation, diameter = len(own), sum(own), 1.0, 0.25, 2.0, 3.0
+    sizes, r, C0, C1, samples, noise, dimension, T, start, step = smooth
+    P, m, L, mu, separation, diameter = len(sizes), sum(sizes), 1.0, 0.25, 2.0, 3.0
     rows = AdditiveGaussianRows(
-        smoothness=L, strong_convexity=mu, separation=separation if P > 1 else math.inf, diameter=diameter,
-        samples=samples, dimension=dimension, noise=noise,
-    )  # fmt: skip
+        smoothness=L,
+        strong_convexity=mu,
+        separation=separation if P > 1 else math.inf,
+        diameter=diameter,
+        samples=samples,
+        dimension=dimension,
+        noise=noise,
+    )
     tube = theorem_a_prime(
-        rows, [[Contraction(rate=r, start=C0, disturbance=C1, is_norm=False)]] * P, own=np.array(own), step_size=step,
-        start=np.full(P, start), rounds=T, failure=(0.02, 0.03),
-    )  # fmt: skip
+        rows,
+        [[Contraction(rate=r, start=C0, disturbance=C1, is_norm=False)]] * P,
+        own=np.array(sizes),
+        step_size=step,
+        start=np.full(P, start),
+        rounds=T,
+        failure=(0.02, 0.03),
+    )
     assert tube is not None
     for p in range(P):
         # sigma^2 = eta^2 l_p nu^2 / (d m n')
         sigma2 = (
-            statements.real(step) ** 2 * own[p] / m * statements.real(noise) ** 2 / (dimension * m * samples)
+            statements.real(step) ** 2
+            * sizes[p]
+            / m
+            * statements.real(noise) ** 2
+            / (dimension * m * samples)
         )
         certificate = {"r": r, "C0": C0, "C1": C1, "start": start, "sigma2": sigma2, "d": dimension}
         for t in {0, 1, min(2, T), T // 2, T}:
@@ -86,10 +101,10 @@ BEFORE = [
 @pytest.mark.parametrize("before", BEFORE)
 def test_theorem_e_before_the_run(before: tuple) -> None:
     """E2: the least count k_- (divisor k, option II), or the mean step, the largest count and the fluctuation."""
-    own, drawn, options = before
+    sizes, drawn, options = before
     samples, noise, momentum, T, delta = 20_000, 0.5, 0.3, 6, (0.01, 0.02, 0.03)
-    task, spectra, _ = tube_task(own, 4, 4.0, samples, noise, "common")
-    P, m = len(own), sum(own)
+    task, spectra, _ = tube_task(sizes, 4, 4.0, samples, noise, "common")
+    P, m = len(sizes), sum(sizes)
     displacement = directions((P, 4), 0.125)
     algorithm = CFLMGD(step_size=1.0, momentum=momentum, participation=drawn / m, **options)
     start = along_eigenvectors(task, task.optima + displacement)
@@ -100,21 +115,29 @@ def test_theorem_e_before_the_run(before: tuple) -> None:
     for p in range(P):
         tail = delta[0] / (T * P)
         if "averaging" in options or options["normalisation"] == "cluster":
-            k = drawn - statements.hypergeometric_quantile(m, m - own[p], drawn, tail)
+            k = drawn - statements.hypergeometric_quantile(m, m - sizes[p], drawn, tail)
             N, mean, fluctuation = k, 1.0, 0.0
         else:
-            k = statements.hypergeometric_quantile(m, own[p], drawn, tail)
+            k = statements.hypergeometric_quantile(m, sizes[p], drawn, tail)
             N = m if options["normalisation"] == "clients" else drawn
-            mean, fluctuation = own[p] / m * drawn / N, tube_statements.step_fluctuation(1.0, m, drawn, N)
+            mean, fluctuation = sizes[p] / m * drawn / N, tube_statements.step_fluctuation(1.0, m, drawn, N)
         steps = np.repeat(mean * spectra[p][None], T * H, axis=0)
         never = np.zeros(T * H, dtype=bool)
         path, response = tube_statements.varying_responses(steps, momentum, never, never)
         growth = np.linalg.norm(path * displacement[p], axis=1)
         for t in range(1, T * H + 1):
             past = tube_statements.theorem_e_past(
-                t, response[t, :t], members=np.full(T, k), divisor=np.full(T, N), rows=samples, step=1.0,
-                local_steps=H, reach=tube.steps[:, p], inside=t % H > 0, fluctuation=fluctuation,
-            )  # fmt: skip
+                t,
+                response[t, :t],
+                members=np.full(T, k),
+                divisor=np.full(T, N),
+                rows=samples,
+                step=1.0,
+                local_steps=H,
+                reach=tube.steps[:, p],
+                inside=t % H > 0,
+                fluctuation=fluctuation,
+            )
             needed = tube_statements.arguments(past, spectra[p], spectra, noise)
             assert_proved(tube.searches[t - 1], (p,), needed, inside if t % H else everywhere, 4)
             np.testing.assert_allclose(
@@ -128,9 +151,9 @@ def test_theorem_e_before_the_run(before: tuple) -> None:
 )
 def test_theorem_e_with_misassigned_clients(options: dict[str, Any]) -> None:
     """Counted as in Theorem D, where misassignment is too probable to be added to the failure probability."""
-    own, samples, noise, T, delta = (30_000, 10_000), 12, 0.7, 4, 0.2
-    task, spectra, _ = tube_task(own, 4, 1.0, samples, noise, "common")
-    P = len(own)
+    sizes, samples, noise, T, delta = (30_000, 10_000), 12, 0.7, 4, 0.2
+    task, spectra, _ = tube_task(sizes, 4, 1.0, samples, noise, "common")
+    P = len(sizes)
     displacement = directions((P, 4), 0.2)
     algorithm = CFLMGD(step_size=1.0, momentum=0.2, participation=0.5, **options)
     trace = run(algorithm, task, rounds=T, seed=0, initial=task.optima + displacement)
@@ -148,7 +171,7 @@ def test_theorem_e_with_misassigned_clients(options: dict[str, Any]) -> None:
         n_in = np.array([statements.binomial_quantile(K - k[t], pairwise[t], tail) for t in range(T)])
         n_out = np.array([statements.binomial_quantile(k[t], (P - 1) * pairwise[t], tail) for t in range(T)])
         counted += n_in.sum() + n_out.sum()
-        N = {"cluster": k, "clients": np.full(T, sum(own)), "participants": np.full(T, K)}[
+        N = {"cluster": k, "clients": np.full(T, sum(sizes)), "participants": np.full(T, K)}[
             options["normalisation"]
         ]
         never = np.zeros(T, dtype=bool)
@@ -156,9 +179,18 @@ def test_theorem_e_with_misassigned_clients(options: dict[str, Any]) -> None:
         growth = np.linalg.norm(path * displacement[p], axis=1)
         for t in range(1, T + 1):
             past = tube_statements.counted_past(
-                t, response[t, :t], members=k, divisor=None if N is k else N, rows=samples, step=1.0, L=1.0,
-                reach=allowed.bound[:, p], diameter=task.diameter, n_in=n_in, n_out=n_out,
-            )  # fmt: skip
+                t,
+                response[t, :t],
+                members=k,
+                divisor=None if N is k else N,
+                rows=samples,
+                step=1.0,
+                L=1.0,
+                reach=allowed.bound[:, p],
+                diameter=task.diameter,
+                n_in=n_in,
+                n_out=n_out,
+            )
             needed = tube_statements.arguments(past, spectra[p], spectra, noise)
             assert_nearly_least(allowed.deviation[t, p] - needed.bias, needed, level if t < T else at_last, 4)
         assert_nearly_least(allowed.last[p] - growth[T] - needed.bias, needed, at_last, 4)
@@ -173,22 +205,34 @@ def assert_frequency(broken: np.ndarray, allowed: float) -> None:
 
 
 REGRESSIONS = [
-    ("theorem-c", (20, 20), 1.0, 200, 0.5, 0.5, {}, 0.3), ("theorem-c", (10, 10), 1.0, 400, 0.5, 0.0, {}, 0.1),
-    ("theorem-d", (40,), 1.0, 50, 0.5, 0.0, {}, 0.3), ("theorem-d", (20, 20), 1.0, 300, 0.0, 0.0, {}, 0.3),
-    ("theorem-d", (2000, 2000), 1.0, 14, 0.7, 0.0, {}, 0.2), ("theorem-d", (30, 10), 4.0, 2000, 0.5, 0.5, {}, 0.05),
+    ("theorem-c", (20, 20), 1.0, 200, 0.5, 0.5, {}, 0.3),
+    ("theorem-c", (10, 10), 1.0, 400, 0.5, 0.0, {}, 0.1),
+    ("theorem-d", (40,), 1.0, 50, 0.5, 0.0, {}, 0.3),
+    ("theorem-d", (20, 20), 1.0, 300, 0.0, 0.0, {}, 0.3),
+    ("theorem-d", (2000, 2000), 1.0, 14, 0.7, 0.0, {}, 0.2),
+    ("theorem-d", (30, 10), 4.0, 2000, 0.5, 0.5, {}, 0.05),
     ("theorem-e", (20, 20), 1.0, 300, 0.5, 0.3, {"participation": 0.5, "normalisation": "cluster"}, 0.3),
     ("theorem-e", (20, 20), 1.0, 300, 0.5, 0.0, {"participation": 0.2, "normalisation": "participants"}, 0.3),
-    ("theorem-e", (20, 20), 4.0, 2000, 0.5, 0.3, {"averaging": "model", "local_steps": 3, "participation": 0.5}, 0.1),
-]  # fmt: skip
+    (
+        "theorem-e",
+        (20, 20),
+        4.0,
+        2000,
+        0.5,
+        0.3,
+        {"averaging": "model", "local_steps": 3, "participation": 0.5},
+        0.1,
+    ),
+]
 
 
 @pytest.mark.parametrize("regression", REGRESSIONS)
 def test_runs_on_regressions(regression: tuple) -> None:
     """Runs break the bound on all rounds, the deviation and the last bound no more often than is allowed."""
-    name, own, kappa, samples, noise, momentum, options, delta = regression
-    task, _ = gaussian_task(own, 1, kappa, noise, samples)
+    name, sizes, kappa, samples, noise, momentum, options, delta = regression
+    task, _ = gaussian_task(sizes, 1, kappa, noise, samples)
     algorithm = CFLMGD(step_size=1.0, momentum=momentum, **options)
-    initial = task.optima + directions((len(own), 1), 0.2)
+    initial = task.optima + directions((len(sizes), 1), 0.2)
     trace = run(algorithm, task, rounds=6, seed=1, replicates=200, initial=initial)
     allowed = theory.bound(f"cfl-mgd/{name}", task, trace, failure_probability=delta)
     failure = allowed.failure_probability
@@ -205,9 +249,13 @@ def test_runs_on_regressions(regression: tuple) -> None:
 def test_runs_on_smooth_losses() -> None:
     """Theorem A' on log-cosh losses: all rounds and the last one."""
     task = LogCoshMixture(
-        optima=np.array([[1.0, 0.0], [-1.0, 0.0]]), valley_curvature=0.25, width=0.02, noise=1.0,
-        labels=np.repeat([0, 1], 20), samples=20_000,
-    )  # fmt: skip
+        optima=np.array([[1.0, 0.0], [-1.0, 0.0]]),
+        valley_curvature=0.25,
+        width=0.02,
+        noise=1.0,
+        labels=np.repeat([0, 1], 20),
+        samples=20_000,
+    )
     initial = task.optima + directions((2, 2), 0.1)
     trace = run(CFLMGD(step_size=1.0, momentum=0.3), task, rounds=10, seed=1, replicates=300, initial=initial)
     allowed = theory.bound("cfl-mgd/theorem-a-prime", task, trace, failure_probability=0.3)

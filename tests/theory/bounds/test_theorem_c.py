@@ -11,15 +11,15 @@ from tiers import slow_after
 
 from clusterproof import theory
 from clusterproof.theory.bounds import theorem_c, theorem_c_prime
-from clusterproof.theory.bounds.bound import BoundParts
-from clusterproof.theory.bounds.experiments import experiment, run_errors, starting_models
+from clusterproof.theory.bounds.audit_settings import experiment, run_errors, starting_models
+from clusterproof.theory.bounds.bound_parts import BoundParts
 from clusterproof.theory.bounds.theorem_c import (
     departure_probability,
     oracle_moments,
     theorem_c_parts,
 )
 from clusterproof.theory.bounds.theorem_c_prime import cluster_bound, theorem_c_prime_parts
-from clusterproof.theory.verdict import Kind
+from clusterproof.theory.checker.verdict import Kind
 
 AUDIT = {  # section 6.2: bound / observed 95 % quantile, least and largest over clusters
     ("S1", 0.0): ((5.15, 5.18), (1.46, 1.47)),
@@ -33,11 +33,11 @@ def test_tightness_of_the_audit(name: str, momentum: float | None) -> None:
     for parts_of, expected in zip(
         (theorem_c_parts, theorem_c_prime_parts), AUDIT[name, momentum], strict=True
     ):
-        one = experiment(name, momentum)
-        initial = starting_models(one, 0, 200, "test")
+        setting = experiment(name, momentum)
+        initial = starting_models(setting, 0, 200, "test")
         errors, parts = (
-            run_errors(one, 0, initial),
-            parts_of(one.regression, one.algorithm, initial, one.rounds),
+            run_errors(setting, 0, initial),
+            parts_of(setting.regression, setting.algorithm, initial, setting.rounds),
         )
         assert parts.applicable
         broken = (errors > (1 + 1e-9) * parts.all_rounds).any(axis=(0, 2))
@@ -47,9 +47,9 @@ def test_tightness_of_the_audit(name: str, momentum: float | None) -> None:
 
 
 def test_departure_by_hand() -> None:
-    one = experiment("S1", 0.0)
-    start = one.task.optima + 0.25 * np.eye(20)[:2]
-    moments = oracle_moments(one.regression, one.algorithm, start, 3)
+    setting = experiment("S1", 0.0)
+    start = setting.task.optima + 0.25 * np.eye(20)[:2]
+    moments = oracle_moments(setting.regression, setting.algorithm, start, 3)
     # kappa = 1: Pi_t = (1/2)^t; variance by the scalar recursion summed over 20 equal coordinates
     assert moments.mean[:, 0] == pytest.approx(0.25 * 0.5 ** np.arange(4))
     rows = 0.5 * 100 * 1000
@@ -58,17 +58,17 @@ def test_departure_by_hand() -> None:
         second = 0.25 * second + 0.25 / rows * ((1 + 20) * second + 0.25 * 20)
         total = second - (0.25 * 0.5 ** (t + 1)) ** 2
         assert moments.variance[t + 1, 0] == pytest.approx(total, rel=1e-9)
-    probability = departure_probability(one.regression, moments)
+    probability = departure_probability(setting.regression, moments)
     assert 0 < probability < 1e-3
-    assert departure_probability(dataclasses.replace(one.regression, samples=2), moments) > 0.5
+    assert departure_probability(dataclasses.replace(setting.regression, samples=2), moments) > 0.5
 
 
 def test_c_prime_is_logarithmic_and_c_is_not() -> None:
-    one = experiment("S1", None)
-    initial = one.initial(np.random.default_rng(0), 1)[0]
+    setting = experiment("S1", None)
+    initial = setting.initial(np.random.default_rng(0), 1)[0]
 
     def bounds(failure: float) -> tuple[float, float]:
-        args = (one.regression, one.algorithm, initial, one.rounds, failure)
+        args = (setting.regression, setting.algorithm, initial, setting.rounds, failure)
         return float(theorem_c_parts(*args).last_round[0]), float(theorem_c_prime_parts(*args).last_round[0])
 
     (loose, sharp), (looser, sharper) = bounds(1e-2), bounds(1e-6)
@@ -77,13 +77,13 @@ def test_c_prime_is_logarithmic_and_c_is_not() -> None:
 
 
 def test_no_rate_below_one_gives_no_bound() -> None:
-    one = experiment("S1", None)
-    poor = dataclasses.replace(one.regression, samples=1)
-    factor, noise = cluster_bound(poor, one.algorithm, 0, 12, 0.05)
+    setting = experiment("S1", None)
+    poor = dataclasses.replace(setting.regression, samples=1)
+    factor, noise = cluster_bound(poor, setting.algorithm, 0, 12, 0.05)
     assert np.isinf(factor).all()
     assert np.isinf(noise).all()
-    initial = one.initial(np.random.default_rng(0), 1)[0]
-    assert not theorem_c_prime_parts(poor, one.algorithm, initial, 12).applicable
+    initial = setting.initial(np.random.default_rng(0), 1)[0]
+    assert not theorem_c_prime_parts(poor, setting.algorithm, initial, 12).applicable
 
 
 @pytest.mark.parametrize(
@@ -111,10 +111,10 @@ def test_a_floor_that_is_too_small_is_violated(
 def test_theorem_c_on_stored_runs() -> None:
     from clusterproof.algorithms import run
 
-    one = experiment("S1", None)
-    trace = run(one.algorithm, one.task, rounds=12, seed=3, replicates=40)
-    theory.assert_holds("cfl-mgd/theorem-c", one.task, trace)
+    setting = experiment("S1", None)
+    trace = run(setting.algorithm, setting.task, rounds=12, seed=3, replicates=40)
+    theory.assert_holds("cfl-mgd/theorem-c", setting.task, trace)
     slow = dataclasses.replace(trace, errors=np.asarray(trace.errors) + 1.0)
     with pytest.raises(AssertionError, match="40 of 40 replicates"):
-        theory.assert_holds("cfl-mgd/theorem-c", one.task, slow)
+        theory.assert_holds("cfl-mgd/theorem-c", setting.task, slow)
     assert math.isfinite(float(np.asarray(trace.errors).max()))

@@ -22,18 +22,18 @@ from norm_statement import (
     scale_factor,
     second_form,
     third_form,
-)  # fmt: skip
+)
 from test_bounds_from_statements import directions, distances
 from tube_statements import Arguments
 
 from clusterproof import theory
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.bounds.logarithmic import norm_inequality
-from clusterproof.theory.bounds.logarithmic.gaussian import along_eigenvectors, gaussian_dynamics
-from clusterproof.theory.bounds.logarithmic.norm_inequality import NormBound, norm_bound
-from clusterproof.theory.bounds.logarithmic.theorem_d import theorem_d
-from clusterproof.theory.bounds.logarithmic.theorem_e import theorem_e_recorded
+from clusterproof.theory.bounds import norm_inequality
+from clusterproof.theory.bounds.gaussian import along_eigenvectors, gaussian_dynamics
+from clusterproof.theory.bounds.norm_inequality import NormBound, norm_bound
+from clusterproof.theory.bounds.theorem_d import theorem_d
+from clusterproof.theory.bounds.theorem_e import theorem_e_recorded
 
 # The library rounds W upwards by up to this, so as to be safe.
 ROUNDED = 5e-4
@@ -79,12 +79,18 @@ def assert_nearly_least(radius: float, needed: Arguments, level: float, dimensio
 @pytest.mark.parametrize(
     ("tr", "op", "scale", "level", "dimension"),
     [
-        (20.0, 1.0, 0.0, math.log(50), 20), (20.0, 1.0, 0.02, math.log(50), 20), (20.0, 1.0, 0.3, math.log(50), 20),
-        (1.0, 1.0, 0.1, math.log(50), 1), (1.0, 1.0, 0.0, math.log(1e9), 1), (4.0, 4.0, 3.0, math.log(20), 1),
-        (100.0, 1.0, 2.0, math.log(100), 100), (3.0, 2.0, 0.05, math.log(1e6), 2), (1e-6, 9e-7, 1e-4, 2.0, 3),
+        (20.0, 1.0, 0.0, math.log(50), 20),
+        (20.0, 1.0, 0.02, math.log(50), 20),
+        (20.0, 1.0, 0.3, math.log(50), 20),
+        (1.0, 1.0, 0.1, math.log(50), 1),
+        (1.0, 1.0, 0.0, math.log(1e9), 1),
+        (4.0, 4.0, 3.0, math.log(20), 1),
+        (100.0, 1.0, 2.0, math.log(100), 100),
+        (3.0, 2.0, 0.05, math.log(1e6), 2),
+        (1e-6, 9e-7, 1e-4, 2.0, 3),
         (50.0, 1.5, 0.01, math.log(1e12), 60),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("known", [False, True])
 def test_norm_inequality(
     tr: float, op: float, scale: float, level: float, dimension: int, known: bool
@@ -101,15 +107,19 @@ def test_norm_inequality(
     assert_nearly_least(float(found.radius), needed, level, dimension)
     b, c, g, eps = 0.7 * math.sqrt(op * tr / level), 1.3 / math.sqrt(op), 1.4, 0.05
     np.testing.assert_allclose(
-        norm_inequality.second_form(tr, op, level, dimension, b=b, g=g, truncation=eps, profile=profile, slack=slack),
-        second_form(tr, op, level, dimension, profile, slack, b, g, eps), rtol=1e-12,
-    )  # fmt: skip
+        norm_inequality.second_form(
+            tr, op, level, dimension, b=b, g=g, truncation=eps, profile=profile, slack=slack
+        ),
+        second_form(tr, op, level, dimension, profile, slack, b, g, eps),
+        rtol=1e-12,
+    )
     small = min(scale, 0.5 / (c + math.sqrt(ball_quantile(dimension, eps) / b)))
     factor = scale_factor(small, c, b, ball_quantile(dimension, eps))
     np.testing.assert_allclose(
         norm_inequality.first_form(tr, op, small, level, dimension, b=b, c=c, truncation=eps),
-        first_form(tr, op, level, b, c, factor, eps), rtol=1e-9,
-    )  # fmt: skip
+        first_form(tr, op, level, b, c, factor, eps),
+        rtol=1e-9,
+    )
 
 
 # own clients, d, kappa, n', noise, momentum, step, T, ||e_0||, failure probability, kind of covariance
@@ -142,9 +152,12 @@ def tube_task(
         optima[p, p % dimension] = 2.0 + p
     covariance = np.einsum("pij,pj,pkj->pik", vectors, spectra, vectors)
     task = RegressionMixture(
-        optima=optima, covariance=spectrum if kind == "common" else (covariance + covariance.swapaxes(1, 2)) / 2,
-        noise=noise, labels=np.repeat(np.arange(P), own), samples=samples,
-    )  # fmt: skip
+        optima=optima,
+        covariance=spectrum if kind == "common" else (covariance + covariance.swapaxes(1, 2)) / 2,
+        noise=noise,
+        labels=np.repeat(np.arange(P), own),
+        samples=samples,
+    )
     return task, spectra, vectors
 
 
@@ -155,7 +168,7 @@ def misassignment(task: RegressionMixture, spectra: np.ndarray, reach: np.ndarra
             spectra.max(), spectra.min(), distances(task)[0], task.noise, max(y), task.samples
         )
         for y in reach[:-1]
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize("tube", TUBES)
@@ -170,9 +183,11 @@ def test_theorem_d(tube: tuple) -> None:
     np.testing.assert_allclose(allowed.failure_probability, delta, rtol=1e-12)
     deltas = tuple(share * delta for share in SHARES)
     found = theorem_d(
-        gaussian_dynamics(task, algorithm), along_eigenvectors(task, task.optima + displacement),
-        rounds=T, failure=deltas,
-    )  # fmt: skip
+        gaussian_dynamics(task, algorithm),
+        along_eigenvectors(task, task.optima + displacement),
+        rounds=T,
+        failure=deltas,
+    )
     # ``bound`` allows for the rounding of the models. Its last row is the sharper bound after round T.
     np.testing.assert_allclose(allowed.bound[:-1], found.reach[:-1], rtol=1e-8, atol=1e-11)
     np.testing.assert_allclose(allowed.deviation[:-1], found.deviation[:-1], rtol=1e-8, atol=1e-11)
@@ -235,9 +250,18 @@ def test_theorem_d_over_a_long_run(own: tuple[int, ...], samples: int, start: fl
         assert P == 1 or n_in[0] > 0
         for t in range(1, T + 1):
             past = tube_statements.theorem_d_past(
-                t, impulse, own=own[p], clients=m, rows=samples, step=1.3, L=1.0, reach=tube.reach[:, p],
-                diameter=distances(task)[1], n_in=n_in, n_out=n_out,
-            )  # fmt: skip
+                t,
+                impulse,
+                own=own[p],
+                clients=m,
+                rows=samples,
+                step=1.3,
+                L=1.0,
+                reach=tube.reach[:, p],
+                diameter=distances(task)[1],
+                n_in=n_in,
+                n_out=n_out,
+            )
             needed = tube_statements.arguments(past, spectra[p], spectra, 0.0)
             assert_proved(tube.searches[t - 1], (p,), needed, math.log(P * T / delta[1]), 2, excess=1e-22)
             radius = tube.searches[t - 1].radius[p]
@@ -317,9 +341,11 @@ def test_theorem_e_on_the_record(partial: tuple) -> None:
             share = np.repeat(k / np.where(k > 0, divisor, 1), H)
             freezes = algorithm.averaging == "model" or algorithm.empty_cluster == "freeze"
             path, response = tube_statements.varying_responses(
-                share[:, None] * spectra[p], momentum, np.repeat((k == 0) & freezes, H),
+                share[:, None] * spectra[p],
+                momentum,
+                np.repeat((k == 0) & freezes, H),
                 (np.arange(T * H) % H == 0) & algorithm.reset_momentum,
-            )  # fmt: skip
+            )
             free = path * displacement[p]
             np.testing.assert_allclose(allowed.reference[:, i, p] - task.optima[p], free[::H], atol=1e-10)
             growth = np.linalg.norm(free, axis=1)
@@ -329,9 +355,16 @@ def test_theorem_e_on_the_record(partial: tuple) -> None:
                 if t % H and k[t // H] == 0:  # nobody of the cluster takes local steps
                     continue
                 past = tube_statements.theorem_e_past(
-                    t, response[t, :t], members=k, divisor=divisor, rows=samples, step=1.0, local_steps=H, reach=reach,
+                    t,
+                    response[t, :t],
+                    members=k,
+                    divisor=divisor,
+                    rows=samples,
+                    step=1.0,
+                    local_steps=H,
+                    reach=reach,
                     inside=t % H > 0,
-                )  # fmt: skip
+                )
                 needed = tube_statements.arguments(past, spectra[p], spectra, noise)
                 level = inside if t % H else everywhere
                 assert_proved(tube.searches[t - 1], (chain,), needed, level, 4)

@@ -15,9 +15,7 @@ from hypothesis import strategies as st
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.neural.data.readers.archives import read_tar, read_zip
-from clusterproof.neural.data.readers.cifar import read_records
-from clusterproof.neural.data.readers.idx import read_idx
-from clusterproof.neural.data.readers.sets import idx_set, read_cifar10, read_emnist
+from clusterproof.neural.data.readers.sets import idx_set, read_cifar10, read_emnist, read_idx, read_records
 
 SHAPE = (3, 4, 5)
 VALUES = np.random.default_rng(1).integers(0, 256, SHAPE, dtype=np.uint8)
@@ -106,18 +104,16 @@ def test_idx_bytes_below_a_right_checksum(content: bytes, level: int) -> None:
         assert found.tobytes() == content[len(HEADER) :]  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("code", [0x00, 0x09, 0x0B, 0x0C, 0x0D, 0x0E, 0xFF])
-def test_idx_of_other_types(code: int) -> None:
-    header = struct.pack(">HBBIII", 0, code, 3, *SHAPE)
-    assert refused(lambda: read_idx(gzip.compress(header + VALUES.tobytes()), SHAPE, "the-file"))
-
-
 @pytest.mark.parametrize(
-    "shape",
-    [(), (3,), (60,), (4, 3, 5), (2, 4, 5), (4, 4, 5), (2**32 - 1,) * 3, (3, 4, 5, 1), (0, 4, 5), (1,) * 255],
+    ("code", "shape"),
+    [
+        *((code, SHAPE) for code in (0x00, 0x09, 0x0B, 0x0C, 0x0D, 0x0E, 0xFF)),
+        *((0x08, shape) for shape in ((), (3,), (60,), (4, 3, 5), (2, 4, 5), (4, 4, 5), (0, 4, 5))),
+        *((0x08, shape) for shape in ((2**32 - 1,) * 3, (3, 4, 5, 1), (1,) * 255)),
+    ],
 )
-def test_idx_of_other_shapes(shape: tuple[int, ...]) -> None:
-    header = struct.pack(f">HBB{len(shape)}I", 0, 8, len(shape), *shape)
+def test_idx_of_other_types_and_shapes(code: int, shape: tuple[int, ...]) -> None:
+    header = struct.pack(f">HBB{len(shape)}I", 0, code, len(shape), *shape)
     assert refused(lambda: read_idx(gzip.compress(header + VALUES.tobytes()), SHAPE, "the-file"))
 
 

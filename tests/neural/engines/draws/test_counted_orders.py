@@ -5,15 +5,14 @@ import itertools
 import numpy as np
 import pytest
 import torch
-from pretended_device import pretended_device
 from scipy.stats import chisquare
 from small_images import random_partition
 from split_mix import SplitMix64, tree_of_numbers
 
-from clusterproof.algorithms.parts.participation import draw_participants, participants_of_round
+from clusterproof.algorithms.participation import draw_participants, participants_of_round
 from clusterproof.neural.data.preprocessing import Preprocessing
-from clusterproof.neural.engines.draws.counted_orders import draw_key, numbers, random_orders, random_subsets
-from clusterproof.neural.engines.draws.distorted import draw_distortions
+from clusterproof.neural.engines.distortion import draw_distortions
+from clusterproof.neural.engines.sampling import draw_key, numbers, random_orders, random_subsets
 from clusterproof.neural.networks import MLP
 from clusterproof.neural.task import ImageTask
 from clusterproof.synthetic import RegressionMixture
@@ -37,18 +36,7 @@ def test_a_key_is_a_word_of_the_stream():
     assert [draw_key(stream) for _ in range(3)] == [int(other.bit_generator.random_raw()) for _ in range(3)]
 
 
-def test_a_device_makes_the_same_orders_by_itself():
-    expected = random_orders(9, (5, 2, 11)), random_subsets(9, 4, (3, 20))
-    with pretended_device() as counts:
-        device = torch.device("cuda")
-        found = random_orders(9, (5, 2, 11), device), random_subsets(9, 4, (3, 20), device)
-        assert not counts.transfers
-        assert not counts.synchronisations
-    for ours, theirs in zip(found, expected, strict=True):
-        assert torch.equal(ours.data_here, theirs)
-
-
-def test_distortions_are_numbers_of_client_and_replicate_on_every_device():
+def test_distortions_are_numbers_of_client_and_replicate():
     who = [3, 0, 3, 1, 3]
     key = int(np.random.default_rng(6).bit_generator.random_raw())
     words = tree_of_numbers(key, (4, 3, 2, 4, 5)).view(
@@ -58,13 +46,6 @@ def test_distortions_are_numbers_of_client_and_replicate_on_every_device():
     found = draw_distortions(Preprocessing(flip=True), torch.tensor(who), 2, 4, np.random.default_rng(6))
     assert found.dtype == torch.float32
     np.testing.assert_array_equal(found, (expected >> np.uint64(40)).astype(float) / 2**24)
-    with pretended_device() as counts:
-        there = torch.tensor(who, device="cuda")
-        counts.clear()
-        again = draw_distortions(Preprocessing(flip=True), there, 2, 4, np.random.default_rng(6))
-        assert not counts.transfers
-        assert not counts.synchronisations
-    assert torch.equal(again.data_here, found)
 
 
 def uniform(outcomes, kinds):

@@ -10,8 +10,8 @@ from small_images import flat, load, module, random_partition
 from clusterproof.algorithms import ALGORITHMS, InvalidArgument, Randomness
 from clusterproof.neural.data.augmentation import distorted, undistorted
 from clusterproof.neural.data.preprocessing import Preprocessing
-from clusterproof.neural.engines import Schedule
-from clusterproof.neural.engines.draws.distorted import draw_distortions
+from clusterproof.neural.engines.distortion import draw_distortions
+from clusterproof.neural.engines.sampling import Schedule
 from clusterproof.neural.networks import CNN, MLP, Network, TutorialCNN
 from clusterproof.neural.task import ImageTask
 
@@ -19,7 +19,7 @@ SEEN = Preprocessing(crop=16, flip=True, brightness=0.2, contrast=0.8, standardi
 PARTITION = random_partition((9, 4, 9), image_shape=(2, 18, 19))
 PERCEPTRON = MLP((2, 16, 16), 3, (4,))
 CONVOLUTIONS = CNN((2, 16, 16), 3, (2, 3), (4,))
-WHO = torch.tensor([2, 0, 1])
+CLIENTS = torch.tensor([2, 0, 1])
 
 
 def make(network: Network, **given: Any) -> ImageTask:
@@ -41,23 +41,23 @@ def start(task: ImageTask) -> torch.Tensor:
 
 def train(task: ImageTask, seed: int = 0, **given: Any) -> torch.Tensor:
     options = {"step_size": 0.1, "momentum": 0.6, "proximal": 0.0, "local_steps": 3, **given}
-    points, _ = task.local_training(start(task), None, None, WHO, np.random.default_rng(seed), **options)
+    points, _ = task.local_training(start(task), None, None, CLIENTS, np.random.default_rng(seed), **options)
     return points
 
 
 def flat_gradient(plain: torch.nn.Module) -> torch.Tensor:
-    slopes = [parameter.grad for parameter in plain.parameters()]
-    return torch.cat([slope.flatten() for slope in slopes if slope is not None])
+    gradients = [parameter.grad for parameter in plain.parameters()]
+    return torch.cat([gradient.flatten() for gradient in gradients if gradient is not None])
 
 
 @pytest.mark.parametrize(
     ("network", "engine", "batch_size", "unit"),
     [
-        (PERCEPTRON, "batched", 4, "epoch"),
-        (PERCEPTRON, "batched", None, "step"),
+        (PERCEPTRON, "vmap", 4, "epoch"),
+        (PERCEPTRON, "vmap", None, "step"),
         (PERCEPTRON, "serial", 4, "step"),
         (CONVOLUTIONS, "serial", 4, "epoch"),
-        (CONVOLUTIONS, "batched", None, "step"),
+        (CONVOLUTIONS, "vmap", None, "step"),
     ],
     ids=str,
 )
@@ -66,13 +66,13 @@ def test_local_steps_on_distorted_images(
 ) -> None:
     task = make(network, engine=engine, batch_size=batch_size, local_unit=unit)
     found = train(task)
-    source, sizes = np.random.default_rng(0), PARTITION.train.sizes[WHO.numpy()]
+    source, sizes = np.random.default_rng(0), PARTITION.train.sizes[CLIENTS.numpy()]
     schedule, steps = None, 3
     if batch_size is not None:
         schedule = Schedule.draw(sizes, batch_size, 3, unit, source)
         steps = int(schedule.steps.max())
-    numbers = draw_distortions(SEEN, WHO, steps, batch_size or 9, source)
-    for place, client in enumerate(WHO.tolist()):
+    numbers = draw_distortions(SEEN, CLIENTS, steps, batch_size or 9, source)
+    for place, client in enumerate(CLIENTS.tolist()):
         images, targets = stored(client)
         plain = module(network).double()
         load(plain, start(task)[place])
@@ -104,25 +104,25 @@ def test_evaluation_sees_the_centre_and_gradients_do_not() -> None:
             load(plain, model)
             expected = torch.nn.functional.cross_entropy(plain(undistorted(images[None], SEEN)[0]), targets)
             assert float(losses[client, index]) == pytest.approx(float(expected.detach()), abs=1e-12)
-    slopes = [task.gradients(start(task), WHO, np.random.default_rng(seed)) for seed in (0, 0, 1)]
-    assert torch.equal(slopes[0], slopes[1])
-    assert not torch.equal(slopes[0], slopes[2]), "the batch is the same, its images are not"
-    numbers = draw_distortions(SEEN, WHO, 1, 9, np.random.default_rng(0))
+    gradients = [task.gradients(start(task), CLIENTS, np.random.default_rng(seed)) for seed in (0, 0, 1)]
+    assert torch.equal(gradients[0], gradients[1])
+    assert not torch.equal(gradients[0], gradients[2]), "the batch is the same, its images are not"
+    numbers = draw_distortions(SEEN, CLIENTS, 1, 9, np.random.default_rng(0))
     images, targets = stored(2)
     load(plain, start(task)[0])
     seen = distorted(images, SEEN, numbers[0, 0])
     torch.nn.functional.cross_entropy(plain(seen), targets).backward()
-    torch.testing.assert_close(slopes[0][0], flat_gradient(plain), rtol=0, atol=1e-13)
+    torch.testing.assert_close(gradients[0][0], flat_gradient(plain), rtol=0, atol=1e-13)
 
 
-def test_meta_training_sees_each_batch_distorted_anew() -> None:
+def test_meta_training_sees_each_batch_distorted_again() -> None:
     task = make(PERCEPTRON)
     how = {"step_size": 0.3, "inner_step_size": 0.2, "local_steps": 2, "second_order": False}
-    found = task.meta_training(start(task), WHO, np.random.default_rng(0), **how)
-    numbers = draw_distortions(SEEN, WHO, 4, 9, np.random.default_rng(0))
+    found = task.meta_training(start(task), CLIENTS, np.random.default_rng(0), **how)
+    numbers = draw_distortions(SEEN, CLIENTS, 4, 9, np.random.default_rng(0))
 
-    def slope(point: torch.Tensor, place: int, step: int) -> torch.Tensor:
-        images, targets = stored(int(WHO[place]))
+    def gradient(point: torch.Tensor, place: int, step: int) -> torch.Tensor:
+        images, targets = stored(int(CLIENTS[place]))
         plain = module(PERCEPTRON).double()
         load(plain, point)
         seen = distorted(images, SEEN, numbers[place, step, : len(images)])
@@ -132,8 +132,8 @@ def test_meta_training_sees_each_batch_distorted_anew() -> None:
     for place in range(3):
         point = start(task)[place]
         for step in range(2):
-            ahead = point - 0.2 * slope(point, place, 2 * step)
-            point = point - 0.3 * slope(ahead, place, 2 * step + 1)
+            ahead = point - 0.2 * gradient(point, place, 2 * step)
+            point = point - 0.3 * gradient(ahead, place, 2 * step + 1)
         torch.testing.assert_close(found[place], point, rtol=0, atol=1e-12)
 
 
@@ -151,7 +151,7 @@ def test_the_same_bits_on_any_number_of_threads_and_clients_at_a_time(
         chosen, sums, _ = task.cluster_training(
             models,
             buffers,
-            WHO,
+            CLIENTS,
             lambda losses: losses.argmin(-1),
             np.random.default_rng(1),
             np.random.default_rng(0),
@@ -177,7 +177,7 @@ def test_sums_of_clusters_are_those_of_their_members() -> None:
     _, sums, _ = task.cluster_training(
         models,
         None,
-        WHO,
+        CLIENTS,
         torch.zeros(3, dtype=torch.int64),
         np.random.default_rng(1),
         np.random.default_rng(0),
@@ -185,20 +185,18 @@ def test_sums_of_clusters_are_those_of_their_members() -> None:
         **given,
     )
     points, _ = task.local_training(
-        models.expand(3, -1).clone(), None, None, WHO, np.random.default_rng(0), **given
+        models.expand(3, -1).clone(), None, None, CLIENTS, np.random.default_rng(0), **given
     )
     torch.testing.assert_close(sums[0], points.sum(0), rtol=0, atol=1e-12)
 
 
 def test_gram_matrices_are_of_images_that_stay_as_they_are() -> None:
-    assert make(PERCEPTRON).settings["engine"] == "batched"
-    with pytest.raises(InvalidArgument, match="distorted anew"):
+    assert make(PERCEPTRON).settings["engine"] == "vmap"
+    with pytest.raises(InvalidArgument, match="distorted in each"):
         make(PERCEPTRON, engine="gram")
     alike = Preprocessing(standardise=True)
     network = MLP((2, 18, 19), 3, (4,))
-    ends = [
-        train(make(network, preprocessing=alike, engine=engine)) for engine in ("gram", "batched", "auto")
-    ]
+    ends = [train(make(network, preprocessing=alike, engine=engine)) for engine in ("gram", "vmap", "auto")]
     torch.testing.assert_close(ends[0], ends[1], rtol=0, atol=1e-12)
     assert make(network, preprocessing=alike).settings["engine"] == "gram"
     assert make(network, preprocessing=alike).settings["preprocessing"] == {"standardise": True}

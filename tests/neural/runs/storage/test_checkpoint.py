@@ -12,6 +12,7 @@ import pytest
 from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from option_combinations import make_some
 
 from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument, Randomness, State
 from clusterproof.neural.runs.storage.checkpoint import Checkpoint, find_checkpoint, save_checkpoint
@@ -83,7 +84,7 @@ def load(folder: Path, algorithm: Algorithm[Any]) -> Checkpoint:
 def test_a_run_goes_on_from_its_file_as_if_nothing_had_happened(
     tmp_path: Path, name: str, options: dict[str, Any], participation: float, library: str
 ) -> None:
-    algorithm = ALGORITHMS[name](step_size=0.2, participation=participation, **options)
+    algorithm = make_some(ALGORITHMS[name], step_size=0.2, participation=participation, **options)
     task = TASKS[library]
     for rounds in (0, 1, 4):
         kept = after_rounds(algorithm, task, rounds)
@@ -191,7 +192,7 @@ def write_two(folder: Path) -> Algorithm[Any]:
 
 
 @pytest.mark.parametrize("name", ["checkpoint-000004.json", "checkpoint-000004.safetensors"])
-@pytest.mark.parametrize("harm", ["flip", "truncate", "empty", "remove", "folder"])
+@pytest.mark.parametrize("harm", ["flip", "truncate", "empty", "remove", "folder", "pipe", "device"])
 def test_a_harmed_checkpoint_gives_way_to_the_one_before(tmp_path: Path, name: str, harm: str) -> None:
     algorithm = write_two(tmp_path)
     path = tmp_path / name
@@ -200,6 +201,10 @@ def test_a_harmed_checkpoint_gives_way_to_the_one_before(tmp_path: Path, name: s
     path.unlink()
     if harm == "folder":
         path.mkdir()
+    elif harm == "pipe":
+        getattr(os, "mkfifo", Path.mkdir)(path)  # nobody writes into it: to read it would wait for ever
+    elif harm == "device":
+        path.symlink_to("/dev/zero")  # which never ends
     elif harm != "remove":
         path.write_bytes({"flip": bytes(content), "truncate": bytes(content[:-7]), "empty": b""}[harm])
     stored = find_checkpoint(tmp_path)
@@ -208,6 +213,8 @@ def test_a_harmed_checkpoint_gives_way_to_the_one_before(tmp_path: Path, name: s
     passed_over = harm != "remove" or name.endswith("safetensors")
     assert len(stored.remarks) == passed_over
     assert all(name in remark and "\n" not in remark for remark in stored.remarks)
+    if harm in ("folder", "pipe", "device"):
+        assert "must be a regular file" in stored.remarks[0]
 
 
 def test_where_all_are_harmed_one_line_says_what_is_wrong_with_the_last(tmp_path: Path) -> None:

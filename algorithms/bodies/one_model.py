@@ -1,0 +1,122 @@
+"""What algorithms with one server model share, and the round of those whose server averages the clients' models."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from array_api_compat import array_namespace
+
+from clusterproof.algorithms.aggregation import LocalMotion, average_by_cluster, average_local_training
+from clusterproof.algorithms.arrays import Array, rows
+from clusterproof.algorithms.finiteness import check_finite
+from clusterproof.algorithms.participation import check_participation, participants_of_round
+from clusterproof.algorithms.protocol import Algorithm, State, StateT, Task
+from clusterproof.algorithms.randomness import Randomness
+from clusterproof.algorithms.validation import check_descent, check_number
+from clusterproof.algorithms.weighting import check_weighting, client_weights, require_sizes
+
+
+class PooledModel(Algorithm[StateT]):
+    """A server with one model (P = 1); subclasses declare the parameters named here, and their own."""
+
+    target: ClassVar[str] = "pooled"
+
+    step_size: float
+    local_steps: int
+    participation: float
+
+    def __post_init__(self) -> None:
+        """Validate the parameters."""
+        check_descent(self.step_size, None, "model", self.local_steps)
+        check_participation(self.participation)
+
+    def model_count(self, task: Task) -> int:
+        """Return 1."""
+        return 1
+
+    def _participants(self, models: Array, task: Task, randomness: Randomness) -> tuple[Array, Array]:
+        """Draw the participants, and return them and their assignments, zeros, both integers (..., k)."""
+        clients = participants_of_round(self.participation, task, models, randomness.participation)
+        return clients, array_namespace(models).zeros_like(clients)
+
+
+class OneModel(PooledModel[State]):
+    """A server that averages the participants' models and keeps nothing else."""
+
+    checks_models: ClassVar[bool] = True
+    """Whether a participant's model that is not finite ends the run."""
+
+    weighting: str
+
+    def __post_init__(self) -> None:
+        """Validate the parameters."""
+        super().__post_init__()
+        check_weighting(self.weighting)
+
+    def model_count(self, task: Task) -> int:
+        """Return 1."""
+        require_sizes(self.weighting, task)
+        return 1
+
+    def initialise(self, models: Array, task: Task) -> State:
+        """Start from the given model (..., 1, d)."""
+        return State(models, None, None)
+
+    def step(self, state: State, task: Task, randomness: Randomness) -> State:
+        """Carry out one round."""
+        models = state.models
+        clients, assignments = self._participants(models, task, randomness)
+        weights = client_weights(self.weighting, task, clients, models)
+        averages = self._average(models, clients, assignments, weights, task, randomness)
+        return State(averages, clients, assignments)
+
+    def descend(self, received: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
+        """Train the participants: map the received models (..., k, d) to the models that they send."""
+        return self._motion.descend(task, received, clients, randomness.gradient)
+
+    def _average(
+        self,
+        models: Array,
+        clients: Array,
+        assignments: Array,
+        weights: Array | None,
+        task: Task,
+        randomness: Randomness,
+    ) -> Array:
+        """Average the models that the participants send, (..., 1, d)."""
+        return average_local_training(
+            task,
+            models,
+            clients,
+            randomness,
+            self._motion,
+            assignments=assignments,
+            weights=weights,
+            checked=self.checks_models,
+        ).models
+
+    @property
+    def _motion(self) -> LocalMotion:
+        return LocalMotion(step_size=self.step_size, local_steps=self.local_steps)
+
+
+class OneModelSent(OneModel):
+    """A ``OneModel`` whose ``descend`` is its own: every participant's model is computed and averaged."""
+
+    def _average(
+        self,
+        models: Array,
+        clients: Array,
+        assignments: Array,
+        weights: Array | None,
+        task: Task,
+        randomness: Randomness,
+    ) -> Array:
+        points = self.descend(rows(models, assignments), clients, task, randomness)
+        check_finite(points, clients, self.step_size)
+        return average_by_cluster(points, assignments, fallback=models, weights=weights)
+
+
+def check_server_step_size(server_step_size: float) -> None:
+    """Require a positive number, or raise ``InvalidArgument``."""
+    check_number("server_step_size", server_step_size, above=0, remedy="1 takes the clients' mean")

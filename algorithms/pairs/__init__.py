@@ -1,0 +1,1 @@
+"""FPFC's pairs of clients: storage and updates."""

@@ -1,0 +1,69 @@
+"""Draws of the participants of a round."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+from array_api_compat import array_namespace, device
+
+from clusterproof.algorithms.arrays import Array, like
+from clusterproof.algorithms.protocol import ClientSamplingTask, Task
+from clusterproof.algorithms.validation import check_number
+
+
+def check_participation(participation: float) -> None:
+    """Require a fraction in (0, 1].
+
+    Raises
+    ------
+    InvalidArgument
+        If the fraction is outside (0, 1].
+    """
+    remedy = "give the fraction of clients that take part in a round, such as 0.1"
+    check_number("participation", participation, above=0, at_most=1, remedy=remedy)
+
+
+def participants_of_round(
+    participation: float, task: Task, models: Array, generator: np.random.Generator
+) -> Array:
+    """Draw the participants of a round with ``draw_participants``, or the task's method of that name."""
+    count = participant_count(participation, task.clients)
+    if count < task.clients and hasattr(task, "draw_participants"):
+        sampling = cast(ClientSamplingTask, task)
+        return sampling.draw_participants(count, tuple(models.shape[:-2]), generator)
+    return draw_participants(participation, task.clients, models, generator)
+
+
+def participant_count(participation: float, clients: int) -> int:
+    """Return the number of participants among m clients: max(1, round(participation * m))."""
+    return max(1, round(participation * clients))
+
+
+def draw_participants(
+    participation: float, clients: int, models: Array, generator: np.random.Generator
+) -> Array:
+    """Draw the participants of one round, uniformly and without replacement.
+
+    Parameters
+    ----------
+    participation
+        Fraction of clients, see ``participant_count``.
+    clients
+        Number of clients (m).
+    models
+        Server models (..., P, d), which determine the replicate axes and the array library.
+    generator
+        Not used at full participation.
+
+    Returns
+    -------
+    Array
+        Sorted client indices (k,) with k = m at full participation, else (..., k).
+    """
+    count = participant_count(participation, clients)
+    if count == clients:
+        return array_namespace(models).arange(clients, device=device(models))
+    keys = generator.random((*models.shape[:-2], clients))
+    chosen = np.argpartition(keys, count, axis=-1)[..., :count]
+    return like(np.sort(chosen, axis=-1), models)

@@ -1,1 +1,0 @@
-"""Parts that several algorithms, and the records of their runs, are put together from."""

@@ -1,0 +1,286 @@
+"""Fusion penalties g(||theta||) of FPFC: SCAD, its smoothed surrogate and the group lasso.
+
+Each class has the methods ``value``, ``prox`` and ``stationarity_residual``. All penalties are radial, so that
+the proximal point is the given point times a factor, ``shrinkage``, that depends on its length.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from clusterproof.algorithms.arrays import Array
+from clusterproof.algorithms.validation import InvalidArgument, check_number
+
+
+@dataclass(frozen=True, kw_only=True)
+class Penalty(ABC):
+    """A penalty on the norm of the difference of two models.
+
+    Parameters
+    ----------
+    strength
+        Derivative of the penalty at zero (lambda), positive.
+
+    Raises
+    ------
+    InvalidArgument
+        If the strength is not positive.
+    """
+
+    strength: float
+
+    def __post_init__(self) -> None:
+        """Validate the parameters."""
+        check_number("strength", self.strength, above=0, remedy="FPFC's public code has 0.6")
+
+    @property
+    @abstractmethod
+    def saturation(self) -> float:
+        """Length beyond which the penalty is constant; infinite if there is none."""
+
+    @property
+    def weakest_augmentation(self) -> float:
+        """Strict lower bound on the augmentation for which the proximal point is unique and closed-form."""
+        return 0.0
+
+    @abstractmethod
+    def value(self, lengths: Array) -> Array:
+        """Return the penalty g(t) of lengths t >= 0, of any shape."""
+
+    @abstractmethod
+    def derivative(self, lengths: Array) -> Array:
+        """Return the derivative g'(t) at lengths t of any shape; at 0 the limit from the right."""
+
+    @abstractmethod
+    def shrinkage(self, lengths: Array, augmentation: float) -> Array:
+        """Return the factor s(t) in [0, 1] by which ``prox`` scales points of lengths t, of any shape."""
+
+    @abstractmethod
+    def pieces(self, augmentation: float) -> np.ndarray:
+        """Return ``shrinkage`` piecewise, max(0, p - q / t) up to each end: rows (end, p, q), the last end infinite."""
+
+    def check_augmentation(self, augmentation: float) -> None:
+        """Require a strongly convex proximal objective.
+
+        Raises
+        ------
+        InvalidArgument
+            If the augmentation is too small: the objective then has two minima, its minimiser jumps, and
+            the closed form is wrong around the jump.
+        """
+        check_number("augmentation", augmentation, above=0, remedy="raise it; 1 is the public code's")
+        if augmentation <= self.weakest_augmentation:
+            raise InvalidArgument(
+                "augmentation",
+                augmentation,
+                f"must be greater than 1 / (concavity - 1) = {self.weakest_augmentation:.6g}, below which the "
+                "proximal step has two minima",
+                "raise the augmentation or the concavity",
+            )
+
+    def prox(self, points: Array, augmentation: float) -> Array:
+        """Minimise g(||theta||) + augmentation / 2 ||theta - point||^2 for every point (..., d), (..., d).
+
+        Raises
+        ------
+        InvalidArgument
+            If the augmentation, the paper's rho, is too small for the closed form.
+        """
+        self.check_augmentation(augmentation)
+        return self.shrinkage(lengths_of(points), augmentation)[..., None] * points
+
+    def stationarity_residual(self, points: Array, duals: Array) -> Array:
+        """Return the distance of duals v (..., d) from the subdifferential of g(||.||) at points (..., d), (...)."""
+        xp = array_namespace(points)
+        lengths = lengths_of(points)
+        at_zero = lengths == 0
+        scale = self.derivative(lengths) / xp.where(at_zero, xp.ones_like(lengths), lengths)
+        away = lengths_of(duals - scale[..., None] * points)
+        inside = lengths_of(duals) - self.derivative(xp.zeros_like(lengths))
+        return xp.where(at_zero, xp.where(inside > 0, inside, xp.zeros_like(inside)), away)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupL1(Penalty):
+    """The convex penalty g(t) = strength t, of FPFC-l1."""
+
+    @property
+    def saturation(self) -> float:
+        """Infinity: the penalty grows without bound."""
+        return math.inf
+
+    def value(self, lengths: Array) -> Array:
+        """Return the penalty of lengths of any shape."""
+        return self.strength * lengths
+
+    def derivative(self, lengths: Array) -> Array:
+        """Return the derivative at lengths of any shape."""
+        return self.strength * array_namespace(lengths).ones_like(lengths)
+
+    def shrinkage(self, lengths: Array, augmentation: float) -> Array:
+        """Return the factor max(0, 1 - strength / (augmentation t))."""
+        return _soft(lengths, self.strength / augmentation)
+
+    def pieces(self, augmentation: float) -> np.ndarray:
+        """Return rows (end, p, q), see ``Penalty.pieces``."""
+        threshold = self.strength / augmentation
+        return np.array([[threshold, 0.0, 0.0], [np.inf, 1.0, threshold]])
+
+
+@dataclass(frozen=True, kw_only=True)
+class SCAD(Penalty):
+    """Smoothly clipped absolute deviation (Fan and Li, 2001): linear, then concave, then constant.
+
+    Parameters
+    ----------
+    strength
+        Derivative at zero (lambda), positive; the penalty is constant from ``concavity * strength`` on.
+    concavity
+        Parameter a, greater than 1.
+
+    Raises
+    ------
+    InvalidArgument
+        If a parameter is outside its range.
+    """
+
+    concavity: float = 3.7
+
+    def __post_init__(self) -> None:
+        """Validate the parameters."""
+        super().__post_init__()
+        remedy = "at 1 there is no concave part; 3.7 is usual"
+        check_number("concavity", self.concavity, above=1, remedy=remedy)
+
+    @property
+    def saturation(self) -> float:
+        """a lambda."""
+        return self.concavity * self.strength
+
+    @property
+    def weakest_augmentation(self) -> float:
+        """1 / (a - 1), the largest negative curvature."""
+        return 1 / (self.concavity - 1)
+
+    def value(self, lengths: Array) -> Array:
+        """Return the penalty of lengths of any shape."""
+        xp = array_namespace(lengths)
+        strength, concavity = self.strength, self.concavity
+        concave = (concavity * strength * lengths - (lengths**2 + strength**2) / 2) / (concavity - 1)
+        constant = xp.full_like(lengths, strength**2 * (concavity + 1) / 2)
+        beyond = xp.where(lengths <= self.saturation, concave, constant)
+        return xp.where(lengths <= strength, strength * lengths, beyond)
+
+    def derivative(self, lengths: Array) -> Array:
+        """Return the derivative at lengths of any shape."""
+        xp = array_namespace(lengths)
+        concave = (self.saturation - lengths) / (self.concavity - 1)
+        beyond = xp.where(lengths <= self.saturation, concave, xp.zeros_like(lengths))
+        return xp.where(lengths <= self.strength, xp.full_like(lengths, self.strength), beyond)
+
+    def shrinkage(self, lengths: Array, augmentation: float) -> Array:
+        """Return the factor of the proximal point, for a valid augmentation."""
+        xp = array_namespace(lengths)
+        threshold = self.strength / augmentation
+        ratio = 1 / ((self.concavity - 1) * augmentation)
+        concave = _soft(lengths, self.saturation * ratio) / (1 - ratio)
+        beyond = xp.where(lengths <= self.saturation, concave, xp.ones_like(lengths))
+        return xp.where(lengths <= self.strength + threshold, _soft(lengths, threshold), beyond)
+
+    def pieces(self, augmentation: float) -> np.ndarray:
+        """Return rows (end, p, q), see ``Penalty.pieces``."""
+        threshold = self.strength / augmentation
+        ratio = 1 / ((self.concavity - 1) * augmentation)
+        return np.array(
+            [
+                [threshold, 0.0, 0.0],
+                [self.strength + threshold, 1.0, threshold],
+                [self.saturation, 1 / (1 - ratio), self.saturation * ratio / (1 - ratio)],
+                [np.inf, 1.0, 0.0],
+            ]
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmoothedSCAD(SCAD):
+    """The differentiable surrogate of FPFC: a parabola up to ``smoothing``, SCAD beyond.
+
+    The surrogate exceeds SCAD by at most ``smoothing * strength / 2``.
+
+    Parameters
+    ----------
+    strength, concavity
+        As for SCAD.
+    smoothing
+        Length up to which the surrogate is a parabola (xi), positive and below ``strength``.
+
+    Raises
+    ------
+    InvalidArgument
+        If a parameter is outside its range.
+    """
+
+    smoothing: float
+
+    def __post_init__(self) -> None:
+        """Validate the parameters."""
+        super().__post_init__()
+        check_number("smoothing", self.smoothing, above=0, remedy="FPFC's public code has 0.001")
+        if self.smoothing >= self.strength:
+            raise InvalidArgument(
+                "smoothing",
+                self.smoothing,
+                f"must be below strength = {self.strength:g}: from there on SCAD is no longer linear, and the "
+                "surrogate would jump",
+                "lower it, FPFC's public code has 0.001",
+            )
+
+    @property
+    def lipschitz(self) -> float:
+        """Lipschitz constant L_g = max(lambda / xi, 1 / (a - 1)) of the gradient of g(||.||)."""
+        return max(self.strength / self.smoothing, 1 / (self.concavity - 1))
+
+    def value(self, lengths: Array) -> Array:
+        """Return the penalty of lengths of any shape."""
+        parabola = self.strength / (2 * self.smoothing) * lengths**2 + self.smoothing * self.strength / 2
+        return array_namespace(lengths).where(lengths <= self.smoothing, parabola, super().value(lengths))
+
+    def derivative(self, lengths: Array) -> Array:
+        """Return the derivative at lengths of any shape; 0 at 0."""
+        parabola = self.strength / self.smoothing * lengths
+        return array_namespace(lengths).where(
+            lengths <= self.smoothing, parabola, super().derivative(lengths)
+        )
+
+    def shrinkage(self, lengths: Array, augmentation: float) -> Array:
+        """Return the factor of the proximal point, for a valid augmentation."""
+        xp = array_namespace(lengths)
+        inner = self.smoothing * augmentation / (self.strength + self.smoothing * augmentation)
+        beyond = super().shrinkage(lengths, augmentation)
+        inside = lengths <= self.smoothing + self.strength / augmentation
+        return xp.where(inside, xp.full_like(lengths, inner), beyond)
+
+    def pieces(self, augmentation: float) -> np.ndarray:
+        """Return rows (end, p, q), see ``Penalty.pieces``."""
+        inner = self.smoothing * augmentation / (self.strength + self.smoothing * augmentation)
+        end = self.smoothing + self.strength / augmentation
+        return np.concatenate([[[end, inner, 0.0]], super().pieces(augmentation)[1:]])
+
+
+def lengths_of(vectors: Array) -> Array:
+    """Return the Euclidean norms of vectors (..., d), (...)."""
+    xp = array_namespace(vectors)
+    return xp.sqrt(xp.vecdot(vectors, vectors))
+
+
+def _soft(lengths: Array, threshold: float) -> Array:
+    """Return the factor max(0, 1 - threshold / t); 0 at t = 0."""
+    xp = array_namespace(lengths)
+    beyond = lengths > threshold
+    safe = xp.where(beyond, lengths, xp.ones_like(lengths))
+    return xp.where(beyond, 1 - threshold / safe, xp.zeros_like(lengths))

@@ -1,0 +1,110 @@
+"""ProxSkip, as Scaffnew: gradient steps that skip most communication (Mishchenko et al., 2022)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from array_api_compat import array_namespace, device
+
+from clusterproof.algorithms.arrays import Array, like
+from clusterproof.algorithms.client_arrays import copies_for_clients, zeros_for_clients
+from clusterproof.algorithms.finiteness import check_finite
+from clusterproof.algorithms.protocol import Algorithm, State, Task
+from clusterproof.algorithms.randomness import Randomness
+from clusterproof.algorithms.validation import check_number
+
+
+@dataclass(frozen=True)
+class SkippingState(State):
+    """State of ProxSkip; ``models`` is the mean of the clients' models.
+
+    Attributes
+    ----------
+    personal
+        Every client's model x_i, (..., m, d).
+    controls
+        Every client's control variate h_i, whose sum is 0, (..., m, d).
+    """
+
+    personal: Array
+    controls: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProxSkip(Algorithm[SkippingState]):
+    """Gradient steps of all clients on their own models, which are averaged with a probability.
+
+    A round is one iteration of every client::
+
+        z_i = x_i - step_size * (grad phi_i(x_i) - h_i)
+
+    and one coin for all. With ``probability`` p the clients communicate::
+
+        x_i <- mean of z_j,    h_i <- h_i + p / step_size * (x_i - z_i),
+
+    else x_i <- z_i. All x_i start at one point, and all h_i at 0.
+
+    Parameters
+    ----------
+    step_size
+        Step size (gamma), positive.
+    probability
+        Of communicating in a round (p), in (0, 1]; 1 is gradient descent on the mean loss.
+
+    Raises
+    ------
+    InvalidArgument
+        If a parameter is outside its range; during a run, if a client's model is not finite.
+
+    Notes
+    -----
+    The method of Mishchenko, Malinovsky, Stich and Richtarik (2022), read in the form of Algorithm 1 of Variance
+    Reduced ProxSkip (2022). All clients take part. ``models`` has P = 1 and is the mean of the x_i, which the server
+    has where they communicate.
+    """
+
+    name: ClassVar[str] = "proxskip"
+    target: ClassVar[str] = "pooled"
+
+    step_size: float
+    probability: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Validate the parameters."""
+        check_number("step_size", self.step_size, above=0, remedy="1 / task.smoothness is a safe choice")
+        remedy = "1 / sqrt(kappa) communicates least for a given accuracy"
+        check_number("probability", self.probability, above=0, at_most=1, remedy=remedy)
+
+    def model_count(self, task: Task) -> int:
+        """Return 1."""
+        return 1
+
+    @property
+    def asks_single_gradients(self) -> bool:
+        """Always."""
+        return True
+
+    def initialise(self, models: Array, task: Task) -> SkippingState:
+        """Start all clients from the given model (..., 1, d)."""
+        personal = copies_for_clients(models, task.clients)
+        return SkippingState(models, None, None, personal, zeros_for_clients(models, task.clients))
+
+    def step(self, state: SkippingState, task: Task, randomness: Randomness) -> SkippingState:
+        """Carry out one iteration."""
+        xp = array_namespace(state.models)
+        clients = xp.arange(task.clients, device=device(state.models))
+        gradients = task.gradients(state.personal, clients, randomness.gradient)
+        points = state.personal - self.step_size * (gradients - state.controls)
+        check_finite(points, clients, self.step_size)
+        mean = xp.mean(points, axis=-2, keepdims=True)
+        coin = randomness.participation.random((*state.models.shape[:-2], 1, 1)) < self.probability
+        communicates = like(coin, state.models)
+        learnt = state.controls + self.probability / self.step_size * (mean - points)
+        return SkippingState(
+            models=mean,
+            clients=clients,
+            assignments=xp.zeros_like(clients),
+            personal=xp.where(communicates, mean, points),
+            controls=xp.where(communicates, learnt, state.controls),
+        )

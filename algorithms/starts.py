@@ -1,0 +1,129 @@
+"""Repeated draws of starting models: until every model is chosen, or the best of several starts."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from clusterproof.algorithms.arrays import Array, argmin_smallest_index, like, one_hot, to_numpy
+from clusterproof.algorithms.participation import participants_of_round
+from clusterproof.algorithms.protocol import Algorithm, Task
+from clusterproof.algorithms.randomness import Randomness
+from clusterproof.algorithms.validation import InvalidArgument, check_count, check_number
+
+MOST_DRAWS = 1000
+"""Largest number of draws to find a start in which every model is chosen."""
+
+
+@dataclass(frozen=True)
+class Starts:
+    """Rules for the draw of starting models.
+
+    Attributes
+    ----------
+    least_share
+        Share of the participants for which every model must have the smallest loss; otherwise the start is drawn
+        again. If None, every start is accepted.
+    restarts
+        Number of starts, each tried for ``trial_rounds`` rounds; the start with the smallest mean over all
+        clients of their smallest loss is used.
+    """
+
+    least_share: float | None
+    restarts: int
+    trial_rounds: int
+
+    def check(self) -> None:
+        """Validate the parameters.
+
+        Raises
+        ------
+        InvalidArgument
+            If a number is out of range.
+        """
+        if self.least_share is not None:
+            remedy = "IFCA's public code has 0.35 for two models and 0.1 for four"
+            check_number("least_share", self.least_share, above=0, at_most=1, remedy=remedy)
+        check_count("restarts", self.restarts, at_least=1, remedy="1 takes the first start")
+        check_count("trial_rounds", self.trial_rounds, at_least=1, remedy="10 rounds distinguish starts")
+
+
+def draw_starts(
+    starts: Starts, algorithm: Algorithm[Any], task: Task, shape: tuple[int, ...], randomness: Randomness
+) -> Array:
+    """Draw starting models (*shape, P, d); replicates are redrawn separately.
+
+    Models and the participants that evaluate them are drawn from the initialisation stream, so that the
+    participants of a run do not depend on its start. A trial uses copies of the other streams, and the
+    algorithm's ``participation`` and ``step``.
+
+    Raises
+    ------
+    InvalidArgument
+        If no start among ``MOST_DRAWS`` is accepted, or ``least_share`` is larger than one over the number of
+        models.
+    """
+    count = algorithm.model_count(task)
+    if starts.least_share is not None and starts.least_share * count > 1:
+        rule = f"must be at most 1 / {count}, with {count} models"
+        raise InvalidArgument("least_share", starts.least_share, rule, "lower it")
+    best = _draw(starts, algorithm, task, shape, randomness, count)
+    if starts.restarts == 1:
+        return best
+    least = _trial_losses(starts, algorithm, task, best, randomness)
+    for _ in range(starts.restarts - 1):
+        models = _draw(starts, algorithm, task, shape, randomness, count)
+        losses = _trial_losses(starts, algorithm, task, models, randomness)
+        xp = array_namespace(models)
+        better = like(losses < least, models)
+        best = xp.where(better[..., None, None], models, best)
+        least = np.minimum(losses, least)
+    return best
+
+
+def _draw(
+    starts: Starts, algorithm: Any, task: Task, shape: tuple[int, ...], randomness: Randomness, count: int
+) -> Array:
+    """Draw starting models, and redraw the replicates in which too few participants choose a model."""
+    stream = randomness.initialisation
+    models = task.initial_models(count, shape, stream)
+    if starts.least_share is None:
+        return models
+    xp = array_namespace(models)
+    for _ in range(MOST_DRAWS):
+        clients = participants_of_round(algorithm.participation, task, models, stream)
+        assignment = argmin_smallest_index(task.losses(models, clients, stream))
+        shares = xp.mean(one_hot(assignment, count, dtype=models.dtype), axis=-2)
+        rejected = xp.any(shares < starts.least_share, axis=-1)
+        if not bool(xp.any(rejected)):
+            return models
+        models = xp.where(rejected[..., None, None], task.initial_models(count, shape, stream), models)
+    raise InvalidArgument(
+        "least_share",
+        starts.least_share,
+        f"was not reached by every model in {MOST_DRAWS} draws of the start",
+        "lower it",
+    )
+
+
+def _trial_losses(
+    starts: Starts, algorithm: Algorithm[Any], task: Task, models: Array, randomness: Randomness
+) -> np.ndarray:
+    """Return the mean over all clients of the smallest loss after the trial, (...); infinite if it diverges."""
+    trial = copy.deepcopy(randomness)
+    state = algorithm.initialise(models, task)
+    try:
+        for _ in range(starts.trial_rounds):
+            state = algorithm.step(state, task, trial)
+        all_clients = like(np.arange(task.clients), models)
+        losses = to_numpy(task.losses(state.models, all_clients, trial.assignment))
+    except InvalidArgument as error:
+        if error.argument != "step_size":
+            raise
+        return np.full(models.shape[:-2], np.inf)
+    means = losses.min(axis=-1).mean(axis=-1)
+    return np.where(np.isfinite(means), means, np.inf)

@@ -1,0 +1,46 @@
+"""Weights of clients in averages: equal, or proportional to their numbers of samples."""
+
+from __future__ import annotations
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from clusterproof.algorithms.arrays import Array, like, to_numpy
+from clusterproof.algorithms.protocol import SizedTask, Task
+from clusterproof.algorithms.validation import InvalidArgument, check_choice
+
+WEIGHTINGS = ("clients", "samples")
+
+
+def check_weighting(weighting: str) -> None:
+    """Raise ``InvalidArgument`` unless the argument is one of ``WEIGHTINGS``."""
+    check_choice("weighting", weighting, WEIGHTINGS, remedy="'samples' weighs a client by n_i / n")
+
+
+def require_sizes(weighting: str, task: Task) -> None:
+    """Raise ``InvalidArgument`` if weights by samples are requested and the task has no ``client_samples``."""
+    if weighting == "samples":
+        _sizes(task)
+
+
+def client_weights(weighting: str, task: Task, clients: Array, models: Array) -> Array | None:
+    """Return the weights of participants (..., k): n_i over the largest n_j, which is exactly 1 for equal sizes.
+
+    The weights have the array library and dtype of ``models``. None stands for equal weights.
+    """
+    if weighting == "clients":
+        return None
+    sizes = np.asarray(_sizes(task), dtype=np.float64)
+    weights = like((sizes / sizes.max())[to_numpy(clients)], models)
+    return array_namespace(models).astype(weights, models.dtype)
+
+
+def _sizes(task: Task) -> np.ndarray:
+    if not isinstance(task, SizedTask):
+        raise InvalidArgument(
+            "weighting",
+            "samples",
+            "needs a task that states how many samples each client has",
+            "give the task `client_samples`, or use 'clients'",
+        )
+    return task.client_samples

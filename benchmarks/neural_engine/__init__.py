@@ -1,1 +1,0 @@
-"""Local training of networks and whole rounds, against a loop over the clients and against a round by hand."""

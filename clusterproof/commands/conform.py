@@ -1,0 +1,121 @@
+"""The command ``conform``: hold an implementation against an algorithm's definition."""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback as tracebacks
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.atomic import check_writable, write_whole
+from clusterproof.commands import terminal
+from clusterproof.conformance import DEFINITIONS, Report, replay
+from clusterproof.conformance import conform as hold
+from clusterproof.conformance.implementations import load_implementation
+
+
+def conform(
+    implementation: str | None = None,
+    /,
+    *,
+    algorithm: Annotated[str | None, Parameter(["--as"])] = None,
+    settings: Annotated[tuple[str, ...], Parameter("--set", negative=())] = (),
+    dtype: str | None = None,
+    supports: str | None = None,
+    timeout: float = 60.0,
+    json_file: Annotated[Path | None, Parameter("--json")] = None,
+    replay_file: Annotated[Path | None, Parameter("--replay")] = None,
+    list_algorithms: Annotated[bool, Parameter("--list", negative=())] = False,
+    traceback: Annotated[bool, Parameter(negative=())] = False,
+) -> int:
+    """Compare an implementation, whose code is run, with an algorithm's definition.
+
+    Exit status: 0 if it conforms, 1 if it differs, 2 if it is unusable or the call is wrong, 3 if the runs cannot
+    decide, 4 if it conforms to another admissible form than the declared one.
+
+    Parameters
+    ----------
+    implementation
+        MODULE:NAME or FILE.py:NAME, a function or class of (task, settings).
+    algorithm
+        Name of the definition, such as scaffold.
+    settings
+        NAME=VALUE, fixed for all runs, such as option=I; may be given again.
+    dtype
+        float32 or float64, which the implementation computes in.
+    supports
+        What it can vary, separated by commas: batches,server-step,participation,strengths.
+    timeout
+        Seconds that a run may take.
+    json_file
+        Write the report and all numbers; `clusterproof schema conform` prints its schema.
+    replay_file
+        Judge the runs of such a report again, without the implementation.
+    list_algorithms
+        Print algorithms, equations and settings.
+    traceback
+        Print the traceback of an implementation that raises.
+    """
+    if list_algorithms:
+        _list()
+        return 0
+    if json_file is not None:
+        check_writable("json", json_file)
+    if replay_file is not None:
+        if implementation is not None:
+            rule = "cannot be combined with an implementation"
+            raise InvalidArgument("replay", str(replay_file), rule, "leave one of the two out")
+        report = replay(replay_file)
+    else:
+        report = _run(implementation, algorithm, settings, dtype, supports, timeout)
+    if report.verdict == "unusable":
+        terminal.complain(report.sentence)
+        if traceback and report.error is not None:
+            tracebacks.print_exception(report.error, file=sys.stderr)
+    else:
+        print(report)
+    if json_file is not None:
+        write_whole("json", json_file, report.json().encode())
+    return report.status
+
+
+def _run(
+    implementation: str | None,
+    algorithm: str | None,
+    settings: tuple[str, ...],
+    dtype: str | None,
+    supports: str | None,
+    timeout: float,
+) -> Report:
+    if implementation is None:
+        remedy = "give MODULE:NAME or FILE.py:NAME, or --list or --replay FILE"
+        raise InvalidArgument("implementation", None, "must be given", remedy)
+    if algorithm is None:
+        raise InvalidArgument(
+            "as", None, "must be given", f"such as --as {next(iter(DEFINITIONS))}; --list prints all"
+        )
+    start = load_implementation(implementation)
+    chosen = dict(_read_setting(text) for text in settings)
+    given = None if supports is None else [name for name in supports.split(",") if name]
+    return hold(start, algorithm, settings=chosen, supports=given, dtype=dtype, timeout=timeout)
+
+
+def _read_setting(text: str) -> tuple[str, Any]:
+    name, sign, value = text.partition("=")
+    if not sign or not name:
+        raise InvalidArgument("set", text, "must be NAME=VALUE", "such as option=I")
+    try:
+        return name, json.loads(value)
+    except json.JSONDecodeError:
+        return name, value
+
+
+def _list() -> None:
+    for definition in DEFINITIONS.values():
+        print(f"{definition.name}: {definition.equation}")
+        print(f"  {definition.source}{'' if definition.paper_was_read else ' (from memory)'}")
+        print("  " + ", ".join(f"{name} = {value}" for name, value in definition.defaults().items()))

@@ -1,0 +1,18 @@
+"""The words in which claims are written.
+
+A claim is a typed function: its signature is the space of instances, ``suppose`` states a hypothesis, and its value
+holds the two sides that are compared::
+
+    from fractions import Fraction
+    from typing import Annotated
+    from clusterproof.theorem import Sides, at_most, claim, rationals
+
+    @claim("mine/lemma-1")
+    def lemma_1(step: Annotated[Fraction, rationals(0, 2, 4)]) -> Sides:
+        # |1 - eta| <= 1 for every step size eta in [0, 2]
+        return at_most(abs(1 - step), one=1)
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub("clusterproof", __file__)

@@ -1,0 +1,50 @@
+"""Whether an implementation of a federated algorithm is the algorithm that it is named after.
+
+An implementation is run on tiny convex tasks of which every round is known to rounding, and what leaves it is
+compared with a plain definition::
+
+    from clusterproof.conformance import conform
+
+    class MyFedAvg:
+        def __init__(self, task, settings):
+            self.task, self.settings, self.model = task, settings, task.start.copy()
+
+        def round(self, participants):
+            ...
+
+    print(conform(MyFedAvg, "fedavg"))
+"""
+
+from clusterproof.conformance.conform import assert_conforms, check_names, conform, replay
+from clusterproof.conformance.definitions import DEFINITIONS, Definition
+from clusterproof.conformance.diagnosis import Hypothesis
+from clusterproof.conformance.identification import infer
+from clusterproof.conformance.message_form import from_rules
+from clusterproof.conformance.pytest_checks import checks, parametrize_with_checks
+from clusterproof.conformance.random_checks import check_random
+from clusterproof.conformance.report import Check, Localisation, Report
+from clusterproof.conformance.report_file import report_schema
+from clusterproof.conformance.tasks import ConformanceTask, random_task
+from clusterproof.conformance.whole_run import replayed
+
+__all__ = [
+    "conform",
+    "assert_conforms",
+    "Report",
+    "Check",
+    "Hypothesis",
+    "Localisation",
+    "checks",
+    "parametrize_with_checks",
+    "check_random",
+    "infer",
+    "replay",
+    "from_rules",
+    "replayed",
+    "ConformanceTask",
+    "random_task",
+    "DEFINITIONS",
+    "Definition",
+    "check_names",
+    "report_schema",
+]

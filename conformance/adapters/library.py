@@ -1,0 +1,93 @@
+"""The library's own algorithms, run round by round through their public protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from clusterproof.algorithms import ALGORITHMS
+from clusterproof.algorithms.protocol import Algorithm
+from clusterproof.algorithms.randomness import Randomness
+from clusterproof.conformance.observation import Start
+from clusterproof.conformance.tasks import ConformanceTask
+
+PARAMETERS = {"local_epochs": "local_steps"}
+"""Settings that the library calls otherwise."""
+
+
+class _Scheduled:
+    """A task of the library whose participants are those of the schedule."""
+
+    def __init__(self, task: ConformanceTask) -> None:
+        self._task = task.to_quadratic_mixture()
+        self.participants: list[int] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._task, name)
+
+    def draw_participants(self, count: int, shape: tuple[int, ...], generator: Any) -> np.ndarray:
+        """Return the participants of the round instead of a random choice."""
+        return np.broadcast_to(np.array(self.participants), (*shape, count))
+
+
+def from_algorithm(algorithm: str | type[Algorithm[Any]], **parameters: Any) -> Start:
+    """Make an implementation of one of the library's algorithms, by its class or its name on the command line.
+
+    Parameters
+    ----------
+    algorithm
+        The class; its parameters are set from the settings of the same names.
+    parameters
+        Parameters that no setting has.
+    """
+    cls = ALGORITHMS[algorithm] if isinstance(algorithm, str) else algorithm
+    known = {one.name for one in fields(cls)}
+    supported = ("participation", "strengths", *(("server-step",) if "server_step_size" in known else ()))
+
+    class AlgorithmRun:
+        supports = supported
+        dtype = "float64"
+
+        def __init__(self, task: ConformanceTask, settings: Mapping[str, Any]) -> None:
+            given = {PARAMETERS.get(name, name): value for name, value in settings.items()}
+            chosen = {name: value for name, value in given.items() if name in known} | parameters
+            if chosen.get("averaging") == "gradient":
+                chosen.pop("local_steps", None)
+            self._algorithm: Any = cls(**chosen)
+            self._task = _Scheduled(task)
+            count = self._algorithm.model_count(self._task)
+            start = np.array([task.start] * count) if task.starts is None else task.starts
+            self._state = self._algorithm.initialise(start, self._task)
+            self._randomness = Randomness.from_seed(0, "conformance")
+
+        def round(self, participants: Sequence[int]) -> None:
+            self._task.participants = list(participants)
+            share = len(participants) / self._task.clients
+            algorithm = replace(self._algorithm, participation=share)
+            self._state = algorithm.step(self._state, self._task, self._randomness)
+
+        @property
+        def model(self) -> np.ndarray:
+            models: np.ndarray = np.asarray(self._state.models)
+            return models if len(models) > 1 else models[0]
+
+        @property
+        def assignments(self) -> np.ndarray | None:
+            if len(self._state.models) == 1 or self._state.clients is None:
+                return None
+            spread = np.full(self._task.clients, -1)
+            spread[self._state.clients] = self._state.assignments
+            return spread
+
+    for quantity in ("control", "controls", "personal"):
+        setattr(AlgorithmRun, quantity, _state_quantity(quantity))
+    return AlgorithmRun
+
+
+def _state_quantity(name: str) -> Any:
+    """Return a property that hands out a quantity of the algorithm's state, if it has one."""
+    read: Callable[[Any], Any] = lambda run: getattr(run._state, name, None)  # noqa: E731
+    return property(read)

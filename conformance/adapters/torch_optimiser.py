@@ -1,0 +1,72 @@
+"""A PyTorch optimiser as the local step of an algorithm; the server is the reference's mean."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from clusterproof.conformance.adapters.torch_side import flat, load_flat, loader, loss, module
+from clusterproof.conformance.observation import Start
+from clusterproof.conformance.tasks import ConformanceTask
+
+
+def torch_optimiser(
+    cls: Callable[..., torch.optim.Optimizer],
+    *,
+    dtype: str = "float32",
+    received: Callable[[torch.optim.Optimizer, list[torch.Tensor]], None] | None = None,
+    **options: Any,
+) -> Start:
+    """Make FedAvg whose clients train with an optimiser, such as ``torch.optim.SGD`` or one with a proximal term.
+
+    Parameters
+    ----------
+    cls
+        Called as ``cls(parameters, lr=step_size, **options)`` for each client and round.
+    dtype
+        Type of the model.
+    received
+        Called with the optimiser and copies of the received parameters before the local steps.
+    options
+        Options of the optimiser; a function of the settings is called for its value.
+    """
+    kind = getattr(torch, dtype)
+
+    class OptimiserRun:
+        def __init__(self, task: ConformanceTask, settings: Mapping[str, Any]) -> None:
+            self._task, self._settings = task, settings
+            self._model = module(task, kind)
+
+        @property
+        def model(self) -> np.ndarray:
+            return flat(self._model)
+
+        def round(self, participants: Sequence[int]) -> None:
+            settings, models = self._settings, []
+            chosen = {key: value(settings) if callable(value) else value for key, value in options.items()}
+            for client in participants:
+                model = copy.deepcopy(self._model)
+                optimiser = cls(model.parameters(), lr=settings["step_size"], **chosen)
+                if received is not None:
+                    received(optimiser, [parameter.detach().clone() for parameter in model.parameters()])
+                data = loader(
+                    self._task, client, settings["batch_size"], dtype=kind, drop_last=settings["drop_last"]
+                )
+                for _ in range(settings["local_epochs"]):
+                    for rows, targets in data:
+                        optimiser.zero_grad()
+                        loss(model(rows), targets).backward()
+                        optimiser.step()
+                models.append(flat(model))
+            samples = self._task.samples[list(participants)]
+            weights = samples if settings["weighting"] == "samples" else np.ones(len(models))
+            x = self.model
+            mean = np.average(np.array(models, dtype=float), axis=0, weights=weights)
+            load_flat(self._model, x + settings["server_step_size"] * (mean - x))
+
+    OptimiserRun.dtype = dtype  # type: ignore[attr-defined]  # what the tolerance is of
+    return OptimiserRun

@@ -1,0 +1,92 @@
+"""Conformance tasks as PyTorch code meets them: a module, data loaders and a loss."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from clusterproof.conformance.tasks import ConformanceTask
+
+loss = nn.MSELoss()
+"""The mean over rows and outputs, with which a client's loss is exactly f_i."""
+
+
+class LinearModel(nn.Module):
+    """The model w in two parameter tensors, of 1 and d - 1 entries; (rows (B, d, d)) -> (B, d).
+
+    Two tensors, because mistakes that treat tensors one by one must show.
+    """
+
+    def __init__(self, start: torch.Tensor) -> None:
+        super().__init__()
+        self.first = nn.Parameter(start[:1].clone())
+        self.rest = nn.Parameter(start[1:].clone())
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        """Return X w of each row."""
+        return rows @ torch.cat([self.first, self.rest])
+
+
+def module(task: ConformanceTask, dtype: torch.dtype = torch.float32) -> LinearModel:
+    """Return a module at the task's start."""
+    return LinearModel(torch.tensor(task.start, dtype=dtype))
+
+
+def loader(
+    task: ConformanceTask,
+    client: int,
+    batch_size: int | None,
+    shuffle: bool = True,
+    dtype: torch.dtype = torch.float32,
+    drop_last: bool = False,
+) -> DataLoader:
+    """Return a client's data; all rows are equal, so that any batch has the client's exact gradient."""
+    rows, targets = task.rows(client)
+    data = TensorDataset(torch.tensor(rows, dtype=dtype), torch.tensor(targets, dtype=dtype))
+    return DataLoader(data, batch_size=batch_size or len(data), shuffle=shuffle, drop_last=drop_last)
+
+
+def flat(model: nn.Module) -> np.ndarray:
+    """Return a module's parameters as one array (d,)."""
+    with torch.no_grad():
+        return torch.cat([parameter.detach().reshape(-1) for parameter in model.parameters()]).cpu().numpy()
+
+
+def load_flat(model: nn.Module, values: np.ndarray) -> None:
+    """Write one array (d,) to a module's parameters."""
+    place = 0
+    with torch.no_grad():
+        for parameter in model.parameters():
+            count = parameter.numel()
+            part = torch.tensor(np.asarray(values[place : place + count]), dtype=parameter.dtype)
+            parameter.copy_(part.reshape(parameter.shape))
+            place += count
+
+
+@contextmanager
+def replaced_losses() -> Iterator[None]:
+    """Put MSELoss in the place of CrossEntropyLoss, for code that does not let its loss be chosen.
+
+    ``torch.nn``, ``torch.nn.functional`` and the modules that imported either name are put back afterwards.
+    """
+    swaps = {
+        "CrossEntropyLoss": (nn.CrossEntropyLoss, nn.MSELoss),
+        "cross_entropy": (nn.functional.cross_entropy, nn.functional.mse_loss),
+    }
+    replaced = []
+    for name, (old, new) in swaps.items():
+        for place in list(sys.modules.values()):
+            if getattr(place, "__dict__", {}).get(name) is old:
+                replaced.append((place, name, old))
+                setattr(place, name, new)
+    try:
+        yield
+    finally:
+        for place, name, old in replaced:
+            setattr(place, name, old)

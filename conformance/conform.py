@@ -1,0 +1,314 @@
+"""Hold an implementation against an algorithm's definition."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from clusterproof.algorithms.validation import check_name, check_number
+from clusterproof.conformance.checks import NAMES, Subject, additional_checks
+from clusterproof.conformance.definitions import Definition
+from clusterproof.conformance.diagnosis import Observed, admissible_variant, explain, tells_apart
+from clusterproof.conformance.observation import TIMEOUT, Start, Unusable, observe
+from clusterproof.conformance.probes import Probe, applicable_plans, make_probes
+from clusterproof.conformance.reference import snapshots
+from clusterproof.conformance.report import Check, Localisation, Report
+from clusterproof.conformance.report_file import observed_runs, read
+from clusterproof.conformance.settings import (
+    check_dtype,
+    check_settings,
+    check_start,
+    check_supports,
+    find_definition,
+)
+from clusterproof.conformance.tolerance import first_difference, unit
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def conform(
+    start: Start,
+    algorithm: str,
+    *,
+    settings: Mapping[str, Any] = NOTHING,
+    supports: Iterable[str] | None = None,
+    dtype: str | None = None,
+    checks: Sequence[str] | None = None,
+    timeout: float = TIMEOUT,
+) -> Report:
+    """Compare an implementation with an algorithm's definition, round by round, on tiny convex tasks.
+
+    Parameters
+    ----------
+    start
+        The implementation: ``start(task, settings)`` returns a run with ``run.round(participants)`` and
+        ``run.model``, an array (d,), or (P, d) for a clustered algorithm. ``run.control`` (d,), ``run.controls``
+        (N, d), ``run.personal`` (N, d) and ``run.assignments`` (N,) are compared if the run has them.
+    algorithm
+        Name of the definition, see ``definitions.DEFINITIONS``.
+    settings
+        Settings that are fixed for all probes, such as ``{"option": "I"}``.
+    supports
+        Which of ``"batches"``, ``"server-step"``, ``"participation"`` and ``"strengths"`` the implementation can
+        vary; its attribute ``supports``, or all of them, if None. Probes that need more are skipped.
+    dtype
+        ``"float32"`` or ``"float64"``, which the implementation computes in; the model's type if None.
+    checks
+        Names of the probes and checks to carry out; all if None.
+    timeout
+        Seconds that a run may take, on systems with timers.
+
+    Returns
+    -------
+    Report
+        The verdict, the likely cause, and where the runs differ.
+
+    Raises
+    ------
+    InvalidArgument
+        If an argument is not admissible; not for a defect of the implementation, which is a verdict.
+    """
+    definition = find_definition(algorithm)
+    check_start(start)
+    chosen = check_settings(definition, settings)
+    supported = check_supports(supports, start)
+    declared = check_dtype(dtype, start)
+    check_number("timeout", timeout, above=0, remedy="give seconds")
+    wanted = tuple(check_names(definition) if checks is None else checks)
+    for name in wanted:
+        check_name("checks", name, check_names(definition))
+    probes, skipped = make_probes(definition, chosen, supported)
+    probes = tuple(probe for probe in probes if probe.name in wanted)
+    done = [Check(name, "skipped", reason) for name, reason in skipped if name in wanted]
+    try:
+        runs, seconds, dtype_found = _observe_all(start, definition, probes, declared, timeout)
+        if "participation" in supported and not definition.needs_everybody and runs:
+            _require_participants(start, definition, runs[0].probe, timeout)
+        judged = judge(definition, runs, chosen, supported, dtype_found, declared, tuple(done), seconds)
+        if judged.verdict in ("conforms", "variant", "differs") and runs:
+            changed = _changed(definition, runs, judged)
+            subject = Subject(start, definition, chosen, changed, judged.dtype, timeout)
+            further = additional_checks(subject, runs, [name for name in NAMES if name in wanted])
+            _require_repeatable(further)
+            judged = _with_checks(judged, further)
+        return judged
+    except Unusable as error:
+        return _report(
+            definition, "unusable", str(error), chosen, supported, declared or "float64", tuple(done)
+        )
+
+
+def check_names(definition: type[Definition]) -> tuple[str, ...]:
+    """Return the names of the probes and checks of an algorithm."""
+    return (*(plan.name for plan in applicable_plans(definition)), *NAMES)
+
+
+def _observe_all(
+    start: Start, definition: type[Definition], probes: Sequence[Probe], declared: str | None, timeout: float
+) -> tuple[list[Observed], dict[str, float], str]:
+    """Return the runs, the seconds of each, and the type of the models."""
+    runs, seconds, dtype = [], {}, declared or "float64"
+    for probe in probes:
+        begun = time.perf_counter()
+        states, found = observe(
+            start, probe.task, probe.settings, probe.schedule, definition.shapes(probe.task), timeout=timeout
+        )
+        seconds[probe.name] = time.perf_counter() - begun
+        if declared == "float64" and found == "float32":
+            raise Unusable("float64 is declared, but the model is float32; declare dtype='float32'")
+        dtype = declared or found
+        _require_start(definition, probe, states[0]["model"])
+        runs.append(Observed(probe, states))
+    if runs and all(
+        np.array_equal(run.states[0]["model"], state["model"]) for run in runs for state in run.states
+    ):
+        raise Unusable("the model never moves; does `round` train, and is `model` what it changes?")
+    return runs, seconds, dtype
+
+
+def _require_start(definition: type[Definition], probe: Probe, model: np.ndarray) -> None:
+    expected = snapshots(definition, Probe(probe.name, "", probe.task, probe.settings, ()))[0]["model"]
+    if not np.isfinite(model).all():
+        raise Unusable("the model is not finite before the first round; start from task.start")
+    if np.abs(model - expected).max() > unit(0, expected, "float32"):
+        where = "task.start" if probe.task.starts is None else "task.starts"
+        raise Unusable(
+            f"the run starts from {np.array2string(model.ravel()[:3], precision=4)}, not from {where}; "
+            f"copy {where} into the model"
+        )
+
+
+def _require_participants(start: Start, definition: type[Definition], probe: Probe, timeout: float) -> None:
+    shapes = definition.shapes(probe.task)
+    first, second = (
+        observe(start, probe.task, probe.settings, ((client,),), shapes, timeout=timeout)[0][-1]["model"]
+        for client in (0, 1)
+    )
+    if np.array_equal(first, second):
+        raise Unusable(
+            "a round of client 0 alone and one of client 1 alone give the same model: `round` ignores its "
+            "participants; pass them on, or leave 'participation' out of supports"
+        )
+
+
+def _require_repeatable(checks: Sequence[Check]) -> None:
+    for check in checks:
+        if check.name == "repeatable" and check.outcome == "failed":
+            raise Unusable(f"{check.sentence}; seed what is random, and keep no state between runs")
+
+
+def judge(
+    definition: type[Definition],
+    runs: Sequence[Observed],
+    chosen: Mapping[str, Any],
+    supported: tuple[str, ...],
+    dtype: str,
+    declared: str | None,
+    skipped: tuple[Check, ...],
+    seconds: Mapping[str, float] = NOTHING,
+) -> Report:
+    """Return the verdict on runs that were observed: needs no implementation."""
+
+    def report(verdict: str, sentence: str, **found: Any) -> Report:
+        return _report(
+            definition, verdict, sentence, chosen, supported, found.pop("dtype", dtype), runs=runs, **found
+        )
+
+    compared, localised = _compare(definition, runs, dtype, seconds)
+    if not runs:
+        return report("undecided", "no probe could be run", checks=skipped)
+    if localised is not None and declared is None and dtype == "float64":
+        single, single_difference = _compare(definition, runs, "float32", seconds)
+        if single_difference is None:
+            sentence = "agrees to single precision only: a float32 remains somewhere, which is no fault"
+            return report("conforms", sentence, checks=(*single, *skipped), dtype="float32")
+    if localised is None:
+        if not tells_apart(definition, runs, dtype):
+            sentence = "every run agrees, but none can tell the algorithm from FedAvg; support or offer more"
+            return report("undecided", sentence, checks=(*compared, *skipped))
+        return report(
+            "conforms", f"agrees with {_authority(definition)} in every round", checks=(*compared, *skipped)
+        )
+    changed = admissible_variant(definition, runs, dtype)
+    if changed is not None:
+        declared_form = ", ".join(f"{name} = {runs[0].probe.settings[name]}" for name in changed)
+        form = ", ".join(f"{name} = {_short(value)}" for name, value in changed.items())
+        sentence = f"conforms to {definition.name} with {form}; {declared_form} was declared"
+        return report("variant", sentence, checks=(*compared, *skipped))
+    likely, sentence = explain(definition, runs, dtype)
+    if not likely and declared is None and dtype == "float64":
+        likely, sentence = explain(definition, runs, "float32")
+    return report("differs", sentence, likely=likely, localised=localised, checks=(*compared, *skipped))
+
+
+def _compare(
+    definition: type[Definition], runs: Sequence[Observed], dtype: str, seconds: Mapping[str, float]
+) -> tuple[tuple[Check, ...], Localisation | None]:
+    checks, localised = [], None
+    for run in runs:
+        expected = snapshots(definition, run.probe)
+        difference = first_difference(run.states, expected, dtype)
+        outcome = "passed" if difference is None and len(run.states) == len(expected) else "failed"
+        sentence = ""
+        if difference is not None:
+            here = Localisation(run.probe.name, run.probe.meaning, difference)
+            localised, sentence = localised or here, str(here)
+        checks.append(Check(run.probe.name, outcome, sentence, seconds.get(run.probe.name, 0.0)))
+    return tuple(checks), localised
+
+
+def _authority(definition: type[Definition]) -> str:
+    return "the paper's definition" if definition.paper_was_read else "the definition used here"
+
+
+def _short(value: Any) -> Any:
+    return f"{value:.6g} (constant)" if isinstance(value, float) else value
+
+
+def _changed(definition: type[Definition], runs: Sequence[Observed], judged: Report) -> Mapping[str, Any]:
+    if judged.verdict != "variant":
+        return {}
+    return admissible_variant(definition, runs, judged.dtype) or {}
+
+
+def _with_checks(report: Report, further: Sequence[Check]) -> Report:
+    """Add checks; one that fails makes a report of agreement a difference."""
+    failed = [check for check in further if check.outcome == "failed"]
+    if failed and report.verdict in ("conforms", "variant"):
+        sentence = f"every probe agrees, but the check {failed[0].name} fails: {failed[0].sentence}"
+        report = replace(report, verdict="differs", sentence=sentence)
+    return replace(report, checks=(*report.checks, *further))
+
+
+def _report(
+    definition: type[Definition],
+    verdict: str,
+    sentence: str,
+    chosen: Mapping[str, Any],
+    supported: tuple[str, ...],
+    dtype: str,
+    checks: tuple[Check, ...] = (),
+    **found: Any,
+) -> Report:
+    return Report(
+        algorithm=definition.name,
+        verdict=verdict,
+        sentence=sentence,
+        equation=definition.equation,
+        source=f"{_authority(definition)}; {definition.source}",
+        settings=chosen,
+        supports=supported,
+        dtype=dtype,
+        checks=checks,
+        **found,
+    )
+
+
+def replay(file: Path) -> Report:
+    """Judge the runs of a report again, without the implementation.
+
+    Parameters
+    ----------
+    file
+        What ``Report.json`` returned.
+
+    Raises
+    ------
+    InvalidArgument
+        If the file cannot be read, or is no report.
+    """
+    record = read(file)
+    definition = find_definition(record.algorithm)
+    if record.verdict == "unusable":
+        return _report(
+            definition, "unusable", record.sentence, record.settings, tuple(record.supports), record.dtype
+        )
+    runs = observed_runs(record)
+    others = [check for check in record.checks if check.name in NAMES]
+    skipped = tuple(
+        check for check in record.checks if check.outcome == "skipped" and check.name not in NAMES
+    )
+    judged = judge(
+        definition, runs, record.settings, tuple(record.supports), record.dtype, record.dtype, skipped
+    )
+    return _with_checks(judged, others)
+
+
+def assert_conforms(start: Start, algorithm: str, **options: Any) -> Report:
+    """Raise unless an implementation conforms; the options are those of ``conform``.
+
+    Raises
+    ------
+    AssertionError
+        With the report, if the verdict is not ``"conforms"``.
+    """
+    report = conform(start, algorithm, **options)
+    if report.verdict != "conforms":
+        raise AssertionError(str(report))
+    return report

@@ -1,0 +1,142 @@
+"""What every definition shares: settings, local gradient steps, weights, and lines that a slip can change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from clusterproof.conformance.tasks import ConformanceTask
+
+Change = Callable[..., Any]
+"""A changed line: (run, value, **quantities) -> the value that the faulty code has instead."""
+
+SHARED = {
+    "step_size": 0.05,
+    "local_epochs": 1,
+    "batch_size": None,
+    "server_step_size": 1.0,
+    "weighting": "samples",
+    "drop_last": False,
+}
+"""Settings of every algorithm, with their defaults."""
+
+
+class Definition:
+    """A run of an algorithm exactly as it is defined, in float64.
+
+    A quantity that a slip can change passes through ``line``, which returns it unchanged unless the run was given
+    slips: the code of a subclass, read without ``line``, is the definition.
+
+    Parameters
+    ----------
+    task
+        Losses, numbers of samples and the start.
+    settings
+        Complete settings.
+    slips
+        Changes by the name of the line; none for the definition itself.
+    """
+
+    name: ClassVar[str]
+    equation: ClassVar[str]
+    """One round in formulas, as reports print it."""
+    source: ClassVar[str]
+    paper_was_read: ClassVar[bool] = False
+    """Whether the definition was compared with the paper's own text."""
+    own_settings: ClassVar[Mapping[str, Any]] = {}
+    strengths: ClassVar[Mapping[str, float]] = {}
+    """Other values of the algorithm's strengths, for the probe that changes each of them."""
+    variants: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
+    """Settings whose every value is an admissible form of the algorithm."""
+    server_step: ClassVar[str | None] = "server_step_size"
+    """The setting that is the step of the server; None where the algorithm has none."""
+    quantities: ClassVar[tuple[str, ...]] = ("model",)
+    needs_everybody: ClassVar[bool] = False
+    """Whether a round of some of the clients is not defined."""
+    clusters: ClassVar[int] = 0
+    """Number of models of the probes' starts; 0 for an algorithm with one model."""
+
+    def __init__(
+        self,
+        task: ConformanceTask,
+        settings: Mapping[str, Any],
+        slips: Sequence[Mapping[str, Change]] = (),
+    ) -> None:
+        self.task = task
+        self.settings = settings
+        self.memory: dict[Any, Any] = {}
+        """What slips remember; a definition does not use it."""
+        self._changes: dict[str, list[Change]] = {}
+        for slip in slips:
+            for line, change in slip.items():
+                self._changes.setdefault(line, []).append(change)
+        self.step_size = settings["step_size"]
+        self.x: np.ndarray = np.array(task.start, dtype=float)
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Set what is carried between rounds to its start."""
+
+    def round(self, participants: Sequence[int]) -> None:
+        """Carry out one communication round."""
+        raise NotImplementedError
+
+    @property
+    def model(self) -> np.ndarray:
+        """The server's model (d,), or its models (P, d)."""
+        return self.x
+
+    @classmethod
+    def defaults(cls) -> dict[str, Any]:
+        """Return every setting with its default."""
+        return {**SHARED, **cls.own_settings}
+
+    @classmethod
+    def shapes(cls, task: ConformanceTask) -> dict[str, tuple[int, ...]]:
+        """Return the shape of each quantity."""
+        known = {
+            "model": task.start.shape if task.starts is None else task.starts.shape,
+            "control": task.start.shape,
+            "controls": task.optima.shape,
+            "personal": task.optima.shape,
+            "assignments": task.samples.shape,
+        }
+        return {name: known[name] for name in cls.quantities}
+
+    def line(self, name: str, value: Any, **quantities: Any) -> Any:
+        """Return the value of a line of the definition, as the run's slips change it."""
+        for change in self._changes.get(name, ()):
+            value = change(self, value, **quantities)
+        return value
+
+    def batches(self, client: int) -> int:
+        """Return the number of batches of one pass over a client's samples."""
+        samples, size = int(self.task.samples[client]), self.settings["batch_size"]
+        if size is None:
+            return 1
+        return int(max(1, samples // size)) if self.settings["drop_last"] else int(-(-samples // size))
+
+    def steps(self, client: int) -> int:
+        """Return the client's number of local steps, K_i = local_epochs x batches."""
+        return int(self.line("steps", self.settings["local_epochs"] * self.batches(client), client=client))
+
+    def gradient(self, client: int, point: np.ndarray, step: int = 0) -> np.ndarray:
+        """Return g_i at a point, as a local step evaluates it."""
+        value: np.ndarray = self.line(
+            "gradient", self.task.gradient(client, point), client=client, point=point, step=step
+        )
+        return value
+
+    def weights(self, participants: Sequence[int]) -> np.ndarray:
+        """Return p_i of the participants, which add up to 1."""
+        weighting = self.settings["weighting"]
+        if weighting == "samples":
+            counts = self.task.samples[list(participants)].astype(float)
+        elif weighting == "steps":
+            counts = np.array([float(self.steps(i)) for i in participants])
+        else:
+            counts = np.ones(len(participants))
+        weights: np.ndarray = self.line("weights", counts / counts.sum(), participants=participants)
+        return weights

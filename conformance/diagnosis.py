@@ -1,0 +1,173 @@
+"""Which slip, which variant or which other algorithm explains a run that is not the definition's."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clusterproof.conformance.definitions import DEFINITIONS, Definition
+from clusterproof.conformance.probes import Probe
+from clusterproof.conformance.reference import agrees, snapshots
+from clusterproof.conformance.slips import SLIPS, Slip
+from clusterproof.conformance.tolerance import Snapshot, first_difference, unit
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """Mistakes that, made together, give exactly the run that was observed.
+
+    Attributes
+    ----------
+    slips
+        Names of the slips.
+    sentence
+        What the code then does.
+    """
+
+    slips: tuple[str, ...]
+    sentence: str
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """What an implementation did on a probe."""
+
+    probe: Probe
+    states: Sequence[Snapshot]
+
+
+def explain(
+    definition: type[Definition], runs: Sequence[Observed], dtype: str
+) -> tuple[tuple[Hypothesis, ...], str]:
+    """Return the hypotheses that agree with all runs in all quantities, and one sentence.
+
+    Single slips go first, then pairs; the sentence names another algorithm if that is the explanation, or says that
+    there is none.
+    """
+    ordered = _most_telling_first(definition, runs, dtype)
+    bank = SLIPS[definition.name]
+    singles: list[tuple[Slip, ...]] = [
+        (slip,) for slip in bank if _explains(definition, ordered, dtype, (slip,))
+    ]
+    found = singles or [
+        pair
+        for pair in itertools.combinations(bank, 2)
+        if pair[0].composes_with(pair[1])
+        and pair[1].composes_with(pair[0])
+        and _explains(definition, ordered, dtype, pair)
+    ]
+    if found:
+        hypotheses = tuple(_hypothesis(slips) for slips in found)
+        if len(found) == 1:
+            return hypotheses, f"likely: {hypotheses[0].sentence} ({' with '.join(hypotheses[0].slips)})"
+        listed = "; or ".join(f"{one.sentence} ({' with '.join(one.slips)})" for one in hypotheses[:4])
+        return hypotheses, f"likely one of {len(found)}, which no run tells apart: {listed}"
+    for other in DEFINITIONS.values():
+        if other is not definition and _is(other, ordered, dtype):
+            return (), f"this is {other.name}: every run agrees with {other.equation}"
+    return (), "agrees with no known slip, alone or in pairs"
+
+
+def _hypothesis(slips: Sequence[Slip]) -> Hypothesis:
+    return Hypothesis(tuple(slip.name for slip in slips), ", and ".join(slip.sentence for slip in slips))
+
+
+def _most_telling_first(definition: type[Definition], runs: Sequence[Observed], dtype: str) -> list[Observed]:
+    """Return the runs, short ones first among those that differ from the definition."""
+    return sorted(
+        runs,
+        key=lambda run: (agrees(definition, run.probe, run.states, dtype), len(run.probe.schedule)),
+    )
+
+
+def _explains(
+    definition: type[Definition], runs: Sequence[Observed], dtype: str, slips: Sequence[Slip]
+) -> bool:
+    """Return whether the definition with these slips agrees with every run."""
+    return all(agrees(definition, run.probe, run.states, dtype, slips=slips) for run in runs)
+
+
+def _is(other: type[Definition], runs: Sequence[Observed], dtype: str) -> bool:
+    """Return whether every run is another algorithm's, at its defaults where the settings do not say."""
+    settings = other.defaults()
+    for run in runs:
+        if bool(other.clusters) != (run.probe.task.starts is not None) or other.name == "local":
+            return False
+        if not set(run.states[0]) <= set(other.quantities):
+            return False  # what the other algorithm does not have, it does not explain
+        if not agrees(other, run.probe, run.states, dtype, changed={**settings, **_known(run, settings)}):
+            return False
+    return True
+
+
+def _known(run: Observed, settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in run.probe.settings.items() if name in settings}
+
+
+def admissible_variant(
+    definition: type[Definition], runs: Sequence[Observed], dtype: str
+) -> dict[str, Any] | None:
+    """Return the changed settings under which every run agrees with the definition, the fewest; None if there are none.
+
+    The settings are those whose every value is an admissible form of the algorithm, and a server step that is
+    constant whatever was asked for.
+    """
+    for changed in _variants(definition, runs[0].probe.settings):
+        if changed and all(agrees(definition, run.probe, run.states, dtype, changed=changed) for run in runs):
+            return changed
+        step = _constant_server_step(definition, runs[0], changed, dtype)
+        if step is not None:
+            changed = {**changed, str(definition.server_step): step}
+            if all(agrees(definition, run.probe, run.states, dtype, changed=changed) for run in runs):
+                return changed
+    return None
+
+
+def _variants(definition: type[Definition], settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield changes of the admissible settings, the fewest first; none at all before all others."""
+    names = list(definition.variants)
+    combinations = []
+    for values in itertools.product(*definition.variants.values()):
+        chosen = dict(zip(names, values, strict=True))
+        combinations.append({name: value for name, value in chosen.items() if settings[name] != value})
+    yield from sorted(combinations, key=len)
+
+
+def _constant_server_step(
+    definition: type[Definition], run: Observed, changed: Mapping[str, Any], dtype: str
+) -> float | None:
+    """Return the ratio of the observed to the expected change of the first round, equal in all coordinates.
+
+    A ratio of 1 is no constant of its own: it is a server step that has no effect.
+    """
+    if definition.server_step is None or len(run.states) < 2:
+        return None
+    expected = snapshots(definition, run.probe, changed={**changed, definition.server_step: 1.0})
+    start, wanted = expected[0]["model"], expected[1]["model"]
+    change, observed = wanted - start, run.states[1]["model"] - start
+    if not change @ change > 0:
+        return None
+    ratio = float(observed @ change / (change @ change))
+    allowed = unit(1, wanted, dtype)
+    if ratio <= 0 or abs(ratio - 1) * np.abs(change).max() <= allowed:
+        return None
+    return ratio if np.abs(observed - ratio * change).max() <= allowed else None
+
+
+def tells_apart(definition: type[Definition], runs: Sequence[Observed], dtype: str) -> bool:
+    """Return whether any run can tell the algorithm from FedAvg by the quantities that it offers."""
+    plain = DEFINITIONS["fedavg"]
+    if definition is plain or definition.clusters or definition.name == "local":
+        return True
+    for run in runs:
+        if set(run.states[0]) & set(definition.quantities) - {"model"}:
+            return True  # FedAvg has nothing but a model
+        shared = {**plain.defaults(), **run.probe.settings}
+        models = [{"model": state["model"]} for state in snapshots(definition, run.probe)]
+        if first_difference(snapshots(plain, run.probe, changed=shared), models, dtype) is not None:
+            return True
+    return False

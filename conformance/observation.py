@@ -1,0 +1,186 @@
+"""Run an implementation on a probe, and copy what leaves it after every round."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import random
+import signal
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from clusterproof.conformance.reference import is_bounded
+from clusterproof.conformance.tasks import ConformanceTask
+from clusterproof.conformance.tolerance import Snapshot
+
+Start = Callable[[ConformanceTask, Mapping[str, Any]], Any]
+"""An implementation: (task, settings) -> run, with ``run.round(participants)`` and ``run.model``."""
+
+TIMEOUT = 60.0
+"""Seconds that a probe may take."""
+
+
+class Unusable(Exception):
+    """The implementation cannot be run as it must be; the message says why, and the remedy."""
+
+
+def observe(
+    start: Start,
+    task: ConformanceTask,
+    settings: Mapping[str, Any],
+    schedule: Sequence[Sequence[int]],
+    shapes: Mapping[str, tuple[int, ...]],
+    *,
+    after_round: Callable[[Any], None] | None = None,
+    timeout: float = TIMEOUT,
+) -> tuple[list[Snapshot], str]:
+    """Run an implementation for the rounds of a schedule.
+
+    Parameters
+    ----------
+    start
+        The implementation.
+    task, settings, schedule
+        What it is given; the task's arrays are copies.
+    shapes
+        Shapes of the algorithm's quantities; those that the run offers are copied.
+    after_round
+        Called with the run after every round, when its quantities have been copied.
+    timeout
+        Seconds after which the run is unusable.
+
+    Returns
+    -------
+    tuple
+        Quantities before the first and after each round, as float64, up to the first that is not finite or above 1e8;
+        and the type of the model, ``"float32"`` or ``"float64"``.
+
+    Raises
+    ------
+    Unusable
+        If the implementation raises, hands out no model of the right shape, changes the task or takes too long.
+    """
+    given = task.copied()
+    printed = io.StringIO()
+    with _undisturbed(printed), _time_limit(timeout):
+        try:
+            run = start(given, dict(settings))
+            states, dtype = [], None
+            for number in range(len(schedule) + 1):
+                if number:
+                    run.round(list(schedule[number - 1]))
+                snapshot, found = _snapshot(run, shapes)
+                dtype = dtype or found
+                states.append(snapshot)
+                if not is_bounded(snapshot):
+                    break
+                if after_round is not None:
+                    after_round(run)
+        except Unusable:
+            raise
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise Unusable(_describe(error, printed.getvalue())) from error
+    for name in ("curvatures", "optima", "samples", "start", "starts"):
+        if not np.array_equal(getattr(given, name), getattr(task, name), equal_nan=False):
+            raise Unusable(f"the implementation writes to task.{name}; copy the array before changing it")
+    return states, dtype or "float64"
+
+
+def _snapshot(run: Any, shapes: Mapping[str, tuple[int, ...]]) -> tuple[Snapshot, str]:
+    if getattr(run, "model", None) is None:
+        raise Unusable(f"{type(run).__name__} has no model: give the server's model as its attribute `model`")
+    snapshot, dtype = {}, "float64"
+    for name, shape in shapes.items():
+        if getattr(run, name, None) is None:
+            continue
+        value = as_array(getattr(run, name), f"run.{name}")
+        if name != "assignments" and value.dtype.kind != "f":
+            raise Unusable(f"run.{name} has the type {value.dtype}; hand out floating-point numbers")
+        if value.shape != shape:
+            raise Unusable(f"run.{name} has the shape {value.shape}, not {shape}; flatten the parameters")
+        if name == "model":
+            dtype = "float32" if value.dtype.itemsize <= 4 else "float64"
+        snapshot[name] = value.astype(float)
+    return snapshot, dtype
+
+
+def as_array(value: Any, name: str) -> np.ndarray:
+    """Return a copy of an array, a list or a tensor (detached, from any device)."""
+    if hasattr(value, "detach"):
+        value = value.detach().cpu().numpy()
+    try:
+        array = np.array(value)
+    except ValueError as error:
+        raise Unusable(f"{name} is no array ({error})") from error
+    if array.dtype.kind not in "fiuc":
+        raise Unusable(
+            f"{name} is {type(value).__name__}, not an array of numbers; flatten the parameters to one array"
+        )
+    return array
+
+
+def _describe(error: BaseException, printed: str) -> str:
+    """Return class, message and place of an exception in the implementation, in one line."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
+    place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    tail = printed.strip().splitlines()[-1:]
+    shown = f"; it printed {tail[0]!r}" if tail else ""
+    kind = type(error).__name__
+    remedy = (
+        "; start must take (task, settings) and round a list of clients"
+        if isinstance(error, TypeError)
+        else ""
+    )
+    return f"the implementation raises {kind}: {' '.join(str(error).split())}{place}{shown}{remedy}"
+
+
+@contextlib.contextmanager
+def _undisturbed(printed: io.StringIO) -> Iterator[None]:
+    """Capture what is printed, ignore warnings, and restore the global state of random generators and torch."""
+    # Any: torch is looked at only if the implementation's side has imported it
+    torch: Any = sys.modules.get("torch")
+    old, old_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002 - the global generator is what is restored
+    old_torch = (torch.get_default_dtype(), torch.get_rng_state()) if torch is not None else None
+    try:
+        with (
+            contextlib.redirect_stdout(printed),
+            contextlib.redirect_stderr(printed),
+            warnings.catch_warnings(),
+            np.errstate(all="ignore"),
+        ):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        random.setstate(old)
+        np.random.set_state(old_numpy)  # noqa: NPY002
+        if old_torch is not None:
+            torch.set_default_dtype(old_torch[0])
+            torch.set_rng_state(old_torch[1])
+
+
+@contextlib.contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Raise ``Unusable`` after some seconds, where the system has timers and this is the main thread."""
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def give_up(_number: int, _frame: FrameType | None) -> None:
+        raise Unusable(f"a run takes more than {seconds:g} s; raise the timeout if it is only slow")
+
+    old = signal.signal(signal.SIGALRM, give_up)
+    remaining, _ = signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, remaining)
+        signal.signal(signal.SIGALRM, old)

@@ -1,0 +1,82 @@
+"""Conformance as tests: one for each probe and check, from a run that is made once."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from clusterproof.conformance.conform import check_names, conform
+from clusterproof.conformance.observation import Start
+from clusterproof.conformance.report import Report
+from clusterproof.conformance.settings import find_definition
+
+
+@dataclass(frozen=True, eq=False)
+class ConformanceCheck:
+    """One probe or check as a test: call it.
+
+    Attributes
+    ----------
+    algorithm, name
+        The definition and the probe or check; ``str`` of it is the test's id.
+    """
+
+    algorithm: str
+    name: str
+    report: Callable[[], Report]
+
+    def __str__(self) -> str:
+        """Return the id."""
+        return f"{self.algorithm}-{self.name}"
+
+    def __call__(self) -> None:
+        """Raise ``AssertionError`` with the report if the check fails; skip the test if it was skipped."""
+        report = self.report()
+        outcomes = {check.name: check for check in report.checks}
+        check = outcomes.get(self.name)
+        if report.verdict in ("unusable", "undecided"):
+            raise AssertionError(str(report))
+        if check is None or check.outcome == "skipped":
+            import pytest
+
+            pytest.skip("not run" if check is None else check.sentence)
+        if check.outcome == "failed":
+            raise AssertionError(f"{check.name}: {check.sentence}\n{report}")
+
+
+def checks(start: Start, algorithm: str, **options: Any) -> list[ConformanceCheck]:
+    """Return a callable for each probe and check; the options are those of ``conform``.
+
+    The implementation is run and diagnosed once, by the first that is called.
+    """
+    definition = find_definition(algorithm)
+    report = functools.cache(lambda: conform(start, algorithm, **options))
+    names = options.get("checks") or check_names(definition)
+    return [ConformanceCheck(algorithm, name, report) for name in names]
+
+
+def parametrize_with_checks(
+    start: Start, algorithm: str, *, expected_failures: Mapping[str, str] | None = None, **options: Any
+) -> Any:
+    """Return the pytest mark that runs a test, whose argument is ``check``, for each probe and check.
+
+    Parameters
+    ----------
+    start, algorithm
+        As for ``conform``.
+    expected_failures
+        Reasons by the names of checks that must fail (strict xfail).
+    options
+        Those of ``conform``.
+    """
+    import pytest
+
+    failures = dict(expected_failures or {})
+    parameters = []
+    for check in checks(start, algorithm, **options):
+        reason = failures.get(check.name)
+        marks = [] if reason is None else [pytest.mark.xfail(reason=reason, strict=True)]
+        parameters.append(pytest.param(check, id=str(check), marks=marks))
+    return pytest.mark.parametrize("check", parameters)

@@ -1,0 +1,137 @@
+"""Random tasks, settings and schedules, shrunk to the smallest on which an implementation differs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from clusterproof.conformance.observation import Start, observe
+from clusterproof.conformance.probes import Probe
+from clusterproof.conformance.reference import snapshots
+from clusterproof.conformance.settings import check_settings, check_supports, find_definition
+from clusterproof.conformance.tasks import ConformanceTask
+from clusterproof.conformance.tolerance import first_difference
+
+
+@st.composite
+def conformance_tasks(draw: st.DrawFn, clusters: int = 0) -> ConformanceTask:
+    """Draw a task with N 2..6, d 2..4 and n_i 1..8; the simplest has N = 2 and diagonal curvatures."""
+    clients, dimension = draw(st.integers(2, 6)), draw(st.integers(2, 4))
+    number = st.integers(-8, 8).map(lambda integer: integer / 4)
+    eigenvalue = st.integers(2, 10).map(lambda integer: integer / 4)
+
+    def vectors(count: int) -> np.ndarray:
+        return np.array([[draw(number) for _ in range(dimension)] for _ in range(count)])
+
+    eigenvalues = np.array([[draw(eigenvalue) for _ in range(dimension)] for _ in range(clients)])
+    curvatures = np.array([np.diag(row) for row in eigenvalues])
+    if draw(st.booleans()):
+        # reflections turn each client's axes, so that the curvatures do not commute
+        normals = vectors(clients) + 0.1
+        reflections = (
+            np.eye(dimension)
+            - 2 * np.einsum("ij,ik->ijk", normals, normals) / np.sum(normals**2, axis=1)[:, None, None]
+        )
+        curvatures = reflections @ curvatures @ reflections
+    return ConformanceTask(
+        curvatures=(curvatures + np.swapaxes(curvatures, 1, 2)) / 2,
+        optima=vectors(clients),
+        samples=np.array([draw(st.integers(1, 8)) for _ in range(clients)]),
+        start=vectors(1)[0],
+        starts=vectors(clusters) + np.arange(clusters)[:, None] if clusters else None,
+    )
+
+
+def check_random(
+    start: Start,
+    algorithm: str,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    supports: tuple[str, ...] | None = None,
+    examples: int = 30,
+) -> None:
+    """Compare an implementation with a definition on random tasks, settings and schedules.
+
+    Parameters
+    ----------
+    start, algorithm, supports
+        As for ``conform``.
+    settings
+        Settings that are fixed.
+    examples
+        Number of tasks.
+
+    Raises
+    ------
+    AssertionError
+        On the smallest task that was found on which they differ; the message holds code that repeats it.
+    """
+    definition = find_definition(algorithm)
+    chosen = check_settings(definition, settings or {})
+    supported = check_supports(supports, start)
+
+    @given(st.data())
+    def compare(data: st.DataObject) -> None:
+        task = data.draw(conformance_tasks(definition.clusters))
+        everybody = list(range(task.clients))
+        subset = st.lists(st.sampled_from(everybody), min_size=1, unique=True).map(sorted)
+        some = "participation" in supported and not definition.needs_everybody
+        schedule = data.draw(st.lists(subset if some else st.just(everybody), min_size=1, max_size=4))
+        drawn: dict[str, Any] = {"local_epochs": data.draw(st.integers(1, 3))}
+        if "batches" in supported and not definition.needs_everybody:
+            drawn["batch_size"] = data.draw(st.sampled_from([None, 1, 2, 3]))
+        complete = {**definition.defaults(), **drawn, **chosen}
+        _compare(start, algorithm, task, complete, schedule)
+
+    _search(examples)(compare)()
+
+
+def _search(examples: int) -> Any:
+    return settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        print_blob=False,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+def _compare(
+    start: Start,
+    algorithm: str,
+    task: ConformanceTask,
+    complete: Mapping[str, Any],
+    schedule: list[list[int]],
+) -> None:
+    definition = find_definition(algorithm)
+    states, dtype = observe(start, task, complete, schedule, definition.shapes(task))
+    probe = Probe("random", "", task, complete, tuple(tuple(one) for one in schedule))
+    difference = first_difference(
+        states, snapshots(definition, probe), getattr(start, "dtype", None) or dtype
+    )
+    if difference is None:
+        return
+    arrays = ", ".join(
+        f"{name}=np.array({getattr(task, name).tolist()})"
+        for name in ("curvatures", "optima", "samples", "start", "starts")
+        if getattr(task, name) is not None
+    )
+    raise AssertionError(
+        f"{algorithm}: {difference.quantity} after round {difference.round} is {difference.observed:.6g}, "
+        f"not {difference.expected:.6g}, on\n"
+        f"task = ConformanceTask({arrays})\nsettings = {dict(complete)!r}\nschedule = {schedule!r}\n"
+        "run = start(task, settings)\nfor participants in schedule:\n    run.round(participants)\n"
+        f"np.testing.assert_allclose(run.{difference.quantity}{list(difference.index)}, {difference.expected!r})"
+    )
+
+
+def _choices_are_clear(task: ConformanceTask, models: np.ndarray) -> bool:
+    """Return whether no client's two best models are so close that rounding could choose."""
+    losses = np.sort([[task.loss(i, model) for model in models] for i in range(task.clients)], axis=1)
+    return bool((losses[:, 1] - losses[:, 0] > 1e-3).all())

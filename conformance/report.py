@@ -1,0 +1,131 @@
+"""What was found, for the person whose code it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from clusterproof.conformance.diagnosis import Hypothesis, Observed
+from clusterproof.conformance.tolerance import Difference
+
+STATUS = {"conforms": 0, "differs": 1, "unusable": 2, "undecided": 3, "variant": 4}
+"""Exit status of ``clusterproof conform`` for each verdict; a wrong call is 2, too."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One comparison.
+
+    Attributes
+    ----------
+    name
+        As in ids of tests.
+    outcome
+        ``"passed"``, ``"failed"`` or ``"skipped"``.
+    sentence
+        What differs, or why it was skipped.
+    seconds
+        Time of the implementation's run.
+    """
+
+    name: str
+    outcome: str
+    sentence: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Localisation:
+    """The first probe that fails, and the first entry that differs in it."""
+
+    probe: str
+    meaning: str
+    difference: Difference
+
+    def __str__(self) -> str:
+        """Return two sentences."""
+        found = self.difference
+        names = {
+            "control": ("coordinate",),
+            "controls": ("client", "coordinate"),
+            "personal": ("client", "coordinate"),
+            "assignments": ("client",),
+        }.get(found.quantity, ("coordinate",) if len(found.index) == 1 else ("model", "coordinate"))
+        place = ", ".join(f"{name} {number}" for name, number in zip(names, found.index, strict=True))
+        return (
+            f"first failing probe: {self.probe} ({self.meaning}); {found.quantity} after round {found.round}, {place}: "
+            f"observed {found.observed:.6g}, expected {found.expected:.6g}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """Whether an implementation conforms to the definition of an algorithm.
+
+    Attributes
+    ----------
+    algorithm, equation, source
+        The definition, and whether it was compared with the paper's own text.
+    verdict
+        ``"conforms"``; ``"variant"``: to another admissible form than the declared one; ``"differs"``;
+        ``"unusable"``: it cannot be run as it must be; ``"undecided"``: no probe could be run, or those that ran
+        cannot tell the algorithm from FedAvg.
+    sentence
+        The verdict's reason, or the likely cause.
+    likely
+        Hypotheses about the cause, each of which alone explains every run.
+    checks
+        Every comparison.
+    localised
+        Where the runs differ first; None if they do not.
+    settings
+        Settings that were declared.
+    supports, dtype
+        What the implementation can vary, and the type that the tolerance belongs to.
+    runs
+        What was observed on which probe.
+    error
+        What an unusable implementation raised; None if it raised nothing.
+    """
+
+    algorithm: str
+    verdict: str
+    sentence: str
+    equation: str
+    source: str
+    settings: Mapping[str, Any]
+    supports: tuple[str, ...]
+    dtype: str
+    likely: tuple[Hypothesis, ...] = ()
+    checks: tuple[Check, ...] = ()
+    localised: Localisation | None = None
+    runs: Sequence[Observed] = field(default=(), repr=False)
+    error: BaseException | None = field(default=None, repr=False)
+
+    @property
+    def status(self) -> int:
+        """The exit status of the command."""
+        return STATUS[self.verdict]
+
+    def __str__(self) -> str:
+        """Return at most 25 lines: verdict, cause, where, and what passed, failed and was skipped."""
+        lines = [f"{self.verdict}: {self.algorithm}", f"  {self.sentence}"]
+        if self.localised is not None:
+            lines.append(f"  {self.localised}")
+        for outcome in ("passed", "failed"):
+            names = [check.name for check in self.checks if check.outcome == outcome]
+            if names:
+                lines.append(f"  {outcome}: {', '.join(names)}")
+        others = [check for check in self.checks if check.outcome == "failed" and check.sentence]
+        lines += [f"  {check.name}: {check.sentence}" for check in others if self.localised is None][:5]
+        skipped = [check for check in self.checks if check.outcome == "skipped"]
+        lines += [f"  skipped {check.name}: {check.sentence}" for check in skipped]
+        lines.append(f"  definition ({self.source}): {self.equation}")
+        return "\n".join(lines)
+
+    def json(self) -> str:
+        """Return the report with every number that is needed to repeat the diagnosis, see ``replay``."""
+        from clusterproof.conformance.report_file import encode
+
+        return encode(self)

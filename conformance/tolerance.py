@@ -1,0 +1,105 @@
+"""How far a run in floating point may be from the reference in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+UNITS = 1.0
+"""Allowed distance from the reference, in units of ``unit``."""
+EQUIVARIANCE_UNITS = 10.0
+"""Allowed distance of two runs of the implementation."""
+LARGEST = 1e8
+"""A run beyond this is compared as far as it went."""
+
+Snapshot = Mapping[str, np.ndarray]
+"""Quantities that an implementation, or the reference, has after a round."""
+
+
+def epsilon(dtype: str) -> float:
+    """Return the spacing of 1 in a floating-point type."""
+    return float(np.finfo(dtype).eps)
+
+
+def unit(rounds: int, expected: np.ndarray, dtype: str) -> float:
+    """Return what rounding can explain after some rounds: 300 eps (1 + t) max(1, ||expected||_inf)."""
+    return 300 * epsilon(dtype) * (1 + rounds) * max(1.0, _largest_finite(expected))
+
+
+def _largest_finite(values: np.ndarray) -> float:
+    return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
+
+
+def fixed_point_tolerance(dtype: str) -> float:
+    """Return the allowed distance from a fixed point in closed form."""
+    return 1e4 * epsilon(dtype) + 1e-9
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first entry that differs by more than rounding.
+
+    Attributes
+    ----------
+    quantity, round
+        Which quantity, after which round (0 is the start).
+    index
+        Its place in the array: (coordinate,), or (client or cluster, coordinate).
+    observed, expected
+        Both values.
+    units
+        Distance in units of rounding.
+    """
+
+    quantity: str
+    round: int
+    index: tuple[int, ...]
+    observed: float
+    expected: float
+    units: float
+
+
+def first_difference(
+    observed: Sequence[Snapshot],
+    expected: Sequence[Snapshot],
+    dtype: str,
+    *,
+    allowed: float = UNITS,
+) -> Difference | None:
+    """Return the first difference of two runs in the quantities that both have; None if there is none.
+
+    A run that stopped early is compared as far as it went. Controls are compared up to one sign for the whole run,
+    because either sign is a convention.
+    """
+    signs = {name: _sign(name, observed, expected) for name in expected[0]}
+    for number, (found, wanted) in enumerate(zip(observed, expected, strict=False)):
+        for name in wanted:
+            if name not in found:
+                continue
+            value, reference = signs.get(name, 1.0) * found[name], wanted[name]
+            with np.errstate(all="ignore"):
+                distances = np.abs(value - reference)
+                scale = unit(number, reference, dtype)
+                # what is not finite is as far away as can be, and equal to what is not finite either
+                units = np.where(np.isfinite(distances), distances / scale, np.inf)
+                units = np.where(np.isfinite(value) | np.isfinite(reference), units, 0.0)
+            if units.max(initial=0.0) > allowed:
+                place = np.unravel_index(int(units.argmax()), units.shape)
+                index = tuple(int(axis) for axis in place)
+                return Difference(
+                    name, number, index, float(value[index]), float(reference[index]), float(units[index])
+                )
+    return None
+
+
+def _sign(name: str, observed: Sequence[Snapshot], expected: Sequence[Snapshot]) -> float:
+    if name not in ("control", "controls") or name not in observed[0]:
+        return 1.0
+    product = sum(
+        float(np.vdot(found[name], wanted[name]))
+        for found, wanted in zip(observed, expected, strict=False)
+        if np.isfinite(found[name]).all() and np.isfinite(wanted[name]).all()
+    )
+    return -1.0 if product < 0 else 1.0

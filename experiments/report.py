@@ -1,0 +1,207 @@
+"""A reproduced table as text for a terminal and as JSON."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from clusterproof.experiments.comparison import (
+    CONFIDENCE,
+    POWER,
+    RULE,
+    Cell,
+    Comparison,
+    Curve,
+    Row,
+    Table,
+)
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.text import Text
+
+COLOURS = {"reproduced": "green", "within chance": "yellow", "not reproduced": "red"}
+"""Of the verdicts on a cell."""
+
+LARGEST_WIDTH = 110
+"""Columns after which sentences are broken, however wide the terminal."""
+
+
+def table_text(table: Table, width: int) -> RenderableType:
+    """Lay a table out for a given number of columns: a line a cell, the sentence beneath each row."""
+    from rich.console import Group
+    from rich.text import Text
+
+    width = max(40, min(width, LARGEST_WIDTH))
+    wrapped = textwrap.TextWrapper(width, initial_indent="  ", subsequent_indent="  ")
+    label = max(map(len, table.columns)) + 4
+    header = "".join(f"{name:>{size}}" for name, size in _SIZES.items())
+    lines = [Text(f"{table.id}: {table.title}", style="bold"), Text(table.source), Text("")]
+    lines.append(Text(f"{'':<{label}}{header}  verdict", style="bold"))
+    for row in table.rows:
+        lines.append(Text.assemble((row.name, "bold"), f"  {row.settings}"))
+        lines += [
+            _cell_line(f"    {column:<{label - 4}}", row.cells[column], digits)
+            for column, digits in table.columns.items()
+            if column in row.cells
+        ]
+        lines += [
+            Text(line, style="dim") for line in wrapped.wrap(f"{row.sentence} {_power(row, table.columns)}")
+        ]
+    if table.comparisons:
+        lines += [Text(""), Text("Differences on the same seeds, mean and its 95 % interval", style="bold")]
+        longest = max(len(comparison.name) for comparison in table.comparisons)
+        lines += [Text(_comparison_line(comparison, longest)) for comparison in table.comparisons]
+    for curve in table.curves:
+        lines += [Text(""), Text(curve.name, style="bold"), *_curve_lines(curve, table.columns)]
+    lines.append(Text(""))
+    for note in (RULE, *table.notes):
+        lines += [Text(line) for line in textwrap.wrap(note, width)]
+    return Group(*lines)
+
+
+def table_json(table: Table, cost: Mapping[str, Any]) -> bytes:
+    """Write a table as JSON, with everything that its text shows; what is not finite becomes null.
+
+    Parameters
+    ----------
+    table
+        What to write.
+    cost
+        What it took to compute, as plain JSON values.
+    """
+    record = {
+        "table": table.id,
+        "title": table.title,
+        "source": table.source,
+        "settings": table.settings,
+        "rule": RULE,
+        "confidence": CONFIDENCE,
+        "rows": [
+            {
+                "name": row.name,
+                "settings": row.settings,
+                "cells": _cell_records(row.cells),
+                "sentence": row.sentence,
+            }
+            for row in table.rows
+        ],
+        "comparisons": [
+            {
+                "name": comparison.name,
+                "values": comparison.values,
+                "mean": comparison.mean,
+                "standard_error": comparison.standard_error,
+                "interval": comparison.interval,
+            }
+            for comparison in table.comparisons
+        ],
+        "curves": [
+            {
+                "name": curve.name,
+                "parameter": curve.parameter,
+                "points": curve.points,
+                "cells": [_cell_records(cells) for cells in curve.cells],
+            }
+            for curve in table.curves
+        ],
+        "notes": table.notes,
+        "cost": cost,
+    }
+    return msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n"
+
+
+_SIZES = {"ours": 16, "paper": 16, "difference": 12, "in s.e.": 9, "allowed": 9, "ceiling": 9}
+
+
+def _cell_line(label: str, cell: Cell, digits: int) -> Text:
+    """One cell as a line."""
+    from rich.text import Text
+
+    def show(value: float | None, form: str = "") -> str:
+        return "" if value is None else f"{value:{form}.{digits}f}"
+
+    printed = cell.printed
+    ceiling = cell.mean + cell.gap if cell.gap is not None else None
+    allowed, errors = (cell.allowed, cell.in_standard_errors) if cell.judged else (None, None)
+    parts = {
+        "ours": _with_spread(show(cell.mean), show(cell.deviation)),
+        "paper": "" if printed is None else _with_spread(show(printed.value), show(printed.spread)),
+        "difference": show(cell.difference, "+"),
+        "in s.e.": "" if errors is None else f"{errors:+.1f}",
+        "allowed": show(allowed),
+        "ceiling": show(ceiling),
+    }
+    word = cell.verdict
+    line = label + "".join(f"{parts[name]:>{size}}" for name, size in _SIZES.items())
+    return Text(line.rstrip()) if word is None else Text.assemble(line, (f"  {word}", COLOURS[word]))
+
+
+def _power(row: Row, columns: Mapping[str, int]) -> str:
+    """State how large a difference would have had to be for the words that show none."""
+    shown = [
+        f"{name} {cell.detectable:.{digits}f}"
+        for name, digits in columns.items()
+        if (cell := row.cells.get(name)) and cell.within_chance and cell.detectable is not None
+    ]
+    if not shown:
+        return ""
+    return f"A true difference of {', '.join(shown)} would have been shown with probability {POWER:g}."
+
+
+def _with_spread(value: str, spread: str) -> str:
+    return f"{value} ± {spread}" if spread else value
+
+
+def _comparison_line(comparison: Comparison, longest: int) -> str:
+    interval = comparison.interval
+    text = "" if interval is None else f"  [{interval[0]:+.2f}, {interval[1]:+.2f}]"
+    values = " ".join(f"{value:+.2f}" for value in comparison.values)
+    return f"    {comparison.name:<{longest}}  {comparison.mean:+7.2f}{text}  seeds {values}"
+
+
+def _curve_lines(curve: Curve, columns: Mapping[str, int]) -> list[Text]:
+    """A line per point."""
+    from rich.text import Text
+
+    shown = [name for name in columns if any(name in cells for cells in curve.cells)]
+    titles = [textwrap.wrap(name, 16) for name in shown]
+    depth = max(map(len, titles), default=1)
+    rows = zip(*([""] * (depth - len(title)) + title for title in titles), strict=True)
+    heads = ["".join(f"{part:>18}" for part in row) for row in rows] or [""]
+    lines = [f"    {curve.parameter if row == depth - 1 else '':>12}{head}" for row, head in enumerate(heads)]
+    for point, cells in zip(curve.points, curve.cells, strict=True):
+        parts = []
+        for name in shown:
+            if name not in cells:
+                parts.append("")
+                continue
+            cell, digits = cells[name], columns[name]
+            spread = "" if cell.deviation is None else f"{cell.deviation:.{digits}f}"
+            parts.append(_with_spread(f"{cell.mean:.{digits}f}", spread))
+        lines.append(f"    {point:>12g}" + "".join(f"{part:>18}" for part in parts))
+    return [Text(line) for line in lines]
+
+
+def _cell_records(cells: Mapping[str, Cell]) -> dict[str, Any]:
+    """Describe cells in plain values."""
+    return {
+        name: {
+            "values": cell.values,
+            "mean": cell.mean,
+            "deviation": cell.deviation,
+            "printed": cell.printed,
+            "difference": cell.difference,
+            "standard_error": cell.standard_error,
+            "in_standard_errors": cell.in_standard_errors,
+            "allowed": cell.allowed,
+            "detectable": cell.detectable if cell.judged else None,
+            "verdict": cell.verdict,
+            "ceiling": cell.ceiling,
+            "gap": cell.gap,
+        }
+        for name, cell in cells.items()
+    }

@@ -1,0 +1,384 @@
+"""Computation of units by local processes, a Dask cluster or SLURM jobs; finished units are stored immediately."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import count, islice
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import psutil
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.experiments.progress import Progress
+from clusterproof.experiments.source import source_digest
+from clusterproof.experiments.store import Outcome, Unit, UnitStore
+
+Function: TypeAlias = Callable[[Unit], Any]
+"""Function of a unit; defined at the top level of a module, so that other processes can import it."""
+
+Answers: TypeAlias = Generator[tuple[Unit, "Outcome | str"], None, None]
+"""Every unit once, in order of completion, with its outcome or an error message."""
+
+IN_FLIGHT = 1000
+"""Number of units submitted to a scheduler at a time: enough to occupy any number of workers."""
+
+TIMEOUT = 20
+"""Seconds to wait for a scheduler."""
+
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS",
+                    "NUMEXPR_NUM_THREADS")  # fmt: skip
+"""Variables that libraries of linear algebra read when they are loaded; torch reads the first."""
+
+
+@dataclass
+class Execution:
+    """Outcomes of units.
+
+    Attributes
+    ----------
+    outcomes
+        Outcomes of finished units, by index in the list of units.
+    failures
+        Failed units with their error messages.
+    unstored
+        Messages on outcomes that could not be stored; they are in ``outcomes`` too.
+    computed
+        Number of units that were not in the store.
+    """
+
+    outcomes: dict[int, Outcome] = field(default_factory=dict)
+    failures: list[tuple[Unit, str]] = field(default_factory=list)
+    unstored: list[str] = field(default_factory=list)
+    computed: int = 0
+
+
+def run_units(
+    function: Function,
+    units: Sequence[Unit],
+    store: UnitStore,
+    engine: Engine,
+    watch: Callable[[Progress], None],
+) -> Execution:
+    """Compute the units that are not in the store, the most expensive first; store each when it is finished.
+
+    Parameters
+    ----------
+    function
+        Function that computes a unit.
+    units
+        Units to compute, without duplicates.
+    store
+        Store of the function's units.
+    engine
+        Engine that computes the units.
+    watch
+        Called at the start and after every unit.
+    """
+    execution = Execution()
+    indices = {store.key(unit): index for index, unit in enumerate(units)}
+    missing = []
+    for index, unit in enumerate(units):
+        if (outcome := store.read(unit)) is None:
+            folder = unit.folder or f"{store.folder.resolve() / store.key(unit)}.run"
+            missing.append(replace(unit, folder=folder))
+        else:
+            execution.outcomes[index] = outcome
+    execution.computed = len(missing)
+    progress = Progress(len(units), len(execution.outcomes), sum(unit.cost for unit in missing))
+    watch(progress)
+    if not missing:
+        return execution
+    with closing(engine.compute(function, sorted(missing, key=lambda unit: -unit.cost))) as answers:
+        for unit, answer in answers:
+            progress.add(unit.cost, isinstance(answer, str))
+            if isinstance(answer, str):
+                execution.failures.append((unit, answer))
+            else:
+                execution.outcomes[indices[store.key(unit)]] = answer
+                try:
+                    store.write(unit, answer)
+                except InvalidArgument as error:  # keep the outcome in memory if the disk is full
+                    execution.unstored.append(f"{unit.name}: {error}")
+            watch(progress)
+    return execution
+
+
+def compute_unit(function: Function, unit: Unit, source: str) -> Outcome | str:
+    """Compute a unit in this process, on one thread of linear algebra.
+
+    Parameters
+    ----------
+    function, unit
+        What to compute.
+    source
+        The sender's ``source_digest`` of the function: where the installed source is another one, nothing is
+        computed.
+
+    Returns
+    -------
+    Outcome or str
+        A line on what went wrong where the function raised.
+    """
+    try:
+        if (installed := source_digest(function.__module__)) != source:
+            return f"the worker has another source ({installed}, not {source}); install this version there"
+        limit_threads()
+        started, used = time.perf_counter(), time.process_time()
+        result = function(unit)
+        return Outcome(result, time.process_time() - used, time.perf_counter() - started)
+    except Exception as error:  # told to the user with the unit's name
+        return _line(error)
+
+
+def _line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+
+
+@cache
+def limit_threads() -> None:
+    """Hold this process to one thread of linear algebra, in libraries that are loaded already, too."""
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1)
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(1)
+
+
+# ------------------------------------------------------------------ processes of this machine
+
+
+@dataclass(frozen=True)
+class Processes:
+    """Processes of this machine, each on one thread: joblib's. Nothing is left running when they end.
+
+    Attributes
+    ----------
+    jobs
+        Units at a time.
+    gpus
+        Names of GPUs as ``CUDA_VISIBLE_DEVICES`` has them: each process sees one; all see what is there if empty.
+    """
+
+    jobs: int
+    gpus: tuple[str, ...] = ()
+
+    def compute(self, function: Function, units: Sequence[Unit]) -> Answers:
+        """Compute units; where a process dies, those that were then under way are computed again, each alone."""
+        from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+        waiting = iter(enumerate(units))
+        remaining = len(units)
+        while remaining:
+            begun: dict[int, Unit] = {}
+            try:
+                with closing(self._parallel(function, waiting, begun, self.jobs)) as answers:
+                    for index, answer in answers:
+                        remaining -= 1
+                        yield begun.pop(index), answer
+            except TerminatedWorkerError:
+                for index, unit in begun.items():
+                    try:
+                        with closing(self._parallel(function, iter([(index, unit)]), {}, 1)) as answers:
+                            answer = next(answers)[1]
+                    except TerminatedWorkerError as error:
+                        code = re.search(r"\{(.*?)\}", str(error))
+                        answer = f"its process ended (exit code {code[1] if code else '?'}); out of memory?"
+                    remaining -= 1
+                    yield unit, answer
+
+    def _parallel(
+        self, function: Function, waiting: Iterator[tuple[int, Unit]], begun: dict[int, Unit], jobs: int
+    ) -> Generator[tuple[int, Outcome | str], None, None]:
+        """Compute units until none waits or a process dies; those that are handed out are put into ``begun``."""
+        from joblib import Parallel, delayed, parallel_config
+        from joblib.externals.loky import get_reusable_executor
+
+        source = source_digest(function.__module__)
+        taken = tempfile.mkdtemp(prefix="clusterproof-gpus-") if self.gpus else ""
+
+        def tasks() -> Iterator[Any]:
+            for index, unit in waiting:
+                begun[index] = unit
+                yield delayed(_compute_numbered)(index, function, unit, source)
+
+        warnings.filterwarnings("ignore", message=".*still being processed by the workers", module="joblib")
+        start = {"initializer": _begin, "initargs": (os.getpid(), taken, self.gpus)}
+        with parallel_config(backend="loky", inner_max_num_threads=1, **start):
+            # of one process joblib makes none; a second one waits idly
+            parallel = Parallel(
+                max(2, jobs), return_as="generator_unordered", pre_dispatch=jobs, batch_size=1
+            )
+        try:
+            yield from parallel(tasks())
+        finally:
+            get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
+            if taken:
+                shutil.rmtree(taken, ignore_errors=True)
+
+
+def _compute_numbered(index: int, function: Function, unit: Unit, source: str) -> tuple[int, Outcome | str]:
+    return index, compute_unit(function, unit, source)
+
+
+def _begin(parent: int, taken: str, gpus: tuple[str, ...]) -> None:
+    """Prepare a worker: a GPU of its own, Ctrl-C is left to the command, and a killed command leaves no worker."""
+    if gpus:  # before torch asks which there are
+        os.environ["CUDA_VISIBLE_DEVICES"] = take_gpu(taken, gpus)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def end_with_parent() -> None:
+        while psutil.pid_exists(parent) and os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
+
+
+def take_gpu(folder: str, gpus: Sequence[str]) -> str:
+    """Take the GPUs in turn, by the next free number among files in a folder that the processes share."""
+    for number in count():
+        try:
+            (Path(folder) / str(number)).touch(exist_ok=False)
+        except FileExistsError:
+            continue
+        return gpus[number % len(gpus)]
+    raise AssertionError
+
+
+# ------------------------------------------------------------------ Dask and SLURM
+
+
+@dataclass(frozen=True)
+class Dask:
+    """A Dask cluster, whose workers have this version of the package installed; they may come, go and die.
+
+    Attributes
+    ----------
+    address
+        Of the scheduler, such as tcp://10.0.0.1:8786.
+    """
+
+    address: str
+
+    def compute(self, function: Function, units: Sequence[Unit]) -> Answers:
+        """Compute units.
+
+        Raises
+        ------
+        InvalidArgument
+            If Dask is not installed, or the scheduler does not answer, at the start or later.
+        """
+        distributed = require_dask("dask", self.address, "distributed")
+        try:
+            distributed.comm.registry.get_backend(distributed.comm.addressing.parse_address(self.address)[0])
+            client = distributed.Client(self.address, timeout=TIMEOUT, set_as_default=False)
+        except (OSError, ValueError, TimeoutError, ImportError) as error:
+            rule = f"must be the address of a Dask scheduler that answers ({error or 'it does not'})"
+            remedy = "start one with `dask scheduler` and give what it prints"
+            raise InvalidArgument("dask", self.address, rule, remedy) from error
+        with client:
+            yield from _compute_on(client, function, units, self.address)
+
+
+@dataclass(frozen=True)
+class Slurm:
+    """Workers that SLURM starts, one per job; Dask's configuration sets the resources of a job.
+
+    Attributes
+    ----------
+    jobs
+        Number of jobs.
+    """
+
+    jobs: int
+
+    def compute(self, function: Function, units: Sequence[Unit]) -> Answers:
+        """Compute units on jobs that are cancelled at the end.
+
+        Raises
+        ------
+        InvalidArgument
+            If dask-jobqueue or SLURM is not installed.
+        """
+        jobqueue = require_dask("slurm", self.jobs, "dask_jobqueue")
+        distributed = require_dask("slurm", self.jobs, "distributed")
+        if shutil.which("sbatch") is None:
+            rule = "needs SLURM, and there is no `sbatch` here"
+            raise InvalidArgument("slurm", self.jobs, rule, "run it on a login node")
+        with (
+            jobqueue.SLURMCluster(**slurm_settings()) as cluster,
+            distributed.Client(cluster, set_as_default=False) as client,
+        ):
+            cluster.scale(jobs=self.jobs)
+            yield from _compute_on(client, function, units, str(self.jobs))
+
+
+Engine: TypeAlias = Processes | Dask | Slurm
+"""Where units are computed."""
+
+
+def slurm_settings() -> Mapping[str, Any]:
+    """Defaults of a job: one thread and 4 GB, unless Dask's configuration differs."""
+    import dask
+
+    usual = {"cores": 1, "memory": "4GB", "processes": 1}
+    configured = {name: dask.config.get(f"jobqueue.slurm.{name}", None) for name in usual}
+    return usual | {name: value for name, value in configured.items() if value is not None}
+
+
+def require_dask(argument: str, value: object, module: str) -> Any:
+    """Import a module of Dask.
+
+    Raises
+    ------
+    InvalidArgument
+        If the module is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        remedy = "install the extra `dask`: pip install 'clusterproof[dask]'"
+        raise InvalidArgument(argument, value, f"needs Dask ({error})", remedy) from error
+
+
+def _compute_on(client: Any, function: Function, units: Sequence[Unit], name: str) -> Answers:
+    """Submit units to the scheduler, a limited number at a time, and yield those that end."""
+    as_completed: Any = importlib.import_module("distributed").as_completed
+    source = source_digest(function.__module__)
+    waiting = iter(units)
+    given: dict[str, Unit] = {}
+
+    def submit(unit: Unit) -> Any:
+        # not pure: failed units are computed again on request
+        future = client.submit(compute_unit, function, unit, source, pure=False)
+        given[future.key] = unit
+        return future
+
+    first = [submit(unit) for unit in islice(waiting, IN_FLIGHT)]
+    ended = as_completed(first, loop=client.loop, with_results=True, raise_errors=False)
+    del first  # release the memory of finished units
+    for future, answer in ended:
+        unit = given.pop(future.key)
+        if future.status == "error":  # of its workers, again and again
+            answer = _line(future.exception())
+        elif not isinstance(answer, Outcome | str):
+            remedy = "restart the scheduler and rerun the command to resume"
+            raise InvalidArgument("dask", name, "lost its scheduler", remedy)
+        yield unit, answer
+        if (following := next(waiting, None)) is not None:
+            ended.add(submit(following))

@@ -1,0 +1,123 @@
+"""Digest of the source code of a function and its imports, which identifies its results."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterator
+from functools import cache
+from importlib import metadata, util
+from pathlib import Path
+
+LIBRARIES = ("numpy", "scipy", "torch")
+"""Libraries whose versions affect results; included if a module imports them."""
+
+
+@cache
+def source_digest(module: str) -> str:
+    """Return the digest of a module and all that it imports of its own package and of ``clusterproof``.
+
+    Parameters
+    ----------
+    module
+        Dotted name of the module that defines the function.
+
+    Returns
+    -------
+    str
+        Sixteen hexadecimal digits. Paths and dates of the files are ignored.
+    """
+    total = hashlib.sha256()
+    names: set[str] = set()
+    for name, path in sorted(imported_modules(module, names).items()):
+        content = path.read_bytes()
+        total.update(f"{name} {len(content)}\n".encode() + content)
+    for library in LIBRARIES:
+        if library in names:
+            total.update(f"{library} {metadata.version(library)}\n".encode())
+    return total.hexdigest()[:16]
+
+
+def imported_modules(module: str, names: set[str]) -> dict[str, Path]:
+    """Return the modules that a module imports, also inside functions, without importing them.
+
+    Parameters
+    ----------
+    module
+        Dotted name.
+    names
+        Set to which the top-level names of all imports are added.
+
+    Returns
+    -------
+    dict
+        File of each module of the same top-level package and of ``clusterproof``.
+
+    Raises
+    ------
+    ImportError
+        If the module itself is not found.
+    """
+    files: dict[str, Path] = {}
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name in files or name.partition(".")[0] not in (module.partition(".")[0], "clusterproof"):
+            continue
+        path = _file_of(name)
+        if path is None:
+            if name == module:
+                raise ImportError(f"no source of {name}")
+            continue
+        files[name] = path
+        targets = set(_targets(name, ast.parse(path.read_bytes()), path))
+        names.update(target.partition(".")[0] for target in targets)
+        waiting += [name.rpartition(".")[0], *targets]
+    return files
+
+
+def _targets(module: str, tree: ast.AST, path: Path) -> Iterator[str]:
+    """Return the names that a module imports; of a package in which it looks for modules, all of them."""
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                base = ".".join(
+                    [*package.split(".")[: package.count(".") + 2 - node.level], *base.split(".")]
+                )
+            yield base
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from [node.value] if node.value.startswith("clusterproof.") else []  # compiled loops
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("_below"):
+            package = ast.unparse(node.args[0])  # argument of algorithms.discovery
+            yield from _modules_below(module if package == "__name__" else package.strip("'\""))
+
+
+def _modules_below(package: str) -> Iterator[str]:
+    """Return the names of the modules of a package and of its subpackages."""
+    path = _file_of(package)
+    if path is not None:
+        for file in path.parent.rglob("*.py"):
+            parts = file.relative_to(path.parent).with_suffix("").parts
+            yield ".".join([package, *(part for part in parts if part != "__init__")])
+
+
+def _file_of(module: str) -> Path | None:
+    """Return the file of a module; None if there is no such module."""
+    parts = module.split(".")
+    depth = 2 if parts[0] == "clusterproof" and len(parts) > 1 else 1  # packages of clusterproof may be links
+    try:
+        root = util.find_spec(".".join(parts[:depth]))
+    except ImportError:
+        return None
+    if root is None or root.origin is None or not root.has_location:
+        return None
+    path = Path(root.origin)
+    if parts[depth:]:
+        inner = path.parent.joinpath(*parts[depth:])
+        path = inner / "__init__.py" if inner.is_dir() else inner.with_name(f"{inner.name}.py")
+    return path if path.is_file() and path.suffix == ".py" else None

@@ -1,0 +1,83 @@
+"""Runs of ``clusterproof train`` in a sweep: their options, units and measurements."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.experiments.devices import gpus
+from clusterproof.experiments.store import Unit
+from clusterproof.experiments.training_units import train_unit, training_unit
+from clusterproof.neural.runs.configuration import NAMES, configuration_from, refuse_code
+from clusterproof.neural.runs.metrics_file import COLUMNS
+from clusterproof.neural.runs.options import all_options, parameters
+
+MEASURES = COLUMNS[1:]
+"""The columns of a run's metrics, see ``neural.runs.metrics_file``."""
+
+TOP = ("rounds", "seed", "evaluate_every")
+"""Options that stand at the top of a sweep's file, under the same or another name."""
+
+
+def owners() -> dict[str, tuple[str, ...]]:
+    """Return the names of the partitions, networks or algorithms that have each option of ``train``."""
+    options = {option.flag: option.owners for option in all_options() if option.flag not in TOP}
+    return options | dict.fromkeys(NAMES, ())
+
+
+def make_unit(
+    chosen: Mapping[str, Any],
+    *,
+    rounds: int,
+    replicates: int | None,
+    every: int | None,
+    measure: list[str],
+) -> Unit:
+    """Make a run's unit with seed 0 from options by their names; those that it has no use for are left out.
+
+    Raises
+    ------
+    InvalidArgument
+        If an option has another type, breaks its rule or names code, or replicates are asked for.
+    """
+    if replicates is not None:
+        raise InvalidArgument("replicates", replicates, "is not of training runs", "give more seeds")
+    places = {option.flag: (option.section, option.key) for option in all_options()}
+    names = {section: str(chosen.get(section, default)) for section, default in NAMES.items()}
+    sections: dict[str, dict[str, Any]] = {section: {"name": name} for section, name in names.items()}
+    refuse_code(sections)
+    sections["training"] = {"rounds": rounds, "evaluate_every": every or rounds}
+    given = {}
+    for option, value in chosen.items():
+        section, key = places.get(option, (option, "name"))
+        if key != "name" and key in parameters(section, names.get(section, "")):
+            sections[section][key] = value
+            given[option] = section, key
+    configuration = configuration_from(sections)
+    device = configuration.training.device
+    device = ("cuda" if gpus() else "cpu") if device == "auto" else device
+    unit = training_unit(configuration, 0, threads=1, device=device)
+    typed = unit.settings["sections"]
+    del names["algorithm"]
+    options = {**names, **{option: typed[section][key] for option, (section, key) in given.items()}}
+    return replace(unit, settings={**unit.settings, "options": options, "rounds": rounds, "measure": measure})
+
+
+def compute(unit: Unit) -> dict[str, list[Any]]:
+    """Train a unit of a sweep, and remove its folder.
+
+    Returns
+    -------
+    dict
+        Columns of equal length: ``round``, ``replicate`` (0), and one per measure, of the rounds that are evaluated.
+    """
+    metrics = train_unit(unit).metrics
+    shutil.rmtree(unit.folder)
+    every = unit.settings["sections"]["training"]["evaluate_every"]
+    last = metrics["round"][-1]
+    shown = [index for index, done in enumerate(metrics["round"]) if done % every == 0 or done == last]
+    columns = {name: [metrics[name][index] for index in shown] for name in unit.settings["measure"]}
+    return {"round": [metrics["round"][index] for index in shown], "replicate": [0] * len(shown), **columns}

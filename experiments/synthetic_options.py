@@ -1,0 +1,288 @@
+"""Tasks and algorithms from command-line options."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from functools import cache, reduce
+from operator import or_
+from pathlib import Path
+from types import NoneType
+from typing import Any, get_args, get_type_hints
+
+import numpy as np
+import psutil
+
+from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument
+from clusterproof.algorithms.docstrings import parameter_descriptions
+from clusterproof.algorithms.validation import check_name
+from clusterproof.synthetic import TASKS, Mixture
+
+TASK_DEFAULTS = {"clusters": 2, "clients": 40, "dimension": 20}
+"""For the parameters that a task in Python must be given."""
+
+ALGORITHM_DEFAULTS = {"step_size": "1 / L of the task; 1 / (L + rho) for fpfc", "momentum": 0.5}
+"""For the parameters that an algorithm in Python must be given; ``step_size`` depends on the task."""
+
+_OWN_WORDS = {
+    "clusters": "Number of true clusters (P), and of models unless --models says otherwise.",
+    "clients": "Number of clients (m).",
+    "dimension": "Number of parameters of a model (d).",
+    "noise": "Size of the noise, at least 0: deviation of a target (s), of log-cosh that of a row's gradient (nu).",
+    "models": "Number of the algorithm's models, its `clusters`.",
+    "proportions": "Each cluster's share of the clients (l_p), as 0.6,0.4; equal by default.",
+}
+
+
+@dataclass(frozen=True)
+class Option:
+    """A parameter of at least one task or algorithm.
+
+    Attributes
+    ----------
+    name
+        Name as in Python, except ``models`` for an algorithm's ``clusters``.
+    annotation
+        Type of a value; lists are comma-separated or repeated.
+    help
+        Description from the docstrings.
+    owners
+        Names of the tasks or algorithms that have it.
+    of_task
+        Whether it is an option of tasks.
+    """
+
+    name: str
+    annotation: Any
+    help: str
+    owners: tuple[str, ...]
+    of_task: bool
+
+
+@cache
+def task_parameters(task: str) -> dict[str, Any]:
+    """Types of the arguments of a task's ``random`` apart from the seed, by option name."""
+    hints = get_type_hints(TASKS[task].random)
+    names = [name for name in inspect.signature(TASKS[task].random).parameters if name != "seed"]
+    return {name: list[str] if name == "proportions" else hints[name] for name in names}
+
+
+@cache
+def algorithm_parameters(algorithm: str) -> dict[str, Any]:
+    """Types of an algorithm's parameters by option name."""
+    hints = get_type_hints(ALGORITHMS[algorithm])
+    return {_option(field.name): hints[field.name] for field in fields(ALGORITHMS[algorithm])}
+
+
+@cache
+def experiment_options() -> list[Option]:
+    """Return the options of all tasks, and those of algorithms that are not options of tasks."""
+    collected: dict[str, Option] = {}
+    for kind, parameters, classes in (
+        ("task", task_parameters, TASKS),
+        ("algorithm", algorithm_parameters, ALGORITHMS),
+    ):
+        for owner in classes:
+            texts = _descriptions(classes[owner])
+            for name, annotation in parameters(owner).items():
+                known = collected.get(name)
+                types = [part for part in (get_args(annotation) or (annotation,)) if part is not NoneType]
+                given = annotation if annotation == list[str] else reduce(or_, types)
+                collected[name] = Option(
+                    name=name,
+                    annotation=given
+                    if known is None or known.annotation == given
+                    else known.annotation | given,
+                    help=known.help if known else _OWN_WORDS.get(name, texts.get(name, "")),
+                    owners=(*(known.owners if known else ()), owner),
+                    of_task=known.of_task if known else kind == "task",
+                )
+    return list(collected.values())
+
+
+def check_options(algorithm: str, task: str, options: Mapping[str, Any]) -> None:
+    """Raise ``InvalidArgument`` unless the names are known and every option applies to the algorithm or task.
+
+    Raises
+    ------
+    InvalidArgument
+        If a name or an option is unknown; the message suggests similar names or the owners of the option.
+    """
+    check_name("algorithm", algorithm, list(ALGORITHMS))
+    check_name("task", task, list(TASKS))
+    known = {**task_parameters(task), **algorithm_parameters(algorithm)}
+    for option in experiment_options():
+        if option.name in options and option.name not in known:
+            raise InvalidArgument(
+                option.name,
+                options[option.name],
+                f"is not an option of {algorithm} on the {task} task",
+                f"leave it out or choose {' or '.join(option.owners)}",
+            )
+
+
+def make_task(name: str, options: Mapping[str, Any], seed: int) -> Mixture:
+    """Draw a task.
+
+    Parameters
+    ----------
+    name
+        One of ``TASKS``.
+    options
+        Options accepted by ``check_options``; those of algorithms are ignored.
+    seed
+        Seed of the task.
+
+    Raises
+    ------
+    InvalidArgument
+        If an option is out of range.
+    """
+    known = task_parameters(name)
+    arguments = {**TASK_DEFAULTS, **{key: value for key, value in options.items() if key in known}}
+    if arguments.get("proportions") is not None:
+        arguments["proportions"] = _numbers("proportions", arguments["proportions"])
+    try:
+        with np.errstate(all="ignore"):
+            task = TASKS[name].random(**arguments, seed=seed)
+            extent = [task.smoothness, 1 / task.strong_convexity, task.diameter, *np.ravel(task.optima)]
+    except InvalidArgument as error:
+        if error.argument in arguments or error.argument == "seed":
+            raise
+        raise _out_of_range(name, arguments, error.rule) from error
+    except (ArithmeticError, np.linalg.LinAlgError) as error:
+        raise _out_of_range(name, arguments, str(error)) from error
+    if not np.isfinite(extent).all():
+        raise _out_of_range(name, arguments, "its optima or curvature overflow")
+    return task
+
+
+def make_algorithm(name: str, options: Mapping[str, Any], task: Mixture) -> Algorithm[Any]:
+    """Make an algorithm for a task.
+
+    Parameters
+    ----------
+    name
+        One of ``ALGORITHMS``.
+    options
+        Options accepted by ``check_options``; those of tasks are ignored.
+    task
+        Determines the default step size, 1 / L; for FPFC, 1 / (L + augmentation).
+
+    Raises
+    ------
+    InvalidArgument
+        If an option is out of range, or one without a default is missing.
+    """
+    cls = ALGORITHMS[name]
+    arguments: dict[str, Any] = {}
+    for field in fields(cls):
+        option = _option(field.name)
+        if option in options:
+            arguments[field.name] = options[option]
+        elif field.name == "step_size":
+            # the augmentation adds to the curvature of FPFC's local losses
+            added = float(options.get("augmentation", getattr(cls, "augmentation", 0.0)))
+            usable = math.isfinite(added) and added > 0
+            arguments[field.name] = 1 / (task.smoothness + (added if usable else 0.0))
+        elif field.name in ALGORITHM_DEFAULTS:
+            arguments[field.name] = ALGORITHM_DEFAULTS[field.name]
+        elif field.default is MISSING and field.default_factory is MISSING:
+            raise InvalidArgument(option, None, f"must be given for {name}", "add it to the command")
+    try:
+        algorithm = cls(**arguments)
+        algorithm.model_count(task)
+    except InvalidArgument as error:
+        if error.argument != "clusters":
+            raise
+        raise InvalidArgument("models", error.value, error.rule, error.remedy) from error
+    return algorithm
+
+
+def check_memory(
+    algorithm: str, task: str, options: Mapping[str, Any], rounds: int, replicates: int | None
+) -> None:
+    """Raise ``InvalidArgument`` before the run if it cannot fit into the memory.
+
+    The estimate is a lower bound: twice the record of the run, and the largest array of a round.
+
+    Raises
+    ------
+    InvalidArgument
+        If the run cannot fit; the message names the largest size.
+    """
+    sizes = {
+        **TASK_DEFAULTS,
+        "samples": 1,
+        "support": 1,
+        **{key: value for key, value in options.items() if isinstance(value, int)},
+        "rounds": rounds,
+        "replicates": replicates or 1,
+    }
+    clients, dimension, clusters = (sizes[name] for name in ("clients", "dimension", "clusters"))
+    target = ALGORITHMS[algorithm].target
+    models = {"pooled": 1, "clients": clients}.get(target, sizes.get("models", clusters))
+    runs = sizes["replicates"]
+    record = 2 * runs * ((rounds + 1) * models * (dimension + 1) * 8 + rounds * clients * 2)
+    per_round = 8 * runs * clients * models
+    data = TASKS[task].numbers_held(sizes)
+    if options.get("sampling") == "direct":
+        per_round += 8 * runs * clients * sizes["samples"] * dimension
+    elif options.get("data") == "fixed":
+        data += clients * dimension**2 + sizes["samples"] * dimension
+    needed, present = record + per_round + 8 * data, _memory()
+    if needed > present:
+        largest = max(
+            (name for name in sizes if name not in ("models", "samples", "support") or name in options),
+            key=lambda name: sizes[name],
+        )
+        raise InvalidArgument(
+            largest,
+            sizes[largest],
+            f"asks for at least {needed / 2**30:.3g} GiB of memory, of which this machine has "
+            f"{present / 2**30:.3g}",
+            "lower it or another of rounds, replicates, clients, clusters and dimension",
+        )
+
+
+def _memory() -> int:
+    """Return the bytes of memory that this process may use."""
+    limit = Path("/sys/fs/cgroup/memory.max")
+    present = int(psutil.virtual_memory().total)
+    granted = limit.read_text().strip() if limit.is_file() else "max"
+    return min(present, int(granted)) if granted.isdecimal() else present
+
+
+def _option(parameter: str) -> str:
+    """Return the name of the option for an algorithm's parameter: a task's ``clusters`` comes first."""
+    return "models" if parameter == "clusters" else parameter
+
+
+def _numbers(argument: str, texts: Sequence[str]) -> list[float]:
+    """Return numbers that are repeated or separated by commas."""
+    try:
+        return [float(part) for text in texts for part in text.split(",")]
+    except ValueError as error:
+        raise InvalidArgument(
+            argument, ",".join(texts), "must be numbers separated by commas", "write it as 0.6,0.4"
+        ) from error
+
+
+def _out_of_range(name: str, arguments: Mapping[str, Any], reason: str) -> InvalidArgument:
+    """Return an error on options that are in range separately, but not together in float64."""
+    numbers = {key: value for key, value in arguments.items() if isinstance(value, float)}
+    extreme = max(numbers, key=lambda key: abs(np.log(abs(numbers[key]) + 1e-320)), default="task")
+    return InvalidArgument(
+        extreme,
+        numbers.get(extreme, name),
+        f"is too extreme for a {name} task in double precision ({reason})",
+        "choose a value nearer to 1",
+    )
+
+
+def _descriptions(cls: type) -> dict[str, str]:
+    """Return descriptions of parameters from the docstrings of a class and of its ``random``."""
+    said = {_option(name): words for name, words in parameter_descriptions(cls).items()}
+    return parameter_descriptions(getattr(cls, "random", cls)) | said

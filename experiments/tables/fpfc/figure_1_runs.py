@@ -1,0 +1,282 @@
+"""FPFC's runs on images with swapped labels: the methods, and what is measured of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from clusterproof.algorithms import (
+    CFL,
+    FPFC,
+    IFCA,
+    Algorithm,
+    FedAvg,
+    Local,
+    PerFedAvg,
+    Randomness,
+    adjusted_rand_index,
+    cluster_count,
+)
+from clusterproof.algorithms.arrays import Array, like, rows, to_numpy
+from clusterproof.algorithms.evaluation import client_accuracies
+from clusterproof.algorithms.fpfc import SMOOTHING, group_averages
+from clusterproof.experiments.choices import Choice, Count, Counts, Number
+from clusterproof.experiments.reproducible_table import Request
+from clusterproof.experiments.store import Unit
+from clusterproof.experiments.tables.fpfc.shared_body import SharedBodyFPFC
+from clusterproof.experiments.tables.training_run import (
+    Snapshot,
+    all_assigned,
+    evaluation_generator,
+    image_task,
+    make_algorithm,
+    snapshots,
+)
+from clusterproof.neural.partitions.base import Partition
+from clusterproof.neural.partitions.label_swap import LAST
+
+PARTICIPATION = 0.5
+STRENGTH = 0.4
+"""lambda of both penalties, as the published code's documentation has it for these data."""
+
+STRENGTHS = (STRENGTH, 0.7, 1.0, 1.5, 2.0)
+"""For the curve of FPFC by lambda."""
+
+BATCH_SIZE = 100
+DECAY = 0.9 ** (1 / 5)
+"""A round; the published code multiplies by 0.9 every five rounds, for FPFC and IFCA."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is computed.
+
+    Attributes
+    ----------
+    network
+        A name and its options.
+    step_size, epochs
+        Of the local training, in passes over a client's data.
+    rounds, every
+        Rounds, and how many lie between two points of a curve.
+    batch_size, participation, strength, decay
+        Of all methods, lambda of both penalties, and what the step size is multiplied by after a round.
+    """
+
+    network: Mapping[str, Any]
+    step_size: float
+    epochs: int
+    rounds: int
+    every: int
+    batch_size: int = BATCH_SIZE
+    participation: float = PARTICIPATION
+    strength: float = STRENGTH
+    decay: float = DECAY
+
+    @property
+    def strengths(self) -> tuple[float, ...]:
+        """Values of lambda of the curve."""
+        return tuple(sorted({*STRENGTHS, self.strength}))
+
+
+SCALES = {
+    "full": Scale({"name": "cnn", "channels": [6, 16], "hidden": [], "padding": [2, 0]}, 0.01, 10, 200, 10),
+    "small": Scale({"name": "mlp", "hidden": [32]}, 0.1, 1, 40, 5),
+}
+"""At full scale the published code's network. The small scale makes a tenth of the steps, each ten times as long."""
+
+
+def choices() -> tuple[Choice, ...]:
+    """What the paper leaves unsaid: all of it, so that the defaults are those of its public code."""
+    full, small = SCALES["full"], SCALES["small"]
+    code = "Not in the paper; the default is the public code's."
+    hidden, small_hidden = (tuple(scale.network["hidden"]) for scale in (full, small))
+    channels = tuple(full.network["channels"])
+    return (
+        Choice("step-size", full.step_size, Number(above=0), f"alpha. {code}", small.step_size),
+        Choice(
+            "local-steps", full.epochs, Count(), f"T_i, in passes over a client's data. {code}", small.epochs
+        ),
+        Choice("batch-size", full.batch_size, Count(), code),
+        Choice(
+            "participation",
+            full.participation,
+            Number(above=0, at_most=1),
+            f"Share of clients a round. {code}",
+        ),
+        Choice("strength", full.strength, Number(above=SMOOTHING), f"lambda of both penalties. {code}"),
+        Choice(
+            "step-size-decay",
+            full.decay,
+            Number(above=0, at_most=1),
+            "What the step size is multiplied by after each round. Not in the paper; the default is 0.9 in five "
+            "rounds, the public code's.",
+        ),
+        Choice("hidden", hidden, Counts(0, 4), f"Units of the linear layers. {code}", small_hidden),
+        Choice("channels", channels, Counts(2, 2), f"Of the two convolutions. {code}", only_full=True),
+    )
+
+
+def settled(request: Request) -> Scale:
+    """How much a request computes, with what was chosen."""
+    scale = SCALES[request.scale]
+    widths = {
+        part: list(request.chosen(part, default)) for part, default in scale.network.items() if part != "name"
+    }
+    return replace(
+        scale,
+        network={"name": scale.network["name"], **widths},
+        step_size=request.chosen("step-size", scale.step_size),
+        epochs=request.chosen("local-steps", scale.epochs),
+        batch_size=request.chosen("batch-size", scale.batch_size),
+        participation=request.chosen("participation", scale.participation),
+        strength=request.chosen("strength", scale.strength),
+        decay=request.chosen("step-size-decay", scale.decay),
+    )
+
+
+UNNAMED = ("weighting", "noise_ratio", "least_share", "restarts", "trial_rounds")
+"""Parameters that stored runs do not name; here they have the values that those runs had."""
+
+
+def methods(scale: Scale) -> dict[str, Algorithm[Any]]:
+    """The methods of Figure 1 by name, and FPFC as the published code has it."""
+    work: dict[str, Any] = {
+        "step_size": scale.step_size,
+        "local_steps": scale.epochs,
+        "participation": scale.participation,
+    }
+    smooth = FPFC(**work, strength=scale.strength)
+    convex = FPFC(**work, strength=scale.strength, penalty="l1")
+    others = {
+        by_strength(each, scale): replace(smooth, strength=each)
+        for each in scale.strengths
+        if each != scale.strength
+    }
+    return {
+        "LOCAL": Local(**work),
+        "FedAvg": FedAvg(**work),
+        "Per-FedAvg": PerFedAvg(**work, inner_step_size=scale.step_size),
+        "IFCA": IFCA(**work, averaging="model"),
+        "CFL": CFL(**work),
+        "FPFC-l1": convex,
+        "FPFC": smooth,
+        "FPFC-l1, as coded": convex,
+        "FPFC, as coded": smooth,
+        **others,
+    }
+
+
+def by_strength(strength: float, scale: Scale) -> str:
+    """Return the name of FPFC with some lambda."""
+    return "FPFC" if strength == scale.strength else f"FPFC, lambda {strength:g}"
+
+
+def make_unit(data: str, method: str, seed: int, request: Request) -> Unit:
+    """Make the unit of a data set, a method and a seed."""
+    scale = settled(request)
+    rounds = request.rounds or scale.rounds
+    settings = {
+        "data": data,
+        "partition": {"name": "label-swap"},
+        "network": dict(scale.network),
+        "task": {"batch_size": scale.batch_size, "local_unit": "epoch"},
+        "gpu": request.scale == "full",
+        "algorithm": {
+            key: value for key, value in methods(scale)[method].settings.items() if key not in UNNAMED
+        },
+        "shared_body": method.endswith("as coded"),
+        "rounds": rounds,
+        "every": scale.every,
+        "decay": scale.decay,
+    }
+    slow = method == "Per-FedAvg" or method.endswith("as coded")
+    return Unit(f"{data}, {method}", seed, settings, float(rounds * (2 if slow else 1)))
+
+
+def compute(unit: Unit) -> Mapping[str, Any]:
+    """Run a unit: a curve of measurements, with more at its end.
+
+    Returns
+    -------
+    dict
+        ``curve``: records as ``measure`` gives them, with their ``round``. ``single_model``: what no
+        single model can exceed, in per cent. ``device``.
+    """
+    settings = unit.settings
+    task = image_task(settings, unit.seed)
+    algorithm = make_algorithm(settings["algorithm"])
+    if isinstance(algorithm, PerFedAvg):
+        # a local step takes two gradients there, and is one batch, not a pass
+        passes = algorithm.local_steps * task.partition.train.sizes.mean() / settings["task"]["batch_size"]
+        algorithm = replace(algorithm, local_steps=max(1, round(passes / 2)))
+    if settings["shared_body"]:
+        assert isinstance(algorithm, FPFC)
+        algorithm = SharedBodyFPFC.of(algorithm, task)
+    rounds, every = settings["rounds"], settings["every"]
+    looks = snapshots(algorithm, task, rounds=rounds, seed=unit.seed, every=every, decay=settings["decay"])
+    curve = [{"round": look.round, **measure(look, last=look.round == rounds)} for look in looks]
+    ceiling = 100 * single_model_ceiling(task.partition)
+    return {"curve": curve, "single_model": ceiling, "device": task.device}
+
+
+def measure(snapshot: Snapshot, *, last: bool) -> dict[str, Any]:
+    """Measure a run.
+
+    Returns
+    -------
+    dict
+        ``accuracy``: per cent, mean over the clients of that of the model each would use: LOCAL's and
+        FPFC's its own, Per-FedAvg's after the personal step, else its cluster's. ``clusters`` and
+        ``ari`` of methods that cluster. At the end ``averaged``, FPFC's after averaging in its groups,
+        and ``tuned``, FedAvg's after one pass over each client's data.
+    """
+    task, state, algorithm = snapshot.task, snapshot.state, snapshot.algorithm
+    all_clients = like(np.arange(task.clients), state.models)
+    source = evaluation_generator(snapshot)
+
+    def percent(points: Array) -> float:
+        return 100 * float(to_numpy(task.accuracies(points, all_clients)).mean())
+
+    record: dict[str, Any] = {}
+    assignments = snapshot.assignments
+    if isinstance(algorithm, IFCA):
+        assignments = all_assigned(snapshot, source)
+        models = rows(state.models, like(assignments, state.models))
+    elif isinstance(algorithm, FedAvg | PerFedAvg):
+        models = rows(state.models, 0 * all_clients)
+        if isinstance(algorithm, PerFedAvg):
+            personal = Randomness(*5 * (source,))
+            models = algorithm.personalise(models, all_clients, task, personal)
+    else:
+        models = state.models
+    record["accuracy"] = percent(models)
+    if isinstance(algorithm, IFCA | CFL | FPFC):
+        record["clusters"] = cluster_count(assignments)
+        record["ari"] = adjusted_rand_index(assignments, task.labels)
+    if last and isinstance(algorithm, FPFC):
+        weights = like(task.partition.train.sizes.astype(task.dtype), state.models)
+        record["averaged"] = percent(group_averages(state.models, state.assignments, weights))
+    if last and type(algorithm) is FedAvg:
+        tuned = client_accuracies(task, models, source, step_size=algorithm.step_size)
+        record["tuned"] = 100 * float(tuned.after_local_training.mean())
+    return record
+
+
+def single_model_ceiling(partition: Partition) -> float:
+    """The most that one model can reach which knows every image's class, and not whose it is.
+
+    Labels of a class differ by cluster: for each class the best answer is the label with the largest
+    share, each client counting once.
+    """
+    test = partition.test
+    shares = np.zeros((partition.classes, partition.classes))
+    for client, (size, cluster) in enumerate(zip(test.sizes, test.labels, strict=True)):
+        targets = test.targets[client, :size]
+        swap = np.arange(partition.classes)
+        swap[[cluster, LAST - cluster]] = LAST - cluster, cluster
+        np.add.at(shares, (swap[targets], targets), 1 / (size * len(test.sizes)))
+    return float(shares.max(axis=1).sum())

@@ -1,0 +1,376 @@
+"""Runs of the methods of FPFC's Table 1 on one data set, and their measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from clusterproof.algorithms import CFL, FPFC, IFCA, Local, PerFedAvg, Randomness
+from clusterproof.algorithms.aggregation import choose_clusters
+from clusterproof.algorithms.fpfc import FusionState, group_averages
+from clusterproof.algorithms.grouping import grouped
+from clusterproof.algorithms.metrics import adjusted_rand_index, cluster_count
+from clusterproof.algorithms.protocol import Algorithm, State
+from clusterproof.experiments.tables.fpfc.table_1_baselines import (
+    AbsentAsZeroCFL,
+    FineTunedFedAvg,
+    SharedIFCA,
+    WeightedFedAvg,
+)
+from clusterproof.experiments.tables.fpfc.table_1_oracle import pooled_fit
+from clusterproof.synthetic.softmax import SoftmaxMixture
+
+STEP_SIZE, LOCAL_STEPS, PARTICIPATION, MODELS = 0.1, 10, 0.3, 4
+"""Value for all methods in the public code."""
+
+THRESHOLDS = (0.001, 0.1, 0.5, 1.0, 2.0, 3.0, 4.0)
+"""Values of nu at which a run of FPFC is evaluated."""
+
+CHECKPOINTS = 20
+"""Number of intermediate records of the accuracy."""
+
+OTHER_DATA = 40
+"""Number of data sets of the same law with which a seed's data set is compared."""
+
+Result: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Training:
+    """Training parameters of all methods, by default those of the public code.
+
+    Attributes
+    ----------
+    step_size
+        Step size alpha.
+    local_steps
+        Steps, or passes, of a client in a round.
+    participation
+        Share of the clients in a round.
+    augmentation
+        Augmentation rho of FPFC.
+    """
+
+    step_size: float = STEP_SIZE
+    local_steps: int = LOCAL_STEPS
+    participation: float = PARTICIPATION
+    augmentation: float = 1.0
+
+    @property
+    def meta_steps(self) -> int:
+        """Steps of Per-FedAvg, of two gradients each."""
+        return max(1, self.local_steps // 2)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One data set and the length of a run.
+
+    Attributes
+    ----------
+    seed
+        Seed of the data and of the run; all methods have the same data, start and participants.
+    rounds
+        Number of rounds of methods with partial participation.
+    data
+        Arguments of the task except for the seed.
+    training
+        Training parameters.
+    """
+
+    seed: int
+    rounds: int
+    data: Mapping[str, Any]
+    training: Training = Training()
+
+    def task(self, batch_size: int | None = None) -> SoftmaxMixture:
+        """Data in passes over mini-batches, or whole."""
+        unit = "step" if batch_size is None else "epoch"
+        return SoftmaxMixture(
+            **self.data, precision="single", batch_size=batch_size, local_unit=unit, seed=self.seed
+        )
+
+    @property
+    def randomness(self) -> Randomness:
+        """Streams of a run, the same for every method."""
+        return Randomness.from_seed(self.seed, "fpfc/table-1")
+
+
+def algorithm_of(run: str, training: Training, **options: Any) -> Algorithm[Any]:
+    """Return the algorithm of a run.
+
+    Parameters
+    ----------
+    run
+        Name of the run, one of ``RUNS`` that trains by rounds.
+    training
+        Training parameters.
+    options
+        Arguments of the run in addition to the data.
+    """
+    work: dict[str, Any] = {"step_size": training.step_size, "participation": training.participation}
+    match run:
+        case "local":
+            return Local(step_size=training.step_size, local_steps=training.local_steps)
+        case "fedavg" | "fine-tuned":
+            kind = WeightedFedAvg if run == "fedavg" else FineTunedFedAvg
+            return kind(**work, local_steps=training.local_steps)
+        case "per-fedavg":
+            inner: dict[str, Any] = {
+                "inner_step_size": training.step_size,
+                "local_steps": training.meta_steps,
+            }
+            return PerFedAvg(**work, **inner, gradient=options["gradient"])
+        case "ifca":
+            shared, steps = (SharedIFCA, 1) if options["published"] else (IFCA, training.local_steps)
+            return shared(**work, clusters=MODELS, averaging="model", local_steps=steps)
+        case "cfl":
+            if options["everybody"]:
+                work["participation"] = 1.0
+            if options["published"]:
+                return AbsentAsZeroCFL(**work, mean_threshold=0.5, client_threshold=1.0)
+            return CFL(**work)
+        case "fpfc":
+            return FPFC(
+                **work,
+                local_steps=training.local_steps,
+                penalty=options["penalty"],
+                strength=options["strength"],
+                augmentation=training.augmentation,
+                reuse_memory=True,
+            )
+    raise ValueError(f"{run} is not run in rounds")
+
+
+def rounds_of(rounds: int, training: Training, *, everybody: bool = False) -> int:
+    """Return the rounds of a run; with full participation, as many as have the same number of uploads."""
+    return max(1, round(training.participation * rounds)) if everybody else rounds
+
+
+def run_local(experiment: Scenario) -> Result:
+    """Run LOCAL: every client trains separately in every round."""
+    task = experiment.task()
+    algorithm = algorithm_of("local", experiment.training)
+    _, history = _train(algorithm, task, experiment, lambda state: state.models)
+    return {"accuracy": history[-1][1], "history": history, **_data_record(task)}
+
+
+def run_fedavg(experiment: Scenario) -> Result:
+    """Run FedAvg: passes in batches of 100, averages weighted by samples."""
+    task = experiment.task(batch_size=100)
+    algorithm = algorithm_of("fedavg", experiment.training)
+    _, history = _train(algorithm, task, experiment, lambda state: _spread(state.models, task))
+    return {"accuracy": history[-1][1], "history": history}
+
+
+def run_fine_tuned(experiment: Scenario) -> Result:
+    """Run the method that the public code calls Per-FedAvg."""
+    task = experiment.task(batch_size=100)
+    algorithm = algorithm_of("fine-tuned", experiment.training)
+    assert isinstance(algorithm, FineTunedFedAvg)
+    randomness, all_clients = experiment.randomness, np.arange(task.clients)
+
+    def deployed(state: State) -> np.ndarray:
+        return np.asarray(algorithm.fine_tune(_spread(state.models, task), all_clients, task, randomness))
+
+    state, history = _train(algorithm, task, experiment, deployed)
+    server = _accuracy(task, _spread(state.models, task))
+    return {"accuracy": history[-1][1], "server_accuracy": server, "history": history}
+
+
+def run_per_fedavg(experiment: Scenario, *, gradient: str) -> Result:
+    """Run Per-FedAvg with its meta-gradient: half as many steps, of two gradients each."""
+    task = experiment.task()
+    algorithm = algorithm_of("per-fedavg", experiment.training, gradient=gradient)
+    assert isinstance(algorithm, PerFedAvg)
+    randomness, all_clients = experiment.randomness, np.arange(task.clients)
+
+    def deployed(state: State) -> np.ndarray:
+        return np.asarray(algorithm.personalise(_spread(state.models, task), all_clients, task, randomness))
+
+    state, history = _train(algorithm, task, experiment, deployed)
+    server = _accuracy(task, _spread(state.models, task))
+    return {"accuracy": history[-1][1], "server_accuracy": server, "history": history}
+
+
+def run_ifca(experiment: Scenario, *, published: bool) -> Result:
+    """Run IFCA from independent models, as the code does, or with the members' mean and all local steps.
+
+    As published, a client is tested with the model that it last chose, or with the first model if it never
+    participated; otherwise with the model of smallest training loss at the end.
+    """
+    task = experiment.task()
+    algorithm = algorithm_of("ifca", experiment.training, published=published)
+    start = experiment.randomness.initialisation.standard_normal((MODELS, task.dimension))
+    chosen, all_clients = np.zeros(task.clients, dtype=np.int64), np.arange(task.clients)
+    nothing = experiment.randomness.assignment
+
+    def deployed(state: State) -> np.ndarray:
+        if not published:
+            chosen[:] = choose_clusters(task, state.models, all_clients, nothing)
+        return np.asarray(state.models[chosen])
+
+    def note(state: State) -> None:
+        chosen[np.asarray(state.clients)] = np.asarray(state.assignments)
+
+    state, history = _train(algorithm, task, experiment, deployed, start=start.astype(np.float32), after=note)
+    return {
+        "accuracy": history[-1][1],
+        **_clustering(chosen, task),
+        "model_norm": float(np.linalg.norm(state.models[np.unique(chosen)], axis=1).mean()),
+        "history": history,
+    }
+
+
+def run_cfl(experiment: Scenario, *, published: bool, everybody: bool) -> Result:
+    """Run CFL, a pass in batches of 50: as the code does, or as ours, whose thresholds follow the updates.
+
+    With full participation there are fewer rounds, with the same number of uploads.
+    """
+    task = experiment.task(batch_size=50)
+    algorithm = algorithm_of("cfl", experiment.training, published=published, everybody=everybody)
+    rounds = rounds_of(experiment.rounds, experiment.training, everybody=everybody)
+    counts: list[tuple[int, int]] = []
+
+    def deployed(state: Any) -> np.ndarray:
+        counts.append((int(state.rounds), int(state.assignments.max()) + 1))
+        return np.asarray(state.models)
+
+    state, history = _train(algorithm, task, experiment, deployed, rounds=rounds)
+    members = np.bincount(state.assignments)
+    return {
+        "accuracy": history[-1][1],
+        **_clustering(state.assignments, task),
+        "rounds": rounds,
+        "pairs_or_less": int((members <= 2).sum()),
+        "cluster_history": counts,
+        "history": history,
+    }
+
+
+def run_fpfc(experiment: Scenario, *, penalty: str, strength: float) -> Result:
+    """Run FPFC, group by several thresholds, and average within groups by samples."""
+    task = experiment.task()
+    algorithm = algorithm_of("fpfc", experiment.training, penalty=penalty, strength=strength)
+    assert isinstance(algorithm, FPFC)
+    state, history = _train(algorithm, task, experiment, lambda state: state.models)
+    assert isinstance(state, FusionState)
+    lengths = algorithm.difference_lengths(state)
+    result: Result = {"own_accuracy": history[-1][1], "history": history, "thresholds": {}}
+    for threshold in THRESHOLDS:
+        near = lengths <= threshold
+        groups = grouped(near[None])[0]
+        averaged = group_averages(state.models, groups, task.sizes.astype(state.models.dtype))
+        transitive = bool((near == (groups[:, None] == groups)).all())
+        result["thresholds"][f"{threshold:g}"] = {
+            "accuracy": _accuracy(task, averaged),
+            **_clustering(groups, task),
+            "transitive": transitive,
+            **_strays(groups, task),
+        }
+    same = task.labels[:, None] == task.labels
+    off = ~np.eye(task.clients, dtype=bool)
+    result["longest_within"] = float(lengths[same & off].max())
+    result["shortest_between"] = float(lengths[~same].min())
+    return result
+
+
+def run_oracle(experiment: Scenario) -> Result:
+    """Fit one model to the pooled samples of each true cluster."""
+    task = experiment.task()
+    models = np.empty((task.clients, task.dimension), dtype=np.float32)
+    gradient_norms = []
+    for cluster in range(task.clusters):
+        members = np.flatnonzero(task.labels == cluster)
+        models[members], gradient_norm = pooled_fit(task, members)
+        gradient_norms.append(gradient_norm)
+    return {"accuracy": _accuracy(task, models), "largest_slope": max(gradient_norms), **_data_record(task)}
+
+
+def run_data(experiment: Scenario) -> Result:
+    """Score the classifiers that made the data, and those of other data sets of the law, on small samples."""
+    task = experiment.task()
+    settings = {**experiment.data, "largest": 300}
+    others = [
+        SoftmaxMixture(**settings, seed=1000 * (experiment.seed + 1) + number) for number in range(OTHER_DATA)
+    ]
+    return {
+        "accuracy": _accuracy(task, task.generating_models[task.labels]),
+        "others": [_accuracy(other, other.generating_models[other.labels]) for other in others],
+    }
+
+
+RUNS: dict[str, Callable[..., Result]] = {
+    "local": run_local,
+    "fedavg": run_fedavg,
+    "fine-tuned": run_fine_tuned,
+    "per-fedavg": run_per_fedavg,
+    "ifca": run_ifca,
+    "cfl": run_cfl,
+    "fpfc": run_fpfc,
+    "oracle": run_oracle,
+    "data": run_data,
+}
+"""Runs of units by name."""
+
+
+def _train(
+    algorithm: Algorithm[Any],
+    task: SoftmaxMixture,
+    experiment: Scenario,
+    deployed: Callable[[Any], np.ndarray],
+    *,
+    rounds: int | None = None,
+    start: np.ndarray | None = None,
+    after: Callable[[Any], None] | None = None,
+) -> tuple[Any, list[tuple[int, float]]]:
+    """Run an algorithm; return its last state, and finished rounds and accuracy in percent at intervals."""
+    rounds = experiment.rounds if rounds is None else rounds
+    randomness = experiment.randomness
+    first = task.initial_models(algorithm.model_count(task), (), randomness.initialisation)
+    state = algorithm.initialise(first if start is None else start, task)
+    every, history = max(1, rounds // CHECKPOINTS), []
+    for done in range(1, rounds + 1):
+        state = algorithm.step(state, task, randomness)
+        if after is not None:
+            after(state)
+        if done % every == 0 or done == rounds:
+            history.append((done, _accuracy(task, deployed(state))))
+    return state, history
+
+
+def _spread(models: np.ndarray, task: SoftmaxMixture) -> np.ndarray:
+    """The model (1, d) of all clients."""
+    return np.repeat(models, task.clients, axis=0)
+
+
+def _accuracy(task: SoftmaxMixture, models: np.ndarray) -> float:
+    """Return the unweighted mean over clients of the test accuracies of their models (m, d), in percent."""
+    return 100 * float(task.accuracies(models, np.arange(task.clients)).mean())
+
+
+def _clustering(assignments: np.ndarray, task: SoftmaxMixture) -> Result:
+    return {
+        "clusters": cluster_count(assignments),
+        "index": float(adjusted_rand_index(assignments, task.labels)),
+    }
+
+
+def _strays(groups: np.ndarray, task: SoftmaxMixture) -> Result:
+    """Return the sizes of clients outside the largest group of their true cluster."""
+    misassigned = np.zeros(task.clients, dtype=bool)
+    for cluster in range(task.clusters):
+        members = task.labels == cluster
+        misassigned |= members & (groups != np.bincount(groups[members]).argmax())
+    return {"stray_sizes": sorted(task.sizes[misassigned].tolist())}
+
+
+def _data_record(task: SoftmaxMixture) -> Result:
+    return {
+        "samples": int(task.sizes.sum()),
+        "median_size": float(np.median(task.sizes)),
+        "smoothness": task.smoothness,
+    }

@@ -1,0 +1,97 @@
+"""First iterations at which curves reach a goal, and savings relative to another curve."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+Arrivals: TypeAlias = tuple[int | None, ...]
+"""First iteration at which each run reaches the goal, counted from 1; None if it never does."""
+
+
+@dataclass(frozen=True)
+class Savings:
+    """Savings of a method relative to a baseline, by run.
+
+    Attributes
+    ----------
+    baseline, proposed
+        Arrivals of both on the same seeds.
+    rounds
+        Number of iterations of the runs.
+    """
+
+    baseline: Arrivals
+    proposed: Arrivals
+    rounds: int
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """Savings in per cent, for runs in which the baseline or the method arrives."""
+        pairs = zip(self.baseline, self.proposed, strict=True)
+        return tuple(self._saved(*pair) for pair in pairs if any(pair))
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Index of the run of each value."""
+        pairs = zip(self.baseline, self.proposed, strict=True)
+        return tuple(seed for seed, pair in enumerate(pairs) if any(pair))
+
+    @property
+    def most(self) -> tuple[float, ...]:
+        """Largest possible savings in per cent, since the first iteration is that of the baseline."""
+        return tuple(most_saved(arrival) for arrival in self.baseline if arrival is not None)
+
+    @property
+    def exact(self) -> bool:
+        """Whether all runs arrive."""
+        return None not in self.baseline and None not in self.proposed
+
+    @property
+    def words(self) -> str:
+        """Savings by run, such as "67, at least 90"."""
+        parts = []
+        for pair in zip(self.baseline, self.proposed, strict=True):
+            bound = "at least " if pair[0] is None else "at most " if pair[1] is None else ""
+            parts.append(f"{bound}{self._saved(*pair):.0f}" if any(pair) else "unknown")
+        return ", ".join(parts)
+
+    def _saved(self, baseline: int | None, proposed: int | None) -> float:
+        return saved(counted(baseline, self.rounds), counted(proposed, self.rounds))
+
+
+def first_hit(values: Sequence[float], goal: float) -> int | None:
+    """First iteration, counted from 1, with a value of at least ``goal``; None if there is none."""
+    hits = np.flatnonzero(np.asarray(values) >= goal)
+    return int(hits[0]) + 1 if len(hits) else None
+
+
+def first_held(values: Sequence[float], goal: float, length: int) -> int | None:
+    """First of ``length`` iterations in a row, counted from 1, with values of at least ``goal``."""
+    if len(values) < length:
+        return None
+    windows = np.lib.stride_tricks.sliding_window_view(np.asarray(values), length)
+    return first_hit(windows.min(axis=1).tolist(), goal)
+
+
+def counted(arrival: int | None, rounds: int) -> float:
+    """Return the iteration of an arrival; one more than the iterations of the run if it never arrives."""
+    return float(rounds + 1 if arrival is None else arrival)
+
+
+def saved(baseline: float, proposed: float) -> float:
+    """Return the savings in per cent of the baseline's iterations, negative if more are needed."""
+    return 100 * (1 - proposed / baseline)
+
+
+def most_saved(baseline: float) -> float:
+    """Return the largest possible savings in per cent, 1 - 2 / T, since the first iterations agree."""
+    return 100 * max(0.0, 1 - 2 / baseline)
+
+
+def in_words(arrivals: Sequence[int | None]) -> str:
+    """Return arrivals as a text, such as "2, 17, never"."""
+    return ", ".join("never" if arrival is None else str(arrival) for arrival in arrivals)

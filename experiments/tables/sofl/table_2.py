@@ -1,0 +1,310 @@
+"""SoFL's Table 2: twenty clients clustered by k-means, by the map, and by both, from their updates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from clusterproof.algorithms import (
+    FedAvg,
+    InvalidArgument,
+    SoFL,
+    adjusted_rand_index,
+    cluster_count,
+    generator,
+    purity,
+)
+from clusterproof.algorithms import self_organising_map as som
+from clusterproof.algorithms.aggregation import local_descent
+from clusterproof.algorithms.arrays import like, rows, to_numpy
+from clusterproof.algorithms.second_clustering import by_appearance
+from clusterproof.experiments.comparison import Cell, Comparison, Printed, Row, Table
+from clusterproof.experiments.cost_notes import Shape, cost_in_passes, cost_notes, parameters_of
+from clusterproof.experiments.reproducible_table import ReproducibleTable, Request, Results
+from clusterproof.experiments.store import Unit
+from clusterproof.experiments.tables.sofl.choices import map_choices, training_choices
+from clusterproof.experiments.tables.sofl.runs import (
+    CLASSES,
+    GRID,
+    MNIST,
+    SHARES,
+    SMALL,
+    STEP_SIZE,
+    Data,
+    cost_of_the_map,
+    settled,
+)
+from clusterproof.experiments.tables.training_run import image_task, make_algorithm, require_data, snapshots
+from clusterproof.neural.partitions.groups import CLIENTS
+from clusterproof.theory.papers.sofl.tables import TABLE_2, TRUE_CLUSTERS
+
+RUN = "updates"
+REPETITIONS = 20
+"""Random starts of each clustering of the same updates."""
+
+RAND, PURITY, CLUSTERS, RIGHT = "adjusted Rand index", "purity", "clusters", "right partition %"
+
+WAYS: dict[str, tuple[str, str, str]] = {
+    "k-means, random start": ("K-means", "K = 4 given, one random start", "K-means (K = 4)"),
+    "k-means++": ("K-means", "K = 4 given, one k-means++ start", ""),
+    "k-means++ of ten": ("K-means", "K = 4 given, best of ten k-means++ starts", ""),
+    "map, random": ("SOM", "neurons start at random unit vectors (MiniSom)", "SOM"),
+    "map, sample": ("SOM", "neurons start at clients' updates", "SOM"),
+    "both, random": ("SOM + K-means", "elbow; random unit vectors", "SOM + K-means"),
+    "both, sample": ("SOM + K-means", "elbow; clients' updates", "SOM + K-means"),
+    "guarded, random": ("SOM + K-means", "silhouette; random unit vectors", ""),
+    "guarded, sample": ("SOM + K-means", "silhouette; clients' updates", ""),
+}
+"""Each clustering's title, what distinguishes it, and the printed column that it stands for."""
+
+K_MEANS = {
+    "k-means, random start": ("random", 1),
+    "k-means++": ("k-means++", 1),
+    "k-means++ of ten": ("k-means++", 10),
+}
+"""How k-means is started, and how often."""
+
+
+def length(request: Request) -> tuple[int, int]:
+    """Return the images in all and rounds before the clustering that a request means.
+
+    Raises
+    ------
+    InvalidArgument
+        If both the round of the clustering and the number of rounds are chosen.
+    """
+    chosen = request.chosen("clustering-round", None)
+    if chosen and request.rounds:
+        raise InvalidArgument("choose", f"clustering-round={chosen}", "says what --rounds says", "give one")
+    images, _, clustering = (
+        SMALL["mnist"] if request.scale == "small" else (MNIST.images, 0, MNIST.clustering)
+    )
+    return images, request.rounds or chosen or clustering
+
+
+def units(request: Request) -> list[Unit]:
+    """One set of updates a seed.
+
+    Raises
+    ------
+    InvalidArgument
+        If the data are missing, or see ``length``.
+    """
+    require_data(MNIST.name)
+    return [make_unit(seed, request) for seed in range(request.seeds)]
+
+
+def make_unit(seed: int, request: Request) -> Unit:
+    """The updates of a seed and their clusterings."""
+    images, rounds = length(request)
+    data = settled(MNIST, request)
+    settings = {
+        "data": data.name,
+        "partition": {"name": "rotated-groups", "clusters": 4, "images": images, "share": data.share},
+        "network": dict(data.network),
+        "task": {"batch_size": 100, "local_unit": "epoch"},
+        "algorithm": {"algorithm": "fedavg", "step_size": data.step_size, "local_steps": data.epochs},
+        "rounds": rounds,
+        "repetitions": REPETITIONS,
+    }
+    if data.grid != GRID:
+        settings["grid"] = data.grid
+    return Unit(RUN, seed, settings)
+
+
+def compute(unit: Unit) -> Mapping[str, Any]:
+    """Train by FedAvg, take all clients' next updates, and cluster them again and again."""
+    settings = unit.settings
+    task = image_task(settings, unit.seed)
+    algorithm: Any = make_algorithm(settings["algorithm"])
+    rounds = settings["rounds"]
+    *_, last = snapshots(algorithm, task, rounds=rounds, seed=unit.seed, every=rounds)
+    model = last.state.models
+    clients = like(np.arange(task.clients), model)
+    received = rows(model, 0 * clients)
+    trained = local_descent(
+        task,
+        received,
+        clients,
+        generator(unit.seed, "table", "updates"),
+        step_size=algorithm.step_size,
+        local_steps=algorithm.local_steps,
+    )
+    updates = to_numpy(trained - received).astype(np.float64)
+    labels = task.labels
+    starts = settings["repetitions"], settings.get("grid", GRID)
+    found: dict[str, Any] = {}
+    for name in WAYS:
+        columns = list(clusterings(name, updates, task.clusters, unit.seed, *starts))
+        rand = [adjusted_rand_index(own, labels) for own in columns]
+        found[name] = {
+            RAND: float(np.mean(rand)),
+            PURITY: float(np.mean([purity(own, labels) for own in columns])),
+            CLUSTERS: float(np.mean([cluster_count(own) for own in columns])),
+            RIGHT: 100 * float(np.mean([own == 1 for own in rand])),
+            "labels": columns[0].tolist(),
+        }
+    return found
+
+
+def clusterings(
+    name: str, updates: np.ndarray, clusters: int, seed: int, repetitions: int, grid: int = GRID
+) -> Iterator[np.ndarray]:
+    """Partitions of the clients, (m,) each, from independent starts.
+
+    Parameters
+    ----------
+    name
+        Key of ``WAYS``.
+    updates
+        Of the clients, (m, d).
+    clusters
+        K, where it is given.
+    seed, repetitions
+        Of the starts, and their number.
+    grid
+        Side of the map.
+    """
+    way, _, start = name.partition(", ")
+    for repetition in range(repetitions):
+        # named by the start alone, so that the map is the same with and without a second clustering
+        draw = generator(seed, "table", "start", start, repetition)
+        if name in K_MEANS:
+            labels = _k_means(updates, clusters, *K_MEANS[name], draw)
+        else:
+            labels = _by_map(way, start, updates, draw, grid)
+        yield by_appearance(labels)
+
+
+def _k_means(
+    updates: np.ndarray, clusters: int, start: str, attempts: int, draw: np.random.Generator
+) -> np.ndarray:
+    from sklearn.cluster import KMeans
+
+    # as few coordinates as there are clients hold all their distances
+    points = np.asarray(np.linalg.qr(updates.T, mode="r")).T
+    seed = int(draw.integers(2**31))
+    return np.asarray(KMeans(clusters, init=start, n_init=attempts, random_state=seed).fit(points).labels_)
+
+
+def _by_map(way: str, start: str, updates: np.ndarray, draw: np.random.Generator, grid: int) -> np.ndarray:
+    """Return the clusters by the winners alone, or by their second clustering."""
+    rule = "elbow" if way == "both" else "silhouette"
+    sofl = SoFL(step_size=STEP_SIZE, initialisation=start, cluster_count=rule, grid=grid)
+    if way == "map":
+        return som.best_matching_units(*sofl.train_map(updates, draw))
+    return sofl.cluster(updates, draw)
+
+
+def assemble(request: Request, results: Results) -> Table:
+    """Compare the clusterings with the printed columns."""
+    data = settled(MNIST, request)
+    images, rounds = length(request)
+    judged = request.as_long_as_the_papers
+    found = [results[RUN, seed] for seed in range(request.seeds)]
+    scores = {
+        name: {key: tuple(float(own[name][key]) for own in found) for key in (RAND, PURITY, CLUSTERS, RIGHT)}
+        for name in WAYS
+    }
+    table_rows = [
+        Row(
+            title,
+            about,
+            {
+                key: Cell(values, printed_scores(column).get(key), judged=judged)
+                for key, values in scores[name].items()
+            },
+            _sentence(name, scores[name], column),
+        )
+        for name, (title, about, column) in WAYS.items()
+    ]
+    right = {name: np.array(own[RIGHT]) for name, own in scores.items()}
+    pairs = [
+        ("k-means++ of ten", "k-means, random start"),
+        ("both, sample", "map, sample"),
+        ("both, sample", "k-means++ of ten"),
+        ("guarded, sample", "both, sample"),
+    ]
+    return Table(
+        id="sofl/table-2",
+        title="SoFL: twenty clients clustered from one set of updates",
+        source="Zhang and Qiao (2024), Electronics 13, 3682, Table 2",
+        columns={RAND: 3, PURITY: 3, CLUSTERS: 1, RIGHT: 0},
+        rows=table_rows,
+        comparisons=[
+            Comparison(f"{one} - {other}, {RIGHT}", tuple(map(float, right[one] - right[other])))
+            for one, other in pairs
+        ],
+        notes=[
+            f"Updates of 20 clients, four rotations of MNIST with five each, after {rounds} rounds of FedAvg on "
+            f"{images} images in all: {SHARES[data.share]}. Each clustering is started {REPETITIONS} times on the same "
+            "updates; every number is a mean over these starts, a value a seed of data and training.",
+            "Euclidean k-means does not tell updates from models: they differ by the same vector for all clients.",
+            *_costs(data, rounds),
+            "Printed: scores of the paper's columns of labels, true clusters clients 1-5, 6-10, 11-15, 16-20.",
+            *(
+                f"Labels of seed 0, first start, {name}: {' '.join(map(str, found[0][name]['labels']))}."
+                for name in ("k-means, random start", "map, sample", "both, sample")
+            ),
+        ],
+        settings={
+            "seeds": request.seeds,
+            "scale": request.scale,
+            "rounds": rounds,
+            "images": images,
+            "repetitions": REPETITIONS,
+            "step_size": data.step_size,
+            "share": data.share,
+            "grid": data.grid,
+            "network": dict(data.network),
+        },
+    )
+
+
+def _costs(data: Data, rounds: int) -> list[str]:
+    """Account for the training and the map."""
+    shape = Shape(CLIENTS, len(set(TRUE_CLUSTERS)), parameters_of(data.network, data.image_shape, CLASSES))
+    algorithm = FedAvg(step_size=data.step_size, local_steps=data.epochs)
+    ran = {"FedAvg, for the updates of every clustering": (cost_in_passes(algorithm, shape), rounds)}
+    return [*cost_notes(ran, shape.dimension), cost_of_the_map(data.grid)]
+
+
+def printed_scores(column: str) -> dict[str, Printed]:
+    """Scores of a printed column of labels; none where the name is empty."""
+    if not column:
+        return {}
+    labels, truth = np.array(TABLE_2[column]), np.array(TRUE_CLUSTERS)
+    rand = adjusted_rand_index(labels, truth)
+    return {
+        RAND: Printed(rand),
+        PURITY: Printed(purity(labels, truth)),
+        CLUSTERS: Printed(cluster_count(labels)),
+        RIGHT: Printed(100.0 * (rand == 1)),
+    }
+
+
+def _sentence(name: str, scores: Mapping[str, tuple[float, ...]], column: str) -> str:
+    mean = {key: float(np.mean(values)) for key, values in scores.items()}
+    said = (
+        f"{mean[RIGHT]:.0f} % of the starts give the true partition; {mean[CLUSTERS]:.1f} clusters on average, "
+        f"purity {mean[PURITY]:.2f}, adjusted Rand index {mean[RAND]:.2f}"
+    )
+    if column:
+        paper = printed_scores(column)
+        said += f" (the printed labels: {paper[CLUSTERS].value:g}, {paper[PURITY].value:.2f}, {paper[RAND].value:.2f})"
+    if name.startswith("map") and mean[PURITY] == 1 and mean[RIGHT] < 100:
+        said += "; no client is with another cluster's, and clusters are split"
+    return said + "."
+
+
+TABLE = ReproducibleTable(
+    "sofl/table-2",
+    "SoFL, Table 2: clients clustered by k-means, by a self-organising map and by both",
+    5,
+    units,
+    compute,
+    assemble,
+    (*training_choices(MNIST), *map_choices()),
+)

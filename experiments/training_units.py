@@ -1,0 +1,65 @@
+"""Training runs as units, each with a seed and a separate folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from clusterproof.experiments.diagnosis import Diagnostician
+from clusterproof.experiments.store import Unit
+from clusterproof.neural.custom.references import code_sum, is_own
+from clusterproof.neural.runs.configuration import Configuration, configuration_from
+from clusterproof.neural.runs.storage.run_folder import CONFIGURATION
+from clusterproof.neural.runs.training import TrainingResult, train
+
+SUMMARISED = (
+    "accuracy", "right", "accuracy_after_local_training", "training_loss", "test_loss", "purity",
+    "adjusted_rand_index", "clusters",
+)  # fmt: skip
+"""Final metrics of which ``train --seeds`` prints the mean and the standard deviation."""
+
+
+def training_unit(configuration: Configuration, seed: int, *, threads: int, device: str) -> Unit:
+    """Return the unit of a run.
+
+    Parameters
+    ----------
+    configuration
+        Configuration of the run, except for its seed.
+    seed
+        Seed of the run.
+    threads
+        Number of threads if the configuration does not set it.
+    device
+        Device of the training: ``"cpu"`` or ``"cuda"``.
+    """
+    sections = configuration.sections
+    del sections["training"]["seed"]
+    named = {"network": configuration.network.name, "algorithm": configuration.algorithm_reference or ""}
+    code = {section: code_sum(section, name) for section, name in named.items() if is_own(section, name)}
+    settings = {"sections": sections, "threads": threads, "device": device, "code": code}
+    return Unit(configuration.algorithm.name, seed, settings, cost=configuration.training.rounds)
+
+
+def train_seed(unit: Unit) -> dict[str, Any]:
+    """Train a unit in its folder, or resume it.
+
+    Returns
+    -------
+    dict
+        ``metrics`` of the last round by name, and ``remarks`` of a resumed run.
+    """
+    result = train_unit(unit)
+    metrics = {name: column[-1] for name, column in result.metrics.items()}
+    return {"metrics": metrics, "remarks": list(result.remarks)}
+
+
+def train_unit(unit: Unit) -> TrainingResult:
+    """Train a unit in its folder, or resume it."""
+    import torch
+
+    torch.set_num_threads(unit.settings["threads"])
+    sections = unit.settings["sections"]
+    configuration = configuration_from({**sections, "training": {**sections["training"], "seed": unit.seed}})
+    folder = Path(unit.folder)
+    return train(configuration, out=folder, resume=(folder / CONFIGURATION).is_file(), observer=Diagnostician)

@@ -1,0 +1,22 @@
+"""The public names: the one list of them, for the interpreter and for type checkers."""
+
+from .data.images import Images as Images
+from .data.images import ImageSet as ImageSet
+from .data.loading import DATASETS as DATASETS
+from .data.loading import load as load
+from .networks import CNN as CNN
+from .networks import MLP as MLP
+from .networks import NETWORKS as NETWORKS
+from .networks import Network as Network
+from .networks import ResNet20 as ResNet20
+from .networks import TutorialCNN as TutorialCNN
+from .networks import network as network
+from .partitions.base import Partition as Partition
+from .partitions.by_name import PARTITIONS as PARTITIONS
+from .partitions.by_name import partition as partition
+from .runs.configuration import Configuration as Configuration
+from .runs.configuration import configuration_from as configuration_from
+from .runs.configuration import read_toml as read_toml
+from .runs.training import TrainingResult as TrainingResult
+from .runs.training import train as train
+from .task import ImageTask as ImageTask

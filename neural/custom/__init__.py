@@ -1,0 +1,1 @@
+"""User-supplied data, networks and algorithms, by name."""

@@ -1,0 +1,255 @@
+"""A user's ``torch.nn.Module`` as a network: a function of one vector of parameters."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.neural.custom.references import load_own, user_error
+from clusterproof.neural.data.images import Images
+from clusterproof.neural.networks import Network
+
+GIVEN = ("sample_shape", "classes")
+"""Arguments that a class or function that makes a module is given if it has parameters of these names."""
+
+TRIED = 4
+"""Samples that a module is tried on."""
+
+
+class ModuleNetwork(Network):
+    """A module whose scores depend on its parameters and the samples alone.
+
+    Parameters
+    ----------
+    label, options
+        Its name in configurations, and the options that it was made with.
+    make
+        Makes the module, initialised from PyTorch's generator.
+    samples, classes
+        A few samples (b, ...) to try it on, and the number of scores that it must return.
+
+    Raises
+    ------
+    InvalidArgument
+        If the module raises an error, has no parameters, or returns no scores (b, classes); if its forward pass
+        changes its buffers or draws random numbers; or if a sample's scores depend on the rest of its batch.
+
+    Notes
+    -----
+    Buffers and parameters with ``requires_grad = False`` are those of the first module, the same for all models.
+    """
+
+    name: ClassVar[str] = "own"
+
+    def __init__(
+        self,
+        label: str,
+        options: Mapping[str, Any],
+        make: Callable[[], nn.Module],
+        samples: Tensor,
+        classes: int,
+    ) -> None:
+        super().__init__(tuple(samples.shape[1:]), classes)
+        self.label, self.options, self.make, self.samples = label, dict(options), make, samples
+        self.module = initialised(make, 0)
+        with torch.random.fork_rng(devices=[]):
+            try:
+                self._try()
+            except InvalidArgument:
+                raise
+            except (Exception, SystemExit) as error:  # any error of a user's module
+                raise user_error("network", label, error) from error
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ModuleNetwork:
+        """Copy the module; what makes it is shared."""
+        twin = copy.copy(self)
+        twin.__dict__["_modules"] = {"module": copy.deepcopy(self.module, memo)}
+        return twin
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Name and options."""
+        return {"network": self.label, **self.options}
+
+    @property
+    def example(self) -> Tensor:
+        """One sample."""
+        return self.samples[:1]
+
+    @cached_property
+    def vectorises(self) -> bool:  # type: ignore[override]
+        """Whether ``torch.func.vmap`` takes the module and its gradient."""
+
+        def loss(parameters: dict[str, Tensor], batch: Tensor) -> Tensor:
+            return self.function(parameters, batch).logsumexp(-1).sum()
+
+        twice = {name: torch.stack([value.detach()] * 2) for name, value in self.trained_parameters().items()}
+        try:
+            torch.func.vmap(torch.func.grad(loss))(twice, torch.stack([self.samples] * 2))
+        except Exception:  # whatever keeps a user's module from it
+            return False
+        return True
+
+    def trained_parameters(self) -> dict[str, Tensor]:
+        """Parameters by name, without frozen ones."""
+        return {name: value for name, value in self.named_parameters() if value.requires_grad}
+
+    def constants(self, like: Tensor) -> dict[str, Tensor]:
+        """Buffers and frozen parameters by name, floating ones of the type of ``like``."""
+        values = dict(self.named_buffers())
+        values |= {name: value for name, value in self.named_parameters() if not value.requires_grad}
+        return {
+            name: value.to(like.device, like.dtype if value.is_floating_point() else None)
+            for name, value in values.items()
+        }
+
+    def initial(
+        self, shape: tuple[int, ...], generator: np.random.Generator, dtype: Any = np.float64
+    ) -> np.ndarray:
+        """Draw independent models as the module starts, (*shape, d); each takes one seed of the generator."""
+        models = np.empty((math.prod(shape), self.dimension), dtype)
+        for model in models:
+            module = initialised(self.make, int(generator.integers(2**63)))
+            values = [value.detach() for value in module.parameters() if value.requires_grad]
+            model[:] = np.concatenate([value.numpy().ravel() for value in values])
+        return models.reshape(*shape, self.dimension)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Scores (b, classes) of samples (b, ...)."""
+        scores: Tensor = self.module(images)
+        return scores
+
+    def _try(self) -> None:
+        """Call the module on the samples."""
+
+        def refuse(rule: str, remedy: str) -> InvalidArgument:
+            return InvalidArgument("network.name", self.label, rule, remedy)
+
+        if not self.trained_parameters():
+            raise refuse("has no parameters that are trained", "add some")
+        parameters: list[tuple[str, Any]] = list(self.named_parameters())
+        for name, parameter in parameters:
+            if nn.parameter.is_lazy(parameter):
+                remedy = "give its layer all sizes, or call the module once in its constructor"
+                raise refuse(f"has `{name}`, which has no size before the first call", remedy)
+        module, count = copy.deepcopy(self.module), len(self.samples)
+        before, stream = (
+            {name: value.clone() for name, value in module.named_buffers()},
+            torch.get_rng_state(),
+        )
+        scores: Any = module(self.samples)
+        if not isinstance(scores, Tensor) or tuple(scores.shape) != (count, self.classes):
+            shape = tuple(scores.shape) if isinstance(scores, Tensor) else type(scores).__name__
+            rule = f"must give scores of shape ({count}, {self.classes}) for {count} samples, not {shape}"
+            raise refuse(rule, "give one score a class")
+        for name, buffer in module.named_buffers():
+            if not torch.equal(buffer, before[name]):
+                rule = f"changes its buffer `{name}` when it is called, as batch normalisation does: buffers are no "
+                rule += "parameters, so that neither averaging nor a gradient step says what becomes of them"
+                raise refuse(rule, "use GroupNorm or LayerNorm, or put that part into evaluation mode")
+        if not torch.equal(torch.get_rng_state(), stream):
+            rule = "draws random numbers when it is called, as Dropout does, which a resumed run would not draw again"
+            raise refuse(rule, "set p to 0 or leave it out")
+        alone = torch.cat([module(sample[None]) for sample in self.samples])
+        if not torch.allclose(alone, scores, rtol=1e-3, atol=1e-3 * float(scores.detach().abs().max())):
+            rule = "gives a sample other scores in company than alone: a client's loss would depend on its batches"
+            raise refuse(rule, "normalise a sample by itself, as GroupNorm and LayerNorm do")
+        gradients: tuple[Tensor | None, ...] = torch.autograd.grad(
+            self(self.samples).sum(), list(self.trained_parameters().values()), allow_unused=True
+        )
+        for name, gradient in zip(self.trained_parameters(), gradients, strict=True):
+            if gradient is None:
+                rule = f"has the parameter `{name}`, which its scores do not depend on"
+                raise refuse(rule, "remove it, or freeze it by requires_grad = False")
+
+
+def own_network(name: str, images: Images, options: Mapping[str, Any]) -> Network:
+    """Make a user's network for a data set.
+
+    Parameters
+    ----------
+    name
+        See ``references``. A ``torch.nn.Module`` class or a function that gives a module, called with the
+        options, and with ``sample_shape`` and ``classes`` if it has parameters of these names; or a module,
+        whose layers are initialised again by their ``reset_parameters``; or a subclass of ``Network``.
+    images
+        The training data, of which a few are tried.
+    options
+        Further arguments.
+
+    Raises
+    ------
+    InvalidArgument
+        If it cannot be imported or made, or is not a function of its parameters and samples.
+    """
+    given = load_own("network", name)
+    shape, classes = tuple(images.pixels.shape[1:]), images.classes
+    if isinstance(given, type) and issubclass(given, Network):
+        return given(shape, classes, **options)
+    samples = torch.from_numpy(np.ascontiguousarray(images.pixels[:TRIED]))
+    if samples.dtype == torch.uint8:
+        samples = samples.float() / 255
+    elif samples.is_floating_point():
+        samples = samples.float()
+    return ModuleNetwork(name, options, maker(name, given, shape, classes, options), samples, classes)
+
+
+def maker(
+    name: str, given: Any, shape: tuple[int, ...], classes: int, options: Mapping[str, Any]
+) -> Callable[[], nn.Module]:
+    """Return the function without arguments that makes a module.
+
+    Raises
+    ------
+    InvalidArgument
+        If the object is neither a module nor makes one; when it is called, if that raises an error.
+    """
+    if isinstance(given, nn.Module):
+        return lambda: _initialised_again(name, given)
+    if not callable(given):
+        rule = f"must be a torch.nn.Module, its class, or a function that makes one, not a {type(given).__name__}"
+        raise InvalidArgument("network.name", name, rule, "name another object")
+    known = inspect.signature(given).parameters
+    arguments = {key: value for key, value in zip(GIVEN, (shape, classes), strict=True) if key in known}
+
+    def make() -> nn.Module:
+        try:
+            module = given(**arguments, **options)
+        except (Exception, SystemExit) as error:  # any error of a user's class
+            raise user_error("network", name, error) from error
+        if not isinstance(module, nn.Module):
+            rule = f"must make a torch.nn.Module, not a {type(module).__name__}"
+            raise InvalidArgument("network.name", name, rule, "return the module")
+        return module
+
+    return make
+
+
+def initialised(make: Callable[[], nn.Module], seed: int) -> nn.Module:
+    """Make a module with PyTorch's generator at a seed, and leave the generator unchanged."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return make()
+
+
+def _initialised_again(name: str, module: nn.Module) -> nn.Module:
+    """Copy a module and initialise its layers again."""
+    twin = copy.deepcopy(module)
+    for layer in twin.modules():
+        if next(layer.parameters(recurse=False), None) is None:
+            continue
+        reset = getattr(layer, "reset_parameters", None) or getattr(layer, "_reset_parameters", None)
+        if reset is None:
+            rule = f"holds a {type(layer).__name__} without `reset_parameters`, and models must start apart"
+            raise InvalidArgument("network.name", name, rule, "name its class or a function that makes it")
+        reset()
+    return twin

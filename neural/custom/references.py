@@ -1,0 +1,195 @@
+"""Names of user-supplied code: ``MODULE:NAME``, ``FILE.py:NAME``, or the name of an entry point.
+
+A package registers a name by an entry point in the group of its section, for example::
+
+    [project.entry-points."clusterproof.networks"]
+    two-towers = "my_package.networks:TwoTowers"
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import os
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from importlib import metadata
+from operator import attrgetter
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from clusterproof.algorithms.validation import InvalidArgument
+
+GROUPS = {
+    "data": "clusterproof.data",
+    "network": "clusterproof.networks",
+    "algorithm": "clusterproof.algorithms",
+}
+"""The group of entry points of each section of a configuration."""
+
+HOW = "MODULE:NAME or FILE.py:NAME"
+
+
+LONGEST_ERROR = 300
+"""Characters of a user's error that a message quotes."""
+
+
+def is_reference(name: str) -> bool:
+    """Return whether a name gives the place of an object, which no built-in name does."""
+    return ":" in name
+
+
+def is_own(section: str, name: str) -> bool:
+    """Return whether a name is that of user-supplied code."""
+    return section in GROUPS and (is_reference(name) or name in offered(section))
+
+
+@cache
+def offered(section: str) -> dict[str, str]:
+    """``MODULE:NAME`` by name of the entry points that installed packages have for a section."""
+    return {point.name: point.value for point in metadata.entry_points(group=GROUPS[section])}
+
+
+def settled(reference: str) -> str:
+    """Replace the path of a file by its absolute path, which is valid in every working folder."""
+    place, _, name = reference.rpartition(":")
+    return f"{os.path.abspath(place)}:{name}" if place.endswith(".py") else reference
+
+
+def load_own(section: str, name: str) -> Any:
+    """Import the object of a name, from the working folder, too; a file may import its neighbours.
+
+    Parameters
+    ----------
+    section
+        Key of ``GROUPS``.
+    name
+        As on the command line.
+
+    Raises
+    ------
+    InvalidArgument
+        If it cannot be imported, or has no such name; the argument is ``section.name``.
+    """
+    place, attribute = _place(section, name)
+    argument = f"{section}.name"
+    if not place or not attribute:
+        raise InvalidArgument(argument, name, f"must be {HOW}", "name the object after the colon")
+    try:
+        module = _module(place)
+    except (Exception, SystemExit) as error:  # any error of a user's module
+        raise user_error(section, name, error, "must be importable, and raised") from error
+    try:
+        return attrgetter(attribute)(module)
+    except AttributeError as error:
+        raise InvalidArgument(argument, name, f"must be there ({error})", "correct the name") from error
+
+
+def user_error(section: str, name: str, error: BaseException, rule: str = "raised") -> InvalidArgument:
+    """Make the one-line error of user-supplied code, with file and line of its innermost call if there is one.
+
+    Parameters
+    ----------
+    section, name
+        What names the code.
+    error
+        What it has raised.
+    rule
+        Begin of the message.
+    """
+    text = " ".join(f"{type(error).__name__}: {error}".split())
+    text = text if len(text) <= LONGEST_ERROR else f"{text[:LONGEST_ERROR]} ..."
+    lines = _lines(section, name, error)
+    place = f" ({lines[-1][1]}, line {lines[-1][2]})" if lines else ""
+    return InvalidArgument(
+        f"{section}.name", name, f"{rule} {text}{place}", "correct the code or its options"
+    )
+
+
+@contextmanager
+def naming_user_code(names: Mapping[str, str]) -> Iterator[None]:
+    """Raise errors of user-supplied code as ``InvalidArgument``, and others unchanged.
+
+    An error belongs to the code that has the innermost call in its traceback.
+
+    Parameters
+    ----------
+    names
+        Those of data, network and algorithm, by section; built-in ones have no user-supplied code.
+    """
+    try:
+        yield
+    except (InvalidArgument, MemoryError):
+        raise
+    except (Exception, SystemExit) as error:
+        lines = {section: _lines(section, name, error) for section, name in names.items()}
+        section = max(lines, key=lambda section: max(lines[section], default=(-1, "", 0)))
+        if not lines[section]:
+            raise
+        raise user_error(section, names[section], error) from error
+
+
+def _lines(section: str, name: str, error: BaseException) -> list[tuple[int, str, int]]:
+    """Calls of user-supplied code in a traceback: depth, file and line of each."""
+    if not is_own(section, name):
+        return []
+    place, _ = _place(section, name)
+    package = place.partition(".")[0]
+    lines = []
+    for depth, (frame, line) in enumerate(traceback.walk_tb(error.__traceback__)):
+        file = frame.f_code.co_filename
+        module = str(frame.f_globals.get("__name__"))
+        is_custom = (
+            file == os.path.realpath(place) if place.endswith(".py") else module.split(".")[0] == package
+        )
+        if is_custom:
+            lines.append((depth, file, line))
+    return lines
+
+
+def _place(section: str, name: str) -> tuple[str, str]:
+    """Module or file of a name, and the attribute in it."""
+    place, _, attribute = offered(section).get(name, name).rpartition(":")
+    return place, attribute
+
+
+def code_sum(section: str, name: str) -> str:
+    """SHA-256 of the file that an object is imported from; empty if there is none."""
+    place, _ = _place(section, name)
+    file = place if place.endswith(".py") else getattr(sys.modules.get(place), "__file__", None)
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
+
+
+def _module(place: str) -> ModuleType:
+    if not place.endswith(".py"):
+        _look_in(os.getcwd())
+        return importlib.import_module(place)
+    path = Path(place).resolve()
+    content = path.read_bytes()
+    name = f"{path.stem}_{hashlib.sha256(os.fsencode(path) + content).hexdigest()[:16]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    _look_in(str(path.parent))
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses resolve annotations in it
+    try:
+        # not by the loader, which reuses stored bytecode of other content if size and second are equal
+        exec(compile(content, str(path), "exec"), vars(module))  # noqa: S102 - a user's file
+    except BaseException:  # Ctrl-C, too, must not leave an incomplete module
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _look_in(folder: str) -> None:
+    """Let modules be found in a folder, after everywhere else."""
+    if folder not in sys.path:
+        sys.path.append(folder)

@@ -1,0 +1,171 @@
+"""User-supplied data as a data set: samples of any shape, in one list or client by client."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.neural.custom.references import load_own, user_error
+from clusterproof.neural.data.images import Images, ImageSet, Owners
+
+FORM = (
+    "a mapping with `train` and `test`, each a pair (samples, labels) or, client by client, a list of such pairs; "
+    "and, where known, `clusters`, the true cluster of each client"
+)
+KEYS = ("train", "test", "clusters", "classes")
+
+FLOATING = (np.float16, np.float32, np.float64)
+"""Types of floating numbers that NumPy and PyTorch both have."""
+
+
+class _Unsuitable(Exception):
+    """Rule that user-supplied data break, and remedy."""
+
+
+def read_own(name: str) -> ImageSet:
+    """Read user-supplied data.
+
+    Parameters
+    ----------
+    name
+        See ``references``. The object, or what it returns when it is called, is an ``ImageSet`` or a mapping:
+        ``train`` and ``test``, each a pair of samples (n, ...) and labels (n,), or a data set of PyTorch
+        whose items are such pairs, or a list of those, one a client, of any sizes; ``clusters``, the true
+        cluster of each client, from 0 on, one cluster by default; ``classes``, by default the largest label
+        and one. Samples of type uint8 are 0 to 255 and divided by 255 before use; floating numbers are used
+        unchanged, those of a type that PyTorch lacks as float64; other integers are codes, which only a
+        user-supplied network takes.
+
+    Raises
+    ------
+    InvalidArgument
+        If the object cannot be imported or called, or its value is not of that form.
+    """
+    data = load_own("data", name)
+    try:
+        if callable(data) and not isinstance(data, Mapping | ImageSet):
+            data = data()
+    except InvalidArgument:
+        raise
+    except (Exception, SystemExit) as error:  # any error of a user's function
+        raise user_error("data", name, error) from error
+    owners = None
+    if isinstance(data, ImageSet):
+        owners = data.owners
+        halves = {
+            half: (part.pixels, part.labels) for half, part in (("train", data.train), ("test", data.test))
+        }
+        data = {**halves, "classes": data.train.classes}
+    try:
+        train, test, made_owners = _convert(data)
+    except _Unsuitable as error:
+        raise InvalidArgument("data.name", name, *error.args) from error
+    owners = owners or made_owners
+    return ImageSet(name, train, test, f"SHA-256 {_digest(train, test, owners)}", owners)
+
+
+def _convert(data: Any) -> tuple[Images, Images, Owners | None]:
+    """Both halves of a mapping of the form of ``read_own``, and the clients' samples if it is divided."""
+    if not isinstance(data, Mapping) or not {"train", "test"} <= set(data):
+        raise _Unsuitable(f"must be {FORM}", f"give that, not a {type(data).__name__}")
+    unknown = sorted(set(map(str, data)) - set(KEYS))
+    if unknown:
+        raise _Unsuitable(f"has the key {unknown[0]!r}", f"leave it out; there are {', '.join(KEYS)}")
+    divided = _is_divided(data["train"])
+    if divided != _is_divided(data["test"]):
+        raise _Unsuitable("must have both halves client by client, or neither", "divide the other, too")
+    if not divided and data.get("clusters") is not None:
+        raise _Unsuitable("has `clusters`, but no clients", "divide the halves client by client")
+    train, test = (
+        [_pair(half, part) for part in (data[half] if divided else [data[half]])]
+        for half in ("train", "test")
+    )
+    if len({(samples.dtype, samples.shape[1:]) for samples, _ in train + test}) > 1:
+        raise _Unsuitable("must have samples of one shape and of one type", "pad, cut or convert them")
+    largest = max(2, *(int(labels.max()) + 1 for _, labels in train + test))
+    classes = data.get("classes", largest)
+    if not isinstance(classes, int | np.integer) or isinstance(classes, bool) or classes < largest:
+        raise _Unsuitable(f"must have `classes` of at least {largest}, an integer", "leave it out")
+    owners = _owners(train, test, data.get("clusters")) if divided else None
+    return _join(train, int(classes)), _join(test, int(classes)), owners
+
+
+def _is_divided(half: Any) -> bool:
+    """Return whether a half is a list of pairs or data sets, and not a pair of arrays itself."""
+    if not isinstance(half, list | tuple) or not half or any(hasattr(part, "shape") for part in half):
+        return False
+    first = half[0]
+    if isinstance(first, list | tuple):
+        is_data = len(first) == 2 and all(
+            isinstance(part, list | tuple) or hasattr(part, "shape") for part in first
+        )
+    else:
+        is_data = hasattr(first, "__getitem__") and hasattr(first, "__len__")
+    return len(half) != 2 or is_data
+
+
+def _pair(half: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Samples (n, ...) and labels (n,) as arrays."""
+    try:
+        if not isinstance(data, list | tuple):  # a data set of PyTorch
+            items = [data[index] for index in range(len(data))]
+            data = ([np.asarray(item[0]) for item in items], [int(item[1]) for item in items])
+        samples, labels = (np.asarray(part) for part in data)
+    except Exception as error:  # ragged lists, or any error of a user's data set
+        rule = f"must have samples of one shape and labels in `{half}` ({type(error).__name__}: {error})"
+        raise _Unsuitable(" ".join(rule.split()), "pad or cut the samples") from error
+    if labels.ndim != 1 or samples.ndim < 2 or len(samples) != len(labels) or not len(labels):
+        rule = (
+            f"must have samples (n, ...) and labels (n,) in `{half}`, not {samples.shape} and {labels.shape}"
+        )
+        raise _Unsuitable(rule, "give at least one sample, and as many labels as samples")
+    if samples.dtype == bool:
+        samples = samples.astype(np.float32)
+    elif np.issubdtype(samples.dtype, np.floating) and samples.dtype.newbyteorder("=") not in FLOATING:
+        with np.errstate(over="ignore"):  # too large numbers are refused as not finite
+            samples = samples.astype(np.float64)
+    if not np.issubdtype(labels.dtype, np.integer) or labels.min() < 0:
+        raise _Unsuitable(f"must have whole numbers from 0 on as labels in `{half}`", "number the classes")
+    if samples.dtype.kind not in "fiu" or not np.isfinite(samples).all():
+        raise _Unsuitable(f"must have finite real numbers as samples in `{half}`", "convert or remove them")
+    return samples, labels.astype(np.int64)
+
+
+def _join(pairs: Sequence[tuple[np.ndarray, np.ndarray]], classes: int) -> Images:
+    """Samples of all clients in one array."""
+    samples = np.concatenate([samples for samples, _ in pairs])
+    if samples.dtype.kind in "iu" and samples.dtype != np.uint8:
+        samples = samples.astype(np.int64)
+    return Images(samples, np.concatenate([labels for _, labels in pairs]), classes)
+
+
+def _owners(train: Sequence[Any], test: Sequence[Any], clusters: Any) -> Owners:
+    """Client of each sample, and cluster of each client."""
+    if len(train) != len(test):
+        rule = f"must have the same clients in both halves, not {len(train)} and {len(test)}"
+        raise _Unsuitable(rule, "give test data of every client")
+    labels = np.zeros(len(train), dtype=np.int64) if clusters is None else np.asarray(clusters)
+    known = labels.shape == (len(train),) and np.issubdtype(labels.dtype, np.integer)
+    if not known or not np.array_equal(np.unique(labels), np.arange(labels.max() + 1)):
+        rule = f"must have `clusters` of {len(train)} whole numbers, from 0 on without gaps"
+        raise _Unsuitable(rule, "number the clusters, or leave them out")
+    train_owners, test_owners = (
+        np.repeat(np.arange(len(pairs)), [len(labels) for _, labels in pairs]) for pairs in (train, test)
+    )
+    return Owners(train_owners, test_owners, labels.astype(np.int64))
+
+
+def _digest(train: Images, test: Images, owners: Owners | None) -> str:
+    """SHA-256 of everything in a data set."""
+    digest = hashlib.sha256()
+    for array in (train.pixels, train.labels, test.pixels, test.labels):
+        digest.update(f"{array.dtype.str}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    if owners is not None:
+        for array in (owners.train, owners.test, owners.clusters):
+            digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()

@@ -1,1 +1,0 @@
-"""Which hypotheses of CFL-MGD's analysis hold on a training run."""

@@ -1,0 +1,239 @@
+"""What an engine computes for a chunk of clients: scores, gradients and local training."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from clusterproof.neural.client_data import Batch, ClientData
+from clusterproof.neural.engines.distortion import Distortions
+from clusterproof.neural.engines.sampling import Schedule
+from clusterproof.neural.networks import Network
+
+CONVOLVED = 64
+"""Images that a CPU convolves at a time: 500 took it 1.2 to 1.7 times as long on TensorFlow's tutorial network."""
+
+
+@dataclass(frozen=True, eq=False)
+class LocalWork:
+    """Local training of k clients that take equally many steps.
+
+    Attributes
+    ----------
+    step_size, momentum, proximal
+        Of u <- momentum u + gradient + proximal (w - anchor), w <- w - step_size u.
+    data, clients
+        Whose data, and the clients' indices (k,).
+    width
+        Number of samples that all their data are padded to.
+    steps
+        Gradient steps of each client.
+    schedule, rows
+        Mini-batches of all participants, None if every step uses all data; and the clients' rows in it, (k,).
+    distortions
+        Of the images of each step; None for none.
+    """
+
+    step_size: float
+    momentum: float
+    proximal: float
+    data: ClientData
+    clients: np.ndarray
+    width: int
+    steps: int
+    schedule: Schedule | None
+    rows: np.ndarray
+    distortions: Distortions | None
+
+    def whole(self) -> Batch:
+        """All data of the clients."""
+        return self.data.whole(self.clients, self.width)
+
+    def batches(self) -> Iterator[Batch]:
+        """Data of each step."""
+        data = self.data if self.distortions is None else self.data.as_stored
+        whole = data.whole(self.clients, self.width) if self.schedule is None else None
+        for step in range(self.steps):
+            if whole is not None:
+                batch = whole
+            else:
+                assert self.schedule is not None
+                batch = data.chosen(self.clients, *self.schedule.batch(self.rows, step))
+            yield batch if self.distortions is None else self.distortions.apply(batch, self.rows, step)
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterStart:
+    """Server models from which k participants start.
+
+    Attributes
+    ----------
+    models, buffers
+        (P, d); participants start without momentum if ``buffers`` is None.
+    assignments
+        Cluster of each participant, (k,), or the rule that computes them from losses (k, P).
+    weights
+        Factors of the participants in the sums, (k,); ones if None.
+    """
+
+    models: Tensor
+    buffers: Tensor | None
+    assignments: Tensor | Callable[[Tensor], Tensor]
+    weights: Tensor | None
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterSum:
+    """Weighted sums of a cluster's points and of their momentum buffers, (d,) each; no buffers where none are kept."""
+
+    cluster: int
+    points: Tensor
+    buffers: Tensor | None
+
+
+class Engine(ABC):
+    """A way to compute losses, gradients and local training of many clients of one network.
+
+    Parameters
+    ----------
+    network
+        Which network.
+    """
+
+    name: ClassVar[str]
+    """Name in configurations."""
+
+    chunk: ClassVar[dict[str, int]] = {"cpu": 16, "cuda": 512}
+    """Clients at a time at most, by device: more are not faster, and a constant makes runs repeatable."""
+
+    pads: ClassVar[bool] = True
+    """Whether clients of similar size are padded to one width; otherwise those of a chunk have one size."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+
+    @abstractmethod
+    def scores(self, points: Tensor, images: Tensor) -> Tensor:
+        """Scores of a point (k, d) of each client on its images (k, b, C, H, W): (k, b, classes)."""
+
+    @abstractmethod
+    def gradients(self, points: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Gradients (k, d) of the clients' losses at points (k, d), and the losses (k,)."""
+
+    @abstractmethod
+    def hessian_products(self, points: Tensor, directions: Tensor, batch: Batch) -> Tensor:
+        """Hessians of the clients' losses at points times directions, all (k, d)."""
+
+    def scores_of_models(self, models: Tensor, images: Tensor) -> Tensor:
+        """Scores of all models (P, d) on each client's images (k, b, C, H, W): (k, P, b, classes)."""
+        together = images.flatten(0, 1)
+        few = self.network.convolutional and images.device.type == "cpu"
+        parts = torch.split(together, CONVOLVED if few else max(1, len(together)))
+        scores = [
+            torch.cat([self.network.function(self.network.views(model), part) for part in parts])
+            for model in models
+        ]
+        return torch.stack([score.view(*images.shape[:2], -1) for score in scores], dim=1)
+
+    def loss(self, parameters: dict[str, Tensor], images: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
+        """Weighted cross-entropy of one model on images (b, C, H, W)."""
+        losses: Tensor = cross_entropy(self.network.function(parameters, images), targets, reduction="none")
+        return (losses * weights).sum()
+
+    def train(self, points: Tensor, buffers: Tensor | None, anchors: Tensor | None, work: LocalWork) -> None:
+        """Train locally, in place.
+
+        Parameters
+        ----------
+        points, buffers
+            Where the clients start and then where they end, (k, d); buffers only if there is momentum or they are
+            carried from round to round.
+        anchors
+            Of the proximal term, (k, d).
+        work
+            Steps, step size and so on.
+        """
+        for batch in work.batches():
+            gradients, _ = self.gradients(points, batch)
+            descend(points, buffers, anchors, gradients, work)
+
+    def meta_train(
+        self, points: Tensor, inner_step_size: float, work: LocalWork, *, second_order: bool
+    ) -> Tensor:
+        """Train on the loss after a step of descent, see ``algorithms.MetaTrainingTask``; all (k, d).
+
+        ``work`` has two steps for each local one, the batch of the descent and that of the gradient after it, and
+        with ``second_order`` a third, that of the Hessian. ``points`` are overwritten.
+        """
+        batches = work.batches()
+        for first in batches:
+            gradients, _ = self.gradients(points, first)
+            gradients, _ = self.gradients(points.sub(gradients, alpha=inner_step_size), next(batches))
+            if second_order:
+                products = self.hessian_products(points, gradients, next(batches))
+                gradients.sub_(products, alpha=inner_step_size)
+            points.sub_(gradients, alpha=work.step_size)
+        return points
+
+    def train_clusters(self, start: ClusterStart, work: LocalWork) -> tuple[Tensor, list[ClusterSum]]:
+        """Train locally from the clusters' models, after the clients have chosen theirs if they are to.
+
+        Returns
+        -------
+        tuple
+            Assignments (k,), and the sums of each cluster that has participants.
+        """
+        assignments = start.assignments
+        if callable(assignments):
+            whole = work.whole()
+            scores = self.scores_of_models(start.models, whole.images)
+            assignments = assignments(cross_entropies(scores, whole))
+        points = start.models[assignments]
+        buffers = None if start.buffers is None else start.buffers[assignments]
+        if buffers is None and work.momentum:
+            buffers = torch.zeros_like(points)
+        self.train(points, buffers, points.clone() if work.proximal else None, work)
+        sums = []
+        for cluster, members in members_of(assignments).items():
+            factors = points.new_ones(len(members)) if start.weights is None else start.weights[members]
+            buffer = None if buffers is None else factors @ buffers[members]
+            sums.append(ClusterSum(cluster, factors @ points[members], buffer))
+        return assignments, sums
+
+
+def descend(
+    points: Tensor, buffers: Tensor | None, anchors: Tensor | None, gradients: Tensor, work: LocalWork
+) -> None:
+    """Take a local step in place, from gradients that are overwritten; all (k, d)."""
+    if anchors is not None and work.proximal:
+        gradients.add_(points, alpha=work.proximal).sub_(anchors, alpha=work.proximal)
+    directions = gradients if buffers is None else buffers.mul_(work.momentum).add_(gradients)
+    points.sub_(directions, alpha=work.step_size)
+
+
+def members_of(assignments: Tensor) -> dict[int, list[int]]:
+    """Positions of each cluster's participants in assignments (k,), by cluster."""
+    members: dict[int, list[int]] = {}
+    for position, cluster in enumerate(assignments.tolist()):
+        members.setdefault(cluster, []).append(position)
+    return dict(sorted(members.items()))
+
+
+def cross_entropies(scores: Tensor, batch: Batch) -> Tensor:
+    """Weighted cross-entropies (k, P) of scores (k, P, b, classes) on a batch."""
+    targets = batch.targets[:, None, :, None].expand(*scores.shape[:-1], 1)
+    losses = torch.logsumexp(scores, -1) - scores.gather(-1, targets).squeeze(-1)
+    return (losses * batch.weights[:, None]).sum(-1)
+
+
+def accuracies(scores: Tensor, batch: Batch) -> Tensor:
+    """Weighted shares (k, P) of samples whose largest score, of (k, P, b, classes), is their class's."""
+    is_right = scores.argmax(-1) == batch.targets[:, None]
+    return (is_right * batch.weights[:, None]).sum(-1)

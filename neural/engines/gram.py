@@ -1,0 +1,281 @@
+"""Perceptrons whose local training is carried out in the span of each client's samples, exactly.
+
+The gradient in the first layer's weight W, (h, in), is E'X with the errors E, (n, h), and the client's data X,
+(n, in). After any number of steps W is therefore a combination of where it began, of the momentum buffer and the
+anchor that came with it, and of C'X with a coefficient matrix C, (n, h). A step needs only XW', and XX'C of the Gram
+matrix XX': n n h multiplications instead of twice n in h, and W is computed once, at the end. A mini-batch of b
+samples uses b rows of XX' and changes b rows of C.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from clusterproof.neural.client_data import Batch, mean_weights
+from clusterproof.neural.engines.base import (
+    ClusterStart,
+    ClusterSum,
+    LocalWork,
+    cross_entropies,
+    descend,
+    members_of,
+)
+from clusterproof.neural.engines.vmap import VmapEngine
+from clusterproof.neural.networks import MLP, Network
+from clusterproof.neural.networks.base import Parameter, split
+
+STORED_BYTES = 2**30
+"""Gram matrices are kept from round to round up to this size, and computed again beyond it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """What local training of k clients has led to.
+
+    Attributes
+    ----------
+    coefficients, rates
+        Of the samples in the first layer's weight and in its momentum buffer, (k, n, h); no rates without momentum.
+    shares, rate_shares
+        How much of the start, of its buffer and of the anchor both contain, (3,).
+    tails, tail_buffers
+        The later layers and their buffers, (k, d - d_1).
+    """
+
+    coefficients: Tensor
+    rates: Tensor | None
+    shares: np.ndarray
+    rate_shares: np.ndarray
+    tails: Tensor
+    tail_buffers: Tensor | None
+
+
+class GramEngine(VmapEngine):
+    """Perceptrons whose clients have fewer samples than a sample has numbers, or not many more.
+
+    Parameters
+    ----------
+    network
+        A perceptron.
+    """
+
+    name: ClassVar[str] = "gram"
+
+    def __init__(self, network: Network) -> None:
+        assert isinstance(network, MLP)
+        super().__init__(network)
+        self.first, self.later = network.layout[:2], network.layout[2:]
+        self.first_size = self.first[0].size + self.first[1].size
+        self._grams: dict[tuple[int, int], Tensor] = {}
+
+    def scores_of_models(self, models: Tensor, images: Tensor) -> Tensor:
+        """Scores of all models on each client's images, see ``Engine.scores_of_models``."""
+        return self._later_scores(models, self._first_values(models, images.flatten(2)))
+
+    def train(self, points: Tensor, buffers: Tensor | None, anchors: Tensor | None, work: LocalWork) -> None:
+        """Train locally, see ``Engine.train``: every client is a cluster of its own."""
+        start = ClusterStart(points, buffers, torch.arange(len(points)), None)
+        _, sums = self._train(start, anchors if work.proximal else None, work)
+        for client, client_sum in enumerate(sums):
+            points[client] = client_sum.points
+            if buffers is not None and client_sum.buffers is not None:
+                buffers[client] = client_sum.buffers
+
+    def train_clusters(self, start: ClusterStart, work: LocalWork) -> tuple[Tensor, list[ClusterSum]]:
+        """Train from the clusters' models, see ``Engine.train_clusters``; no client's first layer is computed."""
+        return self._train(start, start.models if work.proximal else None, work)
+
+    def _train(
+        self, start: ClusterStart, anchors: Tensor | None, work: LocalWork
+    ) -> tuple[Tensor, list[ClusterSum]]:
+        """Train from models, buffers and anchors (P, d)."""
+        whole = work.whole()
+        features, assignments = whole.images.flatten(2), start.assignments
+        values: list[Tensor | None] = []
+        if callable(assignments):
+            of_models = self._first_values(start.models, features)
+            assignments = assignments(cross_entropies(self._later_scores(start.models, of_models), whole))
+            pairs = zip(of_models, assignments.tolist(), strict=True)
+            values.append(torch.stack([of_client[model] for of_client, model in pairs]))
+        vectors = (start.models, start.buffers, anchors)
+        for vector in vectors[len(values) :]:
+            if vector is None:
+                values.append(None)
+            elif values and vector is start.models:
+                values.append(values[0])
+            else:
+                pairs = zip(features, assignments.tolist(), strict=True)
+                of_clients = [self._first_values(vector[model, None], data)[0] for data, model in pairs]
+                values.append(torch.stack(of_clients))
+        tails = [None if vector is None else vector[assignments, self.first_size :] for vector in vectors]
+        steps = self._steps(whole, self._gram(work, features), values, tails, work)
+        return assignments, self._sums(start, vectors, assignments, features, steps)
+
+    def _steps(
+        self,
+        whole: Batch,
+        gram: Tensor,
+        values: list[Tensor | None],
+        tails: list[Tensor | None],
+        work: LocalWork,
+    ) -> Steps:
+        """Carry out all local steps.
+
+        Parameters
+        ----------
+        whole, gram
+            All data of the clients, and XX' + 1 of each, (k, n, n).
+        values, tails
+            First layer's values (k, n, h) on the data, and later layers (k, d - d_1), of start, buffer and anchor.
+        work
+            Step size and so on.
+        """
+        start, (tail, tail_buffer, tail_anchor) = values[0], tails
+        assert start is not None
+        assert tail is not None
+        coefficients, rates = torch.zeros_like(start), None
+        if tail_buffer is not None or work.momentum:
+            rates = torch.zeros_like(start)
+            tail_buffer = torch.zeros_like(tail) if tail_buffer is None else tail_buffer
+        shares, rate_shares = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
+        layers = self._layers(tail, self.later)
+        for step in range(work.steps):
+            rows, targets, weights, index = gram, whole.targets, whole.weights, None
+            if work.schedule is not None:
+                samples, counts = work.schedule.batch(work.rows, step)
+                index = torch.from_numpy(samples).to(gram.device)[..., None]
+                rows = gram.gather(1, index.expand(-1, -1, gram.shape[2]))
+                targets = targets.gather(1, index[..., 0])
+                weights = mean_weights(counts, samples.shape[1], weights)
+            first = multiply(rows, coefficients)
+            for share, value in zip(shares.tolist(), values, strict=True):
+                if value is not None and share:
+                    first.add_(value if index is None else _gather(value, index), alpha=share)
+            activations = [first]
+            for weight, bias in layers:
+                activations.append(multiply(activations[-1].clamp_(min=0), weight.mT).add_(bias[:, None]))
+            errors = torch.softmax(activations.pop(), -1)
+            errors.scatter_add_(-1, targets[..., None], errors.new_tensor(-1).expand(*targets.shape, 1))
+            errors.mul_(weights[..., None])
+            gradients = [tail[:, :0]]
+            for (weight, _), inputs in zip(layers[::-1], activations[::-1], strict=True):
+                gradients[:0] = [multiply(errors.mT, inputs).flatten(1), errors.sum(1)]
+                errors = torch.ops.aten.threshold_backward(multiply(errors, weight), inputs, 0)
+            descend(tail, tail_buffer, tail_anchor, torch.cat(gradients, dim=1), work)
+            if rates is None:
+                if work.proximal:
+                    coefficients.mul_(1 - work.step_size * work.proximal)
+                _add(coefficients, errors, index, -work.step_size)
+            else:
+                _add(rates.mul_(work.momentum), errors, index, 1)
+                if work.proximal:
+                    rates.add_(coefficients, alpha=work.proximal)
+                coefficients.sub_(rates, alpha=work.step_size)
+            rate_shares = work.momentum * rate_shares + work.proximal * (shares - [0, 0, 1])
+            shares = shares - work.step_size * rate_shares
+        return Steps(coefficients, rates, shares, rate_shares, tail, tail_buffer)
+
+    def _sums(
+        self,
+        start: ClusterStart,
+        vectors: tuple[Tensor, Tensor | None, Tensor | None],
+        assignments: Tensor,
+        features: Tensor,
+        steps: Steps,
+    ) -> list[ClusterSum]:
+        """Sum the clients' points and buffers over each cluster, from data (k, n, in)."""
+        sums = []
+        for cluster, members in members_of(assignments).items():
+            factors = None if start.weights is None else start.weights[members]
+            samples = features[members].flatten(0, 1)
+            parts = [None if vector is None else vector[cluster, : self.first_size] for vector in vectors]
+            points = _total(steps.coefficients, steps.shares, steps.tails, members, factors, samples, parts)
+            buffers = None
+            if steps.rates is not None and steps.tail_buffers is not None:
+                buffers = _total(
+                    steps.rates, steps.rate_shares, steps.tail_buffers, members, factors, samples, parts
+                )
+            sums.append(ClusterSum(cluster, points, buffers))
+        return sums
+
+    def _first_values(self, models: Tensor, features: Tensor) -> Tensor:
+        """Values of the first layers of models (P, d) on data (..., n, in), before ReLU: (..., P, n, h)."""
+        [(weight, bias)] = self._layers(models, self.first)
+        values = multiply(features, weight.flatten(0, 1).mT).add_(bias.flatten())
+        return values.view(*values.shape[:-1], *bias.shape).transpose(-2, -3)
+
+    def _later_scores(self, models: Tensor, values: Tensor) -> Tensor:
+        """Scores (k, P, n, classes) of models (P, d) from their first layers' values (k, P, n, h)."""
+        for weight, bias in self._layers(models[:, self.first_size :], self.later):
+            values = multiply(values.clamp(min=0), weight.mT).add_(bias[:, None])
+        return values
+
+    def _layers(self, vectors: Tensor, layout: tuple[Parameter, ...]) -> list[tuple[Tensor, Tensor]]:
+        """Weights (..., out, in) and biases (..., out) of some layers, views of vectors that hold these."""
+        tensors = list(split(vectors, layout).values())
+        return list(zip(tensors[::2], tensors[1::2], strict=True))
+
+    def _gram(self, work: LocalWork, features: Tensor) -> Tensor:
+        """XX' + 1 of each client, (k, n, n); the ones stand for the bias."""
+        keys = [(int(client), work.width) for client in work.clients]
+        if any(key not in self._grams for key in keys):
+            grams = multiply(features, features.mT).add_(1)
+            if (len(self._grams) + len(keys)) * grams[0].nbytes <= STORED_BYTES:
+                self._grams.update(zip(keys, grams, strict=True))
+            return grams
+        return torch.stack([self._grams[key] for key in keys])
+
+
+def multiply(left: Tensor, right: Tensor) -> Tensor:
+    """Multiply matrices (..., p, q) and (..., q, r) into (..., p, r).
+
+    On a CPU NumPy does it, whose products have the same bits whatever the leading axes are, and are up to twice as
+    fast as torch's on one thread.
+    """
+    if left.device.type == "cpu":
+        return torch.from_numpy(np.matmul(left.numpy(), right.numpy()))
+    return left @ right
+
+
+def _total(
+    coefficients: Tensor,
+    shares: np.ndarray,
+    tails: Tensor,
+    members: list[int],
+    factors: Tensor | None,
+    samples: Tensor,
+    vectors: list[Tensor | None],
+) -> Tensor:
+    """Sum (d,) of vectors given by coefficients (k, n, h) of samples, shares of ``vectors`` and later layers.
+
+    Only ``members`` are summed, times factors (r,), ones if None; ``samples`` (r n, in) are theirs.
+    """
+    combined, later, size = coefficients[members], tails[members], float(len(members))
+    if factors is not None:
+        combined.mul_(factors[:, None, None])
+        later.mul_(factors[:, None])
+        size = float(factors.sum())
+    combined = combined.flatten(0, 1)
+    first = torch.cat([multiply(combined.mT, samples).flatten(), combined.sum(0)])
+    for share, vector in zip(shares.tolist(), vectors, strict=True):
+        if vector is not None and share:
+            first.add_(vector, alpha=share * size)
+    return torch.cat([first, later.sum(0)])
+
+
+def _gather(values: Tensor, index: Tensor) -> Tensor:
+    """Rows (k, b, h) of values (k, n, h) at indices (k, b, 1)."""
+    return values.gather(1, index.expand(-1, -1, values.shape[2]))
+
+
+def _add(values: Tensor, change: Tensor, index: Tensor | None, scale: float) -> None:
+    """Add scale times (k, b, h) to the rows of values (k, n, h) at indices (k, b, 1); to all rows if None."""
+    if index is None:
+        values.add_(change, alpha=scale)
+    else:
+        values.scatter_add_(1, index.expand_as(change), change * scale)

@@ -1,1 +1,0 @@
-"""Local training of perceptrons in the span of their clients' samples, exactly."""

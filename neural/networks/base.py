@@ -1,0 +1,210 @@
+"""Networks as modules whose parameters are one vector: layout, initial distribution, scores of classes."""
+
+from __future__ import annotations
+
+import copy
+import math
+import threading
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from clusterproof.algorithms.validation import InvalidArgument, check_count
+
+_THREAD = threading.local()
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """Position of one tensor in the flat vector.
+
+    Attributes
+    ----------
+    name
+        As in ``named_parameters``, such as ``"layers.0.weight"``.
+    shape
+        Of the tensor, which is stored row by row.
+    offset
+        Index of its first entry in the vector.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    offset: int
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return math.prod(self.shape)
+
+
+class Network(nn.Module, ABC):
+    """A classifier whose parameters are given as a vector of d numbers.
+
+    The parameters of the module itself are never read: those of the networks here are on the device ``"meta"``,
+    and have a shape alone.
+
+    Parameters
+    ----------
+    image_shape
+        Channels, height and width; any shape of samples that are no images.
+    classes
+        Number of classes, at least 2.
+
+    Raises
+    ------
+    InvalidArgument
+        If a parameter is out of range.
+    """
+
+    name: ClassVar[str]
+    """Name in configurations."""
+
+    convolutional: ClassVar[bool] = False
+    """Whether it takes images (C, H, W) only, and is fastest with them channels-last in memory."""
+
+    vectorises: bool = True
+    """Whether ``torch.func.vmap`` takes it."""
+
+    def __init__(self, image_shape: tuple[int, ...], classes: int) -> None:
+        super().__init__()
+        if self.convolutional and len(image_shape) != 3:
+            rule = "must be (channels, height, width)"
+            raise InvalidArgument("image_shape", image_shape, rule, "give three integers")
+        for size in image_shape:
+            check_count("image_shape", size, at_least=1, remedy="give channels, height and width")
+        check_count("classes", classes, at_least=2, remedy="10 for digits")
+        self.image_shape, self.classes = tuple(image_shape), classes
+
+    @property
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """Name and options, which make the network again together with image shape and classes."""
+
+    def trained_parameters(self) -> dict[str, Tensor]:
+        """The parameters that are entries of the vector, by name."""
+        return dict(self.named_parameters())
+
+    def constants(self, like: Tensor) -> dict[str, Tensor]:
+        """Further tensors that the forward pass reads, of the type and on the device of ``like``."""
+        return {}
+
+    @cached_property
+    def layout(self) -> tuple[Parameter, ...]:
+        """Position of every tensor in the vector."""
+        layout, offset = [], 0
+        for name, value in self.trained_parameters().items():
+            layout.append(Parameter(name, tuple(value.shape), offset))
+            offset += value.numel()
+        return tuple(layout)
+
+    @property
+    def dimension(self) -> int:
+        """Number of parameters (d)."""
+        return self.layout[-1].offset + self.layout[-1].size
+
+    def views(self, points: Tensor) -> dict[str, Tensor]:
+        """Tensors (..., *shape) by name that share the memory of points (..., d)."""
+        return split(points, self.layout)
+
+    def function(self, parameters: dict[str, Tensor], images: Tensor) -> Tensor:
+        """Scores (b, classes) of one model on images (b, C, H, W)."""
+        constants = self.constants(next(iter(parameters.values())))
+        scores: Tensor = torch.func.functional_call(self._copy, {**constants, **parameters}, (images,))
+        return scores
+
+    def bind(self, parameters: dict[str, nn.Parameter]) -> nn.Module:
+        """Set the parameters of this thread's copy of the module, which then needs no ``functional_call`` a step."""
+        module = self._copy
+        for name, tensor in {**self.constants(next(iter(parameters.values()))), **parameters}.items():
+            for alias in self._aliases[name]:
+                owner, _, key = alias.rpartition(".")
+                holder = module.get_submodule(owner)
+                is_frozen = name not in parameters and key in holder._parameters
+                setattr(holder, key, nn.Parameter(tensor, requires_grad=False) if is_frozen else tensor)
+        return module
+
+    @cached_property
+    def _aliases(self) -> dict[str, list[str]]:
+        """All names of each parameter and buffer, by the first one: modules may share a tensor."""
+        names: dict[int, list[str]] = {}
+        for values in (self.named_parameters, self.named_buffers):
+            for name, value in values(remove_duplicate=False):
+                names.setdefault(id(value), []).append(name)
+        return {aliases[0]: aliases for aliases in names.values()}
+
+    @property
+    def _copy(self) -> Network:
+        """Copy of the module that belongs to this thread, as calls of several threads write to the module."""
+        copies: WeakKeyDictionary[Network, Network] = vars(_THREAD).setdefault("copies", WeakKeyDictionary())
+        if self not in copies:
+            copies[self] = copy.deepcopy(self)
+        return copies[self]
+
+    @cached_property
+    def activations(self) -> int:
+        """Numbers that autograd stores for one image, which the memory of a batch follows from."""
+        point, stored = torch.zeros(self.dimension, requires_grad=True), 0
+
+        def count(value: Tensor) -> Tensor:
+            nonlocal stored
+            is_parameter = value.untyped_storage().data_ptr() == point.untyped_storage().data_ptr()
+            stored += 0 if is_parameter else value.numel()
+            return value
+
+        with torch.autograd.graph.saved_tensors_hooks(count, lambda value: value):
+            scores = self.function(self.views(point), self.example)
+        return stored + scores.numel()
+
+    @property
+    def example(self) -> Tensor:
+        """One sample, (1, C, H, W)."""
+        return torch.zeros(1, *self.image_shape)
+
+    def initial(
+        self, shape: tuple[int, ...], generator: np.random.Generator, dtype: Any = np.float64
+    ) -> np.ndarray:
+        """Draw independent models by PyTorch's default law, (*shape, d).
+
+        Linear and convolution layers start with weights and biases uniform within 1 / sqrt(fan-in), to
+        which ``kaiming_uniform_(a=sqrt(5))`` amounts; normalisations with ones and zeros.
+
+        Parameters
+        ----------
+        shape
+            Leading axes.
+        generator
+            Source of the draws; every model takes d of them, in double precision.
+        dtype
+            Of the result.
+        """
+        low, high = (np.concatenate(ends) for ends in zip(*map(self._bounds, self.layout), strict=True))
+        models = np.empty((math.prod(shape), self.dimension), dtype)
+        for model in models:
+            model[:] = low + (high - low) * generator.random(self.dimension)
+        return models.reshape(*shape, self.dimension)
+
+    def _bounds(self, parameter: Parameter) -> tuple[np.ndarray, np.ndarray]:
+        """Bounds of the uniform law of a tensor's entries, equal where they are constant."""
+        owner, _, kind = parameter.name.rpartition(".")
+        module = self.get_submodule(owner)
+        if isinstance(module, nn.Linear | nn.Conv2d):
+            bound = 1 / math.sqrt(math.prod(module.weight.shape[1:]))
+            return np.full(parameter.size, -bound), np.full(parameter.size, bound)
+        constant = np.full(parameter.size, float(kind == "weight"))
+        return constant, constant
+
+
+def split(points: Tensor, layout: tuple[Parameter, ...]) -> dict[str, Tensor]:
+    """Split vectors, the first of which begins with the first tensor of ``layout``, into views by name."""
+    tensors, start = {}, layout[0].offset if layout else 0
+    for parameter in layout:
+        entries = points[..., parameter.offset - start :][..., : parameter.size]
+        tensors[parameter.name] = entries.view(*points.shape[:-1], *parameter.shape)
+    return tensors

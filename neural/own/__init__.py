@@ -1,1 +1,0 @@
-"""What users bring along: data, networks and algorithms of their own, by name."""

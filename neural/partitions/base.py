@@ -1,0 +1,207 @@
+"""The record that every partition recipe makes: the images of each client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from clusterproof.algorithms.discovery import Registry
+from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.neural.data.images import Images, ImageSet
+
+
+@dataclass(frozen=True, eq=False)
+class ClientImages:
+    """The images of m clients, each distinct image stored once.
+
+    Attributes
+    ----------
+    pixels
+        uint8, (N, C, H, W): every image that a client holds, already rotated; or other samples (N, ...).
+    indices
+        int64, (m, n_max): the rows of ``pixels`` that each client holds; 0 beyond its size.
+    targets
+        int64, (m, n_max): its labels, after a shift or swap; 0 beyond its size.
+    sizes
+        int64, (m,): how many of the columns are real.
+    labels
+        int64, (m,): each client's true cluster.
+    """
+
+    pixels: np.ndarray
+    indices: np.ndarray
+    targets: np.ndarray
+    sizes: np.ndarray
+    labels: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """A data set divided among clients in true clusters.
+
+    Attributes
+    ----------
+    name
+        Key of ``clusterproof.neural.partitions.by_name.PARTITIONS``.
+    settings
+        Plain JSON, enough to make the partition again: the data set, the recipe, the seed and
+        every option, defaults filled in.
+    clusters, classes
+        Number of true clusters and of labels.
+    train, test
+        What is trained and tested on.
+    paired
+        Whether test holder i is train client i, so that a client's assignment by its training data
+        determines the model that it is tested with; else the test holders are other clients.
+    """
+
+    name: str
+    settings: Mapping[str, Any]
+    clusters: int
+    classes: int
+    train: ClientImages
+    test: ClientImages
+    paired: bool
+
+
+Recipe = TypeVar("Recipe", bound=Callable[..., Partition])
+
+PARTITIONS: dict[str, Callable[..., Partition]] = Registry("The recipes by their names on the command line.")
+"""The recipes by their names on the command line; a module of this folder adds its own by ``recipe``."""
+
+
+def recipe(function: Recipe) -> Recipe:
+    """Make a function of a data set and a seed a partition; its name, with dashes, is the partition's.
+
+    Parameters
+    ----------
+    function
+        Called with an ``ImageSet``, ``seed=`` and its options, all of them keywords with defaults.
+
+    Raises
+    ------
+    InvalidArgument
+        If there is a partition of that name.
+    """
+    name = function.__name__.replace("_", "-")
+    if name in PARTITIONS:
+        raise InvalidArgument("name", name, "must be new", "rename one of the two partitions")
+    PARTITIONS[name] = function
+    return function
+
+
+def gather_images(
+    images: Images,
+    rows: Sequence[np.ndarray],
+    labels: np.ndarray,
+    *,
+    turns: Sequence[int] | None = None,
+    relabel: np.ndarray | None = None,
+) -> ClientImages:
+    """Gather the images of clients.
+
+    Parameters
+    ----------
+    images
+        As published.
+    rows
+        For each client the rows of ``images`` that it holds, at least one client with one row.
+    labels
+        True cluster of each client, (m,).
+    turns
+        For each cluster the quarter turns, counterclockwise, of its images, 0 to 3; none by default.
+    relabel
+        For each cluster and class the label in its place, (clusters, classes); none by default.
+
+    Raises
+    ------
+    InvalidArgument
+        If samples that are no square images are to be turned.
+    """
+    shape = images.pixels.shape
+    if turns is not None and np.any(turns) and (len(shape) != 4 or shape[2] != shape[3]):
+        remedy = "choose a partition that turns nothing, such as label-shift"
+        raise InvalidArgument(
+            "data", shape[1:], "must be square images (channels, n, n) to be turned", remedy
+        )
+    sizes = np.array([len(part) for part in rows], dtype=np.int64)
+    held = np.concatenate(rows)
+    cluster = np.repeat(labels, sizes)
+    turned = np.zeros(len(held), dtype=np.int64) if turns is None else np.asarray(turns)[cluster]
+    distinct, where = np.unique(turned * len(images) + held, return_inverse=True)
+    pixels = np.empty((len(distinct), *shape[1:]), dtype=images.pixels.dtype)
+    turn, source = np.divmod(distinct, len(images))
+    for quarter in np.unique(turn):
+        chosen = turn == quarter
+        upright = images.pixels[source[chosen]]
+        pixels[chosen] = np.rot90(upright, quarter, axes=(-2, -1)) if quarter else upright
+    targets = images.labels[held] if relabel is None else relabel[cluster, images.labels[held]]
+    real = np.arange(sizes.max()) < sizes[:, None]
+    return ClientImages(pixels, _padded(where, real), _padded(targets, real), sizes, labels)
+
+
+def _padded(values: np.ndarray, real: np.ndarray) -> np.ndarray:
+    """Lay values out row by row where ``real`` is True, zeros elsewhere."""
+    table = np.zeros(real.shape, dtype=np.int64)
+    table[real] = values
+    return table
+
+
+def whole_parts(proportions: np.ndarray, total: int) -> np.ndarray:
+    """Whole numbers that add up to ``total``, each within one of its proportion of it.
+
+    Parameters
+    ----------
+    proportions
+        (k,), adding up to 1.
+    total
+        A non-negative integer.
+
+    Returns
+    -------
+    numpy.ndarray
+        (k,), the largest remainders rounded up.
+    """
+    exact = proportions * total
+    parts: np.ndarray = np.floor(exact).astype(np.int64)
+    short = total - parts.sum()
+    parts[np.argsort(parts - exact, kind="stable")[:short]] += 1
+    return parts
+
+
+def cut(rows: np.ndarray, parts: np.ndarray) -> list[np.ndarray]:
+    """Cut rows into consecutive parts of the given sizes."""
+    return np.split(rows, np.cumsum(parts)[:-1])
+
+
+@recipe
+def given(data: ImageSet, *, seed: int) -> Partition:
+    """Leave every sample to the client that the data set names, for training and for testing.
+
+    Nothing is drawn. It is the default for user-supplied data.
+
+    Raises
+    ------
+    InvalidArgument
+        If the data set does not assign its samples to clients.
+    """
+    owners = data.owners
+    if owners is None:
+        rule = f"needs data that come divided among clients, and {data.name} is one list"
+        raise InvalidArgument("partition", "given", rule, "choose another partition, such as label-shift")
+    clients = range(len(owners.clusters))
+    train, test = (
+        [np.flatnonzero(half == client) for client in clients] for half in (owners.train, owners.test)
+    )
+    return Partition(
+        name="given",
+        settings={"seed": seed},
+        clusters=int(owners.clusters.max()) + 1,
+        classes=data.train.classes,
+        train=gather_images(data.train, train, owners.clusters),
+        test=gather_images(data.test, test, owners.clusters),
+        paired=True,
+    )

@@ -1,0 +1,153 @@
+"""Pages of the lessons: executed and exported by marimo, with pictures of every position of their sliders.
+
+A lesson names three things at its top level: ``SLIDERS``, the values of each slider; ``picture``, which draws a figure
+of one value of each; ``describe``, which says in a sentence what that figure shows.
+"""
+
+from __future__ import annotations
+
+import html
+import importlib
+import itertools
+import json
+import pkgutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from clusterproof.figures.files import save
+from clusterproof.figures.style import settled
+from clusterproof.notes import lessons
+from clusterproof.notes.live import LABELS
+
+PICTURE_CALL = "picture(**controls.value)"
+"""The cell with this call shows the figure live; on a page it is replaced by the frames."""
+
+
+def names() -> list[str]:
+    """Return the names of the lessons' modules, in their order."""
+    return sorted(module.name for module in pkgutil.iter_modules(lessons.__path__))
+
+
+def load(name: str) -> ModuleType:
+    """Import a lesson; its cells are not run."""
+    return importlib.import_module(f"{lessons.__name__}.{name}")
+
+
+def positions(module: ModuleType) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Return every position of a lesson's sliders: its key, and the values by name."""
+    axes = [list(enumerate(values)) for values in module.SLIDERS.values()]
+    for chosen in itertools.product(*axes):
+        key = "-".join(str(index) for index, _ in chosen)
+        yield key, dict(zip(module.SLIDERS, (value for _, value in chosen), strict=True))
+
+
+def write(chosen: Sequence[str], pages: Path, extra: Path) -> None:
+    """Write the page of every lesson, and the frames that it shows.
+
+    Parameters
+    ----------
+    chosen
+        Names of the lessons' modules.
+    pages
+        Folder of the site's sources for the notebooks.
+    extra
+        Folder that the site holds as it is; the frames lie in ``frames/`` below it.
+
+    Raises
+    ------
+    RuntimeError
+        If a lesson fails.
+    """
+    with ThreadPoolExecutor(max_workers=2) as pool:  # each in a process of its own
+        list(pool.map(lambda name: _page(name, pages, extra / "frames" / name), chosen))
+
+
+def _page(name: str, pages: Path, frames: Path) -> None:
+    """Execute a lesson, export it, and put the frames in place of its figure."""
+    source, target = Path(lessons.__path__[0]) / f"{name}.py", pages / f"{name}.ipynb"
+    export = ["-m", "marimo", "-q", "export", "ipynb", "--include-outputs", "--sort", "top-down", "-f", "-o"]
+    commands: list[list[Any]] = [[*export, target, source], ["-m", __name__, name, frames]]
+    for words in commands:
+        done = subprocess.run([sys.executable, *words], capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"the lesson {name} failed: {done.stderr[-2000:] or done.stdout[-2000:]}")
+    notebook = json.loads(target.read_text(encoding="utf-8"))
+    notebook["cells"] = list(_cells(notebook["cells"], name, frames))
+    target.write_text(json.dumps(notebook), encoding="utf-8")
+
+
+def draw(name: str, folder: str) -> None:
+    """Draw the figure of a lesson at every position of its sliders into a folder, with sentences in ``said.json``."""
+    module, place = load(name), Path(folder)
+    place.mkdir(parents=True)
+    said = {}
+    for key, values in positions(module):
+        save(settled(module.picture(**values)), place / f"{key}.svg", theme="both")
+        said[key] = module.describe(**values)
+    (place / "said.json").write_text(json.dumps(said), encoding="utf-8")
+
+
+def _cells(cells: list[dict[str, Any]], name: str, frames: Path) -> Iterator[dict[str, Any]]:
+    """Turn cells into what the page shows of them; the code of a solution is folded away."""
+    exercises = False
+    for cell in cells:
+        shown = _cell(cell, name, frames)
+        if shown is None:
+            if exercises:
+                yield {**cell, "metadata": {"tags": ["hide-cell"]}}
+            continue
+        text = "".join(shown["source"])
+        if shown["cell_type"] == "markdown":
+            exercises = "## Exercises" in text or (exercises and "## What breaks" not in text)
+        yield shown
+
+
+def _cell(cell: dict[str, Any], name: str, frames: Path) -> dict[str, Any] | None:
+    """Turn a cell into what the page shows of it; None where that is nothing."""
+    text = "".join(cell["source"])
+    if cell["cell_type"] != "code":
+        return cell
+    if PICTURE_CALL in text:
+        return _prose(cell, _figure(load(name), name, frames))
+    if "controls = " in text:
+        return None
+    if "remove-input" not in cell["metadata"].get("tags", []):
+        return cell
+    shown = [output.get("data", {}) for output in cell["outputs"]]
+    computed = ["".join(data["text/markdown"]) for data in shown if "text/markdown" in data]
+    # computed prose is a page's text like any other; a hidden cell that shows nothing is nothing
+    return _prose(cell, computed[0]) if computed else None
+
+
+def _prose(cell: dict[str, Any], text: str) -> dict[str, Any]:
+    """Replace a code cell by text."""
+    return {"cell_type": "markdown", "id": cell["id"], "metadata": {}, "source": text}
+
+
+def _figure(module: ModuleType, name: str, frames: Path) -> str:
+    """Write the sliders and the figure as HTML."""
+    said = json.loads((frames / "said.json").read_text(encoding="utf-8"))
+    shown = {key: {"src": f"../frames/{name}/{key}.svg", "alt": text} for key, text in said.items()}
+    controls = "".join(
+        f"<label>{html.escape(LABELS.get(slider, slider))} <span></span>"
+        f'<input type="range" min="0" max="{len(values) - 1}" value="{(len(values) - 1) // 2}" step="1" '
+        f"data-values='{json.dumps(values)}'></label>"
+        for slider, values in module.SLIDERS.items()
+    )
+    first = "-".join(str((len(values) - 1) // 2) for values in module.SLIDERS.values())
+    return (
+        f'<figure class="frames"><div class="controls">{controls}</div>'
+        '<div class="shown" role="group" aria-label="picture" tabindex="0">'
+        f'<img src="{shown[first]["src"]}" alt="{html.escape(said[first])}"></div>'
+        f'<figcaption aria-live="polite">{html.escape(said[first])}</figcaption>'
+        f'<script type="application/json">{json.dumps(shown)}</script></figure>'
+    )
+
+
+if __name__ == "__main__":
+    draw(*sys.argv[1:])

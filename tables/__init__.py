@@ -1,1 +1,0 @@
-"""The papers' tables that need networks and image data, one paper's table a file."""

@@ -1,0 +1,242 @@
+"""Fusion penalties against brute force and skglm, and what their formulas promise."""
+
+import array_api_compat.torch as torch
+import array_api_strict
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from skglm.penalties import L2_1, BlockSCAD
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.arrays import to_numpy
+from clusterproof.algorithms.penalties import SCAD, GroupL1, SmoothedSCAD
+
+STRENGTHS = st.floats(0.05, 3)
+CONCAVITIES = st.floats(1.2, 6)
+EXAMPLES = [
+    GroupL1(strength=0.6),
+    SCAD(strength=0.6),
+    SmoothedSCAD(strength=0.6, smoothing=0.2),
+    SmoothedSCAD(strength=1.0, concavity=1.5, smoothing=0.9),
+]
+EACH = pytest.mark.parametrize("penalty", EXAMPLES, ids=lambda one: type(one).__name__)
+
+
+@st.composite
+def penalties(draw):
+    strength = draw(STRENGTHS)
+    kind = draw(st.sampled_from(["l1", "scad", "smoothed"]))
+    if kind == "l1":
+        return GroupL1(strength=strength)
+    concavity = draw(CONCAVITIES)
+    if kind == "scad":
+        return SCAD(strength=strength, concavity=concavity)
+    return SmoothedSCAD(
+        strength=strength, concavity=concavity, smoothing=strength * draw(st.floats(0.001, 0.99))
+    )
+
+
+def plain_value(penalty, t):
+    """The paper's P_a and its surrogate for one length, as printed."""
+    lam = penalty.strength
+    if isinstance(penalty, GroupL1):
+        return lam * t
+    a = penalty.concavity
+    if isinstance(penalty, SmoothedSCAD) and t <= penalty.smoothing:
+        return lam * t**2 / (2 * penalty.smoothing) + penalty.smoothing * lam / 2
+    if t <= lam:
+        return lam * t
+    if t <= a * lam:
+        return (a * lam * t - 0.5 * (t**2 + lam**2)) / (a - 1)
+    return lam**2 * (a + 1) / 2
+
+
+def brute_force(penalty, augmentation, length):
+    """Return the minimiser over t of g(t) + rho / 2 (t - length)^2: a fine grid, then golden section."""
+
+    def objective(t):
+        return plain_value(penalty, t) + augmentation / 2 * (t - length) ** 2
+
+    grid = np.linspace(0, length, 2001)
+    best = int(np.argmin([objective(t) for t in grid]))
+    low, high = grid[max(0, best - 1)], grid[min(2000, best + 1)]
+    ratio = (np.sqrt(5) - 1) / 2
+    for _ in range(60):
+        left, right = high - ratio * (high - low), low + ratio * (high - low)
+        low, high = (low, right) if objective(left) <= objective(right) else (left, high)
+    return (low + high) / 2
+
+
+@given(penalties(), st.floats(1.02, 20), st.floats(0.001, 5), st.floats(0, 2 * np.pi))
+def test_prox_is_the_minimiser_found_by_brute_force(penalty, factor, relative, angle):
+    floor = penalty.weakest_augmentation or 0.05
+    augmentation = factor * floor
+    reach = penalty.saturation if np.isfinite(penalty.saturation) else penalty.strength / augmentation
+    point = relative * reach * np.array([np.cos(angle), np.sin(angle)])
+    length = np.linalg.norm(point)
+    found = penalty.prox(point, augmentation)
+    expected = brute_force(penalty, augmentation, length)
+    # the objective's least curvature turns rounding of its values into an error of the minimiser
+    curvature = augmentation - penalty.weakest_augmentation
+    size = plain_value(penalty, length) + augmentation * length**2
+    tolerance = 1e-9 + 4 * np.sqrt(1e-15 * size / curvature)
+    np.testing.assert_allclose(found, expected * point / length, rtol=0, atol=tolerance)
+
+
+@given(penalties(), st.floats(1.02, 20), st.integers(0, 10**6))
+def test_no_other_point_of_space_is_better(penalty, factor, seed):
+    stream = np.random.default_rng(seed)
+    augmentation = factor * (penalty.weakest_augmentation or 0.05)
+    point = stream.standard_normal(3) * stream.uniform(0, 3) * penalty.strength
+    found = penalty.prox(point, augmentation)
+
+    def objective(theta):
+        away = theta - point
+        return plain_value(penalty, np.linalg.norm(theta)) + augmentation / 2 * away @ away
+
+    for _ in range(50):
+        other = found + stream.standard_normal(3) * 10 ** stream.uniform(-4, 1)
+        assert objective(found) <= objective(other) + 1e-12 * (1 + abs(objective(other)))
+
+
+@given(penalties(), st.floats(0.0005, 12))
+def test_values_and_derivatives_are_those_of_the_printed_formula(penalty, relative):
+    t = relative * penalty.strength
+    assert np.isclose(penalty.value(np.float64(t)), plain_value(penalty, t), rtol=1e-13, atol=0)
+    kinks = [penalty.strength, penalty.saturation, getattr(penalty, "smoothing", 0.0)]
+    step = 1e-6 * penalty.strength
+    assume(all(abs(t - kink) > 2 * step for kink in kinks))
+    quotient = (plain_value(penalty, t + step) - plain_value(penalty, t - step)) / (2 * step)
+    assert np.isclose(penalty.derivative(np.float64(t)), quotient, rtol=1e-4, atol=1e-5 * penalty.strength)
+
+
+@given(STRENGTHS, CONCAVITIES, st.floats(0.01, 0.99), st.floats(0, 8))
+def test_the_surrogate_lies_above_scad_by_at_most_half_smoothing_times_strength(
+    strength, concavity, share, relative
+):
+    t = np.float64(relative * strength)
+    smoothed = SmoothedSCAD(strength=strength, concavity=concavity, smoothing=share * strength)
+    gap = smoothed.value(t) - SCAD(strength=strength, concavity=concavity).value(t)
+    assert -1e-12 <= gap <= share * strength**2 / 2 + 1e-12
+
+
+@given(penalties(), st.floats(1.02, 20), st.integers(0, 10**6))
+def test_the_dual_of_a_proximal_point_is_a_subgradient(penalty, factor, seed):
+    augmentation = factor * (penalty.weakest_augmentation or 0.05)
+    stream = np.random.default_rng(seed)
+    points = stream.standard_normal((40, 3)) * penalty.strength * stream.uniform(0.01, 4, (40, 1))
+    found = penalty.prox(points, augmentation)
+    duals = augmentation * (points - found)
+    scale = np.linalg.norm(duals, axis=1).max() + augmentation * np.linalg.norm(points, axis=1).max()
+    curvature = max(1.0, penalty.strength / getattr(penalty, "smoothing", penalty.strength))
+    assert penalty.stationarity_residual(found, duals).max() <= 1e-13 * scale * curvature / (1 - 1 / factor)
+    # and no other vector is one, but for the ball at the kink
+    moved = duals + 3 * penalty.strength
+    at_kink = np.linalg.norm(found, axis=1) == 0
+    expected = np.where(
+        at_kink,
+        np.linalg.norm(moved, axis=1) - penalty.strength,
+        np.linalg.norm(moved - duals, axis=1),
+    )
+    np.testing.assert_allclose(
+        penalty.stationarity_residual(found, moved), expected, rtol=0, atol=1e-11 * (scale + 1) * curvature
+    )
+
+
+@pytest.mark.slow(reason="skglm compiles its penalties")
+@pytest.mark.parametrize("augmentation", [0.5, 1.0, 3.0])
+def test_values_proximal_points_and_subgradients_are_those_of_skglm(augmentation):
+    stream = np.random.default_rng(0)
+    points = stream.standard_normal((200, 4)) * stream.uniform(0, 2, (200, 1))
+    for ours, theirs in (
+        (SCAD(strength=0.6, concavity=3.7), BlockSCAD(0.6, 3.7)),
+        (GroupL1(strength=0.6), L2_1(0.6)),
+    ):
+        lengths = np.linalg.norm(points, axis=1)
+        assert np.isclose(ours.value(lengths).sum(), theirs.value(points), rtol=1e-12)
+        expected = np.stack([theirs.prox_1feat(point, 1 / augmentation, 0) for point in points])
+        found = ours.prox(points, augmentation)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
+        assert (np.linalg.norm(found, axis=1) == 0).any()
+        duals = stream.standard_normal(points.shape)
+        distances = theirs.subdiff_distance(found, -duals, np.arange(200))
+        np.testing.assert_allclose(ours.stationarity_residual(found, duals), distances, rtol=0, atol=1e-12)
+
+
+@EACH
+@pytest.mark.parametrize("library", [torch, array_api_strict], ids=["torch", "array-api-strict"])
+def test_every_library_gives_the_numbers_of_numpy(penalty, library):
+    stream = np.random.default_rng(1)
+    points = np.concatenate(
+        [stream.standard_normal((30, 3)) * stream.uniform(0, 3, (30, 1)), np.zeros((1, 3))]
+    )
+    duals = stream.standard_normal(points.shape)
+    there, forces = library.asarray(points), library.asarray(duals)
+    lengths = np.linalg.norm(points, axis=1)
+    for found, expected in (
+        (penalty.prox(there, 2.5), penalty.prox(points, 2.5)),
+        (penalty.value(library.asarray(lengths)), penalty.value(lengths)),
+        (penalty.derivative(library.asarray(lengths)), penalty.derivative(lengths)),
+        (penalty.stationarity_residual(there, forces), penalty.stationarity_residual(points, duals)),
+    ):
+        np.testing.assert_allclose(to_numpy(found), expected, rtol=0, atol=1e-14)
+
+
+@EACH
+def test_single_precision_stays_single(penalty):
+    points = np.ones((2, 3), dtype=np.float32)
+    assert penalty.prox(points, 2.5).dtype == np.float32
+    assert penalty.value(points).dtype == np.float32
+    assert penalty.stationarity_residual(points, points).dtype == np.float32
+
+
+@given(CONCAVITIES, st.floats(0.01, 1))
+def test_an_augmentation_of_at_most_the_negative_curvature_is_refused(concavity, share):
+    penalty = SCAD(strength=1.0, concavity=concavity)
+    with pytest.raises(InvalidArgument, match="two minima") as raised:
+        penalty.prox(np.ones(2), share / (concavity - 1))
+    assert raised.value.argument == "augmentation"
+
+
+def test_below_the_refused_limit_the_proximal_point_jumps():
+    """The reason of the refusal: two lengths 0.01 apart with proximal points 3 apart."""
+    penalty = SCAD(strength=1.0, concavity=3.7)
+    lengths = np.linspace(3.5, 4.5, 101)
+    found = [brute_force(penalty, 0.3, length) for length in lengths]
+    assert np.diff(found).max() > 3
+    assert np.diff([brute_force(penalty, 0.5, length) for length in lengths]).max() < 0.05
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "argument", "reason"),
+    [
+        (GroupL1, {"strength": 0}, "strength", "greater than 0"),
+        (SCAD, {"strength": -1.0}, "strength", "greater than 0"),
+        (SCAD, {"strength": 1.0, "concavity": 1}, "concavity", "greater than 1"),
+        (SCAD, {"strength": 1.0, "concavity": float("nan")}, "concavity", "greater than 1"),
+        (SmoothedSCAD, {"strength": 1.0, "smoothing": 0.0}, "smoothing", "greater than 0"),
+        (SmoothedSCAD, {"strength": 1.0, "smoothing": 1.0}, "smoothing", "would jump"),
+        (SmoothedSCAD, {"strength": 0.5, "smoothing": 0.7}, "smoothing", "below strength = 0.5"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(kind, parameters, argument, reason):
+    with pytest.raises(InvalidArgument, match=reason) as raised:
+        kind(**parameters)
+    assert raised.value.argument == argument
+
+
+def test_from_a_smoothing_of_the_strength_on_the_surrogate_would_jump():
+    """The reason of the refusal, in the printed formula: continuous below, a jump above."""
+    for smoothing, jump in ((0.999, 0.0), (1.2, 0.04 / 5.4)):
+        parabola = smoothing / 2 + smoothing / 2
+        assert np.isclose(parabola - plain_value(SCAD(strength=1.0), smoothing), jump, atol=1e-12)
+
+
+def test_the_lipschitz_constant_is_reached_and_never_passed():
+    penalty = SmoothedSCAD(strength=0.6, concavity=3.7, smoothing=0.2)
+    assert np.isclose(penalty.lipschitz, 3.0, rtol=1e-15)
+    t = np.linspace(0, 3, 100_001)
+    steepest = np.abs(np.diff(penalty.derivative(t)) / np.diff(t)).max()
+    assert np.isclose(steepest, 3.0, rtol=1e-6)
+    assert np.isclose(SmoothedSCAD(strength=1.0, concavity=1.2, smoothing=0.9).lipschitz, 5.0, rtol=1e-14)

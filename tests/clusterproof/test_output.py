@@ -1,0 +1,127 @@
+"""Without the optional libraries, and with standard output that cannot be written: never a traceback."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import ROOT
+
+from clusterproof.commands.application import app
+
+EXTRAS = (
+    "torch matplotlib polars cvxpy clarabel flint joblib sklearn filelock safetensors threadpoolctl pooch"
+)
+EXTRAS += " numba marimo sphinx tensorboard distributed dask_jobqueue"
+DATA = ("data list", "data fetch", "data verify")
+NAMES = [name for name in app if not name.startswith("-")]
+HELPS = ["--help", *(f"{name} --help" for name in (*NAMES, *DATA))]
+
+WITHOUT = {
+    **dict.fromkeys((*HELPS, "claims --paper ifca", "show cfl-mgd/theorem-1 --no-check", "schema run"), ""),
+    **dict.fromkeys(("run ifca --rounds 2", "data list", "table", "check baselines/fedavg", "figures"), ""),
+    "check baselines/fedavg --jobs 2": "sweep",
+    "run ifca --rounds 2 --out r": "store",
+    "run sofl --rounds 2": "cluster",
+    "certify --momentum 0 --condition 4 --proportion 1 --class smooth": "certify",
+    "figures contraction-map --out f": "plot",
+    "data verify digits": "neural",
+    "train --out t": "store",
+    "notes --out n": "docs",
+}
+"""Each command line, and the extra that its refusal names without the optional libraries; empty where it works."""
+
+PRINTING = (
+    "--help",
+    "check --module mine.py",
+    "claims --paper ifca",
+    "show mine/a --module mine.py",
+    "schema",
+)
+PRINTING += ("check --module mine.py --json /dev/stdout", "run ifca --rounds 2", "data list", "table")
+PRINTING += ("claims --json /dev/full", "figures contraction-map --out figures", "verify --help", "figures")
+
+MINE = '''
+from fractions import Fraction
+from typing import Annotated
+from clusterproof import at_most, claim, rationals
+
+@claim("mine/a")
+def a(step: Annotated[Fraction, rationals(0, 2, 2)]):
+    """A step \N{GREEK SMALL LETTER ETA} does not lead away."""
+    return at_most(abs(1 - step), one=1)
+'''
+
+RUN = """
+import contextlib, io, json, os, sys
+from clusterproof.commands.application import main
+lines, kind, encoding, found = json.loads(sys.argv[1]), sys.argv[2], sys.argv[3], {}
+kept = os.dup(1)
+for line in lines:
+    errors = io.StringIO()
+    reader, writer = (0, os.open("/dev/full", os.O_WRONLY)) if kind == "full" else os.pipe()
+    if kind == "pipe":
+        os.close(reader)
+    os.dup2(os.open("output", os.O_WRONLY | os.O_CREAT) if kind == "file" else writer, 1)
+    os.close(writer)
+    sys.stdout = open(1, "w", encoding=encoding, closefd=False)
+    with contextlib.redirect_stderr(errors):
+        status = main(line.split())
+    with contextlib.suppress(Exception):
+        sys.stdout.close()
+    found[line] = status, errors.getvalue()
+os.write(kept, json.dumps(found).encode())
+"""
+
+
+def outcomes(folder: Path, lines: list[str], kind: str, encoding: str, start: str = "") -> dict[str, list]:
+    """Exit status and standard error of command lines in a process whose warnings are errors."""
+    environment = os.environ | {"PYTHONPATH": str(folder)}
+    command = [sys.executable, "-W", "error", "-c", start + RUN, json.dumps(lines), kind, encoding]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+def test_commands_do_without_the_optional_libraries(tmp_path: Path) -> None:
+    start = f"import sys\nfor name in {EXTRAS.split()}: sys.modules[name] = None\n"
+    for line, (status, errors) in outcomes(tmp_path, list(WITHOUT), "file", "utf-8", start).items():
+        extra = WITHOUT[line]
+        assert (status, errors.count("\n")) == ((2, 1) if extra else (0, 0)), (line, errors)
+        assert f"clusterproof[{extra}]" in errors or not extra, (line, errors)
+
+
+SLOW = pytest.mark.slow(reason="runs every command")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="devices of POSIX systems")
+@pytest.mark.parametrize(
+    ("kind", "encoding"),
+    [("full", "utf-8"), pytest.param("pipe", "utf-8", marks=SLOW), pytest.param("file", "ascii", marks=SLOW)],
+)
+def test_output_that_cannot_be_written_is_one_line(tmp_path: Path, kind: str, encoding: str) -> None:
+    (tmp_path / "mine.py").write_text(MINE, encoding="utf-8")
+    found = outcomes(tmp_path, list(PRINTING), kind, encoding)
+    for line, (status, errors) in found.items():
+        if kind == "pipe" and "/dev/full" not in line:
+            assert (status, errors) == (141, ""), line
+        elif kind == "full" or "mine" in line or "/dev/full" in line:
+            assert (status, errors.count("\n")) == (2, 1), (line, errors)
+        else:
+            assert (status, errors) == (0, ""), line
+
+
+@pytest.mark.skipif(os.name != "posix", reason="devices of POSIX systems")
+@pytest.mark.parametrize(
+    ("redirection", "status"), [(">/dev/full", 2), (">&-", 2), (">/dev/null 2>/dev/full", 0), ("| true", 0)]
+)
+def test_the_end_of_the_process_adds_nothing(redirection: str, status: int) -> None:
+    """The interpreter flushes standard output once more when it exits."""
+    for words in ("schema", "schema --help"):
+        line = f"{sys.executable} -m clusterproof {words} {redirection}"
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+        done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, cwd=ROOT, env=environment)
+        assert (done.returncode, done.stderr.count("\n")) == (status, status // 2), done.stderr

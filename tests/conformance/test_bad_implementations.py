@@ -1,0 +1,197 @@
+"""Implementations that cannot be run as they must be: one sentence that says why, and the remedy."""
+
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.conformance import ConformanceTask, conform
+
+
+class FedAvg:
+    """A right implementation, which the bad ones inherit from."""
+
+    def __init__(self, task: ConformanceTask, settings: dict[str, Any]) -> None:
+        self.task, self.settings, self.model = task, settings, task.start.copy()
+
+    def local(self, i: int) -> np.ndarray:
+        y, size = self.model.copy(), self.settings["batch_size"]
+        batches = 1 if size is None else int(np.ceil(self.task.samples[i] / size))
+        for _ in range(self.settings["local_epochs"] * batches):
+            y -= self.settings["step_size"] * self.task.gradient(i, y)
+        return y
+
+    def round(self, participants: list[int]) -> None:
+        locals_ = np.array([self.local(i) for i in participants])
+        weights = self.task.samples[participants]
+        mean = np.average(locals_, axis=0, weights=weights)
+        self.model = self.model + self.settings["server_step_size"] * (mean - self.model)
+
+
+def with_model(convert: Any) -> type:
+    class Converted:
+        def __init__(self, task: ConformanceTask, settings: dict[str, Any]) -> None:
+            self.run = FedAvg(task, settings)
+
+        @property
+        def model(self) -> Any:
+            return convert(self.run.model)
+
+        def round(self, participants: list[int]) -> None:
+            self.run.round(participants)
+
+    return Converted
+
+
+class Raises(FedAvg):
+    def round(self, participants: list[int]) -> None:
+        print("about to fail")
+        raise KeyError("weights")
+
+
+class Exits(FedAvg):
+    def round(self, participants: list[int]) -> None:
+        sys.exit(3)
+
+
+class IgnoresParticipants(FedAvg):
+    def round(self, participants: list[int]) -> None:
+        super().round(list(range(self.task.clients)))
+
+
+class StartsElsewhere(FedAvg):
+    def __init__(self, task: ConformanceTask, settings: dict[str, Any]) -> None:
+        super().__init__(task, settings)
+        self.model = self.model + 1
+
+
+class StartsAtNaN(FedAvg):
+    def __init__(self, task: ConformanceTask, settings: dict[str, Any]) -> None:
+        super().__init__(task, settings)
+        self.model = np.full_like(self.model, np.nan)
+
+
+class NeverMoves(FedAvg):
+    def round(self, participants: list[int]) -> None:
+        pass
+
+
+class WritesToTheTask(FedAvg):
+    def round(self, participants: list[int]) -> None:
+        super().round(participants)
+        self.task.optima[0] += 1
+
+
+class Remembers(FedAvg):
+    starts = 0
+
+    def __init__(self, task: ConformanceTask, settings: dict[str, Any]) -> None:
+        super().__init__(task, settings)
+        Remembers.starts += 1
+        self.drift = 1e-3 * Remembers.starts
+
+    def round(self, participants: list[int]) -> None:
+        super().round(participants)
+        self.model = self.model + self.drift
+
+
+class Hangs(FedAvg):
+    def round(self, participants: list[int]) -> None:
+        time.sleep(60)
+
+
+BAD = [
+    (Raises, "KeyError"),
+    (Raises, "test_bad_implementations.py:"),
+    (Raises, "about to fail"),
+    (Exits, "SystemExit"),
+    (IgnoresParticipants, "ignores its participants"),
+    (StartsElsewhere, "not from task.start"),
+    (StartsAtNaN, "not finite before the first round"),
+    (NeverMoves, "never moves"),
+    (WritesToTheTask, "writes to task.optima"),
+    (Remembers, "a second start"),
+    (with_model(lambda model: None), "has no model"),
+    (with_model(lambda model: model[:2]), "shape (2,), not (3,)"),
+    (with_model(lambda model: model + 0j), "complex"),
+    (with_model(lambda model: (100 * model).astype(int)), "int64"),
+    (with_model(lambda model: "weights"), "not an array of numbers"),
+]
+
+
+@pytest.mark.parametrize(("start", "words"), BAD)
+def test_it_is_unusable_and_the_sentence_says_why(start: type, words: str) -> None:
+    report = conform(start, "fedavg")
+    assert (report.verdict, report.status) == ("unusable", 2)
+    assert words in report.sentence
+    assert "\n" not in report.sentence
+    assert report.likely == ()
+
+
+def test_a_run_that_hangs_is_given_up() -> None:
+    report = conform(Hangs, "fedavg", timeout=0.2)
+    assert report.verdict == "unusable"
+    assert "more than 0.2 s" in report.sentence
+
+
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [
+        ({"start": 3}, "start"),
+        ({"start": lambda task: None}, "start"),
+        ({"algorithm": "scafold"}, "algorithm"),
+        ({"settings": {"optoin": "I"}}, "settings"),
+        ({"algorithm": "scaffold", "settings": {"option": "III"}}, "option"),
+        ({"settings": {"local_epochs": 0}}, "local_epochs"),
+        ({"settings": {"step_size": -1}}, "step_size"),
+        ({"supports": ["batch"]}, "supports"),
+        ({"dtype": "float16"}, "dtype"),
+        ({"checks": ["sise"]}, "checks"),
+        ({"timeout": 0}, "timeout"),
+    ],
+)
+def test_a_wrong_call_is_refused(call: dict[str, Any], argument: str) -> None:
+    given = {"start": FedAvg, "algorithm": "fedavg", **call}
+    with pytest.raises(InvalidArgument) as caught:
+        conform(given.pop("start"), given.pop("algorithm"), **given)
+    assert caught.value.argument == argument
+
+
+def test_one_mutable_array_and_a_tensor_that_needs_gradients_are_right() -> None:
+    class Mutable(FedAvg):
+        def round(self, participants: list[int]) -> None:
+            before = self.model
+            super().round(participants)
+            before[...] = self.model
+            self.model = before
+
+    torch = pytest.importorskip("torch")
+    tensor = with_model(lambda model: torch.tensor(model, requires_grad=True))
+    for start in (Mutable, tensor, with_model(list)):
+        assert conform(start, "fedavg").verdict == "conforms"
+
+
+def test_a_float32_somewhere_is_no_fault_and_a_wrong_declaration_is() -> None:
+    single = with_model(lambda model: model.astype(np.float32).astype(float))
+    report = conform(single, "fedavg")
+    assert report.verdict == "conforms"
+    assert "single precision" in report.sentence
+    assert conform(single, "fedavg", dtype="float32").verdict == "conforms"
+    assert (
+        conform(with_model(lambda model: model.astype(np.float32)), "fedavg", dtype="float64").verdict
+        == "unusable"
+    )
+
+
+def test_nothing_global_is_left_behind() -> None:
+    class Disturbs(FedAvg):
+        def round(self, participants: list[int]) -> None:
+            np.random.seed(0)  # noqa: NPY002 - what people write
+            super().round(participants)
+
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    assert conform(Disturbs, "fedavg").verdict == "conforms"
+    assert (np.random.get_state()[1] == before).all()  # noqa: NPY002

@@ -1,0 +1,166 @@
+"""The command, its exit statuses and its files; conformance as tests of pytest."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+from command_line import refused
+
+from clusterproof.commands.application import main
+from clusterproof.conformance import DEFINITIONS, assert_conforms, checks, conform, replay, report_schema
+
+FILE = """
+from clusterproof.conformance import DEFINITIONS
+class Right(DEFINITIONS["scaffold"]): pass
+class Doubled(DEFINITIONS["fedprox"]):
+    def __init__(self, task, settings):
+        super().__init__(task, {**settings, "proximal": 2 * settings["proximal"]})
+class Equal(DEFINITIONS["fedavg"]):
+    def __init__(self, task, settings):
+        super().__init__(task, {**settings, "weighting": "clients"})
+class Raises(Right):
+    def round(self, participants): raise RuntimeError("no data")
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "implementations.py"
+    path.write_text(FILE)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "algorithm", "options", "status", "words"),
+    [
+        ("Right", "scaffold", (), 0, "conforms: scaffold"),
+        ("Right", "scaffold", ("--set", "option=I"), 0, "conforms: scaffold"),
+        ("Doubled", "fedprox", (), 1, "prox-doubled"),
+        ("Equal", "fedavg", (), 4, "weighting = clients"),
+        ("Doubled", "fedprox", ("--set", "proximal=0"), 3, "undecided"),
+        (
+            "Equal",
+            "fedavg",
+            ("--set", "weighting=clients", "--supports", "batches"),
+            0,
+            "does not support participation",
+        ),
+    ],
+)
+def test_exit_statuses(
+    name: str,
+    algorithm: str,
+    options: tuple[str, ...],
+    status: int,
+    words: str,
+    file: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["conform", f"{file}:{name}", "--as", algorithm, *options]) == status
+    output = capsys.readouterr().out
+    assert words in output
+    assert len(output.splitlines()) <= 25
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("{}:Raises", "--as", "scaffold"), "RuntimeError: no data"),
+        (("{}:Right", "--as", "scafold"), "scaffold"),
+        (("{}:Right",), "--list"),
+        (("{}:Wrong", "--as", "scaffold"), "has no Wrong"),
+        (("nowhere.py:Right", "--as", "scaffold"), "no file nowhere.py"),
+        (("no_such_package:Right", "--as", "scaffold"), "install no_such_package"),
+        (("Right", "--as", "scaffold"), "MODULE:NAME"),
+        (("{}:Right", "--as", "scaffold", "--set", "option"), "NAME=VALUE"),
+        (("{}:Right", "--as", "scaffold", "--set", "optoin=I"), "option"),
+        (("{}:Right", "--replay", "report.json"), "cannot be combined"),
+        (("--replay", "nowhere.json"), "must be a report"),
+        ((), "must be given"),
+    ],
+)
+def test_a_wrong_call_is_refused_in_one_line(
+    arguments: tuple[str, ...], words: str, file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert words in refused(capsys, "conform", *(argument.format(file) for argument in arguments))
+
+
+@pytest.mark.parametrize(
+    ("name", "algorithm"), [("Right", "scaffold"), ("Doubled", "fedprox"), ("Equal", "fedavg")]
+)
+def test_a_report_is_judged_again_without_the_implementation(
+    name: str, algorithm: str, file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = tmp_path / "report.json"
+    status = main(["conform", f"{file}:{name}", "--as", algorithm, "--json", str(written)])
+    printed = capsys.readouterr().out
+    jsonschema.validate(json.loads(written.read_text()), report_schema())
+    Path(file).unlink()
+    assert main(["conform", "--replay", str(written)]) == status
+    assert capsys.readouterr().out == printed
+    again, first = (json.loads(text) for text in (replay(written).json(), written.read_text()))
+    for check in (*again["checks"], *first["checks"]):
+        check.pop("seconds")
+    assert again == first
+
+
+def test_every_algorithm_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["conform", "--list"]) == 0
+    output = capsys.readouterr().out
+    for name, definition in DEFINITIONS.items():
+        assert f"{name}: {definition.equation}" in output
+
+
+def test_assert_conforms_raises_with_the_report() -> None:
+    definition = DEFINITIONS["fedprox"]
+    assert assert_conforms(definition, "fedprox").status == 0
+    with pytest.raises(AssertionError, match="prox-zero"):
+        assert_conforms(DEFINITIONS["fedavg"], "fedprox")
+
+
+def test_checks_are_named_and_the_run_is_made_once() -> None:
+    runs = []
+
+    def start(task: object, settings: object) -> object:
+        runs.append(task)
+        return DEFINITIONS["fedavg"](task, settings)  # type: ignore[arg-type]
+
+    found = checks(start, "fedprox")
+    assert str(found[0]) == "fedprox-one-step"
+    assert "fedprox-fixed-point" in map(str, found)
+    found[0]()
+    count = len(runs)
+    with pytest.raises(AssertionError, match="prox-zero"):
+        found[1]()
+    assert len(runs) == count > 0
+    assert conform(start, "fedprox").verdict == "differs"
+
+
+SUITE = """
+from clusterproof.conformance import DEFINITIONS, parametrize_with_checks
+
+@parametrize_with_checks(DEFINITIONS["scaffold"], "scaffold", settings={"option": "I"})
+def test_right(check):
+    check()
+
+failing = "local-epochs rounds sizes batches server-step participation strengths everything fixed-point".split()
+@parametrize_with_checks(DEFINITIONS["fedavg"], "fedprox", expected_failures=dict.fromkeys(failing, "no proximal term"))
+def test_wrong(check):
+    check()
+"""
+
+
+def test_pytest_runs_each_check(tmp_path: Path) -> None:
+    (tmp_path / "test_suite.py").write_text(SUITE)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "test_right[scaffold-participation]" in done.stdout
+    assert "9 xfailed" in done.stdout

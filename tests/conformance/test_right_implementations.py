@@ -1,0 +1,229 @@
+"""No false alarm: implementations that are right, written independently, conform."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clusterproof.conformance import DEFINITIONS, check_random, conform, from_rules, infer, replayed
+from clusterproof.conformance.adapters.library import from_algorithm
+
+OWN = [
+    ("fedavg", {}),
+    ("fedavg", {"weighting": "clients"}),
+    ("fedprox", {}),
+    ("ifca", {"averaging": "gradient"}),
+    ("ifca", {"averaging": "model", "weighting": "clients"}),
+    ("cfl-mgd", {"averaging": "gradient"}),
+    ("cfl-mgd", {"averaging": "model", "weighting": "clients"}),
+    ("fedbcd", {}),
+    ("per-fedavg", {"gradient": "second-order"}),
+    ("per-fedavg", {"gradient": "first-order"}),
+    ("local", {}),
+]
+
+TORCH = [
+    ("FedAvg", "fedavg", {}),
+    ("FedAvg", "fedavg", {"weighting": "clients"}),
+    ("FedProx", "fedprox", {}),
+    ("Scaffold", "scaffold", {}),
+    ("Scaffold", "scaffold", {"option": "I"}),
+    ("FedNova", "fednova", {}),
+    ("FedDyn", "feddyn", {"weighting": "clients"}),
+    ("Ditto", "ditto", {}),
+    ("FedAvgM", "fedavgm", {}),
+    ("FedAdam", "fedadam", {}),
+    ("PFedMe", "pfedme", {}),
+    ("IFCA", "ifca", {}),
+]
+
+PROBES = ("one-step", "local-epochs", "rounds", "sizes", "batches", "participation", "everything")
+
+
+@pytest.mark.parametrize(("algorithm", "settings"), OWN)
+def test_the_librarys_algorithms_conform(algorithm: str, settings: dict[str, str]) -> None:
+    report = conform(from_algorithm(algorithm), algorithm, settings=settings)
+    assert report.verdict == "conforms", str(report)
+
+
+@pytest.mark.parametrize(
+    ("name", "algorithm", "settings", "dtype"),
+    [(*case, dtype) for case, dtype in itertools.product(TORCH, ("float32", "float64"))],
+)
+def test_torch_implementations_conform(
+    name: str, algorithm: str, settings: dict[str, str], dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch = pytest.importorskip("torch")
+    import torch_federated
+
+    monkeypatch.setattr(torch_federated, "DTYPE", getattr(torch, dtype))
+    report = conform(getattr(torch_federated, name), algorithm, settings=settings, checks=PROBES)
+    assert (report.verdict, report.dtype) == ("conforms", dtype), str(report)
+
+
+def steps(task: Any, settings: dict[str, Any], i: int) -> int:
+    size = settings["batch_size"] or task.samples[i]
+    return int(settings["local_epochs"] * np.ceil(task.samples[i] / size))
+
+
+class ScaffoldByDifferences:
+    """SCAFFOLD II whose controls have the opposite sign, by changes of models and not by a sum of gradients."""
+
+    def __init__(self, task: Any, settings: dict[str, Any]) -> None:
+        self.task, self.settings = task, settings
+        self.model = task.start.copy()
+        self.control = np.zeros(task.dimension)
+        self.controls = np.zeros((task.clients, task.dimension))
+
+    def round(self, participants: list[int]) -> None:
+        s, x, moves, old = self.settings, self.model, [], self.controls.copy()
+        for i in participants:
+            y, count = x.copy(), steps(self.task, s, i)
+            for _ in range(count):
+                y -= s["step_size"] * (self.task.gradient(i, y) + old[i] - self.control)
+            self.controls[i] = old[i] - self.control - (x - y) / (count * s["step_size"])
+            moves.append(y - x)
+        sizes = self.task.samples[participants]
+        weights = sizes if s["weighting"] == "samples" else np.ones(len(moves))
+        self.model = x + s["server_step_size"] * np.average(moves, axis=0, weights=weights)
+        self.control = self.control + (self.controls - old).sum(axis=0) / self.task.clients
+
+
+class FedDynByChanges:
+    """FedDyn with the sum of changes kept, and weight decay in the place of the quadratic term."""
+
+    def __init__(self, task: Any, settings: dict[str, Any]) -> None:
+        self.task, self.settings, self.model = task, settings, task.start.copy()
+        self.sums = np.zeros((task.clients, task.dimension))
+
+    def round(self, participants: list[int]) -> None:
+        s, x, ends = self.settings, self.model, []
+        alpha = s["alpha"]
+        for i in participants:
+            y, linear = x.copy(), alpha * self.sums[i] - alpha * x
+            for _ in range(steps(self.task, s, i)):
+                y = (1 - s["step_size"] * alpha) * y - s["step_size"] * (self.task.gradient(i, y) + linear)
+            ends.append(y)
+            self.sums[i] += y - x
+        sizes = self.task.samples[participants]
+        weights = sizes if s["weighting"] == "samples" else np.ones(len(ends))
+        self.model = np.average(ends, axis=0, weights=weights) + self.sums.mean(axis=0)
+
+
+class FedNovaByGradients:
+    """FedNova by accumulated gradients."""
+
+    def __init__(self, task: Any, settings: dict[str, Any]) -> None:
+        self.task, self.settings, self.model = task, settings, task.start.copy()
+
+    def round(self, participants: list[int]) -> None:
+        s = self.settings
+        sizes = self.task.samples[participants] if s["weighting"] == "samples" else np.ones(len(participants))
+        shares = sizes / sizes.sum()
+        direction, effective = 0.0, 0.0
+        for share, i in zip(shares, participants, strict=True):
+            y, total, count = self.model.copy(), np.zeros(self.task.dimension), steps(self.task, s, i)
+            for _ in range(count):
+                gradient = self.task.gradient(i, y)
+                total, y = total + gradient, y - s["step_size"] * gradient
+            direction, effective = direction + share * total / count, effective + share * count
+        self.model = self.model - s["server_step_size"] * s["step_size"] * effective * direction
+
+
+@pytest.mark.parametrize("weighting", ["samples", "clients"])
+@pytest.mark.parametrize(
+    ("start", "algorithm"),
+    [(ScaffoldByDifferences, "scaffold"), (FedDynByChanges, "feddyn"), (FedNovaByGradients, "fednova")],
+)
+def test_other_conventions_conform(start: type, algorithm: str, weighting: str) -> None:
+    report = conform(start, algorithm, settings={"weighting": weighting})
+    assert report.verdict == "conforms", str(report)
+    check_random(start, algorithm, settings={"weighting": weighting}, examples=15)
+
+
+def test_a_different_run_on_a_random_task_prints_what_repeats_it() -> None:
+    with pytest.raises(AssertionError, match=r"task = ConformanceTask\("):
+        check_random(FedNovaByGradients, "fedavg", examples=40)
+
+
+def test_halves_and_whole_runs_conform() -> None:
+    def client(state: Any, received: Any, gradient: Any, settings: dict[str, Any]) -> tuple[Any, Any]:
+        y = received
+        for _ in range(settings["local_steps"]):
+            y = y - settings["step_size"] * (gradient(y) + settings["proximal"] * (y - received))
+        return state, y - received
+
+    def server(state: Any, x: Any, messages: Any, settings: dict[str, Any]) -> tuple[Any, Any]:
+        state = 0 if state is None else state
+        mean = np.average([one.change for one in messages], axis=0, weights=[one.samples for one in messages])
+        state = settings["momentum"] * state + mean
+        return state, x + settings["server_step_size"] * state
+
+    assert conform(from_rules(client=client), "fedprox").verdict == "conforms"
+    assert conform(from_rules(server=server), "fedavgm").verdict == "conforms"
+
+    def whole(task: Any, settings: dict[str, Any], schedule: list[list[int]]) -> list[Any]:
+        run = FedNovaByGradients(task, settings)
+        models = [run.model]
+        for participants in schedule:
+            run.round(participants)
+            models.append(run.model)
+        return models
+
+    assert conform(replayed(whole), "fednova", checks=PROBES).verdict == "conforms"
+
+
+def test_a_torch_optimiser_is_the_local_step_of_fedavg() -> None:
+    torch = pytest.importorskip("torch")
+    from clusterproof.conformance.adapters.torch_optimiser import torch_optimiser
+
+    assert conform(torch_optimiser(torch.optim.SGD), "fedavg", checks=PROBES).verdict == "conforms"
+    decayed = torch_optimiser(torch.optim.SGD, weight_decay=0.1)
+    assert conform(decayed, "fedavg", checks=PROBES).verdict == "differs"
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "declared", "written", "words"),
+    [
+        ("fedavg", {}, {"weighting": "clients"}, "weighting = clients"),
+        ("scaffold", {}, {"option": "I"}, "option = I"),
+        ("scaffold", {"option": "I"}, {"option": "II", "weighting": "clients"}, "option = II"),
+        ("fedavg", {}, {"server_step_size": 0.5}, "server_step_size = 0.5 (constant)"),
+        ("fedadam", {}, {"bias_correction": "adam"}, "bias_correction = adam"),
+        ("fedadam", {}, {"v_start": "zero"}, "v_start = zero"),
+        ("pfedme", {}, {"theta": "restarts"}, "theta = restarts"),
+        ("ifca", {}, {"averaging": "gradient"}, "averaging = gradient"),
+        ("fedavg", {}, {"drop_last": True}, "drop_last = True"),
+    ],
+)
+def test_another_admissible_form_is_a_variant(
+    algorithm: str, declared: dict[str, str], written: dict[str, Any], words: str
+) -> None:
+    report = conform(
+        lambda task, given: DEFINITIONS[algorithm](task, {**given, **written}), algorithm, settings=declared
+    )
+    assert (report.verdict, report.status, report.likely) == ("variant", 4, ())
+    assert words in report.sentence
+
+
+def test_runs_that_cannot_tell_it_from_fedavg_are_undecided() -> None:
+    definition = DEFINITIONS["ditto"]
+
+    class WithoutPersonal:
+        def __init__(self, task: Any, settings: dict[str, Any]) -> None:
+            self.run = definition(task, settings)
+            self.round = self.run.round
+
+        @property
+        def model(self) -> np.ndarray:
+            return self.run.model
+
+    report = conform(WithoutPersonal, "ditto")
+    assert (report.verdict, report.status) == ("undecided", 3)
+
+
+@pytest.mark.parametrize("algorithm", ["fedavg", "fedprox", "scaffold", "feddyn", "fedavgm", "pfedme"])
+def test_the_algorithm_is_inferred(algorithm: str) -> None:
+    reports = infer(DEFINITIONS[algorithm])
+    assert [report.algorithm for report in reports] == [algorithm]

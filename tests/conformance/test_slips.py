@@ -1,0 +1,127 @@
+"""The bank of slips: each is found and named where it shows, and is told from the definition by single precision."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clusterproof.conformance import DEFINITIONS, check_names, conform
+from clusterproof.conformance.checks import NAMES
+from clusterproof.conformance.probes import SUPPORTS, make_probes
+from clusterproof.conformance.reference import snapshots
+from clusterproof.conformance.slips import SLIPS
+from clusterproof.conformance.tolerance import unit
+
+FORMS: dict[str, tuple[dict[str, str], ...]] = {
+    "scaffold": ({"option": "II"}, {"option": "I"}),
+    "ifca": ({"averaging": "model"}, {"averaging": "gradient"}),
+    "cfl-mgd": ({"averaging": "model"}, {"averaging": "gradient"}),
+    "pfedme": ({"theta": "continues"}, {"theta": "restarts"}),
+}
+"""Settings under which slips of an algorithm are tried; one need not show under all of them."""
+
+CLASSES = {
+    "scaffold": [{"correction-sign", "drift-sign"}],
+    "fednova": [{"no-normalisation", "tau-counts-epochs"}],
+    "feddyn": [{"linear-sign", "state-sign"}],
+    "proxskip": [{"shift-sign", "shift-change-sign"}],
+    "fedavgm": [{"momentum-damped", "momentum-scales-model-step"}],
+}
+"""Slips of one algorithm that no run can tell apart."""
+
+VARIANTS = {
+    "other-weights",
+    "other-option",
+    "other-averaging",
+    "theta-restarts",
+    "v-starts-at-zero",
+    "bias-corrected",
+    "hessian-missing",
+}
+"""Slips that are another admissible form of the algorithm."""
+
+
+@pytest.mark.parametrize("algorithm", list(SLIPS))
+def test_every_slip_is_found_and_no_other_is_named(algorithm: str) -> None:
+    definition = DEFINITIONS[algorithm]
+    probes = check_names(definition)[: -len(NAMES)]
+    unseen, misnamed = [], []
+    for slip in SLIPS[algorithm]:
+        seen = False
+        for settings in FORMS.get(algorithm, ({},)):
+            report = conform(
+                lambda task, given, slip=slip: definition(task, given, [slip.changes]),  # type: ignore[misc]
+                algorithm,
+                settings=settings,
+                checks=probes,
+            )
+            named = {name for hypothesis in report.likely for name in hypothesis.slips}
+            allowed = next((group for group in CLASSES.get(algorithm, []) if slip.name in group), {slip.name})
+            if report.verdict == "differs":
+                seen = seen or slip.name in named
+                if slip.name not in named or not named <= allowed:
+                    misnamed.append((slip.name, settings, report.likely))
+            elif report.verdict == "variant":
+                seen = True
+                if slip.name not in VARIANTS and "constant" not in report.sentence:
+                    misnamed.append((slip.name, settings, report.sentence))
+            elif report.verdict == "unusable":
+                misnamed.append((slip.name, settings, report.sentence))
+        if not seen:
+            unseen.append(slip.name)
+    assert (unseen, misnamed) == ([], [])
+
+
+def units(settings: Mapping[str, Any], algorithm: str, slip: Any) -> float:
+    """Return the largest distance of a slip from the definition in units of single precision."""
+    definition, largest = DEFINITIONS[algorithm], 0.0
+    for probe in make_probes(definition, settings, SUPPORTS)[0]:
+        faulty = snapshots(definition, probe, slips=(slip,))
+        for number, (found, wanted) in enumerate(zip(faulty, snapshots(definition, probe), strict=False)):
+            with np.errstate(all="ignore"):
+                distances = [
+                    np.abs(found[name] - wanted[name]) / unit(number, wanted[name], "float32")
+                    for name in wanted
+                ]
+            largest = max(largest, *(np.nan_to_num(one, nan=np.inf).max() for one in distances))
+    return largest
+
+
+@pytest.mark.parametrize("algorithm", list(SLIPS))
+def test_single_precision_tells_every_slip_from_the_definition(algorithm: str) -> None:
+    forms = FORMS.get(algorithm, ({},))
+    weak = [
+        slip.name for slip in SLIPS[algorithm] if max(units(form, algorithm, slip) for form in forms) < 50
+    ]
+    assert weak == []
+
+
+def test_pairs_of_mistakes_are_named_together() -> None:
+    slips = {slip.name: slip for slip in SLIPS["scaffold"]}
+    pair = ("correction-without-server", "K-counts-epochs")
+    changes = [slips[name].changes for name in pair]
+    report = conform(lambda task, given: DEFINITIONS["scaffold"](task, given, changes), "scaffold")
+    assert report.verdict == "differs"
+    assert {frozenset(one.slips) for one in report.likely} == {frozenset(pair)}
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "line", "change"),
+    [
+        ("fedavg", "direction", lambda run, value, **_: np.clip(value, -0.5, 0.5)),
+        ("fedavg", "direction", lambda run, value, step, **_: value / (1 + step)),
+        ("fedprox", "pull", lambda run, value, **_: 1.5 * value),
+        ("scaffold", "correction", lambda run, value: 0.9 * value),
+        ("scaffold", "control step", lambda run, value, **_: value / 2),
+        ("feddyn", "quadratic", lambda run, value, **_: value**3),
+        ("ditto", "personal pull", lambda run, value: value * np.abs(value)),
+        ("fedavgm", "old v", lambda run, value: value * np.array([1.0, 0.0, 1.0])),
+        ("fedavg", "weights", lambda run, value, participants: value**2 / (value**2).sum()),
+        ("fedadam", "scale", lambda run, value, v, tau: v + tau),
+    ],
+)
+def test_mistakes_outside_the_bank_are_found_and_not_named(algorithm: str, line: str, change: Any) -> None:
+    report = conform(lambda task, given: DEFINITIONS[algorithm](task, given, [{line: change}]), algorithm)
+    assert (report.verdict, report.likely) == ("differs", ()), str(report)
+    assert "no known slip" in report.sentence

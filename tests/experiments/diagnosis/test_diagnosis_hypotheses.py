@@ -1,0 +1,428 @@
+"""Answers about hypotheses against tasks on which the truth is known, or the run itself shows it."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from clusterproof.algorithms import CFLMGD, IFCA, Randomness
+from clusterproof.experiments.diagnosis.diagnose import ROWS
+from clusterproof.experiments.diagnosis.evidence import Answer, Evidence, Scope
+from clusterproof.experiments.diagnosis.hypotheses import (
+    algorithm,
+    enough_data,
+    enough_samples,
+    fresh_batches,
+    initialisation,
+    secants,
+    small_optima,
+    smoothness,
+    strong_convexity,
+    variances,
+)
+from clusterproof.experiments.diagnosis.observation import Budget, measure
+from clusterproof.experiments.diagnosis.task_variants import views
+from clusterproof.experiments.diagnosis.theorems import (
+    contraction,
+    heavy_ball,
+    loss_gap,
+    misclassification,
+    misclassification_without_convexity,
+    positive_rounds,
+    repaired_basin,
+    step_size,
+)
+from clusterproof.synthetic import QuadraticMixture, RegressionMixture
+
+HOLDS, FAILS, UNDECIDED = Answer.HOLDS, Answer.FAILS, Answer.UNDECIDED
+
+
+@dataclass(frozen=True, eq=False)
+class Saddles:
+    """Clients with (chi - c)' A_i (chi - c) / 2, A_i of any sign, which a mixture refuses."""
+
+    quadratic: QuadraticMixture
+    bend: np.ndarray
+    """Added to each client's Hessian, (m, d, d)."""
+
+    def __getattr__(self, name):
+        return getattr(self.quadratic, name)
+
+    def losses(self, models, clients, generator):
+        offsets = models[None] - self.quadratic.centers[clients][:, None]
+        bent = 0.5 * np.einsum("kpi,kij,kpj->kp", offsets, self.bend[clients], offsets)
+        return self.quadratic.losses(models, clients, generator) + bent
+
+    def gradients(self, points, clients, generator):
+        bent = np.einsum("kij,kj->ki", self.bend[clients], points - self.quadratic.centers[clients])
+        return self.quadratic.gradients(points, clients, generator) + bent
+
+    def hessian_products(self, points, directions, clients, generator):
+        bent = np.einsum("kij,kj->ki", self.bend[clients], directions)
+        return self.quadratic.hessian_products(points, directions, clients, generator) + bent
+
+
+def quadratic(condition_number=4.0, separation=2.0, clients=8, **options):
+    return QuadraticMixture.random(
+        clusters=2,
+        clients=clients,
+        dimension=5,
+        condition_number=condition_number,
+        separation=separation,
+        seed=2,
+        **options,
+    )
+
+
+def evidence(task, path, *, rate=None, rounds=20, start=None, budget=None, **options):
+    """Judge models (T, P, d), measured at rounds 1, 2, ..."""
+    seen = views(task)
+    rate = 0.5 if rate is None else rate
+    observations = tuple(
+        measure(
+            seen,
+            models,
+            np.asarray(task.labels),
+            round_number=index + 1,
+            step_size=rate,
+            budget=Budget() if budget is None else budget,
+        )
+        for index, models in enumerate(path)
+    )
+    given = {
+        "choice_samples": seen.choice_samples,
+        "gradient_samples": seen.gradient_samples,
+        "held": seen.held,
+        "averaging": "gradient",
+        "momentum": 0.5,
+        "local_steps": 1,
+        "participation": 1.0,
+        "normalisation": "clients",
+    }
+    return Evidence(
+        observations=observations,
+        start=start,
+        clients=task.clients,
+        clusters=task.clusters,
+        dimension=task.dimension,
+        rounds=rounds,
+        proportions=np.bincount(task.labels) / task.clients,
+        **{**given, **options},
+    )
+
+
+class TestCurvatureHypotheses:
+    def test_a_strongly_convex_quadratic(self):
+        task = quadratic()
+        judged = evidence(task, [task.optima + 0.1, task.optima.copy()])
+        assert judged.smoothness == pytest.approx(1.0)
+        assert judged.strong_convexity == pytest.approx(0.25)
+        for bounds, truth in ((judged.smoothness_range, 1.0), (judged.strong_convexity_range, 0.25)):
+            assert bounds == pytest.approx((truth, truth))
+        found = strong_convexity(judged)
+        assert (found.answer, found.scope) == (HOLDS, Scope.LOCAL)
+        assert smoothness(judged).answer is UNDECIDED  # a global statement, measured locally
+
+    def test_negative_curvature_of_every_client_fails(self):
+        mixture = quadratic(clients=60)
+        stream = np.random.default_rng(0)
+        # -0.5 along one axis, more or less in each client
+        axis = np.zeros((60, 5, 5))
+        axis[:, 0, 0] = -1.5 + 0.1 * stream.standard_normal(60)
+        found = strong_convexity(evidence(Saddles(mixture, axis), [mixture.optima + 0.1]))
+        assert found.answer is FAILS
+        assert "negative curvature" in found.reason
+        assert found.numbers["at_most"] < 0
+
+    def test_negative_curvature_of_the_asked_client_alone_does_not_fail(self):
+        mixture = quadratic(clients=60, condition_number=2.0)
+        # each client is bent along a direction of its own, down by more than it is curved up
+        directions = np.random.default_rng(1).standard_normal((60, 5))
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        bend = -1.2 * directions[:, :, None] * directions[:, None, :]
+        judged = evidence(Saddles(mixture, bend), [mixture.optima + 0.1], budget=Budget(clients=1, others=8))
+        means = [(mixture.hessians + bend)[mixture.labels == cluster].mean(axis=0) for cluster in range(2)]
+        truth = min(np.linalg.eigvalsh(mean)[0] for mean in means)
+        assert judged.strong_convexity < 0 < truth
+        assert strong_convexity(judged).answer is UNDECIDED
+        assert judged.strong_convexity_range[1] >= truth
+
+    def test_smallest_and_largest_of_the_run_are_taken(self):
+        flat, steep = quadratic(condition_number=8.0), quadratic(condition_number=2.0)
+        one, other = (evidence(task, [task.optima.copy()]) for task in (flat, steep))
+        together = replace(one, observations=(*one.observations, *other.observations))
+        assert together.strong_convexity == pytest.approx(1 / 8)
+        assert together.strong_convexity_range == pytest.approx((1 / 8, 1 / 8))
+
+    def test_secants_lie_within_the_spectrum(self):
+        task = quadratic(condition_number=10.0)
+        stream = np.random.default_rng(0)
+        path = [task.optima + stream.standard_normal((2, 5)) for _ in range(4)]
+        found = secants(evidence(task, path))
+        assert len(found) == 6
+        assert all(0.1 - 1e-12 <= ratio <= 1 + 1e-12 for ratio in found)
+
+
+class TestStart:
+    def test_radius_of_assumption_4(self):
+        task = quadratic(condition_number=4.0, separation=2.0)
+        direction = np.ones((2, 5)) / np.sqrt(5)
+        # sqrt(1/4) / 4 * 2 = 0.25
+        for distance, answer in ((0.24, HOLDS), (0.26, FAILS), (0.6, FAILS)):
+            judged = evidence(task, [task.optima.copy()], start=task.optima + distance * direction)
+            found = initialisation(judged)
+            assert (found.answer, found.scope) == (answer, Scope.STAND_IN)
+            assert found.numbers["start_distance"] == pytest.approx(distance)
+        assert "Delta / 4" in found.reason
+
+    def test_unseen_start_is_not_decidable(self):
+        task = quadratic()
+        assert initialisation(evidence(task, [task.optima.copy()])).answer is UNDECIDED
+
+    def test_basin_of_the_repaired_theorems(self):
+        task = quadratic(condition_number=4.0, separation=2.0)
+        direction = np.ones((2, 5)) / np.sqrt(5)
+        # 2 / (1 + sqrt 4) = 2/3, reached by the start or on the way
+        for start, middle, answer in ((0.6, 0.1, HOLDS), (0.7, 0.1, FAILS), (0.1, 0.7, FAILS)):
+            judged = evidence(
+                task,
+                [task.optima + middle * direction, task.optima.copy()],
+                start=task.optima + start * direction,
+            )
+            found = repaired_basin(judged)
+            assert found.answer is answer
+            assert found.numbers["distance"] == pytest.approx(max(start, middle))
+
+    def test_the_remaining_distance_is_a_lower_bound(self):
+        task = quadratic(condition_number=4.0)
+        last = task.optima + np.random.default_rng(0).standard_normal((2, 5))
+        found = initialisation(evidence(task, [last], start=last))
+        assert 0 < found.numbers["stand_in_error"] <= np.linalg.norm(last - task.optima, axis=1).max()
+
+    def test_norm_of_the_optima(self):
+        task = quadratic()
+        near = task.optima / np.linalg.norm(task.optima, axis=1).max()
+        assert small_optima(evidence(task, [near * 0.99])).answer is HOLDS
+        assert small_optima(evidence(task, [near * 1.01])).answer is FAILS
+
+
+def regression(samples, noise=0.5, **options):
+    return RegressionMixture.random(
+        clusters=2,
+        clients=200,
+        dimension=4,
+        condition_number=2.0,
+        separation=2.0,
+        noise=noise,
+        samples=samples,
+        **options,
+    )
+
+
+class TestSamples:
+    def test_samples_of_assumption_4(self):
+        # 256 sigma^2 / (mu^2 Delta^4) with the closed forms at the optima
+        task = regression(100)
+        largest = max(task.loss_variance(model, cluster) for model in task.optima for cluster in range(2))
+        needed = 256 * float(largest) / (0.5**2 * 2.0**4)
+        judged = evidence(task, [task.optima.copy()], budget=Budget(loss_draws=40_000))
+        found = enough_samples(judged)
+        assert found.numbers["needed"] == pytest.approx(needed, rel=0.06)
+        for samples, answer in ((int(0.8 * needed), FAILS), (int(1.2 * needed), UNDECIDED)):
+            assert enough_samples(replace(judged, choice_samples=samples)).answer is answer
+
+    def test_wrong_choices_stay_below_both_bounds_where_models_are_optima(self):
+        task = regression(4, noise=0.3)
+        judged = evidence(task, [task.optima.copy()], budget=Budget(loss_draws=20_000))
+        ours = misclassification_without_convexity(judged)
+        truth = np.mean(
+            [task.misclassification_probability(task.optima, cluster)[1 - cluster] for cluster in range(2)]
+        )
+        assert ours.numbers["at_least"] <= truth <= ours.numbers["at_most"]
+        assert truth <= ours.numbers["bound"] <= 1
+        assert ours.answer is HOLDS
+        printed = misclassification(judged)
+        largest = max(task.loss_variance(model, cluster) for model in task.optima for cluster in range(2))
+        bound = 128 * 2 * float(largest) / (0.5**2 * 2**4 * 4)
+        assert printed.numbers["bound"] == pytest.approx(bound, rel=0.1)
+        assert printed.answer is Answer.VACUOUS
+        assert "says nothing" in printed.reason
+
+    def test_a_few_clients_cannot_confirm_a_small_bound(self):
+        task = regression(50, noise=0.1)
+        for choices, answer in ((20, UNDECIDED), (200, HOLDS)):
+            judged = evidence(task, [task.optima.copy()], budget=Budget(choices=choices, loss_draws=5000))
+            found = misclassification_without_convexity(judged)
+            assert found.numbers["rate"] == 0
+            assert 0.02 < found.numbers["bound"] < 0.05
+            assert found.answer is answer
+
+    def test_a_rate_above_the_bound_fails(self):
+        task = regression(4, noise=0.3)
+        judged = evidence(task, [task.optima.copy()], budget=Budget(loss_draws=5000))
+        cells = tuple(replace(cell, wrong=cell.asked) for cell in judged.last.clusters)
+        worse = replace(judged, observations=(replace(judged.last, clusters=cells),))
+        assert misclassification_without_convexity(worse).answer is FAILS
+        assert misclassification(worse).answer is Answer.VACUOUS  # its bound is above 1
+
+    def test_a_bound_on_a_probability_that_reaches_one_is_vacuous(self):
+        task = regression(1, noise=3.0)
+        judged = evidence(task, [task.optima.copy()], budget=Budget(loss_draws=5000))
+        cells = tuple(
+            replace(cell, gaps=replace(cell.gaps, value=0 * cell.gaps.value)) for cell in judged.last.clusters
+        )
+        level = replace(judged, observations=(replace(judged.last, clusters=cells),))
+        found = misclassification_without_convexity(level)
+        assert found.numbers["bound"] >= 1
+        assert found.answer is Answer.VACUOUS
+
+    def test_cantelli_bound_is_the_closed_form(self):
+        task = regression(10, noise=0.3)
+        judged = evidence(task, [task.optima.copy()], budget=Budget(loss_draws=100_000))
+        # f(chi_q) - f(chi_p) = (w^2 - e^2) / 2 with w = e - z, z ~ N(0, gap * 2): mean z^2 / 2
+        bounds = []
+        for cluster in range(2):
+            shift = task.optima[1 - cluster] - task.optima[cluster]
+            spread = float(shift @ np.diag(task.settings["covariance"]) @ shift)
+            variance = spread**2 / 2 + 0.3**2 * spread
+            bounds.append(variance / (variance + 10 * (spread / 2) ** 2))
+        found = misclassification_without_convexity(judged).numbers["bound"]
+        assert found == pytest.approx(np.mean(bounds), rel=0.05)
+
+    def test_a_worse_own_model_has_no_gap(self):
+        task = regression(50)
+        swapped = task.optima[::-1].copy()  # matched by the labels, not by the losses
+        assert loss_gap(evidence(task, [swapped])).answer is FAILS
+        assert loss_gap(evidence(task, [task.optima.copy()])).answer is HOLDS
+        assert misclassification_without_convexity(evidence(task, [swapped])).numbers["bound"] == 1
+
+    def test_gap_of_28_is_exact(self):
+        task = regression(50)
+        found = loss_gap(evidence(task, [task.optima.copy()]))
+        truth = min(
+            float(task.expected_loss(task.optima[1 - p], p) - task.expected_loss(task.optima[p], p))
+            for p in range(2)
+        )
+        assert found.numbers["gap"] == pytest.approx(truth)
+        assert found.numbers["needed"] == pytest.approx(0.5 * 4 / 4)
+
+    def test_disjoint_batches(self):
+        task = quadratic()
+        judged = evidence(task, [task.optima.copy()], rounds=10, choice_samples=5, gradient_samples=5)
+        assert fresh_batches(judged).answer is HOLDS  # nothing is held: every batch is fresh
+        assert fresh_batches(replace(judged, held=100)).answer is HOLDS  # n = 2 n' T
+        assert fresh_batches(replace(judged, held=99)).answer is FAILS
+        assert fresh_batches(replace(judged, held=100, local_steps=2)).answer is FAILS
+
+    def test_data_and_dimension(self):
+        task = quadratic(clients=8)  # d = 5, l = 1/2
+        judged = evidence(task, [task.optima.copy()])
+        assert enough_data(replace(judged, gradient_samples=2)).answer is HOLDS  # 8
+        assert enough_data(replace(judged, gradient_samples=1)).answer is FAILS  # 4
+
+    def test_a_ray_shows_that_no_variance_bound_is_seen(self):
+        task = regression(50)
+        found = variances(evidence(task, [task.optima + 1.0], budget=Budget(loss_draws=20_000)))
+        assert found.answer is UNDECIDED
+        assert found.numbers["loss_variance_at_4"] > 10 * found.numbers["loss_variance_at_1"]
+
+
+class TestSteps:
+    @pytest.mark.parametrize(("rate", "answer"), [(0.99, HOLDS), (1.01, FAILS)])
+    def test_step_of_theorem_1(self, rate, answer):
+        task = quadratic()
+        assert step_size(evidence(task, [task.optima.copy()], rate=rate)).answer is answer
+
+    @pytest.mark.parametrize("momentum", [0.0, 0.5, 0.9])
+    @pytest.mark.parametrize("normalisation", ["clients", "cluster"])
+    @pytest.mark.parametrize("factor", [0.97, 1.03])
+    def test_stability_is_what_the_run_shows(self, momentum, normalisation, factor):
+        task = quadratic()
+        share = 1.0 if normalisation == "cluster" else 0.5
+        rate = factor * 2 * (1 + momentum) / share  # L = 1
+        method = CFLMGD(step_size=rate, momentum=momentum, normalisation=normalisation)
+        state = method.initialise(task.optima + 1e-9, task)
+        randomness = Randomness.from_seed(0, "stability")
+        for _ in range(300):
+            state = method.step(state, task, randomness)
+        errors = np.abs(state.models - task.optima).max(axis=-1)
+        judged = evidence(
+            task, [task.optima.copy()], rate=rate, momentum=momentum, normalisation=normalisation
+        )
+        found = heavy_ball(judged)
+        assert found.answer is (HOLDS if factor < 1 else FAILS)
+        assert (errors < 1e-9).all() if factor < 1 else (errors > 1e-7).all()
+        assert (found.numbers["steepest"] < 1) == (factor < 1)
+
+    def test_local_steps_take_the_whole_step(self):
+        task = quadratic()
+        judged = evidence(task, [task.optima.copy()], rate=1.0, averaging="model", local_steps=5)
+        assert heavy_ball(judged).numbers["step_times_smoothness"] == pytest.approx(1.0)
+        assert "5 local steps" in heavy_ball(judged).reason
+
+    def test_an_error_grows_along_negative_curvature_as_said(self):
+        mixture = quadratic(clients=60)
+        bend = np.zeros((60, 5, 5))
+        bend[:, 0, 0] = -1.5
+        judged = evidence(Saddles(mixture, bend), [mixture.optima.copy()], rate=0.5, momentum=0.5)
+        factors = []
+        for cluster in range(2):
+            hessian = (mixture.hessians + bend)[mixture.labels == cluster].mean(axis=0)
+            error, buffer, lengths = 1e-9 * np.ones(5), np.zeros(5), []
+            for _ in range(200):  # one cluster's heavy ball, l_p = 1/2
+                buffer = 0.5 * buffer + 0.5 * hessian @ error
+                error = error - 0.5 * buffer
+                lengths.append(np.linalg.norm(error))
+            factors.append(lengths[-1] / lengths[-2])
+        assert heavy_ball(judged).numbers["flattest"] == pytest.approx(max(factors), rel=1e-6)
+        assert max(factors) > 1
+
+
+class TestTheorem1:
+    def test_floor_and_rounds_need_a_separation_that_small_optima_exclude(self):
+        task = quadratic(condition_number=1.0, separation=2.0)
+        judged = evidence(task, [task.optima.copy()])
+        assert contraction(judged).answer is FAILS
+        assert positive_rounds(judged).answer is FAILS
+        # l/4 <= (l/32) Delta and Delta > 8 at kappa = 1
+        far = quadratic(condition_number=1.0, separation=8.1)
+        judged = evidence(far, [far.optima.copy()])
+        assert contraction(judged).answer is UNDECIDED
+        assert positive_rounds(judged).answer is UNDECIDED
+        assert small_optima(judged).answer is FAILS
+
+    @pytest.mark.parametrize(
+        ("options", "answer", "word"),
+        [
+            ({}, HOLDS, "speaks of this"),
+            ({"averaging": "model", "local_steps": 10}, FAILS, "10 local steps"),
+            ({"participation": 0.1}, FAILS, "0.1"),
+            ({"normalisation": "participants"}, FAILS, "participants"),
+        ],
+    )
+    def test_which_algorithm(self, options, answer, word):
+        task = quadratic()
+        found = algorithm(evidence(task, [task.optima.copy()], **options))
+        assert found.answer is answer
+        assert found.scope is Scope.EXACT
+        assert word in found.reason
+
+
+def test_without_mu_everything_that_needs_one_fails_or_is_not_decidable():
+    mixture = quadratic(clients=60, condition_number=1.0, separation=20.0)
+    bend = np.zeros((60, 5, 5))
+    bend[:, 0, 0] = -1.5
+    judged = evidence(Saddles(mixture, bend), [mixture.optima.copy()], start=mixture.optima + 0.01)
+    answers = {row.__name__: row(judged).answer for row in ROWS}
+    for needs_mu in ("strong_convexity", "initialisation", "enough_samples", "contraction", "repaired_basin"):
+        assert answers[needs_mu] is FAILS
+    assert answers["misclassification"] is UNDECIDED
+    assert answers["step_size"] is HOLDS
+
+
+def test_ifca_has_no_momentum_and_the_same_step():
+    task = quadratic()
+    judged = evidence(task, [task.optima.copy()], rate=1.0, momentum=0.0)
+    assert heavy_ball(judged).numbers["limit"] == 2
+    assert heavy_ball(judged).numbers["step_times_smoothness"] == pytest.approx(0.5)
+    assert IFCA(step_size=1.0).model_count(task) == 2

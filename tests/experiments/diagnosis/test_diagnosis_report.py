@@ -1,0 +1,190 @@
+"""The report of a run: when it is written, what is in it, and that it disturbs nothing."""
+
+import json
+
+import numpy as np
+import pytest
+
+from clusterproof.algorithms import CFLMGD, IFCA, FedAvg, InvalidArgument, Randomness
+from clusterproof.experiments.diagnosis.diagnose import ROWS, Diagnostician, default_rounds
+from clusterproof.synthetic import LogisticMixture, RegressionMixture
+from clusterproof.synthetic.softmax import SoftmaxMixture
+
+METHOD = CFLMGD(step_size=0.5, momentum=0.5)
+
+
+def regression(clusters=2, **options):
+    return RegressionMixture.random(
+        clusters=clusters, clients=6, dimension=3, separation=2.0, samples=40, seed=1, **options
+    )
+
+
+def start(task, method=METHOD):
+    randomness = Randomness.from_seed(0, "report")
+    models = task.initial_models(2, (), randomness.initialisation)
+    return method.initialise(models, task), randomness
+
+
+def carry_out(folder, rounds=9, first=0, task=None, method=METHOD):
+    """Run and diagnose; with ``first`` above 0 as if the run had been broken off after that round."""
+    task = regression() if task is None else task
+    state, randomness = start(task, method)
+    for done in range(rounds):
+        if done in (0, first):
+            watcher = Diagnostician(task, method, rounds=rounds, folder=folder)
+        if done == 0:
+            watcher.observe(done, state.models, state.assignments)
+        state = method.step(state, task, randomness)
+        watcher.observe(done + 1, state.models, state.assignments)
+    return watcher, state
+
+
+@pytest.mark.parametrize(
+    ("rounds", "expected"),
+    [(30, (20, 22, 25, 28, 30)), (300, (200, 225, 250, 275, 300)), (3, (2, 3)), (1, (1,))],
+)
+def test_last_third_in_five_evenly_spaced_rounds(rounds, expected):
+    assert default_rounds(rounds) == expected
+
+
+def test_both_files_say_the_same_and_nothing_else_stays(tmp_path):
+    watcher, state = carry_out(tmp_path)
+    assert watcher.pending
+    assert len(list(tmp_path.iterdir())) == 1 + len(
+        watcher.measured_rounds
+    )  # snapshots, the first among them
+    calls = []
+    found = watcher.finish(state.models, calls.append)
+    assert calls == list(range(1, len(watcher.measured_rounds) + 1))
+    assert not watcher.pending
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "diagnosis-000000.npz",
+        "diagnosis.json",
+        "diagnosis.md",
+    ]
+    record = json.loads((tmp_path / "diagnosis.json").read_text(), parse_constant=pytest.fail)
+    assert [each["name"] for each in record["hypotheses"]] == [each.name for each in found.hypotheses]
+    assert [each["answer"] for each in record["hypotheses"]] == [
+        str(each.answer) for each in found.hypotheses
+    ]
+    assert [each["round"] for each in record["observations"]] == list(watcher.measured_rounds)
+    assert record["settings"]["algorithm"] == METHOD.settings
+    curvature = record["observations"][0]["clusters"][0]["curvature"]
+    assert curvature["value"] == pytest.approx([1.0, 1.0])
+    text = (tmp_path / "diagnosis.md").read_text()
+    for each in found.hypotheses:
+        assert f"**{each.name}**" in text
+    table = [line for line in text.splitlines() if line.startswith("|")]
+    assert len(table) == 2 + len(ROWS) + 2 + len(watcher.measured_rounds)
+    cells = {line.replace("\\|", "").count("|") for line in table[: 2 + len(ROWS)]}
+    assert cells == {6}  # five columns, whatever stands in them
+
+
+def test_a_run_that_was_broken_off_gives_the_same_report(tmp_path):
+    reports = []
+    for first in (0, 7):
+        folder = tmp_path / str(first)
+        folder.mkdir()
+        watcher, state = carry_out(folder, first=first)
+        watcher.finish(state.models)
+        reports.append([(folder / name).read_bytes() for name in ("diagnosis.md", "diagnosis.json")])
+    assert reports[0] == reports[1]
+
+
+def test_more_rounds_have_a_report_of_their_own(tmp_path):
+    task = regression()
+    first, state = carry_out(tmp_path, rounds=3, task=task)
+    start_distances = first.finish(state.models).evidence.start_distances
+    watcher = Diagnostician(task, METHOD, rounds=30, folder=tmp_path)
+    assert not watcher.pending
+    watcher.observe(20, state.models, state.assignments)
+    watcher.observe(21, state.models, state.assignments)  # of no interest
+    found = watcher.finish(state.models)
+    assert [observation.round for observation in found.evidence.observations] == [20]
+    np.testing.assert_array_equal(found.evidence.start_distances, start_distances)
+
+
+def test_the_run_goes_on_as_if_nobody_looked(tmp_path):
+    _, watched = carry_out(tmp_path)
+    task = regression()
+    state, randomness = start(task)
+    for _ in range(9):
+        state = METHOD.step(state, task, randomness)
+    np.testing.assert_array_equal(watched.models, state.models)
+
+
+def test_rounds_that_diverged_are_named_and_left_out(tmp_path):
+    watcher, state = carry_out(tmp_path)
+    watcher.observe(8, state.models * np.nan, state.assignments)
+    found = watcher.finish(state.models)
+    assert 8 in watcher.measured_rounds
+    assert 8 not in [observation.round for observation in found.evidence.observations]
+    assert "After rounds 8 a model was not finite" in (tmp_path / "diagnosis.md").read_text()
+
+
+def test_a_run_that_diverged_altogether_is_an_error_and_writes_nothing(tmp_path):
+    watcher, state = carry_out(tmp_path)
+    for done in (0, *watcher.measured_rounds):
+        watcher.observe(done, state.models * np.inf, state.assignments)
+    with pytest.raises(InvalidArgument, match="finite"):
+        watcher.finish(state.models)
+    assert not (tmp_path / "diagnosis.md").exists()
+
+
+def test_a_damaged_snapshot_is_named(tmp_path):
+    watcher, state = carry_out(tmp_path)
+    path = next(tmp_path.glob("*9.npz"))
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(InvalidArgument, match=path.name):
+        watcher.finish(state.models)
+
+
+def test_the_step_size_of_the_round_counts(tmp_path):
+    task = regression()
+    state, randomness = start(task)
+    watcher = Diagnostician(task, METHOD, rounds=1, folder=tmp_path)
+    state = METHOD.step(state, task, randomness)
+    watcher.observe(1, state.models, state.assignments, step_size=0.125)
+    found = watcher.finish(state.models)
+    row = next(each for each in found.hypotheses if each.name == "Theorem 1 (step size)")
+    assert row.numbers["step_times_smoothness"] == pytest.approx(0.125)
+
+
+def test_other_algorithms_tasks_and_single_clusters_are_refused(tmp_path):
+    def refused(task, method, word):
+        with pytest.raises(InvalidArgument, match=word):
+            Diagnostician(task, method, rounds=3, folder=tmp_path)
+
+    refused(regression(), FedAvg(step_size=0.1), "cfl-mgd or ifca")
+    refused(
+        regression(clusters=1), METHOD, "= 1: is the data.s number of clusters, which must be at least two"
+    )
+    refused(
+        regression(),
+        IFCA(step_size=0.1, clusters=1),
+        "= 1: is the algorithm.s number of models, which must be at least two",
+    )
+    with pytest.raises(InvalidArgument, match="rounds"):
+        Diagnostician(regression(), METHOD, rounds=0, folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        LogisticMixture.random(clusters=2, clients=6, dimension=3, samples=20, seed=0),
+        SoftmaxMixture(clients=6, clusters=2, features=3, classes=3, largest=30),
+    ],
+    ids=["logistic", "softmax"],
+)
+def test_other_tasks_have_reports(tmp_path, task):
+    method = IFCA(step_size=0.1)
+    watcher, state = carry_out(tmp_path, rounds=3, task=task, method=method)
+    found = watcher.finish(state.models)
+    assert found.evidence.smoothness <= task.smoothness + 1e-9
+    assert found.evidence.strong_convexity >= task.strong_convexity - 1e-9
+
+
+def test_a_folder_that_is_gone_is_an_error(tmp_path):
+    watcher = Diagnostician(regression(), METHOD, rounds=3, folder=tmp_path / "gone")
+    with pytest.raises(InvalidArgument, match="out"):
+        watcher.observe(0, np.zeros((2, 3)), None)

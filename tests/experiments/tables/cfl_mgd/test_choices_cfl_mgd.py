@@ -1,0 +1,76 @@
+"""What CFL-MGD's Table 2 says of what was chosen."""
+
+import pytest
+from made_tables import mgd
+
+from clusterproof.experiments.choices import Value
+
+pytestmark = pytest.mark.usefixtures("without_data")
+
+
+def test_cfl_mgds_rows_and_notes_state_what_was_chosen() -> None:
+    plain, three = mgd("cfl-mgd/table-2-mnist", {}), mgd("cfl-mgd/table-2-mnist", {"local-steps": 3})
+    assert sum("Of H = 10 and H = 3" in row.sentence for row in plain.rows) == 3
+    assert not any("nearer" in row.sentence for row in three.rows)  # H = 3 twice
+    assert "10 steps on the full local data and the network of IFCA's code" in plain.notes[1]
+    assert "labelled test data" in plain.notes[0]
+    given: dict[str, Value] = {
+        "local-steps": 4,
+        "local-unit": "epoch",
+        "batch-size": 20,
+        "hidden": (50,),
+        "test-assignment": "train",
+        "momentum": 0.5,
+        "participation": 0.25,
+        "step-size-decay": 0.9,
+    }
+    made = mgd("cfl-mgd/table-2-mnist", given)
+    text = " ".join(made.notes[1:])
+    assert "4 epochs of batches of 20 and 50 hidden units in the network of IFCA's code" in text
+    assert "own training data" in text
+    assert "labelled" not in text
+    assert "half of that cluster's clients." in text
+    assert "CIFAR-10 alone: here 0.25, 0.5 and 0.9." in text
+    abouts = [row.settings for row in made.rows]
+    assert abouts.count("3 local passes") == 3
+    assert "3 local steps" not in abouts
+    methods = made.settings["methods"]
+    assert methods["IFCA, effective step"]["step_size"] == pytest.approx(0.1 / (1 - 0.5))
+    assert methods["CFL-MGD, H = 3"]["momentum"] == 0.5
+    assert all(cell.judged for row in made.rows for cell in row.cells.values())
+
+
+IFCAS: dict[str, Value] = {
+    "network": "tutorial-cnn",
+    "crop": 24,
+    "flip": "yes",
+    "contrast": 0.8,
+    "standardise": "yes",
+    "augmentation-per": "batch",
+    "least-share": 0.35,
+    "restarts": 3,
+}
+
+
+def test_cifar_states_what_ifcas_code_does_and_what_waits() -> None:
+    plain, made = mgd("cfl-mgd/table-2-cifar10", {}), mgd("cfl-mgd/table-2-cifar10", IFCAS)
+    texts = [" ".join(one.notes) for one in (plain, made)]
+    assert "Images: as they are, in training and testing." in texts[0]
+    assert "batches of 50 and FedAvg's network." in texts[0]
+    assert "without restarts" in texts[0]
+    assert (
+        "Images: random crops of 24, the central one in testing, random flips, random contrast within 0.8 of 1, "
+        "each standardised, drawn for each batch." in texts[1]
+    )
+    for part in (
+        "tutorial network",
+        "the tutorial's law",
+        "the best for 35 % of",
+        "best of 3 after ten rounds",
+    ):
+        assert part in texts[1]
+    assert all("80.43" in text and "waits for a larger machine" in text for text in texts)
+    methods = made.settings["methods"]
+    for name in ("IFCA", "CFL-MGD, reset", "IFCA, its own step"):
+        assert (methods[name]["least_share"], methods[name]["restarts"]) == (0.35, 3)
+    assert not {"least_share", "restarts"} & {*methods["FedAvg"], *methods["FedAvg, momentum"]}

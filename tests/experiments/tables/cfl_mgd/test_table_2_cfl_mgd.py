@@ -1,0 +1,294 @@
+"""CFL-MGD's Table 2: the runs it asks for, what is measured, and what the rows say."""
+
+import itertools
+import re
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+from tolerance import assert_close
+
+from clusterproof.algorithms import CFLMGD, IFCA, FedAvg, FedBCD, Randomness, State
+from clusterproof.algorithms.arrays import to_numpy
+from clusterproof.experiments.report import table_json, table_text
+from clusterproof.experiments.reproducible_table import Request
+from clusterproof.experiments.store import Unit
+from clusterproof.experiments.tables import training_run
+from clusterproof.experiments.tables.cfl_mgd.table_2 import (
+    ACCURACY,
+    LOST,
+    RIGHT,
+    TABLE_CIFAR,
+    TABLE_MNIST,
+    lost_clusters,
+)
+from clusterproof.experiments.tables.cfl_mgd.table_2_columns import CIFAR_10, MNIST, PrintedColumn
+from clusterproof.experiments.tables.cfl_mgd.table_2_runs import EARLY, compute, make_units
+from clusterproof.experiments.tables.training_run import (
+    Snapshot,
+    image_task,
+    make_algorithm,
+    remember,
+    served_by_test_loss,
+    snapshots,
+    train,
+)
+from clusterproof.neural.task import ImageTask
+
+DIGITS = {
+    "data": "digits",
+    "partition": {"name": "rotations", "clusters": 2, "clients": 12, "samples": 100},
+    "network": {"name": "mlp", "hidden": [16]},
+    "task": {"dtype": "float64"},
+}
+
+
+@pytest.fixture(scope="module")
+def digits() -> ImageTask:
+    return image_task(DIGITS, 2)
+
+
+# ------------------------------------------------------------------ what is asked for
+
+
+def test_printed_gains_are_those_of_the_text() -> None:
+    """The paper's conclusion: 4.90 and 3.45 points over IFCA."""
+    for experiment, gain in ((CIFAR_10, 4.90), (MNIST, 3.45)):
+        values = {name: printed.value for name, printed in experiment.printed.items()}
+        assert values["CFL-MGD"] - values["IFCA"] == pytest.approx(gain)
+        assert list(values.values()) == sorted(values.values(), reverse=True)
+        assert all(printed.spread is not None for printed in experiment.printed.values())
+
+
+def test_units_are_the_papers_settings_and_the_controls() -> None:
+    for experiment, images, scaled in ((MNIST, 60_000, 1.0), (CIFAR_10, 50_000, 0.1)):
+        units = make_units(experiment, Request(2))
+        assert len({(unit.method, unit.seed) for unit in units}) == len(units)
+        settings: dict[str, Mapping[str, Any]] = {unit.method: unit.settings for unit in units}
+        seeds = {name: sum(unit.method == name for unit in units) for name in settings}
+        for name, own in settings.items():
+            assert seeds[name] == (20 if name.startswith(EARLY) else 2)
+            partition = own["partition"]
+            assert partition["clients"] * partition["samples"] == partition["clusters"] * images
+            assert own["algorithm"]["participation"] == 0.1
+            assert own["rounds"] == (12 if name.startswith(EARLY) else 300)
+            make_algorithm(own["algorithm"])
+        steps = {name: own["algorithm"]["step_size"] for name, own in settings.items()}
+        published = steps["CFL-MGD"]
+        assert steps["IFCA, effective step"] == pytest.approx(scaled)
+        assert steps["IFCA, effective step"] == pytest.approx(published / (1 - 0.9))
+        assert steps["IFCA"] == steps["FedAvg"] == steps["FedBCD"] == published
+        assert settings["FedAvg, momentum"]["algorithm"]["clusters"] == 1
+    assert {own["decay"] for own in settings.values()} == {0.99}
+    assert settings["IFCA, its own step"]["algorithm"]["step_size"] == 0.25
+    three = [unit for unit in make_units(MNIST, Request(1)) if "H = 3" in unit.method]
+    assert {unit.settings["algorithm"]["local_steps"] for unit in three} == {3}
+    assert len(three) == 3
+
+
+def test_small_and_shortened_requests() -> None:
+    small = make_units(MNIST, Request(1, scale="small"))
+    assert sum(unit.method == EARLY + "IFCA" for unit in small) == 6
+    assert {unit.settings["rounds"] for unit in make_units(MNIST, Request(1, rounds=7))} == {7, 12}
+
+
+# ------------------------------------------------------------------ a run
+
+
+def test_step_sizes_decay_and_every_round_is_plain_descent(digits: ImageTask) -> None:
+    """FedAvg with full participation and one full-batch step is gradient descent on the mean loss."""
+    decay, step_size, rounds = 0.7, 0.5, 4
+    model = digits.initial_models(1, (), Randomness.from_seed(3, "table").initialisation)
+    all_clients = np.arange(digits.clients)
+    random = np.random.default_rng(0)
+    seen = []
+    for done in range(rounds):
+        points = model.expand(digits.clients, -1)
+        gradients = digits.gradients(points, like_clients(all_clients), random)
+        model = model - step_size * decay**done * gradients.mean(0)
+        seen.append(model)
+    looks = list(snapshots(FedAvg(step_size=step_size), digits, rounds=rounds, seed=3, every=2, decay=decay))
+    assert [look.round for look in looks] == [2, 4]
+    for look in looks:
+        np.testing.assert_allclose(look.state.models, seen[look.round - 1], atol=1e-10)
+    assert looks[-1].algorithm.step_size == pytest.approx(step_size * decay**3)  # type: ignore[attr-defined]
+
+
+def like_clients(clients: np.ndarray) -> Any:
+    import torch
+
+    return torch.from_numpy(clients)
+
+
+def test_methods_of_a_seed_share_starts_and_participants(digits: ImageTask) -> None:
+    """Without momentum CFL-MGD is IFCA; with one model it is FedAvg with momentum."""
+    common: dict[str, Any] = {"step_size": 0.3, "averaging": "model", "local_steps": 2, "participation": 0.5}
+    ifca, plain = (
+        list(snapshots(algorithm, digits, rounds=5, seed=1))[-1]
+        for algorithm in (IFCA(**common), CFLMGD(momentum=0.0, **common))
+    )
+    assert_close(to_numpy(ifca.state.models), to_numpy(plain.state.models))
+    assert np.array_equal(ifca.assignments, plain.assignments)
+    assert (ifca.assignments >= 0).sum() >= 6
+    assert ifca.assignments.max() <= 1
+    del common["averaging"]
+    single = list(snapshots(FedAvg(**common), digits, rounds=2, seed=1))[-1]
+    one = CFLMGD(momentum=0.0, clusters=1, averaging="model", **common)
+    momentum = list(snapshots(one, digits, rounds=2, seed=1))[-1]
+    assert_close(to_numpy(single.state.models), to_numpy(momentum.state.models))
+
+
+def test_the_last_round_is_always_measured(digits: ImageTask) -> None:
+    curve = train(
+        FedBCD(step_size=0.1),
+        digits,
+        rounds=5,
+        seed=0,
+        every=3,
+        measure=lambda look: {"twice": 2 * look.round},
+    )
+    assert curve == [{"round": 3, "twice": 6}, {"round": 5, "twice": 10}]
+
+
+def test_absent_clients_keep_their_last_cluster() -> None:
+    known = np.full(4, -1)
+    remember(known, State(np.zeros((2, 1)), np.array([1, 3]), np.array([0, 1])))
+    assert known.tolist() == [-1, 0, -1, 1]
+    remember(known, State(np.zeros((2, 1)), np.array([0, 3]), np.array([1, 0])))
+    assert known.tolist() == [1, 0, -1, 0]
+    remember(known, State(np.zeros((2, 1)), np.array([2]), np.array([3, 2, 1, 0])))  # a whole partition
+    assert known.tolist() == [3, 2, 1, 0]
+
+
+@given(st.integers(0, 2**20), st.integers(1, 4), st.booleans())
+def test_each_test_client_gets_the_model_of_least_loss(seed: int, models: int, diverged: bool) -> None:
+    random = np.random.default_rng(seed)
+    labels = np.repeat([0, 1, 2], 5)
+    losses, accuracies = random.random((2, 15, models))
+    if diverged and models > 1:
+        losses[:, 0] = np.nan
+    scores = SimpleNamespace(losses=losses, accuracies=accuracies)
+    test = SimpleNamespace(labels=labels)
+    task: Any = SimpleNamespace(
+        scores=lambda points: scores, partition=SimpleNamespace(test=test), clusters=3
+    )
+    state = State(np.zeros((models, 2)), None, None)
+    found = served_by_test_loss(Snapshot(0, 1, FedAvg(step_size=1.0), task, state, labels))
+    chosen = [min(range(models), key=lambda p: (np.isnan(row[p]), row[p])) for row in losses]
+    assert found["accuracy"] == pytest.approx(100 * np.mean([accuracies[i, p] for i, p in enumerate(chosen)]))
+    # of all ways to give models to clusters, none twice, the best
+    owners = itertools.permutations([*range(models), None, None, None], 3)
+    best = max(sum(owner[labels[i]] == p for i, p in enumerate(chosen)) for owner in set(owners))
+    assert found["right"] == pytest.approx(best / 15)
+    assert found["found"] <= min(models, 3)
+
+
+def test_a_lost_cluster_is_counted(digits: ImageTask) -> None:
+    """One of two models is put out of the race: its cluster has none."""
+    models = digits.initial_models(2, (), np.random.default_rng(0))
+    models[1] = models[0]
+    models[1, -10] += 50.0  # always the first class
+    look = Snapshot(0, 1, FedAvg(step_size=1.0), digits, State(models, None, None), digits.labels)
+    found = served_by_test_loss(look)
+    assert (found["right"], found["found"]) == (0.5, 1)
+
+
+def test_units_of_the_digits() -> None:
+    settings = {**DIGITS, "task": {}, "rounds": 12, "every": 6, "decay": 1.0}
+    results = {}
+    for name in ("FedAvg", "IFCA", "CFL-MGD", "FedBCD", "FedAvg, momentum", "CFL-MGD, reset"):
+        algorithm = {
+            **MNIST.algorithm(MNIST.methods[name]),
+            "step_size": 0.2,
+            "local_steps": 5,
+            "participation": 0.5,
+        }
+        unit = Unit(name, 0, {**settings, "algorithm": algorithm})
+        results[name] = compute(unit)
+        assert [record["round"] for record in results[name]["curve"]] == [6, 12]
+    again = compute(unit)
+    assert again == results["CFL-MGD, reset"]
+    score = {name: result["curve"][-1]["accuracy"] for name, result in results.items()}
+    assert score["CFL-MGD"] > score["IFCA"] > 20
+    assert score["FedAvg, momentum"] > score["FedAvg"]
+    assert all(0 <= value <= 100 for value in score.values())
+
+
+# ------------------------------------------------------------------ the assembled table
+
+
+def made_results(
+    experiment: PrintedColumn, request: Request, lost: int
+) -> dict[tuple[str, int], dict[str, Any]]:
+    """Return the accuracy 10 i + seed / 10 of the i-th method; the first ``lost`` early seeds miss a cluster."""
+    names = list(experiment.methods)
+    results = {}
+    for unit in make_units(experiment, request):
+        early = unit.method.startswith(EARLY)
+        value = 50.0 if early else 10.0 * names.index(unit.method) + unit.seed / 10
+        found = experiment.clusters - (early and unit.seed < lost)
+        record = {"round": 300, "accuracy": value, "right": 1.0, "found": found}
+        results[unit.method, unit.seed] = {"curve": [{**record, "round": 10}, record], "device": "cpu"}
+    return results
+
+
+@pytest.mark.parametrize("table", [TABLE_MNIST, TABLE_CIFAR], ids=lambda table: table.id)
+def test_rows_say_what_the_runs_gave(table: Any, plant: Callable[..., Any]) -> None:
+    experiment = MNIST if table is TABLE_MNIST else CIFAR_10
+    plant(training_run, "require_data", lambda name: None)
+    request = Request(3)
+    assert len(table.units(request)) == 3 * len(experiment.methods) + 3 * 20
+    made = table.assemble(request, made_results(experiment, request, 4))
+    rows = dict(zip(experiment.methods, made.rows, strict=True))
+    for index, (name, row) in enumerate(rows.items()):
+        cell = row.cells[ACCURACY]
+        assert cell.values == pytest.approx((10 * index, 10 * index + 0.1, 10 * index + 0.2))
+        assert (cell.printed is None) == (not experiment.methods[name].paper)
+        assert f"{10 * index + 0.1:.2f} %" in row.sentence
+        assert (RIGHT in row.cells) == (row.name in ("IFCA", "CFL-MGD"))
+    for name in ("IFCA", "CFL-MGD", "IFCA, effective step"):
+        assert rows[name].cells[LOST].mean == 20
+    assert "4 of 20 seeds have lost a cluster" in rows["IFCA"].sentence
+    # the i-th method has 10 i: IFCA 10, CFL-MGD 20, IFCA at the effective step 50
+    gain = 3.45 if experiment is MNIST else 4.90
+    assert f"+10.00 points from IFCA at the same step (paper {gain:+.2f})" in rows["CFL-MGD"].sentence
+    assert "-30.00 from IFCA at the step" in rows["CFL-MGD"].sentence
+    assert rows["CFL-MGD"].sentence.endswith("eta / (1 - beta).")
+    losing = made_results(experiment, request, 4)
+    for seed in (0, 2):
+        losing["IFCA, effective step", seed]["curve"][-1]["found"] -= 1
+    said = {
+        row.name: row.sentence
+        for row in table.assemble(request, losing).rows
+        if row.settings == "as published"
+    }
+    assert said["CFL-MGD"].endswith("eta / (1 - beta), which lost a cluster on 2 of 3 seeds.")
+    differences = {comparison.name.split(" (")[0]: comparison.mean for comparison in made.comparisons}
+    assert differences["CFL-MGD - IFCA"] == pytest.approx(10)
+    assert differences["CFL-MGD - IFCA, effective step"] == pytest.approx(-30)
+    assert all(row.cells[ACCURACY].judged for row in made.rows)
+    assert msgspec.json.decode(table_json(made, {}))["table"] == table.id
+    assert table_text(made, 100)
+    for other in (Request(3, rounds=100), Request(3, scale="small")):
+        shorter = table.assemble(other, made_results(experiment, other, 0))
+        assert not any(row.cells[ACCURACY].judged for row in shorter.rows)
+        assert "no verdicts" in shorter.notes[-1]
+
+
+@given(st.integers(1, 40), st.data())
+def test_the_interval_of_lost_clusters_is_that_of_clopper_and_pearson(seeds: int, data: Any) -> None:
+    lost = data.draw(st.integers(0, seeds))
+    interval = binomtest(lost, seeds).proportion_ci(0.95, "exact")
+    said = lost_clusters([index < lost for index in range(seeds)])
+    assert f"{lost} of {seeds} seeds" in said
+    ends = re.search(r"interval (\d+) to (\d+) %", said)
+    assert ends is not None
+    np.testing.assert_allclose(
+        [float(end) for end in ends.groups()], [100 * interval.low, 100 * interval.high], atol=0.5 + 1e-9
+    )

@@ -1,0 +1,169 @@
+"""FPFC's Table 1 assembled from made results: which run each row, curve and difference is of."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from clusterproof.experiments.choices import Value
+from clusterproof.experiments.comparison import Table
+from clusterproof.experiments.reproducible_table import Request
+from clusterproof.experiments.tables.fpfc import table_1
+from clusterproof.experiments.tables.fpfc.table_1 import METHODS, TABLE
+from clusterproof.experiments.tables.fpfc.table_1_methods import THRESHOLDS
+
+NAMES = list(METHODS)
+SEEDS = 2
+
+
+def accuracy(method: str, seed: int = 0, threshold: float | None = None) -> float:
+    """Such that no two runs, thresholds or differences have the same."""
+    place = NAMES.index(method)
+    at = 0 if threshold is None else (1 + THRESHOLDS.index(threshold)) / 64
+    return 2.0**place + at + seed * place / 8
+
+
+def own_accuracy(method: str, seed: int) -> float:
+    """Of FPFC before its averages."""
+    return accuracy(method, seed) + 1 / 512
+
+
+def result(method: str, seed: int) -> dict[str, Any]:
+    """All that a run may record."""
+    thresholds = {
+        f"{threshold:g}": {
+            "accuracy": accuracy(method, seed, threshold),
+            "index": 0.5,
+            "clusters": 1 + THRESHOLDS.index(threshold),
+            "stray_sizes": [],
+        }
+        for threshold in THRESHOLDS
+    }
+    fusion = method.startswith("fpfc")
+    return {
+        **({"thresholds": thresholds, "own_accuracy": own_accuracy(method, seed)} if fusion else
+           {"accuracy": accuracy(method, seed)}),
+        **({"clusters": 5, "index": 0.25} if method.startswith(("ifca", "cfl")) else {}),
+        "history": [(1000, 1.0), (2000, 2.0)],
+        "samples": 10, "server_accuracy": 0.0, "model_norm": 1.0, "cluster_history": [(1, 1)],
+        "pairs_or_less": 0, "rounds": 600, "shortest_between": 9.0, "median_size": 7.0,
+        "largest_slope": 1e-6, "others": [1.0, 2.0],
+    }  # fmt: skip
+
+
+def assembled(rounds: int | None = None, choices: Mapping[str, Value] | None = None) -> Table:
+    results = {(name, seed): result(name, seed) for name in NAMES for seed in range(SEEDS)}
+    return TABLE.table(Request(SEEDS, rounds, choices=choices or {}), results)
+
+
+def both(method: str, threshold: float | None = None) -> tuple[float, ...]:
+    return tuple(accuracy(method, seed, threshold) for seed in range(SEEDS))
+
+
+ROWS: dict[tuple[str, str], tuple[str, float | None]] = {
+    ("LOCAL", "10 gradient steps a round"): ("local", None),
+    ("FedAvg", "10 passes, batches of 100"): ("fedavg", None),
+    ("Per-FedAvg", "as coded: FedAvg and a step"): ("fine-tuned", None),
+    ("Per-FedAvg", "first-order meta-gradient, 5 steps"): ("per-fedavg, first-order", None),
+    ("Per-FedAvg", "second-order meta-gradient, 5 steps"): ("per-fedavg, second-order", None),
+    ("IFCA", "as coded: sums over all participants"): ("ifca, published", None),
+    ("IFCA", "members' mean, 10 local steps"): ("ifca, members' mean", None),
+    ("CFL", "as coded: absent clients are zeros"): ("cfl, absent as zero", None),
+    ("CFL", "as coded, but everybody in each round"): ("cfl, everybody", None),
+    ("CFL", "absent clients left out, relative thresholds"): ("cfl, absent left out", None),
+    ("FPFC-l1", "lambda 0.2, nu 4 (README)"): ("fpfc-l1, lambda 0.2", 4.0),
+    ("FPFC-l1", "lambda 0.6, nu 2 (main.py)"): ("fpfc-l1, lambda 0.6", 2.0),
+    ("FPFC-l1", "lambda 0.6, nu 0.1"): ("fpfc-l1, lambda 0.6", 0.1),
+    ("FPFC", "lambda 0.6, nu 0.1 (README)"): ("fpfc, lambda 0.6", 0.1),
+    ("FPFC", "lambda 0.6, nu 3 (main.py)"): ("fpfc, lambda 0.6", 3.0),
+    ("FPFC", "lambda 0.7, nu 0.1"): ("fpfc, lambda 0.7", 0.1),
+    ("Oracle", "true clusters known"): ("oracle", None),
+}
+
+
+def test_each_row_is_of_the_run_and_threshold_that_it_names() -> None:
+    table = assembled()
+    assert {(row.name, row.settings): row.cells["Acc %"].values for row in table.rows} == {
+        key: both(*run) for key, run in ROWS.items()
+    }
+    for row in table.rows:
+        method, threshold = ROWS[row.name, row.settings]
+        # every method has the ceiling next to it, which has none itself
+        assert row.cells["Acc %"].ceiling == (() if row.name == "Oracle" else both("oracle"))
+        assert ("before averaging" in row.cells) == (threshold is not None)
+        if threshold is None:
+            continue
+        assert row.cells["before averaging"].values == tuple(
+            own_accuracy(method, seed) for seed in range(SEEDS)
+        )
+        assert row.cells["Num"].values == (1 + THRESHOLDS.index(threshold),) * SEEDS
+        (named,) = re.findall(r"lambda (\S+), nu (\S+)", row.settings)
+        assert (method.rpartition(" ")[2], f"{threshold:g}") == named
+
+
+def test_each_difference_is_of_the_runs_that_it_names() -> None:
+    fpfc, l1 = (("fpfc, lambda 0.6", 0.1), ("fpfc, lambda 0.7", 0.1)), ("fpfc-l1, lambda 0.6", 0.1)
+    coded, all_clients, left = "cfl, absent as zero", "cfl, everybody", "cfl, absent left out"
+    expected: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
+        "FPFC 0.6 - LOCAL": (fpfc[0], ("local",)),
+        "FPFC 0.7 - LOCAL": (fpfc[1], ("local",)),
+        "FPFC 0.7 - FPFC 0.6": (fpfc[1], fpfc[0]),
+        "FPFC 0.6 - FPFC-l1 0.6": (fpfc[0], l1),
+        "FPFC 0.6 - CFL as coded": (fpfc[0], (coded,)),
+        "FPFC 0.6 - CFL everybody": (fpfc[0], (all_clients,)),
+        "FPFC 0.7 - CFL everybody": (fpfc[1], (all_clients,)),
+        "FPFC 0.7 - CFL absent left out": (fpfc[1], (left,)),
+        "CFL everybody - CFL as coded": ((all_clients,), (coded,)),
+        "CFL everybody - Oracle": ((all_clients,), ("oracle",)),
+        "Per-FedAvg as coded - FedAvg": (("fine-tuned",), ("fedavg",)),
+        "Per-FedAvg FO - Per-FedAvg as coded": (("per-fedavg, first-order",), ("fine-tuned",)),
+    }
+    assert {one.name: one.values for one in assembled().comparisons} == {
+        name: tuple(a - b for a, b in zip(both(*first), both(*second), strict=True))
+        for name, (first, second) in expected.items()
+    }
+
+
+def test_each_curve_is_of_the_method_that_it_names() -> None:
+    curves = {curve.name: curve for curve in assembled().curves}
+    by_strength = curves.pop("FPFC, nu 0.1, over the strength of the penalty (seed 0)")
+    assert [cells["Acc %"].values for cells in by_strength.cells] == [
+        (accuracy(f"fpfc, lambda {strength:g}", 0, 0.1),) for strength in by_strength.points
+    ]
+    assert set(curves) == {
+        f"{name}, over the threshold of grouping"
+        for name in ("FPFC, lambda 0.6", "FPFC, lambda 0.7", "FPFC-l1, lambda 0.2", "FPFC-l1, lambda 0.6")
+    }
+    for name, curve in curves.items():
+        method = name.removesuffix(", over the threshold of grouping").lower()
+        assert [cells["Acc %"].values for cells in curve.cells] == [both(method, at) for at in curve.points]
+
+
+def test_the_curve_of_strengths_says_of_which_seeds_it_is(plant: Callable[..., Any]) -> None:
+    plant(table_1, "CURVE_SEEDS", 2)
+    (curve,) = (curve for curve in assembled().curves if curve.parameter == "lambda")
+    assert curve.name.endswith("(seeds 0 to 1)")
+    assert curve.cells[0]["Acc %"].values == both("fpfc, lambda 0.4", 0.1)
+
+
+@pytest.mark.parametrize(
+    ("choices", "unjudged"),
+    [
+        ({}, set()),
+        ({"augmentation": 2.0}, {"FPFC", "FPFC-l1"}),
+        ({"participation": 0.5}, {"FPFC", "FPFC-l1", "FedAvg", "Per-FedAvg", "IFCA", "CFL"}),
+        ({"local-steps": 5}, {"FPFC", "FPFC-l1", "FedAvg", "Per-FedAvg", "LOCAL"}),
+    ],
+)
+def test_a_published_row_is_judged_where_nothing_else_is_chosen(
+    choices: dict[str, Value], unjudged: set[str]
+) -> None:
+    """IFCA and CFL as coded make one step, or pass, a round, whatever is chosen."""
+    published = {"LOCAL", "FedAvg", "Per-FedAvg", "IFCA", "CFL", "FPFC-l1", "FPFC"}
+    for rounds in (None, 2000):  # of the public code, said or not
+        table = assembled(rounds, choices)
+        judged = {row.name for row in table.rows if row.cells["Acc %"].verdict is not None}
+        assert judged == published - unjudged
+        assert ("but for what is chosen" in table.source) == bool(choices)
+    assert not any(row.cells["Acc %"].verdict for row in assembled(1000).rows)

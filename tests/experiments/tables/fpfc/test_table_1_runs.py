@@ -1,0 +1,189 @@
+"""The runs of FPFC's Table 1 on small data: what each records, by rounds of the algorithm and plain counting."""
+
+import statistics
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+from clusterproof.algorithms import CFL, FPFC, IFCA, Randomness
+from clusterproof.experiments.store import Unit
+from clusterproof.experiments.tables.fpfc.table_1 import SMALL_DATA, compute
+from clusterproof.experiments.tables.fpfc.table_1_baselines import AbsentAsZeroCFL, SharedIFCA
+from clusterproof.experiments.tables.fpfc.table_1_methods import (
+    Scenario,
+    Training,
+    run_cfl,
+    run_fpfc,
+    run_ifca,
+    run_local,
+    run_oracle,
+)
+from clusterproof.synthetic.softmax import SoftmaxMixture
+
+SEED = 1
+ALL_CLIENTS = np.arange(20)
+
+
+def scenario(rounds: int, **training: Any) -> Scenario:
+    return Scenario(SEED, rounds, SMALL_DATA, Training(**training))
+
+
+def data(**more: Any) -> SoftmaxMixture:
+    return SoftmaxMixture(**{**SMALL_DATA, **more}, precision="single", seed=SEED)
+
+
+def after_rounds(
+    algorithm: Any, task: Any, models: np.ndarray | None, rounds: int, look: Callable[[Any], None]
+) -> Any:
+    """The last state, and what there is to see of every one."""
+    randomness = Randomness.from_seed(SEED, "fpfc/table-1")
+    first = task.initial_models(algorithm.model_count(task), (), randomness.initialisation)
+    state = algorithm.initialise(first if models is None else models, task)
+    for _ in range(rounds):
+        state = algorithm.step(state, task, randomness)
+        look(state)
+    return state
+
+
+def percent(task: SoftmaxMixture, models: np.ndarray) -> float:
+    return 100 * float(np.mean([task.accuracies(models[i : i + 1], np.array([i]))[0] for i in ALL_CLIENTS]))
+
+
+@pytest.mark.parametrize("published", [True, False])
+def test_ifca_tests_a_client_with_the_model_that_it_chose(published: bool) -> None:
+    """As coded with the one of its last round, or the first; else with the best of all at the end."""
+    task, rounds = data(), 3
+    work: dict[str, Any] = {"step_size": 0.1, "clusters": 4, "averaging": "model", "participation": 0.3}
+    algorithm = SharedIFCA(**work, local_steps=1) if published else IFCA(**work, local_steps=10)
+    drawn = Randomness.from_seed(SEED, "fpfc/table-1").initialisation.standard_normal((4, task.dimension))
+    last = dict.fromkeys(ALL_CLIENTS.tolist(), 0)
+
+    def note(state: Any) -> None:
+        last.update(zip(state.clients.tolist(), state.assignments.tolist(), strict=True))
+
+    state = after_rounds(algorithm, task, drawn.astype(np.float32), rounds, note)
+    if not published:
+        for i in ALL_CLIENTS.tolist():
+            losses = [
+                task.losses(model[None], np.array([i]), np.random.default_rng(0))[0, 0]
+                for model in state.models
+            ]
+            last[i] = int(np.argmin(losses))
+    chosen = [last[i] for i in ALL_CLIENTS.tolist()]
+    found = run_ifca(scenario(rounds), published=published)
+    assert found["clusters"] == len(set(chosen)) < 5
+    assert found["accuracy"] == pytest.approx(percent(task, state.models[chosen]))
+    norms = [float(np.linalg.norm(state.models[p].astype(float))) for p in set(chosen)]
+    assert found["model_norm"] == pytest.approx(statistics.mean(norms), rel=1e-5)
+    assert [rounds for rounds, _ in found["history"]] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(("published", "everybody"), [(True, False), (True, True), (False, False)])
+def test_cfl_counts_its_clusters_and_those_of_two_clients_or_one(published: bool, everybody: bool) -> None:
+    """Steps so large that clusters are split; with full participation three tenths of the rounds."""
+    rounds = 30
+    task = data(batch_size=50, local_unit="epoch")
+    work: dict[str, Any] = {"step_size": 0.1, "participation": 1.0 if everybody else 0.3}
+    algorithm = (
+        AbsentAsZeroCFL(**work, mean_threshold=0.5, client_threshold=1.0) if published else CFL(**work)
+    )
+    counts: list[int] = []
+
+    def note(state: Any) -> None:
+        counts.append(len(set(state.assignments.tolist())))
+
+    done = 9 if everybody else rounds
+    state = after_rounds(algorithm, task, None, done, note)
+    found = run_cfl(scenario(rounds), published=published, everybody=everybody)
+    assert found["rounds"] == done
+    assert found["cluster_history"] == list(enumerate(counts, start=1))
+    assert found["clusters"] == counts[-1]
+    sizes = Counter(state.assignments.tolist())
+    assert found["pairs_or_less"] == sum(size <= 2 for size in sizes.values())
+    assert found["accuracy"] == pytest.approx(percent(data(), state.models))
+
+
+def test_small_clusters_are_those_of_two_clients_or_one(plant: Callable[..., Any]) -> None:
+    """Clusters of 1, 2, 2, 3 and 12 clients."""
+    members = np.repeat([0, 1, 2, 3, 4], [1, 2, 2, 3, 12])
+    true = AbsentAsZeroCFL.step
+
+    def split(self: Any, state: Any, task: Any, randomness: Any) -> Any:
+        return replace(true(self, state, task, randomness), assignments=members)
+
+    plant(AbsentAsZeroCFL, "step", split)
+    found = run_cfl(scenario(2), published=True, everybody=True)
+    assert (found["pairs_or_less"], found["clusters"]) == (3, 5)
+
+
+@pytest.mark.parametrize("strength", [0.2, 0.6])
+def test_fpfc_tells_who_stands_outside_and_how_far_models_are_apart(strength: float) -> None:
+    task, rounds = data(), 12
+    algorithm = FPFC(step_size=0.1, local_steps=10, strength=strength, participation=0.3, reuse_memory=True)
+    state = after_rounds(algorithm, task, None, rounds, lambda state: None)
+    lengths = algorithm.difference_lengths(state)
+    found = run_fpfc(scenario(rounds), penalty="scad", strength=strength)
+    pairs = [(i, j) for i in ALL_CLIENTS.tolist() for j in range(i)]
+    same = {pair: task.labels[pair[0]] == task.labels[pair[1]] for pair in pairs}
+    within = [float(lengths[pair]) for pair in pairs if same[pair]]
+    between = [float(lengths[pair]) for pair in pairs if not same[pair]]
+    assert found["longest_within"] == pytest.approx(max(within))
+    assert found["shortest_between"] == pytest.approx(min(between))
+    outside = {}
+    for threshold in (0.1, 0.5, 1.0):
+        measured = found["thresholds"][f"{threshold:g}"]
+        groups = ALL_CLIENTS.tolist()
+        for _ in groups:  # the least number of whom a client is chained to
+            for i, j in pairs:
+                if lengths[i, j] <= threshold:
+                    groups[i] = groups[j] = min(groups[i], groups[j])
+        assert measured["clusters"] == len(set(groups))
+        assert measured["transitive"] == all(
+            (groups[i] == groups[j]) == (lengths[i, j] <= threshold) for i, j in pairs
+        )
+        outside[threshold] = 20
+        for cluster in range(4):
+            outside[threshold] -= max(
+                Counter(groups[i] for i in ALL_CLIENTS if task.labels[i] == cluster).values()
+            )
+        assert len(measured["stray_sizes"]) == outside[threshold]
+        assert not Counter(measured["stray_sizes"]) - Counter(task.sizes.tolist())
+        assert measured["stray_sizes"] == sorted(measured["stray_sizes"])
+    assert outside[0.1] > outside[1.0] > 0
+
+
+def test_a_run_is_looked_at_some_twenty_times_and_at_its_end() -> None:
+    """Every second of 45 rounds, and the last; the data are those of the clients."""
+    found = run_local(scenario(45, local_steps=1))
+    assert [done for done, _ in found["history"]] == [*range(2, 45, 2), 45]
+    sizes = [len(data().training_data(client)[1]) for client in range(20)]
+    assert (found["samples"], found["median_size"]) == (sum(sizes), statistics.median(sizes))
+    assert statistics.median(sizes) != statistics.mean(sizes)
+
+
+def test_a_run_trains_as_its_unit_says() -> None:
+    """With steps of nearly nothing nobody leaves the start."""
+    settings = {"run": "local", "rounds": 2, "data": SMALL_DATA}
+    still = compute(Unit("local", SEED, {**settings, "training": {"step_size": 1e-12}}))
+    task = data()
+    start = task.initial_models(1, (), Randomness.from_seed(SEED, "fpfc/table-1").initialisation)
+    assert still["accuracy"] == pytest.approx(percent(task, np.repeat(start, 20, axis=0)))
+    assert compute(Unit("local", SEED, settings))["accuracy"] != still["accuracy"]
+
+
+def test_the_gradient_that_is_left_is_the_largest_of_all_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first cluster's fit is broken off at once, the others go on."""
+    true, calls = optimize.minimize, []
+
+    def broken_off(*arguments: Any, options: dict[str, Any], **more: Any) -> Any:
+        calls.append(1)
+        return true(*arguments, options={**options, "maxiter": 1} if len(calls) == 1 else options, **more)
+
+    monkeypatch.setattr(optimize, "minimize", broken_off)
+    assert run_oracle(scenario(1))["largest_slope"] > 0.01
+    assert len(calls) == 4

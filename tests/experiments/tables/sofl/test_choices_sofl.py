@@ -1,0 +1,104 @@
+"""What SoFL's tables say of what was chosen."""
+
+import pytest
+from made_tables import accuracies_of, table
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.experiments.choices import Value
+from clusterproof.experiments.reproducible_table import Request
+from clusterproof.experiments.tables.sofl import runs as sofl_runs
+
+pytestmark = pytest.mark.usefixtures("without_data")
+
+
+def test_sofls_notes_state_what_was_chosen() -> None:
+    plain = accuracies_of("sofl/table-4-mnist", Request(3))
+    assert any("step size 0.1, 100 hidden units, 50 rounds" in note for note in plain.notes)
+    assert "choices" not in plain.settings
+    given: dict[str, Value] = {
+        "step-size": 0.2,
+        "hidden": (50,),
+        "clustering-round": 7,
+        "grid": 6,
+        "map-start": "random",
+        "participation": 0.5,
+        "cfl-thresholds": (0.3, 0.6),
+        "share": "full",
+    }
+    made = accuracies_of("sofl/table-4-mnist", Request(3, choices=given))
+    text = " ".join(made.notes[1:])
+    for part in (
+        "step size 0.2, 50 hidden units, 50 rounds with the clustering after round 7",
+        "a 6x6 map that starts at random unit vectors",
+        "50 % of the clients take part",
+        "than 0.3 while the largest is longer than 0.6",
+    ):
+        assert part in text
+    assert made.notes[0].startswith("Chosen in place of the default: step size 0.2 (0.1); hidden 50 (100); ")
+    assert "cfl thresholds 0.3,0.6 (0.2,0.5)" in made.notes[0]
+    assert {row.settings for row in made.rows} == {"every group has all images"}
+    assert made.settings["choices"] == given
+    for key, value in (("step_size", 0.2), ("clustering_round", 7), ("grid", 6), ("share", "full")):
+        assert made.settings[key] == value
+    # the paper does not exclude it: every cell is judged as without the choice
+    verdicts = [[cell.judged for row in one.rows for cell in row.cells.values()] for one in (plain, made)]
+    assert verdicts[0] == verdicts[1] == [True] * len(verdicts[0])
+
+
+def test_sofls_tables_have_the_costs_beside_them() -> None:
+    """By hand: a perceptron of 785 * 100 + 101 * 10 numbers; 20 clients, or 24 in 8 groups."""
+    notes = accuracies_of("sofl/table-4-mnist", Request(3)).notes
+    heads = [note for note in notes if note.startswith("Cost account")]
+    assert ["K = 2" in heads[0], "K = 4" in heads[1], "K = 8" in heads[2]] == [True] * 3
+    assert all("a model is 79,510 numbers of 4 bytes" in head for head in heads)
+    both, ifca = notes[notes.index(heads[2]) + 1 : notes.index(heads[2]) + 3]
+    assert both == (
+        "Cost of FedAvg; FedProx; CFL; CFL, thresholds; SoFL; SoFL, guarded: 50 rounds of 24; 3 forward and 3 backward "
+        "passes, worth 9; 318,040 bytes down, 318,040 up; server 24. In all 10,800 passes and 763,296,000 bytes."
+    )
+    assert ifca == (
+        "Cost of IFCA: 50 rounds of 24; 11 forward and 3 backward passes, worth 17; 2,544,320 bytes down, 318,040 up; "
+        "server 24. In all 20,400 passes and 3,434,832,000 bytes."
+    )
+    assert "300 draws of an update with 25 neurons and moves these, once: 15,000 vectors" in notes[-1]
+    chosen = accuracies_of(
+        "sofl/table-3-mnist", Request(3, choices={"participation": 0.5, "hidden": (50,)})
+    ).notes
+    assert any("a model is 39,760 numbers" in note for note in chosen)
+    assert any("50 rounds of 10; 7 forward and 3 backward passes, worth 13" in note for note in chosen)
+
+
+def test_both_readings_of_the_division_change_places() -> None:
+    for share, other in (("split", "full"), ("full", "split")):
+        made = accuracies_of("sofl/table-3-mnist", Request(2, choices={"share": share}))
+        words = sofl_runs.SHARES
+        main = [row.name for row in made.rows if row.settings == words[share]]
+        assert main == sofl_runs.MNIST.methods
+        assert [row.name for row in made.rows if row.settings == words[other]] == ["FedAvg", "SoFL"]
+        assert all(words[share] in curve.name for curve in made.curves)
+
+
+def test_thresholds_make_a_row_where_there_is_none() -> None:
+    given = {"cfl-thresholds": (0.1, 0.4)}
+    made = accuracies_of("sofl/table-4-cifar10", Request(2, choices=given))
+    plain = accuracies_of("sofl/table-4-cifar10", Request(2))
+    assert {row.name for row in made.rows} - {row.name for row in plain.rows} == {"CFL, thresholds"}
+
+
+def test_a_run_must_outlast_its_clustering() -> None:
+    definition = table("sofl/table-4-mnist")
+    with pytest.raises(InvalidArgument, match=r"clustering-round=50.*less than the 50 rounds"):
+        definition.units(Request(1, choices={"clustering-round": 50}))
+    assert definition.units(Request(1, 51, choices={"clustering-round": 50}))
+    with pytest.raises(InvalidArgument, match="says what --rounds says"):
+        table("sofl/table-2").units(Request(1, 5, choices={"clustering-round": 5}))
+    units = table("sofl/table-2").units(Request(1, choices={"clustering-round": 5, "grid": 3}))
+    assert (units[0].settings["rounds"], units[0].settings["grid"]) == (5, 3)
+
+
+def test_sofls_fair_baselines_are_stated() -> None:
+    given: dict[str, Value] = {"ifca-least-share": 0.1, "cfl-noise-ratio": 0.5, "weighting": "samples"}
+    text = " ".join(accuracies_of("sofl/table-4-mnist", Request(1, choices=given)).notes)
+    assert "gamma_max = 0.5" in text
+    assert "each drawn until every model is the best for 10 % of the clients" in text
+    assert "weights n_m / n" in text

@@ -1,0 +1,206 @@
+"""What can be chosen in the papers' tables: which runs each choice reaches."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from made_tables import table
+
+from clusterproof.experiments.choices import Choice, Count, Counts, Number, Thresholds, Value, Word
+from clusterproof.experiments.reproducible_table import Request
+from clusterproof.experiments.store import Unit
+
+pytestmark = pytest.mark.usefixtures("without_data")
+
+
+NAMES = (
+    "cfl-mgd/table-2-cifar10", "cfl-mgd/table-2-mnist", "fpfc/figure-1", "fpfc/table-1", "gradient-loss/iterations",
+    "gradient-loss/mnist-cnn", "gradient-loss/mnist-mlp", "sofl/table-2", "sofl/table-3-mnist", "sofl/table-4-cifar10",
+)  # fmt: skip
+"""One of each kind; the others differ in their data or network."""
+
+
+def identities(units: list[Unit]) -> dict[tuple[str, int], str]:
+    """What tells stored units apart, as it is written into files."""
+    return {
+        (unit.method, unit.seed): json.dumps(dict(unit.settings), sort_keys=True)
+        for unit in sorted(units, key=lambda unit: unit.name)
+    }
+
+
+def another(choice: Choice) -> Value:
+    """Return a valid value that is not the default."""
+    default, kind = choice.default, choice.kind
+    if isinstance(kind, Number):
+        if not default:
+            return 0.125
+        assert isinstance(default, float)
+        return kind.read(str(default / 2 if kind.above < default / 2 else default * 1.5))
+    if isinstance(kind, Count):
+        return 20 if default is None else kind.read(str(2 if default == 1 else int(str(default)) - 1))
+    if isinstance(kind, Counts):
+        assert isinstance(default, tuple)
+        return tuple(int(width) + 3 for width in default) or (17,)
+    if isinstance(kind, Thresholds):
+        return (0.125, 0.75)
+    assert isinstance(kind, Word)
+    return next(word for word in kind.words if word != default)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_defaults_are_what_is_taken_without_a_choice(name: str) -> None:
+    """Nothing that is stored is lost by saying what is the default anyway."""
+    definition = table(name)
+    for scale in ("full", "small"):
+        plain = identities(definition.units(Request(2, None, scale)))
+        for choice in definition.choices:
+            if choice.only_full and scale == "small":
+                continue
+            given = {choice.name: choice.default_at(scale)}
+            assert identities(definition.units(Request(2, None, scale, given))) == plain, choice.name
+        every = {
+            choice.name: choice.default_at(scale) for choice in definition.choices if not choice.only_full
+        }
+        assert identities(definition.units(Request(2, None, scale, every))) == plain
+
+
+def always(unit: str) -> bool:
+    return True
+
+
+def of(*words: str) -> Callable[[str], bool]:
+    return lambda unit: any(word in unit for word in words)
+
+
+def but(*words: str) -> Callable[[str], bool]:
+    return lambda unit: not any(word in unit for word in words)
+
+
+KEYS = {
+    "step-size": {"step_size", "inner_step_size"},
+    "local-steps": {"local_steps"},
+    "local-unit": {"local_unit"},
+    "batch-size": {"batch_size"},
+    "hidden": {"hidden"},
+    "hidden-mlp": {"hidden"},
+    "hidden-cnn": {"hidden"},
+    "channels": {"channels"},
+    "test-assignment": {"test_assignment"},
+    "fedbcd-penalty": {"proximal"},
+    "participation": {"participation"},
+    "momentum": {"momentum", "step_size"},
+    "step-size-decay": {"decay"},
+    "clustering-round": {"pretraining", "warm_up", "rounds"},
+    "share": {"share"},
+    "grid": {"grid"},
+    "map-start": {"initialisation"},
+    "cfl-thresholds": {"mean_threshold", "client_threshold"},
+    "empty-cluster": {"empty_cluster"},
+    "strength": {"strength"},
+    "augmentation": {"augmentation"},
+    "weighting": {"weighting"},
+    "ifca-restarts": {"restarts"},
+    "ifca-least-share": {"least_share"},
+    "cfl-noise-ratio": {"noise_ratio"},
+    "least-share": {"least_share"},
+    "restarts": {"restarts"},
+    "network": {"name"},
+    "crop": {"crop"},
+    "flip": {"flip"},
+    "contrast": {"contrast"},
+    "standardise": {"standardise"},
+    "augmentation-per": {"augmentation_per"},
+}
+"""Where in the settings of a unit each choice may be seen."""
+
+REACHED: dict[tuple[str, str], Callable[[str], bool]] = {
+    ("cfl-mgd", "local-steps"): but("H = 3"),
+    ("cfl-mgd", "momentum"): of("CFL-MGD", "momentum", "effective"),
+    ("cfl-mgd", "fedbcd-penalty"): of("FedBCD"),
+    ("cfl-mgd", "least-share"): of("IFCA", "CFL-MGD"),
+    ("cfl-mgd", "restarts"): of("IFCA", "CFL-MGD"),
+    ("sofl/table-3", "ifca-least-share"): of("IFCA"),
+    ("sofl/table-3", "cfl-noise-ratio"): of("CFL"),
+    ("sofl/table-3", "grid"): of("SoFL"),
+    ("sofl/table-3", "map-start"): of("SoFL"),
+    ("sofl/table-3", "cfl-thresholds"): of("CFL, thresholds"),
+    ("sofl/table-3", "weighting"): but("IFCA"),
+    ("sofl/table-3", "ifca-restarts"): of("IFCA"),
+    ("sofl/table-3", "clustering-round"): of("SoFL", "CFL"),
+    ("gradient-loss", "ifca-restarts"): of("apart, IFCA"),
+    ("gradient-loss", "hidden-mlp"): of("MLP"),
+    ("gradient-loss", "hidden-cnn"): of("CNN"),
+    ("gradient-loss", "channels"): of("CNN"),
+    ("fpfc/figure-1", "strength"): lambda unit: "FPFC" in unit and "lambda" not in unit,
+    ("fpfc/table-1", "step-size"): but("oracle", "data"),
+    ("fpfc/table-1", "local-steps"): but("oracle", "data", "cfl", "ifca, published"),
+    ("fpfc/table-1", "participation"): but("oracle", "data", "local"),
+    ("fpfc/table-1", "augmentation"): of("fpfc"),
+}
+"""Which units, by the beginning of the table's id and the choice; all of them where nothing is said."""
+
+
+def reached(name: str, choice: str) -> Callable[[str], bool]:
+    kind = "sofl/table-3" if name.startswith(("sofl/table-4", "sofl/table-5")) else name
+    for (family, chosen), which in REACHED.items():
+        if kind.startswith(family) and chosen == choice:
+            return which
+    return always
+
+
+def leaves(settings: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in settings.items():
+        below = leaves(value, f"{path}{key}.") if isinstance(value, Mapping) else {f"{path}{key}": value}
+        found |= below
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_choice_reaches_the_runs_that_depend_on_it_and_no_other_setting(name: str) -> None:
+    definition = table(name)
+    assert definition.choices
+    plain = definition.units(Request(2))
+    for choice in definition.choices:
+        value = another(choice)
+        units = definition.units(Request(2, choices={choice.name: value}))
+        which = reached(name, choice.name)
+        changed = 0
+        for before, after in paired(plain, units):
+            own, chosen = leaves(before.settings), leaves(after.settings)
+            differ = {key for key in own.keys() | chosen.keys() if own.get(key) != chosen.get(key)}
+            assert bool(differ) == which(before.name), (choice.name, before.name)
+            assert {key.rpartition(".")[2] for key in differ} <= KEYS[choice.name], (choice.name, before.name)
+            changed += bool(differ)
+            if differ:
+                shown = [chosen[key] for key in sorted(differ, reverse=True) if key in chosen]
+                assert shown in as_stored(choice.name, value), (choice.name, before.name)
+        assert changed or choice.default is None, choice.name
+        assert set(identities(units).values()) != set(identities(plain).values()), choice.name
+
+
+def paired(plain: list[Unit], units: list[Unit]) -> list[tuple[Unit, Unit]]:
+    """The same runs without and with a choice: by their order, in which names may say what is chosen."""
+    if len(plain) == len(units):
+        return list(zip(plain, units, strict=True))
+    names = {unit.name: unit for unit in units}  # there are more
+    return [(unit, names[unit.name]) for unit in plain]
+
+
+def as_stored(name: str, value: Value) -> list[list[Any]]:
+    """How a value may be found in the settings of a unit, by key from the last."""
+    if name == "cfl-thresholds":
+        assert isinstance(value, tuple)
+        return [list(value)]
+    if name == "share":  # the rows of the other reading change places
+        return [["full"], ["split"]]
+    if name == "momentum":  # of the control at eta / (1 - beta) the step size
+        assert isinstance(value, float)
+        return [[value], [0.1 * (1 / (1 - value))]]
+    if name == "local-unit" and value == "step":
+        return [[]]  # a task's own, which is left out
+    if value == "yes":
+        return [[True]]
+    stored = list(value) if isinstance(value, tuple) else value
+    return [[stored], [stored, stored]]

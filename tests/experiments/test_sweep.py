@@ -1,0 +1,225 @@
+"""Sweeps: what a file asks for, the one table, going on, failures, old options, and a cluster whose workers die."""
+
+import sys
+from pathlib import Path
+
+import polars
+import pytest
+from command_line import refused
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.commands import engine
+from clusterproof.commands.application import main
+from clusterproof.experiments.runner import Execution
+from clusterproof.experiments.store import Outcome
+from clusterproof.experiments.sweeps.plan import read_plan
+from clusterproof.experiments.sweeps.result import sweep_frame
+from clusterproof.neural.runs.configuration import configuration_from
+from clusterproof.neural.runs.training import train
+
+FILE = """
+measure = ["error", "purity"]
+rounds = 4
+every = 2
+seeds = 2
+settings = { clients = 8, dimension = 3 }
+grid = { algorithm = ["ifca", "cfl-mgd"], momentum = [0.0, 0.5] }
+random = { draws = 2, seed = 1, separation = { low = 1.0, high = 4.0, scale = "log" } }
+"""
+
+
+def write(folder: Path, text: str = FILE) -> Path:
+    file = folder / "sweep.toml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_a_plan_has_each_run_once(tmp_path: Path) -> None:
+    plan = read_plan(write(tmp_path))
+    # ifca has no momentum: of four combinations three are left, each with two draws and two seeds
+    assert len(plan.units) == 3 * 2 * 2
+    momenta = {unit.settings["options"].get("momentum") for unit in plan.units if unit.method == "ifca"}
+    assert momenta == {None}
+    drawn = [
+        {unit.settings["options"]["separation"] for unit in plan.units if unit.method == name}
+        for name in ("ifca", "cfl-mgd")
+    ]
+    assert drawn[0] == drawn[1]
+    assert len(drawn[0]) == 2
+    assert all(1 <= value <= 4 for value in drawn[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "missing required field `measure`"),
+        ("measure = []", "must be names, none twice"),
+        ('measure = ["eror"]', "the nearest are error"),
+        ('measure = ["error"]\nround = 3', "unknown field `round`"),
+        ('measure = ["error"]\nseeds = 0', "seeds = 0"),
+        ('measure = ["error"]\nseeds = [1, 1]', "none twice"),
+        ('measure = ["error"]\n[grid]\nmomentun = [1]', "the nearest are momentum"),
+        ('measure = ["error"]\n[grid]\nmomentum = []', "give every list a value"),
+        ('measure = ["error"]\n[grid]\nmomentum = ["much"]', "momentum = 'much': has another type"),
+        ('measure = ["error"]\n[grid]\nstrength = [1.0]', "is not an option of any run"),
+        ('measure = ["error"]\n[grid]\nrho = [1.0]\n[settings]\nrho = 1', "rho"),
+        ('measure = ["error"]\n[random]\nnoise = { low = 2, high = 1 }', "with low < high"),
+        ('measure = ["error"]\n[random]\nnoise = { low = 0, high = 1, scale = "log" }', "with low < high"),
+        ("measure = [", "must be a sweep's file"),
+    ],
+)
+def test_a_wrong_file_is_refused_in_one_line(
+    text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    message = refused(capsys, "sweep", str(write(tmp_path, text)), "--parquet", str(tmp_path / "out.parquet"))
+    assert words in message
+    assert not (tmp_path / "out.parquet").exists()
+
+
+def serial(file: Path) -> polars.DataFrame:
+    plan = read_plan(file)
+    found = Execution({n: Outcome(plan.compute(unit), 0, 0) for n, unit in enumerate(plan.units)})
+    return sweep_frame(plan, found)
+
+
+def test_a_sweep_is_one_tidy_table_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, out, parts = write(tmp_path), tmp_path / "out.parquet", tmp_path / "parts"
+    command = ["sweep", str(file), "--parquet", str(out), "--out", str(parts), "--jobs", "2"]
+    assert main([*command, "--plot", str(tmp_path / "plot.svg")]) == 0
+    assert "12 of 12 runs, 12 of them now, 0 failed" in capsys.readouterr().out
+    assert (tmp_path / "plot.svg").read_text(encoding="utf-8").count("<svg") == 1
+    frame = polars.read_parquet(out)
+    assert frame.equals(serial(file))
+    assert frame.columns == [
+        "algorithm", "task", "clients", "dimension", "separation", "momentum", "seed", "round", "replicate",
+        "error", "purity",
+    ]  # fmt: skip
+    assert frame["round"].unique().sort().to_list() == [0, 2, 4]
+    assert frame.filter(polars.col("round") == 0)["purity"].null_count() == 12  # nobody has chosen yet
+    first = out.read_bytes()
+    sorted(parts.glob("*.json"))[0].unlink()
+    sorted(parts.glob("*.json"))[1].write_bytes(b"{")  # half of a file, as a crash of the machine leaves it
+    assert main(command) == 0
+    assert "12 of 12 runs, 2 of them now" in capsys.readouterr().out
+    assert out.read_bytes() == first
+
+
+def test_the_old_names_of_options_are_taken_with_a_note(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before, --out was the table's file and --parts the folder."""
+    file, out, parts = write(tmp_path), tmp_path / "o.parquet", tmp_path / "parts"
+    assert main(["sweep", str(file), "--out", str(out), "--parts", str(parts), "--jobs", "2"]) == 0
+    notes = capsys.readouterr().err.splitlines()
+    assert [note.partition(";")[0] for note in notes] == [
+        "clusterproof: --out is called --parquet now", "clusterproof: --parts is called --out now"
+    ]  # fmt: skip
+    assert polars.read_parquet(out).equals(serial(file))
+    assert len(list(parts.glob("*.json"))) == 12
+    assert "must be given" in refused(capsys, "sweep", str(file))
+
+
+def test_a_failed_run_is_named_with_its_settings_and_costs_no_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = 'measure = ["error"]\nrounds = 2\nsettings = { clients = 6 }\ngrid = { models = [2, 7] }'
+    command = ["sweep", str(write(tmp_path, text)), "--parquet", str(tmp_path / "out.parquet"), "--jobs", "1"]
+    assert main([*command, "--out", str(tmp_path / "parts")]) == 1
+    output, errors = capsys.readouterr()
+    assert "1 of 2 runs, 1 of them now, 1 failed" in output
+    assert "failed: algorithm cfl-mgd, task regression, clients 6, models 7, seed 0, rounds 2: " in errors
+    assert "must be at most the number of clients (6)" in errors
+    assert polars.read_parquet(tmp_path / "out.parquet")["models"].to_list() == [2]
+
+
+def test_more_than_one_place_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["sweep", str(write(tmp_path)), "--parquet", str(tmp_path / "o.parquet")]
+    assert "cannot be combined with --jobs" in refused(capsys, *command, "--jobs", "2", "--dask", "tcp://x:1")
+    assert "must be an integer, at least 1" in refused(capsys, *command, "--jobs", "0")
+
+
+@pytest.mark.slow(reason="starts a Dask cluster and kills workers")
+def test_on_a_cluster_whose_workers_are_killed_the_table_is_the_serial_one(tmp_path: Path) -> None:
+    pytest.importorskip("distributed", reason="needs the extra `dask`")
+    from benchmarks.sweeping import SWEEP, under_fire
+
+    file = write(tmp_path, SWEEP.format(seeds=1))
+    plan = read_plan(file)
+    found, killed = under_fire(plan, tmp_path / "units", workers=2, kills=2)
+    assert killed == 2
+    assert found.failures == []
+    assert sweep_frame(plan, found).equals(serial(file))
+
+
+def test_a_scheduler_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("distributed", reason="needs the extra `dask`")
+    command = ["sweep", str(write(tmp_path)), "--parquet", str(tmp_path / "o.parquet")]
+    command += ["--out", str(tmp_path / "parts")]
+    assert "must be the address of a Dask scheduler" in refused(capsys, *command, "--dask", "nothing://")
+
+
+def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(InvalidArgument, match=r"needs Dask .* install the extra `dask`"):
+        engine.choose(None, "tcp://127.0.0.1:1", None)
+
+
+# ------------------------------------------------------------------ training runs
+
+NETWORKS = """
+command = "train"
+measure = ["accuracy", "purity"]
+rounds = 3
+every = 2
+seeds = 2
+settings = { clients_per_cluster = 2 }
+grid = { algorithm = ["ifca", "cfl-mgd"], hidden = [[4], [5, 4]], momentum = [0.5] }
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('measure = ["error"]', "the nearest are"),
+        ('measure = ["purity"]\nreplicates = 2', "is not of training runs"),
+        ('measure = ["purity"]\n[grid]\ndata = ["digit"]', "must be one of"),
+        ('measure = ["purity"]\n[grid]\nnetwork = ["x.py:Net"]', "is code"),
+        ('measure = ["purity"]\n[grid]\nhidden = ["wide"]', "wrong type"),
+        ('measure = ["purity"]\n[grid]\nchannels = [[1, 2]]', "is not an option of any run"),
+        ('measure = ["purity"]\n[settings]\nseed = 2', "must be an option of the sweep's command"),
+    ],
+)
+def test_a_wrong_file_of_training_runs_is_refused_in_one_line(
+    text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path, f'command = "train"\n{text}')
+    assert words in refused(capsys, "sweep", str(file), "--parquet", str(tmp_path / "out.parquet"))
+
+
+def test_a_sweep_of_training_runs_measures_what_single_runs_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, parts = tmp_path / "out.parquet", tmp_path / "parts"
+    command = ["sweep", str(write(tmp_path, NETWORKS)), "--parquet", str(out), "--out", str(parts)]
+    assert main([*command, "--jobs", "2"]) == 0
+    assert "8 of 8 runs, 8 of them now" in capsys.readouterr().out
+    frame = polars.read_parquet(out)
+    assert frame.columns == [
+        "algorithm", "data", "partition", "network", "clients_per_cluster", "hidden", "momentum", "seed", "round",
+        "replicate", "accuracy", "purity",
+    ]  # fmt: skip
+    assert frame["round"].unique().sort().to_list() == [2, 3]
+    assert frame.filter(algorithm="ifca")["momentum"].null_count() == 8
+    sections = {
+        "partition": {"clients_per_cluster": 2},
+        "network": {"hidden": [5, 4]},
+        "algorithm": {"name": "cfl-mgd", "momentum": 0.5},
+        "training": {"rounds": 3, "seed": 1, "evaluate_every": 2, "threads": 1},
+    }
+    metrics = train(configuration_from(sections), out=tmp_path / "single").metrics
+    measured = frame.filter(algorithm="cfl-mgd", hidden="5,4", seed=1)
+    for name in ("accuracy", "purity"):
+        assert measured[name].to_list() == metrics[name][1:]
+    assert [path for path in parts.iterdir() if path.is_dir()] == [], "folders of finished runs are removed"
+    assert main(command) == 0
+    assert "8 of 8 runs, 0 of them now" in capsys.readouterr().out

@@ -1,0 +1,255 @@
+"""A mistake in a user's algorithm is refused in one line with the algorithm, the rule or the error, and the place."""
+
+from pathlib import Path
+
+import pytest
+from command_line import refused
+from small_training import SMALL, configure
+
+from clusterproof.algorithms import ALGORITHMS, FedAvg
+from clusterproof.commands.application import main
+from clusterproof.neural.runs.training import train
+
+BEGINNING = """
+import sys
+from dataclasses import dataclass, replace
+import torch
+from clusterproof import algorithms
+from clusterproof.algorithms import Algorithm, FedAvg, State
+
+
+@dataclass(frozen=True)
+class Loaded(State):
+    more: object = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Good(Algorithm[State]):
+    name = "good"
+
+    def model_count(self, task):
+        return 1
+
+    def initialise(self, models, task) -> State:
+        return State(models, None, None)
+
+    def step(self, state, task, randomness):
+        clients = torch.arange(task.clients)
+        return State(state.models, clients, 0 * clients)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loading(Good):
+    def initialise(self, models, task) -> Loaded:
+        return Loaded(models, None, None)
+
+
+def read(dictionary):
+    return dictionary["a\\nb"]
+
+
+@dataclass(frozen=True, kw_only=True)
+"""
+"""Then comes a class that is wrong, in line 39."""
+
+STEP = "class Own(Good):\n    def step(self, state, task, randomness):\n        "
+AFTER = STEP + "clients = torch.arange(task.clients); return State("
+LOADED = (
+    "class Own(Loading):\n    def step(self, state, task, randomness):\n"
+    "        return Loaded(state.models, torch.arange(task.clients), torch.zeros(task.clients).int(), "
+)
+MISTAKES: dict[str, tuple[str, list[str]]] = {
+    "an error": (STEP + "return {}['a\\nb']", ["raised KeyError: 'a\\nb'", "own.py, line 41"]),
+    "an error in a function": (STEP + "return read({})", ["raised KeyError", "own.py, line 35"]),
+    "a wrong call": (STEP + "return task.losses(state, 1, 2)", ["raised ", "own.py, line 41"]),
+    "an exit": (STEP + "sys.exit(0)", ["raised SystemExit: 0", "own.py, line 41"]),
+    "construction": (
+        "class Own(Good):\n    def __post_init__(self):\n        raise ValueError('no\\ngood')",
+        ["raised ValueError: no good", "own.py, line 41"],
+    ),
+    "an error at the start": (
+        "class Own(Good):\n    def initialise(self, models, task) -> State:\n        return State(models)",
+        ["raised TypeError", "own.py, line 41"],
+    ),
+    "an error of a property": (
+        "class Own(Good):\n    @property\n    def has_personal_step(self):\n        return self.nothing",
+        ["raised AttributeError", "own.py, line 42"],
+    ),
+    "an error of drawn models": (
+        "class Own(Good):\n    def draw_models(self, task, shape, randomness):\n        return 1 / 0",
+        ["raised ZeroDivisionError", "own.py, line 41"],
+    ),
+    "drawn models of another type": (
+        "class Own(Good):\n    def draw_models(self, *rest):\n        return super().draw_models(*rest).double()",
+        ["from `draw_models`", "(1, 610) of type float32, not (1, 610) of type float64"],
+    ),
+    "drawn models of NumPy": (
+        "class Own(Good):\n    def draw_models(self, *rest):\n        return super().draw_models(*rest).numpy()",
+        ["from `draw_models`", "not ndarray"],
+    ),
+    "no models": (
+        "class Own(Good):\n    def model_count(self, task):\n        return 0",
+        ["`model_count`, not 0"],
+    ),
+    "half a model": (
+        "class Own(Good):\n    def model_count(self, task):\n        return 1.5",
+        ["`model_count`, not 1.5"],
+    ),
+    "no model for each client": (
+        "class Own(Good):\n    target = 'clients'",
+        ["models from `initialise` as a tensor (6, 610) of type float32, not (1, 610)"],
+    ),
+    "nothing": (STEP + "return None", ["must return a State from `step`, not NoneType"]),
+    "another state": (
+        STEP + "return Loaded(state.models, None, None)",
+        ["must return a State from `step`, not Loaded"],
+    ),
+    "a state of a number": (LOADED + "0.5)", ["a state cannot hold a float"]),
+    "fewer parameters": (
+        AFTER + "state.models[:, :3], clients, 0 * clients)",
+        ["(1, 610) of type float32, not (1, 3) of type float32"],
+    ),
+    "another type": (
+        AFTER + "state.models.double(), clients, 0 * clients)",
+        ["of type float32, not (1, 610) of type float64"],
+    ),
+    "numpy": (AFTER + "state.models.numpy(), clients, 0 * clients)", ["not ndarray"]),
+    "no clients": (AFTER + "state.models, None, None)", ["`clients` from `step`", "not NoneType"]),
+    "no assignments": (AFTER + "state.models, clients, None)", ["`assignments` from `step`", "NoneType"]),
+    "real clients": (AFTER + "state.models, clients / 1, 0 * clients)", ["not (6,) of type float32"]),
+    "a client too many": (AFTER + "state.models, clients + 1, 0 * clients)", ["between 0 and 5, not 6"]),
+    "a cluster too many": (AFTER + "state.models, clients, clients)", ["between -1 and 0, not 1"]),
+    "fewer assignments": (
+        AFTER + "state.models, clients, 0 * clients[:3])",
+        ["each of 6 participants from `step`, not 3"],
+    ),
+    "another personal model": (
+        "class Own(Good):\n    has_personal_step = True\n    def personalise(self, points, *rest):\n"
+        "        return points[:, :3]",
+        ["`personalise` as a tensor (6, 610) of type float32, not (6, 3)"],
+    ),
+    "no number": (
+        AFTER + "state.models * torch.inf, clients, 0 * clients)",
+        ["led in round 1 to numbers that are not finite, in the server's model", "correct it"],
+    ),
+    "an exit on import": ("class Own(Good):\n    pass\n\nsys.exit(0)", ["SystemExit: 0", "own.py, line 42"]),
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(place: Path, code: str) -> str:
+    (place / "own.py").write_text(BEGINNING.lstrip("\n") + code + "\n", encoding="utf-8")
+    return f"{place / 'own.py'}:Own"
+
+
+@pytest.mark.parametrize(("code", "parts"), MISTAKES.values(), ids=MISTAKES.keys())
+def test_a_mistake_is_refused(
+    place: Path, capsys: pytest.CaptureFixture[str], code: str, parts: list[str]
+) -> None:
+    name = write(place, code)
+    message = refused(capsys, "train", *SMALL, "--rounds", "2", "--algorithm", "own.py:Own", "--out", "run")
+    assert message.startswith(f"clusterproof: --algorithm = '{name}': ")
+    for part in parts:
+        assert part in message
+
+
+NETWORKS_AND_DATA = """
+import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(64, 10)
+        self.calls = 0
+    def forward(self, images):
+        self.calls += 1
+        if self.calls > 20:
+            raise KeyError("later")
+        return self.layer(images.flatten(1))
+def network():
+    return torch.nn.Linear("a", 3)
+def data():
+    return {}["b"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "parts"),
+    [
+        ("--network", "Net", ["KeyError: 'later'", "own.py, line 11"]),
+        ("--network", "network", ["raised TypeError", "own.py, line 14"]),
+        ("--data", "data", ["raised KeyError: 'b'", "own.py, line 16"]),
+    ],
+)
+def test_errors_of_user_supplied_networks_and_data(
+    place: Path, capsys: pytest.CaptureFixture[str], option: str, name: str, parts: list[str]
+) -> None:
+    (place / "own.py").write_text(NETWORKS_AND_DATA)
+    small = [part for part in SMALL if part != "--hidden" and part != "8"]
+    small = small if option == "--network" else ["--threads", "1"]
+    message = refused(capsys, "train", *small, "--rounds", "9", option, f"own.py:{name}", "--out", "run")
+    assert message.startswith(f"clusterproof: {option} = '{place / 'own.py'}:{name}': ")
+    for part in parts:
+        assert part in message
+
+
+def test_lack_of_memory_is_no_mistake(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for error in ("MemoryError('too large')", "RuntimeError('cannot allocate memory')"):
+        write(place, STEP + f"raise {error}")
+        message = refused(capsys, "train", *SMALL, "--algorithm", "own.py:Own", "--out", f"run-{len(error)}")
+        assert "out of memory" in message
+
+
+def test_an_error_of_a_built_in_algorithm_is_a_defect(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise KeyError("built in")
+
+    monkeypatch.setattr(FedAvg, "step", broken)
+    assert main(["train", *SMALL, "--algorithm", "fedavg", "--out", "run"]) == 1
+    assert "a defect: KeyError" in capsys.readouterr().err
+
+
+def test_a_mistake_in_a_file_is_given_its_line(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(place, STEP + "return None")
+    (place / "run.toml").write_text('[training]\nrounds = 1\n[algorithm]\nname = "own.py:Own"\n')
+    message = refused(capsys, "train", "--config", "run.toml", "--trust", "--out", "run")
+    assert message.startswith("clusterproof: run.toml, line 4, [algorithm] name = ")
+
+
+def test_the_client_that_diverges_is_found_through_code_that_catches_errors(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The round is carried out again with a task that stops it."""
+    code = """class Own(FedAvg):
+    def step(self, state, task, randomness):
+        try:
+            return super().step(state, task, randomness)
+        except Exception:
+            clients = torch.arange(task.clients)
+            models = state.models * torch.nan
+            return replace(state, models=models, clients=clients, assignments=0 * clients)
+"""
+    write(place, code)
+    huge = ["--step-size", "1e38", "--local-steps", "3"]
+    message = refused(capsys, "train", *SMALL, "--algorithm", "own.py:Own", *huge, "--out", "run")
+    assert "--step-size = 1e+38: led in round 1" in message
+    assert "the model of client 0" in message
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_subclass_has_the_bits_of_its_built_in_algorithm(place: Path, name: str) -> None:
+    kind = ALGORITHMS[name].__name__
+    write(place, f"class Own(algorithms.{kind}):\n    pass")
+    for label, run in ((name, "ours"), ("own.py:Own", "own")):
+        train(configure({"name": label, "step_size": 0.1}, rounds=2), out=place / run)
+    ours, own = (
+        (place / run / "checkpoints" / "checkpoint-000002.safetensors").read_bytes()
+        for run in ("ours", "own")
+    )
+    assert ours == own

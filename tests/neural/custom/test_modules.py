@@ -1,0 +1,120 @@
+"""Users' modules: which are refused and why, and that the others train as plain autograd trains them."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from small_images import client_data, random_partition
+from torch import Tensor, nn
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.neural.custom.module_network import ModuleNetwork
+from clusterproof.neural.task import ImageTask
+
+
+class Positions(nn.Module):
+    """A constant buffer and a frozen layer; with ``by_sum`` a branch on values, which vmap does not take."""
+
+    def __init__(self, by_sum: bool = False) -> None:
+        super().__init__()
+        self.register_buffer("positions", torch.linspace(-1, 1, 16))
+        self.frozen, self.head, self.by_sum = nn.Linear(16, 5), nn.Linear(5, 3), by_sum
+        self.frozen.requires_grad_(False)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Scores."""
+        values = self.frozen(images.flatten(1) + self.positions)
+        if self.by_sum and float(values.sum()) > 1e9:
+            values = -values
+        return self.head(torch.tanh(values))
+
+
+class Tied(nn.Module):
+    """Two layers with one weight."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second, self.head = nn.Linear(16, 16), nn.Linear(16, 16), nn.Linear(16, 3)
+        self.second.weight = self.first.weight
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Scores."""
+        return self.head(self.second(torch.tanh(self.first(images.flatten(1)))))
+
+
+def layers(*between: nn.Module) -> nn.Module:
+    return nn.Sequential(nn.Flatten(), nn.Linear(16, 6), *between, nn.Linear(6, 3))
+
+
+REFUSED: dict[str, tuple[Any, str]] = {
+    "batch statistics": (lambda: layers(nn.BatchNorm1d(6)), "changes its buffer"),
+    "batch statistics, not kept": (
+        lambda: layers(nn.BatchNorm1d(6, track_running_stats=False)),
+        "Expected more than 1 value",
+    ),
+    "mean of the batch": (lambda: layers(Centred()), "in company than alone"),
+    "dropout": (lambda: layers(nn.Dropout(0.5)), "draws random numbers"),
+    "no parameters": (lambda: nn.Flatten(), "no parameters"),
+    "too few scores": (lambda: nn.Sequential(nn.Flatten(), nn.Linear(16, 2)), "scores of shape"),
+    "lazy": (lambda: nn.Sequential(nn.Flatten(), nn.LazyLinear(3)), "no size"),
+    "an error": (lambda: nn.Linear(5, 3), "raised RuntimeError"),
+}
+
+
+class Centred(nn.Module):
+    """Values less their mean over the batch."""
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Centred values."""
+        return values - values.mean(0)
+
+
+def network(make: Any) -> ModuleNetwork:
+    samples = torch.as_tensor(np.random.default_rng(0).random((4, 1, 4, 4)), dtype=torch.float32)
+    return ModuleNetwork("mine:Net", {}, make, samples, 3)
+
+
+@pytest.mark.parametrize(("make", "words"), REFUSED.values(), ids=REFUSED)
+def test_modules_that_are_no_function_of_parameters_and_sample_are_refused(make: Any, words: str) -> None:
+    with pytest.raises(InvalidArgument, match=words) as refusal:
+        network(make)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("make", "engine"),
+    [
+        (Positions, "vmap"),
+        (Positions, "serial"),
+        (Tied, "vmap"),
+        (Tied, "serial"),
+        (lambda: Positions(by_sum=True), "auto"),
+        (lambda: layers(nn.BatchNorm1d(6).eval(), nn.Dropout(0.0)), "vmap"),
+    ],
+    ids=["vmap", "serial", "tied, vmap", "tied, serial", "not for vmap", "in evaluation mode"],
+)
+def test_other_modules_train_as_by_plain_autograd(make: Any, engine: str) -> None:
+    net = network(make)
+    partition = random_partition((7, 3, 5))
+    task = ImageTask(partition=partition, network=net, engine=engine, dtype="float64")
+    points = task.initial_models(3, (), np.random.default_rng(2))
+    motion = {"step_size": 0.3, "momentum": 0.5, "proximal": 0.0, "local_steps": 3}
+    ends, _ = task.local_training(points, None, None, torch.arange(3), np.random.default_rng(3), **motion)
+    for client in range(3):
+        module = net.module.double()
+        trained = [value for value in module.parameters() if value.requires_grad]
+        nn.utils.vector_to_parameters(points[client].clone(), trained)
+        optimiser = torch.optim.SGD(trained, lr=0.3, momentum=0.5)
+        images, targets = client_data(partition.train, client, torch.float64)
+        for _ in range(3):
+            optimiser.zero_grad()
+            nn.functional.cross_entropy(module(images), targets).backward()
+            optimiser.step()
+        expected = nn.utils.parameters_to_vector(trained).detach()
+        torch.testing.assert_close(ends[client], expected, rtol=1e-10, atol=1e-12)
+
+
+def test_a_module_that_vmap_does_not_take_is_refused_by_that_engine() -> None:
+    with pytest.raises(InvalidArgument, match="use 'serial'"):
+        ImageTask(partition=random_partition((3, 3)), network=network(lambda: Positions(True)), engine="vmap")

@@ -1,0 +1,263 @@
+"""The page on one's own data, network and algorithm: its example trains, stops, goes on and is diagnosed."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from command_line import ROOT, refused
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.commands.application import main
+from clusterproof.experiments.diagnosis import Diagnostician
+from clusterproof.neural.custom import references
+from clusterproof.neural.data.images import Images, ImageSet
+from clusterproof.neural.data.loading import load
+from clusterproof.neural.partitions.by_name import partition
+from clusterproof.neural.runs.configuration import configuration_from, read_toml
+from clusterproof.neural.runs.storage.run_folder import stored_configuration
+from clusterproof.neural.runs.training import train
+
+PAGE = (ROOT / "notes" / "your-own.md").read_text(encoding="utf-8")
+EXAMPLE = re.findall(r"(?ms)^New file `mine.py`:\n\n```python\n(.*?)^```$", PAGE)[0]
+TOML = re.findall(r"(?ms)^```toml\n(.*?)^```$", PAGE)
+CODES = """
+
+def codes():
+    half = (np.arange(60).reshape(20, 3), np.arange(20) % 2)
+    return {"train": [half, half], "test": [half, half]}
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "mine.py").write_text(EXAMPLE + CODES, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def sections(**more: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {
+        "data": {"name": "mine.py:recordings"},
+        "network": {"name": "mine.py:Filters"},
+        "algorithm": {"name": "mine.py:SignIFCA", "step_size": 0.02},
+        "training": {"rounds": 6, "threads": 1, "checkpoint_every": 1},
+        **more,
+    }
+
+
+def tensors(folder: Path, rounds: int) -> bytes:
+    return (folder / "checkpoints" / f"checkpoint-{rounds:06d}.safetensors").read_bytes()
+
+
+@pytest.mark.slow(reason="three runs with a diagnosis")
+def test_it_stops_and_goes_on_to_the_same_bits_and_is_diagnosed(place: Path) -> None:
+    whole = sections(
+        network={"name": "mine.py:Filters", "width": 1},
+        training={"rounds": 3, "threads": 1, "batch_size": 8, "diagnose": True},
+    )
+    train(configuration_from(whole), out=place / "one", observer=Diagnostician)
+    seen = 0
+
+    def stop() -> bool:
+        nonlocal seen
+        seen += 1
+        return seen == 1
+
+    cut = train(configuration_from(whole), out=place / "two", stop=stop, observer=Diagnostician)
+    assert (cut.complete, len(cut.metrics["round"])) == (False, 1)
+    with pytest.raises(InvalidArgument, match="--trust"):
+        stored_configuration(place / "two")
+    again = train(
+        stored_configuration(place / "two", trust=True),
+        out=place / "two",
+        resume=True,
+        observer=Diagnostician,
+    )
+    assert again.complete
+    assert again.remarks == ()
+    assert tensors(place / "one", 3) == tensors(place / "two", 3)
+    for name in ("diagnosis.md", "diagnosis.json"):
+        assert (place / "one" / name).read_bytes() == (place / "two" / name).read_bytes()
+    text = (place / "one" / "diagnosis.md").read_text(encoding="utf-8")
+    assert "sign-ifca, does not claim to be CFL-MGD" in text
+    assert "stability of momentum" not in text  # which speaks of CFL-MGD's steps
+
+
+def test_the_files_of_the_page_say_the_same(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "mine.toml").write_text(TOML[0], encoding="utf-8")
+    assert "--trust" in refused(capsys, "train", "--config", "mine.toml", "--out", "run")
+    assert not (place / "run").exists()
+    assert (
+        main(["train", "--config", "mine.toml", "--out", "run", "--trust", "--threads", "1", "--rounds", "1"])
+        == 0
+    )
+    found = read_toml(place / "run" / "configuration.toml", trust=True)
+    assert found.network.options == {"width": 8}
+    assert found.data == f"{place / 'mine.py'}:recordings"  # wherever it goes on
+
+
+def test_other_data_are_refused_and_other_code_is_remarked_on(place: Path) -> None:
+    configuration = configuration_from(sections(training={"rounds": 1, "threads": 1}))
+    train(configuration, out=place / "run")
+    longer = configuration_from(sections(training={"rounds": 2, "threads": 1}))
+    (place / "mine.py").write_text(EXAMPLE.replace("default_rng(0)", "default_rng(1)"), encoding="utf-8")
+    with pytest.raises(InvalidArgument, match="SHA-256") as refusal:
+        train(longer, out=place / "run", resume=True)
+    assert refusal.value.argument == "data.name"
+    (place / "mine.py").write_text(EXAMPLE.replace("tanh", "relu"), encoding="utf-8")
+    assert "code of the network" in train(longer, out=place / "run", resume=True).remarks[0]
+
+
+BAD: list[tuple[str, dict[str, dict[str, Any]], str]] = [
+    ("no such file", {"data": {"name": "yours.py:recordings"}}, "data.name"),
+    ("no such module", {"network": {"name": "no_such_module:Net"}}, "network.name"),
+    ("no such name", {"network": {"name": "mine.py:Filter"}}, "network.name"),
+    ("no network", {"network": {"name": "mine.py:CLUSTERS"}}, "network.name"),
+    ("no algorithm", {"algorithm": {"name": "mine.py:Filters"}}, "algorithm.name"),
+    ("no data", {"data": {"name": "mine.py:CLUSTERS"}}, "data.name"),
+    ("an unknown option", {"network": {"name": "mine.py:Filters", "depth": 3}}, "network.depth"),
+    ("a wrong option", {"network": {"name": "mine.py:Filters", "width": "wide"}}, "network.width"),
+    ("an option that fails", {"network": {"name": "mine.py:Filters", "width": -1}}, "network.name"),
+    (
+        "samples that cannot be turned",
+        {"partition": {"name": "rotated-groups", "clusters": 2, "clients_per_cluster": 2}},
+        "data.name",
+    ),
+    ("no clients", {"data": {"name": "digits"}, "partition": {"name": "given"}}, "partition.name"),
+    ("a folder", {"data": {"name": "mine.py:recordings", "data_dir": "here"}}, "data.data_dir"),
+    (
+        "codes for a network of ours",
+        {"data": {"name": "mine.py:codes"}, "network": {"name": "mlp"}},
+        "data.name",
+    ),
+    ("our network", {"network": {"name": "cnn"}}, "network.image_shape"),
+]
+
+
+@pytest.mark.parametrize(("change", "argument"), [case[1:] for case in BAD], ids=[case[0] for case in BAD])
+def test_what_is_not_of_that_form_is_refused(
+    place: Path, change: dict[str, dict[str, Any]], argument: str
+) -> None:
+    with pytest.raises(InvalidArgument) as refusal:
+        train(configuration_from(sections(**change)), out=place / "run")
+    assert refusal.value.argument == argument
+    assert "\n" not in str(refusal.value)
+    assert not (place / "run").exists()
+
+
+PAIR = (np.arange(12.0).reshape(4, 3), np.array([0, 1, 0, 1]))
+DATA: list[tuple[str, Any, str]] = [
+    ("a half is missing", {"train": PAIR}, "train"),
+    ("a key too many", {"train": PAIR, "test": PAIR, "valid": PAIR}, "'valid'"),
+    ("one half divided", {"train": [PAIR, PAIR], "test": PAIR}, "both halves"),
+    ("other clients", {"train": [PAIR, PAIR], "test": [PAIR]}, "same clients"),
+    ("clusters of no clients", {"train": PAIR, "test": PAIR, "clusters": [0]}, "no clients"),
+    ("a gap", {"train": [PAIR, PAIR], "test": [PAIR, PAIR], "clusters": [0, 2]}, "without gaps"),
+    ("too few labels", {"train": (PAIR[0], [0, 1]), "test": PAIR}, "as many labels"),
+    ("real labels", {"train": (PAIR[0], [0.5] * 4), "test": PAIR}, "whole numbers"),
+    ("negative labels", {"train": (PAIR[0], [-1] * 4), "test": PAIR}, "from 0 on"),
+    ("not a number", {"train": (PAIR[0] * np.nan, PAIR[1]), "test": PAIR}, "finite"),
+    ("ragged", {"train": ([np.zeros(2), np.zeros(3)], np.array([0, 1])), "test": PAIR}, "one shape"),
+    ("other shapes", {"train": PAIR, "test": (PAIR[0][:, :2], PAIR[1])}, "one shape"),
+    ("other types", {"train": PAIR, "test": (PAIR[0].astype(int), PAIR[1])}, "one type"),
+    ("too few classes", {"train": PAIR, "test": PAIR, "classes": 1}, "at least 2"),
+]
+
+
+@pytest.mark.parametrize(("value", "words"), [case[1:] for case in DATA], ids=[case[0] for case in DATA])
+def test_other_data_are_refused(value: Any, words: str, plant: Any) -> None:
+    plant(references, "load_own", lambda *_: value)
+    with pytest.raises(InvalidArgument, match=words) as refusal:
+        load("some:data")
+    assert refusal.value.argument == "data.name"
+
+
+def test_samples_reach_the_clients_as_they_are(plant: Any) -> None:
+    random = np.random.default_rng(3)
+    for kind in (np.uint8, np.int32, np.float64):
+        clients = [(random.integers(0, 9, (n, 2, 5)).astype(kind), np.arange(n) % 3) for n in (3, 5)]
+        value = {"train": clients, "test": clients[::-1], "clusters": [1, 0]}
+        plant(references, "load_own", lambda *_, value=value: value)
+        made = partition("given", load("some:data"), seed=0)
+        assert (made.clusters, made.classes, made.paired) == (2, 3, True)
+        for held, given in ((made.train, clients), (made.test, clients[::-1])):
+            assert held.labels.tolist() == [1, 0]
+            for client, (samples, labels) in enumerate(given):
+                rows = held.indices[client, : held.sizes[client]]
+                assert np.array_equal(held.pixels[rows], samples)
+                assert np.array_equal(held.targets[client, : held.sizes[client]], labels)
+
+
+def test_floating_numbers_of_other_types_are_read_as_the_same_numbers(plant: Any) -> None:
+    exact = np.random.default_rng(4).integers(-99, 99, (4, 3)) / 8  # in all of these types
+    for kind in (np.longdouble, np.float64, np.float32, np.float16, ">f8", ">f4"):
+        samples, expected = exact.astype(kind), np.float64 if kind is np.longdouble else kind
+        images = Images(samples, PAIR[1], 2)
+        half = (samples, PAIR[1])
+        for value in ({"train": half, "test": half}, ImageSet("", images, images)):
+            plant(references, "load_own", lambda *_, value=value: value)
+            held = load("some:data").train.pixels
+            assert held.dtype == np.dtype(expected).newbyteorder("=")
+            assert np.array_equal(torch.from_numpy(held).double().numpy(), exact)
+
+
+Y = PAIR[1]
+SETS: list[tuple[str, Any, Any, str]] = [
+    ("nothing finite", PAIR[0] * np.nan, Y, "finite"),
+    ("complex", PAIR[0] * 1j, Y, "real numbers"),
+    ("objects", PAIR[0].astype(object), Y, "real numbers"),
+    ("too large for float64", np.full((4, 3), np.longdouble(10) ** 400), Y, "finite"),
+    ("real labels", PAIR[0], Y / 2, "whole numbers"),
+]
+
+
+@pytest.mark.parametrize(
+    ("samples", "labels", "words"), [case[1:] for case in SETS], ids=[case[0] for case in SETS]
+)
+def test_a_data_set_of_ours_is_held_to_the_same(samples: Any, labels: Any, words: str, plant: Any) -> None:
+    images = Images(samples, labels, 2)
+    plant(references, "load_own", lambda *_: ImageSet("", images, images))
+    with pytest.raises(InvalidArgument, match=words) as refusal:
+        load("some:data")
+    assert refusal.value.argument == "data.name"
+
+
+class Items:
+    """A data set of PyTorch, as far as it is asked."""
+
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, at: int) -> tuple[np.ndarray, int]:
+        return PAIR[0][at], int(PAIR[1][at])
+
+
+def test_a_data_set_of_pytorch_is_a_half(plant: Any) -> None:
+    found = []
+    for half in (Items(), PAIR):
+        value = {"train": half, "test": half}
+        plant(references, "load_own", lambda *_, value=value: lambda: value)
+        found.append(load("some:data"))
+    assert np.array_equal(found[0].train.pixels, found[1].train.pixels)
+    assert found[0].note == found[1].note  # the SHA-256
+
+
+def test_an_entry_point_is_a_name_and_needs_no_trust(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As an installed package declares it, in the form of the page."""
+    group, name, value = re.findall(r'entry-points\."(.+?)"\]\n(\w+) = "(.+?)"', TOML[1])[0]
+    assert group == references.GROUPS["network"]
+    described = place / "mine-1.0.dist-info"
+    described.mkdir()
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
+    (described / "entry_points.txt").write_text(f"[{group}]\n{name} = {value}\n")
+    monkeypatch.syspath_prepend(str(place))
+    references.offered.cache_clear()
+    assert references.offered("network") == {name: value}
+    (place / "offered.toml").write_text(f'[network]\nname = "{name}"\nwidth = 3\n', encoding="utf-8")
+    try:
+        assert read_toml(place / "offered.toml").network.name == name
+    finally:
+        references.offered.cache_clear()

@@ -1,0 +1,232 @@
+"""Theorem A': printed values, the minimum, the moment inequality behind it, and runs."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tiers import slow_after
+
+from clusterproof.algorithms import CFLMGD, InvalidArgument, run
+from clusterproof.synthetic import LogisticMixture
+from clusterproof.theory.bounds.audit_settings import log_cosh_experiment
+from clusterproof.theory.bounds.rows import AdditiveGaussianRows
+from clusterproof.theory.bounds.run_bound import smooth_rows, theorem_a_prime_on
+from clusterproof.theory.bounds.theorem_a import Contraction, contractions
+from clusterproof.theory.bounds.theorem_a_prime import (
+    smooth_reach,
+    theorem_a_prime,
+)
+
+ROWS = AdditiveGaussianRows(
+    smoothness=1.0,
+    strong_convexity=1.0,
+    separation=math.inf,
+    diameter=0.0,
+    samples=1,
+    dimension=30,
+    noise=1.0,
+)
+
+
+def one_cluster(
+    rate: float, rounds: int, failure: float, step: float = 1e-3 / math.sqrt(1 / 30)
+) -> np.ndarray:
+    """y with sigma^2 = 1e-6, C_0 = 1.2, C_1 = 1.1, ||e_0|| = .1."""
+    given_certificate = Contraction(rate=rate, start=1.2, disturbance=1.1, is_norm=True)
+    tube = theorem_a_prime(
+        ROWS,
+        [[given_certificate]],
+        own=np.array([1]),
+        step_size=step,
+        start=np.array([0.1]),
+        rounds=rounds,
+        failure=(failure * rounds, failure),
+    )
+    assert tube is not None
+    return tube.reach[:, 0]
+
+
+def test_as_printed() -> None:
+    reach = one_cluster(0.9, 60, 0.01)
+    np.testing.assert_allclose(reach[[1, 10, 60]], [0.1115037, 0.0508353, 0.0195514], rtol=1e-5)
+
+
+def test_the_minimum_over_x_is_found() -> None:
+    reach = one_cluster(0.7, 20, 0.01)
+    x = np.geomspace(1e-12, 1e12, 400_001)
+    for t in (1, 5, 20):
+        spread = 2 * 1.1**2 * 1e-6 * sum(0.7 ** (2 * k) for k in range(t))
+        values = smooth_reach(
+            np.asarray(0.7 ** (2 * t) * (1.2 * 0.1) ** 2), np.asarray(spread), 30, math.log(100), x
+        )
+        assert reach[t] == pytest.approx(math.sqrt(values.min()), rel=1e-6)
+
+
+def test_limits() -> None:
+    assert one_cluster(0.9, 10, 0.01, step=1e-12)[10] == pytest.approx(0.9**10 * 1.2 * 0.1, rel=1e-4)
+    forgetful = one_cluster(0.0, 5, 0.01)
+    assert forgetful[2] == pytest.approx(forgetful[5])
+    assert forgetful[0] == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("law", ["gauss", "rademacher"])
+@given(scale=st.floats(0.05, 0.95), past=st.floats(-3, 3))
+def test_one_step_of_the_exponential_moment(law: str, scale: float, past: float) -> None:
+    """E exp(l <v, delta> + l C^2 delta^2) in one dimension: equal for Gauss, never more for +-sigma."""
+    sigma, constant = 0.3, 1.4
+    w = constant**2 * sigma**2
+    lam = scale / (2 * w)
+    derivative = 2 * constant * past
+    bound = (1 - 2 * lam * w) ** -0.5 * math.exp(lam**2 * sigma**2 * derivative**2 / (2 * (1 - 2 * lam * w)))
+    if law == "gauss":
+        # completing the square: the exact integral
+        precision = 1 / sigma**2 - 2 * lam * constant**2
+        exact = math.exp((lam * derivative) ** 2 / (2 * precision)) / math.sqrt(sigma**2 * precision)
+        assert exact == pytest.approx(bound, rel=1e-9)
+    else:
+        exact = math.exp(lam * constant**2 * sigma**2) * math.cosh(lam * derivative * sigma)
+        assert exact <= bound * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.5, 0.9, 0.99])
+def test_failures_of_the_linear_gaussian_chain(rate: float) -> None:
+    """V = ||e||^2, e' = r e + noise in d dimensions: the bound fails less often than allowed."""
+    d, rounds, trials, sigma = 5, 40, 40_000, 0.01
+    rng = np.random.default_rng(7)
+    error = np.zeros((trials, d))
+    error[:, 0] = 0.05
+    for _ in range(rounds):
+        error = rate * error + sigma * rng.standard_normal((trials, d))
+    norms = np.linalg.norm(error, axis=1)
+    rows = replace(ROWS, dimension=d)
+    for failure, allowed in ((0.5, 0.12), (0.1, 0.016), (0.01, 0.002)):
+        tube = theorem_a_prime(
+            rows,
+            [[Contraction(rate=rate, start=1.0, disturbance=1.0, is_norm=True)]],
+            own=np.array([1]),
+            step_size=sigma * math.sqrt(d),
+            start=np.array([0.05]),
+            rounds=rounds,
+            failure=(failure, failure),
+        )
+        assert tube is not None
+        assert (norms > tube.last_reach[0]).mean() <= allowed
+
+
+@pytest.mark.parametrize(
+    ("momentum", "samples", "low", "high"),
+    slow_after(
+        1,
+        "200 runs of further settings",
+        [(0.0, 20_000, 1.4, 1.7), (0.4, 20_000, 1.6, 1.85), (0.6, 10**6, 2.3, 2.6)],
+    ),
+)
+def test_tightness_as_printed(momentum: float, samples: int, low: float, high: float) -> None:
+    setting = log_cosh_experiment(momentum, samples)
+    initial = setting.initial(np.random.default_rng(0), 200)
+    trace = run(
+        setting.algorithm, setting.task, rounds=setting.rounds, seed=0, replicates=200, initial=initial
+    )
+    bound = theorem_a_prime_on(setting.task, trace, failure_probability=0.05)
+    errors = np.asarray(trace.errors)
+    assert not bound.broken(trace).any()
+    ratio = bound.last / np.quantile(errors[-1], 0.95, axis=0)
+    assert low <= ratio.min() <= ratio.max() <= high
+
+
+def test_certificates_obey_the_inequality_that_the_theorem_uses() -> None:
+    """V(z + (delta, 0)) <= V(z) + <v, delta> + C_1^2 delta^2, ||v|| <= 2 C_1 sqrt(V), on log-cosh and quadratics."""
+    from clusterproof.theory.certificates import Certificate, certify
+
+    certificate = certify("0.4", 10, "1/2", disturbance=True)
+    assert isinstance(certificate, Certificate)
+    proof, disturbance = certificate.proof, certificate.disturbance
+    assert proof is not None
+    assert disturbance is not None
+    (p11, p12, _, p22, *_), (c0, c1) = (
+        [float(x) for x in numbers] for numbers in (proof.matrix, proof.values)
+    )
+    m, rng = 0.1, np.random.default_rng(0)
+    width = 0.3
+
+    def log_cosh(x: np.ndarray) -> np.ndarray:
+        return np.asarray(x**2 / 2 - (1 - m) * width**2 * np.log(np.cosh(x / width)))
+
+    losses = {
+        "log cosh": (log_cosh, lambda x: x - (1 - m) * width * np.tanh(x / width)),
+        "steep": (lambda x: x**2 / 2, lambda x: x),
+        "flat": (lambda x: m * x**2 / 2, lambda x: m * x),
+    }
+    for phi, derivative in losses.values():
+        now, before, delta = rng.standard_normal((3, 5000)) * rng.uniform(0.01, 3, (3, 1))
+
+        def lyapunov(x: np.ndarray, y: np.ndarray, phi: object = phi) -> np.ndarray:
+            quadratic = p11 * x**2 + 2 * p12 * x * y + p22 * y**2
+            return np.asarray(quadratic + c0 * phi(x) + c1 * phi(y))  # type: ignore[operator]
+
+        value = lyapunov(now, before)
+        linear = 2 * ((p11 + m * c0 / 2) * now + p12 * before) + c0 * (derivative(now) - m * now)
+        rise = lyapunov(now + delta, before) - value - linear * delta
+        assert (value >= now**2 - 1e-12).all()
+        assert (rise <= float(disturbance) ** 2 * delta**2 * (1 + 1e-9) + 1e-12 * (1 + value)).all()
+        assert (np.abs(linear) <= 2 * float(disturbance) * np.sqrt(value) * (1 + 1e-9)).all()
+
+
+def test_logistic_regression_through_bounded_rows() -> None:
+    rng = np.random.default_rng(2)
+    features = rng.uniform(-1, 1, (2, 60, 3))
+    features /= np.linalg.norm(features, axis=-1, keepdims=True)
+    directions = np.array([[6.0, 0, 0], [-6.0, 0, 0]])
+    targets = np.where(
+        rng.random((2, 60)) < 1 / (1 + np.exp(-np.einsum("pnd,pd->pn", features, directions))), 1, -1
+    )
+    task = LogisticMixture(
+        features=features, targets=targets, ridge=0.05, labels=np.repeat([0, 1], 10), samples=10**6
+    )
+    algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=0.2)
+    initial = task.optima + 0.1
+    trace = run(algorithm, task, rounds=25, seed=0, replicates=100, initial=initial)
+    bound = theorem_a_prime_on(task, trace, failure_probability=1e-6)
+    assert not bound.broken(trace).any()
+    assert bound.failure_probability <= 1e-6
+    assert bound.last.max() < 0.25 * np.linalg.norm(initial - task.optima, axis=-1).max()
+    slow = run(
+        CFLMGD(step_size=0.1 / task.smoothness, momentum=0.0),
+        task,
+        rounds=25,
+        seed=0,
+        initial=task.optima + 0.1,
+    )
+    assert (np.asarray(slow.errors)[-1] > bound.last).any()
+
+
+def test_row_gradients_stay_in_the_intervals_that_hoeffding_needs() -> None:
+    task = LogisticMixture.random(clusters=2, clients=4, dimension=3, seed=1)
+    rows = smooth_rows(task)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        model, direction = rng.standard_normal((2, 3))
+        margins = task.targets[0] * (task.features[0] @ model)
+        gradients = -(task.targets[0] / (1 + np.exp(margins)))[:, None] * task.features[0]
+        along = gradients @ direction
+        assert np.ptp(along) <= 2 * math.sqrt(rows.proxy) * np.linalg.norm(direction)
+        other = rng.standard_normal(3)
+        change = np.diff(
+            [task.point_losses(point, 0) - 0.5 * task.ridge * point @ point for point in (model, other)],
+            axis=0,
+        )
+        assert np.abs(change).max() <= math.sqrt(rows.proxy) * np.linalg.norm(model - other)
+
+
+def test_other_algorithms_are_refused() -> None:
+    setting = log_cosh_experiment(0.4, 20_000)
+    for options in ({"participation": 0.5}, {"normalisation": "cluster"}, {"averaging": "model"}):
+        algorithm = CFLMGD(step_size=1.0, momentum=0.4, **options)
+        trace = run(algorithm, setting.task, rounds=2, seed=0)
+        with pytest.raises(InvalidArgument, match="option I"):
+            theorem_a_prime_on(setting.task, trace)
+    assert contractions(0.4, 10.0, Fraction(1, 2), 1.0)

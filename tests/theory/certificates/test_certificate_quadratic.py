@@ -1,0 +1,169 @@
+"""Certificates on quadratics: against the spectrum and against brute force over modes and rounds."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.theory.certificates import Certificate, certify, lyapunov_matrix, verify
+from clusterproof.theory.certificates.parameters import Parameters
+from clusterproof.theory.certificates.quadratic import at_rate
+
+UNIT = st.integers(1, 40).map(lambda k: Fraction(k, 40))
+MOMENTA = st.integers(0, 39).map(lambda k: Fraction(k, 40))
+
+
+def quadratic(momentum: object, condition: object, proportion: object, step: object = 1) -> Certificate:
+    found = certify(momentum, condition, proportion, step, function_class="quadratic")
+    assert isinstance(found, Certificate)
+    return found
+
+
+def spectral_radius(curvature: float, momentum: float) -> float:
+    companion = np.array([[1 + momentum - curvature, -momentum], [1.0, 0.0]])
+    return float(np.abs(np.linalg.eigvals(companion)).max())
+
+
+def responses(curvatures: np.ndarray, momentum: float, rounds: int) -> tuple[np.ndarray, np.ndarray]:
+    """|e_t| from rest and after an impulse, by the plain recursion."""
+    runs = []
+    for before in (1.0, 0.0):
+        now, last = np.ones_like(curvatures), np.full_like(curvatures, before)
+        history = [now]
+        for _ in range(rounds):
+            now, last = now - curvatures * now + momentum * (now - last), now
+            history.append(now)
+        runs.append(np.abs(history))
+    return runs[0], runs[1]
+
+
+@given(momentum=MOMENTA, condition=st.integers(1, 60), proportion=UNIT, step=st.integers(1, 12))
+def test_rate_is_the_spectral_radius_and_the_constants_hold_at_every_round_and_mode(
+    momentum: Fraction, condition: int, proportion: Fraction, step: int
+) -> None:
+    largest = float(proportion * step / 4)
+    assume(largest < 2 * (1 + momentum))
+    found = quadratic(momentum, condition, proportion, Fraction(step, 4))
+    assert verify(found)
+    assert found.disturbance is not None
+    curvatures = np.linspace(largest / condition, largest, 301)
+    radius = max(spectral_radius(a, float(momentum)) for a in (curvatures[0], curvatures[-1]))
+    # eigenvalues of a defective matrix are known to the root of the rounding error
+    assert -5e-8 <= float(found.rate) - radius <= 1.1e-6
+    rounds = int(min(400, 8 / (1 - float(found.rate))))
+    weights = float(found.rate) ** np.arange(rounds + 1)[:, None]
+    start, impulse = responses(curvatures, float(momentum), rounds)
+    assert (start <= float(found.prefactor) * weights + 1e-12).all()
+    assert (impulse <= float(found.disturbance) * weights + 1e-12).all()
+
+
+@pytest.mark.parametrize(
+    ("momentum", "condition", "proportion", "rate", "prefactor"),
+    [
+        # one double-rooted mode apart, the constants are known exactly
+        (0, 4, 1, Fraction(3, 4), 1.0),  # gradient descent
+        ("0.5", 4, "1/3", Fraction(3, 4), 3.0),  # roots 3/4 and 2/3: 9 (3/4)^t / ... - 8 (2/3)^t / ...
+        ("0.25", 1, 1, Fraction(1, 2), (16 / 15) ** 0.5),  # A = beta: W = e^2 - e e' / 4 + e'^2 / 4
+    ],
+)
+def test_constants_where_they_are_known(
+    momentum: object, condition: int, proportion: object, rate: Fraction, prefactor: float
+) -> None:
+    found = quadratic(momentum, condition, proportion)
+    assert found.rate == rate
+    assert float(found.prefactor) == pytest.approx(prefactor, rel=1e-8)
+
+
+def test_prefactor_of_real_roots_is_the_limit_of_the_run() -> None:
+    found = quadratic("0.3", 10, "0.5")
+    start, impulse = responses(np.array([0.05]), 0.3, 300)
+    scale = float(found.rate) ** 300
+    assert start[-1, 0] / scale == pytest.approx(float(found.prefactor), rel=1e-6)
+    assert found.disturbance is not None
+    assert impulse[-1, 0] / scale == pytest.approx(float(found.disturbance), rel=1e-6)
+
+
+@given(momentum=MOMENTA, condition=st.integers(1, 60), proportion=UNIT)
+def test_smaller_numbers_are_refused(momentum: Fraction, condition: int, proportion: Fraction) -> None:
+    found = quadratic(momentum, condition, proportion)
+    assert found.disturbance is not None
+    lowered = found.rate - Fraction(12, 10**7)
+    assert not verify(replace(found, rate=lowered))
+    assert not verify(
+        replace(found, prefactor=found.prefactor * Fraction(999_999, 10**6) - Fraction(2, 10**9))
+    )
+    impulse = found.disturbance * Fraction(999_999, 10**6) - Fraction(2, 10**9)
+    assert not verify(replace(found, disturbance=impulse))
+    assert not verify(replace(found, rate=Fraction(1)))
+    assert verify(replace(found, prefactor=found.prefactor + 1))
+
+
+@pytest.mark.parametrize(("momentum", "step"), [(0, 2), ("0.5", 3), ("0.9", "3.8"), (0, "2.5")])
+def test_steps_that_diverge_have_no_certificate(momentum: object, step: object) -> None:
+    for function_class in ("quadratic", "smooth"):
+        found = certify(momentum, 4, 1, step, function_class=function_class)
+        assert not isinstance(found, Certificate)
+        assert not found
+        assert "does not converge" in found.reason
+
+
+@given(momentum=st.floats(0.0, 0.95), curvature=st.floats(0.01, 1.5), excess=st.floats(0.01, 0.3))
+def test_lyapunov_matrix_is_the_sum_of_the_series(momentum: float, curvature: float, excess: float) -> None:
+    rate = spectral_radius(curvature, momentum) + excess
+    companion = np.array([[1 + momentum - curvature, -momentum], [1.0, 0.0]]) / rate
+    expected, power = np.zeros((2, 2)), np.eye(2)
+    for _ in range(4000):
+        expected += np.outer(power[0], power[0])
+        power = companion @ power
+    np.testing.assert_allclose(lyapunov_matrix(curvature, momentum, rate), expected, rtol=1e-6, atol=1e-9)
+
+
+def test_lyapunov_matrix_needs_a_rate_above_the_spectral_radius() -> None:
+    with pytest.raises(InvalidArgument, match=r"rate = 0.5: must be .* greater than 0.7"):
+        lyapunov_matrix(0.5, 0.5, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("momentum", 1),
+        ("momentum", -0.1),
+        ("momentum", "nan"),
+        ("momentum", float("inf")),
+        ("momentum", "1e999"),
+        ("momentum", None),
+        ("momentum", True),
+        ("condition_number", "1/2"),
+        ("condition_number", "1/0"),
+        ("condition_number", 10**40),
+        ("proportion", 0),
+        ("proportion", 1.5),
+        ("proportion", "0." + "3" * 100),
+        ("step_size", 0),
+        ("step_size", "one"),
+        ("function_class", "convex"),
+    ],
+)
+def test_bad_parameters_are_named(argument: str, value: object) -> None:
+    arguments = {"momentum": 0.5, "condition_number": 4, "proportion": 0.5, "function_class": "quadratic"}
+    with pytest.raises(InvalidArgument) as caught:
+        certify(**(arguments | {argument: value}))
+    assert caught.value.argument == {"function_class": "class"}.get(argument, argument)
+
+
+@pytest.mark.parametrize("root", [2, 10, 100])
+def test_the_best_chosen_rate_is_near_the_envelope_of_critical_damping(root: int) -> None:
+    q = 1 - Fraction(1, root)  # kappa = root^2 and the tuned momentum q^2
+    parameters = Parameters(
+        momentum=q**2, condition_number=Fraction(root**2), proportion=Fraction(1), step_size=Fraction(1)
+    )
+    proved = [at_rate(parameters, q + Fraction(share, 200) * (1 - q)) for share in range(1, 200)]
+    chosen = [(float(one[0]), float(one[1])) for one in proved if one is not None]
+    for rounds in (root, 3 * root, 10 * root, 30 * root):
+        envelope = float(q) ** rounds * (1 + rounds / root)
+        ratio = min(prefactor * rate**rounds for rate, prefactor in chosen) / envelope
+        assert 1 <= ratio < 1.37

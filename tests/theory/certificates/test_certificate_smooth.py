@@ -1,0 +1,311 @@
+"""Certificates on smooth strongly convex functions: the grid, known rates, true functions, exact algebra."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import cvxpy
+import numpy as np
+import pytest
+from flint import fmpq
+from hypothesis import given
+from hypothesis import strategies as st
+from tiers import slow_after
+
+from clusterproof.theory.certificates import Certificate, certify, certify_at, to_json, verify
+from clusterproof.theory.certificates.exact import fraction, is_positive_semidefinite, rational
+from clusterproof.theory.certificates.lyapunov import PAIRS, System, Unknowns
+from clusterproof.theory.certificates.proof import failing_conditions
+from clusterproof.theory.certificates.repair import balance, normalise, with_prefactor
+from clusterproof.theory.certificates.search import LinearMaps
+from clusterproof.theory.exact.heavy_ball import spectral_rate
+
+
+def smooth(momentum: object, condition: object, proportion: object, **options: bool) -> Certificate:
+    found = certify(momentum, condition, proportion, **options)
+    assert isinstance(found, Certificate)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("condition", "proportion"),
+    slow_after(1, "semidefinite programs of further settings", product((4, 1, 10, 100), ("1/2", "1", "1/4"))),
+)
+def test_honest_certificates_over_the_grid_are_accepted(condition: int, proportion: str) -> None:
+    largest = 0.0
+    for tenth in range(10):
+        found = certify(Fraction(tenth, 10), condition, proportion)
+        if not isinstance(found, Certificate):
+            continue
+        largest = tenth / 10
+        outcome = verify(to_json(found))
+        assert outcome.valid, outcome.condition
+        # quadratics belong to the class
+        ends = np.array([1 / condition, 1.0]) * float(Fraction(proportion))
+        assert float(found.rate) >= spectral_rate(ends, tenth / 10).max() - 1e-12
+        assert 1 <= found.prefactor < 100
+    # audit of CFL-MGD, section 6.3: .770 .896 .950 / .730 .878 .941 / .709 .867 .936
+    audited = {"1": 0.7, "1/2": 0.8, "1/4": 0.9}[proportion]
+    assert largest >= (0.9 if condition == 1 else audited)
+
+
+@pytest.mark.parametrize("disturbance", [False, True])
+@pytest.mark.parametrize(
+    ("condition", "proportion", "step"),
+    slow_after(
+        3,
+        "semidefinite programs of further settings",
+        [
+            (4, 1, 1),
+            (4, "1/2", 1),
+            (10, "1/4", 1),
+            (100, 1, 1),
+            (100, "1/4", 1),
+            (1, 1, 1),
+            (2, 1, "3/2"),
+            (5, 1, "9/5"),
+        ],
+    ),
+)
+def test_gradient_descent_has_its_tight_rate(
+    condition: int, proportion: object, step: object, disturbance: bool
+) -> None:
+    found = certify(0, condition, proportion, step, disturbance=disturbance)
+    assert isinstance(found, Certificate)
+    a = Fraction(str(step)) * Fraction(str(proportion))
+    tight = max(abs(1 - a), abs(1 - a / condition))
+    assert 0 < found.rate - tight <= Fraction(1, 10**6)
+    assert 1 <= found.prefactor <= Fraction(1001, 1000)
+
+
+@pytest.mark.parametrize(
+    ("condition", "proportion", "largest"),
+    slow_after(
+        2,
+        "semidefinite programs of further settings",
+        [(4, 1, 0.770), (4, 0.5, 0.896), (10, 0.5, 0.878), (10, 0.25, 0.941), (100, 1, 0.709)],
+    ),
+)
+def test_largest_momentum_agrees_with_the_audit(condition: int, proportion: float, largest: float) -> None:
+    """Section 6.3 has V without a gradient part; allowing P to be indefinite gains at most .003."""
+    assert certify(round(largest - 0.001, 4), condition, proportion, disturbance=True)
+    assert not certify(round(largest + 0.005, 4), condition, proportion, disturbance=True)
+    assert certify(round(largest + 0.02, 4), condition, proportion)  # the gradient in V certifies more
+
+
+@pytest.mark.parametrize(
+    ("momentum", "condition", "proportion", "audited"),
+    slow_after(
+        2,
+        "semidefinite programs of further settings",
+        [
+            (0.4, 10, 1, 0.839),
+            (0.6, 10, 0.5, 0.881),
+            (0.7, 10, 0.25, 0.911),
+            (0.6, 4, 0.5, 0.875),
+            (0.8, 4, 0.25, 0.9375),
+        ],
+    ),
+)
+def test_speed_ups_of_the_audit_are_certified(
+    momentum: float, condition: int, proportion: float, audited: float
+) -> None:
+    found = smooth(momentum, condition, proportion, disturbance=True)
+    assert float(found.rate) <= audited + 5e-4
+    assert smooth(momentum, condition, proportion).rate <= found.rate + Fraction(1, 10**6)
+
+
+Function = tuple[Callable[[np.ndarray], float], Callable[[np.ndarray], np.ndarray]]
+
+
+def log_cosh(u: np.ndarray) -> float:
+    return float(np.sum(np.logaddexp(u, -u) - np.log(2)))
+
+
+def wavy(m: float, width: float, centre: np.ndarray) -> Function:
+    """1-smooth, m-strongly convex with minimum at 0: log cosh between the two curvatures, off centre."""
+    gradient_at_zero = (1 - m) * width * np.tanh(-centre / width)
+
+    def raw(x: np.ndarray) -> float:
+        return float(
+            m / 2 * x @ x + (1 - m) * width**2 * log_cosh((x - centre) / width) - gradient_at_zero @ x
+        )
+
+    def gradient(x: np.ndarray) -> np.ndarray:
+        return np.asarray(m * x + (1 - m) * width * np.tanh((x - centre) / width) - gradient_at_zero)
+
+    return (lambda x: raw(x) - raw(np.zeros_like(x))), gradient
+
+
+def lyapunov(
+    found: Certificate,
+    value: Callable[[np.ndarray], float],
+    now: np.ndarray,
+    last: np.ndarray,
+    gradient: np.ndarray,
+) -> float:
+    assert found.proof is not None
+    p = [float(entry) for entry in found.proof.matrix]
+    matrix = np.array([[p[0], p[1], p[2]], [p[1], p[3], p[4]], [p[2], p[4], p[5]]])
+    z = np.array([now, last, gradient])
+    c = [float(weight) for weight in found.proof.values]
+    return float(np.sum(matrix * (z @ z.T))) + c[0] * value(now) + c[1] * value(last)
+
+
+@pytest.mark.parametrize("disturbance", [False, True])
+@pytest.mark.parametrize(
+    ("momentum", "condition", "proportion"), [(0.3, 4, 1), (0.6, 10, 0.5), (0.8, 100, 0.25)]
+)
+def test_lyapunov_function_does_what_is_proved_on_true_functions(
+    momentum: float, condition: int, proportion: float, disturbance: bool
+) -> None:
+    found = smooth(momentum, condition, proportion, disturbance=disturbance)
+    rate, prefactor = float(found.rate), float(found.prefactor)
+    rng = np.random.default_rng(7)
+    for width in (0.01, 0.1, 1.0):
+        value, gradient = wavy(1 / condition, width, rng.normal(size=5))
+        start = now = last = rng.normal(size=5)
+        for t in range(60):
+            level = lyapunov(found, value, now, last, gradient(now))
+            scale = 1e-12 * (1 + level)
+            assert level >= now @ now - scale
+            if t == 0:
+                assert level <= prefactor**2 * start @ start + scale
+            assert np.linalg.norm(now) <= prefactor * rate**t * np.linalg.norm(start) * (1 + 1e-12)
+            if disturbance:
+                delta = rng.normal(size=5) * 10.0 ** rng.integers(-3, 2)
+                moved = lyapunov(found, value, now + delta, last, gradient(now + delta))
+                bound = max(level, 0.0) ** 0.5 + float(found.disturbance or 0) * np.linalg.norm(delta)
+                assert max(moved, 0.0) ** 0.5 <= bound * (1 + 1e-12) + scale**0.5
+                other = lyapunov(found, value, now - delta, last, gradient(now - delta))
+                energy = float(found.disturbance or 0) ** 2 * delta @ delta
+                assert (moved + other) / 2 <= level + energy + scale
+            now, last = now - proportion * gradient(now) + momentum * (now - last), now
+            assert lyapunov(found, value, now, last, gradient(now)) <= rate**2 * level + scale
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    condition=st.integers(1, 30),
+    momentum=st.integers(0, 9),
+    share=st.integers(1, 4),
+)
+def test_inequalities_hold_for_true_functions(seed: int, condition: int, momentum: int, share: int) -> None:
+    """Q_ij is not negative at any two points of a run, and equals the form of the code."""
+    m, beta, step = 1 / condition, momentum / 10, share / 4
+    system = System(beta, m, step)
+    rng = np.random.default_rng(seed)
+    value, gradient = wavy(m, 0.3, rng.normal(size=3))
+    last, now = rng.normal(size=(2, 3))
+    after = now - step * gradient(now) + beta * (now - last)
+    basis = [now, last] if condition == 1 else [now, last, gradient(last), gradient(now), gradient(after)]
+    gram = np.array(basis) @ np.array(basis).T
+    points = {"*": np.zeros(3), "t-1": last, "t": now, "t+1": after}
+    values = np.array([value(last), value(now), value(after)])
+    for pair in PAIRS:
+        form = system.inequalities[pair]
+        total = float(np.sum(np.array(form.matrix) * gram) + np.array(form.function_values) @ values)
+        x, y = (points[name] for name in pair.split(","))
+        dx, dg = x - y, gradient(x) - gradient(y)
+        direct = (1 - m) * (value(x) - value(y) - gradient(y) @ dx) - (
+            dg @ dg + m * dx @ dx - 2 * m * dg @ dx
+        ) / 2
+        assert total == pytest.approx(direct, abs=1e-10)
+        assert total >= -1e-10
+
+
+@given(
+    st.lists(st.lists(st.integers(-3, 3), min_size=3, max_size=3), min_size=1, max_size=4), st.integers(-2, 2)
+)
+def test_exact_factorisation_agrees_with_the_minors(rows: list[list[int]], shift: int) -> None:
+    """A Gram matrix plus a multiple of the identity; semidefinite iff all principal minors are >= 0."""
+    matrix = np.array(rows).T @ np.array(rows) + shift * np.eye(3, dtype=int)
+    subsets = [s for s in product((False, True), repeat=3) if any(s)]
+    minors = [round(np.linalg.det(matrix[np.ix_(s, s)])) for s in (np.array(subset) for subset in subsets)]
+    exact = [[fmpq(int(entry)) for entry in row] for row in matrix]
+    assert is_positive_semidefinite(exact) == all(minor >= 0 for minor in minors)
+
+
+@pytest.mark.parametrize("momentum", [0.3, 0.7])
+def test_wrong_statements_with_the_same_proof_are_refused(momentum: float) -> None:
+    found = smooth(momentum, 4, "1/2", disturbance=True)
+    assert found.disturbance is not None
+    wrong = [
+        replace(found, rate=found.rate - Fraction(1, 10**5)),
+        replace(found, prefactor=found.prefactor * Fraction(99, 100)),
+        replace(found, disturbance=found.disturbance * Fraction(99, 100)),
+        replace(found, rate=Fraction(1)),
+        replace(found, proof=None),
+    ]
+    for name, factor in (("condition_number", 2), ("proportion", "11/10"), ("momentum", "1.1")):
+        value = getattr(found.parameters, name) * Fraction(factor)
+        wrong.append(replace(found, parameters=replace(found.parameters, **{name: value})))
+    for certificate in wrong:
+        outcome = verify(to_json(certificate))
+        assert outcome.readable
+        assert not outcome.valid
+    without = smooth(momentum, 4, "1/2")
+    outcome = verify(replace(without, disturbance=found.disturbance))
+    assert "gradient part" in outcome.condition
+
+
+def test_multipliers_of_either_sign_would_prove_more_and_are_refused() -> None:
+    """At r = .6, between the rates on quadratics and on smooth functions, only the signs stand in the way."""
+    rate = Fraction(6, 10)
+    assert float(smooth(0.3, 4, 1).rate) > 0.66
+    maps = LinearMaps.of(System(0.3, 0.25, 1.0))
+    unknowns, margin = cvxpy.Variable(28), cvxpy.Variable()
+
+    def form(rows: np.ndarray, size: int) -> cvxpy.Expression:
+        matrix = (rows @ unknowns).reshape((size, size), order="C")
+        return (matrix + matrix.T) / 2
+
+    constraints = [
+        form(0.36 * maps.now + maps.after, 5) >> margin * np.eye(5),
+        form(maps.positivity, 4) >> margin * np.eye(4),
+        (0.36 * maps.now_values + maps.after_values) @ unknowns == 0,
+        maps.positivity_values @ unknowns == 0,
+        unknowns[20:26] >= 0,
+        cvxpy.trace(form(maps.positivity, 4)) == 1,
+        cvxpy.norm1(unknowns) <= 1000,
+    ]
+    cvxpy.Problem(cvxpy.Maximize(margin), constraints).solve(solver="CLARABEL")
+    assert margin.value > 1e-4
+    parts = np.split(unknowns.value, np.cumsum(list(Unknowns.sizes().values()))[:-1])
+    exact = Unknowns(*(tuple(rational(Fraction(round(x * 10**12), 10**12)) for x in part) for part in parts))
+    exact = replace(exact, positivity=tuple(max(x, fmpq(0)) for x in exact.positivity))
+    system = System(*(rational(Fraction(x)) for x in ("3/10", "1/4", "1")))
+    scaled = normalise(system, balance(system, exact, rational(rate) ** 2))
+    assert scaled is not None
+    completed, prefactor = with_prefactor(system, scaled) or (scaled, Fraction(0))
+    proof = Unknowns(**{name: tuple(fraction(x) for x in part) for name, part in vars(completed).items()})
+    assert min(proof.contraction) < 0
+    claim = replace(smooth(0.3, 4, 1), rate=rate, prefactor=prefactor, proof=proof)
+    assert list(failing_conditions(claim)) == ["contraction: a multiplier is negative"]
+    assert not verify(to_json(claim))
+
+
+def test_weaker_statements_with_the_same_proof_are_accepted() -> None:
+    found = smooth(0.5, 10, "1/2", disturbance=True)
+    assert found.disturbance is not None
+    assert verify(replace(found, prefactor=found.prefactor + 1))
+    assert verify(replace(found, disturbance=found.disturbance + 1))
+    assert verify(replace(found, disturbance=None))
+
+
+@pytest.mark.parametrize(("momentum", "norm"), [(0.6, False), (0.1, False), (0.1, True)])
+def test_a_larger_rate_buys_smaller_constants(momentum: float, norm: bool) -> None:
+    least = smooth(momentum, 10, "1/2", disturbance=True)
+    slower = certify_at(Fraction(97, 100), momentum, 10, "1/2", norm=norm)
+    assert slower is not None
+    assert slower.proof is not None
+    assert verify(to_json(slower))
+    assert slower.disturbance is not None
+    assert least.disturbance is not None
+    assert slower.rate == Fraction(97, 100)
+    if not norm:
+        assert slower.prefactor < least.prefactor
+        assert slower.disturbance < least.disturbance
+    assert (slower.proof.values == (0, 0)) == norm
+    assert certify_at(Fraction(80, 100), momentum, 10, "1/2", norm=norm) is None

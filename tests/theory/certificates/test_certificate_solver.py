@@ -1,0 +1,175 @@
+"""A solver that fails, panics, stalls or returns wrong values may cost a certificate, but never proves a falsehood."""
+
+import dataclasses
+import importlib.util
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import clarabel
+import cvxpy
+import numpy as np
+import pytest
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.theory.certificates import Certificate, NoCertificate, certify, certify_at, solving, verify
+from clusterproof.theory.certificates.search import Search
+
+pytestmark = pytest.mark.slow(reason="solves many semidefinite programs")
+
+Solve = Callable[..., Any]
+Plant = Callable[..., Any]
+
+
+class Panic(BaseException):
+    """An exception like Clarabel's panic, not derived from Exception."""
+
+
+@dataclasses.dataclass
+class Faulty:
+    """In place of ``clarabel.DefaultSolver``: fails, gives up or lies."""
+
+    error: BaseException | None = None
+    status: str = "Solved"
+    number: float = 1.0
+
+    def __call__(self, quadratic: Any, cost: Any, matrix: Any, vector: Any, *rest: Any) -> Any:
+        rng = np.random.default_rng(5)
+        self.x, self.z = self.number * rng.normal(size=len(cost)), rng.normal(size=len(vector))
+        self.obj_val = -0.1
+        return self
+
+    def solve(self) -> Any:
+        if self.error is not None:
+            raise self.error
+        return self
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [
+        Faulty(Panic("called `Result::unwrap()` on an `Err` value")),
+        Faulty(OSError()),
+        Faulty(MemoryError()),
+        Faulty(ZeroDivisionError()),
+        Faulty(),
+        Faulty(number=np.nan),
+        Faulty(status="AlmostSolved"),
+        Faulty(status="MaxTime"),
+        Faulty(status="PrimalInfeasible"),
+    ],
+)
+@pytest.mark.parametrize("disturbance", [False, True])
+def test_a_solver_that_fails_or_lies_gives_no_certificate(
+    monkeypatch: pytest.MonkeyPatch, solver: Faulty, disturbance: bool
+) -> None:
+    monkeypatch.setattr(clarabel, "DefaultSolver", solver)
+    found = certify(0.3, 4, 1, disturbance=disturbance)
+    assert isinstance(found, NoCertificate)
+    assert not found
+    assert "does not show divergence" in found.reason
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)])
+def test_the_user_can_interrupt(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    monkeypatch.setattr(clarabel, "DefaultSolver", Faulty(error))
+    with pytest.raises(type(error)):
+        certify(0.3, 4, 1)
+
+
+def test_a_proof_does_not_depend_on_those_before() -> None:
+    """The same problem gives the same bits: no solver starts from another problem's solution."""
+    cold = certify_at(Fraction(9995, 10_000), 0.2, 20, Fraction(1, 4), 0.7)
+    assert isinstance(cold, Certificate)
+    for momentum, condition_number in ((0.5, 20), (0.9, 5)):
+        certify_at(Fraction(9995, 10_000), momentum, condition_number, Fraction(1, 3))
+    assert certify_at(Fraction(9995, 10_000), 0.2, 20, Fraction(1, 4), 0.7) == cold
+
+
+def test_a_panic_now_and_then_is_survived(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = [0]
+
+    def now_and_then(honest: Solve) -> Solve:
+        def solve(*arguments: Any, **options: Any) -> Any:
+            calls[0] += 1
+            if calls[0] % 3 == 1:
+                raise Panic
+            return honest(*arguments, **options)
+
+        return solve
+
+    expected = certify(0.3, 4, 1)
+    monkeypatch.setattr(cvxpy.Problem, "get_problem_data", now_and_then(cvxpy.Problem.get_problem_data))
+    monkeypatch.setattr(clarabel, "DefaultSolver", now_and_then(clarabel.DefaultSolver))
+    found = certify(0.3, 4, 1)
+    assert calls[0] > 6
+    assert isinstance(found, Certificate)
+    assert isinstance(expected, Certificate)
+    assert float(found.rate) == pytest.approx(float(expected.rate), abs=1e-5)
+
+
+def test_a_solver_at_its_time_limit_gives_no_certificate(plant: Plant) -> None:
+    plant(solving, "SECONDS", 1e-9)
+    assert not certify(0.3, 4, 1)
+
+
+def test_a_solver_that_stalls_is_given_up(monkeypatch: pytest.MonkeyPatch, plant: Plant) -> None:
+    calls = [0]
+
+    class Slow(Faulty):
+        def solve(self) -> Any:
+            calls[0] += 1
+            time.sleep(0.25)
+            return super().solve()
+
+    plant("clusterproof.theory.certificates.certify", "SECONDS", 1.0)
+    monkeypatch.setattr(clarabel, "DefaultSolver", Slow(status="MaxTime"))
+    assert not certify(0.6, 10, "1/2")
+    assert 1 <= calls[0] <= 8  # tens of rates and tilts would be left
+
+
+def test_tolerances_are_not_below_what_clarabel_bears(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+
+    class Listening(Faulty):
+        def __call__(self, *arguments: Any) -> Any:
+            settings = arguments[-1]
+            asked.extend((settings.tol_feas, settings.tol_gap_abs, settings.tol_gap_rel))
+            return super().__call__(*arguments)
+
+    monkeypatch.setattr(clarabel, "DefaultSolver", Listening())
+    certify(0.3, 4, 1)
+    assert asked
+    assert min(asked) >= 1e-8
+
+
+def test_claims_of_a_margin_are_not_believed(plant: Plant) -> None:
+    """A solver that calls every rate feasible, as SCS does near the limit."""
+    expected = certify(0.3, 4, 1)
+    assert isinstance(expected, Certificate)
+    plant(Search, "margin", lambda search, rate_squared, tolerance: (1.0, 1.0))
+    found = certify(0.3, 4, 1)
+    assert not found or (verify(found) and isinstance(found, Certificate) and found.rate >= expected.rate)
+
+
+def test_proofs_of_other_rates_are_not_believed(plant: Plant) -> None:
+    """A solver that returns the solution at rate .668 for every rate."""
+    honest = Search.candidate
+    plant(Search, "margin", lambda search, rate_squared, tolerance: (1.0, 1.0))
+    plant(Search, "candidate", lambda search, rate, tilt: honest(search, 0.668, tilt))
+    found = certify(0.3, 4, 1)
+    assert not found or (isinstance(found, Certificate) and verify(found) and float(found.rate) > 0.6678)
+
+
+def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    missing: set[str] = set()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in missing else object())
+    quadratic = certify(0.3, 4, 1, function_class="quadratic")
+    assert quadratic
+    for module, package in (("cvxpy", "cvxpy"), ("clarabel", "clarabel"), ("flint", "python-flint")):
+        missing = {module}
+        with pytest.raises(InvalidArgument, match=f"needs {package}; install the extra `certify`"):
+            certify(0.3, 4, 1)
+    with pytest.raises(InvalidArgument, match="python-flint"):
+        verify("{}")

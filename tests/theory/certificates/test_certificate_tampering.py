@@ -1,0 +1,340 @@
+"""No changed certificate is accepted, none crashes the reader, and none costs much."""
+
+import json
+import os
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from example_counts import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiers import slow_after
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.commands.application import main
+from clusterproof.theory.certificates import (
+    Certificate,
+    certify,
+    read_certificate,
+    to_json,
+    verify,
+    write_certificate,
+)
+from clusterproof.theory.certificates.document import MAX_BYTES
+
+
+@cache
+def honest() -> tuple[Certificate, ...]:
+    found = [
+        certify("0.3", 4, 1),
+        certify("0.6", 10, "1/2", disturbance=True),
+        certify(0, 100, "1/4"),
+        certify("0.5", 1, "1/2"),
+        certify("0.3", 10, "1/2", function_class="quadratic"),
+        certify("0.9", 4, 1, function_class="quadratic"),
+    ]
+    certificates = tuple(one for one in found if isinstance(one, Certificate))
+    assert len(certificates) == len(found)
+    return certificates
+
+
+def numbers(content: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
+    """Every place that holds a fraction."""
+    places = [(content, name) for name in ("rate", "prefactor", "disturbance") if content[name] is not None]
+    groups = [content["parameters"], *(content["proof"] or {}).values()]
+    return places + [(group, name) for group in groups for name in group]
+
+
+def one_fraction(content: dict[str, Any], rng: np.random.Generator) -> None:
+    places = numbers(content)
+    group, name = places[rng.integers(len(places))]
+    change = Fraction(int(rng.integers(1, 10**6)), 10 ** int(rng.integers(6, 30)))
+    group[name] = str(Fraction(group[name]) + change * int(rng.choice([-1, 1])))
+
+
+def one_digit(content: dict[str, Any], rng: np.random.Generator) -> None:
+    group, name = numbers(content)[rng.integers(len(numbers(content)))]
+    place = int(rng.choice([i for i, letter in enumerate(group[name]) if letter.isdigit()]))
+    digit = (int(group[name][place]) + int(rng.integers(1, 10))) % 10
+    group[name] = group[name][:place] + str(digit) + group[name][place + 1 :]
+
+
+def sign_flipped(content: dict[str, Any], rng: np.random.Generator) -> None:
+    places = [(group, name) for group, name in numbers(content) if Fraction(group[name]) != 0]
+    group, name = places[rng.integers(len(places))]
+    group[name] = str(-Fraction(group[name]))
+
+
+def rate_lowered(content: dict[str, Any], rng: np.random.Generator) -> None:
+    content["rate"] = str(Fraction(content["rate"]) * (1 - Fraction(1, 10 ** int(rng.integers(1, 12)))))
+
+
+def class_widened(content: dict[str, Any], rng: np.random.Generator) -> None:
+    match rng.integers(4):
+        case 0:
+            content["class"] = {"quadratic": "smooth", "smooth": "quadratic"}[content["class"]]
+        case 1:
+            content["class"] = str(rng.choice(["convex", "Smooth", "", "smooth ", "any"]))
+        case _:
+            condition = Fraction(content["parameters"]["condition_number"])
+            content["parameters"]["condition_number"] = str(condition * int(rng.integers(2, 1000)))
+
+
+def not_a_number(content: dict[str, Any], rng: np.random.Generator) -> None:
+    group, name = numbers(content)[rng.integers(len(numbers(content)))]
+    values = [
+        float("nan"),
+        float("inf"),
+        "NaN",
+        "nan",
+        "inf",
+        None,
+        True,
+        0.5,
+        1,
+        [],
+        {},
+        "",
+        "1/0",
+        "-0",
+        "2/4",
+    ]
+    values += ["1e5", "0x1", "1_0", " 1", "1 ", "\uff11", "1/2/3", "+1", "01", "1/-2"]
+    group[name] = values[rng.integers(len(values))]
+
+
+def huge_exponent(content: dict[str, Any], rng: np.random.Generator) -> None:
+    group, name = numbers(content)[rng.integers(len(numbers(content)))]
+    texts = ["1e999999999", "1E-999999999", "9" * 201, "1/" + "9" * 201, "9" * 50_000, "1e9999/3"]
+    group[name] = texts[rng.integers(len(texts))]
+
+
+def names_changed(content: dict[str, Any], rng: np.random.Generator) -> None:
+    group = [content, content["parameters"], *(content["proof"] or {}).values()][rng.integers(2)]
+    name = str(rng.choice(list(group)))
+    match rng.integers(3):
+        case 0:
+            del group[name]
+        case 1:
+            group["comment"] = "trusted"
+        case _:
+            group[name + " "] = group.pop(name)
+
+
+def statement_changed(content: dict[str, Any], rng: np.random.Generator) -> None:
+    if rng.integers(2):
+        content["statement"] = content["statement"].replace("all t", "most t")
+    else:
+        content["sha256"] = "0" * 64
+
+
+CHANGES: tuple[Callable[[dict[str, Any], np.random.Generator], None], ...] = (
+    one_fraction,
+    one_digit,
+    sign_flipped,
+    rate_lowered,
+    class_widened,
+    not_a_number,
+    huge_exponent,
+    names_changed,
+    statement_changed,
+)
+
+
+def changed_documents(count: int) -> Iterator[bytes]:
+    rng = np.random.default_rng(20231972)
+    texts = [to_json(certificate) for certificate in honest()]
+    for k in range(count):
+        text = texts[k % len(texts)]
+        kind = (k // len(texts)) % (len(CHANGES) + 3)
+        if kind < len(CHANGES):
+            content = json.loads(text)
+            CHANGES[kind](content, rng)
+            yield json.dumps(content).encode()
+        elif kind == len(CHANGES):
+            yield text.encode()[: rng.integers(len(text) - 1)]
+        elif kind == len(CHANGES) + 1:
+            yield text.encode() + b" " * MAX_BYTES + text.encode()
+        else:
+            damaged = bytearray(text.encode())
+            place = int(rng.integers(len(damaged) - 1))
+            damaged[place] ^= 1 << int(rng.integers(8))
+            yield bytes(damaged)
+
+
+@pytest.mark.parametrize("count", slow_after(1, "1200 documents", [100, 1200]))
+def test_changed_certificates_are_refused(count: int) -> None:
+    originals = [certificate for certificate in honest() if verify(to_json(certificate))]
+    assert len(originals) == 6
+    documents = list(changed_documents(count))
+    tracemalloc.start()
+    outcomes = [verify(document) for document in documents]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    accepted = [document for document, outcome in zip(documents, outcomes, strict=True) if outcome.valid]
+    assert accepted == []
+    assert all(outcome.condition for outcome in outcomes)
+    assert len({outcome.condition[:30] for outcome in outcomes}) > 15
+    assert peak < 20e6
+
+
+FALSE_CHANGES: tuple[Callable[[Certificate], Certificate], ...] = (
+    lambda c: replace(c, rate=c.rate - Fraction(1, 10**5)),
+    lambda c: replace(c, prefactor=c.prefactor * Fraction(98, 100)),
+    lambda c: replace(c, rate=Fraction(0)),
+    lambda c: replace(c, rate=-c.rate),
+    lambda c: replace(c, prefactor=-c.prefactor),
+    lambda c: replace(
+        c, parameters=replace(c.parameters, condition_number=c.parameters.condition_number * 3)
+    ),
+    lambda c: replace(c, parameters=replace(c.parameters, step_size=c.parameters.step_size * 9)),
+)
+
+
+@pytest.mark.parametrize("change", FALSE_CHANGES)
+def test_false_statements_with_a_matching_sum_are_refused_by_the_arithmetic(
+    change: Callable[[Certificate], Certificate],
+) -> None:
+    for certificate in honest():
+        changed = change(certificate)
+        if changed.parameters != certificate.parameters and certificate.parameters.momentum == Fraction(
+            "0.9"
+        ):
+            continue  # oscillating modes all have the rate sqrt(beta): the statement may stay true
+        outcome = verify(to_json(changed))
+        assert not outcome.valid
+        assert "SHA" not in outcome.condition
+
+
+def test_class_of_the_functions_is_bound_to_the_proof() -> None:
+    for certificate in honest():
+        other = {"quadratic": "smooth", "smooth": "quadratic"}[certificate.function_class]
+        changed = replace(certificate, function_class=type(certificate.function_class)(other))
+        assert not verify(to_json(changed))
+    borrowed = replace(honest()[4], proof=honest()[1].proof, function_class=honest()[1].function_class)
+    assert not verify(to_json(borrowed))
+
+
+@given(
+    numerators=st.lists(st.integers(-(10**199), 10**199), min_size=28, max_size=28), seed=st.integers(0, 99)
+)
+@settings(max_examples=examples(40))
+def test_random_proofs_are_refused_by_the_arithmetic(numerators: list[int], seed: int) -> None:
+    certificate = honest()[0]
+    assert certificate.proof is not None
+    rng = np.random.default_rng(seed)
+    parts = {}
+    for name, part in vars(certificate.proof).items():
+        noise = [Fraction(numerators.pop(), 10 ** int(rng.integers(150, 199)) + 7) for _ in part]
+        parts[name] = tuple(number + x for number, x in zip(part, noise, strict=True))
+    outcome = verify(replace(certificate, proof=replace(certificate.proof, **parts)))
+    assert not outcome.valid or parts == vars(certificate.proof)
+
+
+@given(
+    document=st.binary(max_size=200)
+    | st.text(max_size=200)
+    | st.sampled_from(["[" * 60_000, '{"a":' * 12_000])
+)
+@settings(max_examples=examples(150))
+def test_arbitrary_documents_are_unreadable(document: bytes | str) -> None:
+    outcome = verify(document)
+    assert not outcome.valid
+    assert not outcome.readable
+
+
+@pytest.mark.parametrize("document", [{}, {"class": object()}, {1: float("nan")}])
+def test_arbitrary_mappings_are_unreadable(document: dict[Any, Any]) -> None:
+    assert not verify(document).readable
+
+
+def test_mappings_text_bytes_and_files_are_read_alike(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    for certificate in honest():
+        write_certificate(certificate, path)
+        assert read_certificate(path) == certificate
+        text = path.read_text()
+        for document in (path, text, text.encode(), json.loads(text), certificate):
+            outcome = verify(document)
+            assert outcome.valid
+            assert outcome.certificate == certificate
+        assert list(tmp_path.iterdir()) == [path]
+
+
+def test_names_given_twice_are_refused() -> None:
+    text = to_json(honest()[0])
+    doubled = text.replace('"rate":', '"rate": "1/1000",\n "rate":', 1)
+    outcome = verify(doubled)
+    assert not outcome.readable
+    assert "twice" in outcome.condition
+
+
+def test_files_that_are_none_are_unreadable(tmp_path: Path) -> None:
+    huge = tmp_path / "huge.json"
+    with open(huge, "wb") as file:
+        file.truncate(10**12)  # sparse
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (huge, pipe, tmp_path, tmp_path / "missing", Path("/dev/zero"), Path("a\0b")):
+        outcome = verify(path)
+        assert not outcome.valid
+        assert not outcome.readable
+        with pytest.raises(InvalidArgument, match="must be a certificate"):
+            read_certificate(path)
+
+
+def test_changed_files_are_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    path.write_text(to_json(honest()[0]).replace('"momentum": "3/10"', '"momentum": "2/10"'))
+    with pytest.raises(InvalidArgument, match="lowest terms"):
+        read_certificate(path)
+    path.write_text(to_json(honest()[0]).replace('"momentum": "3/10"', '"momentum": "1/5"'))
+    with pytest.raises(InvalidArgument, match="statement is not"):
+        read_certificate(path)
+    path.write_text(to_json(honest()[0]).replace('"momentum": "3/10"', '"momentum": "13/10"'))
+    with pytest.raises(InvalidArgument, match="out of range"):
+        read_certificate(path)
+
+
+def test_verification_imports_no_solver(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    write_certificate(honest()[1], path)
+    code = (
+        "import sys; from pathlib import Path; from clusterproof.theory.certificates import verify\n"
+        "assert verify(Path(sys.argv[1]))\n"
+        "loaded = {'cvxpy', 'clarabel', 'scs', 'scipy', 'osqp', 'PEPit', 'autolyap'} & set(sys.modules)\n"
+        "assert not loaded, loaded"
+    )
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True, timeout=60)
+
+
+SAVED = sorted((Path(__file__).parents[2] / "saved_files").glob("certificate-*.json"))
+
+
+@pytest.mark.parametrize("path", SAVED, ids=lambda path: path.stem)
+def test_saved_certificates_are_read_as_they_were_written(path: Path, tmp_path: Path) -> None:
+    """Files of the format's first version: fractions as in the text, and the exit status of each change."""
+    text = path.read_text()
+    content = json.loads(text)
+    found = read_certificate(path)
+    assert str(found.rate) == content["rate"]
+    assert {name: str(value) for name, value in vars(found.parameters).items()} == content["parameters"]
+    for name, part in (content["proof"] or {}).items():
+        assert [str(number) for number in getattr(found.proof, name)] == list(part.values())
+    assert to_json(found) == text
+    unreadable = content | {"comment": ""}
+    false = replace(found, prefactor=found.prefactor / 2)
+    damaged = content | {"sha256": "0" * 64}
+    for status, document in ((0, text), (1, to_json(false)), (1, damaged), (2, unreadable), (2, text[:-9])):
+        changed = tmp_path / "certificate.json"
+        changed.write_text(document if isinstance(document, str) else json.dumps(document))
+        assert main(["verify", str(changed)]) == status

@@ -1,0 +1,222 @@
+"""Claims applied to runs: what holds passes, what does not says by how much, where and on which seed."""
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from example_counts import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clusterproof import theory
+from clusterproof.algorithms import CFLMGD, IFCA, FedAvg, InvalidArgument, Trace, run
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.bounds.audit_settings import experiment
+from clusterproof.theory.checker.run_check import sensitivity
+from clusterproof.theory.checker.verdict import Kind
+
+
+def quadratic() -> QuadraticMixture:
+    return QuadraticMixture.random(clusters=3, clients=12, dimension=4, condition_number=8.0, seed=2)
+
+
+def slowed(trace: Trace, factor: float) -> Trace:
+    errors = np.asarray(trace.errors).copy()
+    errors[1:] *= factor
+    return dataclasses.replace(trace, errors=errors)
+
+
+@settings(max_examples=examples(25))
+@given(momentum=st.floats(0, 0.97), step=st.floats(0.05, 1.0), seed=st.integers(0, 50))
+def test_lemma_h_holds_on_every_noise_free_run(momentum: float, step: float, seed: int) -> None:
+    task = quadratic()
+    algorithm = CFLMGD(step_size=step / task.smoothness, momentum=momentum)
+    trace = run(algorithm, task, rounds=40, seed=seed, replicates=5)
+    theory.assert_holds("cfl-mgd/lemma-h", task, trace)
+
+
+def test_a_broken_run_is_reported_with_place_and_seed() -> None:
+    task = quadratic()
+    trace = run(CFLMGD(step_size=1 / task.smoothness, momentum=0.3), task, rounds=20, seed=7)
+    with pytest.raises(AssertionError, match=r"cfl-mgd/lemma-h: error .* exceeds .* by .* round .*seed 7"):
+        theory.assert_holds("cfl-mgd/lemma-h", task, slowed(trace, 3.0))
+
+
+@pytest.mark.parametrize("length", [1e-14, 1e14])
+def test_rounding_is_relative_to_the_lengths_of_the_run(length: float) -> None:
+    """No fault hides behind an absolute room for rounding, and no true run is broken by it."""
+    one = quadratic()
+    task = dataclasses.replace(one, centers=length * one.centers)
+    start = task.optima + 0.1 * length
+    trace = run(CFLMGD(step_size=1 / task.smoothness, momentum=0.3), task, rounds=200, initial=start)
+    theory.assert_holds("cfl-mgd/lemma-h", task, trace)
+    with pytest.raises(AssertionError, match="lemma-h"):
+        theory.assert_holds("cfl-mgd/lemma-h", task, slowed(trace, 3.0))
+
+
+def test_lemma_h_says_nothing_where_a_client_strays() -> None:
+    """From one start for all models every client votes for the first; its error never shrinks elsewhere."""
+    task = quadratic()
+    trace = run(CFLMGD(step_size=1 / task.smoothness, momentum=0.0), task, rounds=5, initial=np.zeros((3, 4)))
+    with pytest.raises(InvalidArgument, match=r"client \d+ with another cluster's model in round 1"):
+        theory.assert_holds("cfl-mgd/lemma-h", task, trace)
+
+
+def test_a_diverged_run_breaks_the_bound() -> None:
+    task = quadratic()
+    trace = slowed(run(CFLMGD(step_size=1 / task.smoothness, momentum=0.3), task, rounds=5), np.nan)
+    with pytest.raises(AssertionError, match="lemma-h"):
+        theory.assert_holds("cfl-mgd/lemma-h", task, trace)
+
+
+def test_paper_lemma_2_is_broken_by_a_run() -> None:
+    task = QuadraticMixture(
+        hessians=np.ones((10, 1, 1)),
+        centers=np.where(np.arange(10) < 9, 1.0, -1.0)[:, None],
+        labels=np.where(np.arange(10) < 9, 0, 1),
+    )
+    trace = run(CFLMGD(step_size=1.0, momentum=0.9), task, rounds=5, initial=np.array([[0.5], [-0.5]]))
+    # audit: |e_1| = .05, |e_2| = .400 > .0494 + .025
+    assert np.asarray(trace.errors)[1:3, 0] == pytest.approx([0.05, 0.4])
+    with pytest.raises(AssertionError, match=r"error 0\.4 exceeds the bound 0\.074"):
+        theory.assert_holds("cfl-mgd/lemma-2", task, trace)
+
+
+@pytest.mark.parametrize("claim_id", ["cfl-mgd/theorem-b", "cfl-mgd/corollary-b1"])
+def test_repaired_bounds_hold_on_runs_and_notice_slow_ones(claim_id: str) -> None:
+    one = experiment("S1", None)
+    initial = one.initial(np.random.default_rng(0), 50)
+    trace = run(one.algorithm, one.task, rounds=12, seed=3, replicates=50, initial=initial)
+    theory.assert_holds(claim_id, one.task, trace)
+    with pytest.raises(AssertionError, match="50 of 50 replicates"):
+        theory.assert_holds(claim_id, one.task, slowed(trace, 100.0))
+
+
+def test_runs_that_a_claim_does_not_speak_of_are_refused() -> None:
+    task = quadratic()
+    trace = run(FedAvg(step_size=1 / task.smoothness), task, rounds=3)
+    with pytest.raises(InvalidArgument, match="must be option I"):
+        theory.assert_holds("cfl-mgd/lemma-h", task, trace)
+    with pytest.raises(InvalidArgument, match="must be a claim that bounds runs"):
+        theory.assert_holds("cfl-mgd/lemma-1", task, trace)
+    with pytest.raises(InvalidArgument, match="nearest are cfl-mgd/lemma-"):
+        theory.assert_holds("cfl-mgd/lema-h", task, trace)
+    one = experiment("S1", None)
+    for change, word in (({"normalisation": "cluster"}, "option I"), ({"participation": 0.5}, "option I")):
+        other = dataclasses.replace(one.algorithm, **change)
+        with pytest.raises(InvalidArgument, match=word):
+            theory.assert_holds("cfl-mgd/theorem-b", one.task, run(other, one.task, rounds=2))
+
+
+def test_ifca_is_held_to_the_bounds_of_its_dynamics_at_momentum_0() -> None:
+    task = quadratic()
+    trace = run(IFCA(step_size=1 / task.smoothness), task, rounds=10)
+    assert trace.settings["dynamics"]["algorithm"] == "cfl-mgd"
+    theory.assert_holds("cfl-mgd/lemma-h", task, trace)
+    with pytest.raises(AssertionError, match="lemma-h"):
+        theory.assert_holds("cfl-mgd/lemma-h", task, slowed(trace, 3.0))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Mine(CFLMGD):
+    """CFL-MGD written by a user, who says so; with a fault that the tests choose."""
+
+    name: ClassVar[str] = "mine"
+    actual_momentum: float = 0.5
+
+    @property
+    def dynamics(self) -> CFLMGD:
+        return CFLMGD(step_size=self.step_size, momentum=self.momentum)
+
+    def step(self, state, task, randomness):
+        return CFLMGD(step_size=self.step_size, momentum=self.actual_momentum).step(state, task, randomness)
+
+
+def test_an_algorithm_of_ones_own_is_held_to_what_it_claims_to_be() -> None:
+    task = quadratic()
+    right, wrong = (Mine(step_size=1 / task.smoothness, momentum=0.5, actual_momentum=b) for b in (0.5, 0.95))
+    theory.assert_holds("cfl-mgd/lemma-h", task, run(right, task, rounds=60))
+    with pytest.raises(AssertionError, match="lemma-h"):
+        theory.assert_holds("cfl-mgd/lemma-h", task, run(wrong, task, rounds=60))
+
+
+def test_a_run_that_is_too_small_to_tell_never_holds() -> None:
+    """At 0.03 a replicate, five failing ones of five come by chance with probability 2.4e-8, six with 7e-10."""
+    one = experiment("S1", None)
+    initial = one.initial(np.random.default_rng(0), 6)
+    trace = run(one.algorithm, one.task, rounds=12, seed=3, replicates=6, initial=initial)
+    theory.assert_holds("cfl-mgd/theorem-b", one.task, trace)
+    with pytest.raises(AssertionError, match="6 of 6 replicates"):
+        theory.assert_holds("cfl-mgd/theorem-b", one.task, slowed(trace, 1000.0))
+    single = run(one.algorithm, one.task, rounds=12, seed=3, initial=initial[0])
+    for far in (single, slowed(single, 1e6)):
+        with pytest.raises(theory.Undecidable, match=r"1 replicates could not break .* 6 would decide"):
+            theory.assert_holds("cfl-mgd/theorem-b", one.task, far)
+        theory.assert_holds("cfl-mgd/theorem-b", one.task, far, undecidable="pass")
+
+
+def test_suspicious_runs_are_undecidable() -> None:
+    one = experiment("S1", None)
+    initial = one.initial(np.random.default_rng(0), 8)
+    trace = run(one.algorithm, one.task, rounds=12, seed=3, replicates=8, initial=initial)
+    errors = np.asarray(trace.errors).copy()
+    errors[1:, :4] *= 1000
+    with pytest.raises(theory.Undecidable, match=r"4 of 8 replicates .* by chance with probability"):
+        theory.assert_holds("cfl-mgd/theorem-b", one.task, dataclasses.replace(trace, errors=errors))
+
+
+def test_the_task_must_be_that_of_the_trace_setting_by_setting() -> None:
+    one = experiment("S1", None)
+    noisy = dataclasses.replace(one.task, noise=2 * one.task.noise)
+    moved = dataclasses.replace(one.task, optima=1.5 * one.task.optima)
+    for other, name in ((noisy, "noise"), (moved, "optima")):
+        trace = run(one.algorithm, other, rounds=5, replicates=6)
+        with pytest.raises(InvalidArgument, match=rf"task.{name} = .* must be that of the task on which"):
+            theory.assert_holds("cfl-mgd/theorem-b", one.task, trace)
+
+
+def test_what_a_claim_allows_can_be_had_as_numbers() -> None:
+    one = experiment("S1", None)
+    trace = run(one.algorithm, one.task, rounds=12, replicates=6)
+    usual, rare = (
+        theory.bound("cfl-mgd/theorem-b", one.task, trace, failure_probability=p) for p in (None, 0.02)
+    )
+    assert (np.asarray(usual.bound)[1:] < rare.bound[1:]).all()
+    assert usual.failure_probability == pytest.approx(0.03)
+    assert rare.failure_probability == pytest.approx(0.02)
+
+
+@pytest.mark.parametrize(("momentum", "name"), [(0.3, "step_size"), (0.8, "momentum")])
+def test_the_smallest_faults_are_those_that_are_called_broken(momentum: float, name: str) -> None:
+    task = quadratic()
+    algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=momentum)
+    trace = run(algorithm, task, rounds=40)
+    step, change = sensitivity("cfl-mgd/lemma-h", task, trace)
+    words = {"step_size": step, "momentum": change}[name]
+    assert "none" not in words
+    amount = float(words.split()[-1])
+    value = amount * algorithm.step_size if name == "step_size" else amount + momentum
+    ran = run(dataclasses.replace(algorithm, **{name: value}), task, rounds=40, initial=trace.models[0])
+    with pytest.raises(AssertionError):
+        theory.assert_holds("cfl-mgd/lemma-h", task, dataclasses.replace(ran, settings=trace.settings))
+
+
+def test_replay_does_not_confirm_an_instance_that_keeps_the_claim() -> None:
+    """Without momentum (31) is plain descent's contraction: e_1 = 1/4 < (15/16) / 2 + 1/8."""
+    harmless = {"clients": 2, "own": 1, "momentum": 0, "start": "1/2", "round": 0}
+    finding = theory.replay("cfl-mgd/lemma-2", harmless)
+    assert finding.verdict is Kind.CONSISTENT
+    assert (finding.measured, finding.bound) == (0.25, 0.59375)
+
+
+def test_replay_refuses_what_is_not_an_instance() -> None:
+    for numbers in (
+        {},
+        {"clients": "x"},
+        {"clients": 2, "own": 1, "momentum": "1/0", "start": 0, "round": 1},
+    ):
+        with pytest.raises(InvalidArgument, match="counterexample"):
+            theory.replay("cfl-mgd/lemma-2", numbers)
+    with pytest.raises(InvalidArgument, match="must be a claim with counterexamples"):
+        theory.replay("cfl-mgd/momentum-certified", {})

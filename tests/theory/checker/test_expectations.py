@@ -1,0 +1,92 @@
+"""Statements about expectations: an interval decides, so that true ones are not violated, whatever the law."""
+
+from typing import Annotated, Any
+
+import numpy as np
+import pytest
+
+from clusterproof import choice, claim, expectation, theory
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.theory import Kind
+from clusterproof.theory.checker import Replicates, Stream
+from clusterproof.theory.checker.expectation import Expectation
+
+One = Annotated[int, choice(1)]
+LAWS: dict[str, tuple[Any, float, tuple[float, float] | None]] = {
+    # draws, their expectation, and their range
+    "normal": (lambda stream, n: stream.standard_normal(n) + 2, 2.0, None),
+    "exponential": (lambda stream, n: stream.exponential(3.0, n), 3.0, None),
+    "heavy tail": (lambda stream, n: stream.pareto(2.1, n), 1 / 1.1, None),
+    "rare event": (lambda stream, n: (stream.random(n) < 1e-3).astype(float), 1e-3, None),
+    "rare event, bounded": (lambda stream, n: (stream.random(n) < 1e-3).astype(float), 1e-3, (0.0, 1.0)),
+    "uniform, bounded": (lambda stream, n: stream.random(n), 0.5, (0.0, 1.0)),
+    "constant": (lambda stream, n: np.ones(n), 1.0, None),
+}
+MORE = pytest.mark.slow(reason="more seeds")
+
+
+def check(law: str, sense: str, factor: float, seed: int, replicates: int = 20_000) -> theory.Verdict:
+    draws, mean, bounds = LAWS[law]
+
+    @claim("toy/expectation", replicates=replicates)
+    def stated(one: One, stream: Stream, replicates: Replicates) -> Expectation:
+        return expectation(draws(stream, replicates), range=bounds, **{sense: factor * mean})
+
+    return theory.check("toy/expectation", seed=seed)
+
+
+@pytest.mark.parametrize("seeds", [range(5), pytest.param(range(5, 200), marks=MORE)])
+@pytest.mark.parametrize("sense", ["at_most", "at_least", "equal"])
+@pytest.mark.parametrize("law", LAWS)
+def test_a_true_expectation_is_not_violated(law: str, sense: str, seeds: range, registry: object) -> None:
+    for seed in seeds:
+        assert check(law, sense, 1.0, seed).verdict is not Kind.VIOLATED
+
+
+@pytest.mark.parametrize("law", ["normal", "exponential", "uniform, bounded"])
+@pytest.mark.parametrize(
+    ("sense", "factor"), [("at_most", 0.8), ("at_least", 1.25), ("equal", 0.8), ("equal", 1.25)]
+)
+def test_a_bound_that_is_a_fifth_off_is_violated(
+    law: str, sense: str, factor: float, registry: object
+) -> None:
+    verdict = check(law, sense, factor, seed=0)
+    assert verdict.verdict is Kind.VIOLATED
+    assert "replicates" in verdict.reason
+    assert verdict.confidence is not None
+    assert verdict.confidence.lower <= LAWS[law][1] <= verdict.confidence.upper
+
+
+@pytest.mark.parametrize(
+    ("law", "replicates"), [("normal", 9_999), ("constant", 20_000), ("rare event", 20_000)]
+)
+def test_what_cannot_decide_is_not_exercised(law: str, replicates: int, registry: object) -> None:
+    verdict = check(law, "at_most", 0.5, seed=0, replicates=replicates)
+    assert verdict.verdict is Kind.CONSISTENT
+    assert "not exercised" in verdict.reason
+
+
+def test_the_exact_interval_is_the_empirical_bernstein_bound() -> None:
+    samples = np.random.default_rng(0).random((500, 3))
+    lower, upper, decides = Expectation(samples, np.ones(3), "at_most", (0.0, 1.0)).interval(0.03)
+    for entry in range(3):
+        column = samples[:, entry]
+        log = np.log(3 / 0.01)
+        width = np.sqrt(2 * column.var() * log / 500) + 3 * log / 500
+        np.testing.assert_allclose(
+            [lower[entry], upper[entry]], [column.mean() - width, column.mean() + width]
+        )
+    assert decides.all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({}, "must be the only one"),
+        ({"at_most": 1, "equal": 1}, "must be the only one"),
+        ({"at_most": 1, "range": (0, 0.5)}, "must hold every sample"),
+    ],
+)
+def test_what_is_no_expectation_is_refused(arguments: dict[str, Any], words: str) -> None:
+    with pytest.raises(InvalidArgument, match=words):
+        expectation([0.2, 0.7], **arguments)

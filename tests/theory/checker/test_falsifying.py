@@ -1,0 +1,153 @@
+"""Falsifying a bound on a run: textbook rates, and code that can be pasted."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from typing import Annotated, Any
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from clusterproof import (
+    CFLMGD,
+    FedAvg,
+    InvalidArgument,
+    QuadraticMixture,
+    Trace,
+    Verdict,
+    falsify,
+    rationals,
+    suppose,
+)
+from clusterproof.synthetic import strategies
+
+TASKS = strategies.quadratic_mixtures(clusters=1, clients=1, condition_number=(2, 8), dimension=2)
+MANY = pytest.mark.slow(reason="searches on 33 further seeds")
+ONE = QuadraticMixture(hessians=[[[1.0]]], centers=[[0.0]], labels=[0])
+
+
+def rate(loss: float) -> Any:
+    def linear(task: QuadraticMixture, trace: Trace) -> np.ndarray:
+        factor = 1 - loss / task.condition_number
+        return factor ** np.arange(trace.rounds + 1)[:, None] * trace.errors[0]  # type: ignore[index]
+
+    return linear
+
+
+def descend(task: QuadraticMixture) -> FedAvg:
+    return FedAvg(step_size=1 / task.smoothness)
+
+
+@cache
+def search(loss: float, seed: int = 0) -> Verdict:
+    return falsify(rate(loss), algorithm=descend, tasks=TASKS, rounds=4, budget=60, seed=seed)
+
+
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=MANY) for seed in range(3, 36))])
+def test_a_false_rate_is_broken_by_a_small_run_that_can_be_pasted(seed: int) -> None:
+    verdict = search(2, seed)
+    assert verdict.verdict == "violated"
+    example = verdict.counterexample
+    assert example is not None
+    assert (example["rounds"], example["task"]["labels"]) == (1, [0])
+    names: dict[str, Any] = {}
+    exec(example["code"], names)
+    assert float(names["error"]) == verdict.measured
+    # by another route: x_1 = (I - A) x_0
+    hessian, start = np.array(example["task"]["hessians"][0]), np.array(example["start"][0])
+    center = np.array(example["task"]["centers"][0])
+    by_hand = np.linalg.norm((np.eye(2) - hessian) @ (start - center))
+    assert by_hand == pytest.approx(verdict.measured)
+    assert by_hand > (1 - 2 * np.linalg.eigvalsh(hessian)[0]) * np.linalg.norm(start - center) * (1 + 1e-9)
+
+
+def test_its_code_fails_where_the_bound_holds() -> None:
+    example = search(2).counterexample
+    assert example is not None
+    generous = example["code"].replace("not error <= ", "not error <= 1e9 + ")
+    assert generous != example["code"]
+    with pytest.raises(AssertionError):
+        exec(generous, {})
+
+
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=MANY) for seed in range(3, 36))])
+def test_the_true_rate_holds_and_is_sharp(seed: int) -> None:
+    verdict = search(1, seed)
+    assert verdict.verdict == "consistent", verdict.reason
+    assert verdict.sharpness is not None
+    assert verdict.sharpness["all"] == pytest.approx(1, abs=1e-3)
+    assert verdict.counterexample is None
+
+
+def test_a_start_that_only_rounding_tells_from_the_optimum_breaks_no_true_rate() -> None:
+    """The error that is left is a rounding error of the models, however small the bound relative to it."""
+    task = QuadraticMixture(hessians=[[[0.25, 0.0], [0.0, 1.0]]], centers=[[0.3, 0.7]], labels=[0])
+    start = st.just((task.centers + 5e-17).tolist())
+    for factor in (1.0, 1e-3):
+        options: dict[str, Any] = {"algorithm": descend, "tasks": task, "rounds": 4, "budget": 5}
+        verdict = falsify(
+            lambda *run, factor=factor: factor * rate(1)(*run), starts=lambda _: start, **options
+        )
+        assert verdict.verdict == "consistent", verdict.reason
+
+
+def test_parameters_of_the_algorithm_are_searched() -> None:
+    """On x^2 / 2 heavy ball from rest is monotone where momentum is 0 and not where it is large."""
+
+    def made(task: Any, momentum: Annotated[Fraction, rationals(0, Fraction(9, 10), 10)]) -> CFLMGD:
+        return CFLMGD(step_size=1.0, momentum=float(momentum))
+
+    def below_start(task: Any, trace: Trace) -> Any:
+        return 0.3 * trace.errors[0]  # type: ignore[index]
+
+    verdict = falsify(
+        lambda task, trace: np.where(np.arange(trace.rounds + 1)[:, None] < 2, 9, below_start(task, trace)),
+        algorithm=made, tasks=ONE, rounds=3, budget=80,
+    )  # fmt: skip
+    assert verdict.verdict == "violated"
+    assert verdict.counterexample is not None
+    assert Fraction(verdict.counterexample["momentum"]) > 0
+    exec(verdict.counterexample["code"], {})
+
+
+def test_starts_may_be_given_and_hypotheses_supposed() -> None:
+    def never(task: Any, trace: Trace) -> float:
+        suppose("far away", trace.errors[0].max() > 5)  # type: ignore[index]
+        return 0.0
+
+    near, far = (st.just([[float(x)]]) for x in (1, 7))
+    options: dict[str, Any] = {"algorithm": FedAvg(step_size=0.5), "tasks": ONE, "rounds": 2}
+    verdict = falsify(never, starts=lambda task: near, **options)
+    assert verdict.verdict == "vacuous"
+    assert '"far away"' in verdict.reason
+    verdict = falsify(never, starts=lambda task: far, **options)
+    assert verdict.verdict == "violated"
+    assert verdict.counterexample is not None
+    assert verdict.counterexample["start"] == [[7.0]]
+
+
+def test_a_negative_bound_is_no_counterexample() -> None:
+    verdict = falsify(lambda *_: -1.0, algorithm=FedAvg(step_size=0.5), tasks=ONE, rounds=2, budget=5)
+    assert verdict.verdict == "vacuous"
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"bound": 3}, "must be a function of"),
+        ({"bound": lambda task, trace: np.ones(7)}, r"must be broadcastable to trace.errors, \(3, 1\)"),
+        ({"bound": lambda task, trace: np.nan}, "must be numbers"),
+        ({"algorithm": "fedavg"}, "must be an algorithm or a function of the task"),
+        ({"algorithm": lambda task: 3}, "must give an algorithm"),
+        ({"algorithm": lambda task, momentum: 3}, "must be Annotated with a range"),
+        ({"tasks": [ONE]}, "must be a hypothesis strategy of tasks"),
+        ({"rounds": 0}, "rounds"),
+        ({"budget": 0}, "budget"),
+    ],
+)
+def test_every_mistake_is_named(changed: dict[str, Any], said: str) -> None:
+    given: dict[str, Any] = {"bound": rate(1), "algorithm": descend, "tasks": ONE, "rounds": 2} | changed
+    with pytest.raises(InvalidArgument, match=said):
+        falsify(given.pop("bound"), **given)

@@ -1,0 +1,107 @@
+"""Files, modules and plugins of claims: loaded, refused, and left out one by one."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clusterproof import InvalidArgument, check, code_of, load_claims
+from clusterproof.theory.checker.loading import PluginWarning, load_plugins
+
+FILE = """
+from __future__ import annotations
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated
+from clusterproof import Sides, at_most, claim, rationals
+
+@dataclass(frozen=True)
+class Place:
+    step: Annotated[Fraction, rationals(0, 2, 2)]
+
+@claim("{paper}/lemma")
+def lemma(place: Place) -> Sides:
+    "A step contracts."
+    return at_most(abs(1 - place.step), half=Fraction(1, 2))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+
+
+def test_a_file_is_loaded_and_its_counterexample_pasted(registry: dict[str, Any], folder: Path) -> None:
+    (folder / "my_paper.py").write_text(FILE.format(paper="mine"))
+    assert load_claims("my_paper.py") == ["mine/lemma"]
+    assert load_claims(folder / "my_paper.py") == ["mine/lemma"]
+    verdict = check("mine/lemma")
+    assert verdict.counterexample == {"step": 0}
+    code = code_of(verdict)
+    assert code is not None
+    registry.clear()
+    exec(code, {})
+
+
+def test_a_module_is_loaded_by_its_name(registry: dict[str, Any], folder: Path) -> None:
+    (folder / "paper_of_mine").mkdir()
+    (folder / "paper_of_mine" / "__init__.py").write_text("from paper_of_mine import one, two\n")
+    for name in ("one", "two"):
+        (folder / "paper_of_mine" / f"{name}.py").write_text(FILE.format(paper=name))
+    assert load_claims("paper_of_mine") == ["one/lemma", "two/lemma"]
+    assert load_claims("paper_of_mine.two") == ["two/lemma"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "FileNotFoundError"),
+        ("def (", "SyntaxError"),
+        (FILE.format(paper="half") + "\nraise RuntimeError('later')", "RuntimeError: later, line 17"),
+        ("import sys; sys.exit(3)", "SystemExit"),
+        ("x = 1", "must state a claim; decorate a function"),
+        (FILE.format(paper="cfl-mgd").replace("/lemma", "/lemma-2"), "must be new"),
+    ],
+)
+def test_what_cannot_be_loaded_leaves_nothing(folder: Path, content: str | None, said: str) -> None:
+    from clusterproof.theory import REGISTRY
+
+    known = dict(REGISTRY)
+    if content is not None:
+        (folder / "broken.py").write_text(content)
+    with pytest.raises(InvalidArgument, match=said):
+        load_claims("broken.py")
+    assert known == REGISTRY
+    with pytest.raises(InvalidArgument, match="No module named 'nowhere_at_all'"):
+        load_claims("nowhere_at_all")
+
+
+def test_a_plugin_is_found_and_a_broken_one_named_alone(
+    registry: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What pip writes for a package with these entry points."""
+    (folder / "good_plugin.py").write_text(FILE.format(paper="good"))
+    (folder / "bad_plugin.py").write_text(FILE.format(paper="bad") + "\nimport no_such_library\n")
+    information = folder / "plugins-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: plugins\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text("[clusterproof.claims]\na = bad_plugin\nb = good_plugin\n")
+    monkeypatch.syspath_prepend(str(folder))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        load_plugins()
+    (message,) = (str(one.message) for one in said if one.category is PluginWarning)
+    assert message == (
+        "the plugin a = bad_plugin is left out: ModuleNotFoundError: No module named 'no_such_library'"
+    )
+    assert list(registry) == ["good/lemma"]
+    assert check("good/lemma").verdict == "violated"

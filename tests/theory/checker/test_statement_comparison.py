@@ -1,0 +1,138 @@
+"""Two sides: what breaks, what rounding may do, and the factor that a term needs."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.theory.checker import Sides, at_least, at_most, equal
+from clusterproof.theory.checker.conclusions import Judgement, judge
+
+
+def judged(sides: Sides, significance: float = 1e-9) -> Judgement:
+    return judge({"": sides}, significance)[""]
+
+
+def test_exact_numbers_get_no_room() -> None:
+    tiny = Fraction(1, 10**30)
+    assert not judged(at_most(Fraction(1, 3), bound=Fraction(1, 3))).broken
+    assert judged(at_most(Fraction(1, 3) + tiny, bound=Fraction(1, 3))).broken
+    assert judged(at_most([Fraction(0), Fraction(1, 3) + tiny], bound=Fraction(1, 3))).broken
+    assert judged(at_least(Fraction(1, 3) - tiny, bound=Fraction(1, 3))).broken
+    assert judged(equal((Fraction(1, 3) + tiny, Fraction(1, 3)))).broken
+    assert not judged(equal((Fraction(1, 3), Fraction(1, 3)))).broken
+
+
+def test_floating_numbers_get_a_billionth() -> None:
+    assert not judged(at_most(0.1 + 0.2, bound=0.3)).broken
+    assert judged(at_most(0.3 * (1 + 1e-8), bound=0.3)).broken
+    assert judged(at_most(1e-200, bound=1e-201)).broken
+    assert judged(at_most(1e-300, nothing=0.0)).broken
+    assert not judged(at_most(1e-300, nothing=0.0, rounding=1e-299)).broken
+
+
+def test_small_entries_of_an_array_are_as_inexact_as_its_largest_one() -> None:
+    errors = np.array([1.0, 1e-15])
+    sides = at_most(errors, bound=np.array([1.0, 0.5e-15]))
+    one = judged(sides)
+    assert not one.broken
+    assert one.factors["all"] == pytest.approx(1)  # and not 1.8: the room belongs into the factor, too
+    assert judged(at_most(np.array([1.0, 1e-8]), bound=np.array([1.0, 0.5e-8]))).broken
+
+
+def test_a_diverged_replicate_gives_the_others_no_room() -> None:
+    measured = np.array([[1e300], [1.0], [0.0]])
+    one = judged(at_most(measured, bound=0.5, failure=0.1))
+    assert one.failures == 2
+
+
+def test_what_is_not_a_number_is_broken_and_may_not_be_allowed() -> None:
+    assert judged(at_most(math.nan, bound=1.0)).broken
+    assert judged(at_most(np.array([0.0, math.nan]), bound=1.0)).broken
+    assert judged(at_most(math.inf, bound=1.0)).broken
+    assert not judged(at_most(math.inf, bound=math.inf)).broken
+    for allowed in (math.nan, np.array([1.0, math.nan])):
+        with pytest.raises(ArithmeticError, match="not a number"):
+            judged(at_most(1.0, bound=allowed))
+
+
+@pytest.mark.parametrize("array", [False, True])
+def test_factors_by_hand(array: bool) -> None:
+    def number(value: Fraction | int) -> Any:
+        return np.array([float(value)] * 2) if array else Fraction(value)
+
+    one = judged(at_most(number(3), first=number(2), second=number(4)))
+    assert {name: float(f) for name, f in one.factors.items()} == pytest.approx(
+        {"all": 3 / 6, "first": 0, "second": 1 / 4}
+    )
+    one = judged(at_most(number(3), first=number(8), minus=number(-4)))
+    # 3 <= 8 - 4 f holds up to f = 5 / 4: the negative term may be larger by that
+    assert {name: float(f) for name, f in one.factors.items()} == pytest.approx(
+        {"all": 3 / 4, "first": 7 / 8, "minus": 4 / 5}
+    )
+    assert judged(at_least(number(8), bound=number(2))).factors["all"] == pytest.approx(1 / 4)
+    assert judged(at_least(number(-2), bound=number(-8))).factors["all"] == pytest.approx(1 / 4)
+    assert judged(at_least(number(-1), bound=number(-2), other=number(0))).measured == -1
+
+
+NUMBERS = st.integers(-20, 20).map(lambda n: Fraction(n, 4))
+POSITIVE = st.integers(1, 20).map(lambda n: Fraction(n, 4))
+
+
+@given(st.lists(st.tuples(NUMBERS, POSITIVE, POSITIVE), min_size=1, max_size=4), st.booleans(), st.booleans())
+def test_below_its_factor_a_bound_breaks_and_at_it_holds(
+    rows: list[tuple[Fraction, Fraction, Fraction]], lower: bool, exact: bool
+) -> None:
+    conclude = at_least if lower else at_most
+    kind: Any = object if exact else float
+    measured, first, second = (np.array(column, dtype=kind) for column in zip(*rows, strict=True))
+    one = judged(conclude(measured, first=first, second=second))
+    if one.broken:
+        assert float(one.factors["all"]) > 1
+        return
+
+    def with_factor(name: str, factor: Any) -> Judgement:
+        # a lower bound is strengthened by making it larger
+        scale = 1 / factor if lower else factor
+        return judged(
+            conclude(measured, first=scale * first, second=second * (scale if name == "all" else 1))
+        )
+
+    for name in ("all", "first"):
+        factor = one.factors[name]
+        assert 0 <= float(factor) <= 1 + 1e-9
+        if factor > 1e-3:
+            less = Fraction(9999, 10000) if exact else 1 - 1e-4
+            assert not with_factor(name, factor * (1 if exact else 1 + 1e-8)).broken
+            assert with_factor(name, factor * less).broken
+        elif not lower:
+            assert not with_factor(name, factor).broken
+
+
+def test_the_worst_entry_is_shown_with_its_summands() -> None:
+    measured = np.array([[1.0, 2.0], [3.0, 9.0]])
+    one = judged(at_most(measured, slope=np.array([[2.0], [4.0]]), floor=np.array([1.0, 2.0])))
+    assert one.broken
+    assert (one.measured, one.allowed, one.place) == (9, 6, (1, 1))
+    assert one.parts == {"slope": 4, "floor": 2}
+
+
+def test_an_identity_has_no_factor() -> None:
+    one = judged(equal((np.array([1.0, 2.0]), np.array([1.0, 2.0 + 1e-11])), (3.0, 3.0), rounding=1e-10))
+    assert not one.broken
+    assert one.factors == {}
+    assert one.measured == pytest.approx(1e-11, rel=1e-3)
+    assert judged(equal((1.0, 1.0 + 1e-9), rounding=1e-10)).broken
+
+
+def test_a_conclusion_needs_a_bound() -> None:
+    for conclude in (at_most, at_least):
+        with pytest.raises(InvalidArgument, match="terms"):
+            conclude(1)
+    with pytest.raises(InvalidArgument, match="pairs"):
+        equal()

@@ -1,0 +1,215 @@
+"""What ties a proof by a separate function to the statement, and what does not."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Annotated, Any
+
+import numpy as np
+import pytest
+from toy_claims import Share, claim
+
+from clusterproof import theory
+from clusterproof.theory import Kind
+from clusterproof.theory.checker import Sides, Stream, at_most, equal, rationals
+from clusterproof.theory.checker.ties import summed
+
+pytestmark = pytest.mark.usefixtures("registry")
+
+Number = Annotated[Fraction, rationals(0, 9, 20)]
+
+
+def square(x: Share) -> Sides:
+    """What is proved: x^2 <= x on [0, 1]."""
+    return at_most(x**2, itself=x)
+
+
+def quarter(x: Number) -> Sides:
+    return at_most((x / 9) ** 2, itself=x / 9)
+
+
+def false(x: Number) -> Sides:
+    """False for x > 8.5 alone, a twentieth of the fractions."""
+    return at_most(x, limit=Fraction(17, 2) if x <= Fraction(17, 2) else Fraction(8))
+
+
+def weaker(x: Number) -> Sides:
+    return at_most((x / 9) ** 2, itself=2 * x / 9)
+
+
+def turned(x: Number) -> dict[str, Sides]:
+    return {"other": at_most((x / 9) ** 2, itself=x / 9)}
+
+
+TIES: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None, str]] = {
+    "no tie": (quarter, None, "nothing says which of its quantities"),
+    "other sides": (weaker, lambda x: {"x": x / 9}, "it has other sides than the statement"),
+    "outside": (quarter, lambda x: {"x": x / 9 + 2}, "lies outside of its ranges"),
+    "other conclusions": (turned, lambda x: {"x": x / 9}, "other conclusions"),
+    "too few entries": (quarter, lambda x: [], "other conclusions"),
+    "too many entries": (quarter, lambda x: [{"x": x / 9}, {"x": x / 9}], "other sides"),
+    "tied": (quarter, lambda x: {"x": x / 9}, ""),
+}
+
+
+@pytest.mark.parametrize("name", TIES)
+def test_a_proof_counts_where_its_sides_are_those_of_the_statement(name: str) -> None:
+    function, at, why = TIES[name]
+    claim(function, exhaustible=0, budget=60).proof("algebra", at=at)(square)
+    verdict = theory.check("toy/one")
+    assert verdict.verdict is (Kind.CONSISTENT if why else Kind.CERTIFIED)
+    if why:
+        assert "step proved: algebra (not the statement: " in verdict.reason
+        assert why in verdict.reason
+    else:
+        assert (
+            "algebra: proved on symbols by a separate function, compared with the statement at "
+            in verdict.reason
+        )
+        # of the instances tried; both ends, which are corners, attain it
+        assert verdict.sharpness is not None
+        assert verdict.sharpness["all"] == 1
+        assert verdict.instances is not None
+        assert verdict.instances >= 60
+
+
+def test_a_false_statement_with_an_unrelated_proof_is_refuted() -> None:
+    claim(false, budget=50).proof("algebra")(square)
+    assert theory.check("toy/one").verdict is Kind.VIOLATED
+
+
+def test_one_set_of_quantities_for_each_entry() -> None:
+    def vector(x: Number, y: Number) -> Sides:
+        return at_most(np.array([(x / 9) ** 2, (y / 9) ** 2]), itself=np.array([x / 9, y / 9]))
+
+    claim(vector, budget=60).proof("algebra", at=lambda x, y: [{"x": x / 9}, {"x": y / 9}])(square)
+    assert theory.check("toy/one").verdict is Kind.CERTIFIED
+    claim(vector, "two", budget=60).proof("algebra", at=lambda x, y: [{"x": y / 9}, {"x": x / 9}])(square)
+    assert theory.check("toy/two").verdict is Kind.CONSISTENT
+
+
+def below_two(x: Share) -> Sides:
+    return at_most(x, two=2)
+
+
+def called(scale: float, *, copied: bool = False) -> Callable[..., Sides]:
+    """Statement on drawn numbers in [0, scale] that returns what the proof gives for them, or a copy of that."""
+
+    def drawn(x: Number, stream: Stream) -> Sides:
+        sides = PROVED["below two"](scale * stream.uniform(size=3))
+        return at_most(sides.measured, **sides.terms) if copied else sides
+
+    return drawn
+
+
+PROVED: dict[str, Callable[..., Sides]] = {}
+
+
+@pytest.mark.parametrize(
+    ("statement", "why"),
+    [
+        (called(1.0), ""),
+        (called(1.0, copied=True), "nothing says"),
+        (called(1.5), "lies outside of its ranges (x must be a fraction in 0 .. 1)"),
+    ],
+)
+def test_a_call_ties_where_the_very_sides_are_returned(statement: Callable[..., Sides], why: str) -> None:
+    PROVED["below two"] = claim(statement, budget=60).proof("algebra")(below_two)
+    verdict = theory.check("toy/one")
+    assert verdict.verdict is (Kind.CONSISTENT if why else Kind.CERTIFIED)
+    assert why in verdict.reason
+
+
+def test_a_sum_of_tied_sides_is_tied_and_is_the_sum() -> None:
+    def added(x: Number, stream: Stream) -> dict[str, Sides]:
+        numbers = stream.uniform(size=(3, 2))
+        one, two = PROVED["below two"](numbers), PROVED["twice"](numbers)
+        totals = {"bound": summed(one, axis=0), "identity": summed(two, axis=-1)}
+        assert np.allclose(totals["bound"].measured, numbers.sum(axis=0))
+        assert np.allclose(totals["bound"].allowed, 6)
+        assert np.allclose(totals["identity"].pairs[0], 2 * numbers.sum(axis=1))
+        return totals
+
+    def twice(x: Share) -> Sides:
+        return equal((x + x, 2 * x), rounding=1e-12)
+
+    claims = claim(added, budget=60)
+    PROVED["below two"], PROVED["twice"] = claims.proof("bound")(below_two), claims.proof("identity")(twice)
+    # of two proofs each speaks of one conclusion
+    assert theory.check("toy/one").verdict is Kind.CONSISTENT
+
+    def both(x: Share) -> dict[str, Sides]:
+        return {"bound": below_two(x), "identity": twice(x)}
+
+    def added_at_once(x: Number, stream: Stream) -> dict[str, Sides]:
+        return {name: summed(each, axis=0) for name, each in proved(stream.uniform(size=3)).items()}
+
+    proved = claim(added_at_once, "two", budget=60).proof("both")(both)
+    assert theory.check("toy/two").verdict is Kind.CERTIFIED
+
+
+def test_the_proof_of_another_claim_ties_nothing_though_it_has_the_same_name() -> None:
+    def other(x: Share) -> Sides:
+        return at_most(x, one=1)
+
+    PROVED["below two"] = claim(called(1.0), "known").proof("algebra")(below_two)
+    claim(called(1.0), budget=60).proof("algebra")(other)
+    assert theory.check("toy/one").verdict is Kind.CONSISTENT
+
+
+def catching(x: Share) -> Sides:
+    try:
+        return at_most(x * x, itself=max(x, x * x))
+    except TypeError:
+        return at_most(0, none=0)
+
+
+def inspecting(x: Share) -> Sides:
+    return at_most(x if isinstance(x, Fraction) else 0 * x, one=1)
+
+
+def rounded(x: Share) -> Sides:
+    return at_most(x, above=x + round(Fraction(1, 3)))
+
+
+def dividing(x: Number) -> Sides:
+    centre = Fraction(1, 23)  # no fraction with a denominator up to 20
+    return equal(((x - centre) / (x - centre), 1))
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (catching, "catching catches exceptions"),
+        (inspecting, "inspecting looks at the type of its arguments (isinstance)"),
+        (rounded, "rounded rounds (round)"),
+        (dividing, "the statement is no formula: it divides by a quantity whose sign"),
+    ],
+)
+def test_a_function_that_symbols_may_deceive_is_refused_by_name(function: Any, why: str) -> None:
+    claim(function, budget=60, exhaustible=0, prove=True)
+    verdict = theory.check("toy/one")
+    assert verdict.verdict is Kind.CONSISTENT
+    assert f"no proof: {why}" in verdict.reason
+
+
+def secret(x: Share) -> Sides:
+    """True of symbols, whose text is another."""
+    return at_most(x, one=0 if str(x) == "3/4" else 1)
+
+
+def test_an_instance_that_breaks_a_proved_statement_is_a_defect_of_the_proof() -> None:
+    claim(secret, prove=True)
+    verdict = theory.check("toy/one")
+    assert verdict.verdict is Kind.VIOLATED
+    assert verdict.counterexample == {"x": "3/4"}
+    assert "proof and instance disagree" in verdict.reason
+
+
+def test_an_instance_that_breaks_a_tied_statement_is_one_too() -> None:
+    def called_for(x: Share) -> Sides:
+        return proved(x)
+
+    proved = claim(called_for).proof("algebra")(secret)
+    verdict = theory.check("toy/one")
+    assert verdict.verdict is Kind.VIOLATED
+    assert "proof and instance disagree" in verdict.reason

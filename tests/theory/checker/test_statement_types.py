@@ -1,0 +1,63 @@
+"""A claim stays the typed function that it is."""
+
+from pathlib import Path
+
+import pytest
+from checkout import MYPY_CACHE
+from mypy import api
+
+CLAIMS = """
+from fractions import Fraction
+from typing import Annotated
+from clusterproof.theory.checker import Family, Sides, at_most, integers, rationals
+
+Clients = Annotated[int, integers(2, 8)]
+Share = Annotated[Fraction, rationals(0, 1, 4)]
+PAPER = Family("typed")
+
+@PAPER.claim("one", label="(1)", kind="upper")
+def one(clients: Clients, share: Share, *, power: float = 1.0) -> Sides:
+    return at_most(share, whole=clients**power)
+
+@one.also("more")
+def more(clients: Clients) -> dict[str, Sides]:
+    return {"whole": at_most(1, whole=clients)}
+
+@PAPER.claim("two", label="(2)", kind="upper")
+def two(clients: Clients, share: Share) -> Sides:
+    return one(clients, share, power=2.0)
+
+reveal_type(one(3, Fraction(1, 2)))
+reveal_type(more(3))
+"""
+
+NO_SIDES = """
+@PAPER.claim("three", label="(3)", kind="upper")
+def three(clients: Clients) -> int:
+    return clients
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ('one("3", Fraction(1, 2))', "arg-type"),
+        ("one(3)", "call-arg"),
+        ("one(3, Fraction(1, 2), exponent=2.0)", "call-arg"),
+        (NO_SIDES, "type-var"),
+    ],
+)  # fmt: skip
+def test_types_under_strict_mypy(tmp_path: Path, line: str, complaint: str) -> None:
+    root = Path(__file__).parents[3]
+    file = tmp_path / "claims.py"
+    file.write_text(CLAIMS + line + "\n")
+    output, errors, _ = api.run(
+        ["--strict", "--config-file", str(root / "pyproject.toml"), "--no-error-summary",
+         "--cache-dir", str(MYPY_CACHE), str(file)]
+    )  # fmt: skip
+    assert not errors
+    found = [text for text in output.splitlines() if "note:" not in text]
+    assert len(found) == 1, output
+    assert f"[{complaint}]" in found[0]
+    assert 'Revealed type is "clusterproof.theory.checker.sides.Sides"' in output
+    assert "dict[" in output

@@ -1,0 +1,194 @@
+"""What a claim says of its trials: witnesses, repairs, failed proofs, cards, and a script of a user."""
+
+import os
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from toy_claims import PAPER, Digit, Share, claim
+
+from clusterproof import theory
+from clusterproof.theory import Kind
+from clusterproof.theory.checker import (
+    Sides,
+    at_least,
+    at_most,
+    equal,
+)
+
+pytestmark = pytest.mark.usefixtures("registry")
+
+
+def test_a_definition_that_breaks_is_ill_posed_and_keeps_its_witness() -> None:
+    def readings(x: Digit) -> Sides:
+        return equal((x**2, 2 * x), words=lambda: f"{x} squared is {x**2}")
+
+    claim(readings, kind="definition")
+    verdict = theory.check("toy/one")
+    assert verdict.verdict is Kind.ILL_POSED
+    assert verdict.counterexample == {"x": 1}
+    assert verdict.reason == "1 squared is 1"
+    assert theory.replay("toy/one", verdict.counterexample).verdict is Kind.ILL_POSED
+
+
+def test_confirm_must_agree() -> None:
+    def false(x: Digit) -> Sides:
+        return at_most(x, one=1)
+
+    claim(false, confirm=lambda x: float(x))
+    assert theory.check("toy/one").verdict is Kind.VIOLATED
+    claim(false, "two", confirm=lambda x: None)
+    assert theory.check("toy/two").verdict is Kind.VIOLATED
+    claim(false, "three", confirm=lambda x: x + 1e-6)
+    with pytest.raises(ArithmeticError, match="toy/three: the run gives"):
+        theory.check("toy/three")
+    with pytest.raises(ArithmeticError, match="toy/three: the run gives"):
+        theory.replay("toy/three", theory.check("toy/two").counterexample or {})
+
+
+def test_small_numbers_must_agree_too() -> None:
+    def false(x: Digit) -> Sides:
+        return at_most(1e-10 * x, one=1e-10)
+
+    claim(false, confirm=lambda x: 1.01e-10 * x)
+    with pytest.raises(ArithmeticError, match="toy/one: the run gives"):
+        theory.check("toy/one")
+
+
+def test_a_repair_reuses_the_sides_of_what_it_repairs() -> None:
+    def printed(x: Digit, *, power: float = 1.0) -> Sides:
+        return at_most(float(x), bound=0.5 + 0.7 * x**power)
+
+    theorem = claim(printed, "printed", repaired_by="toy/repaired")
+
+    def repaired(x: Digit, *, power: float = 2.0) -> Sides:
+        return theorem(x, power=power)
+
+    claim(repaired, "repaired")
+    assert theory.check("toy/printed").verdict is Kind.VIOLATED
+    verdict = theory.check("toy/repaired")
+    assert verdict.verdict is Kind.CONSISTENT
+    # x <= 1/2 + 0.7 x^p holds from p = log((x - 1/2) / 0.7) / log x on
+    least = max(np.log((x - 0.5) / 0.7) / np.log(x) for x in range(2, 10))
+    assert (verdict.sharpness or {})["power"] == pytest.approx(least / 2, rel=0.01)
+
+
+def test_a_failed_proof_is_said_and_the_search_goes_on() -> None:
+    def absolute(x: Share) -> Sides:
+        return at_most(abs(x), itself=x)
+
+    claim(absolute, prove=True)
+    verdict = theory.check("toy/one")
+    assert verdict.verdict is Kind.CONSISTENT
+    assert "no proof: the statement is no formula" in verdict.reason
+
+    def true(x: Digit) -> Sides:
+        return at_most(x, more=x + 1)
+
+    claim(true, "two", prove=True)
+    verdict = theory.check("toy/two")
+    assert (verdict.verdict, verdict.exhausted, verdict.instances) == (Kind.CERTIFIED, True, 10)
+    assert verdict.sharpness == {"all": 0.9}
+    assert verdict.reason == "proved on symbols, for every instance of the ranges; holds on 10 instances"
+
+
+def test_cards_share_the_sections_of_the_family() -> None:
+    def stated(x: Digit) -> Sides:
+        """Title of it.
+
+        Hypotheses
+            None.
+
+        Statement
+            x <= 9.
+
+        Symbols
+            x a digit.
+        """
+        return at_most(x, nine=9)
+
+    claim(stated)
+    card = theory.find_claim("toy/one")
+    assert card.title == "Title of it."
+    assert card.card == (
+        "Hypotheses\n    None.\n\nStatement\n    x <= 9.\n\nSymbols\n    x a digit.\n\nSource\n    A test."
+    )
+
+
+def test_a_proof_of_something_stands_where_proofs_stand() -> None:
+    def proved(x: Digit) -> Sides:
+        """Title.
+
+        Statement
+            x <= 9.
+
+        Proof that it says nothing
+            Digits are.
+
+        Checked
+            On digits.
+        """
+        return at_most(x, nine=9)
+
+    claim(proved)
+    headings = [line for line in theory.find_claim("toy/one").card.splitlines() if line[:1].strip()]
+    assert headings == ["Statement", "Proof that it says nothing", "Symbols", "Source", "Checked"]
+
+
+def test_a_check_of_its_own_kind_says_why_it_has_no_sharpness() -> None:
+    @PAPER.decided("own", label="Table 1", kind="identity", no_sharpness="one number of a table")
+    def own(context: theory.Context) -> theory.Finding:
+        """Own."""
+        return theory.Finding(verdict=Kind.CONSISTENT, reason="The number is there.")
+
+    verdict = theory.check("toy/own")
+    assert verdict.reason == "The number is there; no sharpness: one number of a table"
+    assert verdict.sharpness is None
+
+
+def test_a_lower_bound_is_told_the_right_way_round() -> None:
+    def enough(x: Digit) -> Sides:
+        return at_least(x, half=Fraction(1, 2), more=Fraction(1, 4))
+
+    claim(enough)
+    verdict = theory.check("toy/one")
+    assert verdict.reason == "at x = 0: 0 < 0.75 = half 0.5 + more 0.25"
+    assert (verdict.measured, verdict.bound) == (0, 0.75)
+
+
+SCRIPT = """
+from typing import Annotated
+from clusterproof import theory
+from clusterproof.theory.checker import Family, Sides, at_most, integers
+Large = Annotated[int, integers(0, 123_456_789)]
+tried = []
+@Family("mine").claim("one", label="1", kind="upper", budget=50)
+def one(a: Large, b: Large) -> Sides:
+    tried.append((a, b))
+    return at_most(a, sum=a + b)
+theory.check("mine/one", seed=3)
+print(tried)
+"""
+
+
+@pytest.mark.slow(reason="runs a script in a process of its own")
+def test_a_users_script_finds_nothing_new_in_its_folder_and_no_constants_of_its_own_tried(
+    tmp_path: Path,
+) -> None:
+    """Hypothesis reads the constants of all local modules and stores them; neither may happen."""
+    outputs = []
+    for extra in ("", "CONSTANTS = [11111111, 22222222, 33333333, 44444444, 5555, 66666]\n"):
+        folder = tmp_path / f"user{len(extra)}"
+        folder.mkdir()
+        (folder / "script.py").write_text(extra + SCRIPT)
+        done = subprocess.run(
+            [sys.executable, "script.py"], cwd=folder, capture_output=True, text=True, check=True,
+            env={name: value for name, value in os.environ.items() if not name.startswith("HYPOTHESIS")}
+            | {"OMP_NUM_THREADS": "1"},
+        )  # fmt: skip
+        outputs.append(done.stdout)
+        assert [path.name for path in folder.iterdir()] == ["script.py"]
+    assert outputs[0] == outputs[1]

@@ -1,0 +1,97 @@
+"""The closed forms of momentum on quadratics, against matrix powers and dense grids."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusterproof.theory.exact.heavy_ball import (
+    impulse_energy,
+    impulse_envelope,
+    impulse_sum,
+    propagators,
+    spectral_rate,
+    start_envelope,
+)
+
+curvatures = st.floats(1e-3, 1.0)
+momenta = st.floats(0.0, 0.98)
+
+
+def companion(curvature: float, momentum: float) -> np.ndarray:
+    return np.array([[1 + momentum - curvature, -momentum], [1.0, 0.0]])
+
+
+@given(curvature=curvatures, momentum=momenta, rounds=st.integers(0, 60))
+def test_propagators_are_powers_of_the_companion_matrix(
+    curvature: float, momentum: float, rounds: int
+) -> None:
+    start, impulse = propagators(curvature, momentum, rounds)
+    power = np.linalg.matrix_power(companion(curvature, momentum), rounds)
+    np.testing.assert_allclose(start[-1], (power @ [1.0, 1.0])[0], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(impulse[-1], (power @ [1.0, 0.0])[0], rtol=1e-9, atol=1e-12)
+
+
+@given(curvature=st.floats(-0.5, 3.5), momentum=momenta)
+def test_spectral_rate_is_the_spectral_radius(curvature: float, momentum: float) -> None:
+    radius = np.abs(np.linalg.eigvals(companion(curvature, momentum))).max()
+    # a double eigenvalue is resolved to the root of the rounding error only
+    assert spectral_rate(curvature, momentum) == pytest.approx(radius, abs=1e-7)
+
+
+@given(smallest=curvatures, share=st.floats(0.0, 1.0), momentum=momenta)
+def test_envelopes_bound_every_curvature_between(smallest: float, share: float, momentum: float) -> None:
+    largest = smallest + share * (1 - smallest)
+    grid = np.linspace(smallest, largest, 200)
+    start, impulse = propagators(grid, momentum, 80)
+    assert (
+        np.abs(start).max(axis=1) <= start_envelope(smallest, largest, momentum, 80) * (1 + 1e-9) + 1e-13
+    ).all()
+    assert (
+        np.abs(impulse).max(axis=1) <= impulse_envelope(smallest, momentum, 80) * (1 + 1e-9) + 1e-13
+    ).all()
+
+
+@given(curvature=curvatures, momentum=st.floats(0.01, 0.98), ulps=st.integers(-4, 4))
+def test_rounding_of_a_curvature_moves_the_envelopes_by_rounding_only(
+    curvature: float, momentum: float, ulps: int
+) -> None:
+    for kink in (curvature, (1 - momentum**0.5) ** 2, 1 - momentum):
+        if not 1e-3 <= kink * (1 + 1e-15) <= 1:
+            continue
+        perturbed = kink + ulps * np.spacing(kink)
+        for envelope in (
+            lambda a: start_envelope(a, a, momentum, 15),
+            lambda a: impulse_envelope(a, momentum, 15),
+        ):
+            np.testing.assert_allclose(envelope(perturbed), envelope(kink), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(("smallest", "momentum"), [(0.05, 0.0), (0.05, 0.3), (0.01, 0.5), (0.002, 0.81)])
+def test_envelopes_are_attained_where_overdamped(smallest: float, momentum: float) -> None:
+    start, impulse = propagators(smallest, momentum, 100)
+    np.testing.assert_allclose(impulse_envelope(smallest, momentum, 100), impulse, rtol=1e-12)
+    assert (start_envelope(smallest, 0.2, momentum, 100) >= start * (1 - 1e-12)).all()
+    assert start_envelope(smallest, smallest, momentum, 100) == pytest.approx(start, rel=1e-12)
+
+
+@given(curvature=st.floats(0.02, 1.0), momentum=st.floats(0.0, 0.9))
+def test_impulse_energy_is_the_sum_of_squares(curvature: float, momentum: float) -> None:
+    _, impulse = propagators(curvature, momentum, 4000)
+    assert impulse_energy(curvature, momentum) == pytest.approx((impulse**2).sum(), rel=1e-9)
+
+
+@given(smallest=st.floats(0.02, 1.0), momentum=st.floats(0.0, 0.9))
+def test_impulse_sum_bounds_the_sum_of_the_envelope(smallest: float, momentum: float) -> None:
+    total = impulse_envelope(smallest, momentum, 4000).sum()
+    assert total <= impulse_sum(smallest, momentum) * (1 + 1e-9)
+
+
+def test_numbers_of_the_audit() -> None:
+    # largest transient growth beyond the start is 2 / sqrt(3); it needs beta of about 0.94
+    assert start_envelope(0.5, 1.0, 0.9999, 10).max() <= 2 / np.sqrt(3)
+    assert np.abs(propagators(np.linspace(0.9, 1.0, 101), 0.93, 60)[0]).max() <= 1.0
+    assert np.abs(propagators(np.linspace(0.001, 1.0, 1000), 0.945, 200)[0]).max() > 1.0
+    # section 3: claimed 0.9375, spectral 0.94868 at l = 1/2, kappa = 1, beta = 0.9
+    assert spectral_rate(0.5, 0.9) == pytest.approx(0.94868, abs=5e-6)
+    assert spectral_rate(0.5, 0.99) == pytest.approx(0.99499, abs=5e-6)

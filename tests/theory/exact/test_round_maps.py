@@ -1,0 +1,373 @@
+"""Fixed points and round maps of the algorithms that correct drift: golden values, long runs, and measured rounds.
+
+A round on quadratics is affine in the state: stepping the algorithm from the origin and from each unit vector gives
+its matrix, which shares nothing with the closed forms.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from clusterproof.algorithms import (
+    Ditto,
+    FedAvg,
+    FedAvgM,
+    FedDyn,
+    FedLin,
+    FedNova,
+    FedProx,
+    PFedMe,
+    ProxSkip,
+    Randomness,
+    Scaffold,
+)
+from clusterproof.algorithms.fedavgm import MomentumState
+from clusterproof.algorithms.fedbcd import PersonalState
+from clusterproof.algorithms.feddyn import DynamicState
+from clusterproof.algorithms.protocol import State
+from clusterproof.algorithms.proxskip import SkippingState
+from clusterproof.algorithms.scaffold import ControlState
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.exact import fixed_points, round_maps
+
+COUNTS = np.array([2, 5])
+FIVE = {"step_size": 0.1, "local_steps": 5}
+FOUR = {"step_size": 1 / 16, "local_steps": 4}
+
+
+def scalars(*curvatures, centers=(0.0, 1.0), sizes=None):
+    return QuadraticMixture(
+        hessians=np.reshape(curvatures, (-1, 1, 1)),
+        centers=np.reshape(centers, (-1, 1)),
+        labels=np.zeros(len(curvatures), dtype=int),
+        client_samples=sizes,
+    )
+
+
+TWO, SPREAD = scalars(1.0, 2.0, sizes=COUNTS), scalars(0.1, 1.0)
+MANY = 400
+"""Local steps that solve a local problem to rounding at step sizes near 1 / curvature."""
+
+
+def drawn(seed=0, clients=3, dimension=3):
+    stream = np.random.default_rng(seed)
+    rotations = np.linalg.qr(stream.standard_normal((clients, dimension, dimension)))[0]
+    spectra = stream.uniform(0.2, 1, (clients, dimension))
+    hessians = (rotations * spectra[:, None, :]) @ np.swapaxes(rotations, -1, -2)
+    return QuadraticMixture(
+        hessians=(hessians + np.swapaxes(hessians, -1, -2)) / 2,
+        centers=stream.standard_normal((clients, dimension)),
+        labels=np.zeros(clients, dtype=int),
+        client_samples=np.array([2, 5, 3, 1, 4])[:clients],
+    )
+
+
+DRAWN = drawn()
+
+
+# How the state is made of free vectors (n, d), and which vectors of the next state are these again
+
+
+def with_controls(kind):
+    return lambda z: kind(z[:1], None, None, z[1:].mean(axis=0, keepdims=True), z[1:])
+
+
+STATES = {
+    FedAvgM: (lambda z: MomentumState(z[:1], None, None, z[1:]), lambda m: 2, ("models", "buffers")),
+    Ditto: (lambda z: PersonalState(z[:1], None, None, z[1:]), lambda m: 1 + m, ("models", "personal")),
+    Scaffold: (with_controls(ControlState), lambda m: 1 + m, ("models", "controls")),
+    FedDyn: (with_controls(DynamicState), lambda m: 1 + m, ("models", "controls")),
+}
+PLAIN = (lambda z: State(z, None, None), lambda m: 1, ("models",))
+
+
+def measured_map(algorithm, task, randomness=None):
+    """Matrix of a round, from one step from the origin and from every unit vector."""
+    make, count, names = STATES.get(type(algorithm), PLAIN)
+    size = count(task.clients) * task.dimension
+
+    def moved(vector):
+        state = make(vector.reshape(-1, task.dimension))
+        after = algorithm.step(state, task, Randomness.from_seed(0))
+        return np.concatenate([getattr(after, name) for name in names]).ravel()
+
+    origin = moved(np.zeros(size))
+    return np.stack([moved(unit) - origin for unit in np.eye(size)], axis=1)
+
+
+MAPS = [
+    (FedAvg(**FIVE, server_step_size=0.7), lambda a: round_maps.fedavg(a, **FIVE, server_step_size=0.7)),
+    (
+        FedAvgM(**FIVE, momentum=0.5, server_step_size=0.8),
+        lambda a: round_maps.fedavgm(a, **FIVE, momentum=0.5, server_step_size=0.8),
+    ),
+    (
+        FedNova(step_size=0.1, samples_per_step=1),
+        lambda a: round_maps.fednova(a, step_size=0.1, local_steps=np.array([2, 5, 3])[: len(a)]),
+    ),
+    (FedProx(**FIVE, proximal=1), lambda a: round_maps.fedprox(a, **FIVE, proximal=1)),
+    (
+        FedProx(step_size=0.4, local_steps=MANY, proximal=1),
+        lambda a: round_maps.fedprox(a, proximal=1),
+    ),
+    (FedLin(**FIVE), lambda a: round_maps.fedlin(a, **FIVE)),
+    (
+        PFedMe(step_size=0.2, lam=3, inner_steps=MANY, outer_step_size=0.2, local_steps=4, mix=0.5),
+        lambda a: round_maps.pfedme(a, lam=3, outer_step_size=0.2, local_steps=4, mix=0.5),
+    ),
+    (
+        Ditto(**FIVE, lam=0.5, personal_step_size=0.2, personal_epochs=3),
+        lambda a: round_maps.ditto(a, **FIVE, lam=0.5, personal_step_size=0.2, personal_epochs=3),
+    ),
+    *(
+        (
+            Scaffold(**FIVE, option=option, server_step_size=0.8),
+            lambda a, option=option: round_maps.scaffold(a, **FIVE, option=option, server_step_size=0.8),
+        )
+        for option in ("I", "II")
+    ),
+]
+
+
+@pytest.mark.parametrize("task", [TWO, DRAWN], ids=["scalars", "matrices"])
+@pytest.mark.parametrize(("algorithm", "closed"), MAPS, ids=lambda value: getattr(value, "name", None))
+def test_a_round_s_matrix_is_the_closed_form(algorithm, closed, task):
+    expected = closed(task.hessians)
+    np.testing.assert_allclose(measured_map(algorithm, task), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("task", "alpha", "radius", "tolerance"),
+    # at alpha = 1 the eigenvalue is double, and known to the root of the rounding error
+    [(TWO, 1.0, 0.5, 1e-7), (SPREAD, 0.3, 0.5633007121, 1e-10), (DRAWN, 0.4, None, 1e-10)],
+    ids=["1, 2", "0.1, 1", "matrices"],
+)
+def test_feddyn_s_round_has_the_radius_of_the_closed_form(task, alpha, radius, tolerance):
+    """In other variables than the state's, whose spectrum has zeros more."""
+    closed = round_maps.radius(round_maps.feddyn(task.hessians, alpha=alpha))
+    algorithm = FedDyn(step_size=1 / (task.hessians.max() + alpha), alpha=alpha, local_steps=2000)
+    assert abs(round_maps.radius(measured_map(algorithm, task)) - closed) <= tolerance
+    if radius is not None:
+        assert abs(closed - radius) <= 1e-10
+
+
+@pytest.mark.parametrize("curvature", [0.5, 2.0])
+def test_feddyn_on_equal_clients_has_the_rate_of_the_larger_of_curvature_and_alpha(curvature):
+    closed = round_maps.radius(round_maps.feddyn(np.full((3, 1, 1), curvature), alpha=0.8))
+    assert abs(closed - max(curvature, 0.8) / (curvature + 0.8)) <= 1e-12
+
+
+@pytest.mark.parametrize("task", [TWO, DRAWN], ids=["scalars", "matrices"])
+@pytest.mark.parametrize("communicate", [True, False])
+def test_proxskip_s_round_is_the_closed_form_of_its_coin(task, communicate):
+    clients, dimension = task.clients, task.dimension
+    size = clients * dimension
+    seed = next(
+        seed for seed in range(50) if (Randomness.from_seed(seed).participation.random() < 0.5) == communicate
+    )
+
+    def moved(vector):
+        points, controls = vector.reshape(2, clients, dimension)
+        state = SkippingState(points.mean(axis=0)[None], None, None, points, controls)
+        made = ProxSkip(step_size=0.5, probability=0.5)
+        after = made.step(state, task, Randomness.from_seed(seed))
+        return np.concatenate([after.personal, after.controls]).ravel()
+
+    origin = moved(np.zeros(2 * size))
+    found = np.stack([moved(unit) - origin for unit in np.eye(2 * size)], axis=1)
+    closed = round_maps.proxskip(task.hessians, step_size=0.5, communicate=communicate, probability=0.5)
+    np.testing.assert_allclose(found, closed, rtol=0, atol=1e-12)
+
+
+def test_proxskip_s_radii_of_mean_and_second_moment():
+    """On controls of sum 0: (x_1, x_2, h) with h_1 = -h_2 = h."""
+    embedding = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, -1]], dtype=float)
+    once, never = (
+        np.linalg.pinv(embedding)
+        @ round_maps.proxskip(TWO.hessians, step_size=0.5, communicate=communicate, probability=0.5)
+        @ embedding
+        for communicate in (True, False)
+    )
+    assert abs(round_maps.radius((once + never) / 2) - 0.625) <= 1e-10
+    squares = (np.kron(once, once) + np.kron(never, never)) / 2
+    assert abs(round_maps.radius(squares) - 0.53125) <= 1e-10
+
+
+A, B, SLOW = TWO.hessians, TWO.centers, SPREAD.hessians
+RATES = {
+    "FedAvg": (round_maps.fedavg(A, **FIVE), Fraction(91817, 200000)),
+    "FedNova": (round_maps.fednova(A, step_size=0.1, local_steps=COUNTS), Fraction(299219, 500000)),
+    "FedProx exact": (round_maps.fedprox(A, proximal=1), Fraction(5, 12)),
+    "FedProx": (round_maps.fedprox(A, **FIVE, proximal=1), Fraction(55461, 100000)),
+    "pFedMe": (
+        round_maps.pfedme(A, lam=3, outer_step_size=0.2, local_steps=4, mix=0.5),
+        Fraction(285562801, 400000000),
+    ),
+    "FedAvgM": (round_maps.fedavgm(A, **FIVE, momentum=0.5), 0.7071067812),
+    "FedLin": (round_maps.fedlin(A, **FIVE), Fraction(176299, 400000)),
+    "SCAFFOLD I": (round_maps.scaffold(A, **FIVE, option="I"), 0.4148861249),
+    "SCAFFOLD II": (round_maps.scaffold(A, **FIVE, option="II"), 0.3857350000),
+    "FedAvg, 4 steps": (round_maps.fedavg(SLOW, **FOUR), 0.8738547981),
+    "SCAFFOLD I, 4 steps": (round_maps.scaffold(SLOW, **FOUR, option="I"), 0.8686374381),
+    "SCAFFOLD II, 4 steps": (round_maps.scaffold(SLOW, **FOUR, option="II"), 0.8688697770),
+    "FedLin, 4 steps": (round_maps.fedlin(SLOW, **FOUR), 0.8693228039),
+}
+
+
+@pytest.mark.parametrize("name", RATES)
+def test_rates_of_two_scalar_clients(name):
+    matrix, expected = RATES[name]
+    assert abs(round_maps.radius(matrix) - float(expected)) <= 1e-10
+
+
+POINTS = {
+    "FedAvg": (fixed_points.fedavg(A, B, **FIVE), [Fraction(67232, 108183)]),
+    "FedAvg, unequal steps": (
+        fixed_points.fedavg(A, B, step_size=0.1, local_steps=COUNTS),
+        [Fraction(8404, 10779)],
+    ),
+    "FedNova": (
+        fixed_points.fednova(A, B, step_size=0.1, local_steps=COUNTS),
+        [Fraction(16808, 28683)],
+    ),
+    "FedProx exact": (fixed_points.fedprox(A, B, proximal=1), [Fraction(4, 7)]),
+    "FedProx": (fixed_points.fedprox(A, B, **FIVE, proximal=1), [Fraction(2521, 4049)]),
+    "pFedMe": (
+        fixed_points.pfedme(A, B, lam=3, outer_step_size=0.2, local_steps=4)[0],
+        [Fraction(22212608, 38145733)],
+    ),
+    "Ditto": (
+        fixed_points.ditto(A, B, **FIVE, lam=0.5)[1],
+        [Fraction(67232, 324549), Fraction(499964, 540915)],
+    ),
+    "SCAFFOLD": (fixed_points.corrected(A, B)[0], [Fraction(2, 3)]),
+}
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_fixed_points_of_two_scalar_clients(name):
+    found, expected = POINTS[name]
+    np.testing.assert_allclose(np.ravel(found), [float(value) for value in expected], rtol=0, atol=1e-10)
+
+
+def rest(algorithm, task):
+    """The state after many rounds, from a start far from the fixed point."""
+    randomness = Randomness.from_seed(0)
+    state = algorithm.initialise(np.full((1, task.dimension), 5.0), task)
+    for _ in range(250 if isinstance(algorithm, PFedMe) else 1500):
+        state = algorithm.step(state, task, randomness)
+    return state
+
+
+H, C = DRAWN.hessians, DRAWN.centers
+STEPS = np.array([2, 5, 3])
+SOME = {"step_size": 0.5, "local_steps": 4}
+CORRECTED = ("models", "controls")
+ENDS = [
+    (FedAvg(**SOME, server_step_size=0.6), ("models",), (fixed_points.fedavg(H, C, **SOME),)),
+    (FedAvgM(**SOME, momentum=0.5), ("models",), (fixed_points.fedavg(H, C, **SOME),)),
+    (
+        FedNova(step_size=0.5, samples_per_step=1),
+        ("models",),
+        (fixed_points.fednova(H, C, step_size=0.5, local_steps=STEPS),),
+    ),
+    (
+        FedNova(step_size=0.5, samples_per_step=1, weighting="samples"),
+        ("models",),
+        (fixed_points.fednova(H, C, step_size=0.5, local_steps=STEPS, shares=STEPS),),
+    ),
+    (FedLin(**SOME), ("models",), fixed_points.corrected(H, C)[:1]),
+    *(
+        (Scaffold(**SOME, option=option, **options), CORRECTED, fixed_points.corrected(H, C))
+        for option, options in (
+            ("II", {}),
+            ("I", {"server_step_size": 0.5}),
+            ("II", {"participation": 2 / 3}),
+            ("I", {"server_step_size": 0.5, "participation": 2 / 3}),
+        )
+    ),
+    (FedDyn(step_size=0.5, alpha=0.5, local_steps=8), CORRECTED, fixed_points.corrected(H, C)),
+    (
+        FedDyn(step_size=0.5, alpha=0.5, local_steps=60, participation=2 / 3),
+        CORRECTED,
+        fixed_points.corrected(H, C),
+    ),
+    (
+        ProxSkip(step_size=0.5, probability=0.4),
+        ("models", "controls"),
+        fixed_points.corrected(H, C),
+    ),
+    (
+        PFedMe(step_size=0.5, lam=0.9, inner_steps=200, outer_step_size=0.6, local_steps=3, mix=0.8),
+        ("models",),
+        fixed_points.pfedme(H, C, lam=0.9, outer_step_size=0.6, local_steps=3)[:1],
+    ),
+    (Ditto(**SOME, lam=0.7), ("models", "personal"), fixed_points.ditto(H, C, **SOME, lam=0.7)),
+]
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "names", "expected"), ENDS, ids=lambda value: getattr(value, "name", None)
+)
+def test_a_long_run_ends_at_the_closed_form(algorithm, names, expected):
+    state = rest(algorithm, DRAWN)
+    for name, value in zip(names, expected, strict=True):
+        np.testing.assert_allclose(getattr(state, name), np.atleast_2d(value), rtol=0, atol=1e-10)
+
+
+def test_pfedme_s_personal_models_are_those_at_rest():
+    made = PFedMe(step_size=0.5, lam=0.9, inner_steps=200, outer_step_size=0.6)
+    common, personal = fixed_points.pfedme(H, C, lam=0.9, outer_step_size=0.6)
+    found = made.personalise(np.tile(common, (3, 1)), np.arange(3), DRAWN, Randomness.from_seed(0))
+    np.testing.assert_allclose(found, personal, rtol=0, atol=1e-12)
+
+
+def test_with_unequal_steps_fednova_tends_to_the_optimum_and_fedavg_does_not():
+    """As the step size goes to 0: FedAvg rests at the mean weighted by K_i A_i."""
+    optimum = fixed_points.exact(H, C)
+    weighted = fixed_points.weighted_mean(STEPS[:, None, None] * H, C)
+    assert np.abs(weighted - optimum).max() > 0.05
+    for step_size in (1e-6, 1e-7):
+        nova, avg = (
+            form(H, C, step_size=step_size, local_steps=STEPS)
+            for form in (fixed_points.fednova, fixed_points.fedavg)
+        )
+        assert np.abs(nova - optimum).max() <= 10 * step_size
+        assert np.abs(avg - weighted).max() <= 10 * step_size
+
+
+# Where SCAFFOLD I diverges
+
+
+def test_scaffold_i_diverges_where_ii_does_not():
+    """Curvatures 1 and 1/1000, step size 1 / L, ten local steps: a run grows; det M_I is given in closed form."""
+    hessians, ten = np.array([1.0, 0.001]).reshape(2, 1, 1), {"step_size": 1.0, "local_steps": 10}
+    cover = 1 - (1 - hessians.ravel()) ** 10
+    determinant = (cover[1] / 0.001 - cover[0]) * (1 - 0.001) / 4
+    assert abs(determinant - 2.2365) <= 5e-5
+    # the control variates' difference is the second coordinate; their mean follows x
+    change = np.array([[1, 0], [0, 1], [0, -1]], dtype=float)
+    keep = np.array([[1, 0, 0], [0, 0.5, -0.5]])
+    matrix = keep @ round_maps.scaffold(hessians, **ten, option="I") @ change
+    assert abs(np.linalg.det(matrix) - determinant) <= 1e-10
+    assert abs(round_maps.radius(matrix) - 1.4955) <= 5e-5
+    assert round_maps.radius(round_maps.scaffold(hessians, **ten, option="II")) < 1
+    task = scalars(1.0, 0.001)
+    for option, grows in (("I", True), ("II", False)):
+        made, randomness = Scaffold(**ten, option=option), Randomness.from_seed(0)
+        state = made.initialise(np.array([[3.0]]), task)
+        for _ in range(60):
+            state = made.step(state, task, randomness)
+        assert (np.abs(state.models).max() > 1e6) == grows
+
+
+def test_scaffold_ii_is_stable_on_drawn_tasks():
+    """With server step 1 and step sizes up to 1 / L."""
+    stream = np.random.default_rng(0)
+    for seed in range(200):
+        task = drawn(
+            seed, clients=int(stream.integers(1, 6)) if seed % 2 else 3, dimension=int(stream.integers(1, 4))
+        )
+        steps = {"step_size": stream.uniform(0.05, 1), "local_steps": int(stream.integers(1, 50))}
+        assert round_maps.radius(round_maps.scaffold(task.hessians, **steps, option="II")) < 1

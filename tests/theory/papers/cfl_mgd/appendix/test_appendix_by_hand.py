@@ -1,0 +1,211 @@
+"""Lines of CFL-MGD's appendix by hand, by scipy and by simulation."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from catalogue import checked
+
+from clusterproof import theory
+from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.checker.verdict import Kind
+from clusterproof.theory.papers.cfl_mgd.appendix.a4_to_a6 import (
+    a4_of_regressions,
+    exponential_bounds,
+    quarter_deviation,
+    quarter_tail,
+)
+from clusterproof.theory.papers.cfl_mgd.appendix.a23 import chain, noisy_sides
+from clusterproof.theory.papers.cfl_mgd.appendix.a35_to_a38 import a38, allowed_floor
+from clusterproof.theory.papers.cfl_mgd.appendix.runs import momentum_run
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import noisy_regression, with_samples
+
+
+def as_float(value: object) -> float:
+    numerator, _, denominator = str(value).partition("/")
+    return float(numerator) / float(denominator or 1)
+
+
+def test_a4_of_regressions_without_false_alarm() -> None:
+    """Its other part has a finite space."""
+    stream = np.random.default_rng(0)
+    for _ in range(250):
+        sides = a4_of_regressions(noisy_regression(stream), stream)
+        assert (sides.measured <= sides.allowed).all()
+
+
+def test_a38_is_vacuous() -> None:
+    verdict = checked("cfl-mgd/a38")
+    assert verdict.verdict is Kind.VACUOUS
+    assert '"(A38)" excludes the whole range' in verdict.reason
+    assert verdict.exhausted
+    assert verdict.repaired_by == "cfl-mgd/theorem-b"
+    # the best instance: l/32 * 2 = l/16 at kappa = 1, a quarter of l/4
+    share = Fraction(1, 2)
+    assert allowed_floor(Fraction(1), share, Fraction(2)) == share / 4 / 4
+    with pytest.raises(Outside, match="A38"):
+        a38(Fraction(1), share, Fraction(2), Fraction(0))
+
+
+def test_tails_against_scipy() -> None:
+    from scipy.stats import binom
+
+    for count in (1, 7, 40, 111):
+        for sixteenths in (8, 10, 15):
+            law = binom(count, sixteenths / 16)
+            assert float(quarter_tail(count, sixteenths)) == pytest.approx(law.cdf(count // 4), rel=1e-9)
+            values = np.arange(count + 1)
+            # sixteen times the deviation, in integers: no rounding at its edge
+            far = np.abs(16 * values - sixteenths * count) >= 4 * count
+            deviation = law.pmf(values)[far].sum()
+            assert float(quarter_deviation(count, sixteenths)) == pytest.approx(deviation, rel=1e-9)
+
+
+@pytest.mark.parametrize("exponent", [0, 1 / 8, 0.2, 1, 5, 40])
+def test_exponential_is_enclosed(exponent: float) -> None:
+    low, high = exponential_bounds(Fraction(exponent))
+    assert low <= high
+    assert float(low) == pytest.approx(math.exp(-exponent), rel=1e-12)
+    assert float(high) == pytest.approx(math.exp(-exponent), rel=1e-12)
+
+
+def test_a5_constant_by_hand() -> None:
+    """c = 1/5 fails at N = 40 already, and the first N to fail is 32."""
+    verdict = checked("cfl-mgd/a5-constant")
+    assert verdict.counterexample == {"count": 32, "constant": "1/5"}
+    tail = sum(math.comb(40, k) for k in range(11)) / 2**40
+    assert tail == pytest.approx(0.0011107, rel=1e-4)
+    again = theory.replay("cfl-mgd/a5-constant", {"count": 40, "constant": "1/5"})
+    assert again.measured == pytest.approx(tail)
+    assert again.bound == pytest.approx(2 * math.exp(-8))
+    for count in range(1, 32):
+        assert sum(math.comb(count, k) for k in range(count // 4 + 1)) <= 2**count * 2 * math.exp(-count / 5)
+    divergence = 0.25 * math.log(0.25 / 0.5) + 0.75 * math.log(0.75 / 0.5)
+    assert divergence == pytest.approx(0.1308, abs=5e-5)
+    assert f"{divergence:.4f}" in verdict.reason
+
+
+def test_a16_by_hand() -> None:
+    """A client whose samples are too near to its optimum for any wrong choice: P = 1 > 1/2."""
+    found = {"samples": 1, "rarity": "1/2", "jump": "1/4", "first": 0, "second": 0, "own": 1, "foreign": 1}
+    assert -1 + as_float(found["jump"]) < (as_float(found["first"]) + as_float(found["second"])) / 2
+    again = theory.replay("cfl-mgd/a16", {**found, "level": "1/2"})
+    assert (again.measured, again.bound) == (1.0, 0.5)
+
+
+def test_a19_by_hand() -> None:
+    """Two clients of a cluster: line 15 gives both the mean of their gradients."""
+    found = checked("cfl-mgd/a19").counterexample
+    assert found is not None
+    assert found["round"] == 1
+    spread, start = as_float(found["spread"]), as_float(found["start"])
+    chi = 1 - start
+    gradients = [chi - (1 + spread), chi - (1 - spread)]
+    mean = sum(gradients) / 2
+    assert checked("cfl-mgd/a19").measured == pytest.approx(abs(mean - gradients[0]))
+
+
+def test_single_buffers_differ_where_their_sums_do_not() -> None:
+    """What a19-sums repairs: line 15 gives every client the mean, whatever its own gradients were."""
+    stream = np.random.default_rng(0)
+    task = with_samples(noisy_regression(stream), 400)
+    one = momentum_run(task, 0.5, stream)
+    assert (one.seen.assignments == one.seen.assignments[0]).all()
+    gap = (one.buffers - one.past_gradients)[:, task.labels == 0]
+    assert np.abs(gap).max() > 0.01
+    assert np.abs(gap.sum(axis=1)).max() < 1e-10
+
+
+def test_a23_steps_by_hand() -> None:
+    first = chain((1.0, -1.0), 0.0, 0.5, 1)
+    assert (first[0], first[1]) == (0.25, 0.0)
+    second = chain((1.0,), 1.0, 0.5, 1)
+    assert (second[1], second[2]) == (1.0, 0.0)
+    third = chain((0.4, 0.4, 0.4), 0.4, 0.0, 10)
+    assert third[2] == pytest.approx(64)
+    assert third[3] == 0
+
+
+def test_a23_with_noise_by_simulation() -> None:
+    """Ten clients with 1000 rows each, gradients drawn row by row."""
+    errors = [0.4 * 0.8**k for k in range(6)]
+    left, right = noisy_sides(errors, deviation=0.1, momentum=0.5, clients=10, samples=1000)
+    stream = np.random.default_rng(0)
+    total = np.zeros(200)
+    for k, error in enumerate(errors[:5]):
+        x = stream.standard_normal((200, 10, 1000))
+        noise = 0.1 * stream.standard_normal(x.shape)
+        gradients = (x * (x * error - noise)).mean(axis=-1)
+        total += 0.5 ** (4 - k) * gradients.sum(axis=-1)
+    observed = float(((total - 10 * errors[5]) ** 2).mean())
+    assert left == pytest.approx(6.98, abs=0.005)
+    assert observed == pytest.approx(left, rel=0.01)
+    assert right == pytest.approx(10 * (0.01 + 2 * 0.16) * 5 / 1000 / 0.25)
+    assert right == pytest.approx(0.066)
+    again = theory.replay(
+        "cfl-mgd/a23", {"part": "noise", "clients": 10, "samples": 1000, "momentum": "1/2", "round": 5}
+    )
+    assert again.verdict is Kind.VIOLATED
+    assert (again.measured, again.bound) == pytest.approx((left, right))
+
+
+def test_a27_by_hand() -> None:
+    """Beta l_1 ||grad|| = .9 * .9 * .5 against l / 4 with l = .1."""
+    again = theory.replay(
+        "cfl-mgd/a27", {"clients": 10, "own": 9, "momentum": "9/10", "start": "1/2", "round": 1}
+    )
+    assert (again.measured, again.bound) == pytest.approx((0.405, 0.025))
+    assert again.verdict is Kind.VIOLATED
+
+
+def test_a37_by_hand() -> None:
+    again = theory.replay(
+        "cfl-mgd/a37", {"clients": 10, "own": 9, "momentum": "9/10", "start": "1/2", "round": 1}
+    )
+    chi = [0.5, 0.5 - 0.9 * 0.5]
+    chi.append(chi[1] - 0.9 * chi[1] + 0.9 * (chi[1] - chi[0]))
+    assert again.measured == pytest.approx(abs(chi[2])) == pytest.approx(0.4)
+    assert again.bound == pytest.approx((1 - 0.1 / 8) * 0.05 + 0.1 / 4)
+
+
+def test_a29_by_hand() -> None:
+    """A false member with one past gradient: (e_0 - noise - 2)^2, e_0 = 0, noise 0 or +-2 at rate p each."""
+    again = theory.replay(
+        "cfl-mgd/a29", {"clients": 2, "round": 1, "momentum": "1/10", "start": 0, "rarity": "1/1000"}
+    )
+    p = 0.001
+    assert again.measured == pytest.approx((1 - 2 * p) * 4 + p * 16 + p * 0)
+    assert again.bound == pytest.approx(8 * p / 0.81)
+
+
+def test_a32_by_hand() -> None:
+    """The buffer of a single client outgrows 3: plain momentum descent."""
+    found = checked("cfl-mgd/a32").counterexample
+    assert found is not None
+    beta, share = as_float(found["momentum"]), 1 / float(found["clients"])
+    error, buffer = as_float(found["start"]), 0.0
+    for _ in range(int(found["round"])):
+        buffer = beta * buffer + error
+        error -= share * buffer
+    noise = math.sqrt(8 * as_float(found["rarity"]) * found["round"] * 2) / (1 - beta) / 0.25
+    assert buffer > 3 + noise
+
+
+def test_a40_by_hand() -> None:
+    """X = 1/16, T = 16 log 10: (15/16)^T is 9 per cent below 1/10."""
+    again = theory.replay(
+        "cfl-mgd/a40", {"root": 1, "share": "1/2", "separation": 2, "part_of_floor": "1/20"}
+    )
+    rounds = 16 * math.log(0.5 * 2 / (32 * (0.5 / 32 * 2 / 20)))
+    assert again.measured == pytest.approx(1 - (15 / 16) ** rounds * 20)
+
+
+@pytest.mark.slow(reason="evaluates claims at their own budget")
+def test_sharp_bounds_are_reported_tight_and_loose_ones_loose() -> None:
+    for name in ("a2-sharp", "a10-meant", "a11", "a7-step"):
+        assert checked(f"cfl-mgd/{name}").slack == pytest.approx(1, abs=1e-6), name
+    for name in ("a7", "a15", "a26"):
+        slack = checked(f"cfl-mgd/{name}").slack
+        assert slack is not None
+        assert slack > 1

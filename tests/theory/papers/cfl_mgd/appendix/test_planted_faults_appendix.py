@@ -1,0 +1,233 @@
+"""Each check of a true line of the appendix notices when the line, or what it is checked on, is wrong."""
+
+import dataclasses
+import itertools
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from planted_sides import scaled_terms, verdict_with
+
+from clusterproof import theory
+from clusterproof.synthetic import Mixture, RegressionMixture
+from clusterproof.theory.checker import Theorem
+from clusterproof.theory.checker.drawn import Drawn
+from clusterproof.theory.checker.verdict import Kind
+from clusterproof.theory.exact import prescribed_samples, recorded_run, two_clusters
+from clusterproof.theory.papers.cfl_mgd.appendix import a4_to_a6 as appendix_counts
+from clusterproof.theory.papers.cfl_mgd.appendix import a15_to_a17 as appendix_t2_count
+from clusterproof.theory.papers.cfl_mgd.appendix import tasks
+from clusterproof.theory.papers.cfl_mgd.appendix.a7_a8 import Shares
+from clusterproof.theory.papers.cfl_mgd.appendix.a9_to_a14 import a11
+from clusterproof.theory.papers.cfl_mgd.appendix.a18_to_a22 import PrescribedRun, a19, a20, a21
+from clusterproof.theory.papers.cfl_mgd.appendix.a23 import a23_meant
+from clusterproof.theory.papers.cfl_mgd.appendix.a33_a34 import a33
+from clusterproof.theory.papers.cfl_mgd.appendix.a35_to_a38 import a38_invariance
+from clusterproof.theory.papers.cfl_mgd.appendix.a39_to_a42 import Recursion, a39, a41, a42
+from clusterproof.theory.papers.cfl_mgd.appendix.rounds import Round
+from clusterproof.theory.papers.cfl_mgd.appendix.runs import MomentumRun
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import with_samples
+from clusterproof.theory.papers.cfl_mgd.theorem_1 import printed_floor
+from clusterproof.theory.papers.cfl_mgd.theorem_1.printed_floor import FloorConstants
+
+pytestmark = pytest.mark.slow(reason="checks each claim with a fault planted in it")
+
+Plant = Callable[..., Any]
+
+
+def verdict_of(name: str, trials: int | None = None) -> Kind:
+    return theory.check(f"cfl-mgd/{name}", trials=trials).verdict
+
+
+class Misjudged:
+    """A task with wrong values of some constants."""
+
+    def __init__(self, task: Mixture, **wrong: Any) -> None:
+        self._task, self._wrong = task, wrong
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._wrong:
+            return self._wrong[name](self._task)
+        return getattr(self._task, name)
+
+
+def drawn_wrongly(plant: Plant, change: Callable[[Any], Any]) -> None:
+    """Change every task that is drawn."""
+    truth = Drawn.draw
+    plant(Drawn, "draw", lambda self, so_far, stream: change(truth(self, so_far, stream)))
+
+
+def change_property(plant: Plant, owner: type, name: str, change: Callable[[Any, Any], Any]) -> None:
+    """Make a property that returns ``change`` of its value and its owner."""
+    truth: Any = vars(owner)[name]
+    plant(owner, name, property(lambda self: change(truth.fget(self), self)))
+
+
+@pytest.mark.parametrize("name", ["a2", "a2-sharp", "a7"])
+def test_too_much_convexity(plant: Plant, name: str) -> None:
+    wrong: dict[str, Callable[[Mixture], float]] = {
+        "strong_convexity": lambda task: 10 * task.strong_convexity,
+        "condition_number": lambda task: task.condition_number / 100,
+    }
+    drawn_wrongly(plant, lambda task: Misjudged(task, **wrong))
+    assert verdict_of(name) is Kind.VIOLATED
+
+
+def test_a2_sharp_notices_five_per_cent(plant: Plant) -> None:
+    wrong: dict[str, Callable[[Mixture], float]] = {
+        "strong_convexity": lambda task: 1.05 * task.strong_convexity
+    }
+    drawn_wrongly(plant, lambda task: Misjudged(task, **wrong))
+    assert verdict_of("a2-sharp") is Kind.VIOLATED
+
+
+@pytest.mark.parametrize("name", ["a1", "a9", "a18"])
+def test_momentum_left_out(plant: Plant, name: str) -> None:
+    """The identities are those of the run with momentum: they fail if the record has another momentum."""
+    truth = recorded_run.record
+
+    def forgetful(*arguments: Any, **named: Any) -> Any:
+        seen = truth(*arguments, **named)
+        return dataclasses.replace(seen, buffers=0 * seen.buffers)
+
+    plant(recorded_run, "record", forgetful)
+    assert verdict_of(name) is Kind.VIOLATED
+
+
+@pytest.mark.parametrize("name", ["a1", "a9", "a18", "a22"])
+def test_intruders_taken_for_own_clients(plant: Plant, name: str) -> None:
+    def sum_over_all(self: MomentumRun, values: np.ndarray, *, own: bool) -> np.ndarray:
+        chosen = self.seen.assignments == 0
+        return np.asarray((values * chosen[..., None]).sum(axis=-2))
+
+    plant(MomentumRun, "sum_over", sum_over_all)
+    assert verdict_of(name) is Kind.VIOLATED
+
+
+@pytest.mark.parametrize("name", ["a3", "a12"])
+def test_noise_judged_too_small(plant: Plant, name: str) -> None:
+    truth = Round.gradient_deviation
+    plant(Round, "gradient_deviation", lambda self, cluster: truth(self, cluster) / 50)
+    # few rows, since (A12) is vacuous if no client errs
+    drawn_wrongly(plant, lambda task: with_samples(task, 1))
+    assert verdict_of(name) is Kind.VIOLATED
+
+
+@pytest.mark.parametrize(("name", "factor"), [("a8", 100), ("a13", 20), ("a14", 50), ("a17", 10**7)])
+def test_gradients_that_are_too_large(plant: Plant, name: str, factor: int) -> None:
+    # the factors show how loose the statements are
+    truth = Round.total
+    plant(Round, "total", lambda self, cluster: factor * truth(self, cluster))
+    drawn_wrongly(plant, lambda task: with_samples(task, 1))
+    assert verdict_of(name) is Kind.VIOLATED
+
+
+def test_a4_with_too_few_samples(plant: Plant) -> None:
+    plant(appendix_counts, "CONSTANT", 2)
+    assert verdict_of("a4", 1000) is Kind.VIOLATED
+
+
+@pytest.mark.parametrize("name", ["a5", "a6"])
+def test_hoeffding_with_too_large_a_constant(plant: Plant, name: str) -> None:
+    plant(appendix_counts, "HOEFFDING", Fraction(1, 5))
+    assert verdict_of(name) is Kind.VIOLATED
+
+
+def test_a7_step_with_half(plant: Plant) -> None:
+    change_property(plant, Shares, "smallest", lambda smallest, one: 2 * smallest)
+    assert verdict_of("a7-step") is Kind.VIOLATED
+
+
+@pytest.mark.parametrize(("name", "scale"), [("a10", 3.0), ("a26", 9.0)])
+def test_other_units(plant: Plant, name: str, scale: float) -> None:
+    """Where optima are far away the bounds fail; their hypothesis leaves no such task."""
+
+    def far(task: RegressionMixture) -> RegressionMixture:
+        return dataclasses.replace(task, optima=scale * task.optima, covariance=task.covariances.matrices)
+
+    drawn_wrongly(plant, far)
+    assert verdict_of(name) is Kind.VACUOUS
+    plant(tasks, "suppose_units", lambda task: None)
+    assert verdict_of(name) is Kind.VIOLATED
+
+
+def test_a10_meant_without_basin(plant: Plant) -> None:
+    wrong: dict[str, Callable[[Mixture], float]] = {"diameter": lambda task: 0.9 * task.diameter}
+    drawn_wrongly(plant, lambda task: Misjudged(task, **wrong))
+    assert verdict_of("a10-meant") is Kind.VIOLATED
+
+
+@pytest.mark.parametrize(
+    ("line", "factor"),
+    [
+        (a11, Fraction(99, 100)),
+        (a23_meant, Fraction(99, 100)),
+        (a38_invariance, Fraction(99, 100)),
+        (a41, Fraction(99, 100)),
+        (a39, Fraction(3, 4)),
+        (a42, Fraction(3, 4)),
+    ],
+)
+def test_bounds_that_are_too_small(line: Theorem[..., Any], factor: Fraction) -> None:
+    assert verdict_with(line, scaled_terms(factor)) is Kind.VIOLATED
+
+
+def test_a33_of_regressions_with_a_bound_that_is_too_small() -> None:
+    # as loose as (A17): the factor 384 from Chebyshev's inequality, 1 / lambda and more
+    assert verdict_with(a33, scaled_terms(1e-6), part="regressions") is Kind.VIOLATED
+
+
+def test_a40_meant_with_a_round_less(plant: Plant) -> None:
+    change_property(plant, Recursion, "rounds", lambda rounds, one: max(0, rounds - 3))
+    assert verdict_of("a40-meant") is Kind.VIOLATED
+
+
+@pytest.mark.parametrize(
+    ("constant", "name"), [(0.01, "a15"), (Fraction(1, 10), "a16-meant"), (Fraction(1, 10), "a33")]
+)
+def test_too_small_a_constant_of_lemma_1(plant: Plant, constant: Any, name: str) -> None:
+    plant(appendix_t2_count, "CONSTANT", constant)
+    assert verdict_of(name) is Kind.VIOLATED
+
+
+def test_a19_sums_with_the_wrong_powers(plant: Plant) -> None:
+    change_property(plant, MomentumRun, "past_gradients", lambda sums, run: run.momentum * sums)
+    assert verdict_of("a19-sums") is Kind.VIOLATED
+
+
+def test_a36_with_another_constant(plant: Plant) -> None:
+    plant(printed_floor, "FloorConstants", lambda: FloorConstants(c3=0.51))
+    assert verdict_of("a36") is Kind.VIOLATED
+
+
+def test_a38_is_vacuous_only_through_its_constant(plant: Plant) -> None:
+    plant(printed_floor, "FloorConstants", lambda: FloorConstants(c4=1 / 32))
+    assert verdict_of("a38") is Kind.CONSISTENT
+
+
+@pytest.mark.parametrize("line", [a19, a20, a21])
+def test_lines_of_the_printed_algorithm_hold_where_line_15_does_nothing(line: Any) -> None:
+    """With equal gradients in a cluster and nobody in a wrong one, (A19)-(A21) are true."""
+    for t, momentum, start in itertools.product((1, 2, 3), (0.1, 0.5, 0.9), (0.0, 0.25, 0.5)):
+        one = PrescribedRun(t, 0, Fraction(0), Fraction(momentum), Fraction(start))
+        assert set(line(one).measured) == {0}
+
+
+def test_a_run_that_disagrees_is_an_error(plant: Plant) -> None:
+    """Counterexamples in rational arithmetic are rejected if the algorithm disagrees."""
+    truth = prescribed_samples.run_prescribed
+
+    def slower(choice: Any, gradient: Any, initial: Any, momentum: Any) -> Any:
+        return truth(choice, gradient, initial, momentum / 2)
+
+    plant(prescribed_samples, "run_prescribed", slower)
+    with pytest.raises(ArithmeticError, match="the run gives"):
+        theory.check("cfl-mgd/a20")
+    plant(two_clusters, "exact_path", lambda *arguments: [Fraction(1)] * 9)
+    with pytest.raises(ArithmeticError, match="error of round"):
+        theory.check("cfl-mgd/a23")
+    plant(prescribed_samples, "run_prescribed", lambda choice, *rest: truth([[-c for c in choice[0]]], *rest))
+    with pytest.raises(ArithmeticError, match="the run chooses"):
+        theory.check("cfl-mgd/a16")

@@ -1,0 +1,199 @@
+"""Counterexamples to equations of CFL-MGD, each from the paper's own update."""
+
+from fractions import Fraction
+
+import pytest
+from catalogue import checked
+
+from clusterproof import theory
+from clusterproof.theory.checker.verdict import Kind
+
+
+@pytest.mark.parametrize(
+    "claim_id", ["equation-26", "equation-27-squared", "equation-28", "equation-13-lipschitz"]
+)
+def test_attained_bounds_are_reported_tight(claim_id: str) -> None:
+    slack = checked(f"cfl-mgd/{claim_id}").slack
+    assert slack == pytest.approx(1, abs=2e-9)  # the tolerance for rounding counts as slack
+
+
+@pytest.mark.slow(reason="evaluates claims at their own budget")
+def test_loose_bounds_are_reported_loose() -> None:
+    slacks = {number: checked(f"cfl-mgd/equation-{number}").slack for number in (24, 29, 30, 35, 36)}
+    assert all(slack is not None and slack >= 1 for slack in slacks.values())
+    # rare jumps attain Chebyshev's inequality; Cantelli's 64 and 3 L for 3/2 L are a quarter of (36)
+    assert [slacks[number] for number in (24, 29, 30)] == pytest.approx([1, 1, 1], abs=0.01)
+    assert 4 <= (slacks[36] or 0) < 4.5
+    assert (slacks[35] or 0) < 2
+
+
+# the audit's counterexamples, each derived again from the paper's own update
+
+
+def heavy_ball(a: Fraction, beta: Fraction, start: Fraction, rounds: int) -> list[Fraction]:
+    """chi^t = chi^(t-1) - a chi^(t-1) + beta (chi^(t-1) - chi^(t-2)), chi* = 0, from rest."""
+    chi, u, path = start, Fraction(0), [start]
+    for _ in range(rounds):
+        u = beta * u + a * chi
+        chi -= u
+        path.append(chi)
+    return path
+
+
+def instance(clients: int, a: str, beta: str, start: int | str, t: int) -> dict[str, int | str]:
+    return {"clients": clients, "curvature": a, "momentum": beta, "start": start, "round": t}
+
+
+def test_equation_12_by_hand() -> None:
+    """chi = (1, 1/2, 0): the true chi^3 is -1/4, the formula's -1/2."""
+    chi = heavy_ball(Fraction(1, 2), Fraction(1, 2), Fraction(1), 3)
+    assert chi == [1, Fraction(1, 2), 0, Fraction(-1, 4)]
+    formula = chi[2] - Fraction(1, 2) * chi[1] + Fraction(1, 2) * (chi[1] - chi[0])
+    assert formula == Fraction(-1, 2)
+    replayed = theory.replay("cfl-mgd/equation-12", instance(1, "1/2", "1/2", 1, 2))
+    assert replayed.verdict is Kind.VIOLATED
+    assert replayed.measured == 0.25
+
+
+def test_equation_13_by_hand() -> None:
+    """Clients at -1 and 1, models at the optimum 0: the mean gradient's norm 1 <= 0."""
+    chi, centers = 0.0, (-1.0, 1.0)
+    assert sum(abs(chi - c) for c in centers) / 2 == 1.0
+    assert abs(chi - sum(centers) / 2) == 0.0
+    replayed = theory.replay("cfl-mgd/equation-13", {"model": 0, "first": -1, "second": 1})
+    assert (replayed.measured, replayed.bound) == (1.0, 0.0)
+
+
+def test_equation_14_by_hand() -> None:
+    """With a = 1 the first round reaches the optimum and the second leaves it by beta eps_0."""
+    chi = heavy_ball(Fraction(1), Fraction(1, 2), Fraction(1, 2), 2)
+    assert chi == [Fraction(1, 2), 0, Fraction(-1, 4)]
+    replayed = theory.replay("cfl-mgd/equation-14", instance(4, "1", "1/2", "1/2", 1))
+    assert (replayed.measured, replayed.bound) == (0.25, 0.0)
+
+
+def test_equation_15_by_hand() -> None:
+    """The ratio of (15) is 1 whatever the lengths: far from the optimum it cannot pay for a move."""
+    chi = heavy_ball(Fraction(1, 2), Fraction(1, 2), Fraction(10), 3)
+    assert chi == [10, 5, 0, Fraction(-5, 2)]
+    replayed = theory.replay("cfl-mgd/equation-15", instance(1, "1/2", "1/2", 10, 2))
+    assert (replayed.measured, replayed.bound) == (2.5, 0.75)
+
+
+def test_equation_16_by_hand() -> None:
+    """kappa = 1, eta L = .4, beta = .9, |C| = 2, eps_0 = .5: eps_4 = .405 > .324."""
+    chi = heavy_ball(Fraction(2, 5), Fraction(9, 10), Fraction(1, 2), 4)
+    eps = [abs(x) for x in chi]
+    right = (1 + Fraction(2, 5) / 2) * eps[3] + Fraction(9, 10) * Fraction(19, 10) * eps[2] ** 2 / eps[1] ** 2
+    assert (float(eps[4]), float(right)) == (0.405, 0.324)
+    replayed = theory.replay("cfl-mgd/equation-16", instance(2, "2/5", "9/10", "1/2", 3))
+    assert (replayed.measured, replayed.bound) == (0.405, 0.324)
+
+
+def test_equation_17_by_hand() -> None:
+    """eta L = 1, beta = .9, eps_0 = .5, so t = 1: eps_2 = .45 > eps_1 = 0; and from 1 also (17) fails."""
+    eps = [abs(x) for x in heavy_ball(Fraction(1), Fraction(9, 10), Fraction(1, 2), 2)]
+    assert [float(x) for x in eps] == [0.5, 0.0, 0.45]
+    found = {"clients": 1, "curvature": 1, "momentum": "9/10", "start": "1/2"}
+    replayed = theory.replay("cfl-mgd/equation-17-monotone", found)
+    assert (replayed.measured, replayed.bound) == (0.45, 0.0)
+    eps = [abs(x) for x in heavy_ball(Fraction(1), Fraction(9, 10), Fraction(1), 2)]
+    largest = max(1 + 1, Fraction(9, 10) * Fraction(19, 10))
+    right = largest * eps[1] + Fraction(171, 100) / largest  # eps_0 / eps_(-1) = 1
+    assert eps[2] > right
+    replayed = theory.replay("cfl-mgd/equation-17", instance(1, "1", "9/10", 1, 1))
+    assert (replayed.measured, replayed.bound) == (float(eps[2]), float(right))
+
+
+def test_equation_18_by_hand() -> None:
+    """a = 1, M = 2, beta = 1/2, t = 1: only the ratio eps_0^2 / eps_(-1)^2 = 1 enters on the left."""
+    start, beta, largest = Fraction(1, 100), Fraction(1, 2), Fraction(2)
+    left = largest**2 * start + beta * (1 + beta) / largest
+    right = largest**2 * start + beta**2 / (largest - 1) * start**2
+    replayed = theory.replay("cfl-mgd/equation-18", instance(1, "1", "1/2", "1/100", 1))
+    assert (replayed.measured, replayed.bound) == (float(left), float(right))
+    assert left > right
+
+
+def test_equations_19_and_20_hold_whatever_the_error_is() -> None:
+    for base in (1.01, 1.5, 2.0, 3.0):
+        for rounds in (0, 1, 20):
+            assert (base ** (rounds + 2) - 1) / (base - 1) > 1
+            assert base ** (rounds + 3) / (base - 1) >= 6.75
+    assert checked("cfl-mgd/equation-20").measured == 6.75
+
+
+def test_equation_27_by_hand() -> None:
+    """L = mu = Delta = 1, the model on the rim of the basin: 1/8 > 1/32, and 1/32 with the square."""
+    distance = 0.25
+    assert (distance / 2, distance**2 / 2) == (0.125, 0.03125)
+    found = checked("cfl-mgd/equation-27")
+    assert (found.measured, found.bound) == (0.125, 0.03125)
+    assert found.counterexample == {"root_of_kappa": 1, "separation": 1, "share": 1}
+
+
+def test_equation_32_by_hand() -> None:
+    """Four clients, one of which changes its cluster: .4750 against .4875."""
+    centers, chi, beta = [Fraction(1, 2)] * 3 + [Fraction(-1, 2)], Fraction(-1, 4), Fraction(1, 10)
+    momentum = sum(chi - c for c in centers) / 4  # line 15: all clients have the mean
+    after = chi - momentum
+    assert (momentum, after) == (Fraction(-1, 2), Fraction(1, 4))
+    assert abs(after + Fraction(1, 2)) > abs(-1 + Fraction(1, 2))  # the last client prefers the model at -1
+    gradients = 3 * (after - Fraction(1, 2))
+    printed = after - (gradients + 3 * beta * momentum) / 4
+    server = after - gradients / 4 + beta * (after - chi)
+    assert (float(printed), float(server)) == (0.475, 0.4875)
+    found = {
+        "own": 3,
+        "center": "1/2",
+        "other_center": "-1/2",
+        "momentum": "1/10",
+        "first": "-1/4",
+        "second": -1,
+    }
+    for number, optimum in ((32, Fraction(0)), (33, Fraction(1, 2))):
+        replayed = theory.replay(f"cfl-mgd/equation-{number}", found)
+        assert replayed.verdict is Kind.VIOLATED
+        assert replayed.measured == pytest.approx(float(abs(abs(printed - optimum) - abs(server - optimum))))
+
+
+def test_equation_38_by_hand() -> None:
+    """Lemma 2's instance: l_1 = .9, l = .1, beta = .9, e_0 = .5: ||T_3|| = .405 > l / 4 = .025."""
+    moved = heavy_ball(Fraction(9, 10), Fraction(9, 10), Fraction(1, 2), 1)
+    assert float(Fraction(9, 10) * abs(moved[1] - moved[0])) == 0.405
+    found = {"clients": 10, "own": 9, "momentum": "9/10", "round": 1}
+    replayed = theory.replay("cfl-mgd/equation-38", found)
+    assert (replayed.measured, replayed.bound) == (0.405, 0.025)
+
+
+def test_model_averaging_diverges_as_the_audit_says() -> None:
+    """lambda = (.01, 1), beta = .9, H = 5: 1/2 grows to 5.82, 1.8e3 and 9.3e6 in 10, 30 and 60 rounds."""
+    found = checked("cfl-mgd/model-averaging-rate").counterexample
+    assert found is not None
+    assert (found["flat"], found["momentum"], found["local_steps"]) == ("1/100", "9/10", 5)
+    chi, u, path = 0.5, 0.0, [0.5]
+    for _ in range(60):
+        ends = []
+        for curvature in (0.01, 1.0):
+            x, v = chi, u
+            for _ in range(5):
+                v = 0.9 * v + curvature * x
+                x -= v
+            ends.append((x, v))
+        chi, u = sum(x for x, _ in ends) / 2, sum(v for _, v in ends) / 2
+        path.append(abs(chi))
+    assert path[10] == pytest.approx(5.82, rel=1e-2)
+    assert path[30] == pytest.approx(1.8e3, rel=5e-2)
+    assert path[60] == pytest.approx(9.3e6, rel=1e-2)
+    replayed = theory.replay("cfl-mgd/model-averaging-rate", found)
+    assert replayed.measured == pytest.approx(path[40])
+
+
+def test_model_averaging_is_biased_without_momentum() -> None:
+    """H = 2, lambda = (1/2, 1), minimisers 2 and 0: the rest point weighs by 1 - (1 - lambda)^2."""
+    weights = (1 - 0.25, 1.0)
+    limit = 2 * weights[0] / sum(weights)
+    optimum = 2 * 0.5 / 1.5
+    found = {"flat": "1/2", "center": 2, "momentum": 0, "local_steps": 2, "rounds": 30, "constant": 1}
+    replayed = theory.replay("cfl-mgd/model-averaging-limit", found)
+    assert replayed.measured == pytest.approx(abs(limit - optimum), rel=1e-6)

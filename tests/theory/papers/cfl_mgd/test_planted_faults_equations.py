@@ -1,0 +1,221 @@
+"""Faults planted in the equations' checks are seen, and corrected equations are no longer refuted."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from planting import with_parameters
+
+from clusterproof import theory
+from clusterproof.algorithms import CFLMGD, aggregation
+from clusterproof.algorithms import cfl_mgd as algorithm_module
+from clusterproof.algorithms.aggregation import local_momentum_descent
+from clusterproof.synthetic import QuadraticMixture, direct_simulation
+from clusterproof.theory.checker import Sides, at_least
+from clusterproof.theory.checker.verdict import Kind
+from clusterproof.theory.exact import scalar_clients, two_clusters
+from clusterproof.theory.exact.basin_pairs import Pair
+from clusterproof.theory.exact.identical_clients import IdenticalClients
+from clusterproof.theory.exact.scalar_clients import Path, exact_run
+from clusterproof.theory.papers.cfl_mgd.lemma_1 import equations_24_to_28 as lemma_1_proof
+from clusterproof.theory.papers.cfl_mgd.lemma_1 import equations_29_30 as lemma_1_tails
+from clusterproof.theory.papers.cfl_mgd.lemma_2 import equations_32_33 as equation_32
+from clusterproof.theory.papers.cfl_mgd.lemma_2 import equations_34_to_38 as lemma_2_split
+from clusterproof.theory.papers.cfl_mgd.lemma_2 import lemma_2
+from clusterproof.theory.papers.cfl_mgd.model_averaging import equations_12_to_16 as model_averaging_chain
+from clusterproof.theory.papers.cfl_mgd.model_averaging import equations_17_to_20 as unrolled
+from clusterproof.theory.papers.cfl_mgd.model_averaging import rate as model_averaging_rate
+
+pytestmark = pytest.mark.slow(reason="checks each claim with a fault planted in it")
+
+Fault = tuple[Any, str, Callable[[Any], Any]]
+"""Module or class, attribute, and what makes the faulty from the true one."""
+
+
+def scaled(factor: float) -> Callable[[Any], Any]:
+    """Make a function that returns a multiple of what the true one does."""
+
+    def plant(true: Any) -> Any:
+        def wrong(*arguments: Any, **named: Any) -> Any:
+            return factor * true(*arguments, **named)
+
+        return wrong
+
+    return plant
+
+
+def farthest(task: Any, models: Any, clients: Any, generator: Any) -> Any:
+    """Choose the model of largest loss."""
+    return np.argmax(task.losses(models, clients, generator), axis=-1)
+
+
+def forgetful(true: Callable[..., Path]) -> Callable[..., Path]:
+    """Make a server that has a smaller momentum than the clients."""
+
+    def wrong(*arguments: Any, momentum: Fraction, reading: str, **named: Any) -> Path:
+        kept = momentum / 2 if reading == "server" else momentum
+        return true(*arguments, momentum=kept, reading=reading, **named)
+
+    return wrong
+
+
+def wrong_momenta(true: Callable[..., Path]) -> Callable[..., Path]:
+    """Record the momenta of the round before."""
+
+    def wrong(*arguments: Any, **named: Any) -> Path:
+        path = true(*arguments, **named)
+        return Path(path.models, path.choices, path.momenta[:1] + path.momenta[:-1], path.ties)
+
+    return wrong
+
+
+printed_order = with_parameters(CFLMGD, update_order="as-printed")
+
+
+def printed_descent(*arguments: Any, **named: Any) -> Any:
+    """Local steps in the order of line 20."""
+    return local_momentum_descent(*arguments, **{**named, "update_order": "as-printed"})
+
+
+FAULTS: list[tuple[str, Fault]] = [
+    ("equation-1-mean", (QuadraticMixture, "expected_gradient", scaled(1.01))),
+    ("equation-2-scalar", (direct_simulation, "losses", scaled(2))),
+    ("equation-3", (algorithm_module, "CFLMGD", lambda _: printed_order)),
+    ("equation-4", (aggregation, "local_momentum_descent", lambda _: printed_descent)),
+    ("equation-7", (aggregation, "local_momentum_descent", lambda _: printed_descent)),
+    ("equation-8", (aggregation, "choose_clusters", lambda _: farthest)),
+    ("equation-9-broadcast", (aggregation, "choose_clusters", lambda _: farthest)),
+    ("equation-9-broadcast", (algorithm_module, "CFLMGD", lambda _: printed_order)),
+    (
+        "equation-10-line-16",
+        (algorithm_module, "CFLMGD", lambda true: with_parameters(true, reset_momentum=True)),
+    ),
+    ("equation-12-shifted", (algorithm_module, "CFLMGD", lambda _: printed_order)),
+    ("equation-13-lipschitz", (QuadraticMixture, "expected_gradient", scaled(1.01))),
+    ("equation-24", (Pair, "loss_at_most", scaled(0))),
+    ("equation-24", (Pair, "loss_exceeds", scaled(0))),
+    ("equation-26", (QuadraticMixture, "expected_loss", scaled(0.99))),
+    (
+        "equation-27-squared",
+        (QuadraticMixture, "basin_radius", lambda _: property(lambda task: 0.3 * task.separation)),
+    ),
+    (
+        "equation-28",
+        (QuadraticMixture, "basin_radius", lambda _: property(lambda task: 0.3 * task.separation)),
+    ),
+    ("equation-29", (lemma_1_tails, "chebyshev", scaled(1 / 64))),
+    ("equation-30", (lemma_1_tails, "chebyshev", scaled(1 / 16))),
+    ("equation-32-fixed-clusters", (scalar_clients, "exact_run", forgetful)),
+    ("equation-35", (lemma_2_split.Round, "gradient_sum", scaled(-10))),
+    ("equation-36", (lemma_2_split.Round, "gradient_sum", scaled(1e9))),
+    ("equation-37", (scalar_clients, "exact_run", wrong_momenta)),
+]
+
+
+@pytest.mark.parametrize(("claim_id", "fault"), FAULTS, ids=[f"{name}-{fault[1]}" for name, fault in FAULTS])
+def test_planted_fault_is_violated(claim_id: str, fault: Fault, plant: Callable[..., Any]) -> None:
+    place, name, wrong = fault
+    plant(place, name, wrong(getattr(place, name)))
+    assert theory.check(f"cfl-mgd/{claim_id}").verdict is Kind.VIOLATED
+
+
+def shifted(one: IdenticalClients, t: int) -> Fraction:
+    """Right side of (12) with the indices of (7)."""
+    return one.error(t) - one.curvature * one.error(t) + one.momentum * one.move(t)
+
+
+def squared(root_of_kappa: int, distance: Fraction) -> Fraction:
+    """(27) with its square."""
+    return root_of_kappa**2 * distance**2 / 2
+
+
+def with_rest(true: Callable[..., Fraction]) -> Callable[..., Fraction]:
+    """(13) with the gradients' norms at the optimum added."""
+    return lambda model, first, second: true(model, first, second) + abs(first - second) / 2
+
+
+CORRECTIONS: list[tuple[str, Fault]] = [
+    ("equation-12", (model_averaging_chain, "shifted_formula", lambda _: shifted)),
+    ("equation-13", (model_averaging_chain, "lipschitz_term", with_rest)),
+    ("equation-15", (IdenticalClients, "weight", lambda _: property(lambda one: Fraction(100)))),
+    ("equation-16", (IdenticalClients, "ratio", lambda _: lambda one, t: Fraction(10))),
+    (
+        "equation-17-monotone",
+        (IdenticalClients, "error", lambda _: lambda one, t: Fraction(1, 2 ** max(t, 0))),
+    ),
+    ("equation-27", (lemma_1_proof, "printed_cost", lambda _: squared)),
+    ("equation-32", (equation_32, "sides", lambda true: lambda instance: (true(instance)[1],) * 2)),
+    ("equation-33", (equation_32, "sides", lambda true: lambda instance: (true(instance)[1],) * 2)),
+    ("equation-38", (lemma_2, "MISMATCH", lambda _: 10)),
+    (
+        "model-averaging-limit",
+        (
+            model_averaging_rate,
+            "clients",
+            lambda true: lambda flat, center: ((Fraction(1),) * 2, true(flat, center)[1]),
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("claim_id", "correction"), CORRECTIONS, ids=[name for name, _ in CORRECTIONS])
+def test_corrected_equation_is_not_refuted(
+    claim_id: str, correction: Fault, plant: Callable[..., Any]
+) -> None:
+    place, name, right = correction
+    plant(place, name, right(getattr(place, name)))
+    assert theory.check(f"cfl-mgd/{claim_id}", trials=200).verdict is Kind.CONSISTENT
+
+
+def test_14_is_not_refuted_with_the_newest_move_and_no_share(plant: Callable[..., Any]) -> None:
+    """Neither the false equality nor the old move: (1 + eta L) ||e_t|| + beta ||chi^t - chi^(t-1)||."""
+    plant(IdenticalClients, "growth", property(lambda one: 1 + one.curvature))
+    plant(IdenticalClients, "move", lambda one, t: one.error(t + 1) - one.error(t))
+    refuted = theory.check("cfl-mgd/equation-14").counterexample
+    assert refuted is not None
+    assert refuted["part"] == "its ="
+
+
+@pytest.mark.parametrize("part", ["start_is_allowed", "least_coefficient"])
+def test_a_bound_that_could_fail_is_not_called_vacuous(part: str, plant: Callable[..., Any]) -> None:
+    """(19) without its first power of M, (20) with another number than 27."""
+
+    def smaller(base: unrolled.Base) -> Sides:
+        return at_least(base**3, growth=Fraction(27, 2) * (base - 1))
+
+    plant(unrolled, part, smaller)
+    number = {"start_is_allowed": 19, "least_coefficient": 20}[part]
+    assert theory.check(f"cfl-mgd/equation-{number}").verdict is not Kind.VACUOUS
+
+
+def test_a_wrong_exact_path_is_told_by_the_run(plant: Callable[..., Any]) -> None:
+    """Counterexamples are runs of the algorithm: arithmetic that disagrees with one raises."""
+    true = two_clusters.exact_path
+    plant(two_clusters, "exact_path", lambda *numbers: [2 * error for error in true(*numbers)])
+    with pytest.raises(ArithmeticError, match="the run gives"):
+        theory.check("cfl-mgd/equation-14")
+
+
+def test_events_of_25_need_the_midpoint(plant: Callable[..., Any]) -> None:
+    """With a delta that is not the mean of the two, the events differ."""
+    plant(lemma_1_proof, "threshold", lambda own, other: (own + other) / 3)
+    assert theory.check("cfl-mgd/equation-25").verdict is Kind.VIOLATED
+
+
+def test_the_three_readings_of_line_15_by_hand() -> None:
+    """chi_1^(2) = .475, .49375 and .4875: the owner of the momentum of the client that stays."""
+    centers = [Fraction(-1, 2), Fraction(0), Fraction(1, 2), Fraction(1)]
+    starts, momentum = [Fraction(-1, 4), Fraction(-1)], Fraction(1, 10)
+    ends = [
+        exact_run(centers, starts, momentum=momentum, rounds=2, reading=reading).models[2][0]
+        for reading in ("line 15", "own", "server")
+    ]
+    first = [Fraction(-1, 4) - c for c in centers]
+    after = Fraction(-1, 4) - sum(first) / 4
+    second = [after - c for c in centers[1:]]
+    mean, own = sum(first) / 4, sum(first[1:])
+    assert ends[0] == after - (sum(second) + 3 * momentum * mean) / 4
+    assert ends[1] == after - (sum(second) + momentum * own) / 4
+    assert ends[2] == after - sum(second) / 4 + momentum * (after - Fraction(-1, 4))

@@ -1,0 +1,243 @@
+"""FPFC's claims by hand, and settings outside their hypotheses."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tolerance import assert_close
+
+from clusterproof import theory
+from clusterproof.algorithms import FPFC, InvalidArgument, Randomness
+from clusterproof.algorithms.penalties import SCAD
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.synthetic.softmax import SoftmaxMixture
+from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.checker.verdict import Kind
+from clusterproof.theory.papers.fpfc import (
+    one_term,
+    partial_participation,
+    repaired,
+    repaired_moments,
+    rival,
+    window,
+)
+from clusterproof.theory.papers.fpfc.measured import augmented_lagrangian, objective, run_averages
+
+Plant = Callable[..., Any]
+
+
+@pytest.mark.parametrize(
+    ("change", "hypothesis"),
+    [
+        ({"pair_rule": "both"}, "pairs with a participant"),
+        ({"start": "own"}, "from a common start"),
+        ({"augmentation": 1e-3}, "2 L_g|two minima"),
+        ({"step_size": 10.0}, "L_f"),
+    ],
+)
+@pytest.mark.parametrize("claim_id", ["fpfc/repaired-models", "fpfc/descent"])
+def test_settings_that_the_theorem_does_not_speak_of_are_refused(
+    claim_id: str, change: dict[str, Any], hypothesis: str
+) -> None:
+    written = repaired.write_setting(repaired.draw_setting(np.random.default_rng(0)))
+    rule = {"pair_rule": "all"} if claim_id == "fpfc/descent" else {}
+    assert theory.replay(claim_id, {"case": written, "seed": 0, **rule}).verdict is Kind.CONSISTENT
+    with pytest.raises(InvalidArgument, match=f"{hypothesis}|must be what"):
+        theory.replay(claim_id, {"case": {**written, **change}, "seed": 0, **rule})
+
+
+@pytest.mark.parametrize("share", [1.01, 1.9])
+def test_steps_just_above_one_over_the_curvature_of_h_are_outside(share: float) -> None:
+    """alpha (L_f + rho) <= 1 is the hypothesis; a step up to twice that still descends, but is outside."""
+    setting, task = repaired.draw_setting(np.random.default_rng(0))
+    curvature = task.client_smoothness + setting.algorithm.augmentation
+    for alpha in (1 / curvature, share / curvature):
+        one = replace(setting, algorithm=replace(setting.algorithm, step_size=alpha))
+        if alpha == 1 / curvature:
+            repaired.suppose_the_hypotheses(one)
+        else:
+            with pytest.raises(Outside, match="alpha"):
+                repaired.suppose_the_hypotheses(one)
+
+
+@pytest.mark.slow(reason="three runs of FPFC's and CFL's training")
+def test_cfl_with_all_clients_is_more_accurate_for_as_many_uploads() -> None:
+    assert not theory.find_claim("fpfc/table-1-cfl").quick
+    for seed in range(3):
+        ours, theirs = rival.fpfc(seed, 0.6), rival.cfl(seed)
+        assert theirs.adjusted_rand_index == 1
+        assert theirs.clusters == 4
+        assert theirs.accuracy > ours.accuracy + 0.01
+    assert rival.ROUNDS * 6 == rival.uploads() == rival.uploads() // 20 * 20
+
+
+def test_equal_accuracies_are_no_counterexample(plant: Plant) -> None:
+    plant(rival, "fpfc", lambda seed, strength: rival.Outcome(0.9 - 0.01 * seed, 4, 1.0))
+    plant(rival, "cfl", lambda seed: rival.Outcome(0.9 - 0.01 * seed, 4, 1.0))
+    assert theory.check("fpfc/table-1-cfl", trials=1).verdict is Kind.CONSISTENT
+
+
+def test_a_missed_cluster_is_no_counterexample(plant: Plant) -> None:
+    plant(rival, "fpfc", lambda seed, strength: rival.Outcome(0.5, 4, 1.0))
+    plant(rival, "cfl", lambda seed: rival.Outcome(0.9, 3, 0.7 if seed == 1 else 1.0))
+    with pytest.raises(Outside, match="CFL finds the true clusters"):
+        rival.table_1_cfl(0, 0.6)
+
+
+def test_the_first_term_alone_is_reached_and_the_second_one_adds_next_to_nothing() -> None:
+    """In sum E w_k^2 = c^2 (1 - p g)^k for uncoupled clients, g = theta (2 - theta)."""
+    clients, share, rounds = 6, 0.1, 400
+    shrinking = 1 - share * (2 - share) / clients
+    expected = shrinking * (1 - shrinking**rounds)
+    setting = repaired_moments.weakly_coupled(clients, share)
+    gap = clients * setting.smoothness / 2 * partial_participation.minimiser(clients) ** 2
+    found = repaired_moments.expected_models(clients, share, rounds) * rounds / (setting.repaired_first * gap)
+    assert found == pytest.approx(expected, rel=1e-2)
+    assert setting.repaired_second < 1e-4 * setting.repaired_first
+
+
+def test_the_pairs_term_is_not_needed_for_losses_that_are_convex_and_not_quadratic() -> None:
+    """Softmax regressions; M_i = grad h_i by the anchors that the server sends, not by the pairs' residuals."""
+    task = SoftmaxMixture(clusters=2, clients=5, features=3, classes=3, largest=40, seed=2)
+    all_clients, nothing = np.arange(5), np.random.default_rng(0)
+    # half of ||(x, 1)||^2, x in the unit cube
+    smoothness = 2.0
+    for local_steps in (1, 4):
+        algorithm = FPFC(
+            step_size=1 / (smoothness + 2.5),
+            local_steps=local_steps,
+            strength=0.3,
+            smoothing=0.25,
+            augmentation=2.5,
+            threshold=0.5,
+        )
+        start = 4 * np.random.default_rng(1).standard_normal((1, task.dimension))
+        state = algorithm.initialise(start, task)
+        plain, augmented = [], []
+        for _ in range(60):
+            anchors = algorithm.anchors(state, all_clients)
+            points = np.asarray(state.models)
+            plain.append(float(algorithm.residuals(state, task, nothing).models) ** 2)
+            squares = 0.0
+            for _ in range(local_steps):
+                gradients = task.gradients(points, all_clients, nothing) + 2.5 * (points - anchors)
+                squares += float((gradients**2).sum())
+                points = points - algorithm.step_size * gradients
+            augmented.append(squares)
+            state = algorithm.step(state, task, Randomness.from_seed(0))
+            assert np.asarray(state.models) == pytest.approx(points, abs=1e-9)
+        assert max(plain[1:]) > 1e-4
+        assert (np.cumsum(plain[1:]) <= np.cumsum(augmented)[1:] * (1 + 1e-12)).all()
+
+
+def test_one_term_is_not_claimed_where_a_pair_waits() -> None:
+    waits = repaired.draw_setting(np.random.default_rng(1))
+    assert waits[0].participation < 1
+    written = repaired.write_setting(waits)
+    with pytest.raises(InvalidArgument, match="every pair is updated in every round"):
+        theory.replay("fpfc/one-term", {"case": written, "seed": 0})
+    with pytest.raises(Outside, match="every pair"):
+        one_term.one_term(waits, np.random.default_rng(0))
+
+
+def test_what_a_round_ends_with_is_what_the_next_one_begins_with() -> None:
+    """The norms telescope: a of a round is the gradient at the new models with the multipliers of before."""
+    setting, task = one_term.draw_every_pair(np.random.default_rng(2))
+    found = one_term.follow_norms(setting, task, np.random.default_rng(3))
+    assert found.before[1:] == pytest.approx(found.after[:-1], rel=1e-9, abs=1e-9)
+    assert found.before[0] == pytest.approx(found.plain[0])
+    assert np.abs(found.before - found.plain).max() > 1e-3
+
+
+def test_a_clients_norms_may_rise_where_a_pair_waits() -> None:
+    """The line that removes the pairs' term is about pairs that are updated in every round."""
+    stream, rises = np.random.default_rng(0), []
+    for _ in range(10):
+        setting, task = repaired.draw_setting(stream)
+        found = one_term.follow_norms(setting, task, stream)
+        rises.append(
+            (found.plain + found.after - found.before - found.augmented).max() / found.augmented.max()
+        )
+    assert max(rises) > 1e-6
+
+
+def test_expected_gradients_are_means_of_runs() -> None:
+    setting = repaired_moments.weakly_coupled(3, 0.1)
+    found = run_averages(
+        setting.algorithm,
+        repaired_moments.alike(setting),
+        np.zeros((1, 1)),
+        rounds=40,
+        replicates=400,
+        seed=3,
+    )
+    assert found.models == pytest.approx(repaired_moments.expected_models(3, 0.1, 40), rel=0.02)
+
+
+def test_what_stands_for_the_least_objective_is_the_least_of_all_replicates() -> None:
+    """Of runs with other participants the lowest end: any other makes D_0, and with it the bound, too small."""
+    task = QuadraticMixture.random(clusters=2, clients=6, dimension=2, spread=0.3, seed=1)
+    algorithm = FPFC(
+        step_size=0.1, strength=0.6, smoothing=0.3, augmentation=5.0, threshold=0.4, participation=0.3
+    )
+    start = np.full((1, 2), 3.0)
+    found = run_averages(algorithm, task, start, rounds=4, replicates=5, seed=2)
+    randomness = Randomness.from_seed(2, "fpfc", "theorem-1")
+    state = algorithm.initialise(np.broadcast_to(start, (5, 1, 2)), task)
+    for _ in range(4):
+        state = algorithm.step(state, task, randomness)
+    penalty, ends = SCAD(strength=0.6, concavity=3.7), []
+    for models in np.asarray(state.models):
+        away = models - task.centers
+        losses = sum(float(one @ own @ one) / 2 for one, own in zip(away, task.hessians, strict=True))
+        gaps = np.array([np.linalg.norm(one - other) for one in models for other in models])
+        ends.append(losses + float(penalty.value(gaps).sum()) / 12)
+    assert found.end == pytest.approx(min(ends))
+    assert np.mean(ends) > 1.01 * min(ends)
+
+
+def test_the_objective_is_least_at_the_start_of_two_opposed_clients() -> None:
+    setting, task = repaired_moments.opposed(1.0)
+    grid = np.linspace(-3, 3, 301)
+    models = np.stack(np.meshgrid(grid, grid), axis=-1)[..., None]
+    start = objective(setting.algorithm, task, np.zeros((1, 2, 1)))
+    assert objective(setting.algorithm, task, models.reshape(-1, 2, 1)).min() >= start - 1e-12
+
+
+def test_the_augmented_lagrangian_at_a_common_start_is_the_objective_with_smoothing() -> None:
+    task = QuadraticMixture.random(clusters=2, clients=6, dimension=3, spread=0.3, seed=1)
+    algorithm = FPFC(step_size=0.1, strength=0.6, smoothing=0.3, augmentation=5.0, threshold=0.4)
+    start = np.ones((1, 3))
+    state = algorithm.initialise(start, task)
+    expected = float(objective(algorithm, task, np.asarray(state.models))) + 6 * 0.3 * 0.6 / 4
+    assert_close(augmented_lagrangian(algorithm, task, state), expected)
+
+
+def test_windows_are_neither_all_empty_nor_all_wide() -> None:
+    """Of the clients of a cluster, the pair that is farthest apart sets the least strength."""
+    task = QuadraticMixture(
+        hessians=np.ones((4, 1, 1)),
+        centers=np.array([[0.0], [0.2], [8.0], [8.1]]),
+        labels=np.array([0, 0, 1, 1]),
+    )
+    least, largest = window.window(task, 3.7)
+    assert least == pytest.approx(4 / 2 * 0.2)
+    assert largest == pytest.approx((8.05 - 0.1) / 3.7)
+
+
+def test_the_algorithm_returns_the_oracle_inside_the_window_and_not_outside() -> None:
+    task = QuadraticMixture.random(clusters=3, clients=12, dimension=3, separation=6, spread=0.05, seed=3)
+    least, largest = window.window(task, 3.7)
+    assert least < 0.8 * largest
+    distances = {}
+    for strength in (0.2 * least, 0.5 * (least + largest), 3 * largest):
+        algorithm = FPFC(step_size=0.3, strength=strength, smoothing=1e-4 * strength, start="own")
+        state = algorithm.initialise(task.centers, task)
+        for _ in range(600):
+            state = algorithm.step(state, task, Randomness.from_seed(0))
+        distances[strength] = np.abs(np.asarray(state.models) - task.client_optima).max()
+    below, inside, _ = distances.values()
+    assert inside < 1e-3
+    assert below > 0.01

@@ -1,0 +1,101 @@
+"""Planted faults in FPFC's claims: each check must detect them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clusterproof import theory
+from clusterproof.algorithms import costs
+from clusterproof.algorithms.penalties import SmoothedSCAD
+from clusterproof.theory.checker.verdict import Kind
+from clusterproof.theory.papers.fpfc import (
+    bipartition_cost,
+    constants,
+    large_augmentation,
+    mapping_content,
+    one_term,
+    repaired_steps,
+    window,
+)
+from clusterproof.theory.papers.fpfc.constants import Constants
+
+pytestmark = pytest.mark.slow(reason="checks each claim with a fault planted in it")
+
+Plant = Callable[..., Any]
+
+
+def times(factor: float) -> Callable[[Any], Any]:
+    """Make a property that is a multiple of the true one."""
+    return lambda true: property(lambda self: factor * true.fget(self))
+
+
+def one(_: Any) -> Any:
+    """Make a property that is 1."""
+    return property(lambda self: 1.0)
+
+
+def without(factor: str) -> Callable[[Any], Any]:
+    """Make a property that is the true one times another of the setting."""
+    return lambda true: property(lambda self: true.fget(self) * getattr(self, factor))
+
+
+FAULTS: list[tuple[str, Any, str, Callable[[Any], Any]]] = [
+    ("fpfc/repaired-duals", Constants, "pair_participation", one),
+    ("fpfc/repaired-duals", Constants, "repaired_start", times(0.0)),
+    ("fpfc/repaired-duals", Constants, "second", times(0.38)),
+    ("fpfc/repaired-models", Constants, "repaired_first", times(0.95)),
+    ("fpfc/repaired-models", Constants, "repaired_first", without("participation")),
+    ("fpfc/repaired-models", Constants, "repaired_start", times(0.0)),
+    ("fpfc/one-term", Constants, "repaired_first", times(0.93)),
+    ("fpfc/one-term", Constants, "repaired_first", without("participation")),
+    ("fpfc/one-term", Constants, "repaired_start", times(0.0)),
+    ("fpfc/one-term", repaired_steps, "dense", lambda true: lambda *a: (true(*a)[0], 1.05 * true(*a)[1])),
+    (
+        "fpfc/one-term",
+        one_term,
+        "lost_and_kept",
+        lambda true: lambda lost, gradients: true(lost, gradients[:1]),
+    ),
+    ("fpfc/one-term-large-augmentation", Constants, "repaired_first", times(0.95)),
+    ("fpfc/one-term-large-augmentation", Constants, "repaired_first", without("participation")),
+    ("fpfc/one-term-large-augmentation", large_augmentation, "LARGEST", lambda true: 2 * true),
+    ("fpfc/repaired-proof", Constants, "second_denominator", times(8.0)),
+    ("fpfc/repaired-proof", Constants, "local_smoothness", times(0.0)),
+    ("fpfc/repaired-proof", SmoothedSCAD, "lipschitz", times(0.5)),
+    ("fpfc/repaired-duals", Constants, "second", times(0.1)),
+    ("fpfc/repaired-mapping", constants, "mapping_bound", lambda true: lambda *a: 0.99 * true(*a)),
+    ("fpfc/repaired-mapping", Constants, "mapping_bound", times(0.6)),
+    ("fpfc/repaired-duals", Constants, "pair_participation", times(20.0)),
+    ("fpfc/repaired-models", Constants, "participation", times(20.0)),
+    ("fpfc/theorem-1-mapping-content", mapping_content.Setting, "bound", times(0.4)),
+    ("fpfc/descent", SmoothedSCAD, "shrinkage", lambda true: lambda *a: np.sqrt(true(*a))),
+    ("fpfc/window", window, "window", lambda true: lambda *a: (0.5 * true(*a)[0], true(*a)[1])),
+]
+
+
+@pytest.mark.parametrize(("claim_id", "owner", "name", "fault"), FAULTS)
+def test_a_planted_fault_is_found(
+    plant: Plant, claim_id: str, owner: Any, name: str, fault: Callable[[Any], Any]
+) -> None:
+    plant(owner, name, fault(getattr(owner, name)))
+    verdict = theory.check(claim_id, seed=1)
+    assert verdict.verdict is Kind.VIOLATED, verdict.measured
+
+
+def test_a_cut_that_is_not_the_best_is_seen(plant: Plant) -> None:
+    true = bipartition_cost.weakest_link
+    plant(bipartition_cost, "weakest_link", lambda similarities: (similarities.min(), true(similarities)[1]))
+    assert theory.check("fpfc/bipartition").verdict is Kind.VIOLATED
+
+
+def test_a_server_that_leaves_pairs_alone_would_be_cheaper_than_a_bipartition(plant: Plant) -> None:
+    true = costs.cost_of_a_round
+    plant(
+        costs,
+        "cost_of_a_round",
+        lambda algorithm, task: replace(true(algorithm, task), server=task.clients),
+    )
+    assert theory.check("fpfc/bipartition-cost").verdict is Kind.CONSISTENT

@@ -1,0 +1,76 @@
+"""Expectations of clients that pull apart alike, against the algorithm on all orders of participants."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from tolerance import assert_close
+
+from clusterproof.theory.papers.fpfc.large_augmentation import LARGEST, pair_form
+from clusterproof.theory.papers.fpfc.measured import augmented_lagrangian, objective
+from clusterproof.theory.papers.fpfc.simplex import SLOPE, SMOOTHING, Simplex
+
+
+@pytest.mark.parametrize(("clients", "rounds"), [(3, 4), (4, 3), (5, 2)])
+@pytest.mark.parametrize(("ratio", "share"), [(2.001, 0.1), (3.0, 1.0)])
+def test_expectations_are_means_over_all_orders_of_participants(clients, rounds, ratio, share):
+    one = Simplex(clients, ratio, share)
+    algorithm, task, stream = one.setting.algorithm, one.task, np.random.default_rng(0)
+    start = algorithm.initialise(np.zeros((1, clients)), task)
+    total = 0.0
+    for order in product(range(clients), repeat=rounds):
+        state = start
+        for client in order:
+            before = np.asarray(state.models)[client]
+            anchor = np.asarray(algorithm.anchors(state, np.array([client])))[0]
+            pull = one.curvature * (before - task.centers[client]) + algorithm.augmentation * (
+                before - anchor
+            )
+            state = algorithm.update(state, np.array([client]), (before - algorithm.step_size * pull)[None])
+            total += float(algorithm.residuals(state, task, stream).models) ** 2
+    assert_close(one.mean_squared_gradients(rounds), total / clients**rounds)
+
+
+def test_the_start_is_the_minimum_and_all_of_the_fall_is_spent():
+    """No step from the start lowers F; at rest the Lagrangian has fallen by all but a ten-thousandth of D_0."""
+    one = Simplex(6, 2.001, 0.1)
+    setting, task, stream = one.setting, one.task, np.random.default_rng(1)
+    origin = np.zeros((6, 6))
+    least = objective(setting.algorithm, task, origin)
+    for scale in (1e-3, 0.1, 1.0, 10.0):
+        steps = scale * stream.standard_normal((200, 6, 6))
+        steps[0] = scale * (np.eye(6) - 1 / 6)
+        assert (objective(setting.algorithm, task, steps) >= least - 1e-9 * abs(least)).all()
+    start = augmented_lagrangian(
+        setting.algorithm, task, setting.algorithm.initialise(np.zeros((1, 6)), task)
+    )
+    rest = one.reach * (np.eye(6) - 1 / 6)
+    lengths = np.linalg.norm(rest[:, None] - rest[None], axis=-1)
+    assert lengths.max() <= SMOOTHING
+    away = rest - task.centers
+    smoothed = 0.5 * one.curvature * (away**2).sum() + (
+        (SLOPE / 2 * lengths**2 + SLOPE * SMOOTHING**2 / 2)[~np.eye(6, dtype=bool)].sum() / 12
+    )
+    own = SLOPE * SMOOTHING**2 / 4
+    assert float(start) - own - smoothed == pytest.approx(setting.repaired_start, rel=3e-4)
+
+
+def test_the_form_of_a_pair_is_what_its_updates_are_worth():
+    """The form against its definition, for random moves and derivatives of the penalty's gradient."""
+    stream = np.random.default_rng(2)
+    for size in (1, 2, 4):
+        derivatives, moves, later = LARGEST * stream.uniform(-1, 1, size), *stream.standard_normal((2, size))
+        doubled = float(stream.uniform(1, 2))
+        dual, worth, last = derivatives * moves, 0.0, 0.0
+        for x, u, s, d in zip(moves, dual, derivatives, later, strict=True):
+            worth += x**2 / 2 + s * x**2 / 2 - u**2 - doubled * (2 - doubled) * u**2 + d**2 / 8
+            worth -= doubled * last * (x + u - last - d)
+            last = u
+        point = np.concatenate([moves, later])
+        assert_close(point @ pair_form(derivatives, doubled) @ point, worth)
+
+
+def test_the_pairs_do_not_pay_next_to_twice_the_slope():
+    """The form that is not negative at L_g = rho / 8 is so at rho / 2, of moves that go on in one direction."""
+    assert np.linalg.eigvalsh(pair_form(np.full(8, LARGEST), 2.0))[0] >= 0
+    assert np.linalg.eigvalsh(pair_form(np.full(8, 0.5), 2.0))[0] < -0.1

@@ -1,0 +1,297 @@
+"""Each verdict on SoFL is computed: with a fault planted in what it rests on, it is another one."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from catalogue import checked
+
+from clusterproof import theory
+from clusterproof.algorithms import cfl, second_clustering
+from clusterproof.algorithms import self_organising_map as som
+from clusterproof.theory.checker.verdict import Kind
+from clusterproof.theory.papers.sofl import (
+    algorithm_line_30,
+    clustering_condition,
+    elbow_below_chord,
+    equations_3_4,
+    equations_14_15,
+    frozen_cells,
+    guarded_count,
+    label_shift,
+    partitions,
+    table_2,
+    tables,
+    tables_3_4,
+    theorem_1_parts,
+)
+from clusterproof.theory.papers.sofl.partitions import Point, within_sum
+
+pytestmark = pytest.mark.slow(reason="checks each claim with a fault planted in it")
+
+Plant = Callable[..., Any]
+TRAIN, DECAYED = som.train, som.decayed
+
+
+def penalised(points: Any, labels: Any) -> Fraction:
+    """(6) with a charge for each cluster, which makes K a proper minimiser."""
+    return within_sum(points, labels) + 10_000 * (max(labels) + 1)
+
+
+def half_the_reach(points: np.ndarray, radius: float) -> np.ndarray:
+    """The bound of the mean field for the two nearest neighbours alone."""
+    return np.full(len(points), np.exp(-1 / (2 * radius**2)) / len(points) / 10)
+
+
+def mean_of_means(points: Any, centres: Any, labels: Any) -> Any:
+    """(15) over the number of all points."""
+    return [tuple(x / len(points) for x in map(sum, zip(*points, strict=True))) for _ in centres]
+
+
+def sum_over_all_data(state: Any, clients: Any, updates: np.ndarray) -> Any:
+    """The aggregation with weights 1/m, as line 30 is printed."""
+    members = state.assignments
+    models = state.models + np.stack([updates[members == own].sum(axis=0) / len(members) for own in members])
+    return type(state)(models, clients, members, state.rounds)
+
+
+def away(neurons: np.ndarray, *arguments: Any, **options: Any) -> np.ndarray:
+    """The update (10) with the wrong sign."""
+    return 2 * neurons - TRAIN(neurons, *arguments, **options)
+
+
+FAULTS: dict[str, tuple[str, ModuleType, str, Any, Kind]] = {
+    "K has a price": ("sofl/equation-3", partitions, "within_sum", penalised, Kind.CONSISTENT),
+    "(4) is (6)": (
+        "sofl/equation-4",
+        equations_3_4,
+        "pair_sum",
+        lambda points, labels, squared: within_sum(points, labels),
+        Kind.CONSISTENT,
+    ),
+    "twice (6)": (
+        "sofl/equation-6",
+        partitions,
+        "within_sum",
+        lambda points, labels: 2 * within_sum(points, labels),
+        Kind.VIOLATED,
+    ),
+    "no floor": ("sofl/theorem-1", frozen_cells, "floor", lambda *_, **__: np.zeros(2), Kind.CONSISTENT),
+    "rate 1/(n+1)": (
+        "sofl/running-mean",
+        theorem_1_parts,
+        "hit_rate",
+        lambda hits: Fraction(1, hits + 1),
+        Kind.VIOLATED,
+    ),
+    "variance eta/2": (
+        "sofl/frozen-cell-variance",
+        theorem_1_parts,
+        "kept_variance",
+        lambda rate, updates: rate / 2,
+        Kind.VIOLATED,
+    ),
+    "two neighbours": ("sofl/mean-field-fixed-point", theorem_1_parts, "pull", half_the_reach, Kind.VIOLATED),
+    "delta_2 up to 20": (
+        "sofl/clustering-condition",
+        clustering_condition,
+        "PARTS",
+        5,
+        Kind.CONSISTENT,
+    ),
+    "elbow says z": ("sofl/elbow-exact-winners", second_clustering, "elbow", len, Kind.CONSISTENT),
+    "elbow says one": ("sofl/one-cluster", second_clustering, "elbow", lambda curve: 1, Kind.CONSISTENT),
+    "no simplex": (
+        "sofl/elbow-below-chord",
+        elbow_below_chord,
+        "equidistant",
+        lambda points: False,
+        Kind.VIOLATED,
+    ),
+    "half the chord": (
+        "sofl/elbow-below-chord",
+        elbow_below_chord,
+        "chord",
+        lambda curve: [value / 2 for value in curve],
+        Kind.VIOLATED,
+    ),
+    "one mean": ("sofl/equations-14-15", equations_14_15, "means", mean_of_means, Kind.VIOLATED),
+    "weights of the cluster": (
+        "sofl/algorithm-1-line-30",
+        algorithm_line_30,
+        "weights_by_input",
+        lambda amounts: [Fraction(1)] * len(amounts),
+        Kind.CONSISTENT,
+    ),
+    "weights of all clients": (
+        "sofl/aggregation-in-cluster",
+        cfl,
+        "average_in_clusters",
+        sum_over_all_data,
+        Kind.VIOLATED,
+    ),
+    "SOM as k-means": ("sofl/table-2", table_2, "REDUNDANT", "SOM + K-means", Kind.VIOLATED),
+    "always 1/K": (
+        "sofl/label-shift-ceiling",
+        label_shift,
+        "ceiling",
+        lambda shifts, weights, classes: Fraction(1, len(weights)),
+        Kind.VIOLATED,
+    ),
+    "chance of a millionth": ("sofl/table-4-single-model", label_shift, "CHANCE", 1e-6, Kind.CERTIFIED),
+    "half a standard error": (
+        "sofl/table-3-in-table-4",
+        tables_3_4,
+        "STANDARD_ERRORS",
+        0.5,
+        Kind.VIOLATED,
+    ),
+    "rounded to tens": (
+        "sofl/gains-over-cfl",
+        tables,
+        "CFL_UNITS",
+        (Fraction(10),) * 4,
+        Kind.CERTIFIED,
+    ),
+    "mean drop of 34": (
+        "sofl/mean-drop-with-clusters",
+        tables,
+        "DROPS",
+        {"MNIST": Fraction(34), "CIFAR-10": Fraction(20)},
+        Kind.VIOLATED,
+    ),
+    "gains up to 80": (
+        "sofl/abstract-gains",
+        tables,
+        "ABSTRACT_GAINS",
+        (Fraction(8), Fraction(80)),
+        Kind.CERTIFIED,
+    ),
+    "gains of 13, 9, 17, 10": (
+        "sofl/gains-over-fedavg",
+        tables,
+        "GAINS_OVER_FEDAVG",
+        (Fraction(13), Fraction(9), Fraction(17), Fraction(10)),
+        Kind.VIOLATED,
+    ),
+    "least gain 1.2": (
+        "sofl/gain-over-cfl-range",
+        tables,
+        "GAINS_OVER_CFL",
+        tuple(map(Fraction, ("3.83", "2.4", "1.95", "1.2"))),
+        Kind.VIOLATED,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_fault_changes_the_verdict(name: str, plant: Plant) -> None:
+    claim_id, place, part, fault, verdict = FAULTS[name]
+    assert checked(claim_id).verdict is not verdict
+    plant(place, part, fault)
+    assert theory.check(claim_id).verdict is verdict
+
+
+def test_a_drop_that_both_methods_make_would_pass(plant: Plant) -> None:
+    """FedAvg loses 32.66 and FedProx 34.24 points: no whole number is within a half of both."""
+    for printed in (32, 33, 34, 35):
+        plant(tables, "DROPS", {"MNIST": Fraction(printed), "CIFAR-10": Fraction(20)})
+        verdict = theory.check("sofl/drop-with-clusters")
+        assert verdict.verdict is Kind.VIOLATED
+        assert verdict.counterexample is not None
+        assert verdict.counterexample["data"] == "MNIST"
+
+
+@pytest.mark.parametrize("count", [3, 5])
+def test_an_elbow_that_answers_every_winner_breaks_its_own_line(plant: Plant, count: int) -> None:
+    points: list[Point] = [(Fraction(place**2),) for place in range(count)]
+    plant(second_clustering, "elbow", len)
+    found = elbow_below_chord.elbow_below_chord(points)["never z"]
+    assert (found.measured, found.allowed) == (count, count - 1)
+    plant(second_clustering, "elbow", lambda curve: len(curve) - 1)
+    found = elbow_below_chord.elbow_below_chord(points)["never z"]
+    assert found.measured == found.allowed == count - 1
+
+
+def test_centres_that_never_rest_are_seen(plant: Plant) -> None:
+    def restless(points: Any, centres: Any, labels: Any) -> Any:
+        return [tuple(value + 1 for value in centre) for centre in centres]
+
+    plant(equations_14_15, "means", restless)
+    points: list[Point] = [(Fraction(place**2),) for place in range(4)]
+    found = equations_14_15.equations_14_15(points, np.random.default_rng(0))["rests"]
+    assert found.measured > found.allowed
+
+
+def test_a_wrong_floor_does_not_pass_the_runs(plant: Plant) -> None:
+    plant(frozen_cells, "floor", lambda *_, **__: np.full(2, 0.05))
+    with pytest.raises(ArithmeticError, match="its limit"):
+        theory.check("sofl/theorem-1")
+
+
+def test_wrong_moments_do_not_pass_the_algorithm(plant: Plant) -> None:
+    true = frozen_cells.errors_after
+    plant(frozen_cells, "errors_after", lambda *a, **k: 0.9 * true(*a, **k))
+    with pytest.raises(ArithmeticError, match="updates"):
+        theory.check("sofl/theorem-1")
+
+
+def test_the_printed_schedule_breaks_the_repaired_theorem(plant: Plant) -> None:
+    plant(som, "decayed", lambda start, t, updates, _: DECAYED(start, t, updates, "as-printed"))
+    assert theory.check("sofl/theorem-1-robbins-monro", trials=1).verdict is Kind.VIOLATED
+
+
+def test_a_schedule_that_vanishes_shrinks_the_neighbourhood(plant: Plant) -> None:
+    plant(som, "decayed", lambda start, t, updates, schedule: start / (1 + 30 * t))
+    assert theory.check("sofl/shrinking-neighbourhood").verdict is Kind.CONSISTENT
+
+
+def test_an_update_of_the_wrong_sign_is_seen(plant: Plant) -> None:
+    plant(som, "train", away)
+    assert theory.check("sofl/equation-10").verdict is Kind.VIOLATED
+
+
+def test_a_rate_that_is_off_by_a_millionth_is_seen(plant: Plant) -> None:
+    """An identity stands to rounding: no error that an algorithm could make is one."""
+    plant(
+        som, "train", lambda *a, learning_rate, **b: TRAIN(*a, learning_rate=learning_rate * (1 - 1e-6), **b)
+    )
+    verdict = theory.check("sofl/equation-10")
+    assert verdict.verdict is Kind.VIOLATED
+    assert verdict.measured is not None
+    assert abs(verdict.measured) < 1e-5
+
+
+def test_a_guard_that_always_says_one_is_seen(plant: Plant) -> None:
+    plant(second_clustering, "silhouette", lambda distances, labels: 0.0)
+    assert theory.check("sofl/guarded-count").verdict is Kind.VIOLATED
+
+
+@pytest.mark.parametrize("offset", [-1, 1])
+def test_a_count_next_to_the_true_one_is_wrong_on_either_side(plant: Plant, offset: int) -> None:
+    plant(guarded_count, "counted", lambda task, seed: int(task.labels.max()) + 1 + offset)
+    verdict = theory.check("sofl/guarded-count")
+    assert verdict.verdict is Kind.VIOLATED
+    assert verdict.failures == verdict.trials
+
+
+def change(monkeypatch: pytest.MonkeyPatch, table: dict, place: Any, **entries: str) -> None:
+    """Print other numbers in a column of a table."""
+    monkeypatch.setitem(table, place, table[place] | {name: Fraction(x) for name, x in entries.items()})
+
+
+def test_the_verdicts_follow_the_printed_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    for data in ("MNIST", "CIFAR-10"):
+        change(monkeypatch, tables.TABLE_3, ("label", data), FedAvg="24.9", FedProx="22")
+        change(monkeypatch, tables.TABLE_4, (data, 4), FedAvg="24.9", FedProx="22")
+    change(monkeypatch, tables.TABLE_4, ("MNIST", 8), FedAvg="12.9")
+    change(monkeypatch, tables.TABLE_4, ("CIFAR-10", 2), CFL="49.2")
+    for name in ("table-3-label-skew", "table-4-single-model", "tables-3-and-4", "table-4-best"):
+        assert theory.check(f"sofl/{name}").verdict in (Kind.CONSISTENT, Kind.CERTIFIED)
+    change(monkeypatch, tables.TABLE_4, ("MNIST", 2), SoFL="48.5")
+    assert theory.check("sofl/above-single-models").verdict is Kind.VIOLATED
+    change(monkeypatch, tables.TABLE_5, ("MNIST", Fraction(10)), FedAvg="25.4")
+    assert theory.check("sofl/table-5-balance").verdict is Kind.VIOLATED

@@ -1,0 +1,202 @@
+"""Statements of the SoFL paper by hand or by another library."""
+
+import importlib.util
+import itertools
+import math
+import sys
+
+import numpy as np
+import pytest
+from catalogue import checked
+from minisom import MiniSom
+from scipy.optimize import root
+from scipy.stats import binom
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
+from tolerance import assert_close
+
+from clusterproof import theory
+from clusterproof.algorithms import InvalidArgument, adjusted_rand_index
+from clusterproof.commands.application import main
+from clusterproof.theory.papers.sofl import tables, theorem_1
+from clusterproof.theory.papers.sofl.frozen_cells import FrozenRow
+from clusterproof.theory.papers.sofl.label_shift import ceiling, table_3_label_skew
+from clusterproof.theory.papers.sofl.tables_3_4 import tables_3_and_4
+from clusterproof.theory.papers.sofl.theorem_1_parts import pull
+from clusterproof.theory.papers.sofl.uniform_cells import mean_field_fixed_point
+
+
+def test_the_floor_of_theorem_1_by_hand() -> None:
+    """w = (1 - u, u): u moves by eta / 3 towards 0 or by g eta / 3 towards 1, each half of the time."""
+    verdict = checked("sofl/theorem-1")
+    found = verdict.counterexample
+    assert found == {"learning_rate": "1/10", "radius": "3/2"}
+    rate, pull = 0.1 / 3, 0.1 / 3 * math.exp(-0.5 / 0.5**2)
+    mean = pull / (rate + pull)
+    forget = 1 - ((1 - rate) ** 2 + (1 - pull) ** 2) / 2
+    second = (2 * (1 - pull) * pull * mean + pull**2) / 2 / forget
+    assert verdict.measured == pytest.approx(2 * second, rel=1e-12)
+
+
+def test_the_floor_of_theorem_1_by_minisom() -> None:
+    """Runs of the library with the paper's parameters end at the limit of the recursion."""
+    theirs = MiniSom(1, 2, 2, sigma=1.5, learning_rate=0.1, activation_distance="cosine", random_seed=3)
+    theirs._weights = np.eye(2)[None].copy()
+    squares = []
+    for seed in range(12):
+        theirs._weights = np.eye(2)[None].copy()
+        samples = np.eye(2)[np.random.default_rng(seed).integers(0, 2, 3000)]
+        theirs.train(samples, len(samples), random_order=False)
+        squares.append(((theirs.get_weights()[0, 0] - [1, 0]) ** 2).sum())
+    # the relative spread of one square is about 0.4, of the mean of twelve 0.12
+    assert np.mean(squares) == pytest.approx(checked("sofl/theorem-1").measured, rel=0.5)
+
+
+def test_the_mean_field_by_another_solver() -> None:
+    grid = np.arange(10)
+    near = np.exp(-((grid[:, None] - grid) ** 2) / 0.5)
+
+    def mean_update(points: np.ndarray) -> np.ndarray:
+        ends = np.concatenate([[0.0], (points[1:] + points[:-1]) / 2, [1.0]])
+        # int over cell k of (x - w_j) dx = (b^2 - a^2) / 2 - w_j (b - a)
+        return near @ (np.diff(ends**2) / 2) - points * (near @ np.diff(ends))
+
+    solved = root(mean_update, (grid + 0.5) / 10, tol=1e-13).x
+    np.testing.assert_allclose(mean_field_fixed_point(10, 0.5), solved, atol=1e-10)
+
+
+def test_the_smallest_partition_of_equation_4_by_trying_all() -> None:
+    found = checked("sofl/equation-4").counterexample
+    assert found is not None
+    points = np.array([float(found[name]) for name in sorted(found)])
+    sums, pairs = {}, {1: {}, 2: {}}
+    for labels in itertools.product(range(2), repeat=len(points)):
+        groups = [points[np.array(labels) == k] for k in range(2)]
+        if min(map(len, groups)) == 0:
+            continue
+        sums[labels] = sum(len(group) * group.var() for group in groups)
+        for power in pairs:
+            pairs[power][labels] = sum((np.abs(group[:, None] - group) ** power).sum() for group in groups)
+    for power in (1, 2):
+        least = min(pairs[power].values())
+        assert min(sums[labels] for labels, value in pairs[power].items() if value <= least + 1e-9) > (
+            min(sums.values()) + 1e-9
+        )
+
+
+def test_the_curve_of_the_elbow_by_scikit_learn() -> None:
+    verdict = checked("sofl/elbow-exact-winners")
+    assert verdict.counterexample == {"x1": 0, "y1": 1, "x2": 1, "y2": 0, "x3": 1, "y3": 1}
+    winners = np.array([[0.0, 1], [1, 0], [1, 1]])
+    curve = [KMeans(k, n_init=10, random_state=0).fit(winners).inertia_ for k in (1, 2, 3)]
+    assert_close(curve, [4 / 3, 1 / 2, 0])
+    assert curve[1] < (curve[0] + curve[2]) / 2  # below the chord: an elbow at 2, where there are 3 clusters
+    assert (verdict.measured, verdict.bound) == (3.0, 2.0)
+
+
+def test_a_regular_simplex_is_the_one_set_that_the_elbow_calls_one_cluster() -> None:
+    """Seven corners: every partition into k parts has the sum (7 - k) times half the squared side."""
+    from clusterproof.algorithms.second_clustering import elbow
+
+    curve = [KMeans(k, n_init=10, random_state=0).fit(np.eye(7)).inertia_ for k in range(1, 7)]
+    np.testing.assert_allclose(curve, [7 - k for k in range(1, 7)], atol=1e-9)
+    assert elbow(np.array([7.0 - k for k in range(1, 8)])) == 1
+
+
+def test_ceilings_by_hand() -> None:
+    from fractions import Fraction
+
+    quarter, twentieth = Fraction(1, 4), Fraction(1, 20)
+    assert ceiling([0, 2, 4, 6], [quarter] * 4, 10) == quarter
+    # 20 clients in 8 clusters of 3, 3, 3, 3, 2, 2, 2, 2
+    clients = [*[c for c in range(4) for _ in range(3)], *[c for c in range(4, 8) for _ in range(2)]]
+    assert ceiling(clients, [twentieth] * 20, 10) == Fraction(3, 20)
+    assert ceiling([0, 10], [Fraction(1, 2)] * 2, 10) == 1
+
+
+def test_the_ceiling_against_a_trained_majority_vote() -> None:
+    """Draws from the partition itself: the most frequent label of each input is right 1/K of the time."""
+    stream = np.random.default_rng(0)
+    inputs, cluster = stream.integers(0, 10, 40_000), stream.integers(0, 4, 40_000)
+    labels = (inputs + 2 * cluster) % 10
+    votes = np.array([np.bincount(labels[inputs == x], minlength=10).argmax() for x in range(10)])
+    assert (votes[inputs] == labels).mean() == pytest.approx(0.25, abs=0.01)
+
+
+def test_table_4_at_eight_clusters_by_scipy() -> None:
+    """15.84 % of 2000 images are at least 317 right; 12.5 % expected."""
+    verdict = checked("sofl/table-4-single-model")
+    assert verdict.counterexample == {"data": "MNIST", "clusters": 8, "method": "FedAvg"}
+    assert verdict.measured == pytest.approx(0.1584)
+    assert 1e-6 < binom.sf(316, 2000, 1 / 8) < 1e-4  # 4.5 standard errors
+    assert binom.sf(round(verdict.bound * 2000), 2000, 1 / 8) <= 1e-4 < binom.sf(306, 2000, 1 / 8)
+    assert verdict.bound == 307 / 2000
+
+
+def test_the_impossible_entries_of_table_3() -> None:
+    for data in tables.TEST_IMAGES:
+        for method in tables.SINGLE_MODEL:
+            sides = table_3_label_skew(data, method)
+            assert sides.measured > 1.3 * sides.allowed
+    assert checked("sofl/table-3-label-skew").measured == 0.7189
+
+
+def test_differences_of_the_tables_by_hand() -> None:
+    verdict = checked("sofl/tables-3-and-4")
+    assert verdict.measured == pytest.approx(71.89 - 25.17)
+    pairs = [tables_3_and_4(data, method) for data in tables.TEST_IMAGES for method in tables.METHODS]
+    assert sum(sides.measured > sides.allowed for sides in pairs) == 4
+    assert checked("sofl/gains-over-cfl").measured == pytest.approx(89.45 - 87.50 - 1.92)
+    assert checked("sofl/drop-with-clusters").measured == pytest.approx(48.36 - 14.12 - 33)
+    assert checked("sofl/abstract-gains").measured == pytest.approx(93.53 - 48.50 - 18)
+
+
+def test_a_row_with_a_rare_cell_is_outside_the_repaired_theorem_1() -> None:
+    """60 eta_0 P(X_c) >= 1 is asked of every cell: at eta_0 = 0.1 of one with an eighth of the samples, too."""
+    cells = np.array([0, 0, 0, 0, 0, 0, 0, 1])
+    row = theorem_1.write_row(FrozenRow(samples=np.eye(2)[cells], cells=cells, start=np.eye(2)))
+    with pytest.raises(InvalidArgument, match="60 eta_0"):
+        theory.replay("sofl/theorem-1-robbins-monro", {"row": row})
+
+
+@pytest.mark.parametrize("radius", [0.5, 1.5])
+def test_the_bound_of_the_mean_field_is_each_neurons_own(radius: float) -> None:
+    points = np.array([0.05, 0.2, 0.3, 0.6, 0.9])
+    bounds = [0.0, *((one + other) / 2 for one, other in itertools.pairwise(points)), 1.0]
+    cells = [(high - low, (high + low) / 2) for low, high in itertools.pairwise(bounds)]
+    for j, allowed in enumerate(pull(points, radius)):
+        weights = [math.exp(-((j - k) ** 2) / 2 / radius**2) * width for k, (width, _) in enumerate(cells)]
+        farthest = max(abs(middle - cells[j][1]) for _, middle in cells)
+        assert allowed == pytest.approx((1 - weights[j] / sum(weights)) * farthest)
+
+
+def test_table_2_by_scikit_learn() -> None:
+    scores = {
+        name: adjusted_rand_score(tables.TRUE_CLUSTERS, labels) for name, labels in tables.TABLE_2.items()
+    }
+    assert [round(score, 3) for score in scores.values()] == [0.669, 0.486, 1.0]
+    for name, labels in tables.TABLE_2.items():
+        assert adjusted_rand_index(np.array(labels), np.array(tables.TRUE_CLUSTERS)) == pytest.approx(
+            scores[name]
+        )
+
+
+@pytest.mark.slow(reason="starts a process of its own")
+def test_quick_checks_need_no_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "sklearn"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    for claim in theory.catalogue("sofl"):
+        if claim.quick:
+            theory.check(claim.id, trials=1)
+
+
+def test_without_scikit_learn_the_guard_names_the_extra(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(InvalidArgument, match=r"clusterproof\[cluster\]"):
+        theory.check("sofl/guarded-count")
+    assert main(["check", "sofl/guarded-count"]) == 1
+    errors = capsys.readouterr().err
+    assert "clusterproof[cluster]" in errors
+    assert "Traceback" not in errors

@@ -1,1 +1,0 @@
-"""Where the baselines rest on quadratics, and statements about CFL (Sattler et al., 2020)."""

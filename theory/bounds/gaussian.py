@@ -1,0 +1,149 @@
+"""The dynamics of Theorems D and E: CFL-MGD or IFCA on Gaussian regression with fresh rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clusterproof.algorithms import CFLMGD, IFCA, InvalidArgument
+from clusterproof.synthetic import Mixture, RegressionMixture
+from clusterproof.theory.bounds.rows import GaussianRows
+
+SHARES = (0.2, 0.4, 0.4)
+"""Shares of delta_1, delta_2 and delta_3 in a failure probability."""
+
+DEFAULT_FAILURE = 1e-9
+"""Failure probability so small that a single violation refutes."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GaussianDynamics:
+    """A task and an algorithm, reduced to the quantities of Theorems D and E.
+
+    Attributes
+    ----------
+    rows
+        The law of the rows.
+    own
+        Clients of each cluster, l_p m, integers (P,).
+    spectra
+        Eigenvalues of the covariances, (P, d).
+    common_covariance
+        Whether all clusters have the same covariance.
+    diameter
+        Largest distance of two optima (D).
+    algorithm
+        Its parameters.
+    """
+
+    rows: GaussianRows
+    own: np.ndarray
+    spectra: np.ndarray
+    common_covariance: bool
+    diameter: float
+    algorithm: CFLMGD
+
+    @property
+    def clusters(self) -> int:
+        """P."""
+        return len(self.own)
+
+    @property
+    def clients(self) -> int:
+        """m."""
+        return int(self.own.sum())
+
+    @property
+    def participants(self) -> int:
+        """K: clients that take part in a round."""
+        return max(1, round(self.algorithm.participation * self.clients))
+
+    @property
+    def local_steps(self) -> int:
+        """H."""
+        return self.algorithm.local_steps
+
+
+def fresh_regression(task: Mixture) -> RegressionMixture:
+    """Return the task, checked to be a Gaussian regression with fresh rows.
+
+    Raises
+    ------
+    InvalidArgument
+        If it is not.
+    """
+    if not isinstance(task, RegressionMixture) or task.data != "fresh":
+        raise InvalidArgument(
+            "task",
+            type(task).__name__,
+            "must be a Gaussian regression mixture with fresh data",
+            "choose one: the proof needs independent rows in every round and for every purpose",
+        )
+    return task
+
+
+def gaussian_dynamics(task: RegressionMixture, algorithm: CFLMGD | IFCA) -> GaussianDynamics:
+    """Collect the quantities of Theorems D and E for a task with fresh rows.
+
+    Raises
+    ------
+    InvalidArgument
+        If a hypothesis of the theorems fails; the message names it.
+    """
+    if isinstance(algorithm, IFCA):
+        algorithm = CFLMGD(momentum=0.0, **vars(algorithm))
+    if algorithm.momentum_owner != "server" or algorithm.update_order != "momentum-first":
+        raise InvalidArgument(
+            "algorithm",
+            algorithm,
+            "must keep its momentum on the server and update it first",
+            "use momentum_owner='server' and update_order='momentum-first'",
+        )
+    if algorithm.clusters not in (None, task.clusters):
+        raise InvalidArgument(
+            "clusters", algorithm.clusters, f"must be the task's number, {task.clusters}", "leave it out"
+        )
+    matrices = task.covariances.matrices
+    return GaussianDynamics(
+        rows=GaussianRows(
+            smoothness=task.smoothness,
+            strong_convexity=task.strong_convexity,
+            separation=task.separation,
+            noise=float(task.noise),
+            samples=task.samples,
+        ),
+        own=np.bincount(task.labels, minlength=task.clusters),
+        spectra=np.linalg.eigvalsh(matrices),
+        common_covariance=bool((matrices == matrices[0]).all()),
+        diameter=task.diameter,
+        algorithm=algorithm,
+    )
+
+
+def along_eigenvectors(task: RegressionMixture, models: np.ndarray) -> np.ndarray:
+    """Return errors of models (..., P, d) along the eigenvectors of their clusters' covariances, (..., P, d)."""
+    _, vectors = np.linalg.eigh(task.covariances.matrices)
+    return np.asarray(np.einsum("...pd,pdj->...pj", models - task.optima, vectors))
+
+
+def reference_models(task: RegressionMixture, start: np.ndarray, response: np.ndarray) -> np.ndarray:
+    """Return the noise-free models, (rounds + 1, ..., P, d).
+
+    Parameters
+    ----------
+    task
+        Its optima and eigenvectors are used.
+    start
+        e_0 along the eigenvectors, (..., P, d).
+    response
+        Response to the start along them, broadcastable to (rounds + 1, ..., P, d).
+    """
+    _, vectors = np.linalg.eigh(task.covariances.matrices)
+    return np.asarray(task.optima + np.einsum("...pj,pdj->...pd", response * start, vectors))
+
+
+def divide_failure(failure_probability: float) -> tuple[float, float, float]:
+    """Return delta_1, delta_2 and delta_3 of a total failure probability."""
+    first, second, third = (share * failure_probability for share in SHARES)
+    return first, second, third

@@ -1,0 +1,280 @@
+"""Norm of a martingale sum whose increments are sub-Gaussian up to a scale: the inequality W.
+
+**Lemma N** (``cfl-mgd/norm-inequality``). Let S = sum_k xi_k with values in R^d, a filtration and predictable V_k >= 0
+such that log E[exp<theta, xi_k> | past] <= (theta' V_k theta / 2) gamma(Gamma ||theta||) wherever Gamma ||theta|| < 1.
+Let sum_k V_k <= diag(v) + E in one fixed orthonormal basis, v deterministic, E >= 0 random with tr E <= eps_1. With
+tr = sum v_j + eps_1, op = max v_j + eps_1, q the chi^2_d quantile of order 1 - eps and u' = u + log(1 / (1 - eps)):
+P(||S|| > r) <= e^-u for each of
+
+    N1  r = g (op c / 2 + tr / (2 b c)) + b c / 2 + u' / c, any b, c > 0,        g = gamma(Gamma (c + sqrt(q / b)))
+    N2  r^2 = (b + g op) (2 u' + Lambda), any b > 0, any g >= gamma(Gamma (r / b + sqrt(q / b))),
+        Lambda = sum_j log(1 + g v_j / b) + g eps_1 / (b + g min v); d log(1 + g tr / (d b)) where v is not known
+    N3  d = 1: r = x tr gamma(Gamma x) / 2 + (u + log 2) / x, any x > 0
+
+*Proof of N1.* (1) For fixed theta, exp(<theta, S_k> - gamma(Gamma ||theta||) theta' V^(k) theta / 2) is a
+supermartingale from 1 (put it 0 where Gamma ||theta|| >= 1). (2) Prior N(0, I/b), posterior N(c S/||S||, I/b)
+restricted to the ball of radius sqrt(q/b) about its centre, which keeps the mass 1 - eps: the divergence is
+log(1 / (1 - eps)) + b c^2 / 2. (3) Donsker-Varadhan and Markov: with probability 1 - e^-u, for all posteriors at
+once, the mean of the logarithm is at most divergence + u. (4) On the support ||theta|| <= c + sqrt(q/b), so that
+gamma <= g, and the mean of theta' V theta is at most c^2 op + tr / b, because restricting a Gaussian to a ball about
+its centre shrinks its covariance. (5) The mean of <theta, S> is c ||S||; divide by c. (Catoni, Giulini 2017; Chugg,
+Wang, Ramdas 2023.)
+
+*Proof of N2.* The prior cut to ||theta|| <= r / b + sqrt(q / b) =: R gives Z with E Z <= 1. It is even, so Z is an
+integral of cosh and increases with ||S||: on {||S|| >= r} it is at least its value at r S/||S||, which is
+prod (1 + g w_j / b)^(-1/2) exp(r^2 s' A s / 2) P(N(m, A) in the ball), A = (b I + g V)^-1 <= I / b, ||m|| <= r / b: the
+probability is at least 1 - eps. s' A s >= 1 / (b + g op) and log det(I + g V / b) <= Lambda. Markov.
+
+N3 is Chernoff at +-x. Any b, c, g is valid: a poor search costs tightness, not validity.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from clusterproof.theory.bounds.row_lemma import gamma
+
+TRUNCATIONS = (0.01, 0.3)
+"""eps: N2 and N1 with the first, N1 with the second too."""
+
+LARGEST_FACTOR = 50.0
+"""N2 is not used if g would have to exceed this."""
+
+COARSE = np.geomspace(0.02, 8, 13)
+FINE = np.geomspace(1 / 1.5, 1.5, 9)
+"""Values of b for N2, in units of sqrt(op tr / 2 u'); then factors about the best of them."""
+
+STEPS = 40
+"""Iterations towards the fixed point g, which is mostly reached after ten."""
+
+MARGIN = 1 + 1e-7
+"""Factor by which g exceeds the fixed point."""
+
+SPREADS = np.concatenate([np.arange(1, 100) / 100, [0.993, 0.997, 0.999]])
+SHARES = np.array([0.2, 0.35, 0.5, 0.65, 0.8])
+"""For N1: values of Gamma (c + sqrt(q / b)), and the share of c in it."""
+
+
+@dataclass(frozen=True)
+class NormBound:
+    """Bounds on the norms of sums, and the parameters that prove them; all of one shape (...).
+
+    Attributes
+    ----------
+    radius
+        r with P(||S|| > r) <= e^-u.
+    form
+        1, 2 or 3 for N1, N2 or N3; 0 if the sum is 0 with certainty.
+    inverse_variance
+        b of N1 and N2.
+    tilt
+        c of N1, x of N3.
+    factor
+        g.
+    truncation
+        eps of N1 and N2.
+    """
+
+    radius: np.ndarray
+    form: np.ndarray
+    inverse_variance: np.ndarray
+    tilt: np.ndarray
+    factor: np.ndarray
+    truncation: np.ndarray
+
+
+@lru_cache(maxsize=64)
+def ball_quantile(dimension: int, truncation: float) -> float:
+    """Return q with P(chi^2_d > q) <= eps, rounded up."""
+    from scipy.special import chdtri
+
+    return float(chdtri(dimension, truncation)) * (1 + 1e-12)
+
+
+def norm_bound(
+    trace: Any,
+    largest: Any,
+    scale: Any,
+    level: float,
+    dimension: int,
+    *,
+    profile: np.ndarray | None = None,
+    slack: Any = 0.0,
+) -> NormBound:
+    """Evaluate W(tr, op, Gamma, u, d; v, eps_1), the least of N1, N2 and N3 over a fixed search.
+
+    Parameters
+    ----------
+    trace, largest
+        tr and op, (...).
+    scale
+        Gamma, (...).
+    level
+        u = log(1 / failure probability).
+    dimension
+        d.
+    profile
+        v, (..., d); None if only tr and op are known.
+    slack
+        eps_1, (...); part of tr and op.
+    """
+    arrays = np.broadcast_arrays(
+        *(np.asarray(value, dtype=float) for value in (trace, largest, scale, slack))
+    )
+    shape = arrays[0].shape
+    tr, op, gam, eps = (array.reshape(-1) for array in arrays)
+    v = None if profile is None else np.broadcast_to(profile, (*shape, dimension)).reshape(-1, dimension)
+    candidates = [_second(tr, op, gam, level, dimension, v, eps)]
+    candidates += [_first(tr, op, gam, level, dimension, truncation) for truncation in TRUNCATIONS]
+    if dimension == 1:
+        candidates.append(_third(tr, gam, level))
+    table = np.stack(candidates)  # (candidate, six fields, sums)
+    best = table[np.argmin(table[:, 0], axis=0), :, np.arange(len(tr))]
+    best[~(op > 0)] = 0.0
+    return NormBound(*(column.reshape(shape) for column in best.T))
+
+
+def first_form(
+    trace: Any, largest: Any, scale: Any, level: float, dimension: int, *, b: Any, c: Any, truncation: float
+) -> np.ndarray:
+    """Evaluate N1 at given b and c; infinite where Gamma (c + sqrt(q / b)) >= 1."""
+    g = gamma(scale * (c + np.sqrt(ball_quantile(dimension, truncation) / b)))
+    raised = level - math.log1p(-truncation)
+    return np.asarray(g * (largest * c / 2 + trace / (2 * b * c)) + b * c / 2 + raised / c)
+
+
+def second_form(
+    trace: Any,
+    largest: Any,
+    level: float,
+    dimension: int,
+    *,
+    b: Any,
+    g: Any,
+    truncation: float,
+    profile: np.ndarray | None = None,
+    slack: Any = 0.0,
+) -> np.ndarray:
+    """Evaluate N2 at given b and g; the caller ensures that g is large enough for the scale.
+
+    Shapes as for ``norm_bound``.
+    """
+    if profile is None:
+        volume = dimension * np.log1p(g * trace / (dimension * b))
+    else:
+        ratio = np.asarray(g / b)
+        volume = np.log1p(ratio[..., None] * profile).sum(axis=-1)
+        volume = volume + g * slack / (b + g * profile.min(axis=-1))
+    raised = level - math.log1p(-truncation)
+    return np.asarray(np.sqrt((b + g * largest) * (2 * raised + volume)))
+
+
+def _second(
+    tr: np.ndarray,
+    op: np.ndarray,
+    gam: np.ndarray,
+    level: float,
+    dimension: int,
+    v: np.ndarray | None,
+    eps: np.ndarray,
+) -> np.ndarray:
+    """Search b of N2, first over a wide grid, then about its best; six rows as in ``NormBound``."""
+    truncation = TRUNCATIONS[0]
+    quantile = ball_quantile(dimension, truncation)
+    unit = np.sqrt(op * tr / (2 * level)) + (op <= 0)
+    columns = [array[:, None] for array in (tr, op, gam, eps)]
+    spread = None if v is None else v[:, None, :]
+
+    def best(b: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        def radius(g: np.ndarray) -> np.ndarray:
+            return second_form(
+                columns[0],
+                columns[1],
+                level,
+                dimension,
+                b=b,
+                g=g,
+                truncation=truncation,
+                profile=spread,
+                slack=columns[3],
+            )
+
+        g = np.ones_like(b)
+        for _ in range(STEPS if gam.any() else 0):
+            needed = gamma(columns[2] * (radius(g) / b + np.sqrt(quantile / b)))
+            following = np.minimum(needed, 2 * LARGEST_FACTOR)
+            converged = (np.abs(following - g) <= 1e-9 * g).all()
+            g = following
+            if converged:
+                break
+        g = np.where(columns[2] > 0, g * MARGIN, g)
+        r = radius(g)
+        valid = gamma(columns[2] * (r / b + np.sqrt(quantile / b))) <= g
+        r = np.where(valid & (g <= LARGEST_FACTOR), r, np.inf)
+        index = (np.arange(len(b)), np.argmin(r, axis=1))
+        return r[index], b[index], g[index]
+
+    coarse = best(unit[:, None] * COARSE)
+    fine = best(coarse[1][:, None] * FINE)
+    r, b, g = np.where(fine[0] < coarse[0], fine, coarse)
+    return np.stack([r, np.full_like(r, 2), b, np.zeros_like(r), g, np.full_like(r, truncation)])
+
+
+def _first(
+    tr: np.ndarray, op: np.ndarray, gam: np.ndarray, level: float, dimension: int, truncation: float
+) -> np.ndarray:
+    """Search b and c of N1: the fixed point of its minimum, and a grid that is finite for any Gamma."""
+    quantile = ball_quantile(dimension, truncation)
+    raised = level - math.log1p(-truncation)
+    positive = op > 0
+    tr, op = np.where(positive, tr, 1.0), np.where(positive, op, 1.0)
+    tilts, inverses, g = [], [], np.ones_like(tr)
+    for _ in range(8):
+        c = np.sqrt(2 * raised / (g * op))
+        b = np.sqrt(g * tr) / c
+        tilts.append(c)
+        inverses.append(b)
+        g = np.minimum(gamma(gam * (c + np.sqrt(quantile / b))), 2 * LARGEST_FACTOR)
+    if gam.any():
+        x = np.repeat(SPREADS, len(SHARES))[:, None]
+        share = np.tile(SHARES, len(SPREADS))[:, None]
+        reach = x / np.where(gam > 0, gam, np.nan)
+        c = np.minimum(np.sqrt(2 * raised / (gamma(x) * op)), share * reach)
+        b = np.maximum(
+            np.sqrt(gamma(x) * tr) / c, (math.sqrt(quantile) / ((1 - share) * reach)) ** 2 * (1 + 1e-12)
+        )
+        tilts.extend(c)
+        inverses.extend(b)
+    c, b = np.array(tilts), np.array(inverses)
+    with np.errstate(invalid="ignore"):
+        r = first_form(tr, op, gam, level, dimension, b=b, c=c, truncation=truncation)
+        g = gamma(gam * (c + np.sqrt(quantile / b)))
+    r = np.where(np.isnan(r), np.inf, r)
+    index = (np.argmin(r, axis=0), np.arange(len(tr)))
+    fields = [r[index], np.full_like(tr, 1), b[index], c[index], g[index], np.full_like(tr, truncation)]
+    return np.stack(fields)
+
+
+def _third(tr: np.ndarray, gam: np.ndarray, level: float) -> np.ndarray:
+    """Search x of N3."""
+    raised = level + math.log(2)
+    v = np.where(tr > 0, tr, 1.0)
+    tilts, g = [], np.ones_like(v)
+    for _ in range(30):
+        x = np.sqrt(2 * raised / (g * v))
+        tilts.append(x)
+        g = np.minimum(gamma(gam * x), 2 * LARGEST_FACTOR)
+    if gam.any():
+        tilts.extend(SPREADS[:, None] / np.where(gam > 0, gam, np.nan))
+    x = np.array(tilts)
+    g = gamma(gam * x)
+    r = x * v * g / 2 + raised / x
+    r = np.where(np.isnan(r), np.inf, r)
+    index = (np.argmin(r, axis=0), np.arange(len(v)))
+    zero = np.zeros_like(v)
+    return np.stack([r[index], zero + 3, zero, x[index], g[index], zero])

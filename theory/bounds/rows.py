@@ -1,0 +1,172 @@
+"""Laws of rows: covariance and tail of one row's gradient, and the probability of choosing a wrong model."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clusterproof.synthetic.misclassification import worst_case_error
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows(ABC):
+    """Fresh rows of P clusters.
+
+    Attributes
+    ----------
+    smoothness, strong_convexity
+        L and mu of the clusters' expected losses.
+    separation
+        Smallest distance of two optima (Delta); infinite for one cluster.
+    samples
+        Rows of one client for one purpose in one round (n').
+    """
+
+    smoothness: float
+    strong_convexity: float
+    separation: float
+    samples: int
+
+    @property
+    def largest_radius(self) -> float:
+        """B* = Delta / (1 + sqrt(kappa)): below it, the cluster's model has the smaller expected loss."""
+        return self.separation / (1 + math.sqrt(self.smoothness / self.strong_convexity))
+
+    @abstractmethod
+    def misclassification(self, radius: float) -> float:
+        """pi: a client prefers a given wrong model, all models being within radius < B*."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianRows(Rows):
+    """x ~ N(0, Sigma_p), eps ~ N(0, s^2): the row lemma, and the exact worst pairwise error (Lemma P).
+
+    *Lemma P.* If all models are within B < B*, a client prefers a given wrong model with probability at most pi(B)
+    of ``synthetic.misclassification.worst_case_error``. *Proof.* The difference of the two sums of squares is
+    ((Q + A) X - (Q - A) Y) / 2 with independent chi^2_n' variables, A = tau_q^2 - tau_p^2, Q^2 = (tau_p^2 +
+    tau_q^2)^2 - 4 c^2: the error decreases in A / Q. With a = ||e_p||_Sigma, b = ||chi_q - theta_p||_Sigma and
+    c >= s^2 - a b the least A / Q is (b^2 - a^2) / (2 s^2 + a^2 + b^2) where a b >= s^2 and otherwise
+    (b - a) / sqrt(4 s^2 + (b - a)^2). Both decrease in a and increase in b: the worst pair is a = sqrt(L) B,
+    b = sqrt(mu) (Delta - B).
+
+    Attributes
+    ----------
+    noise
+        Standard deviation s of eps.
+    """
+
+    noise: float
+
+    def variance(self, error: Any) -> np.ndarray:
+        """tau^2 = s^2 + L ||e||^2: the covariance of a row's gradient is at most tau^2 Sigma + a rank-one part."""
+        return np.asarray(self.noise**2 + self.smoothness * np.square(error))
+
+    def rank_one(self, error: Any) -> np.ndarray:
+        """||e||^2: the rank-one part is at most that times Sigma u u' Sigma for some unit vector u."""
+        return np.asarray(np.square(error))
+
+    def tail(self, error: Any) -> np.ndarray:
+        """z = 2 sqrt(L) tau: the cumulant at nu is at most nu' C nu gamma(z ||nu||) / 2, Lemma R."""
+        return np.asarray(2 * math.sqrt(self.smoothness) * np.sqrt(self.variance(error)))
+
+    def misclassification(self, radius: float) -> float:
+        """Return pi: a client prefers a given wrong model, all models being within radius < B* (Lemma P)."""
+        if not math.isfinite(self.separation):
+            return 0.0
+        return worst_case_error(
+            self.smoothness, self.strong_convexity, self.separation, self.noise, radius, self.samples
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubGaussianRows(Rows):
+    """Rows whose gradient noise is sub-Gaussian at any models.
+
+    Attributes
+    ----------
+    diameter
+        Largest distance of two optima (D).
+    dimension
+        d.
+    """
+
+    diameter: float
+    dimension: int
+
+    @property
+    @abstractmethod
+    def proxy(self) -> float:
+        """v with log E exp<a, g - E g> <= v ||a||^2 / 2 for the gradient of one row, at any model."""
+
+    @abstractmethod
+    def wrong_choice(self, gap: float, reach: float) -> float:
+        """Probability that the mean over n' rows of a loss difference is not above 0.
+
+        Parameters
+        ----------
+        gap
+            Lower bound on its expectation, positive.
+        reach
+            Upper bound on the distance of the two models.
+        """
+
+    def misclassification(self, radius: float) -> float:
+        """pi: a client prefers a given wrong model, all models being within radius < B*."""
+        if not math.isfinite(self.separation):
+            return 0.0
+        far = self.strong_convexity * (self.separation - radius) ** 2
+        return self.wrong_choice((far - self.smoothness * radius**2) / 2, self.diameter + 2 * radius)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdditiveGaussianRows(SubGaussianRows):
+    """The log-cosh mixture: a loss plus y . (chi - theta), y ~ N(0, nu^2 I / d).
+
+    Attributes
+    ----------
+    noise
+        nu.
+    """
+
+    noise: float
+
+    @property
+    def proxy(self) -> float:
+        """nu^2 / d."""
+        return self.noise**2 / self.dimension
+
+    def wrong_choice(self, gap: float, reach: float) -> float:
+        """The difference is Gaussian, of deviation at most nu reach / sqrt(d n')."""
+        from scipy.special import ndtr
+
+        deviation = self.noise * reach / math.sqrt(self.dimension * self.samples)
+        return float(ndtr(-gap / deviation)) if deviation > 0 else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogisticRows(SubGaussianRows):
+    """Ridge-penalised logistic regression with features of norm at most X.
+
+    The loss of a row, apart from the penalty, which is not random, changes by at most X ||chi - chi'||; so <a, g> and
+    the loss difference are in intervals of length 2 X ||a|| and 2 X ||chi - chi'||: Hoeffding.
+
+    Attributes
+    ----------
+    largest_feature
+        X.
+    """
+
+    largest_feature: float
+
+    @property
+    def proxy(self) -> float:
+        """X^2, Hoeffding's lemma."""
+        return self.largest_feature**2
+
+    def wrong_choice(self, gap: float, reach: float) -> float:
+        """exp(-2 n' gap^2 / (2 X reach)^2), Hoeffding's inequality."""
+        return math.exp(-self.samples * (gap / (self.largest_feature * reach)) ** 2 / 2)

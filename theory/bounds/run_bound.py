@@ -1,0 +1,267 @@
+"""Theorems D, E and A' applied to a given run."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace
+from clusterproof.synthetic import LogCoshMixture, LogisticMixture, Mixture, RegressionMixture
+from clusterproof.theory.bounds.dynamics import cfl_mgd_of
+from clusterproof.theory.bounds.gaussian import (
+    DEFAULT_FAILURE,
+    GaussianDynamics,
+    along_eigenvectors,
+    divide_failure,
+    fresh_regression,
+    gaussian_dynamics,
+    reference_models,
+)
+from clusterproof.theory.bounds.rows import AdditiveGaussianRows, LogisticRows, SubGaussianRows
+from clusterproof.theory.bounds.theorem_a import contractions
+from clusterproof.theory.bounds.theorem_a_prime import SmoothTube, theorem_a_prime
+from clusterproof.theory.bounds.theorem_d import theorem_d
+from clusterproof.theory.bounds.theorem_e import theorem_e_recorded
+from clusterproof.theory.bounds.tube import ROUNDING
+from clusterproof.theory.checker.trace_bound import TraceBound
+from clusterproof.theory.exact.heavy_ball import propagators
+
+RESOLUTION = 1e-13
+"""Tolerance for the rounding of models, relative to their largest coordinate."""
+
+BASIN_RULE = (
+    "must have a bound that stays inside the basin",
+    "raise the clients or the samples, start nearer, or lower the momentum",
+)
+
+
+def theorem_d_on(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
+    """Bound a run by Theorem D, in its deviation form.
+
+    Parameters
+    ----------
+    task, trace
+        A Gaussian regression mixture with fresh rows, and a run on it. One bound holds for all replicates.
+    failure_probability
+        delta_1 + delta_2 + delta_3; a fifth of it for the counts.
+
+    Raises
+    ------
+    InvalidArgument
+        If the theorem does not apply to such a run, or the bound leaves the basin.
+    """
+    regression, dynamics, start, failure = _prepare(task, trace, failure_probability)
+    tube = theorem_d(dynamics, start, rounds=trace.rounds, failure=failure)
+    if not tube.applicable:
+        raise _leaves_basin(tube.reach)
+    shares = dynamics.own / dynamics.clients
+    curvature = dynamics.algorithm.step_size * shares[:, None] * dynamics.spectra
+    response, _ = propagators(curvature, dynamics.algorithm.momentum, trace.rounds)
+    shape = (trace.rounds + 1, *[1] * (start.ndim - 2), *dynamics.spectra.shape)
+    return _two_sided(
+        regression, start, response.reshape(shape), tube.deviation, tube.last_deviation, sum(failure)
+    )
+
+
+def theorem_e_on(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
+    """Bound a run by Theorem E on its record of participants, in its deviation form.
+
+    If the probability of any misassignment is more than a fifth of the failure probability, misassigned clients
+    are counted instead (option I only).
+
+    Parameters
+    ----------
+    task, trace
+        A Gaussian regression mixture with fresh rows, and a run on it; each replicate has its own bound.
+    failure_probability
+        Failure probability of one run, in total.
+
+    Raises
+    ------
+    InvalidArgument
+        If the theorem does not apply to such a run, or no replicate's bound stays in the basin.
+    """
+    regression, dynamics, start, failure = _prepare(task, trace, failure_probability)
+    participates = trace.assignments >= 0
+    counts = [(participates & (trace.labels == p)).sum(axis=-1) for p in range(task.clusters)]
+    own_counts = np.stack(counts, axis=-1).reshape(trace.rounds, -1, task.clusters)
+    starts = start.reshape(-1, *start.shape[-2:])
+    starts = starts if len(starts) > 1 else starts[0]
+    bound = theorem_e_recorded(dynamics, starts, own_counts, failure=failure)
+    wrong = float(bound.misassignment.max(initial=0.0))
+    averages_models = dynamics.algorithm.averaging == "model"
+    if wrong > failure[0] and averages_models:
+        raise _misassigns(wrong, failure[0])
+    if (wrong > failure[0] or not bound.tube.applicable) and not averages_models:
+        bound, wrong = (
+            theorem_e_recorded(dynamics, starts, own_counts, failure=failure, counted=True),
+            failure[0],
+        )
+    tube = bound.tube
+    if not np.isfinite(tube.reach).all(axis=0).any():
+        raise _leaves_basin(tube.reach)
+    shape = (*start.shape[:-2], task.clusters)
+    return _two_sided(
+        regression,
+        start,
+        bound.response.reshape(trace.rounds + 1, *shape, -1),
+        tube.deviation.reshape(trace.rounds + 1, *shape),
+        tube.last_deviation.reshape(shape),
+        failure[1] + failure[2] + wrong,
+    )
+
+
+def theorem_a_prime_on(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
+    """Bound a run on smooth losses by Theorem A'; one bound holds for the widest start of all replicates.
+
+    Parameters
+    ----------
+    task, trace
+        A log-cosh or a logistic mixture with fresh rows, and a run of option I with full participation on it.
+    failure_probability
+        Failure probability of one run, in total; a fifth of it for misassignment.
+
+    Raises
+    ------
+    InvalidArgument
+        If the theorem does not apply to such a run, no certificate stays in the basin, or misassignment is too
+        probable.
+    """
+    distances = np.linalg.norm(trace.models[0] - task.optima, axis=-1)
+    failure = divide_failure(DEFAULT_FAILURE if failure_probability is None else failure_probability)
+    tube = smooth_tube(task, trace, distances.reshape(-1, task.clusters).max(axis=0), failure)
+    bound = tube.reach if distances.ndim == 1 else tube.reach[:, None, :]
+    return TraceBound(
+        bound=bound,
+        last=np.minimum(tube.last_reach, tube.reach[-1]),
+        reference=None,
+        deviation=None,
+        failure_probability=failure[1] + failure[2] + tube.misassignment,
+    )
+
+
+def smooth_tube(
+    task: Mixture, trace: Trace, start: np.ndarray, failure: tuple[float, float, float]
+) -> SmoothTube:
+    """Evaluate Theorem A' for a run from given distances.
+
+    Parameters
+    ----------
+    task, trace
+        As for ``theorem_a_prime_on``.
+    start
+        ||e_0|| of each cluster, (P,).
+    failure
+        Probability of misassignment that is allowed, delta_2 and delta_3.
+
+    Raises
+    ------
+    InvalidArgument
+        As ``theorem_a_prime_on``.
+    """
+    algorithm = cfl_mgd_of(trace)
+    rows = smooth_rows(task)
+    plain = CFLMGD(step_size=algorithm.step_size, momentum=algorithm.momentum)
+    settings = vars(algorithm) | {"clusters": None}
+    if any(settings[name] != value for name, value in vars(plain).items() if name in settings):
+        raise InvalidArgument(
+            "algorithm", algorithm, "must be option I with full participation and division by m", "use it"
+        )
+    scaled = plain.step_size * task.smoothness
+    if scaled > 1 + 1e-12 or (algorithm.clusters or task.clusters) != task.clusters:
+        raise InvalidArgument(
+            "step_size", plain.step_size, f"must be at most {1 / task.smoothness:g}", "lower it"
+        )
+    cluster_sizes = np.bincount(task.labels, minlength=task.clusters)
+    mistake, everywhere, last = failure
+    tube = theorem_a_prime(
+        rows,
+        [
+            contractions(plain.momentum, task.condition_number, Fraction(int(size), task.clients), scaled)
+            for size in cluster_sizes
+        ],
+        own=cluster_sizes,
+        step_size=plain.step_size,
+        start=start,
+        rounds=trace.rounds,
+        failure=(everywhere, last),
+    )
+    if tube is None:
+        raise InvalidArgument("trace", "...", *BASIN_RULE)
+    if tube.misassignment > mistake:
+        raise _misassigns(tube.misassignment, mistake)
+    return tube
+
+
+def smooth_rows(task: Mixture) -> SubGaussianRows:
+    """Return the law of the rows of a task of Theorem A'.
+
+    Raises
+    ------
+    InvalidArgument
+        If the task is neither a log-cosh nor a logistic mixture with fresh rows.
+    """
+    if not isinstance(task, LogCoshMixture | LogisticMixture) or task.data != "fresh":
+        raise InvalidArgument(
+            "task",
+            type(task).__name__,
+            "must be a log-cosh or a logistic mixture with fresh data",
+            "for Gaussian regression use cfl-mgd/theorem-d",
+        )
+    names = ("smoothness", "strong_convexity", "separation", "diameter", "samples", "dimension")
+    common = {name: getattr(task, name) for name in names}
+    if isinstance(task, LogCoshMixture):
+        return AdditiveGaussianRows(**common, noise=float(task.noise))
+    largest = float(np.linalg.norm(task.features, axis=-1).max())
+    return LogisticRows(**common, largest_feature=largest)
+
+
+def _prepare(
+    task: Mixture, trace: Trace, failure_probability: float | None
+) -> tuple[RegressionMixture, GaussianDynamics, np.ndarray, tuple[float, float, float]]:
+    """Return the task, the dynamics, e_0 along the eigenvectors, and delta_1, delta_2 and delta_3."""
+    regression = fresh_regression(task)
+    dynamics = gaussian_dynamics(regression, cfl_mgd_of(trace))
+    start = along_eigenvectors(regression, trace.models[0])
+    failure = divide_failure(DEFAULT_FAILURE if failure_probability is None else failure_probability)
+    return regression, dynamics, start, failure
+
+
+def _two_sided(
+    task: RegressionMixture,
+    start: np.ndarray,
+    response: np.ndarray,
+    deviation: np.ndarray,
+    last_deviation: np.ndarray,
+    failure_probability: float,
+) -> TraceBound:
+    """Return the bound by the deviation from the noise-free path; ``response`` is (rounds + 1, ..., P, d)."""
+    reference = reference_models(task, start, response)
+    path = np.linalg.norm(reference - task.optima, axis=-1)
+    allowed = deviation.reshape(len(path), *[1] * (path.ndim - deviation.ndim), *deviation.shape[1:]).copy()
+    allowed[-1] = np.minimum(allowed[-1], last_deviation)
+    scale = float(np.abs(reference).max(initial=0.0)) + float(np.abs(task.optima).max())
+    allowed += RESOLUTION * scale
+    bound = path * ROUNDING + allowed
+    return TraceBound(
+        bound=bound,
+        last=bound[-1],
+        reference=reference,
+        deviation=np.broadcast_to(allowed, path.shape),
+        failure_probability=failure_probability,
+    )
+
+
+def _leaves_basin(reach: np.ndarray) -> InvalidArgument:
+    left = int(np.argmax(~np.isfinite(reach).all(axis=1)))
+    return InvalidArgument("trace", f"bound leaves the basin before round {left}", *BASIN_RULE)
+
+
+def _misassigns(probability: float, allowed: float) -> InvalidArgument:
+    return InvalidArgument(
+        "trace",
+        f"misassignment probability up to {probability:.3g}",
+        f"must be at most {allowed:.3g}, a fifth of the failure probability",
+        "raise the samples, or start nearer",
+    )

@@ -1,0 +1,272 @@
+"""Theorem E: Theorem D under partial participation, with any divisor, and for option II with local steps.
+
+K participants are drawn uniformly without replacement, independently of all data. Either no misassignment is
+tolerated, and its probability is added to the failure probability, or false and missing members are counted as in
+Theorem D (``counted``; option I only).
+
+**On the record.** Condition on the participants of every round: the rows keep their law. With k participants of the
+cluster and the divisor N the step eta k / N of a round is known, and Theorem D's proof applies with the responses of
+the recursion whose step varies; a frozen cluster keeps its model, one that coasts has step 0. The proof cannot
+condition on the chosen clusters (later choices depend on earlier gradients), so the counts keep their quantiles.
+
+**Before the run**, divisor "cluster": the step is eta; V and Gamma decrease in k, so that the least count k_- not
+excluded by a hypergeometric tail is the worst. Divisor m or K: the mean step is eta l_p K / N, k_+ the largest count
+(and where an empty cluster freezes, k_- >= 1 is needed, too: each side then has half of the tail);
+-eta (k_t - l_p K) Sigma e_t / N adds a centred term whose log-moment is at most theta' V theta / 2 with
+V = eta^2 K (1 - (K - 1) / m) / (4 N^2) Sigma e e' Sigma (Hoeffding 1963, Serfling 1974: a centred hypergeometric
+count is sub-Gaussian).
+
+**Option II.** The clients of a cluster share the Hessian, so that the mean over participants of (chi_i, u_i) follows
+the recursion of T H steps with step eta, its noise averaged over the participants at their own points. Inside a round
+a client's own noise replaces the mean's and is not added to it.
+
+**Counted false members, divisor "cluster"** (not in Theorem D's counts). Let o <= n_out of the k participants of the
+cluster be missing and i <= n_in false members come. The mean gradient of the a + i members, a = k - o, is Sigma e +
+mis + zeta with ||mis|| <= i / (a + i) L (D + 2 y), because a false member's expected gradient differs from Sigma_p e
+by Sigma_q (chi_p - theta_q) - Sigma_p e. The right side increases in i and decreases in a. The covariance of the
+cluster's rows carries a / (a + i)^2 <= 1 / a, that of the false members' rows i / (a + i)^2, which for i <= n_in is
+largest at min(n_in, a) and then decreases in a; Gamma carries 1 / (a + i) <= 1 / a. So a = k_- - n_out is the worst
+case throughout. If all participants belong to other clusters, the sum has no rows of the cluster and there is no
+bound: k_- - n_out >= 1 is required.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.theory.bounds.chains import Members, gaussian_chains
+from clusterproof.theory.bounds.gaussian import GaussianDynamics
+from clusterproof.theory.bounds.responses import ConstantStep, Responses, VaryingStep
+from clusterproof.theory.bounds.tube import Tube, forward
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ParticipationBound:
+    """Theorem E's bound.
+
+    Attributes
+    ----------
+    tube
+        Its chains are the clusters of one run after the other.
+    response
+        Response to the start at every round, (rounds + 1, runs, P, d).
+    misassignment
+        Bound on the probability that any participant is misassigned, (runs,); 0 if they are counted.
+    """
+
+    tube: Tube
+    response: np.ndarray
+    misassignment: np.ndarray
+
+
+def theorem_e_recorded(
+    dynamics: GaussianDynamics,
+    start: np.ndarray,
+    own: np.ndarray,
+    *,
+    failure: tuple[float, float, float],
+    counted: bool = False,
+) -> ParticipationBound:
+    """Bound runs whose participants are known.
+
+    With probability at least 1 - delta_2 - delta_3 - misassignment (1 - delta_1 - delta_2 - delta_3 where
+    ``counted``) a run stays below its bound at every round and after the last.
+
+    Parameters
+    ----------
+    dynamics
+        The run.
+    start
+        e_0 along the eigenvectors, (P, d) or (runs, P, d), or norms, (P,).
+    own
+        Participants of each cluster in each round, integers (rounds, runs, P).
+    failure
+        delta_1 (counts; not used otherwise), delta_2 and delta_3.
+    counted
+        Tolerate misassigned clients, by counts.
+
+    Raises
+    ------
+    InvalidArgument
+        If misassigned clients are to be counted under option II.
+    """
+    rounds, runs, _ = own.shape
+    flat = own.reshape(rounds, -1).astype(float)
+    algorithm, spectrum, local = (
+        dynamics.algorithm,
+        np.tile(dynamics.spectra, (runs, 1)),
+        dynamics.local_steps,
+    )
+    divisor = _divisor(dynamics)
+    share = np.where(flat == 0, 0.0, 1.0) if divisor == 0 else flat / divisor
+    steps = np.repeat(algorithm.step_size * share, local, axis=0)
+    frozen = np.repeat((flat == 0) & _freezes(dynamics), local, axis=0)
+    resets = (np.arange(rounds * local) % local == 0) & algorithm.reset_momentum
+    responses = VaryingStep(steps[:, :, None] * spectrum, spectrum, algorithm.momentum, frozen, resets)
+    members = Members(
+        own=flat,
+        least_own=flat,
+        foreign=dynamics.participants - flat,
+        divisor=np.full(flat.shape, divisor),
+    )
+    counts = failure[0] / 2 if counted else 0.0
+    return _bound(dynamics, start, responses, members, failure, counts)
+
+
+def theorem_e(
+    dynamics: GaussianDynamics,
+    start: np.ndarray,
+    *,
+    rounds: int,
+    failure: tuple[float, float, float],
+    counted: bool = False,
+) -> ParticipationBound:
+    """Bound a run in advance, for any participants that are drawn.
+
+    With probability at least 1 - delta_1 - delta_2 - delta_3 - misassignment the run stays below its bound at every
+    round and after the last. A cluster that may be empty (k_- = 0) under the divisor "cluster" or option II has no
+    bound: use the record.
+
+    Parameters
+    ----------
+    dynamics, start, counted
+        As in ``theorem_e_recorded``.
+    rounds
+        T.
+    failure
+        delta_1 (counts of participants, and of misassigned ones if ``counted``), delta_2 and delta_3.
+
+    Raises
+    ------
+    InvalidArgument
+        If misassigned clients are to be counted under option II.
+    """
+    clusters, clients, drawn = dynamics.clusters, dynamics.clients, dynamics.participants
+    algorithm, local, divisor = dynamics.algorithm, dynamics.local_steps, _divisor(dynamics)
+    by_members = divisor == 0
+    least, most = participant_range(
+        dynamics.own,
+        drawn,
+        failure[0] / (2 if counted else 1) / (max(rounds, 1) * clusters),
+        below=by_members or _freezes(dynamics),
+        above=not by_members,
+    )
+    share = np.ones(clusters) if by_members else dynamics.own * drawn / clients / divisor
+    curvature = algorithm.step_size * share[:, None] * dynamics.spectra
+    steps = rounds * local
+    responses: Responses
+    if algorithm.reset_momentum and local > 1:
+        constant = np.broadcast_to(curvature, (steps, *curvature.shape))
+        resets = np.arange(steps) % local == 0
+        frozen = np.zeros((steps, clusters), dtype=bool)
+        responses = VaryingStep(constant, dynamics.spectra, algorithm.momentum, frozen, resets)
+    else:
+        momentum = 0.0 if algorithm.reset_momentum else algorithm.momentum
+        responses = ConstantStep(curvature, dynamics.spectra, momentum, steps)
+    spread = 0.0 if by_members or drawn == clients else drawn / (4 * divisor**2) * (1 - (drawn - 1) / clients)
+
+    def every_round(counts: np.ndarray) -> np.ndarray:
+        return np.broadcast_to(counts.astype(float), (rounds, clusters))
+
+    members = Members(
+        own=every_round(most),
+        least_own=every_round(least),
+        foreign=every_round(np.minimum(drawn - least, clients - dynamics.own)),
+        divisor=np.full((rounds, clusters), divisor),
+    )
+    counts = failure[0] / 4 if counted else 0.0
+    return _bound(
+        dynamics, start, responses, members, failure, counts, fluctuation=algorithm.step_size**2 * spread
+    )
+
+
+def participant_range(
+    own: np.ndarray, drawn: int, tail: float, *, below: bool = True, above: bool = True
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return counts k_- and k_+ of each cluster's participants that a round exceeds with at most a given probability.
+
+    Parameters
+    ----------
+    own
+        Clients of each cluster, integers (P,).
+    drawn
+        K, participants in a round.
+    tail
+        Allowed P(k < k_- or k > k_+); each side has half of it if both are needed.
+    below, above
+        Whether k_- or k_+ is needed; otherwise it is the value that no draw exceeds.
+    """
+    from scipy.stats import hypergeom
+
+    clients = int(own.sum())
+    one_side = tail / (below + above) if below or above else 1.0
+
+    def largest(marked: int) -> int:
+        """Return the least k with P(Hyp(m, marked, K) > k) <= the tail of one side."""
+        low, high = -1, min(marked, drawn)
+        while high - low > 1:
+            middle = (low + high) // 2
+            exceeds = hypergeom.sf(middle, clients, marked, drawn)
+            low, high = (low, middle) if exceeds <= one_side else (middle, high)
+        return high
+
+    others = [clients - int(size) for size in own]
+    least = [drawn - (largest(size) if below else min(size, drawn)) for size in others]
+    most = [largest(int(size)) if above else min(int(size), drawn) for size in own]
+    return np.array(least), np.array(most)
+
+
+def _divisor(dynamics: GaussianDynamics) -> float:
+    """Return N, or 0 if it is the number of clients that chose the model."""
+    algorithm = dynamics.algorithm
+    if algorithm.averaging == "model" or algorithm.normalisation == "cluster":
+        return 0.0
+    return float(dynamics.clients if algorithm.normalisation == "clients" else dynamics.participants)
+
+
+def _freezes(dynamics: GaussianDynamics) -> bool:
+    """Whether a cluster without participants keeps its model and its momentum."""
+    return dynamics.algorithm.averaging == "model" or dynamics.algorithm.empty_cluster == "freeze"
+
+
+def _bound(
+    dynamics: GaussianDynamics,
+    start: np.ndarray,
+    responses: Responses,
+    members: Members,
+    failure: tuple[float, float, float],
+    counts: float,
+    fluctuation: float = 0.0,
+) -> ParticipationBound:
+    """Run the recursion; parameters as in ``gaussian_chains``."""
+    if counts and dynamics.algorithm.averaging == "model":
+        raise InvalidArgument(
+            "counted",
+            True,
+            "must be False under option II, where a false member's local steps lead elsewhere",
+            "leave it out: any misassignment then counts as a failure",
+        )
+    tube = forward(
+        gaussian_chains(
+            dynamics,
+            start,
+            responses,
+            members,
+            failure=failure,
+            counts=counts,
+            freezing=_freezes(dynamics),
+            fluctuation=fluctuation,
+        )
+    )
+    rounds, clusters = len(members.own), dynamics.clusters
+    pairwise = tube.misclassification[:, ::clusters]
+    union = dynamics.participants * (clusters - 1) * pairwise.sum(axis=0)
+    response = responses.start()[:: dynamics.local_steps]
+    return ParticipationBound(
+        tube=tube,
+        response=response.reshape(rounds + 1, pairwise.shape[1], clusters, -1),
+        misassignment=np.zeros_like(union) if counts else union,
+    )

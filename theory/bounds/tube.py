@@ -1,0 +1,290 @@
+"""The tube: a deterministic bound on every round's error, computed forward from bounds on earlier rounds.
+
+Theorems D and E bound the distance of a run from its noise-free path, round by round: r_t uses bounds y_k on the
+errors of rounds k < t only, so no fixed point is needed. The proof freezes the noise at the first *bad
+round*, in which a model leaves its tube or a count exceeds its quantile. Up to there the error is the noise-free
+path, plus the drift of misassigned clients, plus a martingale sum whose increments the tube bounds; by Lemma N and a
+union over rounds and clusters the sum stays below W; hence by induction no round is bad.
+
+A *chain* is one cluster of one run; chains of one run share the tube's widest model, on which wrong choices depend.
+Misassigned clients of a chain are its *false members* (wrongly in) and its *missing members* (wrongly out).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from clusterproof.theory.bounds.chains import Chains
+from clusterproof.theory.bounds.norm_inequality import NormBound, norm_bound
+from clusterproof.theory.bounds.responses import Moments
+from clusterproof.theory.checker.statistics import binomial_quantile
+
+ROUNDING = 1 + 1e-9
+"""Factor by which every bound is raised, against rounding errors."""
+
+NEAR_RIM = 0.999
+"""Share of B* at which a chain that left the basin is still evaluated; its bound stays infinite."""
+
+REUSE = 1e-4
+"""W is evaluated for inputs this much larger, and its value is reused while the inputs stay below them."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Tube:
+    """The bound; N chains.
+
+    Attributes
+    ----------
+    deviation
+        r_t: distance from the noise-free path, (rounds + 1, N); infinite after a round in which some model of the
+        run may have left the basin, or in which the cluster may or may not have been chosen.
+    reach
+        y_t: the error, (rounds + 1, N).
+    last_deviation, last_reach
+        The same after the last round only, with its own failure probability, (N,).
+    misclassification
+        pi_t: probability with which a participant prefers a given wrong model, (rounds, N).
+    false_members, missing_members
+        n_in and n_out, (rounds, N).
+    steps
+        Bound on the error of any participant at every local step, (rounds * local_steps + 1, N).
+    searches
+        Values of W: for every step from the first on and, last, for the last round alone.
+    evaluations
+        Number of sums to which W was applied at a round, at a local step, and after the last round.
+    levels
+        Failure probability of one use of W at each of these.
+    """
+
+    deviation: np.ndarray
+    reach: np.ndarray
+    last_deviation: np.ndarray
+    last_reach: np.ndarray
+    misclassification: np.ndarray
+    false_members: np.ndarray
+    missing_members: np.ndarray
+    steps: np.ndarray
+    searches: list[NormBound]
+    evaluations: tuple[int, int, int]
+    levels: tuple[float, float, float]
+
+    @property
+    def applicable(self) -> bool:
+        """Whether every model stays in the basin in every round."""
+        return bool(np.isfinite(self.reach).all() and np.isfinite(self.last_reach).all())
+
+
+class _Sums:
+    """Terms of the sums over the past: of each step, (N, S), and of all retired steps together, (N,)."""
+
+    def __init__(self, chains: int, steps: int) -> None:
+        self.rank_one, self.foreign_trace, self.foreign_norm, self.scale = np.zeros((4, chains, steps))
+        self.drift, self.member_rank_one, self.member_scale = np.zeros((3, chains, steps))
+        names = ("slack", "foreign_trace", "foreign_norm", "scale", "drift")
+        self.old = {name: np.zeros(chains) for name in names}
+
+    def retire(self, step: int, plain: np.ndarray, weighted: np.ndarray) -> None:
+        """Bound the terms of a step from now on, by the largest responses that are still to come."""
+        rank_one = np.maximum(self.rank_one[:, step], self.member_rank_one[:, step])
+        scale = np.maximum(self.scale[:, step], self.member_scale[:, step])
+        old = self.old
+        self.old = {
+            "slack": old["slack"] + rank_one * weighted**2,
+            "foreign_trace": old["foreign_trace"] + self.foreign_trace[:, step] * plain**2,
+            "foreign_norm": old["foreign_norm"] + self.foreign_norm[:, step] * plain**2,
+            "scale": np.maximum(old["scale"], scale * plain),
+            "drift": old["drift"] + self.drift[:, step] * plain,
+        }
+
+
+def forward(chains: Chains) -> Tube:
+    """Compute the tube."""
+    rows, local = chains.rows, chains.local_steps
+    count, dimension = chains.spectrum.shape
+    rounds = len(chains.members.own)
+    steps = rounds * local
+    reach = np.full((steps + 1, count), np.inf)
+    deviation = np.full((rounds + 1, count), np.inf)
+    reach[0], deviation[0] = chains.growth[0] * ROUNDING, 0.0
+    pairwise, false_members, missing_members = np.zeros((3, rounds, count))
+    sums, moments = _Sums(count, steps), Moments.zero(chains.spectrum.shape)
+    stored: dict[int, tuple[np.ndarray, NormBound]] = {}
+    searches: list[NormBound] = []
+    last_deviation, last_reach = (deviation[0], reach[0]) if rounds == 0 else np.full((2, count), np.inf)
+    alive, uses = np.ones(count, dtype=bool), [0, 0, 0]
+    member_moments = moments
+    for step in range(steps):
+        t, within = divmod(step, local)
+        if within == 0:
+            widest = reach[step].reshape(-1, chains.clusters).max(axis=1)
+            alive &= np.repeat(widest < rows.largest_radius, chains.clusters)
+            radii = np.minimum(widest, NEAR_RIM * rows.largest_radius)
+            pairwise[t] = np.repeat([rows.misclassification(radius) for radius in radii], chains.clusters)
+            false_members[t], missing_members[t] = _counts(chains, t, pairwise[t])
+            alive &= _settled(chains, t, false_members[t], missing_members[t])
+            if not alive.any():
+                break
+            member_moments = moments
+        error = np.where(alive, reach[step], 0.0)
+        shared, single = _record(chains, sums, step, error, false_members[t], missing_members[t])
+        moments = chains.responses.propagate(moments, step, shared[:, None] * chains.spectrum)
+        plain, weighted = chains.responses.advance(step + 1)
+        first = step + 1 - plain.shape[1]
+        if first > 0:
+            sums.retire(first - 1, *chains.responses.beyond)
+        ends_round = within == local - 1
+        if not ends_round:
+            inflow = single[:, None] * chains.spectrum
+            member_moments = chains.responses.propagate(member_moments, step, inflow)
+        begin = step + 1 if ends_round else t * local
+        spread = (moments if ends_round else member_moments).now
+        inputs = _inputs(sums, spread, plain, weighted, first, begin)
+        if within not in stored or not _covers(stored[within][0], inputs):
+            tail = chains.everywhere if ends_round else chains.inside
+            stored[within] = (inputs * (1 + REUSE), _evaluate(inputs * (1 + REUSE), tail, dimension))
+        bound = stored[within][1]
+        drift = sums.old["drift"] + np.einsum("nk,nk->n", sums.drift[:, first : step + 1], plain)
+        reach[step + 1] = (chains.growth[step + 1] + drift + bound.radius) * ROUNDING
+        uses[0 if ends_round else 1] += count
+        searches.append(bound)
+        if ends_round:
+            deviation[t + 1] = np.where(alive, (drift + bound.radius) * ROUNDING, np.inf)
+        if step == steps - 1:
+            final = _evaluate(inputs * (1 + REUSE), chains.last, dimension)
+            last_deviation = np.where(alive, (drift + final.radius) * ROUNDING, np.inf)
+            last_reach = np.where(alive, (chains.growth[-1] + drift + final.radius) * ROUNDING, np.inf)
+            searches.append(final)
+            uses[2] += count
+    return Tube(
+        deviation=deviation,
+        reach=np.where(np.isfinite(deviation), reach[::local], np.inf),
+        last_deviation=last_deviation,
+        last_reach=last_reach,
+        misclassification=pairwise,
+        false_members=false_members,
+        missing_members=missing_members,
+        steps=reach,
+        searches=searches,
+        evaluations=(uses[0], uses[1], uses[2]),
+        levels=(chains.everywhere, chains.inside, chains.last),
+    )
+
+
+def _counts(chains: Chains, t: int, pairwise: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return n_in and n_out of every chain; zero if no misassigned client is tolerated."""
+    members, tail = chains.members, chains.count_tail
+    if tail == 0:
+        return np.zeros(len(pairwise)), np.zeros(len(pairwise))
+
+    def quantile(count: float, probability: float) -> float:
+        if count * probability <= tail:  # Markov: a single one is already less likely than that
+            return 0.0
+        return float(binomial_quantile(int(count), float(probability), tail))
+
+    away = np.minimum(1.0, (chains.clusters - 1) * pairwise)
+    return (
+        np.array([quantile(*pair) for pair in zip(members.foreign[t], pairwise, strict=True)]),
+        np.array([quantile(*pair) for pair in zip(members.own[t], away, strict=True)]),
+    )
+
+
+def _settled(chains: Chains, t: int, false_members: np.ndarray, missing_members: np.ndarray) -> np.ndarray:
+    """Return whether each chain's cluster is certainly chosen by some of its clients, or certainly by no client.
+
+    All chains are settled unless the divisor is the number of clients that chose the cluster, or a cluster that no
+    client chose is frozen.
+    """
+    members = chains.members
+    present = members.least_own[t] - missing_members
+    settled = np.where(members.own[t] > 0, present >= 1, false_members == 0)
+    return np.asarray(settled | ~((members.divisor[t] == 0) | chains.freezing))
+
+
+def _record(
+    chains: Chains,
+    sums: _Sums,
+    step: int,
+    error: np.ndarray,
+    false_members: np.ndarray,
+    missing_members: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Record the terms of a step; return the factors of Sigma in the covariances of the mean's and a member's noise."""
+    rows, members, t = chains.rows, chains.members, step // chains.local_steps
+    eta, samples = chains.step_size, rows.samples
+    own_counts, divisor = members.own[t], members.divisor[t]
+    counted = divisor == 0
+    safe = np.where(counted, np.maximum(members.least_own[t] - missing_members, 1.0), divisor)
+    far = np.where(false_members > 0, chains.diameter + error, 0.0)
+    most = np.minimum(false_members, safe)  # i / (n + i)^2 is largest at i = n
+    foreign = eta**2 / samples * np.where(counted, most / (safe + most) ** 2, false_members / safe**2)
+    weight = eta**2 / samples * np.where(counted, own_counts > 0, own_counts / safe) / safe
+    tails = [
+        np.where(own_counts > 0, rows.tail(error), 0.0),
+        np.where(false_members > 0, rows.tail(far), 0.0),
+    ]
+    sums.scale[:, step] = eta / (safe * samples) * np.maximum(*tails)
+    mixed = false_members / (safe + false_members) * (chains.diameter + 2 * error)
+    shifted = (false_members * far + missing_members * error) / safe
+    sums.drift[:, step] = eta * rows.smoothness * np.where(counted, mixed, shifted)
+    sums.rank_one[:, step] = (weight + chains.fluctuation[t]) * rows.rank_one(error)
+    shared = weight * rows.variance(error)
+    if chains.common_spectrum:
+        sums.rank_one[:, step] += foreign * rows.rank_one(far)
+        shared = shared + foreign * rows.variance(far)
+    else:
+        tail = rows.rank_one(far) * rows.smoothness**2
+        widest = chains.spectrum.sum(axis=-1).max()
+        sums.foreign_trace[:, step] = foreign * (rows.variance(far) * widest + tail)
+        sums.foreign_norm[:, step] = foreign * (rows.variance(far) * rows.smoothness + tail)
+    single = np.where(own_counts > 0, eta**2 / samples, 0.0)
+    sums.member_rank_one[:, step] = single * rows.rank_one(error)
+    sums.member_scale[:, step] = single / eta * rows.tail(error)
+    return shared, single * rows.variance(error)
+
+
+def _inputs(
+    sums: _Sums, profile: np.ndarray, plain: np.ndarray, weighted: np.ndarray, first: int, begin: int
+) -> np.ndarray:
+    """Return the arguments tr, op, Gamma, eps_1 and v of W as columns, (N, 4 + d).
+
+    The responses are of the steps from ``first`` on, earlier steps are retired; steps from ``begin`` on belong to a
+    single member.
+    """
+    step = first + plain.shape[1]
+
+    def joined(shared: np.ndarray, member: np.ndarray) -> np.ndarray:
+        if begin >= step:
+            return shared[:, first:step]
+        return np.concatenate([shared[:, first:begin], member[:, max(first, begin) : step]], axis=1)
+
+    rank_one = joined(sums.rank_one, sums.member_rank_one)
+    slack = sums.old["slack"] + np.einsum("nk,nk,nk->n", rank_one, weighted, weighted)
+    foreign_trace, foreign_norm = (
+        sums.old[name] + np.einsum("nk,nk,nk->n", getattr(sums, name)[:, first:step], plain, plain)
+        for name in ("foreign_trace", "foreign_norm")
+    )
+    newest = (joined(sums.scale, sums.member_scale) * plain).max(axis=1)
+    scale = np.maximum(sums.old["scale"], newest)
+    trace = profile.sum(axis=-1) + slack + foreign_trace
+    largest = profile.max(axis=-1) + slack + foreign_norm
+    if foreign_trace.any():  # the profile does not contain the false members' part
+        profile = np.full_like(profile, np.nan)
+    return np.column_stack([trace, largest, scale, slack, profile])
+
+
+def _covers(stored: np.ndarray, inputs: np.ndarray) -> bool:
+    """Return whether a value of W for stored inputs bounds W at these inputs, and is at most 3 REUSE above it."""
+    if inputs.shape != stored.shape:
+        return False
+    close = inputs[:, :3] >= (1 - 3 * REUSE) * stored[:, :3]
+    return bool((inputs <= stored).all() and close.all())
+
+
+def _evaluate(inputs: np.ndarray, failure: float, dimension: int) -> NormBound:
+    trace, largest, scale, slack = inputs[:, :4].T
+    profile = None if np.isnan(inputs[:, 4:]).any() else inputs[:, 4:]
+    level = -math.log(failure)
+    return norm_bound(trace, largest, scale, level, dimension, profile=profile, slack=slack)

@@ -1,0 +1,21 @@
+"""Convergence rates with exact certificates, found by a solver and proved without it."""
+
+from clusterproof.theory.certificates.certify import certify, certify_at
+from clusterproof.theory.certificates.companion import lyapunov_matrix
+from clusterproof.theory.certificates.document import read_certificate, to_json, write_certificate
+from clusterproof.theory.certificates.record import Certificate, FunctionClass, NoCertificate
+from clusterproof.theory.certificates.verify import Verification, verify
+
+__all__ = [
+    "Certificate",
+    "FunctionClass",
+    "NoCertificate",
+    "Verification",
+    "certify",
+    "certify_at",
+    "lyapunov_matrix",
+    "read_certificate",
+    "to_json",
+    "verify",
+    "write_certificate",
+]

@@ -1,0 +1,75 @@
+"""Linear algebra over the rationals, with python-flint."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from clusterproof.algorithms import InvalidArgument
+
+Matrix = list[list[Any]]
+
+
+def require_rationals() -> None:
+    """Check that exact arithmetic is available.
+
+    Raises
+    ------
+    InvalidArgument
+        If python-flint is not installed; the message names the extra to install.
+    """
+    require("flint", "python-flint")
+
+
+def require(module: str, package: str) -> None:
+    """Check that a module of the extra ``certify`` is installed.
+
+    Raises
+    ------
+    InvalidArgument
+        If it is not.
+    """
+    if importlib.util.find_spec(module) is None:
+        raise InvalidArgument(
+            "certificate",
+            "...",
+            f"needs {package}",
+            "install the extra `certify`: pip install 'clusterproof[certify]'",
+        )
+
+
+def rational(value: Fraction) -> Any:
+    """Turn a fraction into a ``flint.fmpq``."""
+    from flint import fmpq
+
+    return fmpq(value.numerator, value.denominator)
+
+
+def fraction(value: Any) -> Fraction:
+    """Turn a ``flint.fmpq`` into a fraction."""
+    return Fraction(int(value.p), int(value.q))
+
+
+def is_positive_semidefinite(matrix: Sequence[Sequence[Any]]) -> bool:
+    """Decide by an exact LDL' factorisation whether a symmetric rational matrix is >= 0.
+
+    A negative pivot, or a zero pivot next to a non-zero entry, is a direction of negative curvature;
+    otherwise D >= 0 and the matrix is L D L'.
+
+    Parameters
+    ----------
+    matrix
+        Symmetric, of ``flint.fmpq``.
+    """
+    rest = [list(row) for row in matrix]
+    while rest:
+        pivot, row = rest[0][0], rest[0][1:]
+        if pivot < 0 or (pivot == 0 and any(entry != 0 for entry in row)):
+            return False
+        rest = [
+            [entry - (row[i] * row[j] / pivot if pivot != 0 else 0) for j, entry in enumerate(line[1:])]
+            for i, line in enumerate(rest[1:])
+        ]
+    return True

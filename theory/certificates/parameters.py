@@ -1,0 +1,120 @@
+"""The dynamics of a certificate, in rational numbers."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from clusterproof.algorithms import InvalidArgument
+
+MAX_DIGITS = 30
+"""Digits of a parameter's numerator or denominator."""
+
+_DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?", re.ASCII)
+_FRACTION = re.compile(r"[+-]?\d+/\d+", re.ASCII)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """Heavy ball of one cluster: x_(t+1) = x_t - (S l / L) grad phi(x_t) + beta (x_t - x_(t-1)).
+
+    Attributes
+    ----------
+    momentum
+        beta in [0, 1).
+    condition_number
+        kappa = L / mu >= 1.
+    proportion
+        The cluster's share l of the clients, in (0, 1].
+    step_size
+        S = eta L > 0, the step size times the smoothness.
+    """
+
+    momentum: Fraction
+    condition_number: Fraction
+    proportion: Fraction
+    step_size: Fraction
+
+    def __post_init__(self) -> None:
+        rules = {
+            "momentum": (0 <= self.momentum < 1, "must be at least 0 and below 1", "choose 0, 0.5 or 0.9"),
+            "condition_number": (self.condition_number >= 1, "must be at least 1", "give L / mu"),
+            "proportion": (
+                0 < self.proportion <= 1,
+                "must be greater than 0 and at most 1",
+                "give the share of the clients that are in the cluster",
+            ),
+            "step_size": (
+                self.step_size > 0,
+                "must be greater than 0",
+                "give the step size times L, such as 1",
+            ),
+        }
+        for name, (holds, rule, remedy) in rules.items():
+            value = getattr(self, name)
+            if not holds:
+                raise InvalidArgument(name, float(value), rule, remedy)
+            if max(abs(value.numerator), value.denominator) >= 10**MAX_DIGITS:
+                raise InvalidArgument(name, str(value), f"must have at most {MAX_DIGITS} digits", "round it")
+
+    @property
+    def smallest(self) -> Fraction:
+        """Least a = step * eigenvalue: S l / kappa."""
+        return self.largest / self.condition_number
+
+    @property
+    def largest(self) -> Fraction:
+        """Largest a = step * eigenvalue: S l."""
+        return self.step_size * self.proportion
+
+
+def exact(argument: str, value: object) -> Fraction:
+    """Convert a number to the rational of its decimal or fraction.
+
+    Parameters
+    ----------
+    argument
+        Its name, for the message.
+    value
+        An integer, a fraction, a float (its shortest decimal: 0.1 is 1/10), or a string such as
+        ``"0.1"`` or ``"1/3"``.
+
+    Raises
+    ------
+    InvalidArgument
+        If it is not a finite number, or has too many digits.
+    """
+    remedy = "write a decimal such as 0.5 or a fraction such as 1/3"
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, str):
+        text = value.strip()
+    elif isinstance(value, bool) or not hasattr(value, "__float__"):
+        raise InvalidArgument(argument, value, "must be a finite number", remedy)
+    elif hasattr(value, "__index__"):
+        return Fraction(int(value))
+    else:
+        text = repr(float(value))
+    if len(text) > 2 * MAX_DIGITS or not (_DECIMAL.fullmatch(text) or _FRACTION.fullmatch(text)):
+        raise InvalidArgument(
+            argument, value, f"must be a finite number of at most {MAX_DIGITS} digits", remedy
+        )
+    try:
+        return Fraction(text)
+    except ZeroDivisionError as error:
+        raise InvalidArgument(argument, value, "must not have the denominator 0", remedy) from error
+
+
+def round_up(value: Fraction | float, digits: int) -> Fraction:
+    """Round up to a multiple of 10^-digits."""
+    scale = 10**digits
+    return Fraction(math.ceil(Fraction(value) * scale), scale)
+
+
+def root_above(square: Fraction, digits: int) -> Fraction:
+    """Return the least multiple of 10^-digits whose square is at least the given number."""
+    scale = 10**digits
+    root = math.isqrt(math.floor(square * scale**2))
+    return Fraction(root if Fraction(root**2, scale**2) >= square else root + 1, scale)

@@ -1,0 +1,178 @@
+"""A claim: one statement of a paper, or of ours, together with the check that decides on it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clusterproof.algorithms import InvalidArgument, Trace, generator
+from clusterproof.algorithms.discovery import Registry
+from clusterproof.algorithms.notebook import html_table
+from clusterproof.synthetic import Mixture
+from clusterproof.theory.checker.loose_reasons import Looseness
+from clusterproof.theory.checker.trace_bound import TraceBound
+from clusterproof.theory.checker.verdict import Finding
+
+if TYPE_CHECKING:
+    from clusterproof.theory.checker.claim_parts import Parts
+
+CLAIM_SIGNIFICANCE = 1e-9
+"""Probability that a true claim is called violated: a fixed share, so that another claim moves no interval.
+
+A thousand claims together stay within the 1e-6 that a report promises."""
+
+KINDS = ("tight", "upper", "lower", "identity", "probability", "hypothesis", "definition")
+"""What a statement is: an inequality (attained, or one-sided), an equality, the probability of an
+event, an assumption, or a definition."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a check may use.
+
+    Attributes
+    ----------
+    seed
+        Of the report.
+    trials
+        How many random instances or repetitions to make; None for the check's own number.
+    significance
+        Error probability that a claim's intervals may have together.
+    claim
+        Id of the claim under check: an axis of its random numbers.
+    """
+
+    seed: int
+    trials: int | None
+    significance: float
+    claim: str
+
+    def generator(self, *axes: str | int) -> np.random.Generator:
+        """Give the stream for this claim and further named axes."""
+        return generator(self.seed, self.claim, *axes)
+
+    def number_of_trials(self, default: int) -> int:
+        """Give the trials that were asked for, or the check's own number."""
+        return default if self.trials is None else self.trials
+
+
+TraceBounder = Callable[[Mixture, Trace, float | None], TraceBound]
+"""Bounds a run on a task, with a failure probability or its own where None."""
+
+Reexamine = Callable[[dict[str, Any]], Finding]
+"""Evaluates a counterexample anew, hypotheses included; refuses what is no instance of the claim."""
+
+
+@dataclass(frozen=True, repr=False)
+class Claim:
+    """One statement.
+
+    Attributes
+    ----------
+    id
+        ``paper/name``.
+    label
+        The statement's label in the paper, or ``ours``.
+    kind
+        One of ``KINDS``.
+    title
+        One line.
+    card
+        The theorem card: hypotheses, statement, symbols, source, what is checked and how.
+    check
+        Decides; must not print or keep state.
+    reexamine
+        Evaluates a counterexample anew; None where the check gives none.
+    bound_trace
+        Bounds the errors of a run on a task, or raises ``InvalidArgument`` where the claim
+        does not speak of such a run; None for claims that are not about runs.
+    repaired_by
+        Id of the claim that replaces this one.
+    quick
+        Whether a plain ``check`` includes it.
+    parts
+        The statements that it is made of; None for checks of their own kind.
+    looseness
+        Why it is not sharp; None where it is, or where that follows from its statements.
+    """
+
+    id: str
+    label: str
+    kind: str
+    title: str
+    card: str
+    check: Callable[[Context], Finding]
+    reexamine: Reexamine | None = None
+    bound_trace: TraceBounder | None = None
+    repaired_by: str | None = None
+    quick: bool = True
+    parts: Parts | None = None
+    looseness: Looseness | None = None
+
+    @property
+    def paper(self) -> str:
+        """Name of the paper, the part of the id before the slash."""
+        return self.id.partition("/")[0]
+
+    def __repr__(self) -> str:
+        return f"<Claim {self.id} ({self.label}, {self.kind}): {self.title}>"
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "title": self.title,
+            "source": self.label,
+            "kind": self.kind,
+            "repaired by": self.repaired_by,
+        }
+        return html_table(self.id, facts) + f"<pre>{escape(self.card)}</pre>"
+
+
+REGISTRY: dict[str, Claim] = Registry("All claims by id, in the order in which the papers state them.")
+"""All claims in the order in which the papers state them."""
+
+
+def register(
+    id: str,  # noqa: A002 - the field's and the interface's name for it
+    *,
+    label: str,
+    kind: str,
+    reexamine: Reexamine | None = None,
+    bound_trace: TraceBounder | None = None,
+    repaired_by: str | None = None,
+    quick: bool = True,
+    parts: Parts | None = None,
+    looseness: Looseness | None = None,
+) -> Callable[[Callable[[Context], Finding]], Callable[[Context], Finding]]:
+    """Make a check function a claim; its docstring is the theorem card, its first line the title.
+
+    Parameters are those of ``Claim``.
+    """
+    if kind not in KINDS:
+        raise InvalidArgument("kind", kind, f"must be one of {', '.join(KINDS)}", "choose the nearest")
+    if id in REGISTRY:
+        raise InvalidArgument("id", id, "must be new", "rename one of the two claims")
+
+    def decorate(check: Callable[[Context], Finding]) -> Callable[[Context], Finding]:
+        title, _, card = inspect.cleandoc(check.__doc__ or "").partition("\n")
+        REGISTRY[id] = Claim(
+            id=id,
+            label=label,
+            kind=kind,
+            title=title.strip(),
+            card=card.strip(),
+            check=check,
+            reexamine=reexamine,
+            bound_trace=bound_trace,
+            repaired_by=repaired_by,
+            quick=quick,
+            parts=parts,
+            looseness=looseness,
+        )
+        return check
+
+    return decorate

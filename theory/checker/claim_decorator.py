@@ -1,0 +1,179 @@
+"""State a theorem: a decorator that makes a typed function a claim, wherever the function is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar, get_type_hints
+
+import numpy as np
+
+from clusterproof.algorithms import InvalidArgument, Trace
+from clusterproof.synthetic import Mixture
+from clusterproof.theory.checker.claim import KINDS, REGISTRY, TraceBounder
+from clusterproof.theory.checker.family import Family
+from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.checker.statement import Conclusions
+from clusterproof.theory.checker.theorem import Theorem
+from clusterproof.theory.checker.trace_bound import TraceBound
+
+P = ParamSpec("P")
+R = TypeVar("R", bound=Conclusions)
+
+ID = re.compile(r"[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*")
+OPTIONS = ("part", "ill_posed", "budget", "replicates", "confirm", "prove", "extremes", "exhaustible")
+"""What may be said of how a statement is tried."""
+
+_PLACES: dict[str, tuple[str, str]] = {}
+"""Module and name of the function behind each claim that was stated through this door."""
+
+
+def claim(
+    id: str,  # noqa: A002 - the field's and the interface's name for it
+    *,
+    label: str | None = None,
+    kind: str = "upper",
+    repaired_by: str | None = None,
+    quick: bool = True,
+    bound: Callable[[Any, Trace], Any] | None = None,
+    **how: Any,
+) -> Callable[[Callable[P, R]], Theorem[P, R]]:
+    """Make a typed function a claim that ``check``, ``show``, ``replay`` and the command line know.
+
+    Its signature is the space of instances, ``suppose`` in its body states a hypothesis, and its value is
+    the two sides: ``at_most``, ``at_least``, ``equal`` or ``probability``. Keyword-only parameters are named
+    constants. Its docstring is the theorem card.
+
+    Parameters
+    ----------
+    id
+        ``paper/name``, in lower case.
+    label
+        The statement's label in the paper; the id's last part where None.
+    kind
+        ``tight``, ``upper``, ``lower``, ``identity``, ``probability``, ``hypothesis`` or ``definition``.
+    repaired_by
+        Id of the claim that replaces this one.
+    quick
+        Whether a plain ``check`` includes it.
+    bound
+        What the claim allows on a run, for ``assert_holds``, ``clusterproof.bound`` and ``check --trace``: takes
+        the task and the trace, gives the allowed errors, broadcastable to ``trace.errors``, or a
+        ``TraceBound``. ``suppose`` in it states a hypothesis on the run. None for a claim that is not about runs.
+    how
+        ``budget`` (instances to try where there are too many for all), ``replicates``, ``confirm``, ``prove``,
+        ``extremes``, ``exhaustible``, ``part`` and ``ill_posed``, as in the statement machine.
+
+    Returns
+    -------
+    Callable
+        The decorator. What it gives is still a function: calling it evaluates the two sides.
+
+    Raises
+    ------
+    InvalidArgument
+        If the id is not of this form or belongs to another function, an option is unknown, or a parameter of
+        the function has no range. Stating the same function again, as a notebook does, replaces the claim.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from typing import Annotated
+    >>> from clusterproof import at_most, check, claim, rationals
+    >>> Step = Annotated[Fraction, rationals(0, 2, 8)]
+    >>> @claim("my-paper/lemma-1")
+    ... def lemma_1(step: Step):
+    ...     "A step of gradient descent on x^2 / 2 contracts."
+    ...     return at_most(abs(1 - step), contraction=1 - step / 2)
+    >>> print(check("my-paper/lemma-1").reason)
+    at step = 3/2: 0.5 > 0.25
+    """
+    if not isinstance(id, str) or not ID.fullmatch(id):
+        raise InvalidArgument(
+            "id", id, "must be paper/name in lower case", "write it such as my-paper/lemma-1"
+        )
+    if kind not in KINDS:
+        raise InvalidArgument("kind", kind, f"must be one of {', '.join(KINDS)}", "choose the nearest")
+    for option in how:
+        if option not in OPTIONS:
+            raise InvalidArgument(
+                option, how[option], f"is no option of a claim; they are {', '.join(OPTIONS)}", "leave it out"
+            )
+    paper, _, name = id.partition("/")
+
+    def decorate(function: Callable[P, R]) -> Theorem[P, R]:
+        place = (str(getattr(function, "__module__", "")), str(getattr(function, "__qualname__", "")))
+        if id in REGISTRY and _PLACES.get(id) == place:
+            del REGISTRY[id]
+        _check_names(id, function)
+        theorem = Family(paper).claim(
+            name,
+            label=label or name,
+            kind=kind,
+            repaired_by=repaired_by,
+            quick=quick,
+            bound_trace=None if bound is None else _on_runs(bound),
+            **how,
+        )(function)
+        _PLACES[id] = place
+        return theorem
+
+    return decorate
+
+
+def module_of(claim_id: str) -> str | None:
+    """Name of the module in which a claim was stated through this door; None for any other claim."""
+    return _PLACES[claim_id][0] if claim_id in _PLACES else None
+
+
+def _on_runs(bound: Callable[[Any, Trace], Any]) -> TraceBounder:
+    """Make a user's bound one that the oracle asks: sure, and refusing what breaks its hypotheses."""
+
+    def bounder(task: Mixture, trace: Trace, failure_probability: float | None) -> TraceBound:
+        try:
+            allowed = bound(task, trace)
+        except Outside as outside:
+            raise InvalidArgument(
+                "trace",
+                trace,
+                f'must meet the hypothesis "{outside}"',
+                "the claim does not speak of this run",
+            ) from outside
+        if isinstance(allowed, TraceBound):
+            return allowed
+        if failure_probability is not None:
+            raise InvalidArgument(
+                "failure_probability",
+                failure_probability,
+                "is none of this claim: its bound is sure",
+                "leave it out",
+            )
+        if trace.errors is None:
+            raise InvalidArgument("trace", trace, "must have errors", "run on a task that knows its optima")
+        try:
+            whole = np.broadcast_to(np.asarray(allowed, dtype=float), trace.errors.shape)
+        except ValueError:
+            raise InvalidArgument(
+                "bound", np.shape(allowed), f"must be broadcastable to trace.errors, {trace.errors.shape}",
+                "give a number, or one a round and model",
+            ) from None  # fmt: skip
+        return TraceBound(bound=whole)
+
+    return bounder
+
+
+def _check_names(claim_id: str, function: Callable[..., Any]) -> None:
+    """Refuse what is no function, and annotations that name what only a function's body knows."""
+    if not callable(function) or isinstance(function, type):
+        raise InvalidArgument(
+            claim_id, function, "must decorate a function", "put @claim(...) above the function's def"
+        )
+    try:
+        get_type_hints(function, include_extras=True)
+    except NameError as error:
+        raise InvalidArgument(
+            claim_id,
+            getattr(function, "__name__", "?"),
+            f"has an annotation that cannot be read ({error})",
+            "define the range at the top of the file, or leave out `from __future__ import annotations`",
+        ) from error

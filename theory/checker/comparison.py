@@ -1,0 +1,134 @@
+"""Two sides, compared entry by entry: what breaks, and what each term must be multiplied with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from clusterproof.theory.checker.rounding import TOLERANCE, is_exact
+from clusterproof.theory.checker.sides import Sides
+
+RESOLUTION = 1e-13
+"""Of the unit: what rounding may add to the factors, where the entries themselves are exact to 1e-9."""
+
+SAME = 1e-12
+"""Relative difference up to which two sides are the same number."""
+
+
+class Comparison:
+    """Entries of a conclusion, turned so that measured <= sum of terms is what must hold.
+
+    Attributes
+    ----------
+    measured, allowed
+        Arrays of one shape, of floats or of exact numbers.
+    terms
+        Summands of ``allowed``, arrays of that shape by name.
+    tolerance, factor_tolerance
+        What rounding may add to an entry in the comparison, and in the factors; 0 where all numbers are exact.
+    """
+
+    def __init__(self, sides: Sides) -> None:
+        measured = [abs(gap) for gap in sides.measured] if sides.identity else sides.measured
+        values = [measured, *sides.terms.values()]
+        if sides.identity and any(isinstance(gap, np.ndarray) for gap in measured):
+            values[0] = np.array([np.max(gap, initial=0.0) for gap in measured])
+        self.exact = not sides.rounding and all(is_exact(value) for value in values)
+        kind: Any = object if self.exact else float
+        first, *others = np.broadcast_arrays(*(np.asarray(value, dtype=kind) for value in values))
+        sign = -1 if sides.lower else 1
+        self.measured = sign * np.atleast_1d(first)
+        self.terms = {
+            name: sign * np.atleast_1d(other) for name, other in zip(sides.terms, others, strict=True)
+        }
+        with np.errstate(all="ignore"):
+            self.allowed = np.sum(np.stack(list(self.terms.values())), axis=0)
+        if not self.exact and np.isnan(self.allowed).any():
+            raise ArithmeticError(f"what is allowed is not a number: {dict(sides.terms)}")
+        self.tolerance: Any = 0
+        self.factor_tolerance: Any = 0
+        if not self.exact and not sides.identity:
+            unit = self._unit(sides)
+            self.tolerance = TOLERANCE * unit if sides.rounding is None else sides.rounding
+            # at the factor that just holds what is allowed is what is measured
+            with np.errstate(all="ignore"):
+                relative = TOLERANCE * np.fmin(np.abs(self.allowed), np.abs(self.measured))
+            self.factor_tolerance = relative + RESOLUTION * unit + (sides.rounding or 0.0)
+        with np.errstate(all="ignore"):
+            # what is not a number breaks every bound
+            self.broken = np.asarray(~(self.measured <= self.allowed + self.tolerance), dtype=bool)
+
+    def _unit(self, sides: Sides) -> Any:
+        """Largest entry (of a replicate), from which others may have been computed, plus the largest summand."""
+        finite = np.where(np.isfinite(self.measured), np.abs(self.measured), 0.0)
+        if sides.failure is not None:
+            largest = finite.reshape(len(finite), -1).max(axis=1, initial=0.0)
+            largest = largest.reshape(-1, *[1] * (finite.ndim - 1))
+        else:
+            largest = finite.max(initial=0.0)
+        summands = np.max(np.stack([np.abs(term) for term in self.terms.values()]), axis=0)
+        summands = np.where(np.isfinite(summands), summands, 0.0)
+        return largest + summands
+
+    def factors(self, term: str | None) -> np.ndarray:
+        """Least factor on a term (on the sum, where None) at which each entry holds, of its shape.
+
+        0 where the entry does not need it, infinite where no factor will do. A negative term is
+        strengthened by making it larger: its factor is inverted, so that at most 1 means that it holds.
+        """
+        value = self.allowed if term is None else self.terms[term]
+        rest = self.allowed - value
+        if self.exact:
+            flat = zip(self.measured.ravel(), rest.ravel(), value.ravel(), strict=True)
+            found = np.array([least_factor(m - r, v) for m, r, v in flat], dtype=object)
+            return found.reshape(self.measured.shape)
+        with np.errstate(all="ignore"):
+            short = self.measured - np.where(np.isnan(rest), 0.0, rest) - self.factor_tolerance
+            positive = np.where(np.isinf(value), 0.0, np.maximum(short / value, 0.0))
+            nought = np.where(short > 0, np.inf, 0.0)
+            negative = np.where(short < 0, value / short, np.inf)
+            each = np.where(value > 0, positive, np.where(value < 0, negative, nought))
+        return np.asarray(np.where(np.isnan(each), np.inf, each))
+
+    def identities(self) -> np.ndarray:
+        """Whether both sides of each entry are the same number, of its shape."""
+        if self.exact:
+            return np.asarray(self.measured == self.allowed, dtype=bool)
+        with np.errstate(all="ignore"):
+            return np.asarray(np.abs(self.measured - self.allowed) <= SAME * np.abs(self.allowed), dtype=bool)
+
+    def by_replicate(self, entries: np.ndarray) -> np.ndarray:
+        """Largest entry of each replicate, (replicates,)."""
+        return np.asarray(entries.reshape(len(entries), -1).max(axis=1))
+
+    def worst(self, replicate: int | None = None) -> tuple[int, ...]:
+        """Index of the entry that exceeds what is allowed by most, or comes nearest to it."""
+        each = np.asarray(self.factors(None), dtype=float)
+        if self.broken.any():
+            with np.errstate(all="ignore"):
+                excess = np.asarray(self.measured - self.allowed, dtype=float)
+            each = np.where(self.broken, np.where(np.isnan(excess), np.inf, excess), -np.inf)
+        if replicate is not None:
+            others = np.arange(len(each)) != replicate
+            each = np.where(others.reshape(-1, *[1] * (each.ndim - 1)), -np.inf, each)
+        return tuple(int(i) for i in np.unravel_index(int(np.argmax(each)), each.shape))
+
+
+def least_factor(short: Any, value: Any) -> Any:
+    """Factor on ``value`` that covers ``short``, in rational arithmetic where both are exact."""
+    exact = is_exact(short) and is_exact(value)
+    if value > 0:
+        quotient = Fraction(short) / Fraction(value) if exact else short / float(value)
+        return math.inf if quotient != quotient else max(quotient, 0)
+    if value < 0 and short < 0:
+        return Fraction(value) / Fraction(short) if exact else float(value) / short
+    return math.inf if not short <= 0 or value < 0 else 0
+
+
+def at(entries: Mapping[str, np.ndarray], place: tuple[int, ...], sign: int) -> dict[str, float]:
+    """Read the terms at one entry, as they were written."""
+    return {name: float(sign * value[place]) for name, value in entries.items()}

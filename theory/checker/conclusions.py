@@ -1,0 +1,265 @@
+"""Decide the conclusions of one evaluation: what is broken, how sharply the rest holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from clusterproof.theory.checker.comparison import Comparison, at
+from clusterproof.theory.checker.expectation import Expectation
+from clusterproof.theory.checker.frequency import Frequency
+from clusterproof.theory.checker.rounding import is_exact
+from clusterproof.theory.checker.scalar_sides import Single, is_single
+from clusterproof.theory.checker.sides import Sides
+from clusterproof.theory.checker.statistics import clopper_pearson
+from clusterproof.theory.checker.verdict import Confidence
+
+Conclusion: TypeAlias = Sides | Frequency | Expectation
+REMEDY = "the expectation is not exercised: give range=, or at least 10000 replicates none of which dominates"
+WHOLE = "all"
+"""Key of the factor on everything that is allowed."""
+
+
+MOST_ENTRIES = 10_000
+"""Entries of larger arrays are not told apart."""
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Entries of the two sides: the least factor at which each holds, and whether its sides are the same number."""
+
+    factors: np.ndarray
+    identities: np.ndarray
+
+    def joined(self, other: Entries) -> Entries:
+        """Combine the entries of two instances: the largest factors, and what is an identity at both."""
+        return Entries(np.maximum(self.factors, other.factors), self.identities & other.identities)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What one conclusion gives on one instance.
+
+    Attributes
+    ----------
+    broken
+        Whether the instance refutes it.
+    measured, allowed
+        The two sides at the entry that breaks it by most, or comes nearest; for a broken probability
+        statement the share of replicates and the probability that is allowed.
+    parts
+        Terms of ``allowed`` at that entry.
+    place
+        Index of the entry; empty for single numbers.
+    factors
+        Least factor on everything, and on each of several terms, at which the conclusion holds; None
+        where no factor is refuted by as few replicates.
+    exact
+        Whether both sides are exact numbers.
+    entries
+        Factors and identities of the single entries (of a replicate); None for a single number.
+    trials, failures, interval
+        Replicates, those that break it, and the interval for their probability, or for an expectation; None for sure
+        statements.
+    confirms
+        Whether a broken statement must break on a second, fresh sample: its interval is asymptotic.
+    undecided
+        Why the interval decides nothing; empty where it does.
+    """
+
+    broken: bool
+    measured: float
+    allowed: float
+    parts: Mapping[str, float]
+    place: tuple[int, ...]
+    factors: Mapping[str, Any]
+    trials: int | None = None
+    failures: int | None = None
+    interval: Confidence | None = None
+    confirms: bool = False
+    undecided: str = ""
+    exact: bool = False
+    entries: Entries | None = None
+
+
+def judge(conclusions: Mapping[str, Conclusion], significance: float) -> dict[str, Judgement]:
+    """Judge the conclusions of one evaluation.
+
+    Conclusions with the same failure probability hold at once: a replicate fails where it breaks one of them.
+
+    Parameters
+    ----------
+    conclusions
+        By name.
+    significance
+        Error probability that the intervals of this evaluation may have together.
+    """
+    events = {sides.failure for sides in conclusions.values() if isinstance(sides, Sides)} - {None}
+    count = len(events) + sum(isinstance(each, Frequency | Expectation) for each in conclusions.values())
+    share = significance / max(count, 1)
+    compared = {
+        name: Comparison(each)
+        for name, each in conclusions.items()
+        if isinstance(each, Sides) and not is_single(each)
+    }
+    judged: dict[str, Judgement] = {}
+    for name, each in conclusions.items():
+        if isinstance(each, Expectation):
+            judged[name] = _expectation(each, share)
+        elif isinstance(each, Frequency):
+            judged[name] = _frequency(each, share)
+        elif name not in compared:
+            judged[name] = _single(each)
+        elif each.failure is None:
+            judged[name] = _sure(each, compared[name])
+        else:
+            same = [
+                compared[o]
+                for o, s in conclusions.items()
+                if isinstance(s, Sides) and s.failure == each.failure
+            ]
+            judged[name] = _random(each, compared[name], same, share)
+    return judged
+
+
+@lru_cache(maxsize=4096)
+def critical(count: int, failure: float, significance: float) -> int:
+    """Fewest failures of ``count`` at which the interval's lower end passes ``failure``; count + 1 if none do."""
+    low, high = 0, count + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        passes = clopper_pearson(middle, count, significance).lower > failure
+        low, high = (low, middle) if passes else (middle, high)
+    return high
+
+
+def _keys(sides: Sides) -> dict[str, str | None]:
+    """Names of the factors: on everything, and on each term where there are several; none for identities."""
+    if sides.identity:
+        return {}
+    return {WHOLE: None} | ({name: name for name in sides.terms} if len(sides.terms) > 1 else {})
+
+
+def _at(sides: Sides, comparison: Comparison, place: tuple[int, ...]) -> dict[str, Any]:
+    sign = -1 if sides.lower else 1
+    single = comparison.measured.size == 1
+    return {
+        "measured": float(sign * comparison.measured[place]),
+        "allowed": float(sign * comparison.allowed[place]),
+        "parts": at(comparison.terms, place, sign),
+        "place": () if single else place,
+    }
+
+
+def _single(sides: Sides) -> Judgement:
+    one = Single(sides)
+    return Judgement(
+        broken=one.broken,
+        measured=float(sides.measured),
+        allowed=float(sides.allowed),
+        parts={name: float(term) for name, term in sides.terms.items()},
+        place=(),
+        factors={key: one.factor(term) for key, term in _keys(sides).items()},
+        exact=is_exact(sides.measured) and is_exact(list(sides.terms.values())) and not sides.rounding,
+    )
+
+
+def _sure(sides: Sides, comparison: Comparison) -> Judgement:
+    factors, entries = {}, None
+    for key, term in _keys(sides).items():
+        each = comparison.factors(term)
+        factors[key] = each.max() if comparison.broken.any() else min(each.max(), 1)
+        if key == WHOLE and 1 < each.size <= MOST_ENTRIES:
+            entries = Entries(each.astype(float), comparison.identities())
+    return Judgement(
+        broken=bool(comparison.broken.any()),
+        factors=factors,
+        exact=comparison.exact,
+        entries=entries,
+        **_at(sides, comparison, comparison.worst()),
+    )
+
+
+def _random(sides: Sides, comparison: Comparison, event: list[Comparison], significance: float) -> Judgement:
+    """Judge one of the conclusions whose common event has the failure probability."""
+    trials = len(comparison.measured)
+    failing = np.logical_or.reduce([one.by_replicate(one.broken) for one in event])
+    failures = int(failing.sum())
+    assert sides.failure is not None
+    interval = clopper_pearson(failures, trials, significance)
+    rank = critical(trials, float(sides.failure), significance)
+    factors: dict[str, Any] = {}
+    order = np.argsort(comparison.by_replicate(comparison.factors(None)).astype(float))
+    for key, term in _keys(sides).items():
+        each = np.sort(comparison.by_replicate(comparison.factors(term)).astype(float))
+        factors[key] = float(each[-rank]) if rank <= trials else None
+    entries = None
+    shares = comparison.factors(None) if WHOLE in factors and rank <= trials else np.zeros(0)
+    if 1 < shares.size // max(trials, 1) <= MOST_ENTRIES:
+        rows = np.sort(shares.astype(float), axis=0)[-rank]
+        entries = Entries(np.atleast_1d(rows), np.atleast_1d(comparison.identities().all(axis=0)))
+    own = int(comparison.by_replicate(comparison.broken).sum())
+    broken = interval.lower > sides.failure and own > 0
+    numbers = _at(sides, comparison, comparison.worst(int(order[-min(rank, trials)])))
+    if broken:
+        numbers |= {"measured": failures / trials, "allowed": float(sides.failure), "parts": {}, "place": ()}
+    return Judgement(
+        broken=broken,
+        factors=factors,
+        entries=entries,
+        trials=trials,
+        failures=failures,
+        interval=interval,
+        **numbers,
+    )
+
+
+def _frequency(one: Frequency, significance: float) -> Judgement:
+    trials, failures = one.events.size, int(one.events.sum())
+    interval = clopper_pearson(failures, trials, significance)
+    outside = interval.lower > one.allowed or (one.exactly and interval.upper < one.allowed)
+    factor = interval.lower / one.allowed if one.allowed else float(interval.lower > 0)
+    return Judgement(
+        broken=outside,
+        measured=failures / trials,
+        allowed=one.allowed,
+        parts={},
+        place=(),
+        factors={} if one.exactly else {WHOLE: factor},
+        trials=trials,
+        failures=failures,
+        interval=interval,
+    )
+
+
+def _expectation(one: Expectation, significance: float) -> Judgement:
+    lower, upper, decides = one.interval(significance)
+    above = np.zeros(lower.shape, dtype=bool) if one.lower else lower > one.allowed
+    below = np.zeros(lower.shape, dtype=bool) if one.sense == "at_most" else upper < one.allowed
+    wrong = (above | below) & decides
+    mean = one.samples.mean(axis=0)
+    excess = (one.allowed - mean if one.lower else mean - one.allowed) / np.maximum(upper - lower, 1e-300)
+    place = (
+        np.unravel_index(int(np.argmax(np.where(wrong, np.inf, excess))), lower.shape) if lower.shape else ()
+    )
+    allowed = float(one.allowed[place])
+    factors: dict[str, Any] = {}
+    if one.sense == "at_most" and allowed > 0:
+        factors[WHOLE] = min(max(float(lower[place]) / allowed, 0.0), 1.0)
+    elif one.lower and upper[place] > 0:
+        factors[WHOLE] = min(max(allowed / float(upper[place]), 0.0), 1.0)
+    return Judgement(
+        broken=bool(wrong.any()),
+        measured=float(mean[place]),
+        allowed=allowed,
+        parts={},
+        place=tuple(int(i) for i in place),
+        factors=factors,
+        interval=Confidence(level=1 - significance, lower=float(lower[place]), upper=float(upper[place])),
+        confirms=one.range is None,
+        undecided="" if decides.all() else REMEDY,
+    )

@@ -1,0 +1,261 @@
+"""The verdict on a claim: its statements are tried, and what they give is made a finding."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from clusterproof.theory.checker import sentences
+from clusterproof.theory.checker.claim import Context
+from clusterproof.theory.checker.claim_parts import Parts
+from clusterproof.theory.checker.conclusions import WHOLE
+from clusterproof.theory.checker.constants import constant_factors
+from clusterproof.theory.checker.counterexample import RunDisagrees, agree
+from clusterproof.theory.checker.statement import Statement
+from clusterproof.theory.checker.ties import COMPARED, Tie
+from clusterproof.theory.checker.trial import Evaluation, Trial, attempt
+from clusterproof.theory.checker.vacuity import exclude_each_other
+from clusterproof.theory.checker.verdict import Finding, Kind
+
+
+def decide(claim: Parts, context: Context) -> Finding:
+    """Try every part of a claim; the first that breaks decides.
+
+    Parameters
+    ----------
+    claim
+        Its statements.
+    context
+        Seed, budget or repetitions, and the error level, which the parts share equally.
+    """
+    context = dataclasses.replace(context, significance=context.significance / len(claim.parts))
+    trials: list[Trial] = []
+    ties = {part.name: [Tie(proof) for proof in claim.parts if proof.whole] for part in claim.parts}
+    for part in claim.parts:
+        compared = ties[part.name] if part.same and not part.whole else []
+        trials.append(attempt(part, context, compared))
+        if trials[-1].found is not None:
+            return _refuted(claim, trials, trials[-1].found, context, compared)
+    main = [trial for trial in trials if trial.statement.same]
+    # a proof of the whole does not stand in for the instances that it is held against
+    held = [trial for trial in main if not trial.statement.whole] or main
+    if not any(trial.instances or trial.proved for trial in held):
+        return _vacuous(trials, context)
+    certainty = _certainty(trials, ties)
+    reason = sentences.holds(trials, certainty)
+    # nor are its quantities' values instances of the statement
+    return _consistent([trial for trial in trials if not trial.statement.whole], reason, certainty, context)
+
+
+@dataclass(frozen=True)
+class Certainty:
+    """What is proved of a claim that no instance breaks.
+
+    Attributes
+    ----------
+    proof
+        How the printed statement was proved for every instance of its ranges: ``"exhausted"``, ``"symbols"`` or
+        ``"separate"``; None where it was not.
+    steps
+        Names of the parts that were proved without being the statement.
+    refused
+        Why a proof by a separate function does not count, by its name.
+    compared
+        Instances at which the statement and the separate proof gave the same sides.
+    """
+
+    proof: str | None
+    steps: tuple[str, ...] = ()
+    refused: Mapping[str, str] = field(default_factory=dict)
+    compared: int = 0
+
+
+def _certainty(trials: Sequence[Trial], ties: Mapping[str, Sequence[Tie]]) -> Certainty:
+    """Return how the statement was proved, part by part."""
+    ways: list[str | None] = []
+    refused: dict[str, str] = {}
+    compared: list[int] = []
+    for trial in trials:
+        part = trial.statement
+        if part.whole:
+            continue
+        tied = [tie for tie in ties[part.name] if _counts_as_proof(tie, trial, trials)] if part.same else []
+        if trial.proved:
+            ways.append("symbols" if trial.symbolic else "exhausted")
+        elif trial.exhausted and trial.complete and trial.exact and trial.instances and not part.random:
+            ways.append("exhausted")
+        elif tied:
+            ways.append("separate")
+            compared.append(tied[0].compared)
+        elif part.same or not any(each.statement.whole for each in trials):
+            ways.append(None)
+            refused |= {tie.proof.name: tie.refused for tie in ties[part.name] if tie.refused}
+    proof = None if None in ways else next(way for way in ("separate", "symbols", "exhausted") if way in ways)
+    steps = [
+        trial.statement.name
+        for trial in trials
+        if trial.proved and (not trial.statement.same or (trial.statement.whole and proof is None))
+    ]
+    return Certainty(proof, tuple(steps), refused, min(compared, default=0))
+
+
+def _counts_as_proof(tie: Tie, trial: Trial, trials: Sequence[Trial]) -> bool:
+    proved = next(each.proved for each in trials if each.statement is tie.proof)
+    enough = tie.compared >= COMPARED or (trial.exhausted and tie.compared == trial.instances > 0)
+    return proved and enough and not tie.refused
+
+
+def _consistent(trials: Sequence[Trial], reason: str, certainty: Certainty, context: Context) -> Finding:
+    proved = certainty.proof is not None
+    main = [trial.tightest for trial in trials if trial.statement.same and trial.tightest is not None]
+    tightest = max(main, key=lambda each: each.used, default=None)
+    numbers: dict[str, Any] = {}
+    if tightest is not None:
+        judged = max(
+            tightest.judged.values(),
+            key=lambda one: -1.0 if one.factors.get(WHOLE) is None else float(one.factors[WHOLE]),
+        )
+        numbers = {"measured": judged.measured, "bound": judged.allowed}
+        if 0 < tightest.used < math.inf:
+            numbers["slack"] = 1 / tightest.used
+    intervals = [
+        judged.interval
+        for trial in trials
+        if trial.tightest is not None
+        for judged in trial.tightest.judged.values()
+        if judged.interval is not None
+    ]
+    return Finding(
+        verdict=Kind.CERTIFIED if proved else Kind.CONSISTENT,
+        reason=reason,
+        confidence=intervals[-1] if intervals else None,
+        sharpness=(factors := _sharpness(trials, context)),
+        tightness=_tightness(trials, factors),
+        proof=certainty.proof,
+        steps=certainty.steps,
+        **numbers,
+        **_counts(trials, proved=proved),
+    )
+
+
+def _sharpness(trials: Sequence[Trial], context: Context) -> dict[str, float | None] | None:
+    """Merge the factors: those of the same statement are one, a step keeps its own."""
+    found: dict[str, Any] = {}
+    for trial in trials:
+        constants = constant_factors(trial, context)
+        factors = {key: extreme.factor for key, extreme in trial.factors.items()}
+        factors |= {("", name): factor for name, factor in constants.items()}
+        for conclusion in {name for name, _ in factors}:
+            if (same := trial.identities(conclusion)) is not None and (conclusion, WHOLE) in factors:
+                factors[conclusion, WHOLE] = same[1]
+        for (conclusion, term), factor in factors.items():
+            own = "" if trial.statement.same else trial.statement.name
+            key = ": ".join(part for part in (own, conclusion, term) if part)
+            found[key] = larger(found.get(key), factor)
+            if trial.statement.same and term == WHOLE:
+                found[WHOLE] = larger(found.get(WHOLE), factor)
+    return {key: None if value is None else float(value) for key, value in found.items()} or None
+
+
+def _tightness(
+    trials: Sequence[Trial], factors: Mapping[str, float | None] | None
+) -> dict[str, dict[str, Any]] | None:
+    """Give the ratio allowed / measured behind each factor, the instance, and the entries that are identities."""
+    instances: dict[str, Any] = {}
+    identities: dict[str, list[int]] = {}
+    for trial in trials:
+        for (conclusion, term), extreme in trial.factors.items():
+            own = "" if trial.statement.same else trial.statement.name
+            key = ": ".join(part for part in (own, conclusion, term) if part)
+            if factors and extreme.factor is not None and factors.get(key) == float(extreme.factor):
+                instances.setdefault(key, trial.statement.space.encode(extreme.instance))
+            if term == WHOLE and (same := trial.identities(conclusion)) is not None:
+                identities[key] = same[0]
+    return {
+        key: {
+            "ratio": 1 / factor if factor else None,
+            "instance": instances.get(key),
+            **({"identities": identities[key]} if key in identities else {}),
+        }
+        for key, factor in (factors or {}).items()
+    } or None
+
+
+def _vacuous(trials: Sequence[Trial], context: Context) -> Finding:
+    main = [trial for trial in trials if trial.statement.same]
+    steps = [trial for trial in trials if not trial.statement.same]
+    names = [name for trial in main for name in exclude_each_other(trial, context)]
+    reason = sentences.none_admissible(main, list(dict.fromkeys(names)))
+    return Finding(
+        verdict=Kind.VACUOUS,
+        reason="; ".join(part for part in (reason, sentences.holds(steps, Certainty(None))) if part),
+        **_counts(trials),
+    )
+
+
+def _refuted(
+    claim: Parts, trials: Sequence[Trial], found: Evaluation, context: Context, ties: Sequence[Tie]
+) -> Finding:
+    trial, part = trials[-1], trials[-1].statement
+    judged = found.judged[found.broken or ""]
+    confirm(claim, part, found)
+    example = part.space.encode(found.instance)
+    if part.name:
+        example["part"] = part.name
+    if part.random:
+        example["seed"] = context.seed
+        if part.space.replicates is not None:
+            example["replicates"] = part.replicates if context.trials is None else context.trials
+    reason = sentences.broken(trial, found)
+    tied = (tie.proof for tie in ties if tie.compared and not tie.refused)
+    if trial.proved or any(attempt(proof, context).proved for proof in tied):
+        reason += "; proof and instance disagree: the proof on symbols is wrong"
+    return Finding(
+        verdict=Kind.ILL_POSED if claim.ill_posed else Kind.VIOLATED,
+        reason=reason,
+        measured=judged.measured,
+        bound=judged.allowed,
+        slack=judged.allowed / judged.measured if judged.measured else None,
+        confidence=judged.interval,
+        counterexample=example,
+        **_counts(trials) | {"trials": judged.trials, "failures": judged.failures},
+    )
+
+
+def confirm(claim: Parts, part: Statement, found: Evaluation) -> None:
+    """Run the very algorithm on an instance that refutes a part, where that part says how.
+
+    Raises
+    ------
+    RunDisagrees
+        If the run gives something else than the statement.
+    """
+    if part.confirm is None:
+        return
+    observed, measured = (
+        part.confirm(**part.space.arguments(found.instance)),
+        found.judged[found.broken or ""].measured,
+    )
+    if observed is not None and not agree(observed, measured):
+        raise RunDisagrees(f"{claim.id}: the run gives {observed!r}, the statement {measured!r}")
+
+
+def larger(first: Any, second: Any) -> Any:
+    """Larger of two factors, where None is less than any."""
+    return second if first is None else first if second is None else max(first, second)
+
+
+def _counts(trials: Sequence[Trial], *, proved: bool = False) -> dict[str, Any]:
+    rejected = sum((trial.rejected for trial in trials), Counter[str]())
+    repetitions = sum(trial.trials for trial in trials)
+    return {
+        "instances": sum(trial.instances for trial in trials),
+        "exhausted": proved or all(trial.exhausted or trial.proved for trial in trials),
+        "rejected": dict(rejected),
+        "trials": repetitions or None,
+        "failures": sum(trial.failures for trial in trials) if repetitions else None,
+    }

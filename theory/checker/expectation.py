@@ -1,0 +1,129 @@
+"""Conclusions about an expectation, which independent replicates estimate: an interval is compared, never the mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from clusterproof.algorithms import InvalidArgument
+
+FEWEST = 10_000
+"""Replicates at least from which an interval by the central limit theorem decides."""
+LARGEST_SHARE = 0.01
+"""Of the sum of squared deviations, that a single replicate may have for it to decide."""
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """The expectation of each entry is at most, at least or equal to what is allowed.
+
+    Attributes
+    ----------
+    samples
+        Independent replicates first, (replicates, ...).
+    allowed
+        Broadcast to the entries, (...).
+    sense
+        ``"at_most"``, ``"at_least"`` or ``"equal"``.
+    range
+        Least and largest value that a sample can have; None where no such numbers are known.
+    words
+        As in ``Sides``.
+    """
+
+    samples: np.ndarray
+    allowed: np.ndarray
+    sense: str
+    range: tuple[float, float] | None = None
+    words: str | Callable[[], str] = field(default="", compare=False)
+
+    @property
+    def lower(self) -> bool:
+        """Whether the expectation must be at least what is allowed."""
+        return self.sense == "at_least"
+
+    def interval(self, significance: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Interval for the expectation of each entry, and whether it decides, each (...).
+
+        Parameters
+        ----------
+        significance
+            Error probability of all entries together.
+
+        Notes
+        -----
+        With a range it is the empirical Bernstein bound (Audibert, Munos and Szepesvari 2009, Theorem 1), which holds
+        for any number of replicates. Otherwise it is that of the central limit theorem, which decides only with
+        ``FEWEST`` replicates none of which dominates the variance.
+        """
+        count = len(self.samples)
+        mean = self.samples.mean(axis=0)
+        share = significance / max(mean.size, 1)
+        deviations = np.square(self.samples - mean)
+        if self.range is not None:
+            log = math.log(3 / share)
+            width = np.sqrt(2 * deviations.mean(axis=0) * log / count)
+            width += 3 * (self.range[1] - self.range[0]) * log / count
+            return mean - width, mean + width, np.ones(mean.shape, dtype=bool)
+        from scipy.special import ndtri
+
+        total = deviations.sum(axis=0)
+        width = -ndtri(share / 2) * np.sqrt(total / max(count - 1, 1) / count)
+        with np.errstate(all="ignore"):
+            spread = (total > 0) & (deviations.max(axis=0) <= LARGEST_SHARE * total)
+        return mean - width, mean + width, spread & (count >= FEWEST)
+
+
+def expectation(
+    samples: Any,
+    *,
+    at_most: Any = None,
+    at_least: Any = None,
+    equal: Any = None,
+    range: tuple[float, float] | None = None,  # noqa: A002 - the interface's name
+    words: str | Callable[[], str] = "",
+) -> Expectation:
+    """Conclude that an expectation is at most, at least or equal to a number.
+
+    A Monte Carlo mean must not be passed to ``at_most``: it is compared as if it were exact.
+
+    Parameters
+    ----------
+    samples
+        Independent replicates first, (replicates, ...).
+    at_most, at_least, equal
+        One of the three: what is allowed, broadcast to (...).
+    range
+        Least and largest value that a sample can have, if they are known: the interval is then exact. Otherwise it
+        is asymptotic, and decides with at least 10 000 replicates none of which dominates the variance, and only if a
+        second sample says the same.
+    words
+        As in ``Sides``.
+
+    Raises
+    ------
+    InvalidArgument
+        If not exactly one of the three is given, there are no replicates, or a sample is out of ``range``.
+    """
+    given = {"at_most": at_most, "at_least": at_least, "equal": equal}
+    stated = {name: value for name, value in given.items() if value is not None}
+    if len(stated) != 1:
+        raise InvalidArgument(
+            "at_most",
+            list(stated),
+            "must be the only one of at_most, at_least and equal",
+            "give one of the three",
+        )
+    array = np.asarray(samples, dtype=float)
+    if array.ndim == 0 or len(array) == 0:
+        raise InvalidArgument("samples", array.shape, "must have replicates as its first axis", "draw some")
+    if range is not None and not (np.min(array) >= range[0] and np.max(array) <= range[1]):
+        raise InvalidArgument("range", range, "must hold every sample", "widen it, or leave it out")
+    ((sense, allowed),) = stated.items()
+    return Expectation(
+        array, np.broadcast_to(np.asarray(allowed, dtype=float), array.shape[1:]), sense, range, words
+    )

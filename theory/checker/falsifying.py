@@ -1,0 +1,317 @@
+"""Falsify a bound on a run at once: search tasks, parameters and starts for the smallest run that breaks it."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import numpy as np
+
+from clusterproof.algorithms import Algorithm, InvalidArgument, Trace, run
+from clusterproof.algorithms.validation import check_count, check_seed
+from clusterproof.synthetic import Mixture
+from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, Context
+from clusterproof.theory.checker.claim_parts import Parts
+from clusterproof.theory.checker.comparison import Comparison
+from clusterproof.theory.checker.counterexample_code import literal
+from clusterproof.theory.checker.deciding import decide
+from clusterproof.theory.checker.drawn import Written, searched
+from clusterproof.theory.checker.range_ends import Instance
+from clusterproof.theory.checker.ranges import Range
+from clusterproof.theory.checker.rounding import TOLERANCE
+from clusterproof.theory.checker.sides import Outside, Sides, at_most, suppose
+from clusterproof.theory.checker.space import mark_of
+from clusterproof.theory.checker.statement import Statement
+from clusterproof.theory.checker.trace_bound import largest_length
+from clusterproof.theory.checker.verdict import Finding, Kind, Verdict
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+Bound = Callable[[Any, Trace], Any]
+"""Allowed errors of a task and a run on it, broadcastable to ``trace.errors``."""
+
+BUDGET = 300
+SEARCHES = 3
+"""Searches of which the simplest counterexample is taken, where the first has found one."""
+REACH = 2
+"""Starts lie on a grid of so many steps on both sides of what the algorithm aims at."""
+
+
+def falsify(
+    bound: Bound,
+    *,
+    algorithm: Algorithm[Any] | Callable[..., Algorithm[Any]],
+    tasks: SearchStrategy[Any] | Mixture,
+    rounds: int,
+    starts: Callable[[Any], SearchStrategy[Any]] | None = None,
+    budget: int = BUDGET,
+    seed: int = 0,
+) -> Verdict:
+    """Search for the smallest run whose errors exceed a bound.
+
+    Parameters
+    ----------
+    bound
+        Takes the task and the trace, gives the allowed errors, broadcastable to ``trace.errors``,
+        (rounds + 1, P), none of them negative. ``suppose`` in it states a hypothesis.
+    algorithm
+        An algorithm, or a function that makes one of the task. Further parameters of the function are
+        searched, too, where they are annotated with ranges, as in a claim.
+    tasks
+        A hypothesis strategy, such as those of ``synthetic.strategies``; or one task.
+    rounds
+        Rounds of each run, at least 1; the counterexample has the fewest that break the bound.
+    starts
+        Makes of a task a strategy of starting models (P, d). Where None they lie on a grid around what the
+        algorithm aims at, a quarter of the separation wide, or 1 where there is one cluster.
+    budget
+        Runs to try within the hypotheses.
+    seed
+        Of the search and of the runs.
+
+    Returns
+    -------
+    Verdict
+        Violated, consistent or vacuous. ``counterexample["code"]`` is Python to paste. A consistent one says
+        by its sharpness with which factor the bound would still have held.
+
+    Raises
+    ------
+    InvalidArgument
+        If an argument is of another kind, or the bound is not a bound on the errors.
+
+    Notes
+    -----
+    The bound must hold on every run. One that holds with a probability is a claim with
+    ``at_most(..., failure=...)``.
+
+    Examples
+    --------
+    >>> from clusterproof import FedAvg, falsify
+    >>> from clusterproof.synthetic import strategies
+    >>> verdict = falsify(
+    ...     lambda task, trace: (1 - 2 / task.condition_number) * trace.errors[0],
+    ...     algorithm=lambda task: FedAvg(step_size=1 / task.smoothness),
+    ...     tasks=strategies.quadratic_mixtures(clusters=1, clients=1, condition_number=(2, 8)),
+    ...     rounds=5,
+    ... )
+    >>> verdict.verdict
+    <Kind.VIOLATED: 'violated'>
+    >>> exec(verdict.counterexample["code"])
+    """
+    from hypothesis import strategies as st
+
+    started = time.perf_counter()
+    check_count("rounds", rounds, at_least=1, remedy="give the number of communication rounds")
+    check_count("budget", budget, at_least=1, remedy="leave it out for the default")
+    check_seed(seed)
+    if not callable(bound):
+        raise InvalidArgument("bound", bound, "must be a function of (task, trace)", "write it as a lambda")
+    strategy = st.just(tasks) if isinstance(tasks, Mixture) else tasks
+    if not isinstance(strategy, st.SearchStrategy):
+        raise InvalidArgument(
+            "tasks", tasks, "must be a hypothesis strategy of tasks, or a task", "see synthetic.strategies"
+        )
+    search = _Search(bound, algorithm, rounds, seed)
+    statement = Statement("", search.function(strategy, starts), budget=budget)
+    name = f"falsify/{getattr(bound, '__name__', 'bound').strip('<>')}"
+
+    def searched_by(number: int) -> Finding:
+        context = Context(seed, None, CLAIM_SIGNIFICANCE, f"{name} {number}".removesuffix(" 0"))
+        return decide(Parts(name, [statement]), context)
+
+    finding = searched_by(0)
+    if (
+        finding.verdict == Kind.VIOLATED
+    ):  # simplifying ends where no single step helps: not always at one place
+        others = [other for other in map(searched_by, range(1, SEARCHES)) if other.counterexample is not None]
+        finding = min([finding, *others], key=lambda each: len(json.dumps(each.counterexample)))
+    fields = {each: getattr(finding, each) for each in type(finding).__dataclass_fields__}
+    if finding.verdict == Kind.VIOLATED and finding.counterexample is not None:
+        fields |= search.smallest(statement.space.decode(finding.counterexample))
+    return Verdict(
+        claim=name, paper="falsify", label="", seed=seed, repaired_by=None,
+        seconds=time.perf_counter() - started, **fields,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Search:
+    """What is searched, as a statement whose quantities are a task, parameters and a start."""
+
+    bound: Bound
+    algorithm: Algorithm[Any] | Callable[..., Algorithm[Any]]
+    rounds: int
+    seed: int
+
+    def function(
+        self, tasks: SearchStrategy[Any], starts: Callable[[Any], SearchStrategy[Any]] | None
+    ) -> Callable[..., Sides]:
+        """Make the statement's function, with the signature that says what is searched."""
+
+        def statement(**quantities: Any) -> Sides:
+            return self.sides(self.rounds, **quantities)
+
+        ranges: dict[str, Range] = {
+            "task": searched(lambda: tasks),
+            **self._parameters(),
+            "start": _Starts(lambda start: np.asarray(start).tolist(), np.array, self.make, starts),
+        }
+        kinds: Any = {name: Annotated[Any, allowed] for name, allowed in ranges.items()}
+        statement.__annotations__ = kinds
+        statement.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # what inspect reads
+            [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in ranges]
+        )
+        return statement
+
+    def _parameters(self) -> dict[str, Range]:
+        """Ranges of the function's parameters after the task."""
+        if isinstance(self.algorithm, Algorithm):
+            return {}
+        if not callable(self.algorithm) or isinstance(self.algorithm, type):
+            raise InvalidArgument(
+                "algorithm", self.algorithm, "must be an algorithm or a function of the task",
+                "write lambda task: FedAvg(step_size=1 / task.smoothness)",
+            )  # fmt: skip
+        hints = get_type_hints(self.algorithm, include_extras=True)
+        found: dict[str, Range] = {}
+        for name in list(inspect.signature(self.algorithm).parameters)[1:]:
+            mark = mark_of(hints.get(name))
+            if not isinstance(mark, Range) or name in ("task", "start"):
+                raise InvalidArgument(
+                    f"algorithm.{name}", hints.get(name), "must be Annotated with a range, under another name "
+                    "than task and start", "annotate it, such as Annotated[Fraction, rationals(0, 1, 4)]",
+                )  # fmt: skip
+            found[name] = mark
+        return found
+
+    def make(self, task: Any, **parameters: Any) -> Algorithm[Any]:
+        """Make the algorithm for a task."""
+        made = self.algorithm if isinstance(self.algorithm, Algorithm) else self.algorithm(task, **parameters)
+        if not isinstance(made, Algorithm):
+            raise InvalidArgument(
+                "algorithm", made, "must give an algorithm", "return one, such as FedAvg(...)"
+            )
+        return made
+
+    def sides(self, rounds: int, *, task: Any, start: Any, **parameters: Any) -> Sides:
+        """Run, and compare the errors with what is allowed."""
+        made = self.make(task, **parameters)
+        with np.errstate(all="ignore"):  # a run may diverge; its errors say so
+            trace = run(made, task, rounds=rounds, seed=self.seed, initial=np.asarray(start, dtype=float))
+            if trace.errors is None:
+                raise InvalidArgument("tasks", task, "must know their optima", "use a synthetic task")
+            allowed = np.asarray(self.bound(task, trace), dtype=float)
+        try:
+            allowed = np.broadcast_to(allowed, trace.errors.shape)
+        except ValueError:
+            raise InvalidArgument(
+                "bound", allowed.shape, f"must be broadcastable to trace.errors, {trace.errors.shape}",
+                "give a number, (rounds + 1, 1) or (rounds + 1, P)",
+            ) from None  # fmt: skip
+        if np.isnan(allowed).any():
+            raise InvalidArgument("bound", "nan", "must be numbers", "suppose what keeps it from 0 / 0")
+        suppose("the bound is at least 0", (allowed >= 0).all())
+        # errors are differences of models and optima: rounding is relative to those
+        return at_most(trace.errors, bound=allowed, rounding=TOLERANCE * largest_length(trace))
+
+    def _first_broken(self, rounds: int, one: Instance) -> tuple[tuple[int, ...], float, float]:
+        """Give round and model that first break the bound, the error there and what is allowed."""
+        sides = self.sides(rounds, **one)
+        comparison = Comparison(sides)
+        place = tuple(int(index) for index in next(iter(np.argwhere(comparison.broken))))
+        return place, float(sides.measured[place]), float(sides.allowed[place])
+
+    def smallest(self, one: Instance) -> dict[str, Any]:
+        """Give the counterexample with the fewest rounds, and what the verdict says of it."""
+        rounds = self.rounds
+        place, measured, limit = self._first_broken(rounds, one)
+        try:  # where the bound also says it of the shorter run
+            shorter = self._first_broken(max(place[0], 1), one)
+        except (InvalidArgument, Outside, StopIteration):
+            pass
+        else:
+            rounds, (place, measured, limit) = max(place[0], 1), shorter
+        task = one["task"]
+        made = self.make(task, **{name: one[name] for name in one if name not in ("task", "start")})
+        where = f"round {place[0]}, model {place[1]}"
+        quantities = {
+            name: value if isinstance(value, int | float | str) else str(value)
+            for name, value in one.items()
+            if name not in ("task", "start")
+        }
+        settings = ", ".join(f"{name} = {value}" for name, value in quantities.items())
+        return {
+            "reason": f"on {task!r} from {np.asarray(one['start']).tolist()}"
+            + (f" with {settings}" if settings else "")
+            + f": the error {measured:.5g} exceeds {limit:.5g} in {where}",
+            "measured": measured,
+            "bound": limit,
+            "slack": limit / measured if measured else None,
+            "counterexample": {
+                "task": dict(task.settings),
+                **quantities,
+                "start": np.asarray(one["start"]).tolist(),
+                "rounds": rounds,
+                "seed": self.seed,
+                "code": _code(task, made, one["start"], rounds, self.seed, place, limit, where),
+            },
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class _Starts(Written):
+    """Starting models, which depend on the task and the algorithm."""
+
+    make: Callable[..., Algorithm[Any]]
+    strategies: Callable[[Any], SearchStrategy[Any]] | None
+
+    def strategy(self, so_far: Instance) -> SearchStrategy[Any]:
+        """Grid points around what the algorithm aims at, or what the user says."""
+        from hypothesis import strategies as st
+
+        task = so_far["task"]
+        if self.strategies is not None:
+            return self.strategies(task)
+        made = self.make(**so_far)
+        count = made.model_count(task)
+        aims = task.reference_optima(made.target)
+        middle = aims if aims is not None and len(aims) == count else np.zeros((count, task.dimension))
+        step = task.separation / 4 if np.isfinite(task.separation) else 1.0
+        row = st.lists(st.integers(-REACH, REACH), min_size=task.dimension, max_size=task.dimension)
+        grid = st.lists(row, min_size=count, max_size=count)
+        return grid.map(lambda rows: middle + step * np.array(rows, dtype=float))
+
+
+def _code(
+    task: Any,
+    algorithm: Any,
+    start: Any,
+    rounds: int,
+    seed: int,
+    place: tuple[int, ...],
+    limit: float,
+    where: str,
+) -> str:
+    """Write the run as Python."""
+    ours, lines = ["run"], []
+    for each in (type(algorithm), type(task)):
+        if each.__module__.startswith("clusterproof."):
+            ours.append(each.__name__)
+        elif each.__module__ != "__main__":
+            lines.append(f"from {each.__module__} import {each.__name__}\n")
+    made = getattr(task, "code", None) or repr(task)
+    seeded = f", seed={seed}" if seed else ""
+    return (
+        f"import numpy as np\nfrom clusterproof import {', '.join(sorted(set(ours)))}\n"
+        + "".join(lines)
+        + f"\ntask = {made}\ninitial = np.array({literal(start)})\n"
+        + f"trace = run({algorithm!r}, task, rounds={rounds}, initial=initial{seeded})\n"
+        + f"error = trace.errors[{place[0]}, {place[1]}]  # {where}\n"
+        + f"assert not error <= {limit!r}, error  # what the bound allows there\n"
+    )

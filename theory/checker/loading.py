@@ -1,0 +1,141 @@
+"""Find claims that are stated elsewhere: in a user's file or module, and in plugins."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.plugins import PluginWarning, leave_out
+from clusterproof.theory.checker.claim import REGISTRY
+from clusterproof.theory.checker.claim_decorator import module_of
+
+__all__ = ["PLUGINS", "PluginWarning", "load_claims", "load_plugins", "source_of"]
+
+PLUGINS = "clusterproof.claims"
+"""Group of the entry points whose modules state claims."""
+
+_SOURCES: dict[str, str] = {}
+"""The file, as the user named it, behind each module that was loaded from one."""
+
+
+def load_claims(source: str | Path) -> list[str]:
+    """Import a file or module that states claims; it is executed.
+
+    Parameters
+    ----------
+    source
+        Path of a Python file, or dotted name of a module.
+
+    Returns
+    -------
+    list of str
+        Ids of its claims, in the order in which it states them.
+
+    Raises
+    ------
+    InvalidArgument
+        If it cannot be imported, for whatever reason, or states no claim. No claim of it is kept then.
+    """
+    text = str(source)
+    path = Path(text)
+    is_file = path.suffix == ".py" or path.is_file()
+    before = dict(REGISTRY)
+    try:
+        name = _execute(path) if is_file else _import(text)
+    except (Exception, SystemExit) as error:
+        REGISTRY.clear()
+        REGISTRY.update(before)
+        line = _line_in(path, error) if is_file else ""
+        raise InvalidArgument(
+            "module",
+            text,
+            f"must be a file or module that can be imported ({type(error).__name__}: {error}{line})",
+            f"`python {text}` shows where"
+            if is_file
+            else "give the path of a file, or a module's dotted name",
+        ) from error
+    own = [claim for claim in REGISTRY if REGISTRY[claim] is not before.get(claim) or _belongs(claim, name)]
+    if not own:
+        raise InvalidArgument(
+            "module", text, "must state a claim", "decorate a function with @clusterproof.claim(...)"
+        )
+    return own
+
+
+def source_of(module: str) -> str | None:
+    """File from which a module was loaded, as the user named it; None for one that can be imported by name."""
+    return _SOURCES.get(module)
+
+
+def load_plugins() -> None:
+    """Import the modules that installed packages name as entry points of the group ``clusterproof.claims``.
+
+    One that fails is named in a ``PluginWarning`` and does not stop the others.
+    """
+    for entry in metadata.entry_points(group=PLUGINS):
+        before = dict(REGISTRY)
+        try:
+            entry.load()
+        except (Exception, SystemExit) as error:
+            REGISTRY.clear()
+            REGISTRY.update(before)
+            leave_out(entry, error)
+
+
+def _execute(path: Path) -> str:
+    """Execute a file as a module of its own, beside whatever else has its name."""
+    where = path.resolve()
+    name = f"{path.stem}_{hashlib.sha256(str(where).encode()).hexdigest()[:8]}"
+    found = importlib.util.spec_from_file_location(name, where)
+    if found is None or found.loader is None:
+        raise ImportError("it is no Python file")
+    module = importlib.util.module_from_spec(found)
+    sys.modules[name] = module  # records look their module up
+    _SOURCES[name] = str(path)
+    try:
+        with _first_on_path(where.parent):
+            found.loader.exec_module(module)
+    except BaseException:  # Ctrl-C, too, must leave no half of a module behind; it is raised again
+        del sys.modules[name]
+        raise
+    return name
+
+
+def _import(name: str) -> str:
+    with _first_on_path(Path.cwd()):
+        return importlib.import_module(name).__name__
+
+
+@contextmanager
+def _first_on_path(folder: Path) -> Iterator[None]:
+    """Let a module import what lies beside it, as ``python FILE`` does."""
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        if str(folder) in sys.path:
+            sys.path.remove(str(folder))
+
+
+def _belongs(claim: str, module: str) -> bool:
+    place = module_of(claim)
+    return place is not None and (place == module or place.startswith(f"{module}."))
+
+
+def _line_in(path: Path, error: BaseException) -> str:
+    """Where in the file an error arose."""
+    if isinstance(error, SyntaxError):
+        return ""
+    place, last = error.__traceback__, None
+    while place is not None:
+        if Path(place.tb_frame.f_code.co_filename).name == path.name:
+            last = place.tb_lineno
+        place = place.tb_next
+    return "" if last is None else f", line {last}"

@@ -1,0 +1,119 @@
+"""Proofs without a search: the statement's own function, evaluated on symbols, is a formula."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from clusterproof.theory.checker.polynomial_signs import Bounds, is_nonnegative, is_positive
+from clusterproof.theory.checker.sides import Outside, Sides, counting_hypotheses
+from clusterproof.theory.checker.space import Space
+from clusterproof.theory.checker.symbols import Symbol, symbols
+
+CASES = 1000
+"""Most combinations of listed values, each of which gets a proof of its own."""
+
+
+class Unproved(Exception):
+    """The coefficients do not decide, or the statement is no formula; the message says which."""
+
+
+def certify(space: Space, evaluate: Any) -> bool:
+    """Prove a statement for every instance of its ranges.
+
+    An identity is the zero polynomial. In an inequality the difference of the sides is a quotient whose
+    denominator the coefficients show to be positive and whose numerator they show to be nonnegative.
+    Hypotheses beyond the ranges are not used: what is proved is more.
+
+    Parameters
+    ----------
+    space
+        Of the statement. Quantities that are choices are taken case by case.
+    evaluate
+        Gives the conclusions by name for an instance.
+
+    Returns
+    -------
+    bool
+        Whether there are symbols; otherwise every quantity is a choice, and every case was decided.
+
+    Raises
+    ------
+    Unproved
+        If that does not go through.
+    """
+    listed, names, bounds = {}, [], []
+    known: dict[str, Any] = {}
+    every = symbols(tuple(space.ranges))
+    for name, allowed in space.ranges.items():
+        try:
+            ends = allowed.bounds(known)
+        except KeyError as error:
+            raise Unproved(f"the range of {name} depends on a choice") from error
+        if ends is None:
+            if not (allowed.listed and allowed.complete):
+                raise Unproved(f"{name} has neither bounds nor a complete list")
+            listed[name] = allowed.values(known)
+            bounds.append((0, None))  # takes the place of a symbol that does not occur
+        else:
+            known[name] = every[name]
+            names.append(name)
+            bounds.append(ends)
+    cases = list(itertools.islice(itertools.product(*listed.values()), CASES + 1))
+    if len(cases) > CASES:
+        raise Unproved(f"there are more than {CASES} combinations of choices")
+    met = False
+    for case in cases:
+        chosen = dict(zip(listed, case, strict=True))
+        one = {name: chosen.get(name, every[name]) for name in space.ranges}
+        try:
+            with counting_hypotheses() as assumed:
+                conclusions: Mapping[str, Sides] = evaluate(one)
+            decided = [_holds(sides, bounds, bool(assumed)) for sides in conclusions.values()]
+        except Outside:  # a choice that the hypotheses exclude
+            continue
+        except (TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
+            raise Unproved(f"the statement is no formula: {error}") from error
+        if not all(decided):
+            raise Unproved("the coefficients do not decide")
+        met = True
+    if not met:
+        raise Unproved("no combination of choices meets the hypotheses")
+    return bool(names)
+
+
+def _holds(sides: Sides, bounds: Sequence[Bounds], assumed: bool) -> bool:
+    if sides.failure is not None or sides.rounding:
+        raise TypeError("a proof needs sure and exact sides")
+    if sides.identity:
+        for gap in sides.measured if not assumed else ():
+            if isinstance(gap, Symbol) and not any(
+                is_positive(each, bounds) for each in (gap.bottom, -gap.bottom)
+            ):
+                raise TypeError("it divides by a quantity whose sign neither a range nor a hypothesis gives")
+        return all(
+            not gap.top.terms if isinstance(gap, Symbol) else _exactly(gap) == 0 for gap in sides.measured
+        )
+    excess = sides.measured - sides.allowed if sides.lower else sides.allowed - sides.measured
+    if not isinstance(excess, Symbol):
+        return bool(_exactly(excess) >= 0)
+    for sign in (1, -1):
+        top, bottom = (excess.top, excess.bottom) if sign == 1 else (-excess.top, -excess.bottom)
+        if is_positive(bottom, bounds) and is_nonnegative(top, bounds):
+            return True
+    return False
+
+
+def _exactly(number: Any) -> Any:
+    """Refuse what rounding may have touched.
+
+    Raises
+    ------
+    TypeError
+        If it is no integer or fraction.
+    """
+    if isinstance(number, bool) or not isinstance(number, int | Fraction):
+        raise TypeError(f"a proof needs exact numbers, not {number!r}")
+    return number

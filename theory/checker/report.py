@@ -1,0 +1,291 @@
+"""Verdicts as a table, as JSON and as Markdown; claims as a list; reports read back."""
+
+from __future__ import annotations
+
+import json
+import math
+import textwrap
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.text import Text
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.theory.checker.catalogue import as_json, find_claim, replay
+from clusterproof.theory.checker.claim import Claim
+from clusterproof.theory.checker.counterexample_code import code_of
+from clusterproof.theory.checker.tightness import NEEDED, idle_parts
+from clusterproof.theory.checker.verdict import Finding, Kind, Verdict
+
+STYLES = {
+    Kind.CERTIFIED: "bold green",
+    Kind.CONSISTENT: "green",
+    Kind.VIOLATED: "bold red",
+    Kind.VACUOUS: "yellow",
+    Kind.ILL_POSED: "magenta",
+}
+"""Colours of the verdicts."""
+
+HOLDS = (Kind.CERTIFIED, Kind.CONSISTENT)
+"""Verdicts of claims that do not fail."""
+
+TIMES = "\N{MULTIPLICATION SIGN}"
+
+
+class Recorded(msgspec.Struct):
+    """What a report must hold of each verdict in order to be replayed."""
+
+    claim: str
+    verdict: str
+    measured: float | None
+    bound: float | None
+    counterexample: dict[str, Any] | None
+    sharpness: dict[str, float | None] | None = None
+    exhausted: bool | None = None
+    seed: int | None = None
+    requested_trials: int | msgspec.UnsetType | None = msgspec.UNSET
+    version: str | None = None
+
+
+def to_json(records: Sequence[Any] | Mapping[str, Any]) -> str:
+    """Write plain records or one, or verdicts, as strict JSON; numbers that are not finite become null."""
+    if isinstance(records, Mapping):
+        plain = _plain(records)
+    else:
+        plain = [_plain(as_json(record) if isinstance(record, Verdict) else record) for record in records]
+    return json.dumps(plain, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def to_markdown(verdicts: Sequence[Verdict]) -> str:
+    """Write verdicts as a Markdown table, and below it each counterexample as Python to paste."""
+    header = ("claim", "source", "verdict", "measured", "bound", "evidence")
+    rows = [
+        (
+            f"`{verdict.claim}`",
+            verdict.label,
+            f"**{verdict.verdict}**",
+            number(verdict.measured),
+            number(verdict.bound),
+            evidence(verdict),
+        )
+        for verdict in verdicts
+    ]
+    lines = [header, ("---",) * len(header), *rows]
+    table = "".join("| " + " | ".join(map(_cell, line)) + " |\n" for line in lines)
+    pasted = [(verdict.claim, code) for verdict in verdicts if (code := code_of(verdict)) is not None]
+    return table + "".join(f"\n`{claim}`:\n\n```python\n{code}```\n" for claim, code in pasted)
+
+
+def read_report(path: Path, option: str = "replay") -> list[Recorded]:
+    """Read what ``to_json`` wrote.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    option
+        That names it, for a refusal.
+
+    Raises
+    ------
+    InvalidArgument
+        If the file cannot be read or is not a list of verdicts.
+    """
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=list[Recorded])
+    except OSError as error:
+        rule = f"must be a file that can be read ({error.strerror})"
+    except (ValueError, RecursionError) as error:
+        rule = f"must be the JSON of a report ({error})"
+    raise InvalidArgument(option, str(path), rule, "write it with `clusterproof check --json FILE`")
+
+
+def replay_recorded(recorded: Recorded) -> Finding:
+    """Evaluate a recorded counterexample anew, and compare the two sides with the recorded ones.
+
+    Raises
+    ------
+    InvalidArgument
+        If it does not define an instance of its claim, or one with other sides.
+    """
+    try:
+        return replay(
+            recorded.claim, dict(recorded.counterexample or {}), recorded=(recorded.measured, recorded.bound)
+        )
+    except InvalidArgument:
+        raise
+    except Exception as error:  # the numbers are a user's: whatever they break, they are wrong
+        raise InvalidArgument(
+            "counterexample",
+            recorded.claim,
+            f"must hold the numbers that define an instance ({type(error).__name__}: {error})",
+            f"take it from the JSON of `clusterproof check {recorded.claim}`",
+        ) from error
+
+
+def lacks_counterexample(recorded: Recorded) -> bool:
+    """Whether an entry says that an instance decides, and has lost it."""
+    decided = recorded.verdict in (Kind.VIOLATED, Kind.ILL_POSED) and recorded.counterexample is None
+    return decided and find_claim(recorded.claim).reexamine is not None
+
+
+def number(value: float | None) -> str:
+    """Write a number for reading, with a dash for none."""
+    return "-" if value is None else f"{value:.4g}"
+
+
+def evidence(verdict: Finding) -> str:
+    """Say in one line what a verdict rests on."""
+    parts = [" ".join(verdict.reason.split())]
+    tried = verdict.trials if verdict.instances is None else verdict.instances
+    if tried is not None and verdict.counterexample is not None:
+        parts.append(f"the simplest of {tried} instances that were tried")
+    elif tried is not None and verdict.instances is None:
+        parts.append(f"{verdict.failures or 0} of {tried} trials failed")
+    if verdict.sharpness:
+        parts.extend(sharpness_words(verdict.sharpness))
+    elif verdict.slack is not None and verdict.counterexample is None:
+        parts.append(f"slack {number(verdict.slack)}")
+    if verdict.confidence is not None:
+        interval = verdict.confidence
+        parts.append(f"failure probability in [{interval.lower:.3g}, {interval.upper:.3g}]")
+    if isinstance(verdict, Verdict) and verdict.repaired_by is not None:
+        parts.append(f"repaired by {verdict.repaired_by}")
+    return "; ".join(parts)
+
+
+def sharpness_words(sharpness: Mapping[str, float | None]) -> list[str]:
+    """Say by how much the whole bound, and each term and constant, could shrink before an instance breaks it."""
+    words = []
+    for name, factor in sharpness.items():
+        what = "" if name == "all" else f"{name.removesuffix(': all')} "
+        if factor is None:
+            words.append(f"{what or 'bound '}out of reach of so few repetitions")
+        elif factor < NEEDED:
+            words.append(f"{what or 'bound '}not exercised")
+        else:
+            words.append(f"{what or 'sharp '}within {TIMES}{1 / factor:.3g}")
+    return words
+
+
+def verdict_table(verdicts: Sequence[Verdict], width: int | None) -> Text:
+    """List verdicts with their numbers, and the evidence beneath; the claims' ids are never cut.
+
+    Parameters
+    ----------
+    verdicts
+        At least one.
+    width
+        Columns of a terminal. None: one line a claim, without padding.
+    """
+    longest = 0 if width is None else max(len(verdict.claim) for verdict in verdicts)
+    widths = [longest, *(0 if width is None else size for size in (10, -10, -10))]
+    lines = [Text(_join(("claim", "verdict", "measured", "bound"), widths), style="bold")]
+    for verdict in verdicts:
+        cells = (verdict.claim, verdict.verdict, number(verdict.measured), number(verdict.bound))
+        line, below = _join(cells, widths), f"{verdict.label}: {evidence(verdict)}"
+        if width is None:
+            lines.append(Text(f"{line}  {below}"))
+        else:
+            coloured = Text(line)
+            coloured.stylize(STYLES[verdict.verdict], longest + 2, longest + 12)
+            lines += [coloured, Text(_wrap("  " + below, width, "  "), style="dim")]
+    return Text("\n").join(lines)
+
+
+def page(verdicts: Sequence[Verdict], listed: Sequence[Verdict], width: int | None) -> Text:
+    """List some verdicts in a sentence each, and count those of each paper.
+
+    Parameters
+    ----------
+    verdicts
+        What is counted, at least one.
+    listed
+        What is listed.
+    width
+        Columns of a terminal. None: plain lines without padding.
+    """
+    lines = []
+    for verdict in listed:
+        repair = f"; repaired by {verdict.repaired_by}" if verdict.repaired_by else ""
+        sentence = evidence(verdict) if verdict.verdict in HOLDS else f"{verdict.reason}{repair}"
+        start = f"{verdict.claim}  {verdict.verdict}"
+        line = Text(_wrap(f"{start}  {verdict.label}: {' '.join(sentence.split())}", width, "  "))
+        line.stylize(STYLES[verdict.verdict], len(verdict.claim) + 2, len(start))
+        lines.append(line)
+    papers = sorted({verdict.paper for verdict in verdicts})
+    header = ("paper", "claims", *Kind)
+    longest = max(map(len, ("paper", *papers)))
+    widths = [0] * len(header) if width is None else [longest, *(-len(name) for name in header[1:])]
+    lines += [Text("")] if listed else []
+    lines.append(Text(_join(header, widths), style="bold"))
+    for paper in papers:
+        counts = Counter(verdict.verdict for verdict in verdicts if verdict.paper == paper)
+        lines.append(Text(_join((paper, counts.total(), *(counts[kind] for kind in Kind)), widths)))
+    return Text("\n").join(lines)
+
+
+def summary(
+    verdicts: Sequence[Verdict], failures: int, seed: int, seconds: float, width: int | None = None
+) -> str:
+    """Count all verdicts, and how sharp the consistent ones are, in lines of ``width`` columns."""
+    counts = Counter(verdict.verdict for verdict in verdicts)
+    parts = [f"{counts[kind]} {kind}" for kind in Kind if counts[kind]]
+    parts += [f"{failures} failed"] if failures else []
+    total = len(verdicts) + failures
+    noun = "claim" if total == 1 else "claims"
+    line = f"{total} {noun}: {', '.join(parts)} (seed {seed}, {seconds:.1f} s)"
+    sharp = [verdict.sharpness for verdict in verdicts if verdict.sharpness]
+    if sharp:
+        whole = [factors.get("all") or 0.0 for factors in sharp]
+        line += (
+            f"; of {len(sharp)} with a sharpness {sum(f >= 1 / 2 for f in whole)} are sharp within {TIMES}2, "
+            f"{sum(f >= 1 / 10 for f in whole)} within {TIMES}10"
+        )
+    idle = sum(bool(idle_parts(verdict)) for verdict in verdicts)
+    return _wrap(f"{line}; terms not exercised in {idle}" if idle else line, width)
+
+
+def claim_record(claim: Claim) -> dict[str, Any]:
+    """Describe a claim in plain JSON values."""
+    names = ("id", "paper", "label", "kind", "title", "card", "repaired_by", "quick")
+    return {name: getattr(claim, name) for name in names}
+
+
+def _join(cells: Sequence[Any], widths: Sequence[int]) -> str:
+    """Join cells by two spaces, padded on the right, or for a negative width on the left."""
+    padded = [
+        f"{cell!s:>{-size}}" if size < 0 else f"{cell!s:<{size}}"
+        for cell, size in zip(cells, widths, strict=True)
+    ]
+    return "  ".join(padded).rstrip()
+
+
+def _wrap(line: str, width: int | None, indent: str = "") -> str:
+    """Break a line between words; later lines are indented."""
+    if width is None:
+        return line
+    return textwrap.fill(
+        line, max(width, 20), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Turn what a check recorded into JSON values."""
+    if isinstance(value, dict):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int) else str(value)
+
+
+def _cell(text: str) -> str:
+    """Keep a text inside its cell of a Markdown table."""
+    return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").split())

@@ -1,0 +1,34 @@
+"""What rounding may add to a comparison of floating numbers; exact numbers get nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+TOLERANCE = 1e-9
+"""Of the unit: the largest magnitude among what the two sides were computed from."""
+EXACT_ENTRIES = 1000
+"""Arrays of integers up to this size are compared exactly."""
+
+
+def is_exact(value: Any) -> bool:
+    """Whether a number, or every entry of a list or array, is an integer or a fraction."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind in "iub":
+            return value.size <= EXACT_ENTRIES
+        return value.dtype == object and all(is_exact(entry) for entry in value.flat)
+    if isinstance(value, list | tuple):
+        return all(is_exact(entry) for entry in value)
+    return isinstance(value, int | Fraction | np.integer | np.bool_)
+
+
+def unit_of(values: Iterable[Any]) -> float:
+    """Largest finite magnitude among numbers and arrays; 0 where there is none."""
+    largest = 0.0
+    for value in values:
+        array = np.abs(np.asarray(value, dtype=float))
+        largest = max(largest, float(np.max(array, initial=0.0, where=np.isfinite(array))))
+    return largest

@@ -1,0 +1,148 @@
+"""Sentences about instances and verdicts, made from what a statement says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from clusterproof.theory.checker.conclusions import Judgement
+from clusterproof.theory.checker.expectation import Expectation
+from clusterproof.theory.checker.frequency import Frequency
+from clusterproof.theory.checker.trial import Evaluation, Trial
+
+if TYPE_CHECKING:
+    from clusterproof.theory.checker.deciding import Certainty
+
+LONG = 40
+"""Longest text of a quantity that a sentence spells out."""
+
+
+def broken(trial: Trial, evaluation: Evaluation) -> str:
+    """Say by which instance a statement is refuted, with the two sides and the summands."""
+    name = evaluation.broken or ""
+    conclusion, judged = evaluation.conclusions[name], evaluation.judged[name]
+    own = spelled(conclusion.words)
+    if own:
+        return own
+    numbers = trial.statement.space.encode(evaluation.instance)
+    at = ", ".join(f"{key} = {short(value)}" for key, value in numbers.items())
+    what = ": ".join(part for part in (trial.statement.name, name) if part)
+    if isinstance(conclusion, Expectation) and judged.interval is not None:
+        rule = {"at_most": ">", "at_least": "<", "equal": "and not"}[conclusion.sense]
+        entry = f" at entry {judged.place}" if judged.place else ""
+        sides = (
+            f"expectation {judged.measured:.5g} (interval {judged.interval.lower:.5g} to {judged.interval.upper:.5g}, "
+            f"{len(conclusion.samples)} replicates) {rule} {judged.allowed:.5g}{entry}"
+        )
+    elif judged.interval is not None:
+        bound = "not" if isinstance(conclusion, Frequency) and conclusion.exactly else "more than"
+        sides = (
+            f"{judged.failures} of {judged.trials} repetitions, {bound} the probability {judged.allowed:.4g} "
+            f"(interval {judged.interval.lower:.4g} to {judged.interval.upper:.4g})"
+        )
+    else:
+        lower = not isinstance(conclusion, Frequency) and conclusion.lower
+        sides = comparison(judged, "<" if lower else ">")
+    return (f"{what}, " if what else "") + (f"at {at}: {sides}" if at else sides)
+
+
+def comparison(judged: Judgement, sign: str) -> str:
+    """Write the two sides, the summands where there are several, and which entry it is."""
+    text = f"{judged.measured:.5g} {sign} {judged.allowed:.5g}"
+    if len(judged.parts) > 1:
+        text += " = " + " + ".join(f"{name} {value:.5g}" for name, value in judged.parts.items())
+    return text + (f" at entry {judged.place}" if judged.place else "")
+
+
+def holds(trials: Iterable[Trial], certainty: Certainty) -> str:
+    """State on what a statement that was not refuted was tried, and what was proved of it."""
+    parts = []
+    for trial in trials:
+        name = f"{trial.statement.name}: " if trial.statement.name else ""
+        if trial.statement.whole:
+            parts.append(_separate(trial, certainty))
+        else:
+            parts.append(name + _tried(trial))
+    return "; ".join(parts)
+
+
+def _separate(trial: Trial, certainty: Certainty) -> str:
+    """State what a proof by a separate function is worth."""
+    name = trial.statement.name
+    if not trial.proved:
+        return f"{name}: no proof: {trial.unproved}"
+    if certainty.proof == "separate":
+        return (
+            f"{name}: proved on symbols by a separate function, compared with the statement at {certainty.compared} "
+            f"{plural('instance', certainty.compared)}"
+        )
+    why = certainty.refused.get(name, "")
+    return f"step proved: {name}" + (f" (not the statement: {why})" if why else "")
+
+
+def judgements_of(trial: Trial) -> list[Judgement]:
+    """Judgements of the tightest instance."""
+    return [] if trial.tightest is None else list(trial.tightest.judged.values())
+
+
+def _tried(trial: Trial) -> str:
+    if trial.proved:
+        way = (
+            "proved on symbols, for every instance of the ranges" if trial.symbolic else "every case, exactly"
+        )
+        return f"{way}; holds on {trial.instances} {plural('instance', trial.instances)}"
+    if not trial.instances:
+        return "no instance met its hypotheses, so that it was not tried"
+    count = f"{trial.instances} {plural('instance', trial.instances)}"
+    if trial.exhausted and trial.complete:
+        count = f"all {count}"
+    elif trial.exhausted:
+        more = f" and {trial.instances - trial.listed} others" if trial.instances > trial.listed else ""
+        count = f"all {trial.listed} {plural('instance', trial.listed)} of the grid{more}"
+    text = f"holds on {count}"
+    if trial.exhausted and trial.complete and trial.exact and not trial.statement.random:
+        text += ", in exact arithmetic"
+    if trial.reached:
+        text += ", open ends to " + ", ".join(
+            f"{multiple} times {name}" for name, multiple in trial.reached.items()
+        )
+    if trial.trials:
+        text += f"; {trial.failures} of {trial.trials} repetitions break it, which its probability allows"
+    undecided = next((judged.undecided for judged in judgements_of(trial) if judged.undecided), "")
+    if undecided:
+        text += f"; {undecided}"
+    if trial.unproved:
+        text += f"; no proof: {trial.unproved}"
+    return text
+
+
+def none_admissible(trials: Iterable[Trial], names: list[str]) -> str:
+    """Say that no instance meets the hypotheses, and which of them exclude each other."""
+    total = sum(sum(trial.rejected.values()) for trial in trials)
+    listed = all(trial.exhausted for trial in trials)
+    tried = f"of all {total} instances" if listed else f"of {total} instances that were drawn"
+    why = " and ".join(f'"{name}"' for name in names)
+    verb = "exclude each other" if len(names) > 1 else "excludes the whole range"
+    return (
+        f"none {tried} meets the hypotheses: {why} {verb}" if names else f"none {tried} meets the hypotheses"
+    )
+
+
+def short(value: Any) -> str:
+    """Write a quantity, or what kind of thing it is where that is long."""
+    text = str(value)
+    if len(text) <= LONG:
+        return text
+    if isinstance(value, dict) and "task" in value:
+        return f"a {value['task']} task"
+    return text[: LONG - 3] + "..."
+
+
+def spelled(words: str | Callable[[], str]) -> str:
+    """Evaluate words that are made only when they are needed."""
+    return words if isinstance(words, str) else words()
+
+
+def plural(noun: str, count: int) -> str:
+    """Give the noun's form for a count."""
+    return noun if count == 1 else f"{noun}s"

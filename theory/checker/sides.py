@@ -1,0 +1,183 @@
+"""What a statement says of an instance: hypotheses that it meets, and two sides to be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.theory.checker.rounding import TOLERANCE, is_exact, unit_of
+from clusterproof.theory.checker.symbols import Condition, Symbol
+
+Value: TypeAlias = Any
+"""A number (int, Fraction, float), an array of them, or a symbol of a proof."""
+
+_LEFT_OUT: ContextVar[frozenset[str]] = ContextVar("left_out", default=frozenset())
+
+
+_ON_SYMBOLS: ContextVar[list[str] | None] = ContextVar("hypotheses on symbols", default=None)
+
+
+class Outside(Exception):
+    """The instance does not meet the hypothesis that the message names."""
+
+
+def suppose(name: str, holds: Any) -> None:
+    """State a hypothesis; an instance that does not meet it is none of the statement's.
+
+    Parameters
+    ----------
+    name
+        The hypothesis as the paper words it; what a refused replay and a vacuous verdict quote.
+    holds
+        Whether the instance meets it. A comparison of symbols passes: a proof shows the conclusion
+        without it.
+
+    Raises
+    ------
+    Outside
+        If it does not.
+    """
+    if isinstance(holds, Condition):
+        if (names := _ON_SYMBOLS.get()) is not None:
+            names.append(name)
+        return
+    if name in _LEFT_OUT.get():
+        return
+    if not np.all(holds):
+        raise Outside(name)
+
+
+@contextmanager
+def counting_hypotheses() -> Iterator[list[str]]:
+    """Collect the names of the hypotheses that compare symbols."""
+    names: list[str] = []
+    token = _ON_SYMBOLS.set(names)
+    try:
+        yield names
+    finally:
+        _ON_SYMBOLS.reset(token)
+
+
+@contextmanager
+def leaving_out(names: frozenset[str]) -> Iterator[None]:
+    """Evaluate without some hypotheses, to find which of them exclude each other."""
+    token = _LEFT_OUT.set(names)
+    try:
+        yield
+    finally:
+        _LEFT_OUT.reset(token)
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Measured at most (or, where ``lower``, at least) the sum of the terms, entry by entry.
+
+    Attributes
+    ----------
+    measured
+        A number or an array.
+    terms
+        What is allowed, as named summands that broadcast against ``measured``.
+    failure
+        Probability with which the comparison may fail; the first axis of ``measured`` then counts
+        independent replicates, and one with a broken entry fails. None for a sure statement.
+    lower
+        Whether measured must be at least the sum.
+    identity
+        Whether this is an equation, whose single term is the rounding error.
+    rounding
+        Largest excess that rounding explains, in the unit of ``measured``. Where None it is 1e-9 of the largest
+        magnitude among both sides and the terms, and 0 for exact numbers.
+    words
+        The sentence for a broken instance, or what makes it; the checker's own where it is empty.
+    pairs
+        (left, right) of each equation of an identity.
+    """
+
+    measured: Value
+    terms: Mapping[str, Value]
+    failure: float | None = None
+    lower: bool = False
+    identity: bool = False
+    rounding: float | None = None
+    words: str | Callable[[], str] = field(default="", compare=False)
+    pairs: tuple[tuple[Value, Value], ...] = field(default=(), compare=False)
+
+    @property
+    def allowed(self) -> Value:
+        """Sum of the terms."""
+        first, *others = self.terms.values()
+        return sum(others, start=first)
+
+
+def at_most(
+    measured: Value,
+    *,
+    failure: float | None = None,
+    rounding: float | None = None,
+    words: str | Callable[[], str] = "",
+    **terms: Value,
+) -> Sides:
+    """Conclude that measured <= the sum of the named terms (with probability >= 1 - failure).
+
+    Parameters
+    ----------
+    measured
+        A number or an array, every entry of which is compared; with ``failure`` its first axis counts
+        independent replicates.
+    failure, rounding, words
+        As in ``Sides``.
+    terms
+        What is allowed, at least one summand.
+    """
+    return Sides(measured, _named(terms), failure, rounding=rounding, words=words)
+
+
+def at_least(
+    measured: Value,
+    *,
+    failure: float | None = None,
+    rounding: float | None = None,
+    words: str | Callable[[], str] = "",
+    **terms: Value,
+) -> Sides:
+    """Conclude that measured >= the sum of the named terms; parameters as for ``at_most``."""
+    return Sides(measured, _named(terms), failure, lower=True, rounding=rounding, words=words)
+
+
+def equal(
+    *pairs: tuple[Value, Value], rounding: float | None = None, words: str | Callable[[], str] = ""
+) -> Sides:
+    """Conclude that left = right for every pair of numbers or arrays.
+
+    Parameters
+    ----------
+    pairs
+        (left, right).
+    rounding
+        Largest difference that rounding explains. Where None it is 1e-9 of the largest magnitude among the sides, and
+        0 for exact numbers and symbols.
+    words
+        As in ``Sides``.
+    """
+    if not pairs:
+        raise InvalidArgument("pairs", pairs, "must hold one (left, right) or more", "give the two sides")
+    gaps = [left - right for left, right in pairs]
+    if rounding is None:
+        floats = [
+            side for pair in pairs for side in pair if not isinstance(side, Symbol) and not is_exact(side)
+        ]
+        rounding = TOLERANCE * unit_of(side for pair in pairs for side in pair) if floats else 0
+    return Sides(gaps, {"rounding": rounding}, identity=True, words=words, pairs=pairs)
+
+
+def _named(terms: dict[str, Value]) -> dict[str, Value]:
+    if not terms:
+        raise InvalidArgument("terms", terms, "must hold at least one summand", "name what is allowed")
+    return terms

@@ -1,0 +1,134 @@
+"""What a claim allows on a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from clusterproof.algorithms import Trace
+from clusterproof.algorithms.notebook import html_table
+
+ROUNDING = 1e-12
+"""Room for rounding, relative to the unit plus the bound."""
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """A quantity of a run beside what is allowed.
+
+    Attributes
+    ----------
+    name
+        For messages.
+    measured, allowed
+        Arrays (rounds + 1, replicates, k), with one replicate where the run has none.
+    unit
+        Size that rounding is relative to; nothing of what is far below it can be told from rounding.
+    """
+
+    name: str
+    measured: np.ndarray
+    allowed: np.ndarray
+    unit: float
+
+    @property
+    def above(self) -> np.ndarray:
+        """How far each entry is above what is allowed, beyond rounding; infinite for a diverged run, else <= 0."""
+        measured, allowed = self.measured, self.allowed
+        with np.errstate(all="ignore"):
+            above = np.where(np.isnan(measured) & np.isfinite(allowed), np.inf, measured - allowed)
+            room = ROUNDING * (self.unit + np.where(np.isfinite(allowed), np.abs(allowed), 0.0))
+        return np.asarray(np.where(above > room, above, np.minimum(above, 0.0)))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TraceBound:
+    """What a claim allows on a given run; all of it holds at once, with one failure probability.
+
+    Attributes
+    ----------
+    bound
+        Upper bounds on what is compared, broadcastable to it; infinite where the claim says nothing.
+    failure_probability
+        Probability with which a replicate may break any of it; 0 for a deterministic claim.
+    last
+        The sharper bound after the last round, broadcastable to (replicates, P), or None.
+    reference, deviation
+        Where a claim bounds the distance of the models from a path: the path (rounds + 1, ..., P, d), and
+        the allowed distance, broadcastable to the errors; None otherwise.
+    measured
+        What is compared, (rounds + 1, replicates, k) without the middle axis where the run has no
+        replicates; None for the errors of the trace.
+    quantity
+        What that is, for messages.
+    unit
+        Size that the rounding of what is measured is relative to; None where that is a length, as of models: the
+        largest of start and optima.
+    """
+
+    bound: np.ndarray
+    failure_probability: float = 0.0
+    last: np.ndarray | None = None
+    reference: np.ndarray | None = None
+    deviation: np.ndarray | None = None
+    measured: np.ndarray | None = None
+    quantity: str = "error"
+    unit: float | None = None
+
+    def __repr__(self) -> str:
+        return f"<TraceBound: {', '.join(f'{name} {fact}' for name, fact in self._facts.items())}>"
+
+    def _repr_html_(self) -> str:
+        return html_table("TraceBound", self._facts)
+
+    @property
+    def _facts(self) -> dict[str, str]:
+        bound = np.asarray(self.bound, dtype=float)
+        rows = bound if bound.ndim else bound[None]
+        facts = {
+            f"on the {self.quantity}": f"{rows[0].max():.3g} -> {rows[-1].max():.3g}",
+            "shape": str(bound.shape),
+            "failure probability": f"{self.failure_probability:.3g}",
+        }
+        if self.last is not None:
+            facts["after the last round"] = f"{np.max(self.last):.3g}"
+        if self.deviation is not None:
+            facts["distance from the reference path"] = f"at most {np.max(self.deviation):.3g}"
+        return facts
+
+    def broken(self, trace: Trace) -> np.ndarray:
+        """Whether each round, run and cluster breaks it, of the shape of what is compared."""
+        found = np.logical_or.reduce([one.above > 0 for one in self.compared(trace)])
+        return np.asarray(found[:, 0] if trace.models.ndim == 3 else found)
+
+    def compared(self, trace: Trace) -> list[Compared]:
+        """Give each quantity that is compared."""
+        measured = np.asarray(trace.errors if self.measured is None else self.measured, dtype=float)
+        bound, length = _spread(self.bound, measured), largest_length(trace)
+        if self.last is not None:
+            bound[-1] = np.minimum(bound[-1], np.broadcast_to(self.last, measured[-1].shape))
+        found = [Compared(self.quantity, measured, bound, length if self.unit is None else self.unit)]
+        if self.reference is not None and self.deviation is not None:
+            away = np.linalg.norm(trace.models - self.reference, axis=-1)
+            allowed = _spread(self.deviation, away)
+            found.append(Compared("distance from the noise-free path", away, allowed, length))
+        if trace.models.ndim == 3:
+            found = [
+                replace(one, measured=one.measured[:, None], allowed=one.allowed[:, None]) for one in found
+            ]
+        return found
+
+
+def largest_length(trace: Trace) -> float:
+    """Return a length that no model of the start and no optimum exceeds: the unit of rounding errors of a run."""
+    lengths = np.linalg.norm(trace.models[0], axis=-1)
+    return float(np.max(lengths + (0.0 if trace.errors is None else trace.errors[0])))
+
+
+def _spread(bound: np.ndarray, like: np.ndarray) -> np.ndarray:
+    """Broadcast a bound without replicates, (rounds + 1, k), over those of what is measured."""
+    bound = np.asarray(bound, dtype=float)
+    if like.ndim == 3 and bound.ndim == 2:
+        bound = bound[:, None, :]
+    return np.broadcast_to(bound, like.shape).copy()

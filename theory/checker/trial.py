@@ -1,0 +1,387 @@
+"""Try one statement: prove it, else enumerate its space, else take the extremes and search."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from clusterproof.theory.checker.claim import Context
+from clusterproof.theory.checker.conclusions import WHOLE, Conclusion, Entries, Judgement, judge
+from clusterproof.theory.checker.corners import (
+    BEYOND,
+    CORNERS,
+    beyond,
+    corners,
+    neighbours,
+    open_ends,
+    spread_draws,
+)
+from clusterproof.theory.checker.expectation import Expectation
+from clusterproof.theory.checker.proof import Unproved, certify
+from clusterproof.theory.checker.proof_sources import objection
+from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.checker.space_search import search
+from clusterproof.theory.checker.statement import DRAWN, SEARCHED, Statement
+from clusterproof.theory.checker.ties import COMPARED, Tie, recording_calls
+
+STEP_SECONDS = 0.2
+"""The next multiple of an open end is tried where it is expected to take less."""
+SIMPLER = 50
+"""Simpler values of each quantity that are tried in place of those of a counterexample."""
+TRIES = 50
+"""Draws for each instance that is wanted, after which too few are admissible."""
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """Largest factor that some instance needs, and that instance; no factor where none comes near."""
+
+    factor: Any
+    instance: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """An instance with its conclusions and what they give."""
+
+    instance: dict[str, Any]
+    conclusions: dict[str, Conclusion]
+    judged: dict[str, Judgement]
+
+    @property
+    def broken(self) -> str | None:
+        """Name of the first conclusion that the instance refutes."""
+        return next((name for name, one in self.judged.items() if one.broken), None)
+
+    @property
+    def used(self) -> float:
+        """Largest share of what is allowed that a conclusion uses."""
+        factors = (one.factors.get(WHOLE) for one in self.judged.values())
+        return max((float(factor) for factor in factors if factor is not None), default=0.0)
+
+
+@dataclass
+class Trial:
+    """What the trial of one statement gives.
+
+    Attributes
+    ----------
+    instances
+        Distinct admissible instances that were evaluated.
+    listed
+        Those among them that the ranges list, where all of these were evaluated.
+    exhausted
+        Whether those are all that the ranges list.
+    complete
+        Whether the ranges list all that the statement speaks of.
+    rejected
+        Draws, or listed instances, by the hypothesis that they broke first.
+    outside
+        Those draws, of which a vacuous statement consists.
+    symbolic
+        Whether the proof has symbols, instead of cases only.
+    unproved
+        Why the proof that was asked for did not go through; empty where it did, None where none was asked.
+    exact
+        Whether all sides were exact numbers.
+    factors
+        Running maxima by conclusion and term.
+    tightest
+        The evaluation that uses most of what is allowed.
+    found
+        The evaluation that refutes the statement.
+    evaluated
+        Admissible instances with the share that they use, for the constants.
+    entries
+        Entries over all instances, by conclusion; None where their shapes differ.
+    reached
+        Multiple of the printed end up to which each open range was searched.
+    trials, failures
+        Repetitions of probability statements, and those that broke them.
+    settings
+        Number of random settings, among which the error level is divided.
+    """
+
+    statement: Statement
+    instances: int = 0
+    listed: int = 0
+    exhausted: bool = False
+    complete: bool = False
+    rejected: Counter[str] = field(default_factory=Counter)
+    outside: list[dict[str, Any]] = field(default_factory=list)
+    symbolic: bool = False
+    unproved: str | None = None
+    exact: bool = True
+    factors: dict[tuple[str, str], Extreme] = field(default_factory=dict)
+    tightest: Evaluation | None = None
+    found: Evaluation | None = None
+    evaluated: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
+    entries: dict[str, Entries | None] = field(default_factory=dict)
+    reached: dict[str, int] = field(default_factory=dict)
+    trials: int = 0
+    failures: int = 0
+    settings: int = 1
+
+    def identities(self, conclusion: str) -> tuple[list[int], float] | None:
+        """Entries of a conclusion whose sides are the same number at every instance, and the largest factor elsewhere.
+
+        Entries are counted along the first axis. None where there are none, or nothing else.
+        """
+        entries = self.entries.get(conclusion)
+        if entries is None or self.instances < 2:
+            return None
+        rows = entries.identities.reshape(len(entries.identities), -1).all(axis=1)
+        if not rows.any() or rows.all():
+            return None
+        return [int(i) for i in np.flatnonzero(rows)], float(entries.factors[~rows].max())
+
+    @property
+    def proved(self) -> bool:
+        """Whether a proof went through."""
+        return self.unproved == ""
+
+
+def attempt(statement: Statement, context: Context, ties: Sequence[Tie] = ()) -> Trial:
+    """Try a statement: a proof where one is asked for, then extremes, enumeration, draws or search in any case.
+
+    Parameters
+    ----------
+    statement
+        What is tried.
+    context
+        Seed, budget (or repetitions, for random statements) and the error level of this statement.
+    ties
+        Proofs by separate functions, compared with the statement at every instance that is tried.
+    """
+    trial = Trial(statement)
+    if statement.prove:
+        try:
+            records = tuple(record for record, _ in statement.space.records.values())
+            if wrong := objection(statement.function, records):
+                raise Unproved(wrong)
+            trial.symbolic = certify(statement.space, statement.conclude)
+        except Unproved as reason:
+            trial.unproved = str(reason)
+        else:
+            trial.unproved = ""
+    _Evaluator(statement, context, trial, ties).run()
+    if trial.proved and not trial.instances:
+        # a proof on symbols passes over the hypotheses
+        trial.unproved = "no instance was found that meets its hypotheses"
+    return trial
+
+
+def planned(statement: Statement) -> int:
+    """Number of settings of a random statement: known beforehand, whatever they give."""
+    budget = DRAWN if statement.budget is None else statement.budget
+    listed = statement.space.instances(budget)
+    return max(1, len(statement.first) + (budget if listed is None else len(listed)))
+
+
+def _estimates(conclusions: Mapping[str, Conclusion]) -> bool:
+    return any(isinstance(each, Expectation) for each in conclusions.values())
+
+
+class _Evaluator:
+    """Evaluates instances once each and keeps the running maxima."""
+
+    def __init__(self, statement: Statement, context: Context, trial: Trial, ties: Sequence[Tie]) -> None:
+        self.statement, self.context, self.trial, self.ties = statement, context, trial, ties
+        self.seen: dict[str, tuple[bool, float] | None] = {}
+        self.distinct = False
+        self.replicates = context.trials if statement.space.replicates is not None else None
+        if statement.random:
+            trial.settings = planned(statement)
+
+    def run(self) -> None:
+        """Evaluate until something breaks, or all that is to be tried was."""
+        trial, statement, space = self.trial, self.statement, self.statement.space
+        budget = statement.budget or (DRAWN if space.sampled or statement.random else SEARCHED)
+        listed = space.instances(budget if statement.random else statement.exhaustible)
+        if self._any_breaks(statement.first):
+            return
+        if listed is not None:
+            self.distinct = not statement.first
+            trial.exhausted = not self._any_breaks(listed)
+            trial.complete = space.complete
+            trial.listed = trial.instances
+            if trial.found is None and not trial.complete:
+                self.distinct = False
+                self._look_further(min(len(listed), SEARCHED))
+            return
+        if self.replicates is None:
+            budget = self.context.number_of_trials(budget)
+        if statement.random or space.sampled:
+            self._any_breaks(self._draws(budget))
+        else:
+            found = search(
+                space,
+                self.evaluate,
+                seed=f"{self.context.seed} {self.context.claim} {statement.name}",
+                budget=budget,
+            )
+            trial.found = None if found is None else self._conclude(found)
+        if trial.found is None:
+            self._look_further(budget)
+        short = COMPARED - min((tie.compared for tie in self.ties if not tie.refused), default=COMPARED)
+        if trial.found is None and short > 0:
+            self._any_breaks(self._draws(short))
+
+    def _look_further(self, budget: int) -> None:
+        """Try corners, values beyond open ends, other magnitudes, and neighbours of what uses most of the bound."""
+        statement, space, tightest = self.statement, self.statement.space, self.trial.tightest
+        if space.sampled or space.replicates is not None or tightest is None:
+            return
+        base = tightest.instance
+        stream = self.context.generator(statement.name, "corners")
+        found = self._any_breaks(corners(space, stream, base, min(CORNERS, budget)))
+        if not found and not statement.random:
+            found = self._any_breaks(spread_draws(space, stream, base, budget // 4)) or self._climb(
+                budget // 4
+            )
+        if found or self._breaks_beyond():
+            self._simplify()
+
+    def _breaks_beyond(self) -> bool:
+        """Go beyond each open end, one quantity at a time, from the tightest instance, as long as that is quick."""
+        trial, space = self.trial, self.statement.space
+        if trial.tightest is None or not open_ends(space):
+            return False
+        start = trial.tightest.instance
+        began = time.perf_counter()
+        self._conclude(start)
+        usual = max(time.perf_counter() - began, 1e-4)
+        for name, sign in open_ends(space):
+            before = usual
+            for multiple in BEYOND:
+                moved = beyond(space, start, name, sign, multiple)
+                if moved is None:
+                    break
+                began = time.perf_counter()
+                try:
+                    if self._any_breaks([moved]):
+                        return True
+                except (ArithmeticError, MemoryError):
+                    break
+                trial.reached[name] = multiple
+                seconds = time.perf_counter() - began
+                # the next step takes as many times longer, and ten times at least
+                if seconds * max(10.0, seconds / before) > STEP_SECONDS:
+                    break
+                before = max(seconds, usual)
+        return False
+
+    def _climb(self, steps: int) -> bool:
+        """Move from the tightest instance to better neighbours."""
+        trial = self.trial
+        while steps > 0 and trial.tightest is not None:
+            start = trial.tightest
+            around = list(itertools.islice(neighbours(self.statement.space, start.instance), steps))
+            if self._any_breaks(around):
+                return True
+            steps -= len(around)
+            if trial.tightest is start:
+                return False
+        return False
+
+    def _simplify(self) -> None:
+        """Replace quantities of what was found by simpler ones, as long as it breaks the statement."""
+        found = self.trial.found
+        assert found is not None
+        space = self.statement.space
+        for name, allowed in space.ranges.items():
+            for value in itertools.islice(allowed.values(found.instance) or (), SIMPLER):
+                moved = dict(found.instance) | {name: value}
+                if value == found.instance[name]:
+                    break
+                holds = all(each.holds(moved[key], moved) for key, each in space.ranges.items())
+                if holds and self._any_breaks([moved]):
+                    found = self.trial.found
+                    assert found is not None
+                    break
+        self.trial.found = found
+
+    def _any_breaks(self, instances: Iterable[dict[str, Any]]) -> bool:
+        return any((seen := self.evaluate(one)) is not None and seen[0] for one in instances)
+
+    def _draws(self, count: int) -> Iterator[dict[str, Any]]:
+        """Draw settings, none of them chosen by what another gave, until enough are admissible."""
+        start = self.trial.instances
+        for number in range(TRIES * count):
+            if self.trial.instances - start >= count:
+                return
+            yield self.statement.space.draw(self.context.generator(self.statement.name, "instance", number))
+
+    def evaluate(self, one: dict[str, Any]) -> tuple[bool, float] | None:
+        """Evaluate an instance, once."""
+        if self.distinct:
+            return self._evaluate(one)
+        key = self.statement.space.key(one)
+        if key not in self.seen:
+            self.seen[key] = self._evaluate(one)
+        return self.seen[key]
+
+    def _evaluate(self, one: dict[str, Any]) -> tuple[bool, float] | None:
+        trial = self.trial
+        try:
+            evaluation = self._conclude(one)
+        except Outside as outside:
+            trial.rejected[str(outside)] += 1
+            trial.outside.append(one)
+            return None
+        trial.instances += 1
+        trial.exact &= all(one.exact for one in evaluation.judged.values())
+        trial.evaluated.append((evaluation.used, one))
+        # the conclusions of one evaluation speak of the same repetitions
+        trial.trials += max((one.trials or 0 for one in evaluation.judged.values()), default=0)
+        trial.failures += max((one.failures or 0 for one in evaluation.judged.values()), default=0)
+        self._keep(evaluation)
+        if evaluation.broken is not None:
+            trial.found = evaluation
+        return evaluation.broken is not None, evaluation.used
+
+    def _conclude(self, one: dict[str, Any]) -> Evaluation:
+        with recording_calls() as calls:
+            conclusions = self.statement.conclude(
+                one, seed=self.context.seed, claim=self.context.claim, replicates=self.replicates
+            )
+        for tie in self.ties:
+            tie.compare(self.statement.name, self.statement.space.arguments(one), conclusions, calls)
+        # half of the error level, since a second sample may be compared
+        significance = self.context.significance / self.trial.settings / 2
+        judged = judge(conclusions, significance if _estimates(conclusions) else 2 * significance)
+        if any(each.broken and each.confirms for each in judged.values()):
+            fresh = self.statement.conclude(
+                one, seed=self.context.seed, claim=f"{self.context.claim} again", replicates=self.replicates
+            )
+            again = judge(fresh, significance)
+            judged = {
+                name: replace(each, broken=again[name].broken) if each.confirms else each
+                for name, each in judged.items()
+            }
+        return Evaluation(one, conclusions, judged)
+
+    def _keep(self, evaluation: Evaluation) -> None:
+        trial = self.trial
+        if trial.tightest is None or evaluation.used > trial.tightest.used:
+            trial.tightest = evaluation
+        for name, judgement in evaluation.judged.items():
+            known_entries, entries = trial.entries.get(name, judgement.entries), judgement.entries
+            if (
+                entries is None
+                or known_entries is None
+                or entries.factors.shape != known_entries.factors.shape
+            ):
+                trial.entries[name] = None
+            else:
+                trial.entries[name] = known_entries.joined(entries)
+            for term, factor in judgement.factors.items():
+                known = trial.factors.get((name, term))
+                if known is None or (factor is not None and (known.factor is None or factor > known.factor)):
+                    trial.factors[name, term] = Extreme(factor, evaluation.instance)

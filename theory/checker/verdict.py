@@ -1,0 +1,158 @@
+"""What a check says: five verdicts, with the evidence for each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from clusterproof.algorithms.drawable import Drawable
+from clusterproof.algorithms.notebook import html_table
+
+
+class Kind(StrEnum):
+    """What a verdict says of a claim."""
+
+    CERTIFIED = "certified"
+    """Proved for every instance of the stated class, by a certificate that was re-checked in
+    exact arithmetic or by an identity that was checked symbolically."""
+
+    CONSISTENT = "consistent"
+    """Not falsified by the trials that were made."""
+
+    VIOLATED = "violated"
+    """A concrete admissible instance meets the hypotheses and breaks the conclusion."""
+
+    VACUOUS = "vacuous"
+    """No instance meets the hypotheses, or the conclusion says less than they do."""
+
+    ILL_POSED = "ill-posed"
+    """The statement as printed has no single meaning."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confidence:
+    """Clopper-Pearson interval for a failure probability.
+
+    Attributes
+    ----------
+    level
+        Probability with which the interval covers, after division by the claims of a report.
+    lower, upper
+        Its ends.
+    """
+
+    level: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What a claim's own check returns; ``Verdict`` adds who, when and on which seed.
+
+    Attributes
+    ----------
+    verdict
+        One of the five.
+    reason
+        One sentence: what the numbers mean, and the inequality or instance that decides.
+    measured, bound, slack
+        The observed quantity, what the claim allows, and the ratio bound / measured at the
+        tightest place that was looked at; each None where it has no meaning.
+    trials, failures
+        Independent repetitions of a statement about probability, and how many of them broke it.
+    confidence
+        For claims about probabilities.
+    counterexample
+        Defining numbers of the smallest instance that breaks the claim, or shows it to be ill-posed.
+    instances
+        Distinct instances within the hypotheses that were evaluated.
+    exhausted
+        Whether those, or a proof, are all that the statement's ranges hold.
+    rejected
+        Draws that were no instances, by the hypothesis that they broke first.
+    sharpness
+        Least factor at which all evaluated instances still hold on everything that is allowed (``"all"``),
+        and on each term and constant by name: at most 1, 0 where it was never needed, None where so few
+        repetitions cannot tell. None in its place where it has no meaning.
+    tightness
+        Of each factor of ``sharpness``: ``"ratio"``, allowed over measured at the worst instance (None where it was not
+        exercised), that ``"instance"``, and ``"identities"``, the entries (rounds, coordinates) left out because
+        both sides are the same number there at every instance.
+    proof
+        How the printed statement was proved for every instance: ``"exhausted"``, ``"symbols"`` (its own function, on
+        symbols), ``"separate"`` (another function, which gives the same sides at the instances that were tried); None
+        where it was not.
+    steps
+        Names of what was proved of its argument only.
+    """
+
+    verdict: Kind
+    reason: str
+    measured: float | None = None
+    bound: float | None = None
+    slack: float | None = None
+    trials: int | None = None
+    failures: int | None = None
+    confidence: Confidence | None = None
+    counterexample: dict[str, Any] | None = None
+    instances: int | None = None
+    exhausted: bool | None = None
+    rejected: dict[str, int] | None = None
+    sharpness: dict[str, float | None] | None = None
+    tightness: dict[str, dict[str, Any]] | None = None
+    proof: str | None = None
+    steps: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Verdict(Finding, Drawable):
+    """A finding with its claim, seed and cost: the object that ``check --json`` writes.
+
+    Attributes
+    ----------
+    claim, paper, label
+        The claim's id, its paper, and the statement's label there.
+    seed
+        The check's random numbers are those of this seed and the claim's id.
+    repaired_by
+        Id of the claim that replaces a false, vacuous or ill-posed one; None where there is none.
+    seconds
+        Wall-clock time of the check.
+    requested_trials
+        The trials that the user asked for; None for the check's own number.
+    version
+        Of Clusterproof.
+    """
+
+    drawn_by: ClassVar[str] = "verdict_figure"
+
+    claim: str
+    paper: str
+    label: str
+    seed: int
+    repaired_by: str | None
+    seconds: float
+    requested_trials: int | None = None
+    version: str = ""
+
+    def __repr__(self) -> str:
+        return f"<Verdict on {self.claim}: {self.verdict}; {self.reason}>"
+
+    def _repr_html_(self) -> str:
+        example = self.counterexample
+        return html_table(
+            f"{self.claim}: {self.verdict}",
+            {
+                "source": self.label or None,
+                "reason": self.reason,
+                "measured": self.measured,
+                "bound": self.bound,
+                "sharpness": self.sharpness,
+                "instances": self.instances,
+                "counterexample": None if example is None else example.get("code", example),
+                "repaired by": self.repaired_by,
+                "seed": self.seed,
+            },
+        )

@@ -1,0 +1,12 @@
+"""Exact laws, recursions and tails of small tasks, which several statements use."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "heavy_ball": ["propagators", "spectral_rate"],
+        "model_averaging": ["drift_constant", "round_map"],
+        "two_clusters": ["exact_path"],
+    },
+)

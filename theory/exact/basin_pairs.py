@@ -1,0 +1,89 @@
+"""Pairs of models in the basin of Gaussian regression, and the exact error of choosing between them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.synthetic import RegressionMixture
+from clusterproof.theory.checker import choice, integers, rationals
+
+Length = Annotated[Fraction, rationals(0, 1, 4)]
+"""Distance from the optimum, in basin radii."""
+Angle = Annotated[Fraction, rationals(0, 2, 8)]
+"""Angle in units of pi."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two models in the plane, one within the basin of each of two optima at distance Delta.
+
+    Gaussian regression with Sigma = diag(1, 1 / kappa), or its transpose.
+    """
+
+    condition_number: Annotated[int, integers(1, 20, upwards=True)]
+    separation: Annotated[Fraction, choice(Fraction(1), Fraction(2), Fraction(1, 2))]
+    noise: Annotated[Fraction, rationals(0, 3, 8, upwards=True)]
+    samples: Annotated[int, integers(1, 200, upwards=True)]
+    steep_axis: Annotated[int, choice(0, 1)]
+    own_length: Length
+    own_angle: Angle
+    other_length: Length
+    other_angle: Angle
+
+    @cached_property
+    def task(self) -> RegressionMixture:
+        """The regression, with both optima on the first axis."""
+        variances = [1.0, 1 / float(self.condition_number)]
+        return RegressionMixture(
+            optima=np.array([[0.0, 0.0], [float(self.separation), 0.0]]),
+            covariance=np.array(variances if self.steep_axis == 0 else variances[::-1]),
+            noise=float(self.noise),
+            labels=np.array([0, 1]),
+            samples=int(self.samples),
+        )
+
+    @cached_property
+    def models(self) -> np.ndarray:
+        """The client's cluster's model and the other one, (2, 2)."""
+        angles = np.pi * np.array([float(self.own_angle), float(self.other_angle)])
+        lengths = self.task.basin_radius * np.array([float(self.own_length), float(self.other_length)])
+        offsets = lengths[:, None] * np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+        return np.asarray(self.task.optima + offsets)
+
+    @cached_property
+    def sigma(self) -> float:
+        """Largest deviation of one row's loss at the two models, the sigma of Assumption 3 there."""
+        return math.sqrt(max(float(self.task.loss_variance(model, 0)) for model in self.models))
+
+    @property
+    def exact(self) -> float:
+        """The exact probability of the wrong choice, from the F distribution."""
+        return float(self.task.misclassification_probability(self.models, 0)[1])
+
+    @property
+    def midpoint(self) -> float:
+        """delta, the mean of the cluster's expected losses at the two models."""
+        return float(self.task.expected_loss(self.models, 0).mean())
+
+    def loss_exceeds(self, model: int, level: float) -> float:
+        """Return P(phi_i(model) > level) for a client of cluster 0, exactly."""
+        from scipy.special import gammaincc
+
+        return float(gammaincc(self.task.samples / 2, self._scaled(model, level)))
+
+    def loss_at_most(self, model: int, level: float) -> float:
+        """Return P(phi_i(model) <= level) for a client of cluster 0, exactly."""
+        from scipy.special import gammainc
+
+        return float(gammainc(self.task.samples / 2, self._scaled(model, level)))
+
+    def _scaled(self, model: int, level: float) -> float:
+        # n' residuals of variance tau^2: 2 n' phi_i / tau^2 is chi-square with n' degrees of freedom
+        variance = float(self.task.residual_variance(self.models[model], 0))
+        return self.task.samples * level / variance if variance > 0 else float("inf")

@@ -1,0 +1,165 @@
+"""Option I on scalar quadratics whose samples are prescribed: in rational arithmetic, and as a run.
+
+The loss on a batch with mean c is (chi - c)^2 / 2, up to a constant, so that a batch is one number: the
+one on which a client chooses its cluster, and the one on which it computes its gradient chi - c.
+mu = L = 1 and the step is 1 / L.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from clusterproof.algorithms import CFLMGD, sum_gradients
+from clusterproof.theory.checker.counterexample import confirm_equal
+from clusterproof.theory.exact.recorded_run import RecordedRun, record
+
+Table = Sequence[Sequence[Fraction]]
+"""Batch means, (rounds, m)."""
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """A run in rational arithmetic; the fields are those of ``RecordedRun`` without the last axis."""
+
+    models: list[list[Fraction]]
+    assignments: list[list[int]]
+    gradients: list[list[Fraction]]
+    buffers: list[list[Fraction]]
+
+
+def play(choice: Table, gradient: Table, initial: Sequence[Fraction], momentum: Fraction) -> Rounds:
+    """Run option I as printed, with line 15, in rational arithmetic, one round for each row of the tables.
+
+    Parameters
+    ----------
+    choice, gradient
+        Batch means for the choice of the cluster and for the gradient, (rounds, m).
+    initial
+        First models, (P,).
+    momentum
+        beta.
+    """
+    clients = len(choice[0])
+    models, buffers = [list(initial)], [[Fraction(0)] * clients]
+    assignments: list[list[int]] = []
+    gradients: list[list[Fraction]] = []
+    for chosen_on, descended_on in zip(choice, gradient, strict=True):
+        now = models[-1]
+        distances = [[abs(model - batch) for model in now] for batch in chosen_on]
+        chosen = [row.index(min(row)) for row in distances]
+        drawn = [now[p] - c for p, c in zip(chosen, descended_on, strict=True)]
+        new_buffers = [momentum * u + g for u, g in zip(buffers[-1], drawn, strict=True)]
+        sums = [Fraction(0)] * len(initial)
+        for p, u in zip(chosen, new_buffers, strict=True):
+            sums[p] += u
+        models.append([model - total / clients for model, total in zip(now, sums, strict=True)])
+        buffers.append([sums[p] / chosen.count(p) for p in chosen])
+        assignments.append(chosen)
+        gradients.append(drawn)
+    return Rounds(models, assignments, gradients, buffers)
+
+
+@dataclass(eq=False)
+class PrescribedTask:
+    """The same samples as a task for the algorithms, one row of the tables a round.
+
+    Attributes
+    ----------
+    choice, gradient
+        Batch means, (rounds, m).
+    count
+        Number of models (P).
+    drawn
+        Gradients returned so far, one array (m, 1) a round.
+    """
+
+    choice: np.ndarray
+    gradient: np.ndarray
+    count: int
+    drawn: list[np.ndarray] = field(default_factory=list)
+
+    @property
+    def clients(self) -> int:
+        """Number of clients (m)."""
+        return int(self.choice.shape[1])
+
+    @property
+    def clusters(self) -> int:
+        """Number of models (P)."""
+        return self.count
+
+    @property
+    def dimension(self) -> int:
+        """One."""
+        return 1
+
+    @property
+    def labels(self) -> np.ndarray:
+        """Zeros (m,): only the samples distinguish clients."""
+        return np.zeros(self.clients, dtype=int)
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The name."""
+        return {"task": "prescribed"}
+
+    def initial_models(
+        self, count: int, shape: tuple[int, ...], generator: np.random.Generator
+    ) -> np.ndarray:
+        """Zeros (*shape, count, 1); claims pass the first models."""
+        return np.zeros((*shape, count, 1))
+
+    def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        """Losses of models (P, 1) on this round's batches, (m, P)."""
+        batch = self.choice[len(self.drawn)][clients]
+        return np.asarray(0.5 * (models[:, 0] - batch[:, None]) ** 2)
+
+    def gradients(
+        self, points: np.ndarray, clients: np.ndarray, generator: np.random.Generator
+    ) -> np.ndarray:
+        """Gradients at points (m, 1) on this round's batches, (m, 1)."""
+        drawn = np.asarray(points - self.gradient[len(self.drawn)][clients][:, None])
+        self.drawn.append(drawn)
+        return drawn
+
+    def gradient_sums(
+        self, models: np.ndarray, clients: np.ndarray, assignments: np.ndarray, generator: np.random.Generator
+    ) -> np.ndarray:
+        """Sum of the gradients of each cluster's clients, (P, 1)."""
+        return np.asarray(sum_gradients(self, models, clients, assignments, generator))
+
+    def reference_optima(self, target: str) -> np.ndarray | None:
+        """None: the law of the samples belongs to the claim."""
+        return None
+
+
+def run_prescribed(
+    choice: Table, gradient: Table, initial: Sequence[Fraction], momentum: Fraction
+) -> RecordedRun:
+    """Run the algorithm itself on the samples; parameters as for ``play``."""
+    task = PrescribedTask(np.array(choice, dtype=float), np.array(gradient, dtype=float), len(initial))
+    algorithm = CFLMGD(step_size=1.0, momentum=float(momentum), momentum_owner="client")
+    return record(task, algorithm, rounds=len(choice), initial=np.array(initial, dtype=float)[:, None])
+
+
+def confirm_play(choice: Table, gradient: Table, initial: Sequence[Fraction], momentum: Fraction) -> Rounds:
+    """Play and require that the algorithm itself gives the same models, choices and buffers.
+
+    Raises
+    ------
+    ArithmeticError
+        If it does not.
+    """
+    exact = play(choice, gradient, initial, momentum)
+    seen = run_prescribed(choice, gradient, initial, momentum)
+    for name in ("models", "assignments", "gradients", "buffers"):
+        expected = np.array(getattr(exact, name), dtype=float)
+        observed = getattr(seen, name).reshape(expected.shape)
+        worst = np.unravel_index(np.argmax(np.abs(observed - expected)), expected.shape)
+        confirm_equal(f"{name} at {worst}", float(observed[worst]), float(expected[worst]))
+    return exact

@@ -1,0 +1,144 @@
+"""Option I on scalar quadratic clients that may change their cluster, in rational arithmetic.
+
+Client i has phi_i = (chi - c_i)^2 / 2 and chooses the nearest model, ties to the first. The owner of the
+momentum has three readings, see ``READINGS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, Any
+
+import numpy as np
+
+from clusterproof.algorithms import CFLMGD, Trace, run
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.checker import drawn, rationals
+from clusterproof.theory.checker.ranges import encode_number
+
+PLACES = rationals(-2, 2, 4, upwards=True, downwards=True)
+
+
+def random_centers(stream: np.random.Generator) -> tuple[Fraction, ...]:
+    """Draw the minimisers of two to six clients, quarters in [-2, 2]."""
+    return tuple(Fraction(int(number), 4) for number in stream.integers(-8, 9, int(stream.integers(2, 7))))
+
+
+def write_centers(centers: tuple[Fraction, ...]) -> list[Any]:
+    """Return fractions as JSON, exactly."""
+    return [encode_number(center) for center in centers]
+
+
+def read_centers(numbers: Any) -> tuple[Fraction, ...]:
+    """Read centers from the JSON of ``write_centers``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If it is no list of one to a thousand whole numbers and fractions.
+    """
+    if not isinstance(numbers, list) or not 1 <= len(numbers) <= 1000:
+        raise ValueError(f"{numbers!r} is no list of centres")
+    return tuple(PLACES.decode(number) for number in numbers)
+
+
+Centers = Annotated[tuple[Fraction, ...], drawn(random_centers, write=write_centers, read=read_centers)]
+"""c_i of phi_i = (chi - c_i)^2 / 2."""
+Place = Annotated[Fraction, PLACES]
+Momentum = Annotated[Fraction, rationals(0, Fraction(9, 10), 10)]
+
+READINGS = ("line 15", "own", "server")
+"""After a round a client's momentum is its cluster's mean (line 15), stays its own (A19), or there is
+one momentum a cluster, the second line of (32)."""
+
+
+@dataclass(frozen=True)
+class Path:
+    """A run in exact arithmetic.
+
+    Attributes
+    ----------
+    models
+        chi_p^t for t = 0 .. T, each a list of P.
+    choices
+        The model that each client chose in rounds 1 .. T.
+    momenta
+        u_i^t after rounds 1 .. T, before line 15 averages them; empty under ``"server"``.
+    ties
+        Whether some client had two nearest models.
+    """
+
+    models: list[list[Fraction]]
+    choices: list[list[int]]
+    momenta: list[list[Fraction]]
+    ties: bool
+
+
+def exact_run(
+    centers: Sequence[Fraction], starts: Sequence[Fraction], *, momentum: Fraction, rounds: int, reading: str
+) -> Path:
+    """Run option I with eta = 1.
+
+    Parameters
+    ----------
+    centers, starts
+        c_i and chi_p^0.
+    momentum, rounds
+        beta and T.
+    reading
+        One of ``READINGS``.
+    """
+    clients = range(len(centers))
+    models, previous = [list(starts)], list(starts)
+    choices: list[list[int]] = []
+    momenta: list[list[Fraction]] = []
+    buffers = [Fraction(0) for _ in clients]
+    ties = False
+    for _ in range(rounds):
+        now = models[-1]
+        distances = [[abs(chi - center) for chi in now] for center in centers]
+        ties = ties or any(row.count(min(row)) > 1 for row in distances)
+        chosen = [row.index(min(row)) for row in distances]
+        gradients = [now[p] - center for p, center in zip(chosen, centers, strict=True)]
+        buffers = [momentum * u + g for u, g in zip(buffers, gradients, strict=True)]
+        sent = gradients if reading == "server" else buffers
+        following = []
+        for p, chi in enumerate(now):
+            members = [i for i in clients if chosen[i] == p]
+            stepped = chi - sum((sent[i] for i in members), Fraction(0)) / len(centers)
+            following.append(stepped + momentum * (chi - previous[p]) if reading == "server" else stepped)
+        choices.append(chosen)
+        momenta.append([] if reading == "server" else list(buffers))
+        if reading == "line 15":
+            means = {
+                p: sum((buffers[i] for i in clients if chosen[i] == p), Fraction(0)) / chosen.count(p)
+                for p in set(chosen)
+            }
+            buffers = [means[p] for p in chosen]
+        previous = now
+        models.append(following)
+    return Path(models, choices, momenta, ties)
+
+
+def run_algorithm(
+    centers: Sequence[Fraction], starts: Sequence[Fraction], *, momentum: Fraction, rounds: int, owner: str
+) -> Trace:
+    """Run the algorithm itself on the same clients.
+
+    Parameters
+    ----------
+    centers, starts, momentum, rounds
+        As ``exact_run``.
+    owner
+        ``"client"`` for line 15, ``"server"`` for (32).
+    """
+    middle = (min(centers) + max(centers)) / 2
+    labels = np.array([int(center < middle) for center in centers])
+    labels -= labels.min()
+    task = QuadraticMixture(
+        hessians=np.ones((len(centers), 1, 1)), centers=np.array(centers, dtype=float)[:, None], labels=labels
+    )
+    algorithm = CFLMGD(step_size=1.0, momentum=float(momentum), momentum_owner=owner, clusters=len(starts))
+    return run(algorithm, task, rounds=rounds, initial=np.array(starts, dtype=float)[:, None])

@@ -1,0 +1,94 @@
+"""Scalar clients whose samples take two values: misclassification and its counts in rational arithmetic.
+
+A client of cluster 2, chi*_2 = -1, has f(chi; y) = (chi - y)^2 / 2 with y = -1 + jump with probability
+``rarity`` and y = -1 - jump rarity / (1 - rarity) otherwise, so that phi_2 = (chi + 1)^2 / 2 up to a
+constant. Cluster 1, chi*_1 = 1, is without noise. mu = L = 1, Delta = 2, max ||chi*|| = 1, basin 1/2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, comb, floor
+from typing import Annotated
+
+from clusterproof.theory.checker import choice, integers, rationals
+from clusterproof.theory.exact.prescribed_samples import run_prescribed
+
+Offset = Annotated[Fraction, rationals(Fraction(-1, 2), Fraction(1, 2), 4)]
+"""Displacement of a model, within the basin."""
+
+
+@dataclass(frozen=True)
+class TwoPointLaw:
+    """A law of this kind and two models in the basin."""
+
+    samples: Annotated[int, integers(1, 4)]
+    rarity: Annotated[Fraction, choice(*(Fraction(1, k) for k in (2, 3, 10, 100, 1000)), Fraction(2, 3))]
+    jump: Annotated[Fraction, rationals(Fraction(1, 4), 4, 4, upwards=True)]
+    first: Offset
+    second: Offset
+
+    @property
+    def values(self) -> tuple[Fraction, Fraction]:
+        """The rare and the common value of y."""
+        return -1 + self.jump, -1 - self.jump * self.rarity / (1 - self.rarity)
+
+    @property
+    def models(self) -> tuple[Fraction, Fraction]:
+        """chi_1 and chi_2."""
+        return 1 + self.first, -1 + self.second
+
+    @property
+    def batch_means(self) -> list[Fraction]:
+        """Mean of n' samples of which k = 0 .. n' are rare."""
+        rare, common = self.values
+        return [(k * rare + (self.samples - k) * common) / self.samples for k in range(self.samples + 1)]
+
+    @property
+    def least_rare(self) -> int:
+        """Least number of rare samples among n' for a wrong choice; a tie goes to the smaller index."""
+        rare, common = self.values
+        return ceil(self.samples * (sum(self.models) / 2 - common) / (rare - common))
+
+    @property
+    def error_probability(self) -> Fraction:
+        """P(phi_i(chi_2) >= phi_i(chi_1)) for a client of cluster 2."""
+        return binomial_upper_tail(self.samples, self.rarity, self.least_rare - 1)
+
+    @property
+    def loss_variance(self) -> Fraction:
+        """sigma^2: the larger variance of f(chi; y) at the two models that are compared."""
+        rare, common = self.values
+        lever = max(abs(chi - (rare + common) / 2) for chi in self.models)
+        return self.rarity * (1 - self.rarity) * (rare - common) ** 2 * lever**2
+
+    @property
+    def needed_samples(self) -> Fraction:
+        """(P - 1) sigma^2 / (mu^2 Delta^4)."""
+        return self.loss_variance / 16
+
+
+def binomial_upper_tail(count: int, probability: Fraction, threshold: Fraction | int) -> Fraction:
+    """Return P(Bin(count, probability) > threshold), exactly."""
+    return sum(
+        (
+            comb(count, k) * probability**k * (1 - probability) ** (count - k)
+            for k in range(max(0, floor(threshold) + 1), count + 1)
+        ),
+        Fraction(0),
+    )
+
+
+def confirm_choices(law: TwoPointLaw) -> None:
+    """Run a round with one client for each possible batch and compare their choices.
+
+    Raises
+    ------
+    ArithmeticError
+        If a client does not join cluster 1 exactly where enough of its samples are rare.
+    """
+    seen = run_prescribed([law.batch_means], [law.batch_means], law.models, Fraction(0)).assignments[0]
+    expected = [0 if rare >= law.least_rare else 1 for rare in range(law.samples + 1)]
+    if seen.tolist() != expected:
+        raise ArithmeticError(f"the run chooses {seen.tolist()}, the exact evaluation {expected}")

@@ -1,1 +1,0 @@
-"""Statements about where IFCA (Ghosh et al., 2020) may start, and CFL-MGD beside it."""

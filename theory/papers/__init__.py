@@ -1,0 +1,1 @@
+"""Every statement of every paper, found by its number."""

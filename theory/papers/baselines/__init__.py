@@ -1,0 +1,8 @@
+"""Fixed points of the baselines on quadratics, and statements about CFL (Sattler et al., 2020)."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={"cfl_stationary": ["simplex", "stationary_cosines"]},
+)

@@ -1,0 +1,241 @@
+"""CFL: the cut of least largest similarity, and the clusters after it."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+
+from clusterproof.algorithms import CFL, Randomness, adjusted_rand_index
+from clusterproof.algorithms.bipartition import bipartition, cosine_similarities, cross_similarity
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.checker import (
+    Family,
+    Sides,
+    at_most,
+    choice,
+    drawn,
+    equal,
+    integers,
+    searched,
+    suppose,
+)
+from clusterproof.theory.papers.baselines.cfl_stationary import simplex
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+PAPER = Family("cfl")
+
+
+def least_similarity(similarities: np.ndarray) -> float:
+    """Return the least over all cuts of the largest similarity across the cut, by enumeration."""
+    count = len(similarities)
+    cuts = (np.array([False, *bits]) for bits in product([False, True], repeat=count - 1) if any(bits))
+    return min(cross_similarity(similarities, side) for side in cuts)
+
+
+def draw_updates(stream: np.random.Generator) -> np.ndarray:
+    """Draw updates of two to eight clients, some of them rounded, so that some are equal or 0."""
+    updates = stream.standard_normal((int(stream.integers(2, 9)), int(stream.integers(1, 5))))
+    return np.asarray(np.round(updates) if stream.integers(2) else updates)
+
+
+def read_updates(written: list[list[float]]) -> np.ndarray:
+    """Read the updates of two to eight clients."""
+    updates = np.array(written, dtype=float)
+    if updates.ndim != 2 or not 2 <= len(updates) <= 8 or not np.isfinite(updates).all():
+        raise ValueError("two to eight rows of numbers are needed")
+    return updates
+
+
+@PAPER.claim("single-linkage", label="bipartition, single linkage", kind="identity", budget=150)
+def single_linkage(
+    updates: Annotated[np.ndarray, drawn(draw_updates, write=np.ndarray.tolist, read=read_updates)],
+) -> Sides:
+    """Single linkage on 1 - cosine finds the cut of least largest similarity.
+
+    Hypotheses
+        None; ties may be broken in any way.
+
+    Statement
+        min over cuts of max over pairs across the cut of cos(Delta w_i, Delta w_j) is attained by the last merge
+        of single linkage.
+
+    Symbols
+        Delta w_i the client's update; ``linkage="single"``.
+
+    Source
+        Sattler et al. (2020) ask for this cut. Proof: the last merge is the weakest edge of a maximum
+        spanning tree, and every cut crosses some edge of the tree.
+
+    Checked
+        Random updates of up to 8 clients, with and without ties, against all cuts.
+    """
+    similarities = cosine_similarities(updates)
+    similarity = cross_similarity(similarities, bipartition(similarities, "single"))
+    return equal((similarity, least_similarity(similarities)), rounding=1e-12)
+
+
+def planar_updates() -> SearchStrategy[np.ndarray]:
+    """Return a hypothesis strategy of 3 to 6 updates on a grid in the plane."""
+    from hypothesis import strategies as st
+
+    step = st.integers(-4, 4).map(float)
+    return st.lists(st.tuples(step, step), min_size=3, max_size=6).map(np.array)
+
+
+FOUR_UPDATES = np.array([[0.0, 1.0], [0.0, -1.0], [1.0, -1.0], [3.0, 1.0]])
+"""Directions of 90, -90, -45 and 18.4 degrees: after {-90, -45}, single linkage adds 18.4, complete {90, 18.4}."""
+
+
+@PAPER.claim(
+    "complete-linkage",
+    label="bipartition, public code",
+    kind="identity",
+    extremes=({"updates": FOUR_UPDATES},),
+    repaired_by="cfl/single-linkage",
+)
+def complete_linkage(
+    updates: Annotated[np.ndarray, searched(planar_updates, write=np.ndarray.tolist, read=read_updates)],
+) -> Sides:
+    """Complete linkage, which the public code uses, finds the cut of least largest similarity.
+
+    Hypotheses
+        No two pairs of clients have the same similarity, so that nothing depends on ties.
+
+    Statement
+        As ``cfl/single-linkage``, for agglomerative clustering with complete linkage on minus the cosine.
+
+    Symbols
+        ``linkage="complete"``.
+
+    Source
+        Public code of Sattler et al. (2020): agglomerative clustering with complete linkage.
+
+    Checked
+        Updates in the plane against all cuts, four of them first: with three clients both linkages merge the
+        closest pair, and agree.
+    """
+    suppose("no update is 0", np.any(updates, axis=1).all())
+    similarities = cosine_similarities(updates)
+    pairs = np.sort([similarities[i, j] for i, j in combinations(range(len(similarities)), 2)])
+    suppose("no two pairs have the same similarity", np.diff(pairs).min(initial=1.0) >= 1e-6)
+    similarity = cross_similarity(similarities, bipartition(similarities, "complete"))
+    return equal((similarity, least_similarity(similarities)))
+
+
+Halves = Annotated[
+    str, choice(*("".join(each) for size in range(4, 9) for each in product("01", repeat=size)))
+]
+"""Side of each of four to eight clients after the first cut, such as "0111"."""
+
+
+def cut_twice(sides: str, cut: int) -> tuple[list[list[int]], list[list[int]]]:
+    """Return the clusters after side 1 is cut at ``cut``, by clients' ids and by positions inside the cut cluster."""
+    uncut, members = ([i for i, side in enumerate(sides) if side == half] for half in "01")
+    positions = [list(range(cut)), list(range(cut, len(members)))]
+    return [uncut, *([members[p] for p in half_positions] for half_positions in positions)], [
+        uncut,
+        *positions,
+    ]
+
+
+@PAPER.claim("notebook-index", label="public notebook", kind="identity", repaired_by="cfl/client-ids")
+def notebook_index(sides: Halves, cut: Annotated[int, integers(1, 7)]) -> Sides:
+    """The two lists of positions that a cut returns are the new clusters.
+
+    Hypotheses
+        A cluster of more than two clients, not the first one, is cut.
+
+    Statement
+        ``cluster_indices_new += [c1, c2]``, with c1 and c2 positions inside the cut cluster, lists the clients
+        of the new clusters.
+
+    Symbols
+        idc the ids of the cut cluster's clients; right is idc[c1] and idc[c2].
+
+    Source
+        Public notebook of Sattler et al. (2020). Right for the first cut alone, where positions are ids.
+
+    Checked
+        Two cuts of up to 8 clients, exactly: clients that are not in exactly the cluster they were cut
+        into.
+    """
+    members = sides.count("1")
+    suppose(
+        "a cluster of more than two clients, not of all, is cut in two",
+        2 < members < len(sides) and cut < members,
+    )
+    right, printed = cut_twice(sides, cut)
+    misplaced = sum(
+        [client in cluster for cluster in right] != [client in cluster for cluster in printed]
+        for client in range(len(sides))
+    )
+    return at_most(
+        misplaced,
+        zero=0,
+        words=lambda: (
+            f"clusters {right} are listed as {printed}: {misplaced} of {len(sides)} clients are in a wrong cluster, in "
+            "several or in none"
+        ),
+    )
+
+
+def draw_labels(stream: np.random.Generator) -> np.ndarray:
+    """Draw an order of three clients each of three to five clusters."""
+    return np.asarray(stream.permutation(np.repeat(np.arange(int(stream.integers(3, 6))), 3)))
+
+
+def read_labels(written: list[int]) -> np.ndarray:
+    """Read such an order."""
+    labels = np.array(written, dtype=np.int64)
+    if labels.ndim != 1 or not 3 <= len(set(written)) <= 5 or (np.bincount(labels) != 3).any():
+        raise ValueError("three clients of each of three to five clusters are needed")
+    return labels
+
+
+@PAPER.claim("client-ids", label="client ids (ours)", kind="identity", budget=20)
+def client_ids(
+    labels: Annotated[np.ndarray, drawn(draw_labels, write=np.ndarray.tolist, read=read_labels)],
+) -> dict[str, Sides]:
+    """With ids for positions, every cut refines the partition, and several cuts find the clusters.
+
+    Hypotheses
+        3 to 5 clusters of three equal clients in random order, no noise, thresholds that tell rest from
+        progress.
+
+    Statement
+        The clusters of a round refine those of the round before; at the end they are the true ones.
+
+    Symbols
+        ``assignments`` of the state: the cluster of every client.
+
+    Source
+        Ours; replaces the listing of ``cfl/notebook-index``.
+
+    Checked
+        100 rounds of the algorithm on random orders of clients, two to four cuts each.
+    """
+    clusters = int(labels.max()) + 1
+    # unequal lengths, so that one cut is best in every cluster
+    optima = simplex(clusters) * (1 + np.arange(clusters))[:, None]
+    task = QuadraticMixture(
+        hessians=np.broadcast_to(np.eye(clusters), (len(labels), clusters, clusters)),
+        centers=optima[labels],
+        labels=labels,
+    )
+    algorithm = CFL(step_size=0.5, warm_up=0, mean_threshold=1e-3, client_threshold=1e-2)
+    state, randomness = algorithm.initialise(np.zeros((1, clusters)), task), Randomness.from_seed(0)
+    before, torn = np.array(state.assignments), 0
+    for _ in range(100):
+        state = algorithm.step(state, task, randomness)
+        after = np.array(state.assignments)
+        # the new clusters refine the old ones if there are as many (old, new) pairs as new clusters
+        torn += len(np.unique(np.stack([before, after]), axis=1).T) != len(np.unique(after))
+        before = after
+    return {
+        "refines": equal((torn, 0)),
+        "finds": equal((adjusted_rand_index(before, labels), 1.0), rounding=1e-12),
+    }

@@ -1,0 +1,163 @@
+"""The clustered algorithms on quadratics, once the clusters are right."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import partial
+from typing import Annotated, Any
+
+import numpy as np
+
+from clusterproof.algorithms import CFL, CFLMGD, IFCA, GradientLoss
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.checker import Sides, drawn, equal, integers, rationals, suppose
+from clusterproof.theory.exact import fixed_points
+from clusterproof.theory.papers.baselines.resting import (
+    INSTANCES,
+    PAPER,
+    TOLERANCE,
+    FewSteps,
+    draw_task,
+    kept,
+    rest,
+    start_of,
+    suppose_moderate,
+)
+
+Task = Annotated[QuadraticMixture, drawn(partial(draw_task, clusters=2))]
+"""Two clusters of equal size at distance 100."""
+Momentum = Annotated[Fraction, rationals(0, Fraction(1, 2), 10)]
+
+
+def suppose_far_apart(task: QuadraticMixture) -> None:
+    """Suppose that the start is in the basins, so that the clusters are right from the first round."""
+    suppose_moderate(task)
+    suppose("there are two clusters", task.clusters == 2)
+    optima = task.optima[task.labels]
+    spread = np.linalg.norm(task.centers - optima, axis=-1).max()
+    suppose("the clusters are far apart", task.separation > 10 * (spread + 1))
+
+
+def rest_of_right_clusters(algorithm: Any, task: QuadraticMixture) -> list[np.ndarray]:
+    """Return the state at rest of a run that starts in the basins; NaN if a client is in a wrong cluster."""
+    state = rest(algorithm, task, start_of(task, algorithm.model_count(task)))
+    if not np.array_equal(np.asarray(state.assignments), task.labels):
+        return [np.full_like(array, np.nan) for array in kept(state)]
+    return kept(state)
+
+
+@PAPER.claim("cfl-mgd-gradient", label="CFL-MGD, option I (ours)", kind="identity", budget=INSTANCES)
+def cfl_mgd_gradient(task: Task, momentum: Momentum) -> Sides:
+    """Option I of CFL-MGD rests at the exact optimum of each cluster, without momentum left.
+
+    Hypotheses
+        Quadratic clients, clusters right from the start, a stable step size and momentum.
+
+    Statement
+        chi_p = (sum A_i)^-1 sum A_i b_i over the cluster's clients, and its buffer is 0.
+
+    Symbols
+        eta ``step_size``, beta ``momentum``; ``averaging="gradient"``.
+
+    Source
+        Ours; CFL-MGD is Zhao et al. (2023), Algorithm 1. Identity.
+
+    Checked
+        Runs to rest on 50 drawn tasks of two clusters, models and buffers, to 1e-10.
+    """
+    suppose_far_apart(task)
+    algorithm = CFLMGD(step_size=1 / task.client_smoothness, momentum=float(momentum))
+    models, buffers = rest_of_right_clusters(algorithm, task)
+    optima = fixed_points.within_clusters(fixed_points.exact, task.hessians, task.centers, task.labels)
+    return equal((models, optima), (buffers, 0 * optima), rounding=TOLERANCE)
+
+
+@PAPER.claim("cfl-mgd-model", label="CFL-MGD, option II (ours)", kind="identity", budget=INSTANCES)
+def cfl_mgd_model(task: Task, momentum: Momentum, local_steps: FewSteps) -> Sides:
+    """Option II of CFL-MGD rests where sum (I - M_i^H) (z - (b_i, 0)) = 0, with some momentum left.
+
+    Hypotheses
+        As ``baselines/cfl-mgd-gradient``.
+
+    Statement
+        z = (chi, u) of a cluster solves the stated equation with M_i = ((I - eta A_i, -eta beta I), (A_i,
+        beta I)). One local step gives u = 0 and the exact optimum.
+
+    Symbols
+        H ``local_steps``; ``averaging="model"``.
+
+    Source
+        Ours; Zhao et al. (2023), (4) and (6). Rate and drift: ``cfl-mgd/model-averaging-recursion``.
+
+    Checked
+        Runs to rest on 50 drawn tasks of two clusters, models and buffers, to 1e-10.
+    """
+    suppose_far_apart(task)
+    step, beta = 0.2 / task.client_smoothness, float(momentum)
+    algorithm = CFLMGD(step_size=step, momentum=beta, averaging="model", local_steps=local_steps)
+    ends = [
+        fixed_points.cfl_mgd(
+            task.hessians[members],
+            task.centers[members],
+            step_size=step,
+            momentum=beta,
+            local_steps=local_steps,
+        )
+        for members in (task.labels == cluster for cluster in range(2))
+    ]
+    models, buffers = rest_of_right_clusters(algorithm, task)
+    return equal(
+        (models, np.stack([end[0] for end in ends])),
+        (buffers, np.stack([end[1] for end in ends])),
+        rounding=TOLERANCE,
+    )
+
+
+def algorithms_within(step: float, steps: int) -> list[Any]:
+    """Return IFCA with model averaging, and GL-CFL if ``steps`` is 1."""
+    algorithms: list[Any] = [IFCA(step_size=step, averaging="model", local_steps=steps)]
+    return [*algorithms, GradientLoss(step_size=step)] if steps == 1 else algorithms
+
+
+@PAPER.claim("clustered", label="IFCA, GL-CFL, CFL (ours)", kind="identity", budget=INSTANCES)
+def clustered_rest(
+    task: Annotated[QuadraticMixture, drawn(partial(draw_task, clusters=2, fewest=2))],
+    local_steps: Annotated[int, integers(1, 3)],
+) -> dict[str, Sides]:
+    """IFCA, GL-CFL and CFL rest at FedAvg's point of each cluster once the clusters are right.
+
+    Hypotheses
+        As ``baselines/fedavg``; clusters far apart. CFL finds them by its own cut.
+
+    Statement
+        The model of a cluster is (sum Q_i)^-1 sum Q_i b_i over its clients, Q_i = I - (I - eta A_i)^H; H = 1
+        for GL-CFL.
+
+    Symbols
+        eta ``step_size``, H ``local_steps``.
+
+    Source
+        Ours; IFCA is Ghosh et al. (2020) with model averaging, CFL Sattler et al. (2020), GL-CFL Lin et
+        al. (2023). Identity.
+
+    Checked
+        Runs to rest on 50 drawn tasks of two clusters of at least two clients, to 1e-10.
+    """
+    suppose_far_apart(task)
+    suppose("a cluster has two clients at least", np.bincount(task.labels).min() >= 2)
+    step = 1 / task.client_smoothness
+    inside = partial(fixed_points.fedavg, step_size=step, local_steps=local_steps)
+    expected = fixed_points.within_clusters(inside, task.hessians, task.centers, task.labels)
+    sides = {
+        algorithm.name: equal((rest_of_right_clusters(algorithm, task)[0], expected), rounding=TOLERANCE)
+        for algorithm in algorithms_within(step, local_steps)
+    }
+    # CFL starts from one model and finds the clusters by one cut near the pooled fixed point
+    recursive = CFL(
+        step_size=step, local_steps=local_steps, warm_up=0, mean_threshold=1e-2, client_threshold=8.0
+    )
+    state = rest(recursive, task, task.pooled_optimum[None] + 1.0)
+    members = np.asarray(state.assignments)
+    right = len(np.unique(members)) == 2 and (members == members[0]).tolist() == (task.labels == 0).tolist()
+    models = np.array(state.models) if right else np.full(task.centers.shape, np.nan)
+    return sides | {"cfl": equal((models, expected[task.labels]), rounding=TOLERANCE)}

@@ -1,0 +1,382 @@
+"""(A15)-(A17): the number of false members, and the bound on T_2."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+from typing import Annotated, Any
+
+import numpy as np
+
+from clusterproof.theory.checker import (
+    Replicates,
+    Sides,
+    Stream,
+    at_most,
+    choice,
+    integers,
+    suppose,
+)
+from clusterproof.theory.checker.loose_reasons import Best
+from clusterproof.theory.exact.two_point_law import TwoPointLaw, binomial_upper_tail, confirm_choices
+from clusterproof.theory.exact.two_point_losses import TwoPointLosses, tightest
+from clusterproof.theory.papers.cfl_mgd.appendix.a9_to_a14 import false_member_norms
+from clusterproof.theory.papers.cfl_mgd.appendix.rounds import simulate_round
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
+    PAPER,
+    NoisyTask,
+    Place,
+    basin_models,
+    suppose_units,
+)
+from clusterproof.theory.papers.cfl_mgd.lemma_1.lemma_1 import CANTELLI
+
+NEGLIGIBLE = 1e-15
+"""Outcomes with a smaller probability are omitted."""
+
+CONSTANT = 128
+"""c_1 of Lemma 1 and (A15)."""
+
+Own = Annotated[int, integers(1, 3)]
+"""Clients of cluster 1."""
+Foreign = Annotated[int, integers(1, 6)]
+"""Clients of cluster 2."""
+Crowd = Annotated[int, integers(1, 50, upwards=True)]
+"""Clients of cluster 2, so many that cluster 1 is negligible."""
+Rate = Annotated[Fraction, choice(*(Fraction(k, 100) for k in (1, 10, 25, 33, 97)))]
+"""lambda_1, or lambda_2."""
+DIRECTIONS = 10**6
+"""Directions across the line of the models with gradient noise, so many that its norm is nearly constant."""
+Level = Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 10), Fraction(9, 10), Fraction(99, 100))]
+"""lambda_2."""
+
+
+@lru_cache(maxsize=256)
+def exceeded_displacement(law: TwoPointLosses, clients: int, foreign: int, failure: float) -> float:
+    """Largest x with P(||T_2|| >= x) > failure, T_2 the sum of the false members' gradients at chi_1 over m.
+
+    Parameters
+    ----------
+    law
+        Of the losses; with one row, L = 1.
+    clients, foreign
+        m, and those of cluster 2, each of which is a false member with the law's error probability and then
+        draws a fresh row for its gradient.
+    failure
+        Probability in (0, 1).
+    """
+    if law.samples != 1:
+        raise ValueError("one row a client")
+    rare, common = map(float, law.noise)
+    gradient = float(law.models[0]) + 1
+    counts, chances = _binomial(foreign, float(law.error_probability))
+    sizes, weights = [], []
+    for count, chance in zip(counts.tolist(), chances.tolist(), strict=True):
+        jumps, shares = _binomial(count, float(law.rarity))
+        sizes.append(np.abs(count * (gradient + common) + jumps * (rare - common)) / clients)
+        weights.append(chance * shares)
+    size, weight = np.concatenate(sizes), np.concatenate(weights)
+    order = np.argsort(-size)
+    beyond = np.cumsum(weight[order])
+    # the omitted outcomes count as not exceeding
+    rank = int(np.searchsorted(beyond, failure, side="right"))
+    return float(size[order][rank]) if rank < len(order) else 0.0
+
+
+@lru_cache(maxsize=64)
+def exceeded_across(
+    law: TwoPointLosses, clients: int, foreign: int, failure: float, noise: float, directions: int
+) -> float:
+    """Largest x with P(||T_2 across|| >= x) > failure, for normal gradient noise across the line of the models.
+
+    Given N false members the sum of their noise is normal, its squared length N noise^2 / m^2 times a chi-squared
+    variable over its degrees of freedom.
+
+    Parameters
+    ----------
+    law, clients, foreign, failure
+        As for ``exceeded_displacement``; no loss depends on the other directions.
+    noise
+        Root of the total variance of the gradient across.
+    directions
+        Number of the directions across; the variance is equal in all of them.
+    """
+    from scipy.optimize import brentq
+    from scipy.stats import chi2
+
+    counts, chances = _binomial(foreign, float(law.error_probability))
+    counts, chances = counts[counts > 0], chances[counts > 0]
+    unit = noise * math.sqrt(counts.max()) / clients
+
+    def beyond(length: float) -> float:
+        return float(
+            (chances * chi2.sf((length / noise * clients) ** 2 * directions / counts, directions)).sum()
+        )
+
+    if chances.sum() <= failure:
+        return 0.0
+    exceeded = brentq(lambda length: beyond(length) - failure, 0.0, 2 * unit, xtol=1e-9 * unit)
+    return float(exceeded) - 1e-9 * unit
+
+
+def _binomial(count: int, probability: float) -> tuple[np.ndarray, np.ndarray]:
+    """Likely values of Bin(count, probability), and their probabilities."""
+    from scipy.special import gammaln, xlog1py, xlogy
+
+    spread = 12 * np.sqrt(count * probability * (1 - probability)) + 40
+    low, high = max(0, int(count * probability - spread)), min(count, int(count * probability + spread))
+    values = np.arange(low, high + 1)
+    choices = gammaln(count + 1) - gammaln(values + 1) - gammaln(count - values + 1)
+    chances = np.exp(choices + xlogy(values, probability) + xlog1py(count - values, -probability))
+    likely = chances > NEGLIGIBLE
+    return values[likely], chances[likely]
+
+
+def without_twos() -> float:
+    """Return 1/2: Cantelli's inequality has 64 for 128, and (1 - l_1) m clients for m are all as l_1 tends to 0."""
+    return CANTELLI / CONSTANT
+
+
+@PAPER.claim(
+    "a15",
+    label="(A15)",
+    kind="upper",
+    part="regressions",
+    budget=75,
+    looseness=Best(without_twos, "Cantelli's inequality needs 64 for 128"),
+)
+def a15(task: NoisyTask, stream: Stream) -> Sides:
+    """The expected number of false members is at most c_1 m sigma^2 / (mu^2 Delta^4 n').
+
+    Hypotheses
+        Assumptions 1-4 in the round at hand, sigma^2 at the models that are compared.
+
+    Statement
+        E |C_1 - C*_1| <= c_1 m sigma^2 / (mu^2 Delta^4 n'), c_1 = 128.
+
+    Symbols
+        C_1 - C*_1 the false members, clients of other clusters that chose model 1; n' ``samples``, Delta
+        ``separation``.
+
+    Source
+        Zhao et al. (2023), (A15), from Lemma 1. Upper bound; (1 - l_1) m is enough for m.
+
+    Checked
+        The exact F tails of random regressions, at models in the basin; and laws whose losses take two
+        values, exactly, with one own client and up to 50 others.
+    """
+    models = basin_models(task, stream)
+    expected, variance = 0.0, 0.0
+    for cluster in range(1, task.clusters):
+        # only pairs are compared: a client joins C_1 only if model 1 beats its own
+        pair = np.where(np.arange(task.clusters)[:, None] == 0, models[0], models[cluster])
+        members = float(task.proportions[cluster]) * task.clients
+        expected += members * float(task.misclassification_probability(pair, cluster)[0])
+        variance = max(variance, float(task.loss_variance(models[[0, cluster]], cluster).max()))
+    scale = task.strong_convexity**2 * task.separation**4 * task.samples
+    return at_most(expected, chebyshev=CONSTANT * task.clients * variance / scale)
+
+
+@a15.also("two values", budget=150, exhaustible=150, extremes=({"law": tightest(), "own": 1, "foreign": 50},))
+def a15_of_two_values(law: TwoPointLosses, own: Own, foreign: Crowd) -> Sides:
+    """The same for losses with two values, mu = 1 and Delta = 2."""
+    allowed = CONSTANT * (own + foreign) * law.loss_variance / (16 * law.samples)
+    return at_most(foreign * law.error_probability, chebyshev=allowed)
+
+
+def many_false_members(
+    law: TwoPointLaw | TwoPointLosses, own: int, foreign: int, level: Fraction
+) -> Fraction:
+    """P(|C_1 - C*_1| > c_1 m sigma^2 / (mu^2 lambda_2 Delta^4 n')), exactly."""
+    threshold = CONSTANT * (own + foreign) * law.needed_samples / (level * law.samples)
+    return binomial_upper_tail(foreign, law.error_probability, threshold)
+
+
+@PAPER.claim(
+    "a16",
+    label="(A16)",
+    kind="probability",
+    confirm=lambda law, **_: confirm_choices(law),
+    repaired_by="cfl-mgd/a16-meant",
+)
+def a16(law: TwoPointLaw, own: Own, foreign: Foreign, level: Level) -> Sides:
+    """There are few false members with probability at most 1 - lambda_2.
+
+    Hypotheses
+        As (A15), lambda_2 in (0, 1).
+
+    Statement
+        P(|C_1 - C*_1| <= c_1 m sigma^2 / (mu^2 lambda_2 Delta^4 n')) <= 1 - lambda_2.
+
+    Symbols
+        As (A15).
+
+    Source
+        Zhao et al. (2023), (A16), as printed: the inequality points the wrong way.
+
+    Checked
+        Two scalar clusters, samples with two values: hypothesis searches law, models, clients and
+        lambda_2, the probability is a binomial sum in rational arithmetic, and a round of the algorithm
+        with one client for each possible batch confirms who joins C_1.
+    """
+    return at_most(1 - many_false_members(law, own, foreign, level), printed=1 - level)
+
+
+# one false member is one too many, and every foreign client is one with probability 1/1000
+SPENT = {"law": tightest(), "own": 1, "foreign": 48, "level": Fraction(1, 10)}
+
+
+@PAPER.claim(
+    "a16-meant",
+    label="(A16), meant",
+    kind="probability",
+    budget=150,
+    exhaustible=150,
+    extremes=(SPENT,),
+    looseness=Best(without_twos, "Markov's inequality with the 64 of Cantelli's for 128"),
+)
+def a16_meant(law: TwoPointLosses, own: Own, foreign: Crowd, level: Level) -> Sides:
+    """There are few false members with probability at least 1 - lambda_2.
+
+    Hypotheses
+        As (A16).
+
+    Statement
+        P(|C_1 - C*_1| <= c_1 m sigma^2 / (mu^2 lambda_2 Delta^4 n')) >= 1 - lambda_2.
+
+    Symbols
+        As (A15).
+
+    Source
+        Zhao et al. (2023), (A16) as (A17) uses it. Probability, by Markov's inequality on (A15).
+
+    Checked
+        Two scalar clusters whose losses take two values, exactly: searched, and the law that comes nearest to
+        Markov's inequality first.
+    """
+    return at_most(many_false_members(law, own, foreign, level), markov=level)
+
+
+def markov_on_the_mean() -> float:
+    """Return 1/4: ||T_2|| exceeds E||T_2|| / (P lambda_1 + lambda_2) with at most the allowed probability.
+
+    A client whose optimum is s Delta / 2 from chi_1, s >= 3/2, errs with a probability of at most (8 / (4 s^2 - 1))^2
+    times x = 64 sigma^2 / (mu^2 Delta^4 n'), by Cantelli's inequality, and its mean gradient is at most L s there,
+    as Delta <= 2. s (8 / (4 s^2 - 1))^2 falls from 3/2 on. So E||T_2|| <= 3 x / 2 + sqrt(x) v / (L sqrt(m n')), the
+    latter since fresh gradients' noise is uncorrelated. Of the first term of (36), 6 x / lambda_2, that needs 1/4
+    lambda_2 / (P lambda_1 + lambda_2), and of the second one sqrt(lambda_2 / 2P) lambda_1 / (P lambda_1 + lambda_2),
+    which is less than sqrt(1 / 2P) / P <= 1/4. With lambda_2 near 1 and many clients 1/4 is needed.
+    """
+    return 1.5 * CANTELLI / (3 * CONSTANT)
+
+
+# 10 000 clients err, give or take a hundred, and their noise averages out
+CERTAIN = {
+    "law": tightest(),
+    "own": 1,
+    "foreign": 10**7,
+    "level_1": Fraction(1, 100),
+    "level_2": Fraction(97, 100),
+}
+
+
+@PAPER.claim(
+    "a17",
+    label="(A17)",
+    kind="probability",
+    part="regressions",
+    budget=15,
+    replicates=200,
+    looseness=Best(markov_on_the_mean, "Markov's inequality on the mean, with Cantelli's 64 for 128"),
+)
+def a17(
+    task: NoisyTask,
+    level: Annotated[Fraction, choice(Fraction(1, 10), Fraction(1, 4))],
+    place: Place,
+    stream: Stream,
+    replicates: Replicates,
+) -> Sides:
+    """The false members move model 1 by at most the two terms of (36).
+
+    Hypotheses
+        As (A14) and (A15), eta = 1/L.
+
+    Statement
+        With probability at least 1 - P lambda_1 - lambda_2, ||T_2|| <= c_1 sigma^2 / (mu^2 lambda_2 Delta^4
+        n') + c_2 v sigma sqrt(P) / (lambda_1 mu L Delta^2 n' sqrt(m lambda_2)), c_1 = 384 = 3 * 128,
+        c_2 = sqrt(128).
+
+    Symbols
+        As (A14) and (A15).
+
+    Source
+        Zhao et al. (2023), (A17) = (36), from (A14) and (A16) as meant. Probability; a quarter of the right side is
+        enough, and needed as lambda_2 nears 1.
+
+    Checked
+        Drawn rounds on random regressions with misclassified clients, max ||chi*|| <= 1,
+        lambda_1 = lambda_2 = 1/10 or 1/4; for losses with two values and one row the exact law of ||T_2||, with
+        lambda_2 up to 97/100; and with as much gradient noise across the line of the models, of which the second
+        term is needed.
+    """
+    failure = (task.clusters + 1) * float(level)
+    suppose("P lambda_1 + lambda_2 < 1", failure < 1)
+    suppose_units(task)
+    observed = simulate_round(task, place, replicates, stream)
+    norms, _, deviation = false_member_norms(observed)
+    spread = max(observed.loss_variance(p) for p in range(1, task.clusters))
+    curvature, rate = task.strong_convexity, float(level)
+    gap, rows = task.separation**2, task.samples
+    root = math.sqrt(CONSTANT * spread * task.clusters / (task.clients * rate))
+    return at_most(
+        norms,
+        count=3 * CONSTANT * spread / (curvature**2 * rate * gap**2 * rows),
+        cross=deviation * root / (rate * curvature * task.smoothness * gap * rows),
+        failure=failure,
+    )
+
+
+@a17.also("two values", budget=60, exhaustible=60, extremes=(CERTAIN,))
+def exact_displacement(law: TwoPointLosses, own: Own, foreign: Crowd, level_1: Rate, level_2: Rate) -> Sides:
+    """||T_2|| exceeds (36) with probability at most 2 lambda_1 + lambda_2, for losses with two values."""
+    suppose("n' = 1", law.samples == 1)
+    failure = suppose_levels(level_1, level_2)
+    # so that all outcomes can be enumerated
+    suppose("at most 10 000 false members are expected", foreign * law.error_probability <= 10_000)
+    rare, common = law.noise
+    deviation = math.sqrt(law.rarity * (1 - law.rarity)) * float(abs(rare - common))
+    measured = exceeded_displacement(law, own + foreign, foreign, failure)
+    return at_most(measured, **printed_terms(law, own + foreign, level_1, level_2, deviation))
+
+
+def suppose_levels(first: Fraction, second: Fraction) -> float:
+    """P lambda_1 + lambda_2 for two clusters, where that is less than 1."""
+    suppose("P lambda_1 + lambda_2 < 1", 2 * first + second < 1)
+    return float(2 * first + second)
+
+
+def printed_terms(
+    law: TwoPointLosses, clients: int, first: Fraction, second: Fraction, deviation: float
+) -> dict[str, Any]:
+    """The two terms of (36) with mu = L = 1, P = Delta = 2, n' = 1 and v the ``deviation``."""
+    spread = float(law.loss_variance)
+    root = math.sqrt(CONSTANT * spread * 2 / (clients * second))
+    return {"count": 3 * CONSTANT * spread / float(16 * second), "cross": deviation * root / float(4 * first)}
+
+
+@a17.also("noise across")
+def intrusion_across(
+    foreign: Annotated[int, choice(10**6, 10**5)],
+    noise: Annotated[int, choice(10**6, 1)],
+    level: Annotated[Fraction, choice(Fraction(33, 100), Fraction(1, 4))],
+) -> Sides:
+    """Gradients with normal noise in 10^6 directions across the line of the models, where no loss depends on it.
+
+    Only the part of T_2 that lies across is measured. lambda_1 = lambda_2.
+    """
+    law = tightest()
+    failure = suppose_levels(level, level)
+    across = exceeded_across(law, foreign + 1, foreign, failure, noise, DIRECTIONS)
+    along = math.sqrt(law.rarity * (1 - law.rarity)) * float(abs(law.noise[0] - law.noise[1]))
+    return at_most(across, **printed_terms(law, foreign + 1, level, level, math.hypot(along, noise)))

@@ -1,0 +1,194 @@
+"""(A1)-(A3): the own clients' part T_1 of a round, split into descent and noise."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from clusterproof.synthetic import Mixture, QuadraticMixture
+from clusterproof.theory.checker import Replicates, Sides, Stream, at_most, equal, suppose
+from clusterproof.theory.exact.algebra import DescentStep, OwnTerm, Share
+from clusterproof.theory.papers.cfl_mgd.appendix.rounds import Level, simulate_round
+from clusterproof.theory.papers.cfl_mgd.appendix.runs import Momentum, momentum_run
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
+    PAPER,
+    AnyTask,
+    ExtremeTask,
+    NoisyTask,
+    Place,
+    two_values,
+)
+
+STAYING = "|C_1 n C*_1| >= 1"
+
+
+@PAPER.claim("a1", label="(A1)", kind="identity", budget=20)
+def a1(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
+    """The own clients' part of a round is one gradient step plus averaged noise.
+
+    Hypotheses
+        Option I; some own client stays: |C_1 n C*_1| >= 1, since T_12 is 0/0 otherwise.
+
+    Statement
+        T_1 = [chi_1 - chi*_1 - h grad phi^1(chi_1)] + h [grad phi^1(chi_1) - mean of g_i over
+        C_1 n C*_1], h = (eta/m) |C_1 n C*_1|, where chi_1^(t+1) - chi*_1 = T_1 - T_2 - T_3.
+
+    Symbols
+        h the paper's eta-hat, T_11 and T_12 the two brackets.
+
+    Source
+        Zhao et al. (2023), (A1) = (34). Identity.
+
+    Checked
+        Proved on symbols, coordinate by coordinate. On recorded runs of option I as printed, with clients
+        that choose wrong clusters; there also T_1 built from (A1), less the intruders' gradients and the
+        momentum, against the next model.
+    """
+    one = momentum_run(task, momentum, stream)
+    own = one.shared(0).sum(axis=-1)[:, None]
+    suppose(STAYING, own.all())
+    return a1_on_symbols(
+        OwnTerm(
+            error=one.models - task.optima[0],
+            slope=task.expected_gradient(one.models, 0),
+            total=one.sum_over(one.gradients, own=True),
+            weight=one.weight,
+            count=own,
+        ),
+        rounding=1e-10,
+    )
+
+
+@a1.proof("algebra")
+def a1_on_symbols(one: OwnTerm, *, rounding: float = 0.0) -> Sides:
+    """The identity in each coordinate, the own clients' gradients summed."""
+    return one.split(rounding)
+
+
+@a1.step("next model", budget=20)
+def a1_next_model(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
+    """The algorithm's next model is that of (A1) less the intruders' gradients and the momentum."""
+    one = momentum_run(task, momentum, stream)
+    own = one.shared(0).sum(axis=-1)[:, None]
+    suppose(STAYING, own.all())
+    slope = task.expected_gradient(one.models, 0)
+    step = one.weight * own
+    descent = one.models - task.optima[0] - step * slope
+    noise = slope - one.sum_over(one.gradients, own=True) / own
+    intruders = one.weight * one.sum_over(one.gradients, own=False)
+    everybody = one.sum_over(one.buffers, own=True) + one.sum_over(one.buffers, own=False)
+    carried = one.weight * momentum * everybody
+    after = descent + step * noise - intruders - carried
+    return equal((after, one.following - task.optima[0]), rounding=1e-10)
+
+
+def gradient_steps(task: Mixture, stream: np.random.Generator) -> tuple[DescentStep, np.ndarray]:
+    """Gradients at 30 points for each cluster, and step sizes in units of 1 / L, (P, 30) each."""
+    clusters, dimension = task.optima.shape
+    offsets = stream.standard_normal((clusters, 30, dimension))
+    if isinstance(task, QuadraticMixture):
+        flattest = np.linalg.eigh(task.cluster_hessians)[1][:, :, 0]
+        offsets[:, :5] = flattest[:, None]
+    offsets *= 10.0 ** stream.uniform(-2, 1, (clusters, 30, 1))
+    share = stream.choice([1.0, 0.5, stream.uniform()], (clusters, 30))
+    slopes = [task.expected_gradient(task.optima[p] + offsets[p], p) for p in range(clusters)]
+    return DescentStep.of(task, offsets, np.stack(slopes)), share
+
+
+@PAPER.claim("a2", label="(A2)", kind="upper", budget=150)
+def a2(task: AnyTask, stream: Stream) -> Sides:
+    """One gradient step with h <= 1/L contracts by 1 - h mu L / (mu + L).
+
+    Hypotheses
+        phi^1 is L-smooth and mu-strongly convex, 0 < h <= 1/L.
+
+    Statement
+        ||chi_1 - chi*_1 - h grad phi^1(chi_1)|| <= (1 - h mu L / (mu + L)) ||chi_1 - chi*_1||.
+
+    Symbols
+        h the paper's eta-hat, mu ``strong_convexity``, L ``smoothness``.
+
+    Source
+        Zhao et al. (2023), (A2). Upper bound, not tight: ``cfl-mgd/a2-sharp``.
+
+    Checked
+        Proved on symbols from the co-coercivity of the gradient (Nesterov 2004, Theorem 2.1.12). On random
+        regressions, quadratics and ridge-logistic losses, which are not quadratic, at
+        distances 0.01 to 10 and steps up to 1/L, the flattest direction included; both sides squared, over
+        ||chi_1 - chi*_1||^2.
+    """
+    return a2_on_symbols(*gradient_steps(task, stream))
+
+
+@a2.proof("co-coercivity")
+def a2_on_symbols(one: DescentStep, share: Share) -> Sides:
+    """The square of the distance from the least inner product, h = share / L."""
+    step = share / one.kappa
+    return at_most(one.squared_distance(step), squared=(1 - step * one.kappa / (1 + one.kappa)) ** 2)
+
+
+@PAPER.claim("a2-sharp", label="(A2), sharper", kind="tight", budget=150)
+def a2_sharp(task: AnyTask, stream: Stream) -> Sides:
+    """One gradient step with h <= 1/L contracts by 1 - h mu.
+
+    Hypotheses
+        As (A2).
+
+    Statement
+        ||chi_1 - chi*_1 - h grad phi^1(chi_1)|| <= (1 - h mu) ||chi_1 - chi*_1||, which is (A2)'s
+        with up to twice the gain, since L / (mu + L) is in [1/2, 1).
+
+    Symbols
+        As (A2).
+
+    Source
+        Textbook bound max(|1 - h mu|, |1 - h L|) for h <= 2 / (mu + L) (Polyak 1987, 1.4). Attained on
+        quadratics in the flattest direction.
+
+    Checked
+        As (A2).
+    """
+    return a2_sharp_on_symbols(*gradient_steps(task, stream))
+
+
+# one own client, whose noise has the norm v always: Markov's inequality on the norm is an equality
+ALWAYS = {"task": two_values(1, 1, 0.1), "level": Fraction(9, 10), "place": "optima"}
+
+
+@a2_sharp.proof("co-coercivity")
+def a2_sharp_on_symbols(one: DescentStep, share: Share) -> Sides:
+    """The same with 1 - h mu."""
+    step = share / one.kappa
+    return at_most(one.squared_distance(step), squared=(1 - step) ** 2)
+
+
+@PAPER.claim("a3", label="(A3)", kind="probability", budget=15, replicates=300, extremes=(ALWAYS,))
+def a3(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates) -> Sides:
+    """The own clients' averaged noise is at most v / (lambda_0 sqrt(n' |C_1 n C*_1|)).
+
+    Hypotheses
+        Assumption 3 with v at chi_1, gradients on batches that the choice of clusters did not use.
+
+    Statement
+        Given the clusters, with probability at least 1 - lambda_0,
+        ||T_12|| <= v / (lambda_0 sqrt(n' |C_1 n C*_1|)). The line before prints E ||T_12||^2 = v^2 / (n'
+        |C_1 n C*_1|): meant is <=.
+
+    Symbols
+        v ``gradient_variance`` (its root), n' ``samples``.
+
+    Source
+        Zhao et al. (2023), (A3). Probability, by Markov's inequality; Chebyshev's would have
+        lambda_0^(1/2).
+
+    Checked
+        Drawn gradients of rounds in which clients do choose wrong clusters, on random regressions
+        and models in the basin, lambda_0 = 0.1 to 0.9, v in closed form; and gradients with two values.
+    """
+    one = simulate_round(task, place, replicates, stream, with_clients_of=0)
+    # multiplied by |C_1 n C*_1|
+    spread = one.gradient_deviation(0) * np.sqrt(one.shared(0) / task.samples)
+    return at_most(
+        np.linalg.norm(one.deviation(0), axis=-1), noise=spread / float(level), failure=float(level)
+    )

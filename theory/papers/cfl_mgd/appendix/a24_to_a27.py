@@ -1,0 +1,104 @@
+"""(A24)-(A27): the bound on the own clients' momentum T_31."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from clusterproof.theory.checker import Sides, Stream, at_most
+from clusterproof.theory.exact.two_clusters import NoiseFreeRun, confirm_path
+from clusterproof.theory.papers.cfl_mgd.appendix.a23 import STEPS
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import PAPER, NoisyTask, basin_models, suppose_units
+
+
+@STEPS.claim("a24", label="(A24)", kind="upper", confirm=confirm_path, repaired_by="cfl-mgd/a23-meant")
+def a24(noise_free: NoiseFreeRun) -> Sides:
+    """The distance of (A23) is, in expectation, at most v sqrt(|C_1 n C*_1| t / n') / (1 - beta).
+
+    Statement
+        E ||sum over C_1 n C*_1 of (sum_k beta^(t-1-k) g_i^k - grad phi^1)|| <= (v / (1 - beta))
+        sqrt(|C_1 n C*_1| t / n').
+
+    Source
+        Zhao et al. (2023), (A24), the root of (A23). Upper bound.
+    """
+    return at_most(
+        abs(noise_free.own * (noise_free.buffer - noise_free.path[noise_free.round])), noise=Fraction(0)
+    )
+
+
+@STEPS.claim("a25", label="(A25)", kind="probability", confirm=confirm_path, repaired_by="cfl-mgd/a23-meant")
+def a25(noise_free: NoiseFreeRun) -> Sides:
+    """The distance of (A23) is at most v sqrt(|C_1 n C*_1| t / n') / ((1 - beta) lambda_3) mostly.
+
+    Hypotheses
+        As (A23), lambda_3 in (0, 1).
+
+    Statement
+        With probability at least 1 - lambda_3, ||sum over C_1 n C*_1 of (sum_k beta^(t-1-k) g_i^k -
+        grad phi^1)|| <= (v / ((1 - beta) lambda_3)) sqrt(|C_1 n C*_1| t / n').
+
+    Source
+        Zhao et al. (2023), (A25), Markov's inequality on (A24). Probability.
+
+    Checked
+        As (A23): without noise nothing is random, so that one violation has probability one.
+    """
+    return a24(noise_free)
+
+
+@PAPER.claim("a26", label="(A26)", kind="upper", budget=200)
+def a26(task: NoisyTask, stream: Stream) -> dict[str, Sides]:
+    """The gradient of the own cluster at chi_1 is at most L.
+
+    Hypotheses
+        Assumption 1, chi_1 in the basin, max ||chi*_p|| <= 1 with the constant 1 (see ``a10-scale``).
+
+    Statement
+        ||grad phi^1(chi_1) - grad phi^1(chi*_1)|| <= L ||chi_1 - chi*_1|| <= L.
+
+    Symbols
+        L ``smoothness``.
+
+    Source
+        Zhao et al. (2023), (A26). Upper bound in the units of (A10); L Delta / (4 sqrt(kappa)) <= L/2 is
+        meant in any.
+
+    Checked
+        On random regressions with max ||chi*|| <= 1 and models in the basin, half of them on its rim.
+    """
+    suppose_units(task)
+    model = basin_models(task, stream)[0]
+    reach = task.smoothness * float(np.linalg.norm(model - task.optima[0]))
+    return {
+        "smoothness": at_most(float(np.linalg.norm(task.expected_gradient(model, 0))), reach=reach),
+        "units": at_most(reach, one=task.smoothness),
+    }
+
+
+@PAPER.claim("a27", label="(A27)", kind="probability", confirm=confirm_path, repaired_by="cfl-mgd/theorem-b")
+def a27(noise_free: NoiseFreeRun) -> Sides:
+    """The own clients' momentum is at most l / 4, up to noise.
+
+    Hypotheses
+        As (A25) and (A26), eta = 1/L, |C_1 n C*_1| >= l_1 m / 4.
+
+    Statement
+        With probability at least 1 - lambda_3 - 2 exp(-clm), ||T_31|| <= beta v sqrt(l t) / (2 lambda_3
+        (1 - beta) L sqrt(m n')) + l / 4, that is c_3 = 1/2, c_4 = 1/4.
+
+    Symbols
+        l = min l_p ``proportions``.
+
+    Source
+        Zhao et al. (2023), (A27). Probability. It takes |C_1 n C*_1| = l m / 4, its lower bound, for an upper
+        one, drops beta and, by (A25), the bias; without bias the honest term is beta l_1 ||grad phi^1|| / L,
+        and l / 4 has no units. The momentum is kept whole in Theorem B.
+
+    Checked
+        On two scalar clusters without noise: the simplest clients, momentum, start and round, in
+        rational arithmetic, and the algorithm is run on what is found.
+    """
+    smallest = min(noise_free.share, 1 - noise_free.share)
+    return at_most(noise_free.momentum * noise_free.share * abs(noise_free.buffer), mismatch=smallest / 4)

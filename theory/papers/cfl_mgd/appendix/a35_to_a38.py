@@ -1,0 +1,234 @@
+"""(A35)-(A38): the contraction in one round, its floor, and the condition on it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, replace
+from fractions import Fraction
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.theory.bounds.audit_settings import experiment
+from clusterproof.theory.bounds.setting import Setting
+from clusterproof.theory.checker import Sides, at_most, drawn, equal, integers, rationals, reals, suppose
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import PAPER
+from clusterproof.theory.papers.cfl_mgd.lemma_2.lemma_2 import TwoClusters, lemma_2, run_round
+from clusterproof.theory.papers.cfl_mgd.theorem_1.printed_floor import FloorConstants, printed_floor
+
+Root = Annotated[Fraction, rationals(1, 5, 2, upwards=True)]
+"""sqrt(L / mu)."""
+Share = Annotated[Fraction, rationals(Fraction(1, 100), Fraction(1, 2), 10)]
+"""l."""
+Separation = Annotated[Fraction, rationals(Fraction(1, 10), 2, 4)]
+"""Delta."""
+Part = Annotated[Fraction, rationals(0, 1, 4)]
+"""The floor as a share of the allowed one."""
+Positive = Annotated[float, reals(Fraction(1, 100), 1, upwards=True)]
+
+
+def random_setting(stream: np.random.Generator) -> Setting:
+    """Draw clients, rows, curvatures, separation and momentum."""
+    return replace(
+        experiment("S2", 0.5).setting,
+        clients=int(stream.integers(10, 1000)),
+        samples=int(10 ** stream.uniform(0, 5)),
+        momentum=float(stream.uniform(0, 0.99)),
+        smoothness=float(stream.uniform(0.5, 3)),
+        strong_convexity=float(stream.uniform(0.01, 0.5)),
+        separation=float(stream.uniform(0.1, 3)),
+    )
+
+
+@PAPER.claim("a35", label="(A35)", kind="probability", confirm=run_round, repaired_by="cfl-mgd/lemma-h")
+def a35(pair: TwoClusters) -> Sides:
+    """In a round the error of cluster 1 shrinks by 1 - l mu / 8L, up to seven terms.
+
+    Hypotheses
+        As (A8), (A17) and (A34).
+
+    Statement
+        With probability at least 1 - lambda_0 - P lambda_1 - 2 lambda_2 - lambda_3 - P lambda_4 -
+        4 exp(-clm), ||chi_1^(t+1) - chi*_1|| <= (1 - l mu / 8L) ||chi_1^t - chi*_1|| + the floors of (A8),
+        (A17) and (A34).
+
+    Symbols
+        l = min l_p ``proportions``.
+
+    Source
+        Zhao et al. (2023), (A35). Probability; inherits (A34). The union counts the event of (A6) twice
+        and is below 1 only for l m > 8 log 4 = 11.1.
+
+    Checked
+        On two scalar clusters with v = sigma = 0, where the floors are l / 4 and nothing is random:
+        the simplest violation is searched in rational arithmetic, and the algorithm is run on it.
+    """
+    return lemma_2(pair)
+
+
+def floor_of_descent(setting: Setting, deviation: float, level: float) -> float:
+    """Last term of (A8)."""
+    root = math.sqrt(min(setting.proportions) * setting.clients * setting.samples)
+    return 2 * deviation / (level * setting.smoothness * root)
+
+
+def floor_of_false_members(
+    setting: Setting, deviation: float, spread: float, level: float, scale: float
+) -> float:
+    """Bound of (A17) for scale = 1; of (A33) for scale = beta and v replaced by v sqrt(t) / (1 - beta)."""
+    gap = setting.strong_convexity * setting.separation**2
+    share = spread**2 / (gap**2 * setting.samples)
+    noise = deviation * math.sqrt(setting.clusters / setting.samples) / (level * setting.smoothness)
+    return scale * (384 * share / level + noise * math.sqrt(128 * share / (setting.clients * level)))
+
+
+def floor_of_momentum(setting: Setting, deviation: float, spread: float, level: float, t: int) -> float:
+    """Bound of (A34)."""
+    beta, share = setting.momentum, min(setting.proportions)
+    carried = deviation * math.sqrt(t) / (1 - beta)
+    root = math.sqrt(share / (setting.clients * setting.samples))
+    own_momentum = beta * carried * root / (2 * level * setting.smoothness) + share / 4
+    return own_momentum + floor_of_false_members(setting, carried, spread, level, beta)
+
+
+@PAPER.claim("a36", label="(A36)", kind="definition", budget=200, ill_posed=False)
+def a36(
+    setting: Annotated[Setting, drawn(random_setting, write=asdict, read=lambda code: Setting(**code))],
+    gradient_deviation: Positive,
+    loss_deviation: Positive,
+    level: Annotated[float, reals(Fraction(1, 100), 1)],
+    round_: Annotated[int, integers(1, 100, upwards=True)],
+) -> Sides:
+    """rho_0 is the sum of the floors of (A8), (A17) and (A34).
+
+    Hypotheses
+        None: a definition.
+
+    Statement
+        rho_0 = 2 v / (lambda_0 L sqrt(l m n')) + c_1 sigma^2 / (mu^2 lambda_2 Delta^4 n') + c_2 v sigma
+        sqrt(P) / (lambda_1 mu L Delta^2 n' sqrt(m lambda_2)) + c_3 beta v sqrt(l t) / (lambda_3 (1 - beta) L
+        sqrt(m n')) + c_4 l + c_5 beta sigma^2 / (mu^2 lambda_2 Delta^4 n') + c_6 beta sigma v sqrt(P t) /
+        (lambda_4 mu L Delta^2 n' (1 - beta) sqrt(m lambda_2)), and lambda_5 = lambda_0 + P lambda_1 +
+        2 lambda_2 + lambda_3 + P lambda_4 + 4 exp(-clm).
+
+    Symbols
+        As (A8), (A17), (A34).
+
+    Source
+        Zhao et al. (2023), (A36). Definition. It grows with t, which (A37), (A39) and Theorem 1 forget, and
+        its term c_4 l is a length only in units of (A10).
+
+    Checked
+        The formula that the claims on Theorem 1 use against the three floors, written again from (A8), (A17)
+        and (A34), on random settings, momentum and rounds.
+    """
+    curvatures = (setting.strong_convexity, setting.smoothness, setting.separation)
+    suppose("mu, L, Delta > 0 and 0 <= beta < 1", min(curvatures) > 0 and 0 <= setting.momentum < 1)
+    v, sigma = gradient_deviation, loss_deviation
+    whole = printed_floor(
+        setting,
+        round_number=round_,
+        gradient_deviation=v,
+        loss_deviation=sigma,
+        failure=level,
+        constants=FloorConstants(),
+    )
+    parts = (
+        floor_of_descent(setting, v, level)
+        + floor_of_false_members(setting, v, sigma, level, 1.0)
+        + floor_of_momentum(setting, v, sigma, level, round_)
+    )
+    return equal((whole / parts, 1.0), rounding=1e-10)
+
+
+@PAPER.claim("a37", label="(A37)", kind="probability", confirm=run_round, repaired_by="cfl-mgd/lemma-h")
+def a37(pair: TwoClusters) -> Sides:
+    """In a round every cluster's error shrinks by 1 - l mu / 8L, up to rho_0.
+
+    Hypotheses
+        As (A35).
+
+    Statement
+        With probability at least 1 - P lambda_5, for all p, ||chi_p^(t+1) - chi*_p|| <= (1 - l mu / 8L)
+        ||chi_p^t - chi*_p|| + rho_0.
+
+    Symbols
+        rho_0 and lambda_5 of (A36).
+
+    Source
+        Zhao et al. (2023), (A37) = (31) of Lemma 2. Probability; inherits (A35). "For any lambda_5 in
+        (0, 1)" needs l m > 8 log 4.
+
+    Checked
+        As (A35).
+    """
+    return lemma_2(pair)
+
+
+def allowed_floor(root: Fraction, share: Fraction, separation: Fraction) -> Fraction:
+    """The right side of (A38), (l / 32) (mu / L)^(3/2) Delta."""
+    return share * separation / (32 * root**3)
+
+
+def next_error(root: Fraction, share: Fraction, error: Fraction, floor: Fraction) -> Fraction:
+    """The right side of (A37)."""
+    return (1 - share / (8 * root**2)) * error + floor
+
+
+@PAPER.claim("a38", label="(A38)", kind="hypothesis", repaired_by="cfl-mgd/theorem-b")
+def a38(
+    root: Root,
+    share: Share,
+    separation: Separation,
+    other_terms: Annotated[Fraction, rationals(0, 1, 2, upwards=True)],
+) -> Sides:
+    """The floor is small enough for the iterates to stay in the basin.
+
+    Hypotheses
+        (A36) with c_4 = 1/4, max ||chi*|| <= 1 and so Delta <= 2.
+
+    Statement
+        rho_0 <= (l / 32) (mu / L)^(3/2) Delta.
+
+    Symbols
+        l = min l_p, Delta ``separation``.
+
+    Source
+        Zhao et al. (2023), (A38). It is what keeps ||chi_p - chi*_p|| <= sqrt(mu / L) Delta / 4 under (A37):
+        ``cfl-mgd/a38-invariance``.
+
+    Checked
+        rho_0 >= c_4 l = l / 4, even without noise and momentum, while the right side is at most l / 16: no
+        instance meets it. Tried on a grid of (l, L / mu, Delta) with the corner l = 1/2, L = mu, Delta = 2.
+    """
+    floor = Fraction(FloorConstants().c4) * share + other_terms
+    suppose("(A38)", floor <= allowed_floor(root, share, separation))
+    # the line after (A38), which uses it
+    radius = separation / (4 * root)
+    return at_most(next_error(root, share, radius, floor), radius=radius)
+
+
+@PAPER.claim("a38-invariance", label="after (A38)", kind="tight", prove=True)
+def a38_invariance(
+    root: Root, share: Share, separation: Separation, part_of_radius: Part, part_of_floor: Part
+) -> Sides:
+    """Under (A37) and (A38) the basin is never left.
+
+    Hypotheses
+        (A37) and (A38), were they true.
+
+    Statement
+        ||chi_p^t - chi*_p|| <= sqrt(mu / L) Delta / 4 implies the same for t + 1.
+
+    Symbols
+        As (A38).
+
+    Source
+        Zhao et al. (2023), the line after (A38). Tight: an equality on the rim with equality in (A38).
+
+    Checked
+        Proved on symbols: l, sqrt(L / mu), Delta, the error and the floor.
+    """
+    radius = separation / (4 * root)
+    floor = part_of_floor * allowed_floor(root, share, separation)
+    return at_most(next_error(root, share, part_of_radius * radius, floor), radius=radius)

@@ -1,0 +1,261 @@
+"""(A4)-(A6): how many clients of a cluster find their model."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.theory.checker import Sides, Stream, at_most, choice, integers, suppose
+from clusterproof.theory.checker.loose_reasons import Best
+from clusterproof.theory.exact.two_point_law import TwoPointLaw, confirm_choices
+from clusterproof.theory.exact.two_point_losses import TwoPointLosses
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import PAPER, NoisyTask, basin_models, with_samples
+
+CONSTANT = 256
+"""Of n' >= 256 (P - 1) sigma^2 / (mu^2 Delta^4): twice the c_1 = 128 of Lemma 1."""
+
+HOEFFDING = Fraction(1, 8)
+"""c: a deviation of a quarter of the clients costs 2 (1/4)^2 in the exponent."""
+
+Count = Annotated[int, integers(1, 200, upwards=True)]
+"""N = l_1 m."""
+Sixteenths = Annotated[int, choice(8, 10, 12, 14, 16)]
+"""Sixteen times the probability of the right choice."""
+
+
+@lru_cache(maxsize=512)
+def exponential_bounds(exponent: Fraction, terms: int = 40) -> tuple[Fraction, Fraction]:
+    """Return rationals below and above exp(-exponent).
+
+    Parameters
+    ----------
+    exponent
+        At least 0.
+    terms
+        Of the series of exp(-1/n), n the power that brings the exponent to at most 1; alternating with
+        decreasing terms, so that two consecutive partial sums enclose it.
+    """
+    power = max(1, -(-exponent.numerator // exponent.denominator))
+    base = exponent / power
+    term = total = Fraction(1)
+    sums = [total]
+    for k in range(1, terms):
+        term *= -base / k
+        total += term
+        sums.append(total)
+    low, high = sorted(sums[-2:])
+    # rounded outwards to 30 digits: powers of long fractions are slow
+    scale = 10**30
+    below = Fraction(low.numerator * scale // low.denominator, scale)
+    above = Fraction(-(-high.numerator * scale // high.denominator), scale)
+    return below**power, above**power
+
+
+def quarter_tail(count: int, sixteenths: int) -> Fraction:
+    """P(Bin(count, p) <= count / 4) with p = sixteenths / 16."""
+    other = 16 - sixteenths
+    weights = (math.comb(count, k) * sixteenths**k * other ** (count - k) for k in range(count // 4 + 1))
+    return Fraction(sum(weights), 16**count)
+
+
+def quarter_deviation(count: int, sixteenths: int) -> Fraction:
+    """P(|Bin(count, p) - count p| >= count / 4) with p = sixteenths / 16."""
+    other = 16 - sixteenths
+    weights = (
+        math.comb(count, k) * sixteenths**k * other ** (count - k)
+        for k in range(count + 1)
+        if abs(16 * k - count * sixteenths) >= 4 * count
+    )
+    return Fraction(sum(weights), 16**count)
+
+
+def by_cantelli() -> float:
+    """Return 2/5: Cantelli's bound for just enough rows over 1/2, attained by two clusters.
+
+    For P clusters let s = sigma^2 / n', X_p the centred loss at model p, and g = mu Delta^2 / 4, so that g^2 >= (16
+    (P - 1)) s. A client errs where X_1 - X_p >= g for some p. With r^2 = P - 1, u = 2 s / g and h = g + 2 u,
+    (1 + r) [(X_1 + u)^2 + (1 / r) sum_p (X_p - u)^2] / h^2 is never negative, and at least 1 there. Its mean is at
+    most (1 + r)^2 s / (g^2 + 4 s) <= (1 + r)^2 / (16 r^2 + 4), 1/5 for r = 1 and less for every r > 1.
+    """
+    return 64 / (64 + CONSTANT) / 0.5
+
+
+@PAPER.claim(
+    "a4",
+    label="(A4)",
+    kind="lower",
+    part="two values",
+    looseness=Best(by_cantelli, "Cantelli's inequality: 1/5 of the clients err at most, not 1/2"),
+)
+def a4(law: TwoPointLosses) -> Sides:
+    """At least half of a cluster's clients find their model, in expectation.
+
+    Hypotheses
+        Models in the basin, Lemma 1 with c_1 = 128, and what Assumption 4 hides in n' >~: n' >=
+        256 (P - 1) sigma^2 / (mu^2 Delta^4).
+
+    Statement
+        P(a client of cluster 1 chooses model 1) >= 1/2, hence E |C_1 n C*_1| >= l_1 m / 2.
+
+    Symbols
+        n' ``samples``, Delta ``separation``, sigma^2 ``loss_variance`` at the models.
+
+    Source
+        Zhao et al. (2023), (A4), "using Lemma 1". Lower bound; by Cantelli's inequality 64 (2 P - 3)
+        is enough, and for P = 2 nothing less is; with 256 (P - 1) at most a fifth errs, for every P. That some
+        constant is needed: ``cfl-mgd/a4-constant``.
+
+    Checked
+        Laws whose losses take two values, with just enough rows for each number of them up to 4 and
+        jumps of each reach, in rational arithmetic with P = 2; and the exact F tails of random regressions with
+        two or three clusters and just enough samples.
+    """
+    suppose("n' >= 256 (P - 1) sigma^2 / (mu^2 Delta^4)", law.samples >= CONSTANT * law.needed_samples)
+    return at_most(law.error_probability, half=Fraction(1, 2))
+
+
+@a4.also("regressions", budget=40)
+def a4_of_regressions(task: NoisyTask, stream: Stream) -> Sides:
+    """The sum of the exact pairwise errors with just enough samples, for each cluster."""
+    models = basin_models(task, stream)
+    scale = task.strong_convexity**2 * task.separation**4
+    errors = []
+    for cluster in range(task.clusters):
+        variance = float(task.loss_variance(models, cluster).max())
+        enough = with_samples(task, math.ceil(CONSTANT * (task.clusters - 1) * variance / scale))
+        errors.append(enough.misclassification_probability(models, cluster).sum())
+    return at_most(np.array(errors), half=0.5)
+
+
+@PAPER.claim(
+    "a4-constant", label="(A4), constant 1", kind="lower", confirm=confirm_choices, repaired_by="cfl-mgd/a4"
+)
+def a4_constant(law: TwoPointLaw) -> Sides:
+    """The constant hidden in n' >~ p sigma^2 / (mu^2 Delta^4) may be one.
+
+    Hypotheses
+        As (A4), but only n' >= P sigma^2 / (mu^2 Delta^4).
+
+    Statement
+        P(a client chooses its own model) >= 1/2.
+
+    Symbols
+        As (A4).
+
+    Source
+        Zhao et al. (2023), Assumption 4 with the smallest constant a reader may suppose.
+
+    Checked
+        Two clusters, clients whose samples take two values: the simplest law of a grid and
+        models in the basin for which more than half of the clients go wrong; a round of the algorithm
+        with one client for each possible batch confirms the choices.
+    """
+    suppose("n' >= P sigma^2 / (mu^2 Delta^4)", law.samples >= 2 * law.needed_samples)
+    return at_most(law.error_probability, half=Fraction(1, 2))
+
+
+@PAPER.claim("a5", label="(A5)", kind="probability")
+def a5(count: Count, sixteenths: Sixteenths) -> Sides:
+    """Fewer than a quarter of the own clients stay with probability at most 2 exp(-clm), c = 1/8.
+
+    Hypotheses
+        Clients of cluster 1 choose independently and rightly with probability at least 1/2.
+
+    Statement
+        P(|C_1 n C*_1| <= l_1 m / 4) <= P(| |C_1 n C*_1| - E | >= l_1 m / 4) <= 2 exp(-clm).
+
+    Symbols
+        N = l_1 m >= l m the cluster's clients; c = 1/8 is Hoeffding's.
+
+    Source
+        Zhao et al. (2023), (A5). Probability. Below 1 only for l m > 8 log 2. The best exponent is
+        KL(3/8 || 5/8) = 0.1277 for the middle term, at p = 5/8, and KL(1/4 || 1/2) = 0.1308 for the
+        first; larger c fail: ``cfl-mgd/a5-constant``.
+
+    Checked
+        The middle term exactly, in integers, for all N up to 200 and p = 1/2, 5/8, 3/4, 7/8, 1,
+        against a rational number below 2 exp(-N/8).
+    """
+    allowed = 2 * exponential_bounds(HOEFFDING * count)[0]
+    return at_most(quarter_deviation(count, sixteenths), hoeffding=allowed)
+
+
+def one_client() -> float:
+    """Return the share of the bound that one client uses if it errs half of the time, the largest over all numbers.
+
+    Up to 100 clients by the incomplete beta function; beyond, Chernoff's exponent KL(1/4 || 1/2) is above 1/8.
+    """
+    from scipy.special import bdtr
+
+    counts = np.arange(1, 101)
+    used = bdtr(np.ceil(counts / 4) - 1, counts, 0.5) / (2 * np.exp(-counts / 8))
+    beyond = math.exp(-101 * (best_exponent() - 1 / 8)) / 2
+    return float(max(used.max(), beyond))
+
+
+def best_exponent() -> float:
+    """KL(1/4 || 1/2)."""
+    return math.log(2) + 0.25 * math.log(0.25) + 0.75 * math.log(0.75)
+
+
+@PAPER.claim(
+    "a6",
+    label="(A6)",
+    kind="probability",
+    looseness=Best(one_client, "the lower tail alone, by the incomplete beta function and Chernoff"),
+)
+def a6(count: Count, sixteenths: Sixteenths) -> Sides:
+    """At least a quarter of the own clients stay with probability at least 1 - 2 exp(-clm), c = 1/8.
+
+    Hypotheses
+        As (A5).
+
+    Statement
+        P(|C_1 n C*_1| >= l_1 m / 4) >= 1 - 2 exp(-clm).
+
+    Symbols
+        As (A5).
+
+    Source
+        Zhao et al. (2023), (A6). Probability; 1 - exp(-clm) is true as well, since only one tail counts.
+
+    Checked
+        As (A5), for the lower tail.
+    """
+    return at_most(quarter_tail(count, sixteenths), hoeffding=2 * exponential_bounds(HOEFFDING * count)[0])
+
+
+@PAPER.claim("a5-constant", label="(A5), c = 1/5", kind="probability", repaired_by="cfl-mgd/a5")
+def a5_constant(count: Count, constant: Annotated[Fraction, choice(Fraction(1, 5))]) -> Sides:
+    """The constant c of (A5) may be 1/5.
+
+    Hypotheses
+        As (A5).
+
+    Statement
+        P(|C_1 n C*_1| <= l_1 m / 4) <= 2 exp(-l_1 m / 5).
+
+    Symbols
+        As (A5).
+
+    Source
+        Zhao et al. (2023), (A5), where c is not named. It can be at most KL(1/4 || 1/2) = log 2 +
+        (1/4) log(1/4) + (3/4) log(3/4) = 0.1308.
+
+    Checked
+        For all numbers of clients up to 200, each right with probability 1/2, in rational arithmetic;
+        shown is the smallest number that fails.
+    """
+    measured, allowed = quarter_tail(count, 8), 2 * exponential_bounds(constant * count)[1]
+    return at_most(
+        measured,
+        hoeffding=allowed,
+        words=lambda: (
+            f"P(Bin({count}, 1/2) <= {count}/4) = {float(measured):.4g} > 2 exp(-{count}/5) = {float(allowed):.4g}; "
+            f"no c above KL(1/4 || 1/2) = {best_exponent():.4f} serves all N"
+        ),
+    )

@@ -1,0 +1,194 @@
+"""(A7), (A8): the bound on T_1."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, Any
+
+import numpy as np
+
+from clusterproof.theory.checker import (
+    Replicates,
+    Sides,
+    Stream,
+    at_least,
+    at_most,
+    earlier,
+    integers,
+    rationals,
+    suppose,
+)
+from clusterproof.theory.exact.algebra import DescentStep
+from clusterproof.theory.papers.cfl_mgd.appendix.rounds import Level, simulate_round
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import PAPER, AnyTask, ExtremeTask, Place, two_values
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Clients of two clusters, and those of the first that stay."""
+
+    clients: Annotated[int, integers(2, 40, upwards=True)]
+    own: Annotated[int, integers(1, earlier("clients") - 1)]
+    shared: Annotated[int, integers(1, earlier("own"))]
+
+    @property
+    def step(self) -> Fraction:
+        """L h."""
+        return Fraction(self.shared, self.clients)
+
+    @property
+    def smallest(self) -> Fraction:
+        """l."""
+        return Fraction(min(self.own, self.clients - self.own), self.clients)
+
+
+@PAPER.claim("a7-step-printed", label="before (A7), printed", kind="lower", repaired_by="cfl-mgd/a7-step")
+def a7_step_printed(one: Shares) -> Sides:
+    """Where a quarter of the own clients stay, the effective step is at least p / 4L.
+
+    Hypotheses
+        |C_1 n C*_1| >= l_1 m / 4, eta = 1/L; p read as the cluster's number, so 1.
+
+    Statement
+        h = (eta/m) |C_1 n C*_1| >= p / (4 L).
+
+    Symbols
+        h the paper's eta-hat.
+
+    Source
+        Zhao et al. (2023), the line before (A7). A misprint of l for p.
+
+    Checked
+        All numbers of up to 40 clients, for the simplest h < 1 / (4 L); with p = P it fails all the
+        more.
+    """
+    suppose("|C_1 n C*_1| >= l_1 m / 4", 4 * one.shared >= one.own)
+    return at_most(Fraction(1, 4), step=one.step)
+
+
+@PAPER.claim("a7-step", label="before (A7), meant", kind="lower")
+def a7_step(one: Shares) -> dict[str, Sides]:
+    """Where a quarter of the own clients stay, the effective step is at least l / 4L.
+
+    Hypotheses
+        |C_1 n C*_1| >= l_1 m / 4, eta = 1/L.
+
+    Statement
+        l / (4 L) <= h = (eta/m) |C_1 n C*_1| <= 1/L.
+
+    Symbols
+        h the paper's eta-hat, l = min l_p.
+
+    Source
+        Zhao et al. (2023), what (A7) uses. Attained at l_1 = l.
+
+    Checked
+        Proved on symbols; and all numbers of up to 40 clients, in rational arithmetic.
+    """
+    suppose("|C_1 n C*_1| >= l_1 m / 4", 4 * one.shared >= one.own)
+    return a7_step_on_symbols(one.clients, one.own, Fraction(one.shared), one.smallest * one.clients)
+
+
+@a7_step.proof("algebra")
+def a7_step_on_symbols(
+    clients: Annotated[int, integers(2, 40, upwards=True)],
+    own: Annotated[int, integers(1, earlier("clients"))],
+    shared: Annotated[Fraction, rationals(earlier("own") / 4, earlier("own"), 4)],
+    smallest: Annotated[Fraction, rationals(0, earlier("own"), 1)],
+) -> dict[str, Sides]:
+    """For any l m that is at most the number of own clients, as the smallest cluster's is."""
+    step = shared / clients
+    return {
+        "at least": at_least(step, quarter=smallest / (4 * clients)),
+        "at most": at_most(step, one=1),
+    }
+
+
+@PAPER.claim("a7", label="(A7)", kind="upper", budget=100)
+def a7(task: AnyTask, stream: Stream) -> Sides:
+    """Where a quarter of the own clients stay, the descent contracts by 1 - l mu / 8L.
+
+    Hypotheses
+        |C_1 n C*_1| >= l_1 m / 4, eta = 1/L, Assumptions 1 and 2.
+
+    Statement
+        ||T_11|| <= (1 - l mu / 8L) ||chi_1 - chi*_1||.
+
+    Symbols
+        l = min l_p ``proportions``.
+
+    Source
+        Zhao et al. (2023), (A7), from (A2) with h >= l / 4L and L / (mu + L) >= 1/2. Upper bound; with
+        ``cfl-mgd/a2-sharp`` it is 1 - l mu / 4L, and with all own clients 1 - l mu / L.
+
+    Checked
+        Proved on symbols from the co-coercivity of the gradient. On random regressions, quadratics and ridge-
+        logistic losses, for every number of own clients from a quarter to all of them, at distances 0.01
+        to 10; both sides squared, over ||chi_1 - chi*_1||^2.
+    """
+    offsets, slopes, staying = [], [], []
+    for cluster in range(task.clusters):
+        own = round(float(task.proportions[cluster]) * task.clients)
+        shared = stream.integers(math.ceil(own / 4), own + 1, (30, 1))
+        shared[0] = math.ceil(own / 4)
+        offset = stream.standard_normal((30, task.dimension)) * 10.0 ** stream.uniform(-2, 1, (30, 1))
+        slopes.append(task.expected_gradient(task.optima[cluster] + offset, cluster))
+        offsets.append(offset)
+        staying.append(shared[:, 0] / task.clients)
+    one = DescentStep.of(task, np.array(offsets), np.array(slopes))
+    return a7_on_symbols(one, float(task.proportions.min()), np.array(staying))
+
+
+@a7.proof("co-coercivity")
+def a7_on_symbols(
+    one: DescentStep,
+    smallest: Annotated[Any, rationals(0, 1, 4)],
+    staying: Annotated[Any, rationals(earlier("smallest") / 4, 1, 8)],
+) -> Sides:
+    """As (A2), with h = (share that stays) / L, at least l / 4L."""
+    rate = 1 - smallest / (8 * one.kappa)
+    return at_most(one.squared_distance(staying / one.kappa), squared=rate**2)
+
+
+# a tenth of the clients, all of whom stay, with hardly any noise; and noise alone
+QUIET = {"task": two_values(8, 72, 1e-3), "level": Fraction(1, 10), "place": "apart"}
+NOISE = {"task": two_values(40, 40, 0.2), "level": Fraction(1, 10), "place": "optima"}
+
+
+@PAPER.claim("a8", label="(A8)", kind="probability", budget=15, replicates=300, extremes=(QUIET, NOISE))
+def a8(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates) -> Sides:
+    """The own clients' part of a round contracts by 1 - l mu / 8L up to 2 v / (lambda_0 L sqrt(l m n')).
+
+    Hypotheses
+        Assumptions 1-4, eta = 1/L, models in the basin, v at chi_1.
+
+    Statement
+        With probability at least 1 - lambda_0 - 2 exp(-clm), c = 1/8,
+        ||T_1|| <= (1 - l mu / 8L) ||chi_1 - chi*_1|| + 2 v / (lambda_0 L sqrt(l m n')).
+
+    Symbols
+        l ``proportions`` (the smallest), n' ``samples``, m ``clients``.
+
+    Source
+        Zhao et al. (2023), (A8) = (35), from (A3), (A6) and (A7). Probability; with at most l_1 m own
+        clients the floor is v sqrt(l_1) / (lambda_0 L sqrt(m n')), smaller by up to 2 / l.
+
+    Checked
+        Drawn rounds on random regressions with misclassified clients, lambda_0 = 0.1 to 0.9, and of
+        gradients with two values.
+    """
+    share, smooth = float(task.proportions.min()), task.smoothness
+    failure = float(level) + 2 * math.exp(-share * task.clients / 8)
+    suppose("lambda_0 + 2 exp(-clm) < 1", failure < 1)
+    one = simulate_round(task, place, replicates, stream)
+    before = one.models[0] - task.optima[0]
+    after = before - one.total(0) / (task.clients * smooth)
+    root = math.sqrt(share * task.clients * task.samples)
+    return at_most(
+        np.linalg.norm(after, axis=-1),
+        contraction=(1 - share / (8 * task.condition_number)) * np.linalg.norm(before),
+        noise=2 * one.gradient_deviation(0) / (float(level) * smooth * root),
+        failure=failure,
+    )

@@ -1,0 +1,399 @@
+"""(34)-(38): the three terms of Lemma 2's proof and their bounds."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import Annotated, Any
+
+import numpy as np
+
+from clusterproof.algorithms import CFLMGD
+from clusterproof.synthetic import RegressionMixture
+from clusterproof.theory.checker import (
+    Family,
+    Replicates,
+    Sides,
+    Stream,
+    at_most,
+    choice,
+    drawn,
+    earlier,
+    equal,
+    integers,
+    suppose,
+)
+from clusterproof.theory.checker.drawn import settings_of, task_from
+from clusterproof.theory.checker.loose_reasons import Best
+from clusterproof.theory.checker.ties import summed
+from clusterproof.theory.exact.algebra import Client, OwnTerm
+from clusterproof.theory.exact.algebra import Share as Part
+from clusterproof.theory.exact.scalar_clients import Centers, Momentum, Place, exact_run
+from clusterproof.theory.exact.two_clusters import exact_path, run_two_clusters
+from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import (
+    CERTAIN,
+    exact_displacement,
+    intrusion_across,
+    markov_on_the_mean,
+)
+from clusterproof.theory.papers.cfl_mgd.lemma_2.lemma_2 import MISMATCH
+
+PAPER = Family("cfl-mgd")
+
+HOEFFDING = 1 / 8
+"""c of exp(-c l m): Hoeffding's, for a quarter of l m below a mean of half of it."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """Models on a random regression, eta = 1 / L, and what Assumption 3 allows there.
+
+    Attributes
+    ----------
+    task
+        With max ||chi*_p|| <= 1.
+    models
+        (P, d), in the paper's basin; model 0 is the one that the statement is about.
+    """
+
+    task: RegressionMixture
+    models: np.ndarray
+
+    @property
+    def in_basin(self) -> bool:
+        """Whether every model is within the paper's basin of its optimum."""
+        distances = np.linalg.norm(self.models - self.task.optima, axis=-1)
+        return bool(distances.max() <= self.task.basin_radius * (1 + 1e-12))
+
+    @property
+    def error(self) -> np.ndarray:
+        """chi_1 - chi*_1, (d,)."""
+        return np.asarray(self.models[0] - self.task.optima[0])
+
+    @cached_property
+    def loss_variance(self) -> float:
+        """sigma^2: largest variance of one row's loss of any client at any model."""
+        clusters = range(self.task.clusters)
+        return max(float(self.task.loss_variance(self.models, cluster).max()) for cluster in clusters)
+
+    @cached_property
+    def gradient_variance(self) -> float:
+        """v^2: largest variance of one row's gradient of any client at model 0."""
+        clusters = range(self.task.clusters)
+        return max(float(self.task.gradient_variance(self.models[0], cluster)) for cluster in clusters)
+
+    @property
+    def needed_samples(self) -> float:
+        """What (A4) asks of n', 256 (P - 1) sigma^2 / (mu^2 Delta^4)."""
+        scale = self.task.strong_convexity**2 * self.task.separation**4
+        return 256 * (self.task.clusters - 1) * self.loss_variance / scale
+
+    def members(self, replicates: int, stream: np.random.Generator) -> np.ndarray:
+        """Draw from fresh batches who chooses model 0, (replicates, m)."""
+        clients = np.broadcast_to(np.arange(self.task.clients), (replicates, self.task.clients))
+        models = np.broadcast_to(self.models, (replicates, *self.models.shape))
+        return np.asarray(np.argmin(self.task.losses(models, clients, stream), axis=-1) == 0)
+
+    def gradient_sum(self, members: np.ndarray, stream: np.random.Generator) -> np.ndarray:
+        """Draw fresh gradients at model 0 and sum them over members (replicates, m), (replicates, d)."""
+        clients = np.broadcast_to(np.arange(self.task.clients), members.shape)
+        points = np.broadcast_to(self.models[0], (*members.shape, self.task.dimension))
+        return np.asarray((self.task.gradients(points, clients, stream) * members[..., None]).sum(axis=-2))
+
+
+def random_round(stream: np.random.Generator, *, enough_rows: bool) -> Round:
+    """Draw a task, and models anywhere in the basin.
+
+    Parameters
+    ----------
+    enough_rows
+        Whether n' is what (A4) needs, or 1 to 20.
+    """
+    clusters, dimension = int(stream.integers(2, 4)), int(stream.integers(2, 5))
+    separation = 0.0
+    while separation < 0.1:  # below, (A4) asks for more rows than a floating number counts
+        optima = stream.standard_normal((clusters, dimension))
+        optima /= np.linalg.norm(optima, axis=-1, keepdims=True)
+        separation = min(float(np.linalg.norm(a - b)) for a, b in itertools.combinations(optima, 2))
+    arguments: dict[str, Any] = {
+        "optima": optima,
+        "covariance": np.geomspace(1 / stream.uniform(1, 5), 1, dimension),
+        "noise": float(stream.uniform(0.1, 2)),
+        "labels": np.repeat(np.arange(clusters), stream.integers(40, 100, clusters)),
+    }
+    task = RegressionMixture(**arguments, samples=int(stream.integers(1, 21)))
+    offsets = stream.standard_normal(optima.shape)
+    offsets /= np.linalg.norm(offsets, axis=-1, keepdims=True)
+    one = Round(task, optima + task.basin_radius * stream.uniform(0, 1, (clusters, 1)) * offsets)
+    if enough_rows:
+        one = Round(RegressionMixture(**arguments, samples=math.ceil(one.needed_samples)), one.models)
+    return one
+
+
+def write_round(one: Round) -> dict[str, Any]:
+    """Write the task's settings and the models."""
+    return {"task": settings_of(one.task), "models": one.models.tolist()}
+
+
+def read_round(code: Any) -> Round:
+    """Read what ``write_round`` wrote.
+
+    Raises
+    ------
+    TypeError
+        If it is no regression with a model for each cluster.
+    """
+    task, models = task_from(code["task"]), np.array(code["models"], dtype=float)
+    if not isinstance(task, RegressionMixture) or models.shape != task.optima.shape:
+        raise TypeError("is no regression with a model for each cluster")
+    return Round(task, models)
+
+
+SmallBatches = Annotated[
+    Round, drawn(partial(random_round, enough_rows=False), write=write_round, read=read_round)
+]
+LargeBatches = Annotated[
+    Round, drawn(partial(random_round, enough_rows=True), write=write_round, read=read_round)
+]
+BASIN = "the models are in the paper's basin"
+Level = Annotated[float, choice(0.5)]
+
+
+@PAPER.claim("equation-34", label="(34)", kind="identity", budget=40)
+def equation_34(round_: SmallBatches, stream: Stream) -> Sides:
+    """The own clients' term is a step of exact descent plus the noise of their mean gradient.
+
+    Hypotheses
+        C_1 n C*_1 is not empty.
+
+    Statement
+        T_1 = chi_1 - chi*_1 - (eta/m) sum g_i = [chi_1 - chi*_1 - eta' grad phi^1(chi_1)]
+        + eta' (grad phi^1(chi_1) - mean g_i), eta' = (eta/m) |C_1 n C*_1|, sums over C_1 n C*_1.
+
+    Symbols
+        eta ``step_size``, m ``clients``.
+
+    Source
+        Zhao et al. (2023), (34) and (A1). Identity.
+
+    Checked
+        Proved on symbols, coordinate by coordinate; and drawn rounds of random regressions.
+    """
+    one, task = round_, round_.task
+    own = one.members(1, stream) & (task.labels == 0)
+    suppose("C_1 n C*_1 is not empty", own.any())
+    return equation_34_on_symbols(
+        OwnTerm(
+            error=one.error,
+            slope=task.expected_gradient(one.models[0], 0),
+            total=one.gradient_sum(own, stream)[0],
+            weight=1 / (task.clients * task.smoothness),
+            count=own.sum(),
+        ),
+        rounding=1e-12,
+    )
+
+
+@equation_34.proof("algebra")
+def equation_34_on_symbols(one: OwnTerm, *, rounding: float = 0.0) -> Sides:
+    """The identity in each coordinate, the own clients' gradients summed."""
+    return one.split(rounding)
+
+
+@PAPER.claim("equation-35", label="(35)", kind="probability", budget=12, replicates=200)
+def equation_35(round_: LargeBatches, level: Level, stream: Stream, replicates: Replicates) -> Sides:
+    """The own clients' term contracts by 1 - l mu / 8L, up to the noise of their gradients.
+
+    Hypotheses
+        Models in the paper's basin, eta = 1/L, n' >= 256 (P - 1) sigma^2 / (mu^2 Delta^4) so that
+        every client is right with probability 1/2 at least, independent batches.
+
+    Statement
+        With probability at least 1 - lambda_0 - 2 exp(-c l m), c = 1/8:
+        ||T_1|| <= (1 - l mu / 8L) ||chi_1 - chi*_1|| + 2 v / (lambda_0 L sqrt(l m n')).
+
+    Symbols
+        l ``proportions``, v^2 the variance of one row's gradient.
+
+    Source
+        Zhao et al. (2023), (35) with (A1)-(A8). Upper bound; Markov makes the noise term loose.
+
+    Checked
+        Drawn rounds of random regressions with lambda_0 = 1/2; the interval for the share of rounds that
+        break the bound is compared with what it allows, one for each task.
+    """
+    one, task = round_, round_.task
+    smallest = float(task.proportions.min())
+    failure = level + 2 * math.exp(-HOEFFDING * smallest * task.clients)
+    suppose(BASIN, one.in_basin)
+    suppose("n' >= 256 (P - 1) sigma^2 / (mu^2 Delta^4)", task.samples >= one.needed_samples)
+    suppose("lambda_0 + 2 exp(-c l m) < 1", failure < 1)
+    own = one.members(replicates, stream) & (task.labels == 0)
+    moved = one.gradient_sum(own, stream) / (task.clients * task.smoothness)
+    deviation = math.sqrt(one.gradient_variance / (smallest * task.clients * task.samples))
+    return at_most(
+        np.linalg.norm(one.error - moved, axis=-1),
+        contraction=(1 - smallest / (8 * task.condition_number)) * float(np.linalg.norm(one.error)),
+        noise=2 * deviation / (level * task.smoothness),
+        failure=failure,
+    )
+
+
+@PAPER.claim(
+    "equation-36",
+    label="(36)",
+    kind="probability",
+    part="regressions",
+    budget=12,
+    replicates=200,
+    looseness=Best(markov_on_the_mean, "as (A17)"),
+)
+def equation_36(
+    round_: SmallBatches,
+    all_first: Annotated[float, choice(0.4)],
+    second: Annotated[float, choice(0.2)],
+    stream: Stream,
+    replicates: Replicates,
+) -> Sides:
+    """The gradients of clients that joined wrongly add little.
+
+    Hypotheses
+        Models in the paper's basin, ||chi*_p|| <= 1 for all p, eta = 1/L, independent batches.
+
+    Statement
+        With probability at least 1 - P lambda_1 - lambda_2:
+        ||T_2|| <= c_1 sigma^2 / (mu^2 lambda_2 Delta^4 n')
+        + c_2 v sigma sqrt(P) / (lambda_1 mu L Delta^2 n' sqrt(m lambda_2)), c_1 = 384, c_2 = sqrt(128).
+
+    Symbols
+        T_2 = (eta/m) sum g_i over clients of other clusters that chose model 1; sigma^2, v^2 the
+        variances of one row's loss and gradient, n' ``samples``.
+
+    Source
+        Zhao et al. (2023), (36) with (A9)-(A17). Upper bound; T_2 = 0 nearly always where n' is large. A quarter
+        of it is enough, and needed, as for (A17).
+
+    Checked
+        Drawn rounds of random regressions with n' up to 20, so that clients are wrong;
+        lambda_1 = 0.4 / P, lambda_2 = 0.2; the interval for the share of rounds that break the bound is
+        compared with what it allows, one for each task. For losses with two values exactly, as (A17), and with
+        noise across the line of the models.
+    """
+    one, task = round_, round_.task
+    suppose(BASIN, one.in_basin)
+    suppose("||chi*_p|| <= 1", np.linalg.norm(task.optima, axis=-1).max() <= 1 + 1e-12)
+    intruders = one.members(replicates, stream) & (task.labels != 0)
+    moved = one.gradient_sum(intruders, stream) / (task.clients * task.smoothness)
+    scale = task.strong_convexity * task.separation**2
+    deviations = math.sqrt(one.gradient_variance * one.loss_variance * task.clusters)
+    first = all_first / task.clusters
+    return at_most(
+        np.linalg.norm(moved, axis=-1),
+        count=384 * one.loss_variance / (scale**2 * second * task.samples),
+        cross=math.sqrt(128 / (task.clients * second))
+        * deviations
+        / (first * scale * task.smoothness * task.samples),
+        failure=all_first + second,
+    )
+
+
+equation_36.also("two values", budget=60, exhaustible=60, extremes=(CERTAIN,))(exact_displacement)
+equation_36.also("noise across")(intrusion_across)
+
+
+@PAPER.claim("equation-37", label="(37)", kind="identity", budget=150)
+def equation_37(
+    centers: Centers,
+    own: Annotated[int, integers(0, 63)],
+    first: Place,
+    second: Place,
+    momentum: Momentum,
+) -> Sides:
+    """The momentum term is that of the own clients plus that of the intruders.
+
+    Hypotheses
+        None. With C_1 of the round in which the u_i are sent, T_3 = beta (chi_1^(t-1) - chi_1^t).
+
+    Statement
+        T_3 = (beta eta/m) sum_(C_1) u_i = (eta beta/m) sum_(C_1 n C*_1) u_i + (beta eta/m) sum_(C_1 - C*_1) u_i.
+
+    Symbols
+        u_i the clients' momentum.
+
+    Source
+        Zhao et al. (2023), (37) and (A18). Identity, a definition of T_31 and T_32; what is
+        wrong is their bound, ``cfl-mgd/equation-38``.
+
+    Checked
+        Proved on symbols, client by client; and random scalar clients in rational arithmetic: the two parts, and
+        the move of the model in the same round.
+    """
+    path = exact_run(centers, [first, second], momentum=momentum, rounds=4, reading="line 15")
+    # the bits of ``own`` say which clients are in C*_1
+    is_own = np.array([own >> i & 1 for i in range(len(centers))])[:, None]
+    terms = np.array(path.momenta, dtype=object)[..., None] * momentum / len(centers)
+    return summed(equation_37_on_symbols(Client.of(terms, np.array(path.choices) == 0), is_own), axis=-2)
+
+
+@equation_37.proof("algebra")
+def equation_37_on_symbols(one: Client, is_own: Part) -> Sides:
+    """The term of each client."""
+    return one.of_parts(is_own)
+
+
+@equation_37.step("move", budget=150)
+def equation_37_move(centers: Centers, first: Place, second: Place, momentum: Momentum) -> Sides:
+    """The momentum's sum over C_1 is beta times the move of the model in that round."""
+    path = exact_run(centers, [first, second], momentum=momentum, rounds=4, reading="line 15")
+    sums, moves = [], []
+    for t, (chosen, momenta) in enumerate(zip(path.choices, path.momenta, strict=True)):
+        sent = sum((u for i, u in enumerate(momenta) if chosen[i] == 0), Fraction(0))
+        sums.append(momentum * sent / len(centers))
+        moves.append(momentum * (path.models[t][0] - path.models[t + 1][0]))
+    return equal((np.array(sums), np.array(moves)))
+
+
+Clients = Annotated[int, integers(2, 10, upwards=True)]
+Own = Annotated[int, integers(1, earlier("clients") - 1)]
+RoundNumber = Annotated[int, integers(1, 6)]
+
+
+def run_third_term(clients: Clients, own: Own, momentum: Momentum, round_: RoundNumber) -> float:
+    """T_3 = beta (chi^(t-1) - chi^t) by a run with the clients' momentum."""
+    algorithm = CFLMGD(step_size=1.0, momentum=float(momentum), momentum_owner="client")
+    models = run_two_clusters(clients, own, algorithm, 0.5, round_).models
+    return float(momentum) * abs(float(models[round_, 0, 0] - models[round_ - 1, 0, 0]))
+
+
+@PAPER.claim("equation-38", label="(38)", kind="upper", confirm=run_third_term, repaired_by="cfl-mgd/lemma-h")
+def equation_38(clients: Clients, own: Own, momentum: Momentum, round_: RoundNumber) -> Sides:
+    """The momentum term is at most c_4 l, up to terms that vanish with the noise.
+
+    Hypotheses
+        Assumptions 1-5, eta = 1/L.
+
+    Statement
+        With probability at least 1 - lambda_2 - lambda_3 - P lambda_4 - 2 exp(-c l m):
+        ||T_3|| <= c_3 beta v sqrt(l t) / (lambda_3 (1 - beta) L sqrt(m n')) + c_4 l
+        + c_5 beta sigma^2 / (mu^2 lambda_2 Delta^4 n')
+        + c_6 beta sigma v sqrt(P t) / (lambda_4 mu L Delta^2 n' (1 - beta) sqrt(m lambda_2)), c_4 = 1/4.
+
+    Symbols
+        l = min l_p, v and sigma the deviations of Assumption 3.
+
+    Source
+        Zhao et al. (2023), (38) with (A18)-(A34). Upper bound. (A27) takes a lower bound on
+        |C_1 n C*_1| for an upper one, and (A23) forgets the mean of the momentum; the honest term
+        is of the order beta l_1 ||grad phi^1|| / L. Lemma H (``cfl-mgd/lemma-h``) bounds the run
+        without this split.
+
+    Checked
+        Two clusters of scalar quadratics with v = sigma = 0, where the right side is l / 4: the
+        simplest sizes, momentum and round in rational arithmetic, and option I is run.
+    """
+    share = Fraction(own, clients)
+    path = exact_path(share, momentum, Fraction(1, 2), round_)
+    return at_most(momentum * abs(path[round_] - path[round_ - 1]), mismatch=MISMATCH * min(share, 1 - share))

@@ -1,0 +1,112 @@
+"""Lemma 2, (31): the contraction in one round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace
+from clusterproof.synthetic import Mixture
+from clusterproof.theory.checker import Family, Sides, at_most, choice, earlier, integers, rationals
+from clusterproof.theory.checker.trace_bound import TraceBound
+from clusterproof.theory.exact.two_clusters import exact_path, run_two_clusters
+
+PAPER = Family("cfl-mgd")
+MISMATCH = Fraction(1, 4)
+"""c_4 of (A27), the constant of the term c_4 l that no amount of data removes."""
+
+
+@dataclass(frozen=True)
+class TwoClusters:
+    """A round of two scalar clusters at chi* = +-1 without noise, mu = L = 1."""
+
+    clients: Annotated[int, integers(2, 10, upwards=True)]
+    own: Annotated[int, integers(1, earlier("clients") - 1)]
+    momentum: Annotated[Fraction, rationals(0, Fraction(9, 10), 10)]
+    start: Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 4), Fraction(1, 10))]
+    round: Annotated[int, integers(0, 6, upwards=True)]
+
+    @property
+    def share(self) -> Fraction:
+        """l_1."""
+        return Fraction(self.own, self.clients)
+
+    @property
+    def smallest(self) -> Fraction:
+        """l = min l_p."""
+        return min(self.share, 1 - self.share)
+
+    @property
+    def errors(self) -> tuple[Fraction, Fraction]:
+        """Error of model 1 before and after the round, |e_t| and |e_(t+1)|."""
+        path = exact_path(self.share, self.momentum, self.start, self.round + 1)
+        return abs(path[-2]), abs(path[-1])
+
+
+def run_round(pair: TwoClusters) -> float:
+    """|e_(t+1)| of the algorithm."""
+    algorithm = CFLMGD(step_size=1.0, momentum=float(pair.momentum))
+    trace = run_two_clusters(pair.clients, pair.own, algorithm, float(pair.start), pair.round + 1)
+    return float(np.asarray(trace.errors)[-1, 0])
+
+
+def bound_trace(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
+    """Bound each round's error by that of the previous round, on tasks without noise, with probability 1.
+
+    Raises
+    ------
+    InvalidArgument
+        If the task has noise, or the start is outside the paper's basin.
+    """
+    if task.settings["task"] != "quadratic" and task.settings.get("data") != "population":
+        raise InvalidArgument("task", task.settings["task"], "must be without noise", "use data='population'")
+    errors = np.asarray(trace.errors)
+    if errors.shape[-1] != task.clusters or errors[0].max() > task.basin_radius:
+        raise InvalidArgument(
+            "trace", float(errors[0].max()), f"must start within {task.basin_radius:.4g}", "start nearer"
+        )
+    smallest = float(task.proportions.min())
+    bound = np.full(errors.shape, np.inf)
+    bound[1:] = (1 - smallest / (8 * task.condition_number)) * errors[:-1] + float(MISMATCH) * smallest
+    return TraceBound(bound)
+
+
+@PAPER.claim(
+    "lemma-2",
+    label="Lemma 2, (31)",
+    kind="upper",
+    confirm=run_round,
+    bound_trace=bound_trace,
+    repaired_by="cfl-mgd/lemma-h",
+)
+def lemma_2(pair: TwoClusters, *, c_4: Fraction = MISMATCH) -> Sides:
+    """In every round the error shrinks by 1 - l mu / 8L, up to rho_0.
+
+    Hypotheses
+        Assumptions 1-5, eta = 1/L, full participation.
+
+    Statement
+        With probability at least 1 - P lambda_5, for all p,
+        ||chi_p^(t+1) - chi*_p|| <= (1 - l mu / 8L) ||chi_p^t - chi*_p|| + rho_0, where rho_0 is
+        (A36) with the appendix's constants c_1 = 384, c_2 = c_6 = sqrt(128), c_3 = 1/2,
+        c_4 = 1/4, c_5 = 384.
+
+    Symbols
+        chi_p model of cluster p, l = min l_p ``proportions``, mu and L the curvatures, beta
+        ``momentum``, v and sigma the standard deviations of Assumption 3.
+
+    Source
+        Zhao et al. (2023), Lemma 2 and Appendix A. Upper bound.
+
+    Checked
+        On two clusters of scalar quadratics, where all assumptions hold with v = sigma = 0 and
+        the right side is (1 - l/8) |e_t| + l/4. Clients, sizes, momentum, start and round are
+        searched for the simplest violation, in rational arithmetic; the algorithm itself is run on
+        it. The step from (33) to (38) takes a lower bound on |C_1 n C*_1| for an upper one and
+        forgets the mean of the momentum.
+    """
+    before, after = pair.errors
+    return at_most(after, contraction=(1 - pair.smallest / 8) * before, mismatch=c_4 * pair.smallest)

@@ -1,0 +1,170 @@
+"""Lines 11, 12, 15 and 16 of Algorithm 1: the owner of the momentum, and the average."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.algorithms import CFLMGD, run
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.checker import Family, Sides, choice, equal, rationals
+from clusterproof.theory.checker.counterexample import confirm_equal
+from clusterproof.theory.exact.scalar_clients import READINGS, exact_run, run_algorithm
+
+PAPER = Family("cfl-mgd")
+CENTERS = (Fraction(-1, 2), Fraction(0), Fraction(1, 2), Fraction(1))
+STARTS = (Fraction(-1, 4), Fraction(-1))
+"""With these the first client changes its cluster after round 1."""
+Momentum = Annotated[Fraction, rationals(0, Fraction(9, 10), 10)]
+
+
+def second_models(momentum: Fraction) -> list[Fraction]:
+    """chi_1^(2) by the three readings of whose momentum it is."""
+    return [
+        exact_run(CENTERS, STARTS, momentum=momentum, rounds=2, reading=reading).models[2][0]
+        for reading in READINGS
+    ]
+
+
+def run_both_owners(momentum: Fraction) -> None:
+    """Run the algorithm with momentum of the clients, as line 15, and of the server."""
+    line_15, _, server = second_models(momentum)
+    for owner, exact in (("client", line_15), ("server", server)):
+        models = run_algorithm(CENTERS, STARTS, momentum=momentum, rounds=2, owner=owner).models
+        confirm_equal(f"momentum owned by the {owner}", float(models[2, 0, 0]), float(exact))
+
+
+@PAPER.claim(
+    "algorithm-line-15-momentum-of-switchers",
+    label="Algorithm 1, line 15",
+    kind="definition",
+    confirm=run_both_owners,
+    repaired_by="cfl-mgd/equation-32-fixed-clusters",
+)
+def algorithm_line_15_momentum_of_switchers(momentum: Momentum) -> Sides:
+    """A client that changes its cluster brings its momentum along.
+
+    Hypotheses
+        Option I.
+
+    Statement
+        Line 15 sets u_i to the mean u_p of its cluster; (9) and (A19) keep each client's own; the second
+        line of (32) is one momentum a cluster.
+
+    Symbols
+        u_i the clients' momentum; ``momentum_owner``.
+
+    Source
+        Zhao et al. (2023), line 15, (9), (32) and (A19). Read: one momentum a cluster, owned by the
+        server (R2); ``momentum_owner="client"`` is line 15 to the letter (R1).
+
+    Checked
+        Four clients, one of which changes its cluster after round 1, in rational arithmetic and by
+        runs: the three readings give three different chi_1^(2). While nobody changes they agree:
+        ``cfl-mgd/equation-32-fixed-clusters``.
+    """
+    line_15, separate, server = second_models(momentum)
+    words = (
+        f"clients at -1/2, 0, 1/2, 1, the first of which changes its cluster, beta = {momentum}: chi_1^(2) = {line_15} "
+        f"with u_i = u_p (line 15), {separate} with each client's own (A19), {server} with one a cluster (32); read: "
+        "the last"
+    )
+    return equal((line_15, separate), (separate, server), (line_15, server), words=words)
+
+
+@PAPER.claim(
+    "algorithm-line-12-option-2-momentum",
+    label="Algorithm 1, lines 11-12, 16",
+    kind="definition",
+    repaired_by="cfl-mgd/model-averaging-reset",
+)
+def algorithm_line_12_option_2_momentum(
+    momentum: Annotated[float, choice(0.9)], local_steps: Annotated[int, choice(5)]
+) -> Sides:
+    """Local updates of option II start from the momentum of a cluster.
+
+    Hypotheses
+        Option II, H >= 2.
+
+    Statement
+        LocalUpdate(chi_p_hat^t, u_p^t, eta, H): the model has the index p_hat, the momentum p. Line 16
+        averages u over the cluster; (10) does not.
+
+    Symbols
+        H ``local_steps``; ``reset_momentum``.
+
+    Source
+        Zhao et al. (2023), lines 11, 12, 16 and (10). Read: u of the chosen cluster, averaged, as
+        printed; ``reset_momentum`` starts from zero, which is always stable.
+
+    Checked
+        Two clients with lambda = 1/100 and 1 and the same minimiser, eta = 1/L, beta = 0.9, H = 5: the
+        printed reading diverges and the reset converges, though each client alone converges.
+    """
+    task = QuadraticMixture(
+        hessians=np.array([[[0.01]], [[1.0]]]), centers=np.zeros((2, 1)), labels=np.zeros(2, dtype=int)
+    )
+    passed_on, reset = (
+        float(np.abs(run(algorithm, task, rounds=60, initial=np.array([[0.5]])).models[-1, 0, 0]))
+        for algorithm in (
+            CFLMGD(
+                step_size=1.0,
+                momentum=momentum,
+                averaging="model",
+                local_steps=local_steps,
+                reset_momentum=reset,
+            )
+            for reset in (False, True)
+        )
+    )
+    words = (
+        f"lambda = (1/100, 1), beta = {momentum:g}, H = {local_steps}, 60 rounds from 1/2: |chi| = "
+        f"{passed_on:.3g} when u is averaged and passed on, {reset:.3g} when a round starts from u = 0; read: as "
+        "printed, reset_momentum being an option"
+    )
+    return equal((passed_on, reset), rounding=1.0, words=words)
+
+
+def rest_point(copies: int) -> float:
+    """Return the limit of option II with a client at 0 and another at 1, repeated ``copies`` times."""
+    centers = np.array([0.0] + [1.0] * copies)[:, None]
+    task = QuadraticMixture(
+        hessians=np.ones((1 + copies, 1, 1)), centers=centers, labels=np.zeros(1 + copies, dtype=int)
+    )
+    algorithm = CFLMGD(step_size=0.5, momentum=0.0, averaging="model")
+    return float(run(algorithm, task, rounds=80, initial=np.zeros((1, 1))).models[-1, 0, 0])
+
+
+@PAPER.claim(
+    "algorithm-lines-15-16-weights",
+    label="Algorithm 1, lines 15-16, weights",
+    kind="definition",
+    repaired_by="cfl-mgd/equation-1-mean",
+)
+def algorithm_lines_15_16_weights(rows: Annotated[int, choice(1, 3)]) -> Sides:
+    """Clients with different amounts of data have the same weight.
+
+    Hypotheses
+        |D_i| differ from client to client.
+
+    Statement
+        (5), (6) and lines 15-16 average without weights, (1) weighs by |D_p| / |D|.
+
+    Symbols
+        |D_i| the rows of client i.
+
+    Source
+        Zhao et al. (2023), (1), (5), (6) and lines 15-16. Read: no weights, and equal |D_i| = n.
+
+    Checked
+        Two clients at 0 and 1 with 1 and 3 rows: option II with equal weights, and with the second
+        client written three times, which is the weighted average, rest at different models.
+    """
+    unweighted, weighted = rest_point(1), rest_point(rows)
+    words = (
+        f"clients at 0 and 1 with 1 and {rows} rows: the unweighted average rests at {unweighted:g}, the weighted at "
+        f"{weighted:g}; read: unweighted, equal amounts of data"
+    )
+    return equal((unweighted, weighted), rounding=1e-9, words=words)

@@ -1,0 +1,190 @@
+"""Lines 3, 5 and 7 of Algorithm 1 and its number of rounds: what is ambiguous, and how we read it."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.algorithms import CFLMGD, run
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.checker import (
+    Family,
+    Sides,
+    at_least,
+    choice,
+    equal,
+    integers,
+    suppose,
+)
+from clusterproof.theory.exact.shared_batch import OneBatch
+from clusterproof.theory.exact.two_clusters import two_cluster_task
+
+PAPER = Family("cfl-mgd")
+
+
+def first_move(task: QuadraticMixture, participation: float, normalisation: str) -> float:
+    """Return the total displacement of the models in the first round."""
+    algorithm = CFLMGD(step_size=1.0, momentum=0.5, participation=participation, normalisation=normalisation)
+    models = run(algorithm, task, rounds=1, initial=np.array([[0.5], [-0.5]])).models
+    return float(np.abs(models[1] - models[0]).sum())
+
+
+@PAPER.claim(
+    "algorithm-line-3-participation",
+    label="Algorithm 1, line 3",
+    kind="definition",
+    repaired_by="cfl-mgd/division-by-clients",
+)
+def algorithm_line_3_participation(
+    clients: Annotated[int, choice(20, 10)], participation: Annotated[float, choice(1.0, 0.5)]
+) -> Sides:
+    """With a random part of the clients in a round, the update of option I is as before.
+
+    Hypotheses
+        Participation below 1.
+
+    Statement
+        Line 3 draws M_t; line 8 uses u_i^(t-1) and g_i^(t-1); line 15 divides the sum over M_t by m.
+
+    Symbols
+        m ``clients``, |M_t| the participants; ``participation``, ``normalisation``.
+
+    Source
+        Zhao et al. (2023), Algorithm 1, lines 3, 8 and 15. A client that was absent has no
+        g_i^(t-1) and an old u_i. Read: the server owns the momentum, so that nothing is old, and
+        divides by m; ``normalisation="participants"`` divides by |M_t|.
+
+    Checked
+        Runs with half of the clients: divided by m, the first move is |M_t| / m of the other's, so that
+        the step is eta l_p times the participation rate. All theorems assume M_t = [m].
+    """
+    task = two_cluster_task(clients, clients // 2)
+    by_clients, by_participants = (
+        first_move(task, participation, normalisation) for normalisation in ("clients", "participants")
+    )
+    words = (
+        f"with {participation:g} of the clients the first move divided by m is {by_clients / by_participants:g} of "
+        "that divided by |M_t|, and the g_i^(t-1) of a client that was absent does not exist; read: momentum of the "
+        "server, division by m"
+    )
+    return equal((by_clients, by_participants), rounding=1e-9, words=words)
+
+
+@PAPER.claim(
+    "algorithm-line-5-ties",
+    label="Algorithm 1, line 5, ties",
+    kind="definition",
+    repaired_by="cfl-mgd/equation-8",
+)
+def algorithm_line_5_ties(second: Annotated[float, choice(-0.001, 0.0)]) -> Sides:
+    """The best model of a client is unique.
+
+    Hypotheses
+        None beyond Algorithm 1.
+
+    Statement
+        p_hat = argmin_p phi_i(chi_p^t).
+
+    Symbols
+        P ``clusters``.
+
+    Source
+        Zhao et al. (2023), (8) and line 5. Read: the smallest index. Ties have probability zero for
+        continuous data and different models; equal starts tie for every client.
+
+    Checked
+        Models start at 0 and 0 between the optima +-1: all clients choose the first, the second stays
+        empty for good. From 0 and -1/1000 both clusters are found: the choice at the tie decides.
+    """
+    algorithm = CFLMGD(step_size=1.0, momentum=0.0)
+    trace = run(algorithm, two_cluster_task(4, 2), rounds=60, initial=np.array([[0.0], [second]]))
+    used = len(np.unique(trace.assignments))
+    words = (
+        f"from the starts 0 and {second:g} all clients tie, and with the smallest index {used} of 2 models is ever "
+        f"used, the largest error staying {np.asarray(trace.errors)[-1].max():.3g}; from 0 and -1/1000 both clusters "
+        "are found; read: the smallest index"
+    )
+    return at_least(used, both=2, words=words)
+
+
+@PAPER.claim(
+    "algorithm-line-7-resampling",
+    label="Algorithm 1, lines 5 and 7",
+    kind="definition",
+    repaired_by="cfl-mgd/assumption-5-resampled",
+)
+def algorithm_line_7_resampling(batch: OneBatch) -> Sides:
+    """Line 5 evaluates losses and line 7 the gradient.
+
+    Hypotheses
+        None beyond Algorithm 1.
+
+    Statement
+        p_hat = argmin_p phi_i(chi_p^t), g_i^t = (hat grad) phi_i(chi_p_hat^t): Algorithm 1
+        does not state on which rows. Section 5 resamples 2T disjoint parts of the client's data.
+
+    Symbols
+        n' ``samples``; ``data="fresh"`` and ``"fixed"``.
+
+    Source
+        Zhao et al. (2023), Algorithm 1 and Section 5. Read: independent batches, which the theorems
+        need.
+
+    Checked
+        Exactly, on the two-point law of ``cfl-mgd/assumption-5-same-batch``: the mean gradient given
+        the choice, from the batch that chose and from a fresh one.
+    """
+    same = batch.mean_gradient
+    suppose("the client may choose its own model", same is not None)
+    words = (
+        f"y = +-1, f = (chi - y)^2 / 2, n' = {batch.samples}, models {batch.own} and {batch.other}: given that a "
+        f"client chose {batch.own} its mean gradient is {same} on the batch that chose and {batch.own} on a fresh one; "
+        "read: fresh"
+    )
+    return equal((same, batch.own), words=words)
+
+
+def implied_rounds(rounds: int, rows: int) -> float:
+    """T by Theorem 1 for n' = n / 2T, with rho = 1 / sqrt(n'), 8L / (l mu) = 16 and Delta = 2."""
+    return 16 * math.log(math.sqrt(rows / (2 * rounds)))
+
+
+@PAPER.claim(
+    "algorithm-rounds-and-samples",
+    label="Theorem 1, T and n'",
+    kind="definition",
+    repaired_by="cfl-mgd/theorem-b",
+)
+def algorithm_rounds_and_samples(rows: Annotated[int, integers(1000, 3000)]) -> dict[str, Sides]:
+    """T = (8L / l mu) log(Delta / 2 rho) rounds are made with n' = n / 2T rows each.
+
+    Hypotheses
+        None: it is a definition; n is given.
+
+    Statement
+        n' = n / 2T, T = (8L / l mu) log(Delta / 2 rho), rho a function of n'.
+
+    Symbols
+        T ``rounds``, n' ``samples``.
+
+    Source
+        Zhao et al. (2023), Section 5 and Theorem 1. T is not a whole number, and T and n' define
+        each other. Read: T and n' are independent inputs, and T is rounded up.
+
+    Checked
+        With the favourable rho = 1 / sqrt(n'), kappa = 1, l = 1/2, Delta = 2: whether for n = 1000 .. 3000
+        one whole T satisfies T = ceil(16 log(1 / rho)), and T = 16 log(1 / rho).
+    """
+    candidates = range(1, 200)
+    rounded = sum(rounds == math.ceil(implied_rounds(rounds, rows)) for rounds in candidates)
+    exact = sum(abs(implied_rounds(rounds, rows) - rounds) < 1e-9 for rounds in candidates)
+    words = (
+        f"for n = {rows}, T = 16 log(1 / rho(n / 2T)) has {exact} whole solutions, and rounded up {rounded}; read: T "
+        "and n' are independent inputs"
+    )
+    return {
+        "rounded up": equal((rounded, 1), words=words),
+        "to the letter": equal((exact, 1), words=words),
+    }

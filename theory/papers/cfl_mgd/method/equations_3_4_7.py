@@ -1,0 +1,155 @@
+"""(3), (4) and (7): momentum on the gradients, and two forms of momentum descent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.algorithms import CFLMGD, run
+from clusterproof.algorithms.aggregation import local_momentum_descent
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.checker import Family, Sides, Stream, drawn, equal, reals, suppose
+from clusterproof.theory.exact.rounding import share_of_largest
+
+PAPER = Family("cfl-mgd")
+STEPS = 12
+
+
+def scattered_clients(stream: np.random.Generator) -> QuadraticMixture:
+    """Draw three scattered quadratic clients of one cluster."""
+    dimension = int(stream.integers(1, 6))
+    return QuadraticMixture.random(
+        clusters=1,
+        clients=3,
+        dimension=dimension,
+        condition_number=1.0 + 9.0 * (dimension > 1),
+        spread=1.0,
+        seed=int(stream.integers(2**31)),
+    )
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Momentum descent of quadratic clients of one cluster."""
+
+    task: Annotated[QuadraticMixture, drawn(scattered_clients)]
+    step_size: Annotated[float, reals(0, 1)]
+    momentum: Annotated[float, reals(0, 1)]
+
+    def gradients(self, models: np.ndarray) -> np.ndarray:
+        """Each client's gradient at its model, (m, d)."""
+        offsets = models - self.task.centers
+        return np.stack([a @ offset for a, offset in zip(self.task.hessians, offsets, strict=True)])
+
+
+@PAPER.claim("equation-3", label="(3)", kind="definition", ill_posed=False, budget=200)
+def equation_3(descent: Descent, stream: Stream) -> Sides:
+    """Under gradient averaging a client's momentum is beta times the old one plus its gradient.
+
+    Hypotheses
+        u_i^0 = 0; the gradient is at the model that the round broadcast, as (4), (9) and (32).
+
+    Statement
+        u_i^t = beta u_i^(t-1) + grad phi_i(chi_p^(t-1)).
+
+    Symbols
+        beta ``momentum``, u the momentum buffer.
+
+    Source
+        Zhao et al. (2023), (3). Definition. Line 8 of Algorithm 1, in its order, differs:
+        ``cfl-mgd/algorithm-line-8``.
+
+    Checked
+        Option I with a buffer a client against plain loops over (3), every move of the model at
+        every round, on random quadratics with scattered clients.
+    """
+    suppose("one cluster", descent.task.clusters == 1)
+    algorithm = CFLMGD(step_size=descent.step_size, momentum=descent.momentum, momentum_owner="client")
+    start = stream.standard_normal((1, descent.task.dimension))
+    models = run(algorithm, descent.task, rounds=STEPS, initial=start).models[:, 0]
+    buffers = np.zeros_like(descent.task.centers)
+    moves = []
+    for model in models[:-1]:
+        buffers = descent.momentum * buffers + descent.gradients(model)
+        moves.append(descent.step_size * buffers.mean(axis=0))
+    return equal((models[:-1] - models[1:], np.stack(moves)), rounding=share_of_largest(1e-10, models))
+
+
+def by_the_algorithms(descent: Descent, start: np.ndarray, stream: np.random.Generator) -> np.ndarray:
+    """Models of the algorithms' own local update, (STEPS, m, d)."""
+    models, buffers, path = start, np.zeros_like(start), []
+    for _ in range(STEPS):
+        models, buffers = local_momentum_descent(
+            descent.task,
+            models,
+            buffers,
+            np.arange(descent.task.clients),
+            stream,
+            step_size=descent.step_size,
+            momentum=descent.momentum,
+            local_steps=1,
+        )
+        path.append(models)
+    return np.stack(path)
+
+
+@PAPER.claim("equation-4", label="(4)", kind="definition", ill_posed=False, budget=200)
+def equation_4(descent: Descent, stream: Stream) -> Sides:
+    """Under model averaging every client runs momentum descent, buffer first and model second.
+
+    Hypotheses
+        None: it is a definition. Line 20 of Algorithm 1 prints the other order.
+
+    Statement
+        u_i^t = beta u_i^(t-1) + grad phi_i(chi_i^(t-1)), chi_i^t = chi_i^(t-1) - eta u_i^t.
+
+    Symbols
+        eta ``step_size``, beta ``momentum``, u the momentum buffer.
+
+    Source
+        Zhao et al. (2023), (4). Definition.
+
+    Checked
+        The algorithms' own local update against plain loops over (4), at every step.
+    """
+    start = stream.standard_normal(descent.task.centers.shape)
+    models, buffers, path = start, np.zeros_like(start), []
+    for _ in range(STEPS):
+        buffers = descent.momentum * buffers + descent.gradients(models)
+        models = models - descent.step_size * buffers
+        path.append(models)
+    algorithm_path = by_the_algorithms(descent, start, stream)
+    return equal((algorithm_path, np.stack(path)), rounding=share_of_largest(1e-10, algorithm_path))
+
+
+@PAPER.claim("equation-7", label="(7)", kind="identity", budget=200)
+def equation_7(descent: Descent, stream: Stream) -> Sides:
+    """The buffer form (4) and the single-variable form (7) of momentum descent are equal.
+
+    Hypotheses
+        chi^(-1) = chi^(0), and u^(0) = 0: the paper does not state the second here; with
+        u^(0) = 1 the forms differ in the first step.
+
+    Statement
+        u^t = beta u^(t-1) + grad phi(chi^(t-1)), chi^t = chi^(t-1) - eta u^t gives the same chi
+        as chi^t = chi^(t-1) - eta grad phi(chi^(t-1)) + beta (chi^(t-1) - chi^(t-2)).
+
+    Symbols
+        eta ``step_size``, beta ``momentum``, u the momentum buffer.
+
+    Source
+        Zhao et al. (2023), (4) and (7). Identity.
+
+    Checked
+        The algorithms' own local update against (7) on random quadratics, at every step.
+    """
+    start = stream.standard_normal(descent.task.centers.shape)
+    before, now, path = start, start, []
+    for _ in range(STEPS):
+        following = now - descent.step_size * descent.gradients(now) + descent.momentum * (now - before)
+        before, now = now, following
+        path.append(now)
+    algorithm_path = by_the_algorithms(descent, start, stream)
+    return equal((algorithm_path, np.stack(path)), rounding=share_of_largest(1e-10, algorithm_path))

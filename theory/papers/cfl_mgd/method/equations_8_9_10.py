@@ -1,0 +1,289 @@
+"""(8), (9) and (10): choosing a cluster, and the update rules of Section 5."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.algorithms import CFLMGD, run
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.checker import (
+    Family,
+    Sides,
+    Stream,
+    at_most,
+    drawn,
+    equal,
+    integers,
+    rationals,
+    reals,
+    suppose,
+)
+from clusterproof.theory.exact.rounding import share_of_largest
+from clusterproof.theory.exact.two_clusters import run_two_clusters
+
+PAPER = Family("cfl-mgd")
+ONE_BEST = "every client has one best model: ties are another ambiguity"
+
+
+def some_clusters(stream: np.random.Generator) -> QuadraticMixture:
+    """Draw two to four clusters of scattered clients."""
+    clusters, dimension = int(stream.integers(2, 5)), int(stream.integers(2, 5))
+    return QuadraticMixture.random(
+        clusters=clusters,
+        clients=3 * clusters,
+        dimension=dimension,
+        condition_number=4.0,
+        spread=0.5,
+        seed=int(stream.integers(2**31)),
+    )
+
+
+def best_models(task: QuadraticMixture, models: np.ndarray) -> list[int]:
+    """Compare each client's losses at all models one by one."""
+    best = []
+    for hessian, center in zip(task.hessians, task.centers, strict=True):
+        losses = [float((model - center) @ hessian @ (model - center)) for model in models]
+        least, second = sorted(losses)[:2]
+        suppose(ONE_BEST, second - least > 1e-9 * second)
+        best.append(losses.index(least))
+    return best
+
+
+@PAPER.claim("equation-8", label="(8)", kind="definition", ill_posed=False, budget=100)
+def equation_8(task: Annotated[QuadraticMixture, drawn(some_clusters)], stream: Stream) -> Sides:
+    """Every client chooses the model with the smallest loss.
+
+    Hypotheses
+        None: it is a definition. Ties are left open: ``cfl-mgd/algorithm-line-5-ties``.
+
+    Statement
+        p_hat = argmin_(p in [P]) phi_i(chi_p^t).
+
+    Symbols
+        P ``clusters``.
+
+    Source
+        Zhao et al. (2023), (8) and line 5. Definition.
+
+    Checked
+        The first round's choices of the algorithm on random tasks without sampling noise against
+        expected losses compared one by one.
+    """
+    suppose("two clusters or more", task.clusters > 1)
+    models = task.optima[stream.permutation(task.clusters)] + stream.standard_normal(task.optima.shape)
+    trace = run(CFLMGD(step_size=1.0, momentum=0.5), task, rounds=1, initial=models)
+    return equal((trace.assignments[0], np.array(best_models(task, models))))
+
+
+Place = Annotated[Fraction, rationals(-2, 2, 2)]
+
+
+def solutions(centers: tuple[Fraction, Fraction], start: tuple[Fraction, Fraction]) -> list[tuple[int, ...]]:
+    """Return the assignments r that reproduce themselves under (9) read to the letter.
+
+    Two scalar clients, two models, eta = 1, first round: chi_p(r) = chi_p^0 - (1/m) sum r_ip u_i with
+    u_i the gradient at the model that client i had before, and r_i the nearest of chi(r).
+    """
+    momenta = [min((abs(chi - c), chi - c) for chi in start)[1] for c in centers]
+    fixed_choices = []
+    for choice in itertools.product((0, 1), repeat=2):
+        after = [
+            chi - sum((momenta[i] for i in range(2) if choice[i] == p), Fraction(0)) / 2
+            for p, chi in enumerate(start)
+        ]
+        distances = [[abs(chi - c) for chi in after] for c in centers]
+        if all(row[choice[i]] < row[1 - choice[i]] for i, row in enumerate(distances)):
+            fixed_choices.append(choice)
+    return fixed_choices
+
+
+@PAPER.claim("equation-9", label="(9)", kind="definition", repaired_by="cfl-mgd/equation-9-broadcast")
+def equation_9(first_center: Place, second_center: Place, first: Place, second: Place) -> Sides:
+    """The gradient update of cluster p uses the clients that prefer the model after the update.
+
+    Hypotheses
+        None: it is a definition.
+
+    Statement
+        C_p^t = {i : p = argmin phi_i(chi_p^t)}, chi_p^t = chi_p^(t-1) - (eta/m) sum_i r_ip u_i^t,
+        u_i^t = beta u_i^(t-1) + g_i^(t-1): the first line needs chi^t, the second gives it from r^t.
+
+    Symbols
+        r_ip = 1 for i in C_p^t.
+
+    Source
+        Zhao et al. (2023), (9). Definition. Read with C_p from the model that was broadcast:
+        ``cfl-mgd/equation-9-broadcast``.
+
+    Checked
+        Two scalar clients and two models: all four assignments are tried in the circular
+        equations; the simplest instance of a grid that more than one of them solves.
+    """
+    centers, start = (first_center, second_center), (first, second)
+    suppose(ONE_BEST, all(abs(first - center) != abs(second - center) for center in centers))
+    assignments = solutions(centers, start)
+    words = (
+        f"circular: clients at {first_center} and {second_center}, models {first} and {second}, eta = 1: "
+        f"{len(assignments)} assignments {assignments} satisfy (9); read: clients choose among the models that were "
+        "broadcast"
+    )
+    return at_most(len(assignments), one=1, words=words)
+
+
+def option_2(step_size: float, momentum: float, local_steps: int, reset: bool = False) -> CFLMGD:
+    """Option II of the algorithm."""
+    return CFLMGD(
+        step_size=step_size,
+        momentum=momentum,
+        averaging="model",
+        local_steps=local_steps,
+        reset_momentum=reset,
+    )
+
+
+def widely_scattered(stream: np.random.Generator) -> QuadraticMixture:
+    """Draw a quadratic mixture whose clients are scattered as widely as the clusters."""
+    return QuadraticMixture.random(
+        clusters=2, clients=8, dimension=2, condition_number=4.0, spread=1.0, seed=int(stream.integers(2**31))
+    )
+
+
+Scattered = Annotated[QuadraticMixture, drawn(widely_scattered)]
+StepSize = Annotated[float, reals(Fraction(1, 10), 1)]
+Momentum = Annotated[float, reals(0, Fraction(9, 10))]
+
+
+def local_moves(
+    task: QuadraticMixture, algorithm: CFLMGD, points: np.ndarray, momenta: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Move every client its local steps, one by one; end points and momenta, (m, d)."""
+    ends, after = points.copy(), momenta.copy()
+    for client in range(task.clients):
+        for _ in range(algorithm.local_steps):
+            gradient = task.hessians[client] @ (ends[client] - task.centers[client])
+            after[client] = algorithm.momentum * after[client] + gradient
+            ends[client] = ends[client] - algorithm.step_size * after[client]
+    return ends, after
+
+
+def against_loops(task: QuadraticMixture, algorithm: CFLMGD, stream: np.random.Generator) -> Sides:
+    """Compare the algorithm with plain loops over the paper's lines, at every round."""
+    suppose("two clusters or more", task.clusters > 1)
+    models = task.optima + stream.standard_normal(task.optima.shape)
+    trace = run(algorithm, task, rounds=6, initial=models)
+    buffers, client_buffers = np.zeros_like(models), np.zeros_like(task.centers)
+    path = []
+    for _ in range(6):
+        chosen = np.array(best_models(task, models))
+        if algorithm.averaging == "model":
+            client_buffers = buffers[chosen]
+        ends, client_buffers = local_moves(task, algorithm, models[chosen], client_buffers)
+        models = models.copy()
+        for p in set(chosen.tolist()):
+            members = chosen == p
+            buffers[p] = client_buffers[members].mean(axis=0)
+            if algorithm.averaging == "model":
+                models[p] = ends[members].mean(axis=0)
+            else:
+                models[p] -= algorithm.step_size / task.clients * client_buffers[members].sum(axis=0)
+                client_buffers[members] = buffers[p]
+        path.append(models)
+    return equal((trace.models[1:], np.stack(path)), rounding=share_of_largest(1e-9, trace.models))
+
+
+@PAPER.claim("equation-9-broadcast", label="(9), as meant", kind="identity", budget=60)
+def equation_9_broadcast(task: Scattered, step_size: StepSize, momentum: Momentum, stream: Stream) -> Sides:
+    """The gradient update of cluster p uses the clients that chose the model that was broadcast.
+
+    Hypotheses
+        Full participation; u_i^0 = 0; after a round u_i is the mean of its cluster (line 15).
+
+    Statement
+        C_p = {i : p = argmin phi_i(chi_p^(t-1))}, u_i^t = beta u_i^(t-1) + grad phi_i(chi_p^(t-1)),
+        chi_p^t = chi_p^(t-1) - (eta/m) sum_(i in C_p) u_i^t.
+
+    Symbols
+        eta ``step_size``, beta ``momentum``; ``momentum_owner="client"``.
+
+    Source
+        Zhao et al. (2023), (9) with the index of lines 2 and 5. Identity.
+
+    Checked
+        Option I as printed against plain loops on random quadratics whose clients are scattered
+        so widely that many change their cluster.
+    """
+    algorithm = CFLMGD(step_size=step_size, momentum=momentum, momentum_owner="client")
+    return against_loops(task, algorithm, stream)
+
+
+@PAPER.claim("equation-10", label="(10)", kind="definition", repaired_by="cfl-mgd/equation-10-line-16")
+def equation_10(
+    local_steps: Annotated[int, integers(1, 4)],
+    momentum: Annotated[Fraction, rationals(0, Fraction(9, 10), 10)],
+) -> Sides:
+    """The model update of cluster p is the mean of H local steps of its clients.
+
+    Hypotheses
+        None: it is a definition.
+
+    Statement
+        chi_p^(t+1) = sum_i r_ip chi_i^t / sum_i r_ip, chi_i^s = chi_i^(s-1) - eta u_i^s,
+        u_i^s = beta u_i^(s-1) + grad phi_i(chi_i^(s-1)), s = 1 .. H, starting at chi_p^t.
+
+    Symbols
+        H ``local_steps``; the start of u_i^(s) is not stated.
+
+    Source
+        Zhao et al. (2023), (10). Definition. Line 16 writes chi_p^t, which is the same update
+        under a shifted index, and averages u: ``cfl-mgd/equation-10-line-16``.
+
+    Checked
+        Two starts of u_i that (10) allows, the mean of line 16 and zero, are run on two scalar
+        quadratics: their models differ after the second round.
+    """
+    averaged, zero = (
+        float(
+            run_two_clusters(2, 1, option_2(1.0, float(momentum), local_steps, reset), 0.5, 2).models[2, 0, 0]
+        )
+        for reset in (False, True)
+    )
+    words = (
+        "(10) does not state where u_i starts in a round: two clusters of one client each, chi* = +-1, mu = L = 1, "
+        f"eta = 1, beta = {momentum}, H = {local_steps}: chi_1^(2) = {averaged:g} from line 16's mean, {zero:g} from "
+        "zero; read: the mean, as line 16"
+    )
+    return equal((averaged, zero), rounding=1e-9, words=words)
+
+
+@PAPER.claim("equation-10-line-16", label="(10), as line 16", kind="identity", budget=60)
+def equation_10_line_16(
+    task: Scattered,
+    step_size: StepSize,
+    momentum: Momentum,
+    local_steps: Annotated[int, integers(1, 3)],
+    stream: Stream,
+) -> Sides:
+    """Option II averages models and momenta after H local steps that start from both averages.
+
+    Hypotheses
+        Full participation; an empty cluster keeps model and momentum.
+
+    Statement
+        chi_i^0 = chi_p, u_i^0 = u_p, H steps of (4); then chi_p and u_p become the means of chi_i^H
+        and u_i^H over the clients of the cluster. Writing the result chi_p^t (line 16) or
+        chi_p^(t+1) (10) is the same.
+
+    Symbols
+        H ``local_steps``.
+
+    Source
+        Zhao et al. (2023), (6), (10), lines 11, 12 and 16. Identity.
+
+    Checked
+        Option II against plain loops on random quadratics with scattered clients.
+    """
+    return against_loops(task, option_2(step_size, momentum, local_steps), stream)

@@ -1,0 +1,160 @@
+"""The rate O(1 / T) that the paper concludes for model averaging."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.algorithms import CFLMGD, run
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.checker import Family, Sides, at_most, choice, integers, rationals
+
+PAPER = Family("cfl-mgd")
+Curvatures = tuple[Fraction, ...]
+
+
+def exact_model(
+    curvatures: Curvatures, centers: Curvatures, momentum: Fraction, steps: int, rounds: int, start: Fraction
+) -> Fraction:
+    """Return chi after ``rounds`` of option II with eta = 1 on scalar quadratics, in exact arithmetic.
+
+    Parameters
+    ----------
+    curvatures, centers
+        lambda_i and c_i.
+    momentum, steps, rounds, start
+        beta, H, T and chi^0.
+    """
+    model, buffer = start, Fraction(0)
+    for _ in range(rounds):
+        ends = []
+        for curvature, center in zip(curvatures, centers, strict=True):
+            chi, u = model, buffer
+            for _ in range(steps):
+                u = momentum * u + curvature * (chi - center)
+                chi = chi - u
+            ends.append((chi, u))
+        model = sum((chi for chi, _ in ends), Fraction(0)) / len(ends)
+        buffer = sum((u for _, u in ends), Fraction(0)) / len(ends)
+    return model
+
+
+def clients(flat: Fraction, center: Fraction) -> tuple[Curvatures, Curvatures]:
+    """Return curvatures and centres: a flat client at ``center`` and a steep one, lambda = 1, at 0."""
+    return (flat, Fraction(1)), (center, Fraction(0))
+
+
+def order_of_error(
+    flat: Fraction, center: Fraction, momentum: Fraction, local_steps: int, rounds: int, constant: Fraction
+) -> Sides:
+    """Compare |chi^T - chi*| with C |chi^0 - chi*| / T, for a start at distance 1/2."""
+    curvatures, centers = clients(flat, center)
+    optimum = sum((a * c for a, c in zip(curvatures, centers, strict=True)), Fraction(0)) / sum(curvatures)
+    model = exact_model(curvatures, centers, momentum, local_steps, rounds, optimum + Fraction(1, 2))
+    return at_most(abs(model - optimum), order=constant / 2 / rounds)
+
+
+def run_option_2(
+    flat: Fraction, center: Fraction, momentum: Fraction, local_steps: int, rounds: int, constant: Fraction
+) -> float:
+    """|chi^T - chi*| of the algorithm; the constant enters the bound only."""
+    curvatures, centers = (np.array(numbers, dtype=float) for numbers in clients(flat, center))
+    task = QuadraticMixture(
+        hessians=curvatures[:, None, None], centers=centers[:, None], labels=np.zeros(2, dtype=int)
+    )
+    algorithm = CFLMGD(step_size=1.0, momentum=float(momentum), averaging="model", local_steps=local_steps)
+    return float(np.asarray(run(algorithm, task, rounds=rounds, initial=task.optima + 0.5).errors)[-1, 0])
+
+
+@PAPER.claim(
+    "model-averaging-rate",
+    label="Section 7, O(1/T)",
+    kind="upper",
+    confirm=run_option_2,
+    repaired_by="cfl-mgd/model-averaging-recursion",
+)
+def model_averaging_rate(
+    flat: Annotated[Fraction, choice(Fraction(1, 100))],
+    center: Annotated[Fraction, choice(Fraction(0))],
+    momentum: Annotated[Fraction, choice(*(Fraction(k, 10) for k in (0, 5, 8, 9)))],
+    local_steps: Annotated[int, integers(1, 6)],
+    rounds: Annotated[int, choice(40)],
+    constant: Annotated[Fraction, choice(Fraction(1000))],
+) -> Sides:
+    """The error of model averaging is of the order 1 / T.
+
+    Hypotheses
+        L-smooth strongly convex clients with the same minimiser, eta = 1/L, beta in [0, 1), H
+        local steps.
+
+    Statement
+        ||chi_p^T - chi*_p|| <= (C / T) ||chi_p^0 - chi*_p|| for a constant C, up to logarithms.
+        Checked for C = 1000, and with it for every smaller one.
+
+    Symbols
+        H ``local_steps``, beta ``momentum``.
+
+    Source
+        Zhao et al. (2023), Section 7 and (20), which bounds eps_0 and not eps_T. Upper bound. The truth
+        is linear convergence, to a biased limit where Hessians and minimisers differ, or divergence:
+        ``cfl-mgd/model-averaging-recursion``.
+
+    Checked
+        Two scalar clients in rational arithmetic, lambda = 1/100 and 1: the simplest momentum and H of a
+        grid for which a run of 40 rounds ends above the bound, and option II is run on it.
+        With different minimisers: ``cfl-mgd/model-averaging-limit``.
+    """
+    return order_of_error(flat, center, momentum, local_steps, rounds, constant)
+
+
+AT_REST = {
+    "flat": Fraction(1, 2),
+    "center": Fraction(2),
+    "momentum": Fraction(0),
+    "local_steps": 2,
+    "rounds": 30,
+    "constant": Fraction(1),
+}
+"""No momentum, two local steps, and enough rounds to reach the limit."""
+
+
+@PAPER.claim(
+    "model-averaging-limit",
+    label="Section 7, limit",
+    kind="upper",
+    confirm=run_option_2,
+    extremes=(AT_REST,),
+    repaired_by="cfl-mgd/model-averaging-drift",
+)
+def model_averaging_limit(
+    flat: Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 10))],
+    center: Annotated[Fraction, choice(Fraction(1), Fraction(2))],
+    momentum: Annotated[Fraction, rationals(0, Fraction(1, 2), 2)],
+    local_steps: Annotated[int, integers(1, 5)],
+    rounds: Annotated[int, integers(1, 30)],
+    constant: Annotated[Fraction, choice(Fraction(1))],
+) -> Sides:
+    """Model averaging converges to the minimiser of the cluster's loss, at the order 1 / T.
+
+    Hypotheses
+        L-smooth strongly convex clients, eta = 1/L, H local steps; their minimisers may differ, as
+        with finite data they do.
+
+    Statement
+        ||chi_p^T - chi*_p|| <= (C / T) ||chi_p^0 - chi*_p||. Checked for C = 1, and since the error stays
+        away from 0, no C helps for all T.
+
+    Symbols
+        H ``local_steps``, beta ``momentum``.
+
+    Source
+        Zhao et al. (2023), Section 7. Upper bound. H >= 2 local steps with different Hessians move
+        the limit, even with beta = 0.
+
+    Checked
+        Two scalar clients in rational arithmetic; where two local steps without momentum end, and
+        every momentum, H and number of rounds of a grid; option II is run on it.
+    """
+    return order_of_error(flat, center, momentum, local_steps, rounds, constant)

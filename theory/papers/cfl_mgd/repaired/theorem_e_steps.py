@@ -1,0 +1,167 @@
+"""Theorem E, the steps of its proof: a member's own noise, the law of the counts, counted intruders, the union."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import comb
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.theory.bounds.audit_settings import participation_experiment
+from clusterproof.theory.bounds.gaussian import gaussian_dynamics
+from clusterproof.theory.bounds.statements import SmallTask
+from clusterproof.theory.bounds.theorem_d import theorem_d as bound_of_d
+from clusterproof.theory.bounds.theorem_e import participant_range, theorem_e_recorded
+from clusterproof.theory.bounds.theorem_e import theorem_e as bound_before
+from clusterproof.theory.checker import (
+    Sides,
+    Stream,
+    at_most,
+    choice,
+    earlier,
+    equal,
+    integers,
+    rationals,
+    reals,
+    suppose,
+)
+from clusterproof.theory.exact.heavy_ball import propagators
+from clusterproof.theory.papers.cfl_mgd.repaired.corollary_b1 import tuned
+from clusterproof.theory.papers.cfl_mgd.repaired.theorem_e import FAILURE, Kind, theorem_e
+
+Steps = Annotated[int, integers(1, 5)]
+Clients = Annotated[int, integers(2, 40)]
+Marked = Annotated[int, integers(1, earlier("clients"))]
+Drawn = Annotated[int, integers(1, earlier("clients"))]
+Slope = Annotated[float, reals(-3, 3)]
+Tail = Annotated[float, choice(0.3, 0.01, 1e-6)]
+Positive = Annotated[Fraction, rationals(Fraction(1, 2), 5, 2, upwards=True)]
+Number = Annotated[Fraction, rationals(0, 5, 2, upwards=True)]
+
+
+@theorem_e.step("full participation", budget=20)
+def full_participation(task: SmallTask) -> Sides:
+    """E1: where everybody takes part, the bound on the record is Theorem D's."""
+    dynamics, norms = gaussian_dynamics(task, tuned(task)), np.full(task.clusters, task.basin_radius / 2)
+    expected = bound_of_d(dynamics, norms, rounds=6, failure=FAILURE)
+    suppose("the bound stays in the basin", expected.applicable)
+    everybody = np.broadcast_to(dynamics.own, (6, 1, task.clusters))
+    found = theorem_e_recorded(dynamics, norms, everybody, failure=FAILURE, counted=True)
+    return equal((found.tube.reach, expected.reach), rounding=1e-9)
+
+
+@theorem_e.step("counts of participants", budget=200)
+def counts(clients: Clients, marked: Marked, drawn: Drawn, tail: Tail) -> Sides:
+    """E2: a round has fewer than k_- or more than k_+ own participants no more often than the tail, exactly."""
+    suppose("others are there", marked < clients)
+    fewest, most = (
+        int(one[0]) for one in participant_range(np.array([marked, clients - marked]), drawn, tail)
+    )
+    law = hypergeometric(clients, marked, drawn)
+    beyond = sum((chance for count, chance in law.items() if not fewest <= count <= most), Fraction(0))
+    return at_most(beyond, tail=Fraction(tail))
+
+
+def hypergeometric(clients: int, marked: int, drawn: int) -> dict[int, Fraction]:
+    """P(k) for the marked clients among those drawn."""
+    least, largest = max(0, drawn - clients + marked), min(marked, drawn)
+    every = comb(clients, drawn)
+    return {
+        k: Fraction(comb(marked, k) * comb(clients - marked, drawn - k), every)
+        for k in range(least, largest + 1)
+    }
+
+
+@theorem_e.step("fluctuation", budget=200)
+def fluctuation(clients: Clients, marked: Marked, drawn: Drawn, slope: Slope) -> Sides:
+    """E2: log E exp(x (k - E k)) <= x^2 / 2 times K (1 - (K - 1) / m) / 4."""
+    law = hypergeometric(clients, marked, drawn)
+    mean = drawn * marked / clients
+    exponents = np.array([slope * (k - mean) for k in law])
+    moment = float(np.array([float(chance) for chance in law.values()]) @ np.exp(exponents))
+    proxy = drawn / 4 * (1 - (drawn - 1) / clients)
+    return at_most(float(np.log(moment)), proxy=slope**2 / 2 * proxy)
+
+
+@theorem_e.step("worst counts", prove=True)
+def worst_counts(present: Positive, more: Number, intruders: Number, fewer: Number) -> dict[str, Sides]:
+    """Counted intruders: i / (a + i) increases in i, decreases in a; i / (a + i)^2 decreases in a, is largest at a."""
+    most = intruders + fewer
+
+    def share(i: Fraction, a: Fraction) -> Fraction:
+        return i / (a + i)
+
+    def square(i: Fraction, a: Fraction) -> Fraction:
+        return i / (a + i) ** 2
+
+    small = present + most  # no fewer own participants than intruders
+    return {
+        "drift": at_most(share(intruders, present + more), worst=share(most, present)),
+        "noise, own": at_most(square(most, present + more), worst=square(most, present)),
+        "noise, intruders": at_most(square(intruders, small), worst=square(most, small)),
+        "noise, many intruders": at_most(square(present + more, present), worst=square(present, present)),
+    }
+
+
+@theorem_e.step("counted drift", budget=40)
+def counted_drift(task: SmallTask, stream: Stream) -> Sides:
+    """Counted intruders: the mean over a members and i intruders is off by at most i / (a + i) L (D + 2 y)."""
+    suppose(
+        "the clusters share a covariance",
+        bool((task.covariances.matrices[0] == task.covariances.matrices).all()),
+    )
+    hessian = task.covariances.matrices[0]
+    own, most = (int(one) for one in stream.integers(1, 30, size=2))
+    intruders = int(stream.integers(0, most + 1))
+    error = stream.standard_normal(task.dimension)
+    error *= stream.uniform(0, task.basin_radius) / np.linalg.norm(error)
+    far = task.optima[0] - task.optima[stream.integers(1, task.clusters, size=intruders)] + error
+    mean = (own * hessian @ error + (far @ hessian).sum(axis=0)) / (own + intruders)
+    away = float(np.linalg.norm(mean - hessian @ error))
+    reach = task.diameter + 2 * float(np.linalg.norm(error))
+    return at_most(away, drift=most / (own + most) * task.smoothness * reach)
+
+
+@theorem_e.step("own noise", budget=20)
+def own_noise(task: SmallTask, local_steps: Steps, stream: Stream) -> dict[str, Sides]:
+    """E3: the mean follows the recursion with the mean noise; inside a round a member's own noise replaces it."""
+    momentum, members, modes = tuned(task).momentum, 4, task.dimension
+    curvature = task.covariances.eigenvalues[0] / task.smoothness
+    noise = stream.standard_normal((3 * local_steps, members, modes))
+    start = stream.standard_normal(modes)
+    response, impulse = propagators(curvature, momentum, len(noise))
+    mean, buffer = start, np.zeros(modes)
+    mean_gaps, member_gaps = [], []
+    for step, disturbances in enumerate(noise):
+        begin = step - step % local_steps
+        if step == begin:
+            points, buffers = np.tile(mean, (members, 1)), np.tile(buffer, (members, 1))
+        buffers = momentum * buffers + curvature * points + disturbances
+        points = points - buffers
+        before, inside = impulse[step - begin + 1 : step + 1][::-1], impulse[: step - begin + 1][::-1]
+        shared = response[step + 1] * start - np.einsum("kj,kj->j", before, noise[:begin].mean(axis=1))
+        formula = shared - np.einsum("kj,kij->ij", inside, noise[begin : step + 1])
+        member_gaps.append((points, formula))
+        if step == begin + local_steps - 1:
+            mean, buffer = points.mean(axis=0), buffers.mean(axis=0)
+            every = np.einsum("kj,kj->j", impulse[: step + 1][::-1], noise[: step + 1].mean(axis=1))
+            mean_gaps.append((mean, response[step + 1] * start - every))
+    return {"mean": equal(*mean_gaps, rounding=1e-9), "member": equal(*member_gaps, rounding=1e-9)}
+
+
+@theorem_e.step("union", budget=5)
+def union(kind: Kind) -> dict[str, Sides]:
+    """The norm inequality is used no more often than its failure probabilities allow, local steps included."""
+    one = participation_experiment(kind)
+    dynamics, norms = gaussian_dynamics(one.regression, one.algorithm), np.full(one.task.clusters, 0.125)
+    tube = bound_before(dynamics, norms, rounds=one.rounds, failure=FAILURE).tube
+    suppose("the bound stays in the basin", tube.applicable)
+    everywhere, inside, last = tube.evaluations
+    at_rounds, at_steps, at_last = tube.levels
+    # a cluster's path serves every slot that it may fill: who fills it is on the record
+    slots = dynamics.participants * inside / one.task.clusters
+    return {
+        "all rounds": at_most(everywhere * at_rounds + slots * at_steps, delta_2=FAILURE[1]),
+        "last round": at_most(last * at_last, delta_3=FAILURE[2]),
+    }

@@ -1,0 +1,64 @@
+"""Remark 1: the order of the floor in the numbers of clients and samples."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from typing import Annotated
+
+from clusterproof.theory.bounds.audit_settings import experiment
+from clusterproof.theory.bounds.setting import Setting
+from clusterproof.theory.checker import Family, Sides, at_most, choice, integers
+from clusterproof.theory.papers.cfl_mgd.theorem_1.printed_floor import printed_conclusion, printed_floor
+
+PAPER = Family("cfl-mgd")
+
+
+def base_setting() -> Setting:
+    """S1 of the audit, which meets Assumption 4."""
+    return experiment("S1", None).setting
+
+
+@PAPER.claim("remark-1", label="Theorem 1, Remark 1", kind="upper", repaired_by="cfl-mgd/corollary-b1")
+def remark_1(
+    exponent: Annotated[int, integers(0, 16)], constant: Annotated[Fraction, choice(Fraction(10**6))]
+) -> Sides:
+    """The final error rho is of the order 1 / sqrt(m n') + 1 / n' + 1 / (n' sqrt(m)).
+
+    Hypotheses
+        As Theorem 1; m and n' grow, everything else is fixed.
+
+    Statement
+        rho = (16 L / mu l) rho_0 <= C (1 / sqrt(m n') + 1 / n' + 1 / (n' sqrt(m))), up to logarithms,
+        for some constant C. Checked for C = 10^6, and with it for every smaller one.
+
+    Symbols
+        m ``clients``, n' ``samples``.
+
+    Source
+        Zhao et al. (2023), Theorem 1 and Remark 1. Upper bound. The repaired floor is
+        O(1 / sqrt(m n')): ``cfl-mgd/corollary-b1``.
+
+    Checked
+        rho with the appendix's constants on S1 of the audit, at m = n' = 10^k: the smallest size
+        at which it exceeds the order with the given constant.
+    """
+    size = 10**exponent
+    setting = replace(base_setting(), clients=size, samples=size)
+    floor = printed_floor(
+        setting,
+        round_number=1,
+        gradient_deviation=math.sqrt(setting.noise**2 * setting.trace),
+        loss_deviation=setting.noise**2 / math.sqrt(2),
+    )
+    rho, scale = printed_conclusion(setting, floor), float(constant)
+    return at_most(
+        rho,
+        own=scale / size,
+        intruders=scale / size,
+        cross=scale / size**1.5,
+        words=f"rho = {rho:.4g} at m = n' = 10^{exponent} exceeds {constant} (1/sqrt(m n') + 1/n' + 1/(n' sqrt(m))) = "
+        f"{2 * scale / size + scale / size**1.5:.4g}: the term 16 kappa c_4 = 4 kappa of rho does not vanish, so every "
+        "constant is exceeded",
+    )

@@ -1,0 +1,58 @@
+"""The probability with which Theorem 1 holds, as printed and as meant."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+from clusterproof.theory.checker import Family, Sides, at_least, choice, integers
+
+PAPER = Family("cfl-mgd")
+
+
+def printed(failure: float, clusters: int, tail: float) -> float:
+    """1 - lambda with the printed lambda = 1 - lambda_0 - P lambda_1 - ... - 4 exp(-clm)."""
+    return (4 + 2 * clusters) * failure + 4 * tail
+
+
+@PAPER.claim(
+    "theorem-1-probability",
+    label="Theorem 1, probability",
+    kind="definition",
+    repaired_by="cfl-mgd/theorem-b",
+)
+def theorem_1_probability(
+    clusters: Annotated[int, integers(2, 4, upwards=True)],
+    rounds: Annotated[int, choice(1, 50)],
+    failure: Annotated[float, choice(0.01)],
+) -> Sides:
+    """Theorem 1 holds with probability at least 1 - lambda.
+
+    Hypotheses
+        As Theorem 1.
+
+    Statement
+        lambda = 1 - lambda_0 - P lambda_1 - 2 lambda_2 - lambda_3 - P lambda_4 - 4 exp(-clm), for
+        any lambda in (0, 1).
+
+    Symbols
+        lambda_0 .. lambda_4 the failure probabilities of the appendix, c = 1/8 (Hoeffding), l m the
+        smallest cluster's clients.
+
+    Source
+        Zhao et al. (2023), Theorem 1 and (A37). Theorem B carries delta_1, delta_2, delta_3 through
+        all rounds and clusters.
+
+    Checked
+        The printed 1 - lambda is the failure probability of one cluster and round: it grows with
+        the lambdas. Meant is 1 - P lambda_5 a round, (A37); over T rounds the union leaves
+        1 - T P lambda_5. Both are evaluated at lambda_i = 0.01, l m = 100.
+    """
+    guarantee = printed(failure, clusters, math.exp(-100 / 8))
+    meant = 1 - rounds * clusters * guarantee
+    half = printed(failure / 2, clusters, math.exp(-100 / 8))
+    words = (
+        f"at lambda_i = {failure:g}, P = {clusters}, lm = 100, T = {rounds} the printed guarantee is {guarantee:.3f}, "
+        f"and falls to {half:.3f} when the lambda_i are halved; (A37) means {meant:.3f}"
+    )
+    return at_least(guarantee, meant=meant, words=words)

@@ -1,0 +1,60 @@
+"""The conditions of Theorem 1 as printed: no step size, augmentation and number of steps meet them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated
+
+from clusterproof.theory.checker import Family, Sides, at_least, rationals, suppose
+
+PAPER = Family("fpfc")
+Condition = Annotated[Fraction, rationals(1, 5, 3, upwards=True)]
+"""L / mu."""
+Step = Annotated[Fraction, rationals(Fraction(1, 10), 1, 10, downwards=True)]
+"""alpha (L + mu), at most 1."""
+
+
+def contraction(condition: Fraction, step: Fraction) -> Fraction:
+    """c = 1 - 2 alpha mu L / (L + mu)."""
+    return 1 - 2 * step * condition / (condition + 1) ** 2
+
+
+@PAPER.claim(
+    "conditions",
+    label="Theorem 1, conditions as printed",
+    kind="hypothesis",
+    repaired_by="fpfc/repaired-models",
+)
+def conditions(condition: Condition, step: Step) -> Sides:
+    """The step size and rho > L_f / (1 - 2c) can be met together.
+
+    Hypotheses
+        mu = rho - L_- > 0, L = L_f + rho, 0 < alpha <= 1 / (L + mu), c = 1 - 2 alpha mu L / (L + mu).
+
+    Statement
+        There are admissible alpha and rho with rho > L_f / (1 - 2c) > 0.
+
+    Proof
+        There are none: 1 - c <= 2 mu L / (L + mu)^2 <= 1/2 because (L + mu)^2 - 4 mu L = (L - mu)^2 >= 0.
+        So c >= 1/2 and 1 - 2c <= 0: the bound on rho is negative or infinite, and it binds nothing or
+        everything. Likewise log c < 0 makes T_i > 2 log 2 / log c hold for every T_i.
+
+    Symbols
+        alpha ``step_size``, rho ``augmentation``, T_i ``local_steps``.
+
+    Source
+        Yu et al. (2023), Theorem 1. "> 0" is not printed, and without it the conditions are met, see
+        ``fpfc/conditions-literal``. Read T_i > 2 log 2 / log(1/c) and rho > L_f / (1 - 2 c^(T/2)) instead, which is
+        what the printed C_1 is derived from; under that reading see ``fpfc/theorem-1-models``.
+
+    Checked
+        c >= 1/2 is proved on the symbols L / mu >= 1 and alpha (L + mu) <= 1, and the conditions are tried on a grid.
+    """
+    suppose("rho > L_f / (1 - 2c) > 0", contraction(condition, step) < Fraction(1, 2))
+    return at_least(1 - 2 * contraction(condition, step), nothing=0)
+
+
+@conditions.step("c >= 1/2", prove=True)
+def slow_contraction(condition: Condition, step: Step) -> Sides:
+    """No admissible step contracts by more than a half."""
+    return at_least(contraction(condition, step), half=Fraction(1, 2))

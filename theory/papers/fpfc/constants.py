@@ -1,0 +1,158 @@
+"""The constants of Theorem 1 of FPFC, with the abstract's misprints resolved."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from clusterproof.algorithms import FPFC
+from clusterproof.algorithms.penalties import SmoothedSCAD
+
+
+def mapping_bound(clients: int, strength: float, smoothing: float) -> float:
+    """m^2 lambda^2 xi^2 / (lambda + xi)^2."""
+    return (clients * strength * smoothing / (strength + smoothing)) ** 2
+
+
+@dataclass(frozen=True)
+class Constants:
+    """A setting of Theorem 1.
+
+    Attributes
+    ----------
+    algorithm
+        FPFC with SCAD.
+    clients
+        m.
+    smoothness
+        L_f, of every client's loss.
+    weak_convexity
+        L_- > 0; any positive number for convex losses.
+    """
+
+    algorithm: FPFC
+    clients: int
+    smoothness: float
+    weak_convexity: float
+
+    @property
+    def penalty(self) -> SmoothedSCAD:
+        """The smoothed SCAD."""
+        penalty = self.algorithm.fusion_penalty
+        if not isinstance(penalty, SmoothedSCAD):
+            raise TypeError("Theorem 1 is about SCAD")
+        return penalty
+
+    @property
+    def local_smoothness(self) -> float:
+        """L_h = L_f + rho."""
+        return self.smoothness + self.algorithm.augmentation
+
+    @property
+    def contraction(self) -> float:
+        """c, of the square of the distance in one local step."""
+        convexity, smoothness = self.algorithm.augmentation - self.weak_convexity, self.local_smoothness
+        return 1 - 2 * self.algorithm.step_size * convexity * smoothness / (smoothness + convexity)
+
+    @property
+    def power(self) -> float:
+        """q = c^(T/2)."""
+        return float(self.contraction ** (self.algorithm.local_steps / 2))
+
+    @property
+    def inexactness(self) -> float:
+        """(c^(-T/2) - 1)^-1, printed (c - T/2)^-1."""
+        return self.power / (1 - self.power)
+
+    @property
+    def admissible(self) -> bool:
+        """The hypotheses, with T > 2 log 2 / log(1/c) and rho > L_f / (1 - 2 c^(T/2))."""
+        algorithm, penalty = self.algorithm, self.penalty
+        largest = 1 / (self.smoothness + 2 * algorithm.augmentation - self.weak_convexity)
+        return (
+            algorithm.augmentation > self.weak_convexity
+            and algorithm.step_size <= largest * (1 + 1e-12)
+            and self.power < 0.5
+            and algorithm.augmentation
+            > max(
+                self.smoothness / (1 - 2 * self.power),
+                2 * penalty.strength / penalty.smoothing,
+                2 / (penalty.concavity - 1),
+            )
+        )
+
+    @property
+    def second_denominator(self) -> float:
+        """rho^2 - L_g rho - 2 L_g^2, positive for rho > 2 L_g."""
+        rho, lipschitz = self.algorithm.augmentation, self.penalty.lipschitz
+        return rho**2 - lipschitz * rho - 2 * lipschitz**2
+
+    @property
+    def first_denominator(self) -> float:
+        """rho - L_f - 2 (c^(-T/2) - 1)^-1 L_h."""
+        pull = self.algorithm.augmentation - self.smoothness
+        return pull - 2 * self.inexactness * self.local_smoothness
+
+    @property
+    def first(self) -> float:
+        """C_1."""
+        rho = self.algorithm.augmentation
+        inexact = 6 * ((self.inexactness * self.local_smoothness) ** 2 + rho**2) / self.first_denominator
+        return (inexact + 12 * rho**3 / self.second_denominator) / self.participation
+
+    @property
+    def second(self) -> float:
+        """C_2."""
+        return self.penalty.lipschitz**2 / (
+            self.clients * self.algorithm.augmentation * self.second_denominator
+        )
+
+    @property
+    def repaired_first(self) -> float:
+        """2 / (alpha p (2 - alpha L_h)), the factor of the local steps in the repaired theorem."""
+        algorithm = self.algorithm
+        return 2 / (
+            algorithm.step_size * self.participation * (2 - algorithm.step_size * self.local_smoothness)
+        )
+
+    @property
+    def repaired_second(self) -> float:
+        """4 (1 - 1/m) rho L_g^2 / (P den), the factor of the pairs in the repaired theorem."""
+        pull = 4 * (1 - 1 / self.clients) * self.algorithm.augmentation * self.penalty.lipschitz**2
+        return pull / (self.pair_participation * self.second_denominator)
+
+    @property
+    def largely_augmented(self) -> bool:
+        """rho >= 8 L_g, from where on the factor of the pairs is not needed."""
+        return self.algorithm.augmentation >= 8 * self.penalty.lipschitz * (1 - 1e-12)
+
+    @property
+    def mapping_bound(self) -> float:
+        """m^2 lambda^2 xi^2 / (lambda + xi)^2."""
+        return mapping_bound(self.clients, self.penalty.strength, self.penalty.smoothing)
+
+    @property
+    def start(self) -> float:
+        """m xi lambda / 4, which is added to F(w^0) - F* as printed."""
+        return self.clients * self.penalty.smoothing * self.penalty.strength / 4
+
+    @property
+    def repaired_start(self) -> float:
+        """(m - 1) xi lambda / 4, as a client has no pair with itself."""
+        return (self.clients - 1) * self.penalty.smoothing * self.penalty.strength / 4
+
+    @property
+    def active(self) -> int:
+        """Number of participants of a round."""
+        return max(1, round(self.algorithm.participation * self.clients))
+
+    @property
+    def participation(self) -> float:
+        """Probability of a client to take part (p_i, all alike)."""
+        return self.active / self.clients
+
+    @property
+    def pair_participation(self) -> float:
+        """Probability that at least one of two clients takes part (P-hat)."""
+        absent = math.comb(self.clients - 2, self.active) / math.comb(self.clients, self.active)
+        return 1 - absent

@@ -1,0 +1,129 @@
+"""The left-hand sides of Theorem 1 of FPFC, measured on runs of the algorithm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clusterproof.algorithms import FPFC, Randomness
+from clusterproof.algorithms.fpfc import FusionState
+from clusterproof.algorithms.penalties import SCAD, lengths_of
+from clusterproof.synthetic import QuadraticMixture
+
+
+@dataclass(frozen=True)
+class Averages:
+    """Left-hand sides of the theorem after K rounds, means over replicates, and objectives.
+
+    Attributes
+    ----------
+    models, duals
+        Means over rounds of ||grad_w L_0||^2 and ||grad_v L_0||^2.
+    mapping
+        Largest ||G||^2 of any round and replicate.
+    start, end
+        F at the start, and the least F of the replicates' last models.
+    """
+
+    models: float
+    duals: float
+    mapping: float
+    start: float
+    end: float
+
+
+def run_averages(
+    algorithm: FPFC, task: QuadraticMixture, start: np.ndarray, *, rounds: int, replicates: int, seed: int
+) -> Averages:
+    """Run the algorithm from a common model (1, d) and average."""
+    randomness = Randomness.from_seed(seed, "fpfc", "theorem-1")
+    initial = np.broadcast_to(start, (replicates, *start.shape))
+    state = algorithm.initialise(initial, task)
+    stream = np.random.default_rng(0)  # the gradients of quadratics draw nothing
+    models = duals = largest = 0.0
+    for _ in range(rounds):
+        state = algorithm.step(state, task, randomness)
+        residuals = algorithm.residuals(state, task, stream)
+        models += float((residuals.models**2).mean()) / rounds
+        duals += float((residuals.duals**2).mean()) / rounds
+        largest = max(largest, float(squared_mapping(algorithm, state).max()))
+    return Averages(
+        models=models,
+        duals=duals,
+        mapping=largest,
+        start=float(objective(algorithm, task, initial)[0]),
+        end=float(objective(algorithm, task, state.models).min()),
+    )
+
+
+def unsmoothed(algorithm: FPFC) -> SCAD:
+    """The SCAD that the algorithm smooths."""
+    return SCAD(strength=algorithm.strength, concavity=algorithm.concavity or 3.7)
+
+
+def objective(algorithm: FPFC, task: QuadraticMixture, models: np.ndarray) -> np.ndarray:
+    """F of models (..., m, d), with the unsmoothed penalty."""
+    away = models - task.centers
+    losses = 0.5 * np.einsum("...mi,mij,...mj->...", away, task.hessians, away)
+    lengths = lengths_of(models[..., :, None, :] - models[..., None, :, :])
+    return np.asarray(losses + unsmoothed(algorithm).value(lengths).sum(axis=(-2, -1)) / (2 * task.clients))
+
+
+def unit_prox_lengths(penalty: SCAD, lengths: np.ndarray) -> np.ndarray:
+    """Return the lengths of the minimisers of P(||theta||) + ||theta - z||^2 / 2 for ||z|| in ``lengths``, (n,).
+
+    Every stationary point and kink is compared, so that the result is right for a <= 2 too.
+    """
+    lam, a = penalty.strength, penalty.concavity
+    concave_minimiser = lengths if a == 2 else ((a - 1) * lengths - a * lam) / (a - 2)
+    candidates = np.stack(
+        [
+            np.clip(lengths - lam, 0, lam),
+            np.clip(concave_minimiser, lam, a * lam),
+            np.full_like(lengths, lam),
+            np.maximum(lengths, a * lam),
+        ]
+    )
+    values = penalty.value(candidates) + 0.5 * (candidates - lengths) ** 2
+    return np.asarray(np.take_along_axis(candidates, values.argmin(axis=0)[None], axis=0)[0])
+
+
+def squared_mapping(algorithm: FPFC, state: FusionState) -> np.ndarray:
+    """||G||^2 = sum over ordered pairs of ||theta - prox_1(theta + v)||^2 with the unsmoothed SCAD, (R,).
+
+    The run has a common start: its pairs without a row have theta = 0 or are saturated, and add 0.
+    """
+    pairs, penalty = state.pairs, unsmoothed(algorithm)
+    total = np.zeros(len(pairs.stored))
+    for page, span in pairs.spans():
+        lengths, factors = lengths_of(page), pairs.factors[span]
+        theta, dual = factors * lengths, algorithm.augmentation * (1 - factors) * lengths
+        moves = theta - unit_prox_lengths(penalty, theta + dual)
+        np.add.at(total, pairs.replicate[span], 2 * moves**2)
+    return total
+
+
+def augmented_lagrangian(algorithm: FPFC, task: QuadraticMixture, state: FusionState) -> np.ndarray:
+    """Return L_rho of a state of runs from a common start, (...)."""
+    lead = state.models.shape[:-2]
+    models = np.asarray(state.models).reshape(-1, task.clients, task.dimension)
+    away = models - task.centers
+    losses = 0.5 * np.einsum("rmi,mij,rmj->r", away, task.hessians, away)
+    theta = models[:, :, None, :] - models[:, None, :, :]
+    dual, gap = np.zeros_like(theta), np.zeros_like(theta)
+    pairs, rho = state.pairs, algorithm.augmentation
+    for page, span in pairs.spans():
+        index = pairs.replicate[span], pairs.first[span], pairs.second[span]
+        factors = pairs.factors[span][:, None]
+        gap[index] = theta[index] - factors * page
+        theta[index], dual[index] = factors * page, rho * (1 - factors) * page
+    first, second = np.triu_indices(task.clients, 1)
+    penalty = algorithm.fusion_penalty.value(lengths_of(theta[:, first, second]))
+    gap, dual = gap[:, first, second], dual[:, first, second]
+    coupling = (dual * gap).sum(axis=-1) + rho / 2 * (gap**2).sum(axis=-1)
+    # a client's difference with itself is 0, where the smoothed penalty is xi lambda / 2
+    diagonal = task.clients * float(algorithm.fusion_penalty.value(np.zeros(1))[0])
+    return np.asarray(losses + ((penalty + coupling).sum(axis=-1) + diagonal / 2) / task.clients).reshape(
+        lead
+    )

@@ -1,0 +1,287 @@
+"""Bounds of the repaired theorem of FPFC on a given run, user-supplied algorithms included.
+
+A trace holds the models only; the differences and multipliers of the pairs follow from them by the printed
+rule, so that a run whose server deviates from it violates the bounds on its models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from clusterproof.algorithms import FPFC, InvalidArgument, Trace
+from clusterproof.algorithms.fpfc import FusionState
+from clusterproof.synthetic import Mixture, QuadraticMixture
+from clusterproof.theory.bounds.dynamics import dynamics_of
+from clusterproof.theory.checker.trace_bound import TraceBound
+from clusterproof.theory.papers.fpfc.constants import Constants
+from clusterproof.theory.papers.fpfc.measured import augmented_lagrangian, objective, squared_mapping
+
+CHANCE = 0.03
+"""Failure probability of a bound on a mean over participants, by Markov's inequality, where none is given."""
+
+
+def bound_models(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
+    """Bound the mean over rounds of ||grad_w L_0||^2, after every round.
+
+    F* is at least the sum of the clients' least losses, 0 for quadratics. With full participation the bound is sure;
+    with partial participation it bounds an expectation, and Markov's inequality gives the probability.
+
+    Raises
+    ------
+    InvalidArgument
+        If a hypothesis of the repaired theorem fails; the message names it.
+    """
+    quadratic, setting = _setting(task, trace)
+    residuals = _residuals(setting.algorithm, quadratic, trace, "models")
+    factor = setting.repaired_first + setting.repaired_second
+    return _mean_bound(
+        setting, quadratic, trace, residuals, factor, "mean of ||grad_w L_0||^2", failure_probability
+    )
+
+
+def bound_models_by_one_term(
+    task: Mixture, trace: Trace, failure_probability: float | None = None
+) -> TraceBound:
+    """Bound as ``bound_models`` does, without the pairs' term, where every pair is updated in every round.
+
+    Raises
+    ------
+    InvalidArgument
+        As for ``bound_models``, or if a pair may wait.
+    """
+    quadratic, setting = _setting(task, trace)
+    if setting.algorithm.pair_rule != "all" and setting.participation < 1:
+        raise InvalidArgument(
+            "pair_rule",
+            setting.algorithm.pair_rule,
+            "must be 'all' if not all clients take part",
+            "fpfc/repaired-models speaks of pairs that wait",
+        )
+    return _one_term(setting, quadratic, trace, failure_probability)
+
+
+def bound_models_at_large_augmentation(
+    task: Mixture, trace: Trace, failure_probability: float | None = None
+) -> TraceBound:
+    """Bound as ``bound_models`` does, without the pairs' term, where rho >= 8 L_g.
+
+    Raises
+    ------
+    InvalidArgument
+        As for ``bound_models``, or if rho < 8 L_g.
+    """
+    quadratic, setting = _setting(task, trace)
+    if not setting.largely_augmented:
+        raise InvalidArgument(
+            "augmentation",
+            setting.algorithm.augmentation,
+            f"must be at least 8 L_g = {8 * setting.penalty.lipschitz:g}",
+            "fpfc/repaired-models speaks of smaller ones",
+        )
+    return _one_term(setting, quadratic, trace, failure_probability)
+
+
+def _one_term(
+    setting: Constants, task: QuadraticMixture, trace: Trace, failure_probability: float | None
+) -> TraceBound:
+    residuals = _residuals(setting.algorithm, task, trace, "models")
+    quantity = "mean of ||grad_w L_0||^2"
+    return _mean_bound(setting, task, trace, residuals, setting.repaired_first, quantity, failure_probability)
+
+
+def bound_duals(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
+    """Bound the mean over rounds of ||grad_v L_0||^2, as ``bound_models`` does.
+
+    Raises
+    ------
+    InvalidArgument
+        As for ``bound_models``.
+    """
+    quadratic, setting = _setting(task, trace)
+    residuals = _residuals(setting.algorithm, quadratic, trace, "duals")
+    factor = setting.second / setting.pair_participation
+    return _mean_bound(
+        setting, quadratic, trace, residuals, factor, "mean of ||grad_v L_0||^2", failure_probability
+    )
+
+
+def bound_mapping(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
+    """Bound ||G||^2 after every round, with probability 1.
+
+    Raises
+    ------
+    InvalidArgument
+        As for ``bound_models``, or if a <= 2.
+    """
+    quadratic, setting = _setting(task, trace)
+    if not setting.penalty.concavity > 2:
+        raise InvalidArgument("concavity", setting.penalty.concavity, "must be greater than 2", "take 3.7")
+    measured = [
+        squared_mapping(setting.algorithm, state) for state in _states(setting.algorithm, quadratic, trace)
+    ]
+    limit = (1 - 1 / setting.clients) * setting.mapping_bound
+    return TraceBound(
+        np.full((trace.rounds + 1, 1), limit),
+        measured=_column(np.stack([np.zeros_like(measured[0]), *measured[1:]]), trace),
+        quantity="||G||^2",
+        unit=limit,
+    )
+
+
+def bound_descent(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
+    """Bound the augmented Lagrangian after each round by its value before, with probability 1.
+
+    Raises
+    ------
+    InvalidArgument
+        As for ``bound_models``.
+    """
+    quadratic, setting = _setting(task, trace)
+    states = _states(setting.algorithm, quadratic, trace)
+    values = np.stack([augmented_lagrangian(setting.algorithm, quadratic, state) for state in states])
+    allowed = np.concatenate([np.full_like(values[:1], np.inf), values[:-1]])
+    measured = _column(values, trace)
+    return TraceBound(
+        _column(allowed, trace),
+        measured=measured,
+        quantity="augmented Lagrangian",
+        unit=float(np.abs(values[0]).max()),
+    )
+
+
+def bound_local_steps(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
+    """Bound each participant's distance from the minimiser of h_i by (1 - alpha rho)^T times that before, surely.
+
+    h_i is the client's objective f_i + rho / 2 ||w - zeta_i||^2, with the server's zeta_i. If fewer clients moved than
+    take part in a round, those nearest to their minimisers count as participants too: a participant away from its
+    minimiser moves.
+
+    Raises
+    ------
+    InvalidArgument
+        As for ``bound_models``.
+    """
+    quadratic, setting = _setting(task, trace)
+    algorithm, all_clients = setting.algorithm, np.arange(task.clients)
+    models = trace.models if trace.models.ndim == 4 else trace.models[:, None]
+    shrinking = (1 - algorithm.step_size * algorithm.augmentation) ** algorithm.local_steps
+    curvature = quadratic.hessians + algorithm.augmentation * np.eye(task.dimension)
+    drawn = np.einsum("mij,mj->mi", quadratic.hessians, quadratic.centers)
+    measured, allowed = [np.zeros(models.shape[1:3])], [np.full(models.shape[1:3], np.inf)]
+    for state, (before, after) in zip(_states(algorithm, quadratic, trace), pairwise(models), strict=False):
+        anchors = np.asarray(algorithm.anchors(state, all_clients))
+        minimisers = np.linalg.solve(curvature, (drawn + algorithm.augmentation * anchors)[..., None])[..., 0]
+        changed = (before != after).any(axis=-1)
+        away = np.linalg.norm(before - minimisers, axis=-1)
+        rank = np.where(changed, -1.0, away).argsort(axis=-1, kind="stable").argsort(axis=-1)
+        participates = changed | (rank < setting.active)
+        measured.append(np.linalg.norm(after - minimisers, axis=-1))
+        allowed.append(np.where(participates, shrinking * away, np.inf))
+    shape = (...,) if trace.models.ndim == 4 else (slice(None), 0)
+    return TraceBound(
+        np.stack(allowed)[shape],
+        measured=np.stack(measured)[shape],
+        quantity="distance from the minimiser of h_i",
+    )
+
+
+def _setting(task: Mixture, trace: Trace) -> tuple[QuadraticMixture, Constants]:
+    """Read the constants and require the hypotheses of the repaired theorem."""
+    algorithm = dynamics_of(trace)
+    if not isinstance(algorithm, FPFC):
+        raise InvalidArgument("trace", algorithm.name, "must have the dynamics of fpfc", "use such a run")
+    if not isinstance(task, QuadraticMixture):
+        raise InvalidArgument(
+            "task", type(task).__name__, "must be a quadratic mixture", "its gradients are then exact"
+        )
+    setting = Constants(algorithm, task.clients, task.client_smoothness, 0.0)
+    largest = 1 / setting.local_smoothness
+    rules = (
+        ("penalty", algorithm.penalty, algorithm.penalty == "scad", "must be 'scad'"),
+        ("start", algorithm.start, algorithm.start == "common", "must be 'common': v = 0 then fits theta"),
+        (
+            "pair_rule",
+            algorithm.pair_rule,
+            algorithm.pair_rule in ("either", "all"),
+            "must update pairs with a participant",
+        ),
+        (
+            "step_size",
+            algorithm.step_size,
+            algorithm.step_size <= largest * (1 + 1e-12),
+            f"must be at most {largest:g}",
+        ),
+    )
+    for name, value, holds, rule in rules:
+        if not holds:
+            raise InvalidArgument(name, value, rule, "the theorem does not speak of other runs")
+    if not algorithm.augmentation > 2 * setting.penalty.lipschitz:
+        raise InvalidArgument(
+            "augmentation",
+            algorithm.augmentation,
+            f"must be greater than 2 L_g = {2 * setting.penalty.lipschitz:g}",
+            "raise it",
+        )
+    return task, setting
+
+
+def _states(algorithm: FPFC, task: QuadraticMixture, trace: Trace) -> Iterator[FusionState]:
+    """Yield the state before the first round and after each, computed from the models by the printed rule."""
+    models = trace.models if trace.models.ndim == 4 else trace.models[:, None]
+    state = algorithm.initialise(models[0][:, :1], task)
+    yield state
+    count = Constants(algorithm, task.clients, task.client_smoothness, 0.0).active
+    for before, after in pairwise(models):
+        changed = (before != after).any(axis=-1)
+        # a participant that did not move is indistinguishable from an absent client, which replaces it
+        clients = np.sort(
+            np.argsort(~changed, axis=-1, kind="stable")[:, : max(count, int(changed.sum(axis=-1).max()))]
+        )
+        points = np.take_along_axis(after, clients[..., None], axis=-2)
+        state = algorithm.update(state, clients, points)
+        yield state
+
+
+def _residuals(algorithm: FPFC, task: QuadraticMixture, trace: Trace, name: str) -> np.ndarray:
+    """Squared residuals after every round, (rounds, replicates)."""
+    stream = np.random.default_rng(0)  # the gradients of quadratics draw nothing
+    squares = [
+        getattr(algorithm.residuals(state, task, stream), name) ** 2
+        for state in _states(algorithm, task, trace)
+    ]
+    return np.stack(squares)[1:]
+
+
+def _mean_bound(
+    setting: Constants,
+    task: QuadraticMixture,
+    trace: Trace,
+    residuals: np.ndarray,
+    factor: float,
+    quantity: str,
+    failure_probability: float | None,
+) -> TraceBound:
+    """Bound the running mean of residuals by factor D_0 / K."""
+    models = trace.models if trace.models.ndim == 4 else trace.models[:, None]
+    start = np.broadcast_to(models[0][:, :1], (models.shape[1], task.clients, task.dimension))
+    gap = objective(setting.algorithm, task, start) + setting.repaired_start
+    counts = np.arange(1, len(residuals) + 1)[:, None]
+    sure = setting.participation == 1
+    chance = 0.0 if sure else CHANCE if failure_probability is None else failure_probability
+    allowed = factor * gap / counts / (1.0 if sure else chance)
+    nothing = np.zeros((1, models.shape[1]))
+    return TraceBound(
+        _column(np.concatenate([nothing, allowed]), trace),
+        failure_probability=chance,
+        measured=_column(np.concatenate([nothing, np.cumsum(residuals, axis=0) / counts]), trace),
+        quantity=quantity,
+        unit=factor * float(gap.max()),
+    )
+
+
+def _column(values: np.ndarray, trace: Trace) -> np.ndarray:
+    """Return values (rounds + 1, replicates) as a bound in the shape of a trace."""
+    return values[..., None] if trace.models.ndim == 4 else values

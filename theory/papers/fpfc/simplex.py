@@ -1,0 +1,172 @@
+"""Clients that pull apart in all directions alike, one of them a round: exact expectations by five numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from clusterproof.algorithms import FPFC
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.papers.fpfc.constants import Constants
+
+SMOOTHING, SLOPE = 1.0, 10.0
+"""xi, and lambda / xi = L_g."""
+
+FLATNESS = 1e-4
+"""Curvature of the losses in units of rho."""
+
+AT_REST = 50
+"""Clients are followed until their distance from the fixed point is the initial one over this."""
+
+Form = Mapping[str, float]
+"""Linear form in the variables of ``Simplex.products``."""
+
+
+@dataclass(frozen=True)
+class Simplex:
+    """m clients that start at 0, where F is least, and pull towards the corners of a regular simplex in R^m.
+
+    Their losses are nearly linear, with the largest gradients that the kink of SCAD balances; on its smoothing the
+    clients part until all pairs are nearly xi apart, where the smoothed penalty equals SCAD: all of
+    D_0 = (m - 1) xi lambda / 4 is spent. One client takes one step a round, of a share of the longest.
+
+    Attributes
+    ----------
+    clients
+        m, at least 3.
+    ratio
+        rho / L_g, greater than 2.
+    share
+        alpha (L_f + rho), in (0, 1].
+    """
+
+    clients: int
+    ratio: float
+    share: float
+
+    @property
+    def curvature(self) -> float:
+        """L_f."""
+        return FLATNESS * self.ratio * SLOPE
+
+    @property
+    def setting(self) -> Constants:
+        """The algorithm. The negative curvature of SCAD is so small that F is convex: 1 / (a - 1) = L_f."""
+        rho = self.ratio * SLOPE
+        algorithm = FPFC(
+            step_size=self.share / (self.curvature + rho),
+            local_steps=1,
+            strength=SLOPE * SMOOTHING,
+            smoothing=SMOOTHING,
+            concavity=1 + 1 / self.curvature,
+            augmentation=rho,
+            threshold=SMOOTHING,
+            participation=1 / self.clients,
+        )
+        return Constants(algorithm, self.clients, self.curvature, 0.0)
+
+    @property
+    def task(self) -> QuadraticMixture:
+        """The clients. Two gradients at 0 differ by lambda, so that 0 is a subgradient of F there."""
+        size = self.clients
+        corners = np.eye(size) - 1 / size
+        pull = SLOPE * SMOOTHING / np.sqrt(2)
+        return QuadraticMixture(
+            hessians=np.stack([self.curvature * np.eye(size)] * size),
+            centers=pull / self.curvature * corners,
+            labels=np.arange(size),
+        )
+
+    @property
+    def rounds(self) -> int:
+        """Rounds until the remaining distance is 1 / ``AT_REST`` of the initial one."""
+        rate = self.setting.algorithm.step_size * (self.curvature + SLOPE) / self.clients
+        return int(np.log(AT_REST) / rate)
+
+    @property
+    def reach(self) -> float:
+        """Distance of each client from 0 at rest, in units of its corner's vector."""
+        return float(SLOPE * SMOOTHING / np.sqrt(2) / (self.curvature + SLOPE))
+
+    @cached_property
+    def moment_map(self) -> np.ndarray:
+        """Linear map of the five second moments in a round, (5, 5), while no pair leaves the parabola.
+
+        Of w_i and theta_ij as they differ from where they rest, each coordinate alike: E w_i^2, E w_i w_j,
+        E w_i theta_ij, E theta_ij^2, E theta_ij theta_ik. All others are 0, as theta_ij = -theta_ji.
+        """
+        return np.stack([self._after(moments) for moments in np.eye(5)], axis=1)
+
+    def mean_squared_gradients(self, rounds: int) -> float:
+        """Sum over rounds 1 to K of E||grad_w L_0||^2, grad_{w_i} L_0 = L_f w_i + (L_g / m) sum_j theta_ij."""
+        size, curvature, share = self.clients, self.curvature, SLOPE / self.clients
+        weights = size * np.array(
+            [
+                curvature**2,
+                0.0,
+                2 * curvature * share * (size - 1),
+                share**2 * (size - 1),
+                share**2 * (size - 1) * (size - 2),
+            ]
+        )
+        # w_i - w_i* is minus client i's corner, summed over coordinates; theta_ij starts at 0
+        moments = self.reach**2 * np.array([(size - 1) / size, -1 / size, 1.0, 2.0, 1.0])
+        total = 0.0
+        for _ in range(rounds):
+            moments = self.moment_map @ moments
+            total += float(weights @ moments)
+        return total
+
+    def _after(self, moments: np.ndarray) -> np.ndarray:
+        size, rho, step = self.clients, self.ratio * SLOPE, self.setting.algorithm.step_size
+        mixed, angle = moments[2], moments[4]
+        products = self.products(moments)
+
+        def mean(left: Form, right: Form) -> float:
+            return sum(a * b * products[frozenset((x, y))] for x, a in left.items() for y, b in right.items())
+
+        # i takes part, j and k do not; w sums the others' models, t client i's differences
+        gradient = {
+            "i": self.curvature + rho * (size - 1) / size,
+            "w": -rho / size,
+            "t": (SLOPE - rho) / size,
+        }
+        updated = {name: (name == "i") - step * value for name, value in gradient.items()}
+
+        def difference(pair: str, right: str) -> Form:
+            made = {name: rho / (SLOPE + rho) * value for name, value in updated.items()}
+            return {**made, pair: SLOPE / (SLOPE + rho), right: -rho / (SLOPE + rho)}
+
+        first, second = difference("ij", "j"), difference("ik", "k")
+        unmoved = (SLOPE * angle + rho * mixed) / (
+            SLOPE + rho
+        )  # of theta_ji and theta_jk, one of which has moved
+        others = np.array([size - 1, size - 2, size - 2, size - 2, size - 3])
+        changed = [
+            mean(updated, updated),
+            2 * mean(updated, {"j": 1.0}),
+            mean(updated, first) - mean({"j": 1.0}, first),
+            2 * mean(first, first),
+            mean(first, second) + 2 * unmoved,
+        ]
+        return np.asarray((np.array(changed) + others * moments) / size)
+
+    def products(self, moments: np.ndarray) -> dict[frozenset[str], float]:
+        """Second moments of w_i, w_j, w_k, of their sum but for w_i, of theta_ij, theta_ik and of sum_j theta_ij."""
+        rest = self.clients - 1
+        square, product, mixed, length, angle = moments
+        row = length + (rest - 1) * angle
+        known = {
+            ("i",): square, ("j",): square, ("k",): square, ("i", "j"): product, ("i", "k"): product,
+            ("j", "k"): product, ("i", "w"): rest * product, ("j", "w"): square + (rest - 1) * product,
+            ("k", "w"): square + (rest - 1) * product, ("w",): rest * (square + (rest - 1) * product),
+            ("i", "t"): rest * mixed, ("j", "t"): -mixed, ("k", "t"): -mixed, ("w", "t"): -rest * mixed,
+            ("t",): rest * row, ("ij",): length, ("ik",): length, ("ij", "ik"): angle,
+            ("ij", "t"): row, ("ik", "t"): row, ("ij", "i"): mixed, ("ik", "i"): mixed,
+            ("ij", "j"): -mixed, ("ik", "k"): -mixed, ("ij", "k"): 0.0, ("ik", "j"): 0.0,
+            ("ij", "w"): -mixed, ("ik", "w"): -mixed,
+        }  # fmt: skip
+        return {frozenset(names): float(value) for names, value in known.items()}

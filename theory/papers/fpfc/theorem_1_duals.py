@@ -1,0 +1,69 @@
+"""Theorem 1, third inequality, under the pair rule as printed: nothing ever moves."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.algorithms import FPFC
+from clusterproof.theory.checker import Family, Sides, at_most, choice, integers, suppose
+from clusterproof.theory.papers.fpfc.constants import Constants
+from clusterproof.theory.papers.fpfc.measured import run_averages
+from clusterproof.theory.papers.fpfc.theorem_1_models import WEAK_CONVEXITY, two_sides
+
+PAPER = Family("fpfc")
+
+
+def setting_of(clients: int) -> Constants:
+    """Clients of curvature 1, rho = 5, one participant a round, pairs of two participants updated."""
+    algorithm = FPFC(
+        step_size=1 / (1 + 2 * 5.0 - WEAK_CONVEXITY),
+        local_steps=10,
+        strength=0.6,
+        smoothing=0.3,
+        augmentation=5.0,
+        threshold=0.5,
+        pair_rule="both",
+        participation=1 / clients,
+    )
+    return Constants(algorithm, clients, 1.0, WEAK_CONVEXITY)
+
+
+@PAPER.claim(
+    "theorem-1-duals",
+    label="Theorem 1, third inequality, pair rule as printed",
+    kind="upper",
+    repaired_by="fpfc/repaired-duals",
+)
+def theorem_1_duals(
+    clients: Annotated[int, integers(2, 4)], rounds: Annotated[int, choice(1000, 2000)]
+) -> Sides:
+    """The mean of E||grad_v L_0||^2 over K rounds is at most C_2 (F(w^0) - F* + m xi lambda / 4) / K.
+
+    Hypotheses
+        As ``fpfc/theorem-1-models``; theta_ij and v_ij are updated for i, j in A_k, as in Algorithm 1.
+
+    Statement
+        As the title, C_2 = L_g^2 / (m rho (rho^2 - L_g rho - 2 L_g^2)), for any participation probabilities.
+
+    Symbols
+        rho ``augmentation``; the rule is ``pair_rule = "both"``.
+
+    Source
+        Yu et al. (2023), Algorithm 1 and Theorem 1. With one client a round, which Assumption 3 allows, no pair
+        ever has two participants: theta = v = 0 for ever, the models part, and the left-hand side tends to a
+        positive number. The public code updates pairs with one participant; then 1 / P is missing, see
+        ``fpfc/repaired-duals``.
+
+    Checked
+        Runs of the algorithm with one random participant a round; F* is replaced by the sum of the
+        clients' minima, which makes the bound larger. No pair has moved on any sample path, so that
+        the left-hand side is the same on all of them but for the order of the clients.
+    """
+    setting = setting_of(clients)
+    suppose("the hypotheses of Theorem 1", setting.admissible)
+    task = two_sides(clients)
+    averages = run_averages(setting.algorithm, task, np.zeros((1, 1)), rounds=rounds, replicates=1, seed=0)
+    factor = setting.second / rounds
+    return at_most(averages.duals, descent=factor * averages.start, smoothing=factor * setting.start)

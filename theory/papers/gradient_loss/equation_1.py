@@ -1,0 +1,223 @@
+"""(1): the loss of a mini-batch as a sum, and what that does to (4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.algorithms import GradientLoss
+from clusterproof.algorithms.gradient_loss import MovingState
+from clusterproof.theory.checker import Family, Sides, Stream, choice, equal, integers, reals, suppose
+from clusterproof.theory.checker.counterexample import confirm_equal
+from clusterproof.theory.exact.algebra import Number, Positive, Share
+from clusterproof.theory.papers.gradient_loss.scalar import (
+    Point,
+    Weight,
+    best,
+    rows_task,
+    score,
+    sign,
+    state_with,
+)
+
+PAPER = Family("gradient-loss")
+Direction = Annotated[Fraction, choice(Fraction(1), Fraction(-1))]
+
+
+@dataclass(frozen=True)
+class TwoModels:
+    """Two models in one dimension and their last moves; the device's rows are x = 1, y = 0."""
+
+    model_0: Point
+    model_1: Point
+    move_0: Direction
+    move_1: Direction
+    weight: Weight
+
+    def scores(self, rows: int) -> list[Fraction]:
+        """Argument of (4) of the two models on so many copies of the row, loss summed."""
+        pairs = ((self.model_0, self.move_0), (self.model_1, self.move_1))
+        return [score(self.weight, -sign(w) * sign(move), rows * w**2 / 2) for w, move in pairs]
+
+
+def ask_the_algorithm(one: TwoModels, rows: int) -> None:
+    """Compare the algorithm's scores of the summed loss."""
+    for count in (1, rows):
+        task = rows_task(count)
+        algorithm = GradientLoss(step_size=1.0, clusters=2, weight=float(one.weight), loss_reduction="sum")
+        state = state_with([one.model_0, one.model_1], [one.move_0, one.move_1])
+        losses, gradients = task.losses_and_gradients(state.models, np.arange(1), np.random.default_rng(0))
+        found = algorithm.scores(state, losses, gradients, task)[0]
+        for k, expected in enumerate(one.scores(count)):
+            confirm_equal(f"score of model {k} on {count} rows", float(found[k]), float(expected))
+
+
+@PAPER.claim(
+    "equation-1",
+    label="(1) and (4)",
+    kind="identity",
+    confirm=ask_the_algorithm,
+    repaired_by="gradient-loss/equation-1-mean",
+)
+def equation_1(one: TwoModels, rows: Annotated[int, integers(1, 10, upwards=True)]) -> Sides:
+    """The weight of (4) sets how much the similarity counts against the loss of (1).
+
+    Hypotheses
+        Descent sign; lambda in [0.1, 0.5], as in Fig. 4.
+
+    Statement
+        s_i maximises lambda S_ik - (1 - lambda) L_ik, where lambda controls the importance of the two:
+        the same data written down several times give the same choice.
+
+    Symbols
+        L_ik = sum over the mini-batch of l(w_k, z), S_ik cosine, lambda ``weight``; the printed sum is
+        ``loss_reduction="sum"``.
+
+    Source
+        Lin et al. (2023), (1) and (4). The sum grows with the mini-batch and S_ik does not.
+
+    Checked
+        Two models in one dimension and a mini-batch of equal rows, exactly: whether the choice on many
+        copies is that on one. The found scores are compared with the algorithm's.
+    """
+    few, many = one.scores(1), one.scores(rows)
+    suppose("no two scores tie", few[0] != few[1] and many[0] != many[1])
+    return equal(
+        (best(few), best(many)),
+        words=lambda: (
+            f"lambda = {one.weight}: the scores of the two models are {few[0]} and {few[1]} on one row, and {many[0]} "
+            f"and {many[1]} on {rows} copies of it: the similarity, which is at most 1, no longer counts"
+        ),
+    )
+
+
+Models = Annotated[int, integers(2, 4)]
+Dimension = Annotated[int, integers(1, 5)]
+Rows = Annotated[int, integers(1, 7)]
+Copies = Annotated[int, integers(2, 50)]
+Similarity = Annotated[str, choice("cosine", "euclidean")]
+Sign = Annotated[str, choice("descent", "as-printed")]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows (n, d) of a regression and their targets (n,)."""
+
+    features: np.ndarray
+    targets: np.ndarray
+
+    @classmethod
+    def draw(cls, rows: int, dimension: int, stream: np.random.Generator) -> Batch:
+        """Draw a mini-batch."""
+        return cls(stream.standard_normal((rows, dimension)), stream.standard_normal(rows))
+
+    def repeated(self, copies: int) -> Batch:
+        """Write the batch down several times."""
+        return Batch(np.tile(self.features, (copies, 1)), np.tile(self.targets, copies))
+
+    def sums(self, models: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Sums of the losses (k,) and of their gradients (k, d) over the rows."""
+        residuals = models @ self.features.T - self.targets
+        return (residuals**2).sum(axis=1) / 2, residuals @ self.features
+
+
+def random_state(models: int, dimension: int, stream: np.random.Generator) -> MovingState:
+    """Draw models and their last moves."""
+    points, moves = stream.standard_normal((2, models, dimension))
+    return MovingState(points, np.arange(1), np.zeros(1, dtype=int), moves, np.asarray(1))
+
+
+@PAPER.claim("equation-1-mean", label="(1) with the mean (ours)", kind="identity", budget=100)
+def equation_1_mean(
+    models: Models,
+    dimension: Dimension,
+    rows: Rows,
+    copies: Copies,
+    step_size: Annotated[float, reals(Fraction(1, 10), 1)],
+    weight: Annotated[float, reals(0, 1)],
+    similarity: Similarity,
+    sign: Sign,
+    stream: Stream,
+) -> Sides:
+    """With the mean loss, a mini-batch and several copies of it give the same scores.
+
+    Hypotheses
+        None.
+
+    Statement
+        L_ik = (1 / |Z_i|) sum over Z_i of l(w_k, z) and its gradient do not change when Z_i is copied;
+        lambda S_ik - (1 - lambda) L_ik, hence the choice, does not either.
+
+    Symbols
+        L_ik, S_ik and lambda as in ``gradient-loss/equation-1``; ``loss_reduction="mean"``.
+
+    Source
+        Ours; replaces the sum in (1). Identity.
+
+    Checked
+        Proved on symbols, for the sums over random regression batches. Scores of the algorithm on such batches,
+        both similarities and both signs, and on two to fifty copies of them, to 1e-10.
+    """
+    algorithm = GradientLoss(
+        step_size=step_size, clusters=models, weight=weight, similarity=similarity, sign=sign
+    )
+    batch, state = Batch.draw(rows, dimension, stream), random_state(models, dimension, stream)
+    losses, gradients = batch.sums(state.models)
+    return equation_1_mean_on_symbols(
+        loss=losses,
+        slope=gradients,
+        rows=rows,
+        copies=copies,
+        weight=weight,
+        similarity=algorithm.similarities(state, gradients[None] / rows)[0],
+        rounding=1e-10,
+    )
+
+
+@equation_1_mean.proof("algebra")
+def equation_1_mean_on_symbols(
+    loss: Number,
+    slope: Number,
+    rows: Positive,
+    copies: Positive,
+    weight: Share,
+    similarity: Number,
+    *,
+    rounding: float = 0.0,
+) -> Sides:
+    """Sums that grow with the copies, over a count that does: the loss, each coordinate of the gradient, the score.
+
+    Where the gradient is the same, the similarity is.
+    """
+    single, several = loss / rows, (copies * loss) / (copies * rows)
+    return equal(
+        (several, single),
+        ((copies * slope) / (copies * rows), slope / rows),
+        (weight * similarity - (1 - weight) * several, weight * similarity - (1 - weight) * single),
+        rounding=rounding,
+    )
+
+
+@equation_1_mean.step("scores", budget=100)
+def equation_1_mean_scores(
+    models: Models,
+    dimension: Dimension,
+    rows: Rows,
+    copies: Copies,
+    weight: Annotated[float, reals(0, 1)],
+    similarity: Similarity,
+    sign: Sign,
+    stream: Stream,
+) -> Sides:
+    """The algorithm's own scores, of the batch and of its copies, row by row."""
+    algorithm = GradientLoss(step_size=0.5, clusters=models, weight=weight, similarity=similarity, sign=sign)
+    batch, state = Batch.draw(rows, dimension, stream), random_state(models, dimension, stream)
+
+    def scores(copied: Batch) -> np.ndarray:
+        losses, gradients = (each[None] / len(copied.targets) for each in copied.sums(state.models))
+        return np.asarray(algorithm.scores(state, losses, gradients, rows_task(len(copied.targets))))
+
+    return equal((scores(batch), scores(batch.repeated(copies))), rounding=1e-10)

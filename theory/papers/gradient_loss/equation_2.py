@@ -1,0 +1,248 @@
+"""(2): the last move of a cluster's model, and what it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.algorithms import GradientLoss, Randomness, run
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.checker import Family, Sides, Stream, choice, drawn, equal, reals, suppose
+from clusterproof.theory.checker.ties import summed
+from clusterproof.theory.exact.algebra import Number
+from clusterproof.theory.papers.gradient_loss.scalar import Point, Step, confirm_rounds, exact_rounds
+
+PAPER = Family("gradient-loss")
+WEIGHT = Fraction(1, 5)
+
+
+def run_a_round(first: Point, second: Point, start: Point, step: Step) -> None:
+    """Compare the round with the algorithm's."""
+    history = exact_rounds([first, second], [start], weight=WEIGHT, step=step, rounds=1)
+    confirm_rounds([first, second], [start], history, weight=WEIGHT, step=step)
+
+
+def move_and_gradient(
+    first: Fraction, second: Fraction, start: Fraction, step: Fraction
+) -> tuple[Fraction, Fraction]:
+    """Delta w of the first round of one cluster, and the mean gradient of its devices."""
+    one = exact_rounds([first, second], [start], weight=WEIGHT, step=step, rounds=1)[0]
+    return one.after[0] - one.before[0], start - (first + second) / 2
+
+
+@PAPER.claim(
+    "equation-2",
+    label="(2)",
+    kind="identity",
+    confirm=run_a_round,
+    repaired_by="gradient-loss/equation-2-descent",
+)
+def equation_2(first: Point, second: Point, start: Point, step: Step) -> Sides:
+    """The last move of a cluster's model is the average gradient of its devices.
+
+    Hypotheses
+        The models are updated by (5) and (7).
+
+    Statement
+        Delta w_k^(t-1) = w_k^t - w_k^(t-1) is the average gradient of all devices in cluster k at
+        iteration t - 1.
+
+    Symbols
+        alpha ``step_size``; Delta w ``moves`` of the algorithm's state.
+
+    Source
+        Lin et al. (2023), (2) and the sentence after it.
+
+    Checked
+        One cluster of two devices in one dimension, exactly: the move against the mean gradient. The
+        found instance is run.
+    """
+    move, gradient = move_and_gradient(first, second, start, step)
+    return equal(
+        (move, gradient),
+        words=lambda: (
+            f"devices with minimisers {first} and {second}, model {start}, alpha = {step}: the average gradient is "
+            f"{gradient} and Delta w = {move}, which is -alpha times it"
+        ),
+    )
+
+
+def small_mixture(stream: np.random.Generator) -> QuadraticMixture:
+    """Draw six devices in up to three clusters, with minimisers of their own and L = 1."""
+    dimension = int(stream.integers(1, 5))
+    return QuadraticMixture.random(
+        clusters=int(stream.integers(1, 4)),
+        clients=6,
+        dimension=dimension,
+        spread=0.5,
+        condition_number=3.0 if dimension > 1 else 1.0,
+        seed=int(stream.integers(2**31)),
+    )
+
+
+Mixture = Annotated[QuadraticMixture, drawn(small_mixture)]
+Rate = Annotated[float, reals(Fraction(1, 20), 1)]
+Share = Annotated[float, reals(0, 1)]
+ROUNDING = 1e-10
+"""Of a run's models, relative to the largest of them."""
+
+
+@PAPER.claim("equation-2-descent", label="(2) with its sign (ours)", kind="identity", budget=50)
+def equation_2_descent(task: Mixture, step_size: Rate, weight: Share, stream: Stream) -> Sides:
+    """The last move of a cluster's model is minus the learning rate times the average gradient.
+
+    Hypotheses
+        One local step, (5), and the uniform average (7).
+
+    Statement
+        w_k^t - w_k^(t-1) = -alpha (1 / |M_k|) sum over M_k of grad L_ik^(t-1); 0 where M_k is empty.
+
+    Symbols
+        alpha ``step_size``, M_k the devices that chose k.
+
+    Source
+        Ours; (5) inserted into (7). Identity.
+
+    Checked
+        Proved on symbols, device by device and coordinate by coordinate, for the gradients in every round of runs
+        on random quadratics. There the moves that the algorithm keeps against plain loops over its members,
+        to 1e-10; those of empty clusters, too.
+    """
+    moves = [one for one in recorded_moves(task, step_size, weight, stream) if one.members.any()]
+    gradients = np.stack([one.gradients for one in moves])
+    each = equation_2_descent_on_symbols(
+        model=np.stack([one.model for one in moves])[:, None],
+        step=step_size,
+        gradient=gradients,
+        share=np.stack([one.members / one.members.sum() for one in moves])[..., None],
+        rounding=ROUNDING * (1 + float(np.abs(gradients).max())),
+    )
+    return summed(each, axis=-2)
+
+
+@dataclass(frozen=True)
+class Move:
+    """A cluster in one round: its model, gradients there (m, d), members (m,), and the move that the state keeps."""
+
+    model: np.ndarray
+    gradients: np.ndarray
+    members: np.ndarray
+    move: np.ndarray
+
+
+def recorded_moves(
+    task: QuadraticMixture, step_size: float, weight: float, stream: np.random.Generator
+) -> list[Move]:
+    """Run five rounds, and give what each cluster did in each of them."""
+    suppose("alpha <= 1 / L", step_size * task.client_smoothness <= 1 + 1e-12)
+    algorithm = GradientLoss(step_size=step_size, weight=weight)
+    state = algorithm.initialise(task.initial_models(task.clusters, (), stream), task)
+    randomness, found = Randomness.from_seed(0), []
+    for _ in range(5):
+        before = np.array(state.models)
+        state = algorithm.step(state, task, randomness)
+        for k, model in enumerate(before):
+            gradients = np.einsum("nij,nj->ni", task.hessians, model - task.centers)
+            found.append(Move(model, gradients, np.asarray(state.assignments) == k, np.array(state.moves)[k]))
+    return found
+
+
+@equation_2_descent.proof("algebra")
+def equation_2_descent_on_symbols(
+    model: Number,
+    step: Number,
+    gradient: Number,
+    share: Number,
+    *,
+    rounding: float = 0.0,
+) -> Sides:
+    """The term of each device, in each coordinate: its step, less the model; its share is 1 / |M_k|, or 0."""
+    return equal((share * ((model - step * gradient) - model), -step * (share * gradient)), rounding=rounding)
+
+
+@equation_2_descent.step("recorded moves", budget=50)
+def equation_2_descent_recorded(task: Mixture, step_size: Rate, weight: Share, stream: Stream) -> Sides:
+    """The moves that the algorithm keeps; 0 of an empty cluster."""
+    moves = recorded_moves(task, step_size, weight, stream)
+    right = [
+        -step_size * one.gradients[one.members].mean(axis=0) if one.members.any() else 0 * one.model
+        for one in moves
+    ]
+    rounding = ROUNDING * (1 + float(np.abs(right).max()))
+    return equal((np.stack([one.move for one in moves]), np.stack(right)), rounding=rounding)
+
+
+def plain_rounds(
+    task: QuadraticMixture, algorithm: GradientLoss, start: np.ndarray, rounds: int
+) -> tuple[list[np.ndarray], list[list[int]]]:
+    """Models and choices by loops over (1)-(7), one device and one model at a time, mean loss."""
+    models, before = [start], None
+    choices: list[list[int]] = []
+    for _ in range(rounds):
+        now = models[-1]
+        chosen, points = [], []
+        for hessian, center in zip(task.hessians, task.centers, strict=True):
+            scores = []
+            for k, w in enumerate(now):
+                gradient = hessian @ (w - center)
+                loss = 0.5 * (w - center) @ gradient
+                similarity = 0.0
+                if before is not None:
+                    move = w - before[k]
+                    if algorithm.sign == "descent":
+                        move = -move
+                    length = np.linalg.norm(gradient) * np.linalg.norm(move)
+                    similarity = gradient @ move / length if length > 0 else 0.0
+                scores.append(algorithm.weight * similarity + (1 - algorithm.weight) * -loss)
+            chosen.append(int(np.argmax(scores)))
+            w = now[chosen[-1]]
+            points.append(w - algorithm.step_size * hessian @ (w - center))
+        members = [[p for p, c in zip(points, chosen, strict=True) if c == k] for k in range(len(now))]
+        after = [np.mean(each, axis=0) if each else now[k] for k, each in enumerate(members)]
+        models.append(np.stack(after))
+        choices.append(chosen)
+        before = now
+    return models, choices
+
+
+@PAPER.claim("equations-4-7", label="(4)-(7)", kind="definition", ill_posed=False, budget=50)
+def equations_4_7(
+    task: Mixture,
+    step_size: Rate,
+    weight: Share,
+    sign: Annotated[str, choice("descent", "as-printed")],
+    stream: Stream,
+) -> dict[str, Sides]:
+    """A round is the devices' choice, one gradient step of each, and the mean of each cluster.
+
+    Hypotheses
+        The mean loss for the sum in (1); the devices of a cluster, M_k, are those that chose it in
+        this round; a cluster without devices keeps its model.
+
+    Statement
+        s_i = argmax_k (lambda S_ik - (1 - lambda) L_ik); w_i = w_(s_i) - alpha grad L_(i s_i);
+        M_k = {i : s_i = k}; w_k = (1 / |M_k|) sum over M_k of w_i.
+
+    Symbols
+        lambda ``weight``, alpha ``step_size``.
+
+    Source
+        Lin et al. (2023), (4)-(7). Definition. S_ik by (3) with either sign, and 0 where (3) is 0 / 0.
+
+    Checked
+        Runs of the algorithm on random quadratics against plain loops: every choice, and every model
+        to 1e-10.
+    """
+    suppose("alpha <= 1 / L", step_size * task.client_smoothness <= 1 + 1e-12)
+    algorithm = GradientLoss(step_size=step_size, weight=weight, sign=sign)
+    start = task.pooled_optimum + stream.standard_normal((task.clusters, task.dimension))
+    trace = run(algorithm, task, rounds=4, initial=start)
+    models, choices = plain_rounds(task, algorithm, start, 4)
+    largest = 1 + float(np.abs(models).max())
+    return {
+        "choices": equal((np.asarray(trace.assignments), np.array(choices))),
+        "models": equal((np.asarray(trace.models), np.stack(models)), rounding=ROUNDING * largest),
+    }

@@ -1,0 +1,243 @@
+"""(3): the printed cosine scores the own cluster worst, the cosine with the descent best."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.algorithms import GradientLoss, Randomness
+from clusterproof.algorithms.gradient_loss import MovingState
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.checker import (
+    Family,
+    Sides,
+    Stream,
+    at_least,
+    at_most,
+    drawn,
+    equal,
+    rationals,
+    reals,
+    suppose,
+)
+from clusterproof.theory.checker.ties import summed
+from clusterproof.theory.exact.algebra import NotNegative, Number, Share
+from clusterproof.theory.papers.gradient_loss.scalar import exact_rounds, scalar_task, sign
+
+PAPER = Family("gradient-loss")
+CENTERS = (Fraction(-1), Fraction(1))
+
+
+@dataclass(frozen=True)
+class TwoDevices:
+    """Two devices with minimisers -1 and 1, each with a model next to it, and a learning rate."""
+
+    start_0: Annotated[Fraction, rationals(Fraction(-3, 2), Fraction(-1, 2), 4)]
+    start_1: Annotated[Fraction, rationals(Fraction(1, 2), Fraction(3, 2), 4)]
+    step: Annotated[Fraction, rationals(Fraction(1, 10), Fraction(1, 2), 10)]
+
+
+def printed_similarities(one: TwoDevices) -> list[list[int]]:
+    """S_ik by (3) as printed in the second round, one row a device."""
+    starts = [one.start_0, one.start_1]
+    first = exact_rounds(CENTERS, starts, weight=Fraction(1, 5), step=one.step, rounds=1)[0]
+    suppose("all devices chose rightly in the last round", first.choices == (0, 1) and not first.tied)
+    found = [
+        [sign(w - center) * sign(w - old) for w, old in zip(first.after, first.before, strict=True)]
+        for center in CENTERS
+    ]
+    suppose("no gradient and no move is 0", all(map(all, found)))
+    return found
+
+
+def similarities_after_a_round(
+    algorithm: GradientLoss, task: QuadraticMixture, initial: np.ndarray
+) -> tuple[np.ndarray, MovingState]:
+    """S_ik of the second round, (m, K), and the state in which it is taken."""
+    state = algorithm.step(algorithm.initialise(initial, task), task, Randomness.from_seed(0))
+    clients = np.arange(task.clients)
+    _, gradients = task.losses_and_gradients(np.array(state.models), clients, np.random.default_rng(0))
+    return np.asarray(algorithm.similarities(state, gradients)), state
+
+
+def ask_the_algorithm(one: TwoDevices) -> float:
+    """Largest S of the other cluster minus S of the own one, by the algorithm after one round."""
+    algorithm = GradientLoss(step_size=float(one.step), sign="as-printed")
+    initial = np.array([[float(one.start_0)], [float(one.start_1)]])
+    found = similarities_after_a_round(algorithm, scalar_task(CENTERS), initial)[0]
+    return float(max(found[0, 1] - found[0, 0], found[1, 0] - found[1, 1]))
+
+
+@PAPER.claim(
+    "equation-3",
+    label="(3)",
+    kind="lower",
+    confirm=ask_the_algorithm,
+    repaired_by="gradient-loss/equation-3-descent",
+)
+def equation_3(one: TwoDevices) -> Sides:
+    """The printed similarity of a device's gradient with the last move is largest in its own cluster.
+
+    Hypotheses
+        All devices chose rightly in the last round; no noise; equal curvatures.
+
+    Statement
+        S_ik = G_ik . Delta w_k / (|G_ik| |Delta w_k|) is at its largest for the device's cluster k, which
+        is why (4) maximises it.
+
+    Symbols
+        G_ik gradient at model k, Delta w_k = w_k^t - w_k^(t-1); ``sign="as-printed"``.
+
+    Source
+        Lin et al. (2023), (3) and (4). Delta w points against the gradients: see
+        ``gradient-loss/equation-2``.
+
+    Checked
+        Two devices in one dimension, one a cluster, exactly: S of the other cluster minus S of the own
+        one in the second round. The found instance is put to the algorithm.
+    """
+    found = printed_similarities(one)
+    return at_most([found[0][1] - found[0][0], found[1][0] - found[1][1]], zero=0)
+
+
+def noiseless_mixture(stream: np.random.Generator) -> QuadraticMixture:
+    """Draw clusters of equal devices, with equal curvatures in every second."""
+    clusters, dimension = int(stream.integers(2, 5)), int(stream.integers(1, 7))
+    condition = float(10 ** stream.uniform(0, 1.5)) if dimension > 1 and stream.integers(2) else 1.0
+    return QuadraticMixture.random(
+        clusters=clusters,
+        clients=3 * clusters,
+        dimension=dimension,
+        condition_number=condition,
+        seed=int(stream.integers(2**31)),
+    )
+
+
+def round_mixture(stream: np.random.Generator) -> QuadraticMixture:
+    """Draw clusters of equal devices with equal curvatures."""
+    clusters = int(stream.integers(2, 5))
+    return QuadraticMixture.random(
+        clusters=clusters,
+        clients=3 * clusters,
+        dimension=int(stream.integers(1, 7)),
+        seed=int(stream.integers(2**31)),
+    )
+
+
+Rate = Annotated[float, reals(Fraction(1, 20), Fraction(19, 20))]
+
+
+def second_round(
+    task: QuadraticMixture, algorithm: GradientLoss, stream: np.random.Generator
+) -> tuple[np.ndarray, MovingState]:
+    """S_(i, true) of every device in the second round of a run from the clusters' basins, (m,), and the state there."""
+    first = [int(np.flatnonzero(task.labels == label)[0]) for label in task.labels]
+    alike = (task.centers == task.centers[first]).all() and (task.hessians == task.hessians[first]).all()
+    suppose("the devices of a cluster have one minimiser and one Hessian", alike)
+    suppose("alpha L < 1", algorithm.step_size * task.client_smoothness < 1)
+    found, state = similarities_after_a_round(algorithm, task, task.initial_models(task.clusters, (), stream))
+    suppose("all devices chose rightly", np.array_equal(np.asarray(state.assignments), task.labels))
+    suppose("no model was at rest", (np.abs(state.moves).max(axis=-1) > 0).all())
+    return np.asarray(found[np.arange(task.clients), task.labels]), state
+
+
+ROUND = "the Hessian is a I"
+
+
+@PAPER.claim("equation-3-worst", label="(3) as printed (ours)", kind="identity", budget=100)
+def equation_3_worst(
+    task: Annotated[QuadraticMixture, drawn(round_mixture)], step_size: Rate, stream: Stream
+) -> Sides:
+    """Without noise the printed similarity of a device with its own cluster is -1, the least there is.
+
+    Hypotheses
+        The devices of a cluster have one minimiser and the Hessian a I, alpha a < 1; all chose rightly
+        in the last round, whose models were not yet at rest.
+
+    Statement
+        S_(i, true) = -1 = min over all vectors of the cosine.
+
+    Symbols
+        S_ik of (3) with ``sign="as-printed"``, alpha ``step_size``.
+
+    Source
+        Ours. Delta w = -alpha a (w - b), and the next gradient a (1 - alpha a)(w - b) is parallel to it.
+
+    Checked
+        Proved on symbols, in each coordinate, as G . Delta w = -|G| |Delta w|. |S_(i, true) + 1| of every device
+        after one round of the algorithm on random noiseless mixtures of 2 to 4 clusters in up to 6 dimensions,
+        to 1e-12.
+    """
+    suppose(ROUND, task.condition_number <= 1 + 1e-12)
+    _, state = second_round(task, GradientLoss(step_size=step_size, sign="as-printed"), stream)
+    before = (np.asarray(state.models) - np.asarray(state.moves))[task.labels]
+    offsets = before - task.optima[task.labels]
+    each = equation_3_worst_on_symbols(
+        coordinate=offsets,
+        curvature=task.smoothness,
+        step=step_size * task.smoothness,
+        rounding=1e-12 * float((offsets**2).max()),
+    )
+    return summed(each, axis=-1)
+
+
+@equation_3_worst.proof("algebra")
+def equation_3_worst_on_symbols(
+    coordinate: Number, curvature: NotNegative, step: Share, *, rounding: float = 0.0
+) -> Sides:
+    """The term of each coordinate of w - b in G . Delta w and in |G| |Delta w|; ``step`` is alpha a, at most 1.
+
+    Delta w is -step (w - b), and G is a (w - b) after it: both norms are multiples of |w - b|.
+    """
+    move, gradient = -step * coordinate, curvature * (coordinate - step * coordinate)
+    lengths = step * (curvature * (1 - step))
+    return equal((gradient * move, -lengths * coordinate**2), rounding=rounding)
+
+
+@equation_3_worst.step("similarity", budget=100)
+def equation_3_worst_similarity(
+    task: Annotated[QuadraticMixture, drawn(round_mixture)], step_size: Rate, stream: Stream
+) -> Sides:
+    """The algorithm's own similarities."""
+    suppose(ROUND, task.condition_number <= 1 + 1e-12)
+    found, _ = second_round(task, GradientLoss(step_size=step_size, sign="as-printed"), stream)
+    return equal((found, -1.0), rounding=1e-12)
+
+
+def kantorovich(smallest: float, largest: float) -> float:
+    """Least cosine of v and M v, over all v, for a symmetric M with eigenvalues in a positive range."""
+    return 2 * math.sqrt(smallest * largest) / (smallest + largest)
+
+
+@PAPER.claim("equation-3-descent", label="(3) with its sign (ours)", kind="lower", budget=100)
+def equation_3_descent(
+    task: Annotated[QuadraticMixture, drawn(noiseless_mixture)], step_size: Rate, stream: Stream
+) -> Sides:
+    """With the descent sign the own cluster's similarity is near its largest value, 1.
+
+    Hypotheses
+        As ``gradient-loss/equation-3-worst``, but any Hessian with eigenvalues in [mu, L], the same
+        for the devices of a cluster; alpha L < 1.
+
+    Statement
+        cos(-G_ik, Delta w_k) >= 2 sqrt(r s) / (r + s) with r = 1 - alpha L and s = 1 - alpha mu for the
+        device's own cluster: exactly 1 where L = mu, and then no cluster scores higher.
+
+    Symbols
+        ``sign="descent"``; alpha ``step_size``, L ``smoothness``, mu ``strong_convexity``.
+
+    Source
+        Ours; replaces (3). With e = w - b, Delta w = -alpha A e and the next gradient (I - alpha A) A e:
+        Kantorovich's inequality for I - alpha A.
+
+    Checked
+        S_(i, true) of every device after one round of the algorithm on random noiseless mixtures, equal
+        curvatures in every second.
+    """
+    least = kantorovich(1 - step_size * task.smoothness, 1 - step_size * task.strong_convexity)
+    own, _ = second_round(task, GradientLoss(step_size=step_size), stream)
+    return at_least(own, kantorovich=least)

@@ -1,0 +1,196 @@
+"""(4): properties of the combined score."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.algorithms import IFCA, GradientLoss, run
+from clusterproof.algorithms.gradient_loss import MovingState
+from clusterproof.synthetic import QuadraticMixture, RegressionMixture
+from clusterproof.theory.checker import Family, Sides, Stream, at_most, choice, drawn, equal, reals, suppose
+from clusterproof.theory.papers.gradient_loss.scalar import Point, Weight, best, exact_rounds, score, sign
+
+PAPER = Family("gradient-loss")
+
+
+def spread_mixture(stream: np.random.Generator) -> QuadraticMixture:
+    """Draw two to four clusters of four devices each, with minimisers of their own and L = 1."""
+    clusters = int(stream.integers(2, 5))
+    return QuadraticMixture.random(
+        clusters=clusters,
+        clients=4 * clusters,
+        dimension=3,
+        condition_number=4.0,
+        spread=0.4,
+        seed=int(stream.integers(2**31)),
+    )
+
+
+@PAPER.claim("equation-4-ifca", label="(4), lambda = 0", kind="identity", budget=50)
+def equation_4_ifca(
+    task: Annotated[QuadraticMixture, drawn(spread_mixture)],
+    step_size: Annotated[float, reals(Fraction(1, 20), 1)],
+    stream: Stream,
+) -> dict[str, Sides]:
+    """With weight 0 the method is its baseline, IFCA with model averaging and one local step.
+
+    Hypotheses
+        Losses and gradients without noise, so that both see the same data; no pinning.
+
+    Statement
+        lambda = 0 gives s_i = argmin_k L_ik, hence IFCA's choices and models in every round.
+
+    Symbols
+        lambda ``weight``.
+
+    Source
+        Lin et al. (2023), (4)-(7); the baseline is reference [5]. Identity.
+
+    Checked
+        Runs of both algorithms on random quadratics from the same starts: every choice, and every
+        model to 1e-10.
+    """
+    suppose("alpha <= 1 / L", step_size * task.client_smoothness <= 1 + 1e-12)
+    start = task.pooled_optimum + stream.standard_normal((task.clusters, task.dimension))
+    trace = run(GradientLoss(step_size=step_size, weight=0.0), task, rounds=6, initial=start)
+    expected = run(IFCA(step_size=step_size, averaging="model"), task, rounds=6, initial=start)
+    return {
+        "choices": equal((trace.assignments, expected.assignments)),
+        "models": equal(
+            (trace.models, expected.models), rounding=1e-10 * (1 + float(np.abs(expected.models).max()))
+        ),
+    }
+
+
+def batches(stream: np.random.Generator) -> RegressionMixture:
+    """Draw a regression of 20 devices in up to four clusters, with batches of up to 19 rows."""
+    return RegressionMixture.random(
+        clusters=int(stream.integers(2, 5)),
+        clients=20,
+        dimension=4,
+        samples=int(stream.integers(1, 20)),
+        separation=float(stream.uniform(0.1, 2)),
+        seed=int(stream.integers(2**31)),
+    )
+
+
+@PAPER.claim("loss-margin", label="(4), margin (ours)", kind="upper", budget=100)
+def loss_margin(
+    task: Annotated[RegressionMixture, drawn(batches)],
+    weight: Annotated[float, reals(Fraction(1, 20), Fraction(9, 10))],
+    reduction: Annotated[str, choice("mean", "sum")],
+    sign: Annotated[str, choice("descent", "as-printed")],
+    stream: Stream,
+) -> Sides:
+    """A device never chooses a model whose loss is more than 2 lambda / (1 - lambda) above the least.
+
+    Hypotheses
+        The cosine similarity with either sign; lambda < 1.
+
+    Statement
+        L_(i, s_i) - min_k L_ik <= 2 lambda / (1 - lambda), with mean losses: 1/2 for lambda = 0.2. With the
+        sum of (1) over B rows the mean loss may differ by 1 / B of that: 1/100 for B = 50.
+
+    Symbols
+        lambda ``weight``, B ``samples``, ``loss_reduction``.
+
+    Source
+        Ours. The similarities of two models differ by at most 2.
+
+    Checked
+        Second rounds of the algorithm on random regression batches, mean and summed loss, all lambda:
+        the excess loss of every device's choice over 2 lambda / (1 - lambda), or over B times more.
+    """
+    algorithm = GradientLoss(step_size=0.3, weight=weight, loss_reduction=reduction, sign=sign)
+    models, moves = stream.standard_normal((2, task.clusters, task.dimension))
+    clients = np.arange(task.clients)
+    losses, gradients = task.losses_and_gradients(models, clients, stream)
+    state = MovingState(models, None, None, moves, np.asarray(1))
+    chosen = np.argmax(np.asarray(algorithm.scores(state, losses, gradients, task)), axis=-1)
+    excess = losses[clients, chosen] - losses.min(axis=-1)
+    return at_most(excess, margin=2 * weight / (1 - weight) / (1 if reduction == "mean" else task.samples))
+
+
+@PAPER.claim(
+    "equation-3-first-round",
+    label="(2) and (3), t = 0",
+    kind="definition",
+    repaired_by="gradient-loss/equations-4-7",
+)
+def equation_3_first_round(center: Point, model_0: Point, model_1: Point, weight: Weight) -> Sides:
+    """In every iteration, the first included, a device compares its gradient with the last move.
+
+    Hypotheses
+        t = 0, where Algorithm 1 begins.
+
+    Statement
+        Delta w_k^(t-1) = w_k^t - w_k^(t-1) and S_ik = G_ik . Delta w_k / (|G_ik| |Delta w_k|) for t = 0, .., T - 1.
+
+    Symbols
+        t the round; ``rounds`` of the algorithm's state.
+
+    Source
+        Lin et al. (2023), (2), (3) and Algorithm 1, line 2. There is no w^(-1); (3) is 0 / 0 where a model
+        did not move or a gradient vanishes, too. Read: S = 0 in all three cases, so that the first
+        round is IFCA's.
+
+    Checked
+        One device and two models, exactly: whether it chooses alike with S = 0 and with w^(-1) = 0. (3) in
+        floats with Delta w = 0 is not a number.
+    """
+    models = (model_0, model_1)
+    losses = [(w - center) ** 2 / 2 for w in models]
+    without = [score(weight, 0, loss) for loss in losses]
+    from_zero = [
+        score(weight, -sign(w - center) * sign(w), loss) for w, loss in zip(models, losses, strict=True)
+    ]
+    suppose("no two scores tie", without[0] != without[1] and from_zero[0] != from_zero[1])
+    return equal(
+        (best(without), best(from_zero)),
+        words=lambda: (
+            f"minimiser {center}, models {model_0} and {model_1}, lambda = {weight}: the device chooses one model with "
+            "S = 0 and the other with w^(-1) = 0, and as printed (3) is 0 / 0; read: S = 0"
+        ),
+    )
+
+
+@PAPER.claim(
+    "algorithm-input",
+    label="Algorithm 1, line 1",
+    kind="definition",
+    repaired_by="gradient-loss/equations-4-7",
+)
+def algorithm_input(weight: Weight, step: Weight) -> Sides:
+    """The input of Algorithm 1 is the number of clusters, rounds and devices, and the learning rate lambda.
+
+    Hypotheses
+        None: it is a definition.
+
+    Statement
+        "Input: .. learning rate lambda, K initial cluster models": the rate of (5) is alpha, which is not
+        among the inputs, and lambda is the weight of (4).
+
+    Symbols
+        lambda ``weight``, alpha ``step_size``.
+
+    Source
+        Lin et al. (2023), Algorithm 1, line 1. Read: the input is alpha and lambda, a rate and a weight.
+
+    Checked
+        One device with curvature 1 and one model, exactly: the model after a round with rate alpha and
+        with rate lambda.
+    """
+    with_alpha, with_lambda = (
+        exact_rounds([Fraction(0)], [Fraction(1)], weight=weight, step=rate, rounds=1)[0].after[0]
+        for rate in (step, weight)
+    )
+    return equal(
+        (with_alpha, with_lambda),
+        words=lambda: (
+            f"alpha = {step} and lambda = {weight}: the model after one round is {with_alpha} with the one and "
+            f"{with_lambda} with the other as the learning rate; read: alpha"
+        ),
+    )

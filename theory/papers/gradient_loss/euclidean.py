@@ -1,0 +1,175 @@
+"""The other similarity that the text after (3) names: minus, or one over, a Euclidean distance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.algorithms import GradientLoss
+from clusterproof.algorithms.gradient_loss import MovingState
+from clusterproof.theory.checker import (
+    Family,
+    Sides,
+    Stream,
+    at_most,
+    equal,
+    integers,
+    rationals,
+    reals,
+    suppose,
+)
+from clusterproof.theory.papers.gradient_loss.scalar import Point, Step, Weight, best, score, state_with
+
+PAPER = Family("gradient-loss")
+
+
+@dataclass(frozen=True)
+class TwoClusters:
+    """A device's gradients at two models; the first cluster's last average gradient was the device's own."""
+
+    own: Point
+    other: Point
+    other_average: Point
+    step: Step
+
+
+def printed(clusters: TwoClusters) -> tuple[Fraction, Fraction]:
+    """Return -|G - Delta w| with a cluster whose average gradient is G, and with the other one."""
+    return -abs(clusters.own + clusters.step * clusters.own), -abs(
+        clusters.other + clusters.step * clusters.other_average
+    )
+
+
+def preference_for_the_other(clusters: TwoClusters) -> float:
+    """Return the similarity of the other cluster minus that of the first, by the algorithm."""
+    state = state_with(
+        [Fraction(0)] * 2, [-clusters.step * clusters.own, -clusters.step * clusters.other_average]
+    )
+    gradients = np.array([[[float(clusters.own)], [float(clusters.other)]]])
+    algorithm = GradientLoss(
+        step_size=float(clusters.step), clusters=2, similarity="euclidean", sign="as-printed"
+    )
+    similarities = np.asarray(algorithm.similarities(state, gradients))[0]
+    return float(similarities[1] - similarities[0])
+
+
+@PAPER.claim(
+    "equation-3-euclidean",
+    label="after (3)",
+    kind="lower",
+    confirm=preference_for_the_other,
+    repaired_by="gradient-loss/equation-3-euclidean-descent",
+)
+def equation_3_euclidean(clusters: TwoClusters) -> Sides:
+    """Minus the distance of gradient and move is largest where the two agree in size and direction.
+
+    Hypotheses
+        None.
+
+    Statement
+        S_ik = -||G_ik - Delta w_k|| considers magnitude and direction: no cluster scores above one whose
+        average gradient of the last round is the device's own gradient.
+
+    Symbols
+        G_ik gradient at model k, Delta w_k = -alpha times the average gradient;
+        ``similarity="euclidean"``, ``sign="as-printed"``.
+
+    Source
+        Lin et al. (2023), text after (3). G has the units of a gradient and Delta w those of a model.
+
+    Checked
+        Gradients in one dimension, exactly. The instance that is found is evaluated by the algorithm.
+    """
+    same, other = printed(clusters)
+    return at_most(
+        other - same,
+        zero=0,
+        words=lambda: (
+            f"alpha = {clusters.step}: a device with gradient {clusters.own} has S = {same} with the cluster whose "
+            f"average gradient was just that, and {other} with one where its gradient is {clusters.other} "
+            f"and the average was {clusters.other_average}"
+        ),
+    )
+
+
+@PAPER.claim("equation-3-euclidean-descent", label="after (3), repaired (ours)", kind="identity", budget=200)
+def equation_3_euclidean_descent(
+    models: Annotated[int, integers(2, 4)],
+    dimension: Annotated[int, integers(1, 5)],
+    logarithm: Annotated[float, reals(-3, 0)],
+    stream: Stream,
+) -> Sides:
+    """Minus the distance of the gradient from the average gradient is largest where the two agree.
+
+    Hypotheses
+        None.
+
+    Statement
+        S_ik = -||G_ik + Delta w_k / alpha|| is minus the distance of G_ik from the average gradient of
+        cluster k in the last round: 0 where they are equal, below 0 elsewhere.
+
+    Symbols
+        alpha ``step_size``; ``similarity="euclidean"``, ``sign="descent"``.
+
+    Source
+        Ours; replaces the printed distance. Delta w_k / alpha is minus the average gradient, by
+        ``gradient-loss/equation-2-descent``.
+
+    Checked
+        The algorithm's similarities for random gradients in up to 5 dimensions, alpha from 0.001 to 1.
+    """
+    gradients, averages = stream.standard_normal((2, models, dimension))
+    averages[0] = gradients[0]
+    algorithm = GradientLoss(step_size=10**logarithm, clusters=models, similarity="euclidean")
+    moves = -algorithm.step_size * averages
+    state = MovingState(np.zeros_like(moves), None, None, moves, np.asarray(1))
+    similarities = np.asarray(algorithm.similarities(state, gradients[None]))[0]
+    # largest where the two agree: it is minus a norm
+    return equal((similarities, -np.linalg.norm(gradients - averages, axis=-1)), rounding=1e-10)
+
+
+Positive = Annotated[Fraction, rationals(Fraction(1, 2), 4, 2, upwards=True)]
+
+
+@PAPER.claim(
+    "equation-3-inverse",
+    label="after (3), inverse",
+    kind="definition",
+    repaired_by="gradient-loss/equation-3-euclidean-descent",
+)
+def equation_3_inverse(
+    loss_0: Positive, loss_1: Positive, distance_0: Positive, distance_1: Positive, weight: Weight
+) -> Sides:
+    """The inverse of the distance is the similarity, that is, minus the distance.
+
+    Hypotheses
+        None: it is a definition.
+
+    Statement
+        "treat the inverse of distance as similarity (i.e. S_ik = -d(G_ik, Delta w_k))".
+
+    Symbols
+        d the Euclidean distance, lambda ``weight``.
+
+    Source
+        Lin et al. (2023), text after (3). The text has 1 / d and the formula -d. Read: -d; 1 / d is
+        infinite where gradient and move agree.
+
+    Checked
+        For losses and distances of two models, exactly: whether (4) makes the same choice with -d and
+        with 1 / d. Either decreases in d, and alone they would order the clusters alike.
+    """
+    pairs = ((distance_0, loss_0), (distance_1, loss_1))
+    minus = [score(weight, -d, loss) for d, loss in pairs]
+    inverse = [score(weight, 1 / d, loss) for d, loss in pairs]
+    suppose("no two scores tie", minus[0] != minus[1] and inverse[0] != inverse[1])
+    return equal(
+        (best(minus), best(inverse)),
+        words=lambda: (
+            f"losses {loss_0} and {loss_1}, distances {distance_0} and {distance_1}, lambda = {weight}: (4) chooses "
+            "one model with -d and the other with 1 / d; read: -d"
+        ),
+    )

@@ -1,0 +1,236 @@
+"""Purity, and the numbers of the data sets."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.algorithms import purity
+from clusterproof.algorithms.metrics import contingency
+from clusterproof.theory.checker import (
+    Family,
+    Sides,
+    at_least,
+    at_most,
+    choice,
+    drawn,
+    equal,
+    integers,
+    suppose,
+)
+from clusterproof.theory.checker.ties import summed
+from clusterproof.theory.exact.algebra import NotNegative, Positive
+
+PAPER = Family("gradient-loss")
+
+
+def correct_devices(assignments: np.ndarray, labels: np.ndarray) -> int:
+    """Most devices whose cluster is the true one, over all one-to-one namings of the clusters.
+
+    Parameters
+    ----------
+    assignments, labels
+        Integers (m,).
+    """
+    return sum(best_naming(contingency(assignments, labels)))
+
+
+def best_naming(table: np.ndarray) -> list[int]:
+    """Devices of each cluster with the true cluster that names it, under the best one-to-one naming.
+
+    Parameters
+    ----------
+    table
+        Devices by found and true cluster.
+    """
+    size = max(table.shape)
+    square = np.zeros((size, size), dtype=np.int64)
+    square[: table.shape[0], : table.shape[1]] = table
+    namings = ([int(square[k, j]) for k, j in enumerate(order)] for order in permutations(range(size)))
+    return max(namings, key=sum)[: len(table)]
+
+
+def contingency_of(assignments: np.ndarray, labels: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Devices by found and true cluster, of those that are chosen; as large as the table of all."""
+    found, truth = np.unique(assignments), np.unique(labels)
+    members = (assignments[:, None] == found)[chosen], (labels[:, None] == truth)[chosen]
+    return np.asarray(members[0].T.astype(np.int64) @ members[1].astype(np.int64))
+
+
+Clusters = Annotated[
+    str, choice(*("".join(each) for size in range(2, 7) for each in product("01", repeat=size)))
+]
+"""Cluster of each of up to six devices, such as "0011"."""
+
+
+@PAPER.claim(
+    "purity", label="Section III-A3, purity", kind="identity", repaired_by="gradient-loss/purity-bound"
+)
+def purity_as_accuracy(true: Clusters, found: Clusters) -> Sides:
+    """Purity is the percentage of devices that are classified correctly.
+
+    Hypotheses
+        As many clusters as true ones, K = 2; clusters are named as favourably as possible, one to one.
+
+    Statement
+        P = (1 / M) sum_k max_j |M*_j and M_k| is the share of devices in their true cluster.
+
+    Symbols
+        M_k the devices of cluster k, M*_j those of true cluster j.
+
+    Source
+        Lin et al. (2023), Section III-A3. Several clusters may have the same true cluster as their
+        majority, and its devices then count in all of them.
+
+    Checked
+        All pairs of partitions of up to 6 devices: M P against the best one-to-one naming by trying all.
+    """
+    suppose("both name a cluster for each device", len(true) == len(found))
+    suppose("there are two true clusters", len(set(true)) == 2)
+    truth, clusters = np.array([int(each) for each in true]), np.array([int(each) for each in found])
+    counted = round(purity(clusters, truth) * len(truth))
+    return at_most(counted, correct=correct_devices(clusters, truth))
+
+
+def draw_partitions(stream: np.random.Generator) -> np.ndarray:
+    """True clusters, found ones and the halves into which these are split, of up to 14 devices, (3, m)."""
+    devices, clusters = int(stream.integers(2, 15)), int(stream.integers(1, 5))
+    return np.stack([stream.integers(0, most, devices) for most in (clusters, clusters, 2)])
+
+
+def read_partitions(written: list[list[int]]) -> np.ndarray:
+    """Read what was written of them."""
+    rows = np.array(written, dtype=np.int64)
+    if rows.ndim != 2 or len(rows) != 3 or rows.min() < 0 or rows.max() > MOST:
+        raise ValueError("three rows of clusters are needed")
+    return rows
+
+
+MOST = 6
+"""Largest number of a cluster: all namings of so many are tried."""
+
+Partitions = Annotated[np.ndarray, drawn(draw_partitions, write=np.ndarray.tolist, read=read_partitions)]
+
+
+@PAPER.claim("purity-bound", label="Section III-A3, purity (ours)", kind="lower", budget=200)
+def purity_bound(partitions: Partitions) -> dict[str, Sides]:
+    """Purity is at least the share of correct devices, and never falls when clusters are split.
+
+    Hypotheses
+        None.
+
+    Statement
+        P >= max over one-to-one namings of the share of correct devices; P of a refinement is at least
+        P, and 1 for singletons. Only with the number of clusters beside it does P say something.
+
+    Symbols
+        As ``gradient-loss/purity``.
+
+    Source
+        Ours.
+
+    Checked
+        Proved on symbols, cluster by cluster, in numbers of devices. Random partitions of up to 14 devices into
+        up to 4 clusters, all namings, random splits; there also the library's purity.
+    """
+    truth, found, halves = partitions
+    table, split = (
+        contingency(found, truth),
+        [contingency_of(found, truth, halves == half) for half in (0, 1)],
+    )
+    rows, majority = np.arange(len(table)), table.argmax(axis=1)
+    named = np.array(best_naming(table))
+    largest, parts = table[rows, majority], [each[rows, majority] for each in split]
+    more = [each.max(axis=1) - part for each, part in zip(split, parts, strict=True)]
+    each = purity_bound_on_symbols(
+        named=named,
+        named_more=largest - named,
+        first=parts[0],
+        second=parts[1],
+        more=more[0],
+        still_more=more[1],
+        devices=len(truth),
+    )
+    return each | {name: summed(each[name], axis=0) for name in ("correct", "refinement")}
+
+
+@purity_bound.proof("algebra")
+def purity_bound_on_symbols(
+    named: NotNegative,
+    named_more: NotNegative,
+    first: NotNegative,
+    second: NotNegative,
+    more: NotNegative,
+    still_more: NotNegative,
+    devices: Positive,
+) -> dict[str, Sides]:
+    """In each cluster: the largest count is at least the one that a naming chooses, and splits have their own.
+
+    ``named`` of a cluster's devices have the true cluster that the naming gives it, and its largest count is
+    ``named_more`` above that. The largest count before a split is first + second, by halves; each half's own
+    largest count is that much, or more. Each of ``devices`` singletons adds 1 / devices.
+    """
+    return {
+        "correct": at_least(named + named_more, share=named),
+        "refinement": at_least((first + more) + (second + still_more), whole=first + second),
+        "singletons": equal((devices * (1 / devices), 1), rounding=ROUNDING),
+    }
+
+
+ROUNDING = 1e-12
+
+
+@purity_bound.step("purity", budget=200)
+def purity_bound_of_the_library(partitions: Partitions) -> dict[str, Sides]:
+    """The same of the purity that the library computes."""
+    truth, found, halves = partitions
+    value, devices = purity(found, truth), len(truth)
+    return {
+        "correct": at_least(value, share=correct_devices(found, truth) / devices),
+        "refinement": at_least(purity(2 * found + halves, truth), whole=value),
+        "singletons": equal((purity(np.arange(devices), truth), 1.0), rounding=ROUNDING),
+    }
+
+
+MERGED = "CIJKLMOPSUVWXYZ"
+"""Letters of EMNIST whose small and capital forms are one class."""
+
+OVERLAPS = {"10 classes": (10, 8, 6), "EMNIST": (62 - len(MERGED), 40, 33)}
+"""Classes, how many of them each cluster has, and how many any two are said to share."""
+
+
+@PAPER.claim("class-overlap", label="Section III-A1", kind="lower", part="two clusters", prove=True)
+def class_overlap(
+    data: Annotated[str, choice(*OVERLAPS)], unused: Annotated[int, integers(0, 2, upwards=True)]
+) -> Sides:
+    """Devices in different clusters have at least 6 common classes.
+
+    Hypotheses
+        10 classes, each cluster with 8 of them. EMNIST: 62 classes, of which 15 pairs are merged, each of
+        8 clusters with 40.
+
+    Statement
+        Any two clusters share at least 6 classes; for EMNIST 47 classes remain, and any two clusters share
+        at least 33. 8 clusters drop 7 of 47 each, so that some class is dropped twice.
+
+    Symbols
+        None.
+
+    Source
+        Lin et al. (2023), Section III-A1 (MNIST, Fashion-MNIST, CIFAR10; 33 is ours).
+
+    Checked
+        |A and B| = |A| + |B| - |A or B|, where A or B lacks the classes that neither cluster has, of which
+        there are 0 or more; and the count of EMNIST's drops.
+    """
+    classes, kept, shared = OVERLAPS[data]
+    return at_least(2 * kept - (classes - unused), shared=shared)
+
+
+@class_overlap.step("dropped twice", prove=True)
+def dropped_twice() -> Sides:
+    """8 clusters of EMNIST drop more classes together than there are."""
+    classes, kept, _ = OVERLAPS["EMNIST"]
+    return at_least(8 * (classes - kept), classes=classes, one=1)

@@ -1,0 +1,163 @@
+"""GL-CFL in one dimension, exactly: devices with loss (w - b)^2 / 2 in rational arithmetic.
+
+The cosine of two numbers is the product of their signs, so that every score is rational.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.algorithms import GradientLoss, run
+from clusterproof.algorithms.gradient_loss import MovingState
+from clusterproof.synthetic import QuadraticMixture, RegressionMixture
+from clusterproof.theory.checker import rationals
+from clusterproof.theory.checker.counterexample import confirm_equal
+
+Point = Annotated[Fraction, rationals(-2, 2, 2, upwards=True, downwards=True)]
+"""A model, a minimiser or a gradient."""
+Step = Annotated[Fraction, rationals(Fraction(1, 10), 1, 5)]
+"""alpha, at most one over the curvature."""
+Weight = Annotated[Fraction, rationals(Fraction(1, 10), Fraction(1, 2), 4)]
+"""lambda, as in Fig. 4."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round: the devices' choices, and the models before and after it.
+
+    Attributes
+    ----------
+    before, after
+        w_k^t and w_k^(t+1), K numbers.
+    choices
+        s_i^t, one a device.
+    tied
+        Whether two models had the best score for some device.
+    """
+
+    before: tuple[Fraction, ...]
+    after: tuple[Fraction, ...]
+    choices: tuple[int, ...]
+    tied: bool
+
+
+def sign(number: Fraction) -> int:
+    """-1, 0 or 1."""
+    return (number > 0) - (number < 0)
+
+
+def score(weight: Fraction, similarity: Fraction | int, loss: Fraction) -> Fraction:
+    """The argument of (4)."""
+    return weight * similarity - (1 - weight) * loss
+
+
+def best(scores: Sequence[Fraction]) -> int:
+    """Return the argmax of (4), the smallest index of ties."""
+    return max(range(len(scores)), key=lambda k: (scores[k], -k))
+
+
+def exact_rounds(
+    centers: Sequence[Fraction],
+    starts: Sequence[Fraction],
+    *,
+    weight: Fraction,
+    step: Fraction,
+    rounds: int,
+    uploads: str = "new",
+) -> list[Round]:
+    """Run (1)-(7) with the mean loss, the descent sign, S = 0 in the first round, and no pinning.
+
+    Parameters
+    ----------
+    centers
+        b_i, one a device.
+    starts
+        w_k^0.
+    weight, step
+        lambda and alpha.
+    rounds
+        T.
+    uploads
+        ``"new"`` averages w_i^(t+1), ``"received"`` the w_i^t of line 12.
+    """
+    models, moves = list(starts), [Fraction(0)] * len(starts)
+    history = []
+    for _ in range(rounds):
+        choices, tied = [], False
+        for center in centers:
+            scores = [
+                score(weight, -sign(w - center) * sign(move), (w - center) ** 2 / 2)
+                for w, move in zip(models, moves, strict=True)
+            ]
+            choices.append(best(scores))
+            tied |= scores.count(max(scores)) > 1
+        after = []
+        for k, w in enumerate(models):
+            members = [center for center, choice in zip(centers, choices, strict=True) if choice == k]
+            rate = step if uploads == "new" else Fraction(0)
+            after.append(w - rate * sum(w - c for c in members) / len(members) if members else w)
+        history.append(Round(tuple(models), tuple(after), tuple(choices), tied))
+        moves = [new - old for new, old in zip(after, models, strict=True)]
+        models = after
+    return history
+
+
+def scalar_task(centers: Sequence[Fraction]) -> QuadraticMixture:
+    """Return the devices with these minimisers and curvature 1; equal ones form a true cluster."""
+    points = np.array([float(center) for center in centers])
+    labels = np.unique(points, return_inverse=True)[1]
+    return QuadraticMixture(
+        hessians=np.ones((len(points), 1, 1)), centers=points[:, None], labels=labels.astype(np.int64)
+    )
+
+
+def confirm_rounds(
+    centers: Sequence[Fraction],
+    starts: Sequence[Fraction],
+    history: Sequence[Round],
+    *,
+    weight: Fraction,
+    step: Fraction,
+) -> None:
+    """Run GL-CFL and compare every model and every choice with the exact rounds.
+
+    Raises
+    ------
+    ArithmeticError
+        If they differ.
+    """
+    algorithm = GradientLoss(step_size=float(step), weight=float(weight), clusters=len(starts))
+    trace = run(
+        algorithm,
+        scalar_task(centers),
+        rounds=len(history),
+        initial=np.array([[float(start)] for start in starts]),
+    )
+    for t, round_ in enumerate(history):
+        for k, expected in enumerate(round_.after):
+            confirm_equal(f"model {k} after round {t}", float(trace.models[t + 1, k, 0]), float(expected))
+        for i, choice in enumerate(round_.choices):
+            confirm_equal(f"choice of device {i} in round {t}", float(trace.assignments[t, i]), choice)
+
+
+def state_with(models: Sequence[Fraction], moves: Sequence[Fraction]) -> MovingState:
+    """Return the algorithm's state after some round, with these models and last moves."""
+    points, last = (np.array([[float(number)] for number in numbers]) for numbers in (models, moves))
+    return MovingState(points, None, None, last, np.asarray(1))
+
+
+def rows_task(rows: int) -> RegressionMixture:
+    """Return one device whose mini-batch has ``rows`` rows x = 1, y = 0."""
+    return RegressionMixture(
+        optima=np.zeros((1, 1)),
+        covariance=np.ones(1),
+        noise=0.0,
+        labels=np.array([0]),
+        samples=rows,
+        data="population",
+    )

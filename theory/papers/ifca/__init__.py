@@ -1,0 +1,8 @@
+"""Statements about where IFCA (Ghosh et al., 2020) may start, compared with CFL-MGD."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={"basin": ["misassigned"]},
+)

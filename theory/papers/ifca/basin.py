@@ -1,0 +1,158 @@
+"""The basin with exact losses: the starts from which IFCA is certain to descend."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.algorithms import IFCA, run
+from clusterproof.synthetic import RegressionMixture
+from clusterproof.synthetic.mixture import geometric_spectrum, make_labels
+from clusterproof.theory.bounds.setting import largest_radius
+from clusterproof.theory.checker import (
+    Family,
+    Sides,
+    Stream,
+    at_most,
+    choice,
+    drawn,
+    equal,
+    integers,
+    reals,
+    suppose,
+)
+
+PAPER = Family("ifca")
+
+
+def random_mixture(stream: np.random.Generator) -> RegressionMixture:
+    """Two to four clusters in three to six dimensions, condition number up to 30, exact losses."""
+    clusters, dimension = int(stream.integers(2, 5)), int(stream.integers(4, 7))
+    return RegressionMixture.random(
+        clusters=clusters,
+        clients=int(stream.integers(clusters, 15)),
+        dimension=dimension,
+        condition_number=float(10 ** stream.uniform(0, 1.5)),
+        separation=float(stream.uniform(0.5, 4)),
+        noise=float(stream.uniform(0, 2)),
+        data="population",
+        seed=int(stream.integers(2**31)),
+    )
+
+
+def worst_pair(condition: float, radius: float) -> tuple[RegressionMixture, np.ndarray]:
+    """Two clusters at distance 1 along the flattest axis, and the worst models at ``radius``.
+
+    The own model is displaced along the steepest axis, the other one towards the client's optimum.
+    """
+    task = RegressionMixture(
+        optima=np.array([[0.0, 0.0], [0.0, 1.0]]),
+        covariance=geometric_spectrum(2, condition)[::-1] if condition > 1 else np.ones(2),
+        noise=0.0,
+        labels=make_labels(2, 2),
+        samples=1,
+        data="population",
+    )
+    steep = int(np.argmax(np.diag(task.covariances.matrices[0])))
+    optima = np.zeros((2, 2))
+    optima[1, 1 - steep] = 1.0
+    task = RegressionMixture(
+        optima=optima,
+        covariance=task.covariances.matrices[0],
+        noise=0.0,
+        labels=make_labels(2, 2),
+        samples=1,
+        data="population",
+    )
+    models = optima.copy()
+    models[0, steep] = radius
+    models[1, 1 - steep] -= radius
+    return task, models
+
+
+def misassigned(condition: float, radius: float) -> bool:
+    """Return whether a client chooses wrongly at the worst pair of models."""
+    task, models = worst_pair(condition, radius)
+    trace = run(IFCA(step_size=1.0), task, rounds=1, initial=models)
+    return bool((trace.assignments[0] != task.labels).any())
+
+
+# one curvature: every direction contracts by 1 - eta l_p mu
+ROUND = {
+    "task": RegressionMixture.random(clusters=2, clients=2, dimension=2, data="population"),
+    "share": 0.5,
+    "step": 0.5,
+}
+
+
+@PAPER.claim(
+    "basin",
+    label="Initialisation condition, exact losses",
+    kind="tight",
+    part="runs",
+    budget=25,
+    extremes=(ROUND,),
+)
+def basin(
+    task: Annotated[RegressionMixture, drawn(random_mixture)],
+    share: Annotated[float, choice(0.999, 0.9, 0.5, 0.1)],
+    step: Annotated[float, reals(Fraction(1, 5), 1)],
+    stream: Stream,
+    *,
+    rate: float = 1.0,
+) -> dict[str, Sides]:
+    """With exact losses IFCA is certain to converge from within Delta / (1 + sqrt(kappa)).
+
+    Hypotheses
+        phi_p between mu and L, gradient averaging with eta <= 1/L, full participation; losses and
+        gradients are the expected ones; ||w_p - chi*_p|| <= B < Delta / (1 + sqrt(kappa)) for all p.
+
+    Statement
+        Every client chooses its own cluster in every round, and ||w_p^t - chi*_p|| <= (1 - eta l_p mu)^t
+        ||w_p^0 - chi*_p||. At B = Delta / (1 + sqrt(kappa)) there are models at which a client ties.
+
+    Symbols
+        Delta ``separation``, kappa ``condition_number``, l_p ``proportions``. The papers' radius
+        sqrt(mu/L) Delta / 4, ``basin_radius``, is smaller: a quarter of Delta for kappa = 1, where the
+        basin is a half.
+
+    Source
+        Ours, on the initialisation condition of IFCA (Ghosh et al., 2020) as Zhao et al. (2023) repeat
+        it in Assumption 4. Tight.
+
+    Proof
+        phi(own) <= L B^2 / 2 + s^2 / 2 < mu (Delta - B)^2 / 2 + s^2 / 2 <= phi(other). A step with eta <= 1/L
+        contracts the distance by 1 - eta l_p mu, so that the models stay within B.
+
+    Checked
+        IFCA on random mixtures from random directions at up to 0.999 of the radius, eta L from 1/5 to 1, 40
+        rounds: assignments and errors at every round; and one curvature, where the errors attain the rate. At
+        the worst pair the client is right at 0.999 of the
+        radius and wrong at 1.001.
+    """
+    suppose("losses and gradients are the expected ones", task.data == "population")
+    directions = stream.standard_normal(task.optima.shape)
+    directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
+    step_size, start = step / task.smoothness, task.optima + share * largest_radius(task) * directions
+    trace = run(IFCA(step_size=step_size), task, rounds=40, initial=start)
+    errors = np.asarray(trace.errors)
+    factor = 1 - rate * step_size * task.proportions * task.strong_convexity
+    right = np.broadcast_to(task.labels, np.shape(trace.assignments))
+    return {
+        "choices": equal((np.asarray(trace.assignments), right)),
+        # at round 0 both sides are the start
+        "errors": at_most(errors[1:], contraction=factor ** np.arange(1, 41)[:, None] * errors[0]),
+    }
+
+
+@basin.step("worst pair")
+def worst_pair_ties(condition_number: Annotated[int, integers(1, 30, upwards=True)]) -> dict[str, Sides]:
+    """At the worst pair the client is right just within Delta / (1 + sqrt(kappa)), and wrong just beyond."""
+    limit = 1 / (1 + math.sqrt(condition_number))
+    return {
+        "within": equal((int(misassigned(condition_number, 0.999 * limit)), 0)),
+        "beyond": equal((int(misassigned(condition_number, 1.001 * limit)), 1)),
+    }

@@ -1,0 +1,173 @@
+"""Success probability of IFCA over separation, noise and start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.algorithms import CFLMGD, IFCA
+from clusterproof.theory.checker import (
+    Family,
+    Frequency,
+    Replicates,
+    Sides,
+    Stream,
+    at_most,
+    choice,
+    probability,
+)
+from clusterproof.theory.papers.ifca.success import Cell, interval, succeeds
+
+PAPER = Family("ifca")
+ALGORITHM = IFCA(step_size=1.0)
+
+ALLOWED = 0.05
+"""Failure probability that "certain" leaves."""
+
+NARROW = 8000
+"""Runs if the failure probability is near the allowed one, so that the interval is narrow enough."""
+
+SEPARATIONS = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""At noise 1."""
+
+NOISES = (4.0, 2.0, 1.0, 0.5, 0.25)
+"""At separation 2, in the order in which success must not fall."""
+
+Clusters = Annotated[int, choice(2, 4)]
+
+
+@PAPER.claim(
+    "certain-in-basin",
+    label="Initialisation condition",
+    kind="probability",
+    part="well separated",
+    replicates=500,
+)
+def certain_in_basin(clusters: Clusters, stream: Stream, replicates: Replicates) -> Frequency:
+    """From the papers' radius IFCA finds all clusters with certainty once they are well separated.
+
+    Hypotheses
+        Regression mixtures with kappa = 1; Delta = 8 s and P = 2 or 4, or Delta = 1.43 s and P = 2; starts at
+        Delta / 4 in random directions; ten clients a cluster with 20 fresh rows; eta = 1/L.
+
+    Statement
+        P(some client is in a wrong cluster after 60 rounds) <= 0.05.
+
+    Symbols
+        Delta ``separation``, s ``noise``, P ``clusters``; success is an adjusted Rand index of 1.
+
+    Source
+        IFCA (Ghosh et al., 2020) and Zhao et al. (2023), Assumption 4: ||w_p^0 - chi*_p|| <= sqrt(mu/L) Delta / 4.
+        Probability.
+
+    Checked
+        Replicated runs, with the Clopper-Pearson interval of the failure probability. Two clusters need no
+        more than 1.43 s, where nearly all of the 0.05 is used.
+    """
+    return fails(ALGORITHM, Cell(8.0, 1.0, clusters=clusters), stream, replicates)
+
+
+def fails(algorithm: IFCA | CFLMGD, cell: Cell, stream: np.random.Generator, replicates: int) -> Frequency:
+    """Conclude that a run ends with a client in a wrong cluster with probability at most 0.05."""
+    success = succeeds(algorithm, cell, replicates, int(stream.integers(2**31)))
+    return probability(~success, at_most=ALLOWED)
+
+
+@certain_in_basin.also("barely separated", replicates=NARROW)
+def certain_though_near(
+    separation: Annotated[Fraction, choice(Fraction(143, 100))], stream: Stream, replicates: Replicates
+) -> Frequency:
+    """Close to the least separation at which two clusters are found as surely."""
+    return fails(ALGORITHM, Cell(float(separation), 1.0), stream, replicates)
+
+
+def never_falls(cells: Sequence[Cell], replicates: int, stream: np.random.Generator) -> Sides:
+    """Conclude that the success probability does not fall: no interval lies wholly below the one before it."""
+    seed = int(stream.integers(2**31))
+    series = [succeeds(ALGORITHM, cell, replicates, seed) for cell in cells]
+    ends = [interval(success) for success in series]
+    rates = ", ".join(f"{success.mean():.3f}" for success in series)
+    where = ", ".join(f"({cell.separation:g}, {cell.noise:g})" for cell in cells)
+    return at_most(
+        np.array([success_interval.lower for success_interval in ends[:-1]]),
+        after=np.array([success_interval.upper for success_interval in ends[1:]]),
+        words=f"at (Delta, s) = {where} IFCA succeeds in {rates} of {replicates} runs",
+    )
+
+
+@PAPER.claim(
+    "monotone-in-basin",
+    label="Initialisation condition, separation and noise",
+    kind="probability",
+    part="separation",
+    replicates=150,
+)
+def monotone_in_basin(clusters: Clusters, stream: Stream, replicates: Replicates) -> Sides:
+    """Within the papers' radius success grows with the separation and falls with the noise.
+
+    Hypotheses
+        As ``ifca/certain-in-basin``, any Delta and s.
+
+    Statement
+        P(success) does not fall as Delta grows at s = 1, nor as s falls at Delta = 2; P = 2 and 4.
+
+    Symbols
+        As ``ifca/certain-in-basin``.
+
+    Source
+        Ours; what readers expect of a map of success over separation and noise. Misclassification falls
+        with Delta / s by the exact F law, and only Delta / s matters since starts scale with Delta.
+
+    Checked
+        Success rates along both axes; violated where an interval lies wholly below the one before it.
+    """
+    cells = [Cell(separation, 1.0, clusters=clusters) for separation in SEPARATIONS]
+    return never_falls(cells, replicates, stream)
+
+
+@monotone_in_basin.also("noise", replicates=150)
+def monotone_in_noise(stream: Stream, replicates: Replicates) -> Sides:
+    """The same as the noise falls, with two clusters."""
+    return never_falls([Cell(2.0, noise) for noise in NOISES], replicates, stream)
+
+
+@PAPER.claim(
+    "monotone-from-anywhere",
+    label="Separation, any start",
+    kind="probability",
+    replicates=1000,
+    repaired_by="ifca/monotone-in-basin",
+)
+def monotone_from_anywhere(
+    smaller: Annotated[int, choice(2)],
+    larger: Annotated[int, choice(16)],
+    noise: Annotated[int, choice(1)],
+    start: Annotated[Fraction, choice(Fraction(1))],
+    stream: Stream,
+    replicates: Replicates,
+) -> Sides:
+    """IFCA's success grows with the separation from any start.
+
+    Hypotheses
+        As ``ifca/certain-in-basin``, P = 4, but starts at the separation from their optima.
+
+    Statement
+        P(success) does not fall as Delta grows at s = 1.
+
+    Symbols
+        As ``ifca/certain-in-basin``.
+
+    Source
+        Ours; the expectation without the initialisation condition. False: at a small separation the noise
+        of the choices carries models out of wrong clusters. True within the radius:
+        ``ifca/monotone-in-basin``.
+
+    Checked
+        Success at Delta = 2 s and at Delta = 16 s from the same directions; violated where the interval at
+        the larger separation lies wholly below that at the smaller one.
+    """
+    cells = [Cell(float(width), float(noise), float(start), clusters=4) for width in (smaller, larger)]
+    return never_falls(cells, replicates, stream)

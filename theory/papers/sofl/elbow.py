@@ -1,0 +1,126 @@
+"""Line 14 of Algorithm 1, K = elbow(M): it fails if the map is perfect, and never returns one cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.algorithms import self_organising_map as som
+from clusterproof.algorithms.second_clustering import elbow
+from clusterproof.theory.checker import Family, Sides, at_most, integers, suppose
+from clusterproof.theory.papers.sofl.partitions import Point, exact_curve
+
+PAPER = Family("sofl")
+Place = Annotated[int, integers(0, 4, upwards=True)]
+
+
+@dataclass(frozen=True)
+class ThreeWinners:
+    """Winning neurons (x_k, y_k) at whole numbers."""
+
+    x1: Place
+    y1: Place
+    x2: Place
+    y2: Place
+    x3: Place
+    y3: Place
+
+    @property
+    def points(self) -> list[Point]:
+        """The three points, in different directions."""
+        numbers = ((self.x1, self.y1), (self.x2, self.y2), (self.x3, self.y3))
+        apart = all(p[0] * q[1] != q[0] * p[1] for p, q in combinations(numbers, 2))
+        suppose("each winner has a direction of its own", apart)
+        return [(Fraction(x), Fraction(y)) for x, y in numbers]
+
+
+def elbow_of(winners: list[Point]) -> int:
+    """Return the elbow of the exact curve of the winners."""
+    return elbow(np.array([float(value) for value in exact_curve(winners)]))
+
+
+def run_the_map(triple: ThreeWinners) -> None:
+    """Run the map from the winners on clients that are equal within clusters, and require one winner a cluster.
+
+    Raises
+    ------
+    ArithmeticError
+        If the map does not return exactly the true clusters.
+    """
+    winners = np.array(triple.points, dtype=float)
+    clients = np.repeat(winners, 3, axis=0)
+    order = som.sample_order(len(clients), 300, np.random.default_rng(0))
+    neurons = som.train(winners[None], clients, order, learning_rate=0.1, radius=0.0)
+    units = som.best_matching_units(neurons, clients)
+    if units.tolist() != np.repeat(np.arange(len(winners)), 3).tolist():
+        raise ArithmeticError(f"the map groups the clients as {units.tolist()}")
+
+
+@PAPER.claim(
+    "elbow-exact-winners",
+    label="Algorithm 1, line 14",
+    kind="identity",
+    confirm=run_the_map,
+    repaired_by="sofl/guarded-count",
+)
+def elbow_exact_winners(triple: ThreeWinners) -> Sides:
+    """Where the map returns exactly the true clusters, the elbow of the winners returns their number.
+
+    Hypotheses
+        Clients are equal within each of K >= 3 clusters, the map has one winner for each. So it is at a
+        common stationary point of losses with equal Hessians.
+
+    Statement
+        K = elbow(M), M the winners, with the curve WCSS_1 .. WCSS_z of (6), z = |M|.
+
+    Symbols
+        M ``winners``, z their number; ``cluster_count="elbow"``.
+
+    Source
+        Zhang and Qiao (2024), Section 4.1 ("the accuracy of the K value is ensured") and Algorithm 1,
+        line 14. The detector is not named; here the point farthest below the chord of the curve's ends.
+        Any detector that needs a point on both sides behaves alike. Read: ``sofl/guarded-count``.
+
+    Proof
+        WCSS_z = 0 is the end of the curve, where the distance to the chord is zero; so the elbow is below z,
+        and with z = K winners it gives fewer than K clusters.
+
+    Checked
+        Exact curves of three winners at whole numbers, by trying every partition, the smallest first.
+        The map of ours, started there with radius 0, keeps one winner a cluster.
+    """
+    return at_most(len(triple.points), answer=elbow_of(triple.points))
+
+
+@PAPER.claim(
+    "one-cluster", label="Section 4.1, contribution (1)", kind="identity", repaired_by="sofl/guarded-count"
+)
+def one_cluster(triple: ThreeWinners) -> Sides:
+    """Without prior knowledge SoFL finds the number of clusters, one included.
+
+    Hypotheses
+        All clients have one distribution (K = 1); their updates differ, so that the map has z >= 3 winners.
+
+    Statement
+        elbow(M) = 1.
+
+    Symbols
+        As ``sofl/elbow-exact-winners``.
+
+    Source
+        Zhang and Qiao (2024), contribution (1): "does not require a priori knowledge, such as the number of
+        clusters, and can determine the number of clusters more accurately". No K = 1 is tried in the paper.
+        Read: ``sofl/guarded-count``.
+
+    Proof
+        ``sofl/elbow-below-chord``: the curve lies strictly below its chord unless all winners are at the
+        same distance of each other.
+
+    Checked
+        Three winners at whole numbers, the smallest first.
+    """
+    return at_most(elbow_of(triple.points), one=1)

@@ -1,0 +1,111 @@
+"""(10)-(13): the effect of an update, and the final radius of the neighbourhood."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.algorithms import self_organising_map as som
+from clusterproof.theory.checker import (
+    Family,
+    Sides,
+    Stream,
+    at_least,
+    at_most,
+    choice,
+    equal,
+    integers,
+    reals,
+)
+
+PAPER = Family("sofl")
+
+
+def cosine(first: np.ndarray, second: np.ndarray) -> float:
+    """(9)."""
+    return float(first @ second / (np.linalg.norm(first) * np.linalg.norm(second)))
+
+
+@PAPER.claim("equation-10", label="(8)-(10)", kind="identity", budget=300)
+def equation_10(
+    dimension: Annotated[int, integers(2, 8)],
+    rate: Annotated[float, reals(Fraction(1, 100), 1)],
+    stream: Stream,
+) -> dict[str, Sides]:
+    """An update brings the winner nearer to the sample in the distance and in the cosine.
+
+    Hypotheses
+        eta g in (0, 1]; neither the neuron nor the sample is zero, nor are they opposite.
+
+    Statement
+        nu' = nu + eta g (gamma - nu) has ||nu' - gamma|| = (1 - eta g) ||nu - gamma|| and
+        cos(nu', gamma) >= cos(nu, gamma): the winner by (8), (9) moves in the sense of (9), too.
+
+    Symbols
+        nu ``neurons``, gamma the client's update, eta ``learning_rate``, g by (11).
+
+    Source
+        Zhang and Qiao (2024), (8)-(10). Identity for the distance, one-sided for the cosine.
+
+    Proof
+        nu' lies on the segment from nu to gamma, hence in the cone of the two.
+
+    Checked
+        One update of the map of ours on random neurons and samples, dimensions 2 to 8.
+    """
+    neuron, sample = stream.standard_normal((2, dimension))
+    after = som.train(neuron[None, None], sample[None], np.array([0]), learning_rate=rate, radius=1.0).ravel()
+    before = float(np.linalg.norm(neuron - sample))
+    return {
+        "distance": equal((float(np.linalg.norm(after - sample)) / before, 1 - rate), rounding=1e-9),
+        "cosine": at_least(cosine(after, sample), before=cosine(neuron, sample)),
+    }
+
+
+NEGLIGIBLE = 1e-3
+"""A neighbour that moves by less than this share of the winner's move counts as unchanged."""
+
+
+@PAPER.claim(
+    "shrinking-neighbourhood",
+    label="Section 3.3, (10)-(13)",
+    kind="upper",
+    repaired_by="sofl/theorem-1-robbins-monro",
+)
+def shrinking_neighbourhood(
+    updates: Annotated[int, integers(1, 1000, upwards=True)],
+    radius: Annotated[Fraction, choice(Fraction(3, 2))],
+) -> Sides:
+    """The neighbourhood shrinks until it contains the best matching unit alone.
+
+    Hypotheses
+        The schedule (13) with sigma_0 = 1.5 and any T_max.
+
+    Statement
+        "The range of N shrinks with time and only includes BMU after a certain time"; units outside N
+        remain unchanged (10). Read: some update has g < 1/1000 for the next neighbour.
+
+    Symbols
+        sigma_0 ``radius``, T_max ``updates``, g by (11).
+
+    Source
+        Zhang and Qiao (2024), Sections 3.3 and 4.2, (10)-(13). It is a hypothesis of Theorem 1. A schedule
+        that vanishes meets it: ``sofl/theorem-1-robbins-monro``.
+
+    Checked
+        (11) and (13) at t = T_max, the smallest radius of the run.
+    """
+    width = som.decayed(float(radius), updates, updates, "as-printed")
+    share = math.exp(-1 / (2 * width**2))
+    return at_most(
+        share,
+        negligible=NEGLIGIBLE,
+        words=lambda: (
+            f"sigma_0 = {radius}, T_max = {updates}: the radius ends at sigma_0 / 3 for every T_max, and the next "
+            f"neighbour still makes exp(-9 / 2 sigma_0^2) = {share:.4g} of the winner's move; (11) is positive "
+            "everywhere, there is no neuron outside N"
+        ),
+    )

@@ -1,0 +1,136 @@
+"""Tables 3 and 4 about the same setting, and the winner of Table 4."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Annotated, Any
+
+from clusterproof.theory.checker import Family, Sides, at_least, at_most, choice
+from clusterproof.theory.papers.sofl.tables import (
+    METHODS,
+    SINGLE_MODEL,
+    TABLE_3,
+    TABLE_4,
+    TABLE_5,
+    TEST_IMAGES,
+    Column,
+)
+
+PAPER = Family("sofl", {"Symbols": "Accuracies in percent."})
+
+STANDARD_ERRORS = 6
+"""Largest difference of two prints of one experiment, in standard errors of the test sets."""
+
+CLUSTERED = ("CFL", "IFCA")
+"""The methods that Section 5.2.6 compares SoFL with."""
+
+
+Data = Annotated[str, choice(*TEST_IMAGES)]
+
+
+@PAPER.claim(
+    "tables-3-and-4", label="Tables 3 and 4, K = 4", kind="identity", repaired_by="sofl/table-3-in-table-4"
+)
+def tables_3_and_4(data: Data, method: Annotated[str, choice(*METHODS)]) -> Sides:
+    """Tables 3 and 4 report the same accuracies for label skew with K = 4.
+
+    Hypotheses
+        The same data, skew, K, methods and settings (Sections 5.1 and 5.2).
+
+    Statement
+        Each of the ten pairs of numbers differs by chance at most: six standard errors of the difference
+        of two independent test sets of the stated size, 9.5 points for MNIST and 6.7 for CIFAR-10.
+
+    Symbols
+        Accuracies in percent; ``test_images`` a fifth of the data.
+
+    Source
+        Zhang and Qiao (2024), Tables 3 and 4. The clustered methods agree: ``sofl/table-3-in-table-4``. So
+        FedAvg and FedProx are measured in two ways, which also follows from the ceiling for Table 3.
+
+    Checked
+        The printed numbers.
+    """
+    difference = abs(TABLE_3["label", data][method] - TABLE_4[data, 4][method])
+    return at_most(difference, chance=100 * STANDARD_ERRORS * math.sqrt(2 * 0.25 / TEST_IMAGES[data]))
+
+
+@PAPER.claim("table-3-in-table-4", label="Tables 3 and 4, clustered methods", kind="identity")
+def table_3_in_table_4(data: Data, method: Annotated[str, choice(*CLUSTERED, "SoFL")]) -> Sides:
+    """CFL, IFCA and SoFL have the same accuracies in Tables 3 and 4, up to chance.
+
+    Hypotheses
+        As ``sofl/tables-3-and-4``.
+
+    Statement
+        Each of the six pairs differs by at most six standard errors.
+
+    Symbols
+        As ``sofl/tables-3-and-4``.
+
+    Source
+        Zhang and Qiao (2024), Tables 3 and 4: the part of that claim that holds.
+
+    Checked
+        The printed numbers.
+    """
+    return tables_3_and_4(data, method)
+
+
+@PAPER.claim(
+    "table-4-best", label="Section 5.2.6, Table 4", kind="upper", repaired_by="sofl/above-single-models"
+)
+def table_4_best(
+    data: Data, clusters: Annotated[int, choice(2, 4, 8)], method: Annotated[str, choice(*CLUSTERED)]
+) -> Sides:
+    """Among the three clustered methods, SoFL has consistently the best accuracy.
+
+    Hypotheses
+        Table 4.
+
+    Statement
+        "Among the three clustering federated-learning algorithms, SoFL has consistently maintained better
+        accuracy": at least that of CFL and of IFCA for each data set and K.
+
+    Source
+        Zhang and Qiao (2024), Section 5.2.6 on Table 4. What the tables do support:
+        ``sofl/above-single-models``.
+
+    Checked
+        The twelve comparisons of Table 4.
+    """
+    column = TABLE_4[data, clusters]
+    return at_most(column[method], sofl=column["SoFL"])
+
+
+_TABLES: dict[int, Mapping[Any, Column]] = {3: TABLE_3, 4: TABLE_4, 5: TABLE_5}
+COLUMNS = {
+    f"Table {number}, {', '.join(map(str, where))}": (table, where)
+    for number, table in _TABLES.items()
+    for where in table
+}
+"""Columns of all tables, by name."""
+
+
+@PAPER.claim("above-single-models", label="Tables 3, 4 and 5", kind="upper", prove=True)
+def above_single_models(
+    column: Annotated[str, choice(*COLUMNS)], method: Annotated[str, choice(*SINGLE_MODEL)]
+) -> Sides:
+    """In every column of Tables 3, 4 and 5 SoFL is above FedAvg and FedProx.
+
+    Hypotheses
+        The printed tables.
+
+    Statement
+        SoFL's number is the larger one in all 32 comparisons.
+
+    Source
+        Zhang and Qiao (2024), Tables 3-5: the part of ``sofl/table-4-best`` that holds.
+
+    Checked
+        The printed numbers. They compare one model for all with a model for each cluster.
+    """
+    table, where = COLUMNS[column]
+    return at_least(table[where]["SoFL"] - table[where][method], last_digit=Fraction(1, 100))
