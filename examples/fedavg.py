@@ -19,10 +19,10 @@ Q = Fraction
 class Problem:
     """Two clients of weight 1/2: a = (1, a_2), b = (0, b_2), noise variance s^2; a run from w_1."""
 
-    curvature: Annotated[Fraction, choice(Q(1), Q(2), Q(4))]
-    center: Annotated[Fraction, choice(Q(0), Q(1), Q(2))]
-    noise: Annotated[Fraction, choice(Q(0), Q(1))]
-    start: Annotated[Fraction, choice(Q(-1), Q(0), Q(3))]
+    curvature: Annotated[Fraction, rationals(1, 4, 1)]
+    center: Annotated[Fraction, rationals(0, 2, 1)]
+    noise: Annotated[Fraction, rationals(0, 1, 1)]
+    start: Annotated[Fraction, rationals(-1, 3, 1)]
     local_steps: Annotated[int, choice(1, 2, 4)]
     rounds: Annotated[int, choice(1, 2, 5)]
 

@@ -119,7 +119,7 @@ def test_corrected_statement_is_not_refuted(
     claim_id: str, place: Any, attribute: str, right: Callable[[Any], Any], plant: Plant
 ) -> None:
     plant(place, attribute, right(getattr(place, attribute)))
-    assert theory.check(claim_id, trials=200).verdict is Kind.CONSISTENT
+    assert theory.check(claim_id, trials=200).verdict in (Kind.CONSISTENT, Kind.CERTIFIED)
 
 
 def test_drift_by_hand() -> None:
