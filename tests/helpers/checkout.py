@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("algorithms", "synthetic", "theory", "neural", "experiments", "tables", "figures", "notes")
-"""The top folders that are subpackages."""
+FOLDERS = tuple(sorted(link.name for link in (ROOT / "clusterproof").iterdir() if link.is_symlink()))
+"""The top folders that are subpackages: those that ``clusterproof/`` has links to."""
 
 CLEAN = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "MYPYPATH")}
 """The surroundings of every command: nothing leads back to the checkout."""
