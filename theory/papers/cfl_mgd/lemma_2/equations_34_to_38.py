@@ -27,7 +27,7 @@ from clusterproof.theory.checker import (
     suppose,
 )
 from clusterproof.theory.checker.drawn import settings_of, task_from
-from clusterproof.theory.checker.loose_reasons import Best
+from clusterproof.theory.checker.unattained import Best
 from clusterproof.theory.checker.ties import summed
 from clusterproof.theory.exact.algebra import Client, OwnTerm
 from clusterproof.theory.exact.algebra import Share as Part
@@ -249,7 +249,7 @@ def equation_35(round_: LargeBatches, level: Level, stream: Stream, replicates: 
     part="regressions",
     budget=12,
     replicates=200,
-    looseness=Best(markov_on_the_mean, "as (A17)"),
+    unattained=Best(markov_on_the_mean, "as (A17)"),
 )
 def equation_36(
     round_: SmallBatches,
