@@ -15,8 +15,8 @@ from catalogue import checked, read_catalogue
 
 from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory.checker.unattained import Best
 from clusterproof.theory.checker.tightness import assess
+from clusterproof.theory.checker.unattained import Best
 from clusterproof.theory.checker.verdict import Finding
 
 CATALOGUE = read_catalogue()

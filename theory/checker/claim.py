@@ -14,8 +14,8 @@ from clusterproof.algorithms import InvalidArgument, Trace, generator
 from clusterproof.algorithms.discovery import Registry
 from clusterproof.algorithms.notebook import html_table
 from clusterproof.synthetic import Mixture
-from clusterproof.theory.checker.unattained import Unattained
 from clusterproof.theory.checker.trace_bound import TraceBound
+from clusterproof.theory.checker.unattained import Unattained
 from clusterproof.theory.checker.verdict import Finding
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from typing import Any, ParamSpec, TypeVar
 from clusterproof.theory.checker.claim import Context, TraceBounder, register
 from clusterproof.theory.checker.deciding import decide
 from clusterproof.theory.checker.docstring_sections import card_of
-from clusterproof.theory.checker.unattained import Unattained
 from clusterproof.theory.checker.replay import replay
 from clusterproof.theory.checker.statement import Conclusions, Statement
 from clusterproof.theory.checker.theorem import Theorem
+from clusterproof.theory.checker.unattained import Unattained
 from clusterproof.theory.checker.verdict import Finding
 
 P = ParamSpec("P")

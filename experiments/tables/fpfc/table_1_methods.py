@@ -145,9 +145,9 @@ def algorithm_of(run: str, training: Training, **options: Any) -> Algorithm[Any]
     raise ValueError(f"{run} is not run in rounds")
 
 
-def rounds_of(rounds: int, training: Training, *, everybody: bool = False) -> int:
+def rounds_of(rounds: int, training: Training, *, all_clients: bool = False) -> int:
     """Return the rounds of a run; with full participation, as many as have the same number of uploads."""
-    return max(1, round(training.participation * rounds)) if everybody else rounds
+    return max(1, round(training.participation * rounds)) if all_clients else rounds
 
 
 def run_local(experiment: Scenario) -> Result:
@@ -232,7 +232,7 @@ def run_cfl(experiment: Scenario, *, published: bool, everybody: bool) -> Result
     """
     task = experiment.task(batch_size=50)
     algorithm = algorithm_of("cfl", experiment.training, published=published, everybody=everybody)
-    rounds = rounds_of(experiment.rounds, experiment.training, everybody=everybody)
+    rounds = rounds_of(experiment.rounds, experiment.training, all_clients=everybody)
     counts: list[tuple[int, int]] = []
 
     def deployed(state: Any) -> np.ndarray:
@@ -269,7 +269,7 @@ def run_fpfc(experiment: Scenario, *, penalty: str, strength: float) -> Result:
             "accuracy": _accuracy(task, averaged),
             **_clustering(groups, task),
             "transitive": transitive,
-            **_strays(groups, task),
+            **_missing_members(groups, task),
         }
     same = task.labels[:, None] == task.labels
     off = ~np.eye(task.clients, dtype=bool)
@@ -359,7 +359,7 @@ def _clustering(assignments: np.ndarray, task: SoftmaxMixture) -> Result:
     }
 
 
-def _strays(groups: np.ndarray, task: SoftmaxMixture) -> Result:
+def _missing_members(groups: np.ndarray, task: SoftmaxMixture) -> Result:
     """Return the sizes of clients outside the largest group of their true cluster."""
     misassigned = np.zeros(task.clients, dtype=bool)
     for cluster in range(task.clusters):

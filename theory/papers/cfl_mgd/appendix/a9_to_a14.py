@@ -1,4 +1,4 @@
-"""(A9)-(A14): the intruders' gradients T_2 of a round."""
+"""(A9)-(A14): the false members' gradients T_2 of a round."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def a9(task: NoisyTask, momentum: Momentum, stream: Stream) -> dict[str, Sides]:
 
     Statement
         T_2p = |C_1 n C*_p| grad phi_p(chi_1) + sum over C_1 n C*_p of (g_i - grad phi_p(chi_1)), and
-        T_2 = (eta/m) sum_(p >= 2) T_2p is what the intruders contribute to chi_1^(t+1).
+        T_2 = (eta/m) sum_(p >= 2) T_2p is what the false members contribute to chi_1^(t+1).
 
     Symbols
         C_1 n C*_p the clients of cluster p that chose model 1.
@@ -85,14 +85,14 @@ def a9_on_symbols(one: Client, mean: Number, *, rounding: float = 0.0) -> Sides:
 def a9_next_model(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
     """The algorithm's next model is that with the right side of (A9)."""
     one = momentum_run(task, momentum, stream)
-    intruders = np.zeros_like(one.models)
+    false_members = np.zeros_like(one.models)
     for cluster in range(1, task.clusters):
         chosen = one.shared(cluster)[..., None]
         mean = task.expected_gradient(one.models, cluster)
         noise = (one.gradients - mean[:, None]) * chosen
-        intruders += chosen.sum(axis=1) * mean + noise.sum(axis=1)
+        false_members += chosen.sum(axis=1) * mean + noise.sum(axis=1)
     carried = one.sum_over(one.buffers, own=True) + one.sum_over(one.buffers, own=False)
-    total = one.sum_over(one.gradients, own=True) + intruders + momentum * carried
+    total = one.sum_over(one.gradients, own=True) + false_members + momentum * carried
     return equal((one.models - one.weight * total, one.following), rounding=1e-10)
 
 
@@ -151,12 +151,12 @@ def triangles(task: Mixture, models: np.ndarray) -> Triangle:
     between, offsets = task.optima[0] - task.optima[1:, None], models - task.optima[0]
     apart, off = np.linalg.norm(between, axis=-1), np.linalg.norm(offsets, axis=-1)
     reach = np.linalg.norm(models - task.optima[1:, None], axis=-1)
-    slopes = [np.linalg.norm(task.expected_gradient(models, p), axis=-1) for p in others]
+    gradient_norms = [np.linalg.norm(task.expected_gradient(models, p), axis=-1) for p in others]
     return Triangle(
         apart,
         off,
         cosine=(between * offsets).sum(axis=-1) / (apart * off),
-        saved=reach**2 - (np.stack(slopes) / task.smoothness) ** 2,
+        saved=reach**2 - (np.stack(gradient_norms) / task.smoothness) ** 2,
     )
 
 
@@ -264,7 +264,7 @@ def a11(
     rarity: Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 3), Fraction(1, 10))],
     jump: Annotated[Fraction, rationals(Fraction(1, 4), 2, 4, upwards=True)],
 ) -> Sides:
-    """The intruders' summed noise has second moment at most |C_1 n C*_p| v^2 / n'.
+    """The false members' summed noise has second moment at most |C_1 n C*_p| v^2 / n'.
 
     Hypotheses
         Assumption 3; batches independent of each other and of the choice of clusters.
@@ -296,7 +296,7 @@ def a11(
     return at_most(moment / samples**2, variance=clients * variance / samples)
 
 
-# one intruder, whose noise has the norm v always; many, far from chi_1
+# one false member, whose noise has the norm v always; many, far from chi_1
 ALONE = {"task": two_values(1, 1, 4.0), "level": Fraction(9, 10), "place": "apart"}
 CROWD = {"task": two_values(1, 99, 1.6), "level": Fraction(9, 10), "place": "apart"}
 HALF = CROWD | {"level": Fraction(2, 5)}
@@ -363,7 +363,7 @@ def a13(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicate
 
 
 def false_member_norms(one: Round) -> tuple[np.ndarray, np.ndarray, float]:
-    """||T_2|| and the number of intruders in each replicate, and v: the largest over the clusters."""
+    """||T_2|| and the number of false members in each replicate, and v: the largest over the clusters."""
     others = range(1, one.task.clusters)
     total = np.sum([one.total(p) for p in others], axis=0)
     norms = np.linalg.norm(total, axis=-1) / (one.task.clients * one.task.smoothness)
@@ -373,7 +373,7 @@ def false_member_norms(one: Round) -> tuple[np.ndarray, np.ndarray, float]:
 
 @PAPER.claim("a14", label="(A14)", kind="probability", budget=15, replicates=300, extremes=(HALF, RARELY))
 def a14(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates) -> Sides:
-    """The intruders move model 1 by at most 3 L eta times their share, plus noise.
+    """The false members move model 1 by at most 3 L eta times their share, plus noise.
 
     Hypotheses
         As (A10) and (A11); v the largest over the clusters.
@@ -383,13 +383,13 @@ def a14(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicate
         (eta v sqrt(P) / (lambda_1 m sqrt(n'))) sqrt(|C_1 - C*_1|).
 
     Symbols
-        C_1 - C*_1 the intruders, P ``clusters``.
+        C_1 - C*_1 the false members, P ``clusters``.
 
     Source
         Zhao et al. (2023), (A14), from (A13) by a union over p and Cauchy-Schwarz. Probability.
 
     Checked
-        As (A13), for all intruders together, eta = 1/L.
+        As (A13), for all false members together, eta = 1/L.
     """
     failure = task.clusters * float(level)
     suppose("P lambda_1 < 1", failure < 1)

@@ -97,7 +97,7 @@ def test_momentum_left_out(plant: Plant, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a1", "a9", "a18", "a22"])
-def test_intruders_taken_for_own_clients(plant: Plant, name: str) -> None:
+def test_false_members_taken_for_own_clients(plant: Plant, name: str) -> None:
     def sum_over_all(self: MomentumRun, values: np.ndarray, *, own: bool) -> np.ndarray:
         chosen = self.seen.assignments == 0
         return np.asarray((values * chosen[..., None]).sum(axis=-2))
