@@ -60,8 +60,8 @@ def darken(figure: Figure) -> None:
 def in_both_themes(light: str, dark: str) -> str:
     """Join the light and the dark svg of a figure; a viewer that knows no themes shows the light one.
 
-    The two differ in their palette alone, so that the one is the other with a class on every part that changes. Of a map
-    it holds both pictures.
+    The two differ in their palette alone, so that the one is the other with a class on every part that changes. The
+    joined drawing of a map holds both pictures.
 
     Parameters
     ----------

@@ -273,7 +273,7 @@ def _continue(
         while now.rounds < training.rounds and not stopped:
             try:
                 now = _advance(configuration, assembly, now)
-            except Exception:
+            except Exception:  # whatever stopped the round: the rows of the rounds before it are kept
                 _write_metrics(folder, board, now)
                 raise
             if diagnostician is not None:

@@ -6,7 +6,7 @@ A state is a dataclass of arrays, None, whole numbers, texts, lists of these, an
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -39,7 +39,8 @@ def map_arrays(change: Callable[[Array], Array], value: T) -> T:
         if isinstance(part, list):
             return [copy(element) for element in part]
         if is_dataclass(part):
-            return type(part)(**{field.name: copy(getattr(part, field.name)) for field in fields(part)})  # type: ignore[misc]
+            changed = {field.name: copy(getattr(part, field.name)) for field in fields(part)}
+            return replace(part, **changed)
         return _plain(part)
 
     result: T = copy(value)
