@@ -6,7 +6,7 @@ A state is a dataclass of arrays, None, whole numbers, texts, lists of these, an
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -40,7 +40,7 @@ def map_arrays(change: Callable[[Array], Array], value: T) -> T:
             return [copy(element) for element in part]
         if is_dataclass(part):
             changed = {field.name: copy(getattr(part, field.name)) for field in fields(part)}
-            return replace(part, **changed)
+            return type(part)(**changed)  # type: ignore[misc]  # is_dataclass is true for classes, too
         return _plain(part)
 
     result: T = copy(value)
