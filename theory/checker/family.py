@@ -83,9 +83,16 @@ class Family:
 
             check.__doc__, check.__module__ = card_of(function, self.sections), function.__module__
             register(
-                theorem.id, label=label, kind=kind, reexamine=partial(replay, theorem), repaired_by=repaired_by,
-                bound_trace=bound_trace, quick=quick, parts=theorem, unattained=unattained,
-            )(check)  # fmt: skip
+                theorem.id,
+                label=label,
+                kind=kind,
+                reexamine=partial(replay, theorem),
+                repaired_by=repaired_by,
+                bound_trace=bound_trace,
+                quick=quick,
+                parts=theorem,
+                unattained=unattained,
+            )(check)
             return theorem
 
         return decorate

@@ -38,9 +38,14 @@ def exhaust(part: Statement, **constants: float) -> Kind:
 
 @pytest.mark.parametrize(
     ("constants", "verdict"),
-    [({}, Kind.CONSISTENT), ({"c_1": 4.0}, Kind.VIOLATED), ({"c_1": 63.0}, Kind.VIOLATED),
-     ({"c_1": 64.0}, Kind.CONSISTENT), ({"power_of_samples": 2.0}, Kind.VIOLATED)],
-)  # fmt: skip
+    [
+        ({}, Kind.CONSISTENT),
+        ({"c_1": 4.0}, Kind.VIOLATED),
+        ({"c_1": 63.0}, Kind.VIOLATED),
+        ({"c_1": 64.0}, Kind.CONSISTENT),
+        ({"power_of_samples": 2.0}, Kind.VIOLATED),
+    ],
+)
 def test_lemma_1_needs_64_and_one_power_of_n(constants: dict[str, float], verdict: Kind) -> None:
     assert exhaust(lemma_1.parts[1], **constants) is verdict
 

@@ -46,15 +46,22 @@ def three(clients: Clients) -> int:
         ("one(3, Fraction(1, 2), exponent=2.0)", "call-arg"),
         (NO_SIDES, "type-var"),
     ],
-)  # fmt: skip
+)
 def test_types_under_strict_mypy(tmp_path: Path, line: str, complaint: str) -> None:
     root = Path(__file__).parents[3]
     file = tmp_path / "claims.py"
     file.write_text(CLAIMS + line + "\n")
     output, errors, _ = api.run(
-        ["--strict", "--config-file", str(root / "pyproject.toml"), "--no-error-summary",
-         "--cache-dir", str(MYPY_CACHE), str(file)]
-    )  # fmt: skip
+        [
+            "--strict",
+            "--config-file",
+            str(root / "pyproject.toml"),
+            "--no-error-summary",
+            "--cache-dir",
+            str(MYPY_CACHE),
+            str(file),
+        ]
+    )
     assert not errors
     found = [text for text in output.splitlines() if "note:" not in text]
     assert len(found) == 1, output
