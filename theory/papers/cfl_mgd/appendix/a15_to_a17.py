@@ -21,7 +21,7 @@ from clusterproof.theory.checker import (
 from clusterproof.theory.checker.unattained import Best
 from clusterproof.theory.exact.two_point_law import TwoPointLaw, binomial_upper_tail, confirm_choices
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses, tightest
-from clusterproof.theory.papers.cfl_mgd.appendix.a9_to_a14 import false_member_norms
+from clusterproof.theory.papers.cfl_mgd.appendix.a11_to_a14 import false_member_norms
 from clusterproof.theory.papers.cfl_mgd.appendix.rounds import simulate_round
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
     PAPER,

@@ -20,7 +20,7 @@ from clusterproof.theory.papers.cfl_mgd.appendix import a4_to_a6 as appendix_cou
 from clusterproof.theory.papers.cfl_mgd.appendix import a15_to_a17 as appendix_t2_count
 from clusterproof.theory.papers.cfl_mgd.appendix import tasks
 from clusterproof.theory.papers.cfl_mgd.appendix.a7_a8 import Shares
-from clusterproof.theory.papers.cfl_mgd.appendix.a9_to_a14 import a11
+from clusterproof.theory.papers.cfl_mgd.appendix.a11_to_a14 import a11
 from clusterproof.theory.papers.cfl_mgd.appendix.a18_to_a22 import PrescribedRun, a19, a20, a21
 from clusterproof.theory.papers.cfl_mgd.appendix.a23 import a23_meant
 from clusterproof.theory.papers.cfl_mgd.appendix.a33_a34 import a33
