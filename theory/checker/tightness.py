@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -91,10 +89,3 @@ def idle_parts(finding: Finding) -> list[str]:
     """Terms and constants that no evaluated instance needed."""
     factors = finding.sharpness or {}
     return [name for name, factor in factors.items() if factor is not None and factor < NEEDED]
-
-
-def explained(assessments: Iterable[Assessment]) -> tuple[int, int]:
-    """Count those that are certified, sharp or loose with the best constant, and all for which that is defined."""
-    counts = Counter(one.standing for one in assessments)
-    good = counts[Standing.CERTIFIED] + counts[Standing.SHARP] + counts[Standing.BEST]
-    return good, good + counts[Standing.REASON]
