@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Randomness
-from clusterproof.algorithms.storage import require_polars
+from clusterproof.algorithms.validation import require_polars
 from clusterproof.neural.custom.algorithms import check_models, check_state
 from clusterproof.neural.custom.references import naming_user_code
 from clusterproof.neural.runs.assembly import Assembly, assemble
@@ -103,7 +103,7 @@ def train(
         round, client and cluster; if user-supplied code raises an error, with its file and line, or a user's
         algorithm returns something else than it must. The last good checkpoint is kept.
     """
-    require_polars(out)
+    require_polars("out", os.fspath(out))
     if configuration.training.tensorboard:
         require_tensorboard()
     with naming_user_code(user_code_names(configuration)), _memory_errors():

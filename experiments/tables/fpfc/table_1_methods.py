@@ -168,28 +168,26 @@ def run_fedavg(experiment: Scenario) -> Result:
 
 def run_fine_tuned(experiment: Scenario) -> Result:
     """Run the method that the public code calls Per-FedAvg."""
-    task = experiment.task(batch_size=100)
     algorithm = algorithm_of("fine-tuned", experiment.training)
     assert isinstance(algorithm, FineTunedFedAvg)
-    randomness, all_clients = experiment.randomness, np.arange(task.clients)
-
-    def deployed(state: State) -> np.ndarray:
-        return np.asarray(algorithm.fine_tune(_spread(state.models, task), all_clients, task, randomness))
-
-    state, history = _train(algorithm, task, experiment, deployed)
-    server = _accuracy(task, _spread(state.models, task))
-    return {"accuracy": history[-1][1], "server_accuracy": server, "history": history}
+    return _run_personalised(algorithm, experiment.task(batch_size=100), experiment, algorithm.fine_tune)
 
 
 def run_per_fedavg(experiment: Scenario, *, gradient: str) -> Result:
     """Run Per-FedAvg with its meta-gradient: half as many steps, of two gradients each."""
-    task = experiment.task()
     algorithm = algorithm_of("per-fedavg", experiment.training, gradient=gradient)
     assert isinstance(algorithm, PerFedAvg)
+    return _run_personalised(algorithm, experiment.task(), experiment, algorithm.personalise)
+
+
+def _run_personalised(
+    algorithm: Algorithm[Any], task: SoftmaxMixture, experiment: Scenario, personalise: Callable[..., Any]
+) -> Result:
+    """Run an algorithm whose clients are tested with the models that they make of the server's."""
     randomness, all_clients = experiment.randomness, np.arange(task.clients)
 
     def deployed(state: State) -> np.ndarray:
-        return np.asarray(algorithm.personalise(_spread(state.models, task), all_clients, task, randomness))
+        return np.asarray(personalise(_spread(state.models, task), all_clients, task, randomness))
 
     state, history = _train(algorithm, task, experiment, deployed)
     server = _accuracy(task, _spread(state.models, task))
