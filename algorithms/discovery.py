@@ -28,15 +28,13 @@ class Registry(dict[str, Kind]):
         self.__doc__ = docstring
 
 
-def modules_below(package: str, *, named: str | None = None, direct: bool = False) -> list[ModuleType]:
+def modules_below(package: str, *, direct: bool = False) -> list[ModuleType]:
     """Import every module of a package and, unless ``direct``, of its subpackages, in the order of their names.
 
     Parameters
     ----------
     package
         Dotted name, such as ``"clusterproof.theory.papers.sofl"``.
-    named
-        Only modules with this last name, such as ``"claims"``. If None, all.
     """
     path = importlib.import_module(package).__path__
     prefix = f"{package}."
@@ -44,7 +42,7 @@ def modules_below(package: str, *, named: str | None = None, direct: bool = Fals
         names = [module.name for module in pkgutil.iter_modules(path, prefix) if not module.ispkg]
     else:
         names = [module.name for module in pkgutil.walk_packages(path, prefix)]
-    return [importlib.import_module(name) for name in names if named in (None, name.rpartition(".")[2])]
+    return [importlib.import_module(name) for name in names]
 
 
 def classes_below(package: str, base: type[Kind], *, direct: bool = False) -> Iterator[type[Kind]]:

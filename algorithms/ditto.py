@@ -5,20 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from clusterproof.algorithms.aggregation import LocalMotion, average_local_training, local_proximal_descent
+from clusterproof.algorithms.aggregation import local_proximal_descent
 from clusterproof.algorithms.arrays import Array, replace_rows, rows
-from clusterproof.algorithms.bodies.one_model import PooledModel
+from clusterproof.algorithms.bodies.one_model import WeightedModel
 from clusterproof.algorithms.client_arrays import copies_for_clients
 from clusterproof.algorithms.fedbcd import PersonalState
 from clusterproof.algorithms.finiteness import check_finite
 from clusterproof.algorithms.protocol import Task
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.validation import check_count, check_number
-from clusterproof.algorithms.weighting import check_weighting, client_weights, require_sizes
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ditto(PooledModel[PersonalState]):
+class Ditto(WeightedModel[PersonalState]):
     """FedAvg for the server's model w, and a personal model v_i of every client.
 
     In a round a participant trains w as in FedAvg, and moves its own v_i by s steps that are pulled towards the
@@ -74,12 +73,6 @@ class Ditto(PooledModel[PersonalState]):
             remedy = "leave it out for the step size of FedAvg"
             check_number("personal_step_size", self.personal_step_size, above=0, remedy=remedy)
         check_count("personal_epochs", self.personal_epochs, at_least=1, remedy="1 is a step a round")
-        check_weighting(self.weighting)
-
-    def model_count(self, task: Task) -> int:
-        """Return 1."""
-        require_sizes(self.weighting, task)
-        return 1
 
     def initialise(self, models: Array, task: Task) -> PersonalState:
         """Start from the given model (..., 1, d), of the server and of all clients."""
@@ -89,16 +82,7 @@ class Ditto(PooledModel[PersonalState]):
         """Carry out one round."""
         models = state.models
         clients, assignments = self._participants(models, task, randomness)
-        mean = average_local_training(
-            task,
-            models,
-            clients,
-            randomness,
-            LocalMotion(step_size=self.step_size, local_steps=self.local_steps),
-            assignments=assignments,
-            weights=client_weights(self.weighting, task, clients, models),
-            checked=True,
-        ).models
+        mean = self._mean_trained(models, clients, assignments, task, randomness)
         points = local_proximal_descent(
             task,
             rows(state.personal, clients),

@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
-from clusterproof.algorithms.aggregation import average_by_cluster
-from clusterproof.algorithms.arrays import Array, rows
-from clusterproof.algorithms.bodies.one_model import OneModel, check_server_step_size
+from clusterproof.algorithms.arrays import Array
+from clusterproof.algorithms.bodies.one_model import OneModelSent, check_server_step_size
 from clusterproof.algorithms.protocol import State, Task, TrainingTask
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.validation import InvalidArgument
 
 
 @dataclass(frozen=True, kw_only=True)
-class FedAvg(OneModel):
+class FedAvg(OneModelSent):
     """Participants train the server's model locally, and the server averages their models.
 
     With the models y_i that the participants reach from x::
@@ -90,15 +89,7 @@ class FedAvg(OneModel):
         )
 
     def _average(
-        self,
-        models: Array,
-        clients: Array,
-        assignments: Array,
-        weights: Array | None,
-        task: Task,
-        randomness: Randomness,
+        self, models: Array, clients: Array, assignments: Array, task: Task, randomness: Randomness
     ) -> Array:
-        if not self.reshuffle:
-            return super()._average(models, clients, assignments, weights, task, randomness)
-        points = self.descend(rows(models, assignments), clients, task, randomness)
-        return average_by_cluster(points, assignments, fallback=models, weights=weights)
+        average = super()._average if self.reshuffle else self._mean_trained
+        return average(models, clients, assignments, task, randomness)

@@ -7,13 +7,11 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace
 
-from clusterproof.algorithms.aggregation import LocalMotion, average_local_training
 from clusterproof.algorithms.arrays import Array
-from clusterproof.algorithms.bodies.one_model import PooledModel, check_server_step_size
+from clusterproof.algorithms.bodies.one_model import WeightedModel, check_server_step_size
 from clusterproof.algorithms.protocol import State, Task
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.validation import check_number
-from clusterproof.algorithms.weighting import check_weighting, client_weights, require_sizes
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,7 @@ class MomentumState(State):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FedAvgM(PooledModel[MomentumState]):
+class FedAvgM(WeightedModel[MomentumState]):
     """FedAvg whose server takes a heavy-ball step along the mean change of the clients' models.
 
     With the models y_i that FedAvg's participants send when they have received x::
@@ -82,12 +80,6 @@ class FedAvgM(PooledModel[MomentumState]):
             "momentum", self.momentum, at_least=0, below=1, remedy="0 is plain descent, 0.9 is common"
         )
         check_server_step_size(self.server_step_size)
-        check_weighting(self.weighting)
-
-    def model_count(self, task: Task) -> int:
-        """Return 1."""
-        require_sizes(self.weighting, task)
-        return 1
 
     def initialise(self, models: Array, task: Task) -> MomentumState:
         """Start from the given model (..., 1, d) without momentum."""
@@ -97,15 +89,6 @@ class FedAvgM(PooledModel[MomentumState]):
         """Carry out one round."""
         models = state.models
         clients, assignments = self._participants(models, task, randomness)
-        mean = average_local_training(
-            task,
-            models,
-            clients,
-            randomness,
-            LocalMotion(step_size=self.step_size, local_steps=self.local_steps),
-            assignments=assignments,
-            weights=client_weights(self.weighting, task, clients, models),
-            checked=True,
-        ).models
+        mean = self._mean_trained(models, clients, assignments, task, randomness)
         buffers = self.momentum * state.buffers + (models - mean)
         return MomentumState(models - self.server_step_size * buffers, clients, assignments, buffers)

@@ -15,6 +15,7 @@ from clusterproof.algorithms.finiteness import check_finite
 from clusterproof.algorithms.protocol import SizedTask, Task
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.validation import InvalidArgument, check_count
+from clusterproof.algorithms.weighting import client_weights
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,13 +107,7 @@ class FedNova(OneModel):
         return points
 
     def _average(
-        self,
-        models: Array,
-        clients: Array,
-        assignments: Array,
-        weights: Array | None,
-        task: Task,
-        randomness: Randomness,
+        self, models: Array, clients: Array, assignments: Array, task: Task, randomness: Randomness
     ) -> Array:
         xp = array_namespace(models)
         received = rows(models, assignments)
@@ -120,6 +115,7 @@ class FedNova(OneModel):
         check_finite(points, clients, self.step_size)
         steps = xp.astype(like(self.step_counts(task)[to_numpy(clients)], models), models.dtype)[..., None]
         steps = xp.broadcast_to(steps, (*points.shape[:-1], 1))
+        weights = client_weights(self.weighting, task, clients, models)
         zero = xp.zeros_like(models)
         normalised = average_by_cluster((points - received) / steps, assignments, zero, weights)
         return models + average_by_cluster(steps, assignments, zero[..., :1], weights) * normalised

@@ -80,6 +80,7 @@ def _class_fault(loaded: Any, kind: type) -> str:
     """Return what is wrong with a class, or an empty text."""
     if not (isinstance(loaded, type) and issubclass(loaded, kind)) or inspect.isabstract(loaded):
         return f"it must be a class with all the methods of {kind.__module__}.{kind.__name__}"
+    # typeshed does not declare where dataclasses keeps `frozen`
     if not is_dataclass(loaded) or not loaded.__dataclass_params__.frozen:  # type: ignore[attr-defined]
         return "it must be a frozen dataclass"
     return ""

@@ -9,13 +9,13 @@ from array_api_compat import array_namespace
 
 from clusterproof.algorithms.aggregation import average_by_cluster, local_corrected_descent
 from clusterproof.algorithms.arrays import Array, replace_rows, rows
-from clusterproof.algorithms.bodies.one_model import PooledModel, check_server_step_size
+from clusterproof.algorithms.bodies.one_model import WeightedModel, check_server_step_size
 from clusterproof.algorithms.client_arrays import zeros_for_clients
 from clusterproof.algorithms.finiteness import check_finite
 from clusterproof.algorithms.protocol import State, Task
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.validation import check_choice
-from clusterproof.algorithms.weighting import check_weighting, client_weights, require_sizes
+from clusterproof.algorithms.weighting import client_weights
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class ControlState(State):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scaffold(PooledModel[ControlState]):
+class Scaffold(WeightedModel[ControlState]):
     """FedAvg whose clients correct their gradients by control variates.
 
     In a round a participant i of the set S starts at y = x and takes K steps
@@ -89,12 +89,6 @@ class Scaffold(PooledModel[ControlState]):
         super().__post_init__()
         check_choice("option", self.option, ("I", "II"), remedy="'II' needs no further gradient")
         check_server_step_size(self.server_step_size)
-        check_weighting(self.weighting)
-
-    def model_count(self, task: Task) -> int:
-        """Return 1."""
-        require_sizes(self.weighting, task)
-        return 1
 
     @property
     def asks_single_gradients(self) -> bool:

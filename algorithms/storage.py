@@ -25,7 +25,7 @@ import msgspec
 import numpy as np
 
 from clusterproof.algorithms.trace import Trace
-from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.algorithms.validation import InvalidArgument, require_polars
 
 __all__ = ["load_trace", "save_trace"]
 
@@ -51,7 +51,7 @@ def save_trace(trace: Trace, folder: str | os.PathLike[str]) -> None:
     InvalidArgument
         If the folder is not empty, cannot be written, or polars is not installed.
     """
-    require_polars(folder)
+    require_polars("out", os.fspath(folder))
     from polars.exceptions import PolarsError
 
     check_destination(folder)
@@ -78,7 +78,7 @@ def load_trace(folder: str | os.PathLike[str]) -> Trace:
         If a file is missing, unreadable or not the one that was written (the message gives the
         expected and the found SHA-256), or polars is not installed.
     """
-    require_polars(folder)
+    require_polars("out", os.fspath(folder))
     import polars
 
     root = Path(folder)
@@ -137,25 +137,6 @@ def check_destination(folder: str | os.PathLike[str]) -> None:
         if isinstance(error, InvalidArgument):
             raise
         raise _unwritable(folder, error) from error
-
-
-def require_polars(folder: str | os.PathLike[str]) -> None:
-    """Check that parquet files can be written and read.
-
-    Raises
-    ------
-    InvalidArgument
-        If polars is not installed; the message names the extra to install.
-    """
-    try:
-        import polars  # noqa: F401 - the import itself is the test
-    except ImportError as error:
-        raise InvalidArgument(
-            "out",
-            os.fspath(folder),
-            f"needs polars to store runs ({error})",
-            "install the extra `store`: pip install 'clusterproof[store]'",
-        ) from error
 
 
 class _Sidecar(msgspec.Struct, forbid_unknown_fields=True):

@@ -11,7 +11,7 @@ import numpy as np
 from clusterproof.algorithms.drawable import Drawable
 from clusterproof.algorithms.metrics import adjusted_rand_index, cluster_count, purity
 from clusterproof.algorithms.notebook import html_table
-from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.algorithms.validation import require_polars
 
 if TYPE_CHECKING:
     import polars
@@ -119,15 +119,9 @@ class Trace(Drawable):
         InvalidArgument
             If polars is not installed; the message names the extra to install.
         """
-        try:
-            import polars
-        except ImportError as error:
-            raise InvalidArgument(
-                "frame",
-                None,
-                f"needs polars ({error})",
-                "install the extra: pip install 'clusterproof[store]'",
-            ) from error
+        require_polars("frame", None)
+        import polars
+
         count = self.models.shape[-2]
         replicates = self.models.shape[1] if self.models.ndim == 4 else 1
         steps = np.indices((len(self.models), replicates, count), dtype=np.int32).reshape(3, -1)

@@ -118,3 +118,12 @@ def check_descent(step_size: float, clusters: int | None, averaging: str, local_
             "must be 1 with averaging = 'gradient', where a client sends one gradient",
             "choose averaging = 'model' for local steps",
         )
+
+
+def require_polars(argument: str, value: object, extra: str = "store") -> None:
+    """Raise ``InvalidArgument``, which names the extra to install, unless polars is installed."""
+    try:
+        import polars  # noqa: F401 - the import itself is the test
+    except ImportError as error:
+        remedy = f"install the extra `{extra}`: pip install 'clusterproof[{extra}]'"
+        raise InvalidArgument(argument, value, f"needs polars ({error})", remedy) from error

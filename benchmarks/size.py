@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 SKIPPED = re.compile(r"#\s*fmt:\s*(skip|off)")
-SKIPPED_AT_MOST = 40
+SKIPPED_AT_MOST = 30
 BLANK = (
     tokenize.COMMENT,
     tokenize.NL,

@@ -88,7 +88,7 @@ def conform(
     done = [Check(name, "skipped", reason) for name, reason in skipped if name in wanted]
     try:
         runs, seconds, dtype_found = _observe_all(start, definition, probes, declared, timeout)
-        if "participation" in supported and not definition.needs_everybody and runs:
+        if "participation" in supported and not definition.needs_all_clients and runs:
             _require_participants(start, definition, runs[0].probe, timeout)
         judged = judge(definition, runs, chosen, supported, dtype_found, declared, tuple(done), seconds)
         if judged.verdict in ("conforms", "variant", "differs") and runs:

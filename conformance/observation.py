@@ -87,7 +87,7 @@ def observe(
             raise
         except KeyboardInterrupt:
             raise
-        except BaseException as error:
+        except BaseException as error:  # whatever a third party's code raises, SystemExit too, is its fault
             raise Unusable(_describe(error, printed.getvalue())) from error
     for name in ("curvatures", "optima", "samples", "start", "starts"):
         if not np.array_equal(getattr(given, name), getattr(task, name), equal_nan=False):
@@ -161,7 +161,7 @@ def _undisturbed(printed: io.StringIO) -> Iterator[None]:
             yield
     finally:
         random.setstate(old)
-        np.random.set_state(old_numpy)  # noqa: NPY002
+        np.random.set_state(old_numpy)  # noqa: NPY002 - the implementation may draw from the global state
         if old_torch is not None:
             torch.set_default_dtype(old_torch[0])
             torch.set_rng_state(old_torch[1])

@@ -122,7 +122,7 @@ def applicable_plans(definition: type[Definition]) -> tuple[Plan, ...]:
     needless = set()
     if definition.server_step is None:
         needless.add("server-step")
-    if definition.needs_everybody:
+    if definition.needs_all_clients:
         needless.add("participation")
     if not definition.strengths:
         needless.add("strengths")
@@ -166,11 +166,11 @@ def make_probes(
         if "server-step" not in supported:
             changes.pop("server_step_size", None)
             changes.pop("eta", None)
-        if "participation" not in supported or definition.needs_everybody:
+        if "participation" not in supported or definition.needs_all_clients:
             schedule = tuple(ALL[0] for _ in schedule)
         changes = {name: value for name, value in changes.items() if name in defaults}
         settings = {**defaults, **changes, **chosen}
-        samples = (4, 4, 4, 4) if definition.needs_everybody and settings["batch_size"] else plan.samples
+        samples = (4, 4, 4, 4) if definition.needs_all_clients and settings["batch_size"] else plan.samples
         task = random_task(plan.seed, samples, clusters=definition.clusters)
         probes.append(Probe(plan.name, plan.meaning, task, settings, schedule))
     return tuple(probes), tuple(skipped)

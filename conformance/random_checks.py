@@ -77,12 +77,12 @@ def check_random(
     @given(st.data())
     def compare(data: st.DataObject) -> None:
         task = data.draw(conformance_tasks(definition.clusters))
-        everybody = list(range(task.clients))
-        subset = st.lists(st.sampled_from(everybody), min_size=1, unique=True).map(sorted)
-        some = "participation" in supported and not definition.needs_everybody
-        schedule = data.draw(st.lists(subset if some else st.just(everybody), min_size=1, max_size=4))
+        all_clients = list(range(task.clients))
+        subset = st.lists(st.sampled_from(all_clients), min_size=1, unique=True).map(sorted)
+        some = "participation" in supported and not definition.needs_all_clients
+        schedule = data.draw(st.lists(subset if some else st.just(all_clients), min_size=1, max_size=4))
         drawn: dict[str, Any] = {"local_epochs": data.draw(st.integers(1, 3))}
-        if "batches" in supported and not definition.needs_everybody:
+        if "batches" in supported and not definition.needs_all_clients:
             drawn["batch_size"] = data.draw(st.sampled_from([None, 1, 2, 3]))
         complete = {**definition.defaults(), **drawn, **chosen}
         _compare(start, algorithm, task, complete, schedule)

@@ -7,18 +7,19 @@ Run with: clusterproof check --module examples/heavy_ball.py
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from clusterproof.theorem import Sides, at_most, choice, claim, earlier, equal, integers, rationals, suppose
 
 Step = Annotated[Fraction, rationals(Fraction(1, 4), Fraction(7, 4), 4)]
 Momentum = Annotated[Fraction, rationals(0, Fraction(19, 20), 20)]
 Rounds = Annotated[int, integers(1, 8, upwards=True)]
+Number = TypeVar("Number", Fraction, float)
 
 
-def values(step: Fraction, momentum: Fraction, curvature: Fraction, rounds: int) -> list[Fraction]:
-    """f(x_0), f(x_1), ... for f = curvature x^2 / 2 and x_-1 = x_0 = 1, exactly."""
-    before, now = Fraction(1), Fraction(1)
+def values(step: Number, momentum: Number, curvature: Number, rounds: int) -> list[Number]:
+    """f(x_0), f(x_1), ... for f = curvature x^2 / 2 and x_-1 = x_0 = 1, exact for fractions."""
+    before = now = 0 * step + 1
     found = [curvature / 2]
     for _ in range(rounds):
         before, now = now, now - step * curvature * now + momentum * (now - before)
@@ -94,7 +95,7 @@ def tuned_rate(
         RESTATED: a performance-estimation library's documentation, there "Theorem 4".
     """
     momentum = (float(1 - step * least) * float(1 - step)) ** 0.5
-    found = values(float(step), momentum, float(curvature), rounds)  # type: ignore[arg-type]
+    found = values(float(step), momentum, float(curvature), rounds)
     return at_most(found[-1], contraction=float(1 - step * least) ** rounds * found[0])
 
 

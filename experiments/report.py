@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-COLOURS = {"reproduced": "green", "within chance": "yellow", "not reproduced": "red"}
+STYLES = {"reproduced": "green", "within chance": "yellow", "not reproduced": "red"}
 """Of the verdicts on a cell."""
 
 LARGEST_WIDTH = 110
@@ -137,7 +137,7 @@ def _cell_line(label: str, cell: Cell, digits: int) -> Text:
     }
     word = cell.verdict
     line = label + "".join(f"{parts[name]:>{size}}" for name, size in _SIZES.items())
-    return Text(line.rstrip()) if word is None else Text.assemble(line, (f"  {word}", COLOURS[word]))
+    return Text(line.rstrip()) if word is None else Text.assemble(line, (f"  {word}", STYLES[word]))
 
 
 def _power(row: Row, columns: Mapping[str, int]) -> str:

@@ -13,9 +13,15 @@ from clusterproof.neural.runs.storage.run_folder import CONFIGURATION
 from clusterproof.neural.runs.training import TrainingResult, train
 
 SUMMARISED = (
-    "accuracy", "right", "accuracy_after_local_training", "training_loss", "test_loss", "purity",
-    "adjusted_rand_index", "clusters",
-)  # fmt: skip
+    "accuracy",
+    "right",
+    "accuracy_after_local_training",
+    "training_loss",
+    "test_loss",
+    "purity",
+    "adjusted_rand_index",
+    "clusters",
+)
 """Final metrics of which ``train --seeds`` prints the mean and the standard deviation."""
 
 

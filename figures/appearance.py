@@ -59,7 +59,7 @@ def dressed(
         Width in centimetres. If None, as drawn. In narrow figures, panels are stacked.
     theme
         ``"light"``: black on white. ``"dark"`` changes the lightness of neutral and filled elements; lines and
-        markers keep their colours.
+        markers keep their colour.
     caption
         Whether the caption is drawn.
 
@@ -111,7 +111,7 @@ def _settle_again(figure: Figure) -> None:
 
 
 def panels_of(figure: Figure) -> list[Axes]:
-    """Return the panels of a figure, without the bars that explain colours."""
+    """Return the panels of a figure, without the colour bars."""
     return [panel for panel in figure.axes if panel.get_label() != "<colorbar>"]
 
 

@@ -135,8 +135,8 @@ def _paint(panel: style.Axes, across: np.ndarray, up: np.ndarray, verdicts: Map)
     from matplotlib.colors import ListedColormap
 
     # thousands of cells: pixels in a vector file, under lines that stay lines
-    colours = ListedColormap(list(CATEGORIES.values()))
-    panel.pcolormesh(across, up, verdicts.category, cmap=colours, vmin=-0.5, vmax=2.5, rasterized=True)
+    palette = ListedColormap(list(CATEGORIES.values()))
+    panel.pcolormesh(across, up, verdicts.category, cmap=palette, vmin=-0.5, vmax=2.5, rasterized=True)
     panel.set_yscale("log")
 
 

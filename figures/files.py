@@ -42,7 +42,7 @@ def save(
     title
         Title, placed before the alternative text.
     width, theme, caption
-        Arguments of ``dressed``. ``"both"`` is an svg whose colours follow the theme of the page that shows it.
+        Arguments of ``dressed``. ``"both"`` is an svg that follows the theme of the page that shows it.
 
     Raises
     ------

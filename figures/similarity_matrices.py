@@ -131,7 +131,7 @@ def _paint(panel: style.Axes, values: np.ndarray, highest: float, labels: np.nda
 
 
 def _add_bar(mesh: Any, panel: style.Axes, name: str) -> None:
-    """Explain a panel's colours below it, with few numbers in any width."""
+    """Add a colour bar below a panel, with few ticks in any width."""
     from matplotlib.ticker import MaxNLocator
 
     few = MaxNLocator(5, steps=[1, 5, 10])

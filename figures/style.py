@@ -1,4 +1,4 @@
-"""What the figures share: style sheets, colours and markers, captions, legends and bands."""
+"""What the figures share: style sheets, palette and markers, captions, legends and bands."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ else:
 Arguments = ParamSpec("Arguments")
 
 LIGHT, DARK = (Path(__file__).with_name(f"{theme}.mplstyle") for theme in ("light", "dark"))
-"""Style sheets of matplotlib: everything that figures share, and the colours of the dark theme."""
+"""Style sheets of matplotlib: everything that figures share, and the palette of the dark theme."""
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"

@@ -89,7 +89,7 @@ def even_odds() -> float:
 
 
 def draw(seed: int) -> style.Figure:
-    """Draw both maps with one scale of colours."""
+    """Draw both maps with one colour scale."""
     maps, odds = compute(seed), even_odds()
     task = make_task(1.0, 1.0)
     means = ", ".join(f"{name} {probabilities.mean():.2f}" for name, probabilities in maps.items())

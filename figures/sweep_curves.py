@@ -15,7 +15,7 @@ from clusterproof.figures.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILL
 if TYPE_CHECKING:
     from polars import DataFrame
 
-COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY)
+PALETTE = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY)
 MARKERS = "os^Dvx"
 FORMATS = ("png", "svg", "pdf")
 MOST_CURVES = 24
@@ -65,7 +65,7 @@ def draw(frame: DataFrame, plan: Plan, kind: str) -> bytes:
         points = own.drop_nulls([axis, measure]).partition_by(axis, as_dict=True, maintain_order=True)
         places = np.array(sorted(key[0] for key in points))
         heights = [points[place,][measure].to_numpy() for place in places]
-        colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number // len(COLOURS) % len(MARKERS)]
+        colour, marker = PALETTE[number % len(PALETTE)], MARKERS[number // len(PALETTE) % len(MARKERS)]
         named = zip(others, values, strict=True)
         label = ", ".join(f"{name} {_shown(value)}" for name, value in named) or measure
         panel.plot(places, [np.median(own) for own in heights], color=colour, marker=marker, label=label)

@@ -13,7 +13,7 @@ from clusterproof.figures.style import DARK, Figure
 
 TAG = re.compile(r"(<[^>]*>)")
 NAME = re.compile(r' (?:id|xlink:href)="#?[mp][0-9a-f]{10}"')
-"""Of a marker, a path or a clip: matplotlib makes it from what is named, colours included."""
+"""Of a marker, a path or a clip: matplotlib makes it from what is named, its palette included."""
 
 STYLE = re.compile(r' style="([^"]*)"')
 IMAGE = re.compile(r' id="image[0-9a-f]+"')
@@ -22,7 +22,7 @@ IMAGE = re.compile(r' id="image[0-9a-f]+"')
 def darken(figure: Figure) -> None:
     """Put a figure on the paper of the dark style sheet: what is neutral or filled changes its lightness.
 
-    Lines and markers keep their colours, and so do maps without white in them.
+    Lines and markers keep their colour, and so do maps without white in them.
     """
     from matplotlib import rc_params_from_file
     from matplotlib.axes import Axes
@@ -44,14 +44,14 @@ def darken(figure: Figure) -> None:
     for artist in figure.findobj(lambda part: part is not figure and not isinstance(part, Axes)):
         given = getattr(artist, "colors", None)  # of contours that are lines
         if isinstance(artist, ScalarMappable) and artist.get_array() is not None and given is None:
-            colours = artist.get_cmap()(np.arange(artist.get_cmap().N))
-            if (colours[:, :3].min(axis=1) > 0.95).any():
-                artist.set_cmap(ListedColormap([turn(colour) for colour in colours]))
+            palette = artist.get_cmap()(np.arange(artist.get_cmap().N))
+            if (palette[:, :3].min(axis=1) > 0.95).any():
+                artist.set_cmap(ListedColormap([turn(colour) for colour in palette]))
             continue
         old = {name: to_rgba_array(getattr(artist, f"get_{name}", tuple)()) for name in changes}
-        new = {name: [changes[name](colour) for colour in colours] for name, colours in old.items()}
+        new = {name: [changes[name](colour) for colour in palette] for name, palette in old.items()}
         artist.set(
-            **{name: colours if len(colours) > 1 else colours[0] for name, colours in new.items() if colours}
+            **{name: palette if len(palette) > 1 else palette[0] for name, palette in new.items() if palette}
         )
     for panel in figure.axes:  # marks on the axes are made again whenever it is drawn
         panel.tick_params(which="both", colors=turn(np.array([0.0, 0, 0, 1])))
@@ -60,8 +60,8 @@ def darken(figure: Figure) -> None:
 def in_both_themes(light: str, dark: str) -> str:
     """Join the light and the dark svg of a figure; a viewer that knows no themes shows the light one.
 
-    The two differ in colours alone, so that the one is the other with a class on every part that changes. Of a map
-    it holds both pictures.
+    The two differ in their palette alone, so that the one is the other with a class on every part that changes. The
+    joined drawing of a map holds both pictures.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def in_both_themes(light: str, dark: str) -> str:
     Raises
     ------
     InvalidArgument
-        If the drawings differ in more than their colours.
+        If the drawings differ in more than their palette.
     """
     before, after = TAG.split(light), TAG.split(dark)
     rules: dict[str, str] = {}
@@ -81,7 +81,7 @@ def in_both_themes(light: str, dark: str) -> str:
             for tag, other in zip(before, after, strict=True)
         )
     except ValueError as error:
-        rule = "is for figures whose light and dark drawings differ in colours alone"
+        rule = "is for figures whose light and dark drawings differ in palette alone"
         raise InvalidArgument("theme", "both", rule, "draw it light, and dark, into two files") from error
     shown = "".join(f".{name}{{{change}}}" for change, name in rules.items())
     style = (

@@ -71,9 +71,9 @@ def numbers_figure(verdict: Verdict) -> style.Figure:
     return figure
 
 
-def _bars(panel: style.Axes, values: dict[str, float], colours: tuple[str, ...]) -> None:
+def _bars(panel: style.Axes, values: dict[str, float], palette: tuple[str, ...]) -> None:
     """Draw a bar for each value, the first on top."""
-    panel.barh(list(values), list(values.values()), height=0.6, color=colours, gid="bars")
+    panel.barh(list(values), list(values.values()), height=0.6, color=palette, gid="bars")
     panel.invert_yaxis()
     positive = [value for value in values.values() if value > 0]
     if len(positive) == len(values) and max(positive) > 100 * min(positive):

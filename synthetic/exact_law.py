@@ -129,45 +129,6 @@ def draw_gradients(
     return normal
 
 
-def draw_losses_and_gradients(
-    models: np.ndarray,
-    optimum: np.ndarray,
-    covariance: np.ndarray,
-    noise: float,
-    samples: int,
-    generator: np.random.Generator,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Draw losses and the gradient at the best model jointly, from one and the same batch.
-
-    Without resampling the assignment and the gradient depend on the same rows. Given the
-    residuals the features are Gaussian, so that with W ~ Wishart(n, K) and C = Cov(x, residuals)
-
-        g = -(1/n) [ C K^+ W e + sqrt(e'We) xi ],   xi ~ N(0, Sigma - C K^+ C').
-
-    Of models (..., P, d), one set per client, true parameter ``optimum`` (d,) and the features' covariance (d, d):
-    losses (..., P), and the gradient at the model of smallest loss (..., d).
-    """
-    displacements = optimum - models
-    cross = displacements @ covariance
-    residuals = cross @ np.swapaxes(displacements, -1, -2) + noise**2
-    size = models.shape[-2]
-    triangle = _draw_matrix(models.shape[:-2], size, samples, generator)
-    factor = semidefinite_cholesky(residuals) @ triangle
-    losses = np.einsum("...ij,...ij->...i", factor, factor) / (2 * samples)
-    best = np.argmin(losses, axis=-1)
-    chosen = np.take_along_axis(factor, best[..., None, None], axis=-2)[..., 0, :]
-    inner = np.einsum("...ij,...j->...i", factor, chosen)
-    projection = np.linalg.pinv(residuals, hermitian=True) @ cross
-    feature = generator.standard_normal(models.shape[:-2] + models.shape[-1:])
-    feature = feature @ np.linalg.cholesky(covariance).T
-    error = noise * generator.standard_normal(models.shape[:-2])
-    residual = np.einsum("...pd,...d->...p", displacements, feature) + error[..., None]
-    spread = feature - np.einsum("...pd,...p->...d", projection, residual)
-    length = np.sqrt(np.einsum("...i,...i->...", chosen, chosen))
-    mean = np.einsum("...pd,...p->...d", projection, inner)
-    return losses, -(mean + length[..., None] * spread) / samples
-
-
 def draw_moments(
     shape: tuple[int, ...], dimension: int, samples: int, generator: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -87,12 +87,6 @@ class RegressionPopulation(WrappedTask):
         kept = {name: value for name, value in self.task.settings.items() if name != "labels"}
         return {**kept, "task": "regression-population", "sizes": list(self.sizes), "draws": self.draws}
 
-    def initial_models(
-        self, count: int, shape: tuple[int, ...], generator: np.random.Generator
-    ) -> np.ndarray:
-        """Starting points of the task."""
-        return self.task.initial_models(count, shape, generator)
-
     def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         """0 for the model of the pair and 1 for the others: those who choose a model are its pair, (..., k, P)."""
         chosen = np.asarray(clients) % self.models

@@ -13,7 +13,7 @@ from clusterproof.algorithms import generator, sum_gradients
 from clusterproof.algorithms.validation import check_choice, check_count, check_seed
 from clusterproof.synthetic.mixture import make_labels
 from clusterproof.synthetic.softmax_passes import Rows, descend
-from clusterproof.synthetic.softmax_sample import Sample, aligned_rows, pooled_minimiser
+from clusterproof.synthetic.softmax_sample import Sample, aligned_rows
 
 TEST_SHARE = 0.2
 
@@ -133,20 +133,7 @@ class SoftmaxMixture:
         return 0.0
 
     def reference_optima(self, target: str) -> None:
-        """Return None: see ``optimum`` for those that are computable, in minutes."""
-
-    def optimum(self, clients: np.ndarray, *, pooled: bool = False) -> np.ndarray | None:
-        """Minimise the summed loss of clients (k,); of all minimisers (d,) the one with rows that add to 0.
-
-        ``pooled`` weights every sample alike instead of every client. None where there is no minimiser, because a
-        class is missing or can be told apart without error, as with fewer rows than parameters.
-        """
-        weights = self.sizes[clients] if pooled else np.ones(len(clients))
-        parts = [self._training[client] for client in clients]
-        x = np.concatenate([features.T for features, _ in parts]).astype(float)
-        y = np.concatenate([targets for _, targets in parts])
-        shares = np.repeat(weights / weights.sum() / self.sizes[clients], self.sizes[clients])
-        return pooled_minimiser(x, y, shares, self.classes)
+        """Return None: minimisers exist for few data, and take minutes."""
 
     def initial_models(
         self, count: int, shape: tuple[int, ...], generator: np.random.Generator

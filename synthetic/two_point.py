@@ -119,10 +119,10 @@ class TwoPointMixture(Mixture):
         check_number("noise", noise, at_least=0, remedy="give the gradient's standard deviation")
         labels = make_labels(clients, clusters, proportions)
         optima = place_optima(clusters, dimension, separation, generator(seed, cls.name, "optima"))
-        slopes = generator(seed, cls.name, "slopes").standard_normal(optima.shape)
+        directions = generator(seed, cls.name, "slopes").standard_normal(optima.shape)
         return cls(
             optima=optima,
-            slopes=noise * slopes / np.linalg.norm(slopes, axis=-1, keepdims=True),
+            slopes=noise * directions / np.linalg.norm(directions, axis=-1, keepdims=True),
             centers=optima.mean(axis=0),
             rarity=rarity,
             labels=labels,

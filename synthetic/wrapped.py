@@ -46,6 +46,12 @@ class WrappedTask:
         """The settings of the task itself."""
         return self.task.settings
 
+    def initial_models(
+        self, count: int, shape: tuple[int, ...], generator: np.random.Generator
+    ) -> np.ndarray:
+        """Draw the starting models of the task, (*shape, count, d)."""
+        return np.asarray(self.task.initial_models(count, shape, generator))
+
     def reference_optima(self, target: str) -> np.ndarray | None:
         """Return the minimisers that an algorithm aims at, in numpy."""
         return self.task.reference_optima(target)

@@ -40,8 +40,8 @@ class PooledModel(Algorithm[StateT]):
         return clients, array_namespace(models).zeros_like(clients)
 
 
-class OneModel(PooledModel[State]):
-    """A server that averages the participants' models and keeps nothing else."""
+class WeightedModel(PooledModel[StateT]):
+    """A ``PooledModel`` whose server takes weighted means over the participants."""
 
     checks_models: ClassVar[bool] = True
     """Whether a participant's model that is not finite ends the run."""
@@ -58,32 +58,10 @@ class OneModel(PooledModel[State]):
         require_sizes(self.weighting, task)
         return 1
 
-    def initialise(self, models: Array, task: Task) -> State:
-        """Start from the given model (..., 1, d)."""
-        return State(models, None, None)
-
-    def step(self, state: State, task: Task, randomness: Randomness) -> State:
-        """Carry out one round."""
-        models = state.models
-        clients, assignments = self._participants(models, task, randomness)
-        weights = client_weights(self.weighting, task, clients, models)
-        averages = self._average(models, clients, assignments, weights, task, randomness)
-        return State(averages, clients, assignments)
-
-    def descend(self, received: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
-        """Train the participants: map the received models (..., k, d) to the models that they send."""
-        return self._motion.descend(task, received, clients, randomness.gradient)
-
-    def _average(
-        self,
-        models: Array,
-        clients: Array,
-        assignments: Array,
-        weights: Array | None,
-        task: Task,
-        randomness: Randomness,
+    def _mean_trained(
+        self, models: Array, clients: Array, assignments: Array, task: Task, randomness: Randomness
     ) -> Array:
-        """Average the models that the participants send, (..., 1, d)."""
+        """Train the participants from the server's model, and return the mean of their models, (..., 1, d)."""
         return average_local_training(
             task,
             models,
@@ -91,7 +69,7 @@ class OneModel(PooledModel[State]):
             randomness,
             self._motion,
             assignments=assignments,
-            weights=weights,
+            weights=client_weights(self.weighting, task, clients, models),
             checked=self.checks_models,
         ).models
 
@@ -100,20 +78,40 @@ class OneModel(PooledModel[State]):
         return LocalMotion(step_size=self.step_size, local_steps=self.local_steps)
 
 
+class OneModel(WeightedModel[State]):
+    """A server that averages the participants' models and keeps nothing else."""
+
+    def initialise(self, models: Array, task: Task) -> State:
+        """Start from the given model (..., 1, d)."""
+        return State(models, None, None)
+
+    def step(self, state: State, task: Task, randomness: Randomness) -> State:
+        """Carry out one round."""
+        clients, assignments = self._participants(state.models, task, randomness)
+        mean = self._average(state.models, clients, assignments, task, randomness)
+        return State(mean, clients, assignments)
+
+    def descend(self, received: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
+        """Train the participants: map the received models (..., k, d) to the models that they send."""
+        return self._motion.descend(task, received, clients, randomness.gradient)
+
+    def _average(
+        self, models: Array, clients: Array, assignments: Array, task: Task, randomness: Randomness
+    ) -> Array:
+        """Average the models that the participants send, (..., 1, d)."""
+        return self._mean_trained(models, clients, assignments, task, randomness)
+
+
 class OneModelSent(OneModel):
     """A ``OneModel`` whose ``descend`` is its own: every participant's model is computed and averaged."""
 
     def _average(
-        self,
-        models: Array,
-        clients: Array,
-        assignments: Array,
-        weights: Array | None,
-        task: Task,
-        randomness: Randomness,
+        self, models: Array, clients: Array, assignments: Array, task: Task, randomness: Randomness
     ) -> Array:
         points = self.descend(rows(models, assignments), clients, task, randomness)
-        check_finite(points, clients, self.step_size)
+        if self.checks_models:
+            check_finite(points, clients, self.step_size)
+        weights = client_weights(self.weighting, task, clients, models)
         return average_by_cluster(points, assignments, fallback=models, weights=weights)
 
 

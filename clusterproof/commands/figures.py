@@ -44,7 +44,7 @@ def draw(
         Width in centimetres, such as 8.5 for a column or 16 for a page; 18.3 by default. The font size does not change,
         and panels of a narrow figure are stacked.
     theme
-        light, dark or, for svg, both: the colours follow the theme of the page that contains the file.
+        light, dark or, for svg, both: the drawing follows the theme of the page that contains the file.
     """
     check_seed(seed)
     check_width(width)

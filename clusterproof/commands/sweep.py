@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, write_whole
+from clusterproof.algorithms.validation import require_polars
 from clusterproof.commands import engine, terminal
 from clusterproof.experiments.devices import trains_on_a_gpu, visible_gpus
 from clusterproof.experiments.sweeps.plan import read_plan
@@ -65,11 +66,7 @@ def sweep(
     elsewhere = dask is not None or slurm is not None
     gpus = visible_gpus(jobs) if not elsewhere and trains_on_a_gpu(plan.units) else ()
     where = engine.choose(jobs, dask, slurm, gpus=gpus)
-    try:
-        import polars  # noqa: F401 - the import itself is the test
-    except ImportError as error:
-        remedy = "install the extra `sweep`: pip install 'clusterproof[sweep]'"
-        raise InvalidArgument("parquet", str(parquet), f"needs polars ({error})", remedy) from error
+    require_polars("parquet", str(parquet), "sweep")
     check_writable("parquet", parquet)
     if plot is not None:
         check_plot(plot)

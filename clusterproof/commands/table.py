@@ -13,7 +13,7 @@ from cyclopts import Parameter
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, write_whole
-from clusterproof.algorithms.validation import check_count, check_name
+from clusterproof.algorithms.validation import check_count, check_name, require_polars
 from clusterproof.commands import engine, terminal
 from clusterproof.experiments.choices import list_choices, read_choices
 from clusterproof.experiments.comparison import as_miniature
@@ -165,11 +165,7 @@ def _check_files(json: Path | None, parquet: Path | None) -> None:
     if json is not None:
         check_writable("json", json)
     if parquet is not None:
-        try:
-            import polars  # noqa: F401 - the import itself is the test
-        except ImportError as error:
-            remedy = "install the extra `store`: pip install 'clusterproof[store]'"
-            raise InvalidArgument("parquet", str(parquet), f"needs polars ({error})", remedy) from error
+        require_polars("parquet", str(parquet))
         check_writable("parquet", parquet)
         if json is not None and json.resolve() == parquet.resolve():
             raise InvalidArgument("parquet", str(parquet), "is the file of --json", "choose another place")

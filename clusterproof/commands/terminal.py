@@ -62,7 +62,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class QuietConsole(Console):
-    """A console that raises on a closed pipe and uses no colours if NO_COLOR is set."""
+    """A console that raises on a closed pipe and writes plain text if NO_COLOR is set."""
 
     def __init__(self, *, stderr: bool = False, width: int | None = None) -> None:
         plain = bool(os.environ.get("NO_COLOR"))
@@ -84,7 +84,7 @@ def columns() -> int | None:
 
 
 def show(text: Text) -> None:
-    """Print text without wrapping its lines, in colours on a terminal."""
+    """Print text without wrapping its lines, with styles on a terminal."""
     console().print(text, soft_wrap=True)
 
 

@@ -31,13 +31,14 @@ from clusterproof.neural.runs.configuration import (
 )
 from clusterproof.neural.runs.options import SECTIONS, Option, all_options
 from clusterproof.neural.runs.report import describe_training
+from clusterproof.neural.runs.resumption import CHANGEABLE
 from clusterproof.neural.runs.storage.run_folder import (
     CHECKPOINTS,
     CONFIGURATION,
     DIAGNOSIS,
     stored_configuration,
 )
-from clusterproof.neural.runs.training import CHANGEABLE, TrainingResult
+from clusterproof.neural.runs.training import TrainingResult
 from clusterproof.neural.runs.training import train as carry_out
 
 ALLOWED_WITH_CONFIG = ("rounds", "seed", "device", "threads")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -89,5 +89,8 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]], **parameters: Any) -> 
 
 def _state_quantity(name: str) -> Any:
     """Return a property that hands out a quantity of the algorithm's state, if it has one."""
-    read: Callable[[Any], Any] = lambda run: getattr(run._state, name, None)  # noqa: E731
+
+    def read(run: Any) -> Any:
+        return getattr(run._state, name, None)
+
     return property(read)

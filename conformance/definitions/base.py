@@ -53,7 +53,7 @@ class Definition:
     server_step: ClassVar[str | None] = "server_step_size"
     """The setting that is the step of the server; None where the algorithm has none."""
     quantities: ClassVar[tuple[str, ...]] = ("model",)
-    needs_everybody: ClassVar[bool] = False
+    needs_all_clients: ClassVar[bool] = False
     """Whether a round of some of the clients is not defined."""
     clusters: ClassVar[int] = 0
     """Number of models of the probes' starts; 0 for an algorithm with one model."""

@@ -85,7 +85,7 @@ class ProxSkip(FedAvg):
     variants = {"drop_last": (False, True)}
     quantities = ("model", "controls")
     server_step = None
-    needs_everybody = True
+    needs_all_clients = True
 
     def prepare(self) -> None:
         """Start the controls at 0, so that they add up to 0."""

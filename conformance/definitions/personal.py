@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -91,7 +91,7 @@ class PFedMe(FedAvg):
         local: np.ndarray = self.line("local model", w, client=client)
         return local
 
-    def server_model(self, participants: Sequence[int], local: dict[int, np.ndarray]) -> np.ndarray:  # type: ignore[override]
+    def server_model(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
         """Return (1 - beta) x + beta sum_S p_i w_i."""
         sent = self.line("sent", local)
         change = self.change(participants, sent)

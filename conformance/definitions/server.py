@@ -104,5 +104,7 @@ class FedYogi(FedAdam):
         """Return the next v."""
         beta2 = self.line("beta2", self.settings["beta2"])
         sign = self.line("sign", np.sign(self.v - delta**2))
-        moment: np.ndarray = self.v - (1 - beta2) * delta**2 * sign
-        return self.line("yogi", moment, delta=delta, beta2=beta2)  # type: ignore[no-any-return]
+        moment: np.ndarray = self.line(
+            "yogi", self.v - (1 - beta2) * delta**2 * sign, delta=delta, beta2=beta2
+        )
+        return moment

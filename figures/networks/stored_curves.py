@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import clusterproof.experiments.tables
 import clusterproof.figures.style as style
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.validation import require_polars
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,13 +46,9 @@ def stored(name: str) -> DataFrame:
     InvalidArgument
         If polars is not installed; the message names the extra.
     """
-    try:
-        import polars
-    except ImportError as error:
-        remedy = "install the extra: pip install 'clusterproof[store]'"
-        raise InvalidArgument(
-            "id", name, f"needs polars ({error}) to read the stored runs", remedy
-        ) from error
+    require_polars("id", name)
+    import polars
+
     return polars.read_parquet(RESULTS / f"{name}.parquet")
 
 

@@ -86,7 +86,7 @@ class ModuleNetwork(Network):
         return self.samples[:1]
 
     @cached_property
-    def vectorises(self) -> bool:  # type: ignore[override]
+    def vectorises(self) -> bool:  # type: ignore[override]  # computed on first use, a constant elsewhere
         """Whether ``torch.func.vmap`` takes the module and its gradient."""
 
         def loss(parameters: dict[str, Tensor], batch: Tensor) -> Tensor:

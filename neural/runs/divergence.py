@@ -149,6 +149,6 @@ def _watched(task: Task) -> Task:
         "gradient_sums": gradient_sums,
         "cluster_training": cluster_training,
     }
-    copied: Any = object.__new__(type(kind.__name__, (kind,), methods))
+    copied: Task = object.__new__(type(kind.__name__, (kind,), methods))
     copied.__dict__.update(task.__dict__)
-    return copied  # type: ignore[no-any-return]
+    return copied

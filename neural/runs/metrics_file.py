@@ -104,7 +104,7 @@ class Board:
         from torch.utils.tensorboard import summary
 
         self._append(
-            Event(step=done, summary=summary.scalar(name, columns[name][row]))  # type: ignore[no-untyped-call]
+            Event(step=done, summary=summary.scalar(name, columns[name][row]))  # type: ignore[no-untyped-call]  # PyTorch's
             for row, done in enumerate(columns.get("round", []))
             for name in COLUMNS[1:]
             if done > self._written and columns[name][row] is not None

@@ -3,43 +3,28 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from clusterproof.algorithms import (
-    Algorithm,
-    InvalidArgument,
-    Randomness,
-    State,
-    adjusted_rand_index,
-    cluster_count,
-    purity,
-)
-from clusterproof.algorithms.arrays import to_numpy
-from clusterproof.algorithms.storage import require_polars
-from clusterproof.neural.custom.algorithms import check_models, check_round, check_state
-from clusterproof.neural.custom.references import code_sum, is_own, naming_user_code
+from clusterproof.algorithms import InvalidArgument, Randomness
+from clusterproof.algorithms.validation import require_polars
+from clusterproof.neural.custom.algorithms import check_models, check_state
+from clusterproof.neural.custom.references import naming_user_code
 from clusterproof.neural.runs.assembly import Assembly, assemble
 from clusterproof.neural.runs.configuration import Configuration, naming
-from clusterproof.neural.runs.divergence import describe, find_culprit
-from clusterproof.neural.runs.measurement import evaluate
-from clusterproof.neural.runs.metrics_file import Board, require_tensorboard, with_row, write_metrics
-from clusterproof.neural.runs.storage.checkpoint import (
-    Checkpoint,
-    Stored,
-    current_versions,
-    find_checkpoint,
-    generator_states,
-    randomness_from,
-    save_checkpoint,
-    tidy,
+from clusterproof.neural.runs.metrics_file import Board, require_tensorboard, write_metrics
+from clusterproof.neural.runs.resumption import (
+    code_sums,
+    compare_code,
+    compare_configuration,
+    user_code_names,
 )
+from clusterproof.neural.runs.storage.checkpoint import Checkpoint, find_checkpoint, save_checkpoint, tidy
 from clusterproof.neural.runs.storage.run_folder import (
     CHECKPOINTS,
     METRICS,
@@ -49,16 +34,8 @@ from clusterproof.neural.runs.storage.run_folder import (
     new_folder,
     write_configuration,
 )
-from clusterproof.neural.runs.storage.state_tree import (
-    all_finite,
-    lay_out_alike,
-    map_arrays,
-    state_class,
-)
-
-CHANGEABLE = ("rounds", "checkpoint_every", "device", "diagnose")
-"""Training settings that a resumed run may change."""
-
+from clusterproof.neural.runs.storage.state_tree import state_class
+from clusterproof.neural.runs.training_round import advance, laid_out
 
 Progress: TypeAlias = Callable[[Mapping[str, Any]], None]
 """Takes the metrics of a round."""
@@ -126,10 +103,10 @@ def train(
         round, client and cluster; if user-supplied code raises an error, with its file and line, or a user's
         algorithm returns something else than it must. The last good checkpoint is kept.
     """
-    require_polars(out)
+    require_polars("out", os.fspath(out))
     if configuration.training.tensorboard:
         require_tensorboard()
-    with naming_user_code(_names(configuration)), _memory_errors():
+    with naming_user_code(user_code_names(configuration)), _memory_errors():
         if resume:
             with held_folder(out) as folder:
                 return _resume(configuration, folder, progress, stop, observer)
@@ -150,77 +127,17 @@ def _resume(
 ) -> TrainingResult:
     """Continue a run in a locked folder."""
     stored = find_checkpoint(folder / CHECKPOINTS)
-    choices, remarks = ({}, []) if stored is None else _compare(configuration, stored)
+    choices, remarks = ({}, []) if stored is None else compare_configuration(configuration, stored)
     assembly = assemble(configuration, choices)
     if stored is None:  # stopped before its first checkpoint was finished
         checkpoint = _start(configuration, assembly)
     else:
-        remarks += _compare_code(configuration, assembly, stored)
+        remarks += compare_code(configuration, assembly, stored)
         checkpoint = stored.restore(assembly.algorithm, assembly.choices["device"])
         tidy(folder / CHECKPOINTS, checkpoint.rounds)
     write_configuration(folder, configuration)
     result = _continue(configuration, assembly, folder, checkpoint, progress, stop, observer)
     return replace(result, remarks=tuple(remarks))
-
-
-def _compare(configuration: Configuration, stored: Stored) -> tuple[dict[str, Any], list[str]]:
-    """Require the configuration of a stored run; return its choices that are kept, and remarks on differences."""
-    now, then = configuration.sections, stored.settings["configuration"]
-    # an algorithm's parameter that did not exist when the run was begun had the effect of its default
-    defaults = {"algorithm": {field.name: field.default for field in fields(configuration.algorithm)}}
-    for section in now:
-        for key in {**now[section], **then.get(section, {})}:
-            value = now[section].get(key)
-            was = then.get(section, {}).get(key, defaults.get(section, {}).get(key))
-            if value != was and (section, key) not in {("training", name) for name in CHANGEABLE}:
-                rule, remedy = (
-                    f"was {was!r} when the run was begun",
-                    "leave it as it was, or start another run",
-                )
-                raise InvalidArgument(f"{section}.{key}", value, rule, remedy)
-    rounds = configuration.training.rounds
-    if rounds < stored.rounds:
-        rule = f"must be at least the {stored.rounds} that are done"
-        raise InvalidArgument("training.rounds", rounds, rule, "ask for more rounds")
-    choices, remarks = dict(stored.settings["choices"]), list(stored.remarks)
-    if stored.versions != current_versions():
-        remarks.append(f"{stored.path}: was written with other versions; the last bits may differ")
-    if configuration.training.device not in ("auto", choices["device"]):
-        remarks.append(f"{stored.path}: was written on {choices['device']}; the last bits may differ")
-        choices = {key: choices[key] for key in ("threads", "test_assignment")}
-    return choices, remarks
-
-
-def _names(configuration: Configuration) -> dict[str, str]:
-    """Names of data, network and algorithm, any of which may be user-supplied code."""
-    algorithm = configuration.algorithm_reference or ""
-    return {"data": configuration.data, "network": configuration.network.name, "algorithm": algorithm}
-
-
-def _code(configuration: Configuration) -> dict[str, str]:
-    """SHA-256 of the files of a user-supplied network and algorithm, by section."""
-    names = _names(configuration)
-    sections = [section for section in ("network", "algorithm") if is_own(section, names[section])]
-    return {section: code_sum(section, names[section]) for section in sections}
-
-
-def _compare_code(configuration: Configuration, assembly: Assembly, stored: Stored) -> list[str]:
-    """Require unchanged user-supplied data, and remark on user-supplied code that has changed."""
-    before, now = (
-        settings["partition"].get("note", "")
-        for settings in (stored.settings["task"], assembly.task.settings)
-    )
-    if before != now and is_own("data", configuration.data):
-        rule = f"had the {before} when the run was begun, and has now {now}"
-        raise InvalidArgument(
-            "data.name", configuration.data, rule, "bring the data back, or start another run"
-        )
-    then = stored.settings.get("code", {})
-    return [
-        f"{stored.path}: was written with other code of the {section}; what follows may differ"
-        for section, found in _code(configuration).items()
-        if then.get(section) != found
-    ]
 
 
 def _start(configuration: Configuration, assembly: Assembly) -> Checkpoint:
@@ -236,7 +153,7 @@ def _start(configuration: Configuration, assembly: Assembly) -> Checkpoint:
     check_state(name, "initialise", state, state_class(algorithm), shape, task.dtype)
     return Checkpoint(
         rounds=0,
-        state=_laid_out(name, state),
+        state=laid_out(name, state),
         last_assignments=np.full(task.clients, -1, dtype=np.int64),
         randomness=randomness,
         metrics={},
@@ -259,7 +176,7 @@ def _continue(
         "configuration": configuration.sections,
         "choices": assembly.choices,
         "task": assembly.task.settings,
-        "code": _code(configuration),
+        "code": code_sums(configuration),
     }
     now, stopped = replace(now, settings=settings), False
     diagnostician = _diagnostician(configuration, assembly, folder, observer)
@@ -272,8 +189,8 @@ def _continue(
             diagnostician.observe(0, now.state.models, None)
         while now.rounds < training.rounds and not stopped:
             try:
-                now = _advance(configuration, assembly, now)
-            except Exception:
+                now = advance(configuration, assembly, now)
+            except Exception:  # whatever stopped the round: the rows of the rounds before it are kept
                 _write_metrics(folder, board, now)
                 raise
             if diagnostician is not None:
@@ -312,98 +229,6 @@ def _diagnostician(
 def _observe(diagnostician: Any, now: Checkpoint) -> None:
     step_size = now.metrics["step_size"][-1]
     diagnostician.observe(now.rounds, now.state.models, now.last_assignments, step_size=step_size)
-
-
-def _advance(configuration: Configuration, assembly: Assembly, now: Checkpoint) -> Checkpoint:
-    """Carry out a round and measure its result."""
-    training, task = configuration.training, assembly.task
-    done = now.rounds + 1
-    algorithm = _decayed(assembly.algorithm, training.step_size_decay, now.rounds)
-    name = configuration.algorithm_reference or algorithm.name
-    before = generator_states(now.randomness)
-    started = time.perf_counter()
-    outcome: State | None = None
-    try:
-        with np.errstate(all="ignore"):
-            after = algorithm.step(now.state, task, now.randomness)
-        models = task.clients if algorithm.target == "clients" else now.state.models.shape[-2]
-        check_round(name, now.state, after, task.clients, models)
-        outcome = _laid_out(name, after)
-        finite = all_finite(outcome)
-    except InvalidArgument as error:
-        if error.argument != "step_size":
-            raise
-        finite = False  # the algorithm has seen it by itself
-    seconds = time.perf_counter() - started
-    if outcome is None or not finite:
-        with np.errstate(all="ignore"):
-            again = (algorithm, now.state, task, randomness_from(before))
-            culprit = find_culprit(*again, outcome, now.last_assignments)
-        step_size = assembly.algorithm.settings.get("step_size")
-        argument, value, remedy = "algorithm.step_size", step_size, "lower it"
-        if step_size is None:  # a user-supplied algorithm that has none
-            argument, value, remedy = "algorithm.name", name, "correct it"
-        raise InvalidArgument(
-            argument, value, describe(culprit, done), f"{remedy}; the last checkpoint before is kept"
-        )
-    assignments = now.last_assignments.copy()
-    assignments[to_numpy(outcome.clients)] = to_numpy(outcome.assignments)
-    asked = algorithm.settings.get("participation")
-    present = to_numpy(outcome.clients).shape[-1] if asked is None else round(asked * task.clients)
-    row = {
-        "round": done,
-        "seconds": seconds,
-        "step_size": algorithm.settings.get("step_size"),
-        "participants": max(1, present),
-        "purity": purity(assignments, task.labels),
-        "adjusted_rand_index": adjusted_rand_index(assignments, task.labels),
-        "clusters": cluster_count(assignments),
-    }
-    if done % training.evaluate_every == 0 or done == training.rounds:
-        with np.errstate(all="ignore"):
-            row |= evaluate(
-                algorithm,
-                task,
-                outcome,
-                assignments,
-                test_assignment=assembly.choices["test_assignment"],
-                seed=training.seed,
-                done=done,
-                after_local_training=training.after_local_training,
-                name=name,
-            )
-    return replace(
-        now,
-        rounds=done,
-        state=outcome,
-        last_assignments=assignments,
-        metrics=with_row(now.metrics, row),
-    )
-
-
-def _laid_out(name: str, state: State) -> State:
-    """Lay out the arrays of a state as they are stored."""
-    try:
-        return map_arrays(lay_out_alike, state)
-    except TypeError as error:
-        remedy = "keep arrays, integers, texts, lists of these, and dataclasses"
-        raise InvalidArgument(
-            "algorithm.name", name, f"must return states that can be stored: {error}", remedy
-        ) from error
-
-
-def _decayed(algorithm: Algorithm[Any], decay: float, rounds: int) -> Algorithm[Any]:
-    """Algorithm with the step size that it has after some rounds."""
-    if decay == 1:
-        return algorithm
-    if "step_size" not in algorithm.settings:
-        rule = f"asks for an algorithm with a step size, which {algorithm.name} has not"
-        raise InvalidArgument("training.step_size_decay", decay, rule, "leave it out")
-    step_size: float = algorithm.settings["step_size"] * decay**rounds
-    if step_size == 0:
-        rule = f"makes the step size 0 in round {rounds + 1}"
-        raise InvalidArgument("training.step_size_decay", decay, rule, "choose it nearer to 1")
-    return replace(algorithm, step_size=step_size)  # type: ignore[call-arg]  # all have one
 
 
 def _write_metrics(folder: Path, board: Board | None, now: Checkpoint) -> None:

@@ -53,7 +53,7 @@ report
 ```
 """
 
-COLOURS = re.compile(r"\x1b\[[\d;]*m")
+ANSI_STYLES = re.compile(r"\x1b\[[\d;]*m")
 
 CITE = """# How to cite
 
@@ -118,7 +118,7 @@ def build(
         if app.statuscode:
             raise RuntimeError(f"Sphinx failed: {warnings.getvalue()[-2000:]}")
         shutil.copytree(html, out, dirs_exist_ok=True)
-    return [line for line in COLOURS.sub("", warnings.getvalue()).splitlines() if line.strip()]
+    return [line for line in ANSI_STYLES.sub("", warnings.getvalue()).splitlines() if line.strip()]
 
 
 def _write_sources(source: Path, extra: Path, lessons: Sequence[str], command_line: str) -> None:

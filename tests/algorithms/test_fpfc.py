@@ -280,7 +280,7 @@ def test_sixty_clients_in_four_clusters_are_recovered(participation):
 
 
 @pytest.mark.parametrize(("strength", "groups"), [(0.005, 24), (30.0, 1)])
-def test_a_strength_outside_the_window_separates_or_fuses_everybody(strength, groups):
+def test_a_strength_outside_the_window_separates_or_fuses_all_clients(strength, groups):
     task = RegressionMixture.random(
         clusters=4, clients=24, dimension=10, separation=3, noise=0.3, samples=100, data="fixed", seed=1
     )

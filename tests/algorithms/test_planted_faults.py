@@ -122,7 +122,7 @@ def test_a_wrong_algorithm_is_detected(kind):
     assert largest_discrepancy(kind) > VISIBLE
 
 
-def average_over_everybody(values, assignments, fallback, weights=None):
+def average_over_all_clients(values, assignments, fallback, weights=None):
     membership = one_hot(assignments, fallback.shape[-2], dtype=values.dtype)
     return np.swapaxes(membership, -1, -2) @ values / values.shape[-2]
 
@@ -154,7 +154,7 @@ def replaced_without_the_absent(values, indices, updates):
 @pytest.mark.parametrize(
     ("module", "name", "wrong"),
     [
-        (aggregation, "average_by_cluster", average_over_everybody),
+        (aggregation, "average_by_cluster", average_over_all_clients),
         (aggregation, "average_by_cluster", average_with_zero_for_the_empty),
         (protocol, "sum_gradients", shifted_members),
         (arrays, "sums_by_cluster", untransposed),

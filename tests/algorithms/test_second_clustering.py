@@ -56,7 +56,7 @@ def test_the_elbow_is_the_point_farthest_below_the_chord(drops):
         ([0.0, 0, 0], 1),
     ],
 )
-def test_elbows_that_everybody_sees(curve, number):
+def test_evident_elbows(curve, number):
     assert elbow(np.array(curve)) == number
 
 

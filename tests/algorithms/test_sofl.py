@@ -172,7 +172,7 @@ def test_replicates_are_clustered_when_each_is_due():
     assert (trace.adjusted_rand_index == 1.0).all()
 
 
-def test_everybody_takes_part_in_the_round_of_the_clustering():
+def test_all_clients_take_part_in_the_round_of_the_clustering():
     class Counting(QuadraticMixture):
         def gradients(self, points, clients, generator):
             seen.append(clients.shape[-1])

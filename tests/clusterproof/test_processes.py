@@ -1,4 +1,4 @@
-"""Killed, interrupted and starved processes cost no file and no finished work; terminals get colours and progress."""
+"""Killed, interrupted and starved processes cost no file and no finished work; terminals get styles and progress."""
 
 import json
 import os
@@ -121,7 +121,7 @@ def read_terminal(*arguments: str, until: tuple[str, ...] = (), **environment: s
     return shown.decode(errors="replace")
 
 
-def test_a_terminal_gets_colours_and_eighty_columns() -> None:
+def test_a_terminal_gets_styles_and_eighty_columns() -> None:
     coloured = read_terminal("check", CLAIM)
     assert "\x1b[" in coloured
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", coloured)

@@ -18,8 +18,10 @@ from clusterproof.experiments.progress import Progress
 from clusterproof.experiments.runner import Answers, Dask, Function, Processes, Slurm, run_units, take_gpu
 from clusterproof.experiments.store import Outcome, Unit, UnitStore
 
-UNITS = [Unit(name, seed, {"rounds": 2}, cost=cost) for name, seed, cost in
-         (("a", 0, 1.0), ("a", 1, 2.0), ("b", 0, 4.0), ("b", 1, 8.0))]  # fmt: skip
+UNITS = [
+    Unit(name, seed, {"rounds": 2}, cost=cost)
+    for name, seed, cost in (("a", 0, 1.0), ("a", 1, 2.0), ("b", 0, 4.0), ("b", 1, 8.0))
+]
 
 
 @dataclass

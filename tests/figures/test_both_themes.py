@@ -70,12 +70,12 @@ def test_a_viewer_without_style_sheets_shows_the_light_one(files):
     assert "stroke: #000000" in files["both"]
 
 
-def test_it_is_for_svg_and_for_drawings_that_differ_in_colours_alone(files, tmp_path):
+def test_it_is_for_svg_and_for_drawings_that_differ_in_palette_alone(files, tmp_path):
     made, _ = style.new_figure("Seed 0.")
     with pytest.raises(InvalidArgument, match="is for svg files alone"):
         save(made, tmp_path / "shown.png", theme="both")
     assert not (tmp_path / "shown.png").exists()
     moved = re.sub(r'x="[\d.]+"', 'x="1"', files["dark"], count=1)
     for other in (moved, files["dark"].replace("</svg>", "<g></g></svg>")):
-        with pytest.raises(InvalidArgument, match="differ in colours alone"):
+        with pytest.raises(InvalidArgument, match="differ in palette alone"):
             in_both_themes(files["light"], other)

@@ -67,7 +67,7 @@ def test_scad_is_the_oracle_inside_the_window_and_neither_below_nor_above():
 
 
 @pytest.mark.parametrize("penalty", ["scad", "l1"])
-def test_too_weak_leaves_nearly_everybody_alone_and_too_strong_fuses_everybody(penalty):
+def test_too_weak_leaves_nearly_all_clients_apart_and_too_strong_fuses_them(penalty):
     assert curve(0, penalty)[1][0] > 20
     assert curve(1, penalty)[1][0] < 0.1
     assert curve(0, penalty)[1][-1] == 1

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import stats
 
-from clusterproof.synthetic import RegressionMixture, exact_law
+from clusterproof.synthetic import RegressionMixture
 
 DRAWS = 10_000
 
@@ -143,36 +143,7 @@ def sum_p_values(name):
     return found
 
 
-def joint_p_values(name):
-    """Return the losses and the chosen model's gradient from one batch, and their products."""
-    task, models, _ = CONFIGURATIONS[name]
-    label = 1
-    optimum, matrix = task.optima[label], task.covariances.matrices[label]
-    wide = np.broadcast_to(models, (DRAWS, *models.shape))
-    losses, gradients = exact_law.draw_losses_and_gradients(
-        wide, optimum, matrix, task.noise, task.samples, np.random.default_rng(21)
-    )
-    stream = np.random.default_rng(22)
-    features = stream.standard_normal((DRAWS, task.samples, len(optimum))) @ np.linalg.cholesky(matrix).T
-    targets = features @ optimum + task.noise * stream.standard_normal((DRAWS, task.samples))
-    residuals = features @ models.T - targets[..., None]
-    direct_losses = (residuals**2).mean(axis=1) / 2
-    best = direct_losses.argmin(axis=-1)
-    chosen = np.take_along_axis(residuals, best[:, None, None], axis=-1)[..., 0]
-    direct_gradients = np.einsum("rnd,rn->rd", features, chosen) / task.samples
-    found = vector_p_values(gradients, direct_gradients, "joint gradient")
-    for p in range(len(models)):
-        found[f"joint loss {p}"] = compare(losses[:, p], direct_losses[:, p])
-        for j in range(len(optimum)):
-            products = losses[:, p] * gradients[:, j], direct_losses[:, p] * direct_gradients[:, j]
-            found[f"loss {p} times gradient {j}"] = compare(*products)
-    found["joint choice"] = compare_counts(losses.argmin(-1), best, len(models))
-    return found
-
-
-def all_p_values(
-    kinds=(loss_p_values, gradient_p_values, sum_p_values, joint_p_values), configurations=CONFIGURATIONS
-):
+def all_p_values(kinds=(loss_p_values, gradient_p_values, sum_p_values), configurations=CONFIGURATIONS):
     """Every test of every configuration, or of some."""
     found = {}
     for name in configurations:

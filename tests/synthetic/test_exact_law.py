@@ -9,7 +9,7 @@ from two_samples import CONFIGURATIONS, SOME, all_p_values, bonferroni, compare
 
 from clusterproof.algorithms import CFLMGD, run, sum_gradients
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.synthetic.exact_law import draw_losses_and_gradients, draw_triangle, semidefinite_cholesky
+from clusterproof.synthetic.exact_law import draw_triangle, semidefinite_cholesky
 
 ALARM = 1e-3
 """Family-wise level: one seed in a thousand would raise a false alarm."""
@@ -98,17 +98,6 @@ def test_without_noise_the_right_model_has_no_loss_and_no_gradient():
     assert (losses[:, :2, 0] == 0).all()
     assert (losses[:, :, 1:] > 0).all()
     assert (task.gradients(wide[:, [0, 0]], np.arange(2), np.random.default_rng(0)) == 0).all()
-
-
-def test_joint_draws_keep_the_chosen_gradient_with_its_losses():
-    """In one dimension and one sample the gradient is residual times feature: 2 loss x^2 = g^2."""
-    models = np.broadcast_to([[0.3], [0.9]], (5000, 2, 1))
-    drawn = draw_losses_and_gradients(models, np.array([1.0]), np.eye(1), 0.0, 1, np.random.default_rng(5))
-    losses, gradients = drawn
-    np.testing.assert_allclose(losses[:, 0] / losses[:, 1], 49.0)
-    feature = 2 * losses[:, 1] / 0.1**2
-    np.testing.assert_allclose(gradients[:, 0], -0.1 * feature, rtol=1e-9)
-    assert compare(feature, np.random.default_rng(6).chisquare(1, 5000)) > ALARM
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)

@@ -10,7 +10,6 @@ from two_samples import (
     all_p_values,
     bonferroni,
     gradient_p_values,
-    joint_p_values,
     loss_p_values,
     sum_p_values,
 )
@@ -26,7 +25,6 @@ true_triangle = exact_law.draw_triangle
 true_gradients = exact_law.draw_gradients
 true_root = exact_law.semidefinite_cholesky
 true_losses = exact_law.draw_losses
-true_pair = exact_law.draw_losses_and_gradients
 
 
 def one_degree_too_few(shape, size, samples, generator):
@@ -80,9 +78,7 @@ def first_cluster_for_all(covariance, labels, samples, generator):
     ("name", "wrong", "kind"),
     [
         ("draw_triangle", one_degree_too_few, loss_p_values),
-        pytest.param("draw_triangle", one_degree_too_few, joint_p_values, marks=AGAIN),
         ("draw_triangle", equal_degrees, loss_p_values),
-        pytest.param("draw_triangle", equal_degrees, joint_p_values, marks=AGAIN),
         ("draw_triangle", independent_models, loss_p_values),
         ("draw_gradients", wrong_batches, sum_p_values),
         ("draw_gradients", divided_twice, sum_p_values),
@@ -90,7 +86,6 @@ def first_cluster_for_all(covariance, labels, samples, generator):
         pytest.param("draw_gradients", isotropic_noise, sum_p_values, marks=AGAIN),
         ("draw_gradients", mean_only, gradient_p_values),
         ("semidefinite_cholesky", transposed_root, loss_p_values),
-        pytest.param("semidefinite_cholesky", transposed_root, joint_p_values, marks=AGAIN),
         ("draw_losses", first_cluster_for_all, loss_p_values),
     ],
     ids=lambda value: getattr(value, "__name__", value),
@@ -98,15 +93,3 @@ def first_cluster_for_all(covariance, labels, samples, generator):
 def test_a_wrong_sampler_is_detected(name, wrong, kind, plant):
     plant(exact_law, name, wrong)
     assert bonferroni(all_p_values((kind,), SOME)) < DETECTED
-
-
-def gradient_of_another_batch(models, optimum, covariance, noise, samples, generator):
-    """Return the losses and gradient of two batches where one was meant."""
-    losses, _ = true_pair(models, optimum, covariance, noise, samples, generator)
-    _, gradients = true_pair(models, optimum, covariance, noise, samples, generator)
-    return losses, gradients
-
-
-def test_two_batches_in_place_of_one_are_detected(plant):
-    plant(exact_law, "draw_losses_and_gradients", gradient_of_another_batch)
-    assert bonferroni(all_p_values((joint_p_values,), SOME)) < DETECTED

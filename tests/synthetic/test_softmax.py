@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
 
 from clusterproof.algorithms import (
     FPFC,
@@ -173,30 +172,6 @@ def test_the_other_distribution_has_the_moments_of_li():
     assert 0.4 < middles.mean(axis=1).var() < 2  # B_i around 0
     assert task.sizes.min() >= 40
     assert (task.sizes < 60).mean() > 0.05
-
-
-def test_the_optimum_is_that_of_scikit_learn():
-    clients = np.array([0, 1, 2])
-    x = np.concatenate([SMALL.training_data(client)[0] for client in clients])
-    y = np.concatenate([SMALL.training_data(client)[1] for client in clients])
-    for pooled in (True, False):
-        found = SMALL.optimum(clients, pooled=pooled)
-        weights = np.ones(len(y)) if pooled else np.repeat(1 / SMALL.sizes[clients], SMALL.sizes[clients])
-        reference = LogisticRegression(C=np.inf, tol=1e-12, max_iter=100_000)
-        reference.fit(x, y, sample_weight=weights / weights.mean())
-        expected = np.column_stack([reference.coef_, reference.intercept_])
-        expected -= expected.mean(axis=0)
-        np.testing.assert_allclose(found.reshape(3, 5), expected, rtol=0, atol=1e-3 * np.abs(found).max())
-        gradients = SMALL.gradients(np.tile(found, (3, 1)), clients, NOTHING)
-        shares = SMALL.sizes[clients] if pooled else np.ones(3)
-        assert np.linalg.norm(shares @ gradients) / shares.sum() < 1e-10
-
-
-def test_there_is_no_optimum_where_the_classes_can_be_told_apart():
-    task = SoftmaxMixture(clients=3, clusters=1, features=60, classes=3, largest=100, seed=1)
-    assert task.optimum(np.array([0])) is None
-    noiseless = SoftmaxMixture(clients=3, clusters=1, features=3, classes=3, distribution="li", seed=1)
-    assert noiseless.optimum(np.arange(3)) is None
 
 
 def test_a_task_is_made_again_from_its_settings():

@@ -15,8 +15,8 @@ from catalogue import checked, read_catalogue
 
 from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory.checker.loose_reasons import Best
 from clusterproof.theory.checker.tightness import assess
+from clusterproof.theory.checker.unattained import Best
 from clusterproof.theory.checker.verdict import Finding
 
 CATALOGUE = read_catalogue()
@@ -122,8 +122,8 @@ def replays_and_refuses_nonsense(claim_id: str, verdict: Finding) -> None:
 
 
 def tightness(claim: theory.Claim, verdict: Finding) -> float | None:
-    if isinstance(claim.looseness, Best):
-        return claim.looseness.factor()
+    if isinstance(claim.unattained, Best):
+        return claim.unattained.factor()
     return (verdict.sharpness or {}).get("all")
 
 

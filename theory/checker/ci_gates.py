@@ -49,7 +49,7 @@ def changes(verdicts: Sequence[Verdict], earlier: Sequence[Recorded], named: boo
     """Name each claim that is not what an earlier report says.
 
     A verdict that changed is one, for better or worse. So is a sharpness that got worse, where both times all
-    instances were evaluated: what a search finds hangs on its seed. A claim that is new is none.
+    instances were evaluated: what a search finds depends on its seed. A claim that is new is none.
 
     Parameters
     ----------

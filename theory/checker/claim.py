@@ -14,8 +14,8 @@ from clusterproof.algorithms import InvalidArgument, Trace, generator
 from clusterproof.algorithms.discovery import Registry
 from clusterproof.algorithms.notebook import html_table
 from clusterproof.synthetic import Mixture
-from clusterproof.theory.checker.loose_reasons import Looseness
 from clusterproof.theory.checker.trace_bound import TraceBound
+from clusterproof.theory.checker.unattained import Unattained
 from clusterproof.theory.checker.verdict import Finding
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ class Claim:
         Whether a plain ``check`` includes it.
     parts
         The statements that it is made of; None for checks of their own kind.
-    looseness
-        Why it is not sharp; None where it is, or where that follows from its statements.
+    unattained
+        Why its bound is not attained; None if it is attained, or if the reason follows from its statements.
     """
 
     id: str
@@ -112,7 +112,7 @@ class Claim:
     repaired_by: str | None = None
     quick: bool = True
     parts: Parts | None = None
-    looseness: Looseness | None = None
+    unattained: Unattained | None = None
 
     @property
     def paper(self) -> str:
@@ -146,7 +146,7 @@ def register(
     repaired_by: str | None = None,
     quick: bool = True,
     parts: Parts | None = None,
-    looseness: Looseness | None = None,
+    unattained: Unattained | None = None,
 ) -> Callable[[Callable[[Context], Finding]], Callable[[Context], Finding]]:
     """Make a check function a claim; its docstring is the theorem card, its first line the title.
 
@@ -171,7 +171,7 @@ def register(
             repaired_by=repaired_by,
             quick=quick,
             parts=parts,
-            looseness=looseness,
+            unattained=unattained,
         )
         return check
 

@@ -79,10 +79,12 @@ class _Constant:
         context, statement = self.context, self.trial.statement
         try:
             return statement.conclude(
-                one, seed=context.seed, claim=context.claim,
+                one,
+                seed=context.seed,
+                claim=context.claim,
                 replicates=context.trials if statement.space.replicates is not None else None,
                 constants={self.name: self.printed * scale},
-            )  # fmt: skip
+            )
         except Outside:
             return {}
         except ArithmeticError:

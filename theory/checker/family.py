@@ -11,10 +11,10 @@ from typing import Any, ParamSpec, TypeVar
 from clusterproof.theory.checker.claim import Context, TraceBounder, register
 from clusterproof.theory.checker.deciding import decide
 from clusterproof.theory.checker.docstring_sections import card_of
-from clusterproof.theory.checker.loose_reasons import Looseness
 from clusterproof.theory.checker.replay import replay
 from clusterproof.theory.checker.statement import Conclusions, Statement
 from clusterproof.theory.checker.theorem import Theorem
+from clusterproof.theory.checker.unattained import Unattained
 from clusterproof.theory.checker.verdict import Finding
 
 P = ParamSpec("P")
@@ -48,7 +48,7 @@ class Family:
         bound_trace: TraceBounder | None = None,
         ill_posed: bool | None = None,
         quick: bool = True,
-        looseness: Looseness | None = None,
+        unattained: Unattained | None = None,
         **how: Any,
     ) -> Callable[[Callable[P, R]], Theorem[P, R]]:
         """Register a statement: its docstring is the card, its signature the space, its value the sides.
@@ -57,7 +57,7 @@ class Family:
         ----------
         name
             Of the claim: the id is ``paper/name``.
-        label, kind, repaired_by, bound_trace, quick, looseness
+        label, kind, repaired_by, bound_trace, quick, unattained
             As in ``Claim``.
         part
             Name of this statement where the claim has several.
@@ -83,9 +83,16 @@ class Family:
 
             check.__doc__, check.__module__ = card_of(function, self.sections), function.__module__
             register(
-                theorem.id, label=label, kind=kind, reexamine=partial(replay, theorem), repaired_by=repaired_by,
-                bound_trace=bound_trace, quick=quick, parts=theorem, looseness=looseness,
-            )(check)  # fmt: skip
+                theorem.id,
+                label=label,
+                kind=kind,
+                reexamine=partial(replay, theorem),
+                repaired_by=repaired_by,
+                bound_trace=bound_trace,
+                quick=quick,
+                parts=theorem,
+                unattained=unattained,
+            )(check)
             return theorem
 
         return decorate

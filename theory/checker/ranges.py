@@ -127,7 +127,7 @@ class Integers(Interval):
     """Whole numbers."""
 
     @property
-    def complete(self) -> bool:  # type: ignore[override]
+    def complete(self) -> bool:  # type: ignore[override]  # follows from the ends, a constant elsewhere
         """Whether none lies beyond what is tried."""
         return not (self.upwards or self.downwards)
 

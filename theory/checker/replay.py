@@ -48,9 +48,11 @@ def replay(claim: Parts, counterexample: Mapping[str, Any]) -> Finding:
         conclusions = part.conclude(one, seed=seed, claim=claim.id, replicates=replicates)
     except Outside as outside:
         raise InvalidArgument(
-            "counterexample", dict(counterexample), f'must meet the hypothesis "{outside}"',
+            "counterexample",
+            dict(counterexample),
+            f'must meet the hypothesis "{outside}"',
             f"take it from the JSON of `clusterproof check {claim.id}`",
-        ) from outside  # fmt: skip
+        ) from outside
     settings = planned(part) if part.random else 1
     judged = judge(conclusions, CLAIM_SIGNIFICANCE / len(claim.parts) / settings)
     evaluation = Evaluation(one, conclusions, judged)
@@ -89,8 +91,10 @@ def _recorded_randomness(part: Statement, numbers: dict[str, Any]) -> tuple[int,
         if type(value) is not int or value < least or (most is not None and value > most):
             limit = "" if most is None else f" and at most {most}"
             raise InvalidArgument(
-                f"counterexample.{name}", value, f"must be a whole number, at least {least}{limit}",
+                f"counterexample.{name}",
+                value,
+                f"must be a whole number, at least {least}{limit}",
                 "take it from a report",
-            )  # fmt: skip
+            )
         found[name] = value
     return found["seed"], found.get("replicates")

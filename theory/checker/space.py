@@ -90,9 +90,11 @@ class Space:
             found = {name: mark} if isinstance(mark, Range) else ranges_of(hint)
             if not found or ranges.keys() & found or written(name) in RESERVED:
                 raise InvalidArgument(
-                    name, hint, "must be Annotated with a range, or a record of such fields with names of their own",
+                    name,
+                    hint,
+                    "must be Annotated with a range, or a record of such fields with names of their own",
                     f"annotate it, and leave {', '.join(RESERVED)} to the machine",
-                )  # fmt: skip
+                )
             if isinstance(hint, type) and not isinstance(mark, Range):
                 records[name] = (hint, tuple(found))
             ranges |= found

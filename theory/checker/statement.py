@@ -82,9 +82,11 @@ class Statement:
         object.__setattr__(self, "space", Space.of(self.function))
         if self.prove and self.random:
             raise InvalidArgument(
-                "prove", True, f"must not be asked of {self.name or 'a statement'} with random numbers",
+                "prove",
+                True,
+                f"must not be asked of {self.name or 'a statement'} with random numbers",
                 "state the algebra on quantities of its own",
-            )  # fmt: skip
+            )
         object.__setattr__(self, "first", [self.space.flatten(arguments) for arguments in self.extremes])
 
     @property

@@ -23,7 +23,14 @@ PROOF = 200
 class Theorem(Parts, Generic[P, R]):
     """A registered claim. Calling it evaluates its first statement, so that a repair reuses the sides."""
 
-    def __init__(self, id: str, function: Callable[P, R], first: Statement, *, ill_posed: bool) -> None:  # noqa: A002
+    def __init__(
+        self,
+        id: str,  # noqa: A002 - the field's and the interface's name for it
+        function: Callable[P, R],
+        first: Statement,
+        *,
+        ill_posed: bool,
+    ) -> None:
         super().__init__(id, [first], ill_posed)
         self.function = function
         self.__doc__ = function.__doc__

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from clusterproof.theory.checker.claim import Claim
-from clusterproof.theory.checker.loose_reasons import Best, Reason
+from clusterproof.theory.checker.unattained import Best, Reason
 from clusterproof.theory.checker.verdict import Finding, Kind
 
 SHARP = 0.5
@@ -78,12 +76,12 @@ def assess(claim: Claim, finding: Finding) -> Assessment | None:
     found = finding.sharpness.get("all")
     if found is not None and found >= SHARP:
         return Assessment(claim.id, Standing.SHARP, found, idle=idle)
-    if isinstance(claim.looseness, Best) and found is not None:
-        best = claim.looseness.factor()
+    if isinstance(claim.unattained, Best) and found is not None:
+        best = claim.unattained.factor()
         # more than the second route allows would refute it
         if best / (1 + AGREEMENT) <= found <= best * (1 + 1e-6):
-            return Assessment(claim.id, Standing.BEST, found, best, claim.looseness.route, idle)
-    reason = claim.looseness if isinstance(claim.looseness, Reason) else Reason.OPEN
+            return Assessment(claim.id, Standing.BEST, found, best, claim.unattained.route, idle)
+    reason = claim.unattained if isinstance(claim.unattained, Reason) else Reason.OPEN
     return Assessment(claim.id, Standing.REASON, found, why=reason, idle=idle)
 
 
@@ -91,10 +89,3 @@ def idle_parts(finding: Finding) -> list[str]:
     """Terms and constants that no evaluated instance needed."""
     factors = finding.sharpness or {}
     return [name for name, factor in factors.items() if factor is not None and factor < NEEDED]
-
-
-def explained(assessments: Iterable[Assessment]) -> tuple[int, int]:
-    """Count those that are certified, sharp or loose with the best constant, and all for which that is defined."""
-    counts = Counter(one.standing for one in assessments)
-    good = counts[Standing.CERTIFIED] + counts[Standing.SHARP] + counts[Standing.BEST]
-    return good, good + counts[Standing.REASON]

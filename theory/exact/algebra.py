@@ -63,7 +63,7 @@ class Client:
         return cls(numbers, np.multiply(members, 1)[..., None])
 
     def of_parts(self, is_own: Any, rounding: float = 0.0) -> Sides:
-        """Conclude that a term is that of an own client plus that of an intruder."""
+        """Conclude that a term is that of an own client plus that of a false member."""
         own, foreign = self.member * is_own, self.member * (1 - is_own)
         return equal(
             (self.member * self.number, own * self.number + foreign * self.number), rounding=rounding
@@ -95,12 +95,12 @@ class DescentStep:
     slack: NotNegative
 
     @classmethod
-    def of(cls, task: Mixture, offsets: np.ndarray, slopes: np.ndarray) -> DescentStep:
+    def of(cls, task: Mixture, offsets: np.ndarray, gradients: np.ndarray) -> DescentStep:
         """Give those of gradients at offsets from their optima, both (..., d)."""
         mu, kappa = task.strong_convexity, task.condition_number
         length = (offsets**2).sum(axis=-1)
-        square = (slopes**2).sum(axis=-1) / (mu**2 * length)
-        inner = (offsets * slopes).sum(axis=-1) / (mu * length)
+        square = (gradients**2).sum(axis=-1) / (mu**2 * length)
+        inner = (offsets * gradients).sum(axis=-1) / (mu * length)
         return cls(kappa, excess=square - 1, slack=inner - (kappa + square) / (1 + kappa))
 
     def squared_distance(self, step: Any) -> Any:

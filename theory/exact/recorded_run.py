@@ -27,12 +27,6 @@ class RecordedTask(WrappedTask):
     task: Task
     drawn: list[np.ndarray] = field(default_factory=list)
 
-    def initial_models(
-        self, count: int, shape: tuple[int, ...], generator: np.random.Generator
-    ) -> np.ndarray:
-        """Starting points of the recorded task, (*shape, count, d)."""
-        return np.asarray(self.task.initial_models(count, shape, generator))
-
     def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         """Losses of the recorded task, (..., k, P)."""
         return np.asarray(self.task.losses(models, clients, generator))

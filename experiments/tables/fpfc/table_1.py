@@ -364,7 +364,7 @@ def _costs(training: Training, rounds: int, data: Mapping[str, Any]) -> list[str
         if method.run == "fine-tuned":
             # one step on all samples before the passes
             cost = replace(cost, forward=cost.forward + 1, backward=cost.backward + 1)
-        ran[name] = (cost, rounds_of(rounds, training, everybody=bool(method.options.get("everybody"))))
+        ran[name] = (cost, rounds_of(rounds, training, all_clients=bool(method.options.get("everybody"))))
     return cost_notes(ran, task.dimension)
 
 

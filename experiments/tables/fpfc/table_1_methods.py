@@ -145,9 +145,9 @@ def algorithm_of(run: str, training: Training, **options: Any) -> Algorithm[Any]
     raise ValueError(f"{run} is not run in rounds")
 
 
-def rounds_of(rounds: int, training: Training, *, everybody: bool = False) -> int:
+def rounds_of(rounds: int, training: Training, *, all_clients: bool = False) -> int:
     """Return the rounds of a run; with full participation, as many as have the same number of uploads."""
-    return max(1, round(training.participation * rounds)) if everybody else rounds
+    return max(1, round(training.participation * rounds)) if all_clients else rounds
 
 
 def run_local(experiment: Scenario) -> Result:
@@ -168,28 +168,26 @@ def run_fedavg(experiment: Scenario) -> Result:
 
 def run_fine_tuned(experiment: Scenario) -> Result:
     """Run the method that the public code calls Per-FedAvg."""
-    task = experiment.task(batch_size=100)
     algorithm = algorithm_of("fine-tuned", experiment.training)
     assert isinstance(algorithm, FineTunedFedAvg)
-    randomness, all_clients = experiment.randomness, np.arange(task.clients)
-
-    def deployed(state: State) -> np.ndarray:
-        return np.asarray(algorithm.fine_tune(_spread(state.models, task), all_clients, task, randomness))
-
-    state, history = _train(algorithm, task, experiment, deployed)
-    server = _accuracy(task, _spread(state.models, task))
-    return {"accuracy": history[-1][1], "server_accuracy": server, "history": history}
+    return _run_personalised(algorithm, experiment.task(batch_size=100), experiment, algorithm.fine_tune)
 
 
 def run_per_fedavg(experiment: Scenario, *, gradient: str) -> Result:
     """Run Per-FedAvg with its meta-gradient: half as many steps, of two gradients each."""
-    task = experiment.task()
     algorithm = algorithm_of("per-fedavg", experiment.training, gradient=gradient)
     assert isinstance(algorithm, PerFedAvg)
+    return _run_personalised(algorithm, experiment.task(), experiment, algorithm.personalise)
+
+
+def _run_personalised(
+    algorithm: Algorithm[Any], task: SoftmaxMixture, experiment: Scenario, personalise: Callable[..., Any]
+) -> Result:
+    """Run an algorithm whose clients are tested with the models that they make of the server's."""
     randomness, all_clients = experiment.randomness, np.arange(task.clients)
 
     def deployed(state: State) -> np.ndarray:
-        return np.asarray(algorithm.personalise(_spread(state.models, task), all_clients, task, randomness))
+        return np.asarray(personalise(_spread(state.models, task), all_clients, task, randomness))
 
     state, history = _train(algorithm, task, experiment, deployed)
     server = _accuracy(task, _spread(state.models, task))
@@ -232,7 +230,7 @@ def run_cfl(experiment: Scenario, *, published: bool, everybody: bool) -> Result
     """
     task = experiment.task(batch_size=50)
     algorithm = algorithm_of("cfl", experiment.training, published=published, everybody=everybody)
-    rounds = rounds_of(experiment.rounds, experiment.training, everybody=everybody)
+    rounds = rounds_of(experiment.rounds, experiment.training, all_clients=everybody)
     counts: list[tuple[int, int]] = []
 
     def deployed(state: Any) -> np.ndarray:
@@ -269,7 +267,7 @@ def run_fpfc(experiment: Scenario, *, penalty: str, strength: float) -> Result:
             "accuracy": _accuracy(task, averaged),
             **_clustering(groups, task),
             "transitive": transitive,
-            **_strays(groups, task),
+            **_missing_members(groups, task),
         }
     same = task.labels[:, None] == task.labels
     off = ~np.eye(task.clients, dtype=bool)
@@ -359,7 +357,7 @@ def _clustering(assignments: np.ndarray, task: SoftmaxMixture) -> Result:
     }
 
 
-def _strays(groups: np.ndarray, task: SoftmaxMixture) -> Result:
+def _missing_members(groups: np.ndarray, task: SoftmaxMixture) -> Result:
     """Return the sizes of clients outside the largest group of their true cluster."""
     misassigned = np.zeros(task.clients, dtype=bool)
     for cluster in range(task.clusters):

@@ -104,8 +104,13 @@ def judged(column: str, printed: int) -> Finding:
     )
 
 
-@PAPER.decided("reduction-99", label="Abstract and Fig. 4, 99 %", kind="upper", no_sharpness="stored runs of networks",
-               repaired_by="gradient-loss/reduction-ceiling")  # fmt: skip
+@PAPER.decided(
+    "reduction-99",
+    label="Abstract and Fig. 4, 99 %",
+    kind="upper",
+    no_sharpness="stored runs of networks",
+    repaired_by="gradient-loss/reduction-ceiling",
+)
 def reduction_99(context: Context) -> Finding:
     """With lambda = 0.2 the method needs 99 % fewer iterations to purity 0.9 than its baseline.
 
@@ -125,8 +130,13 @@ def reduction_99(context: Context) -> Finding:
     return judged("to purity 0.9", 99)
 
 
-@PAPER.decided("accuracy-14", label="Fig. 4, 14 %", kind="upper", no_sharpness="stored runs of networks",
-               repaired_by="gradient-loss/same-start")  # fmt: skip
+@PAPER.decided(
+    "accuracy-14",
+    label="Fig. 4, 14 %",
+    kind="upper",
+    no_sharpness="stored runs of networks",
+    repaired_by="gradient-loss/same-start",
+)
 def accuracy_14(context: Context) -> Finding:
     """The method needs 14 % fewer iterations to test accuracy 0.8 than its baseline.
 

@@ -39,7 +39,8 @@ def map_arrays(change: Callable[[Array], Array], value: T) -> T:
         if isinstance(part, list):
             return [copy(element) for element in part]
         if is_dataclass(part):
-            return type(part)(**{field.name: copy(getattr(part, field.name)) for field in fields(part)})  # type: ignore[misc]
+            changed = {field.name: copy(getattr(part, field.name)) for field in fields(part)}
+            return type(part)(**changed)  # type: ignore[misc]  # is_dataclass is true for classes, too
         return _plain(part)
 
     result: T = copy(value)

@@ -48,8 +48,11 @@ def test_the_page_lists_what_fails_and_counts_each_paper(registry: dict[str, Any
     ]
     fails = [one for one in verdicts if one.verdict in ("violated", "vacuous", "ill-posed")]
     plain, narrow = (report.page(verdicts, fails, width).plain for width in (None, 80))
-    counts = [f"{p} {len(found)} {' '.join(str(found.count(kind)) for kind in Kind)}"
-              for p in "pq" if (found := [kind for name, kind in made.items() if name[0] == p])]  # fmt: skip
+    counts = [
+        f"{p} {len(found)} {' '.join(str(found.count(kind)) for kind in Kind)}"
+        for p in "pq"
+        if (found := [kind for name, kind in made.items() if name[0] == p])
+    ]
     listed = [f"{name}  {kind}  Lemma 7: of {name} " for name, kind in made.items() if name in "p/b p/c q/d"]
     assert [line[: len(start)] for line, start in zip(plain.splitlines(), listed, strict=False)] == listed
     assert [line.replace("  ", " ") for line in plain.splitlines()[-2:]] == counts

@@ -85,8 +85,11 @@ def test_algorithms_and_tasks_of_a_plugin_run_and_bad_ones_are_named(tmp_path: P
     words = ["run", "slow", "--task", "bowl", "--patience", "2", "--rounds", "2", "--dimension", "2"]
     done = subprocess.run(
         [sys.executable, "-m", "clusterproof", *words, "--json", "r.json"],
-        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     assert "slow on bowl" in done.stdout
     settings = json.loads((tmp_path / "r.json").read_text())["settings"]

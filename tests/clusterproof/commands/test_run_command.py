@@ -54,9 +54,11 @@ def same_partition(one: np.ndarray, other: np.ndarray) -> bool:
 
 @pytest.mark.parametrize(
     ("strength", "words"),
-    [("0.6", "clusters 2 of 2: the true clusters are recovered"),
-     ("30", "clusters 1 of 2: the true clusters are not recovered")],
-)  # fmt: skip
+    [
+        ("0.6", "clusters 2 of 2: the true clusters are recovered"),
+        ("30", "clusters 1 of 2: the true clusters are not recovered"),
+    ],
+)
 def test_fpfc_says_whether_it_recovers_the_clusters(
     capsys: pytest.CaptureFixture[str], strength: str, words: str
 ) -> None:

@@ -47,9 +47,7 @@ def test_seeds_are_single_runs_and_their_metrics_are_averaged(
         assert contents(out / f"seed-{seed}") == contents(single)
     purities = [polars.read_parquet(out / f"seed-{seed}/metrics.parquet")["purity"][-1] for seed in (4, 5)]
     line = next(line.split() for line in output.splitlines() if line.startswith("  purity"))
-    assert line == [
-        "purity", f"{statistics.mean(purities):.4g}", "±", f"{statistics.stdev(purities):.4g}"
-    ]  # fmt: skip
+    assert line == ["purity", f"{statistics.mean(purities):.4g}", "±", f"{statistics.stdev(purities):.4g}"]
     assert "3 rounds, 2 of 2 seeds from 4" in output
     # a third seed is one more; what is finished is not trained again
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet")}
@@ -75,8 +73,9 @@ def test_a_failed_seed_is_named_and_costs_no_other(
 def test_a_mean_is_of_the_runs_that_measured_it() -> None:
     lines = summary([{"accuracy": 0.5, "right": None}, {"accuracy": 0.75, "right": 1.0}])
     assert [line.split() for line in lines] == [
-        ["accuracy", "0.625", "±", f"{0.25 / math.sqrt(2):.4g}"], ["right", "1"]
-    ]  # fmt: skip
+        ["accuracy", "0.625", "±", f"{0.25 / math.sqrt(2):.4g}"],
+        ["right", "1"],
+    ]
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,17 @@ pytestmark = pytest.mark.usefixtures("without_data")
 
 
 NAMES = (
-    "cfl-mgd/table-2-cifar10", "cfl-mgd/table-2-mnist", "fpfc/figure-1", "fpfc/table-1", "gradient-loss/iterations",
-    "gradient-loss/mnist-cnn", "gradient-loss/mnist-mlp", "sofl/table-2", "sofl/table-3-mnist", "sofl/table-4-cifar10",
-)  # fmt: skip
+    "cfl-mgd/table-2-cifar10",
+    "cfl-mgd/table-2-mnist",
+    "fpfc/figure-1",
+    "fpfc/table-1",
+    "gradient-loss/iterations",
+    "gradient-loss/mnist-cnn",
+    "gradient-loss/mnist-mlp",
+    "sofl/table-2",
+    "sofl/table-3-mnist",
+    "sofl/table-4-cifar10",
+)
 """One of each kind; the others differ in their data or network."""
 
 

@@ -55,7 +55,7 @@ def test_rounding_is_relative_to_the_lengths_of_the_run(length: float) -> None:
         theory.assert_holds("cfl-mgd/lemma-h", task, slowed(trace, 3.0))
 
 
-def test_lemma_h_says_nothing_where_a_client_strays() -> None:
+def test_lemma_h_is_silent_where_a_client_is_misassigned() -> None:
     """From one start for all models every client votes for the first; its error never shrinks elsewhere."""
     task = quadratic()
     trace = run(CFLMGD(step_size=1 / task.smoothness, momentum=0.0), task, rounds=5, initial=np.zeros((3, 4)))

@@ -96,8 +96,8 @@ ALTERED: dict[str, tuple[str, str, str]] = {
     "cfl-mgd/a7": (f"{APPENDIX}.a7_a8", "task.proportions.min()), np", "task.proportions.max()), np"),
     "cfl-mgd/a7-step": (f"{APPENDIX}.a7_a8", "one.smallest * one.clients", "2 * one.smallest * one.clients"),
     "cfl-mgd/a9": (ALGEBRA, "apart + self.member * mean", "apart + mean"),
-    "cfl-mgd/a10": (f"{APPENDIX}.a9_to_a14", "nine=9", "nine=6"),
-    "cfl-mgd/a10-meant": (f"{APPENDIX}.a9_to_a14", "(diameter + radius) ** 2", "diameter**2 + radius**2"),
+    "cfl-mgd/a10": (f"{APPENDIX}.a9_a10", "nine=9", "nine=6"),
+    "cfl-mgd/a10-meant": (f"{APPENDIX}.a9_a10", "(diameter + radius) ** 2", "diameter**2 + radius**2"),
     "cfl-mgd/a18": (ALGEBRA, "+ foreign * self.number", "- foreign * self.number"),
     "cfl-mgd/a19-sums": (f"{APPENDIX}.a18_to_a22", "(one.round - 1 - k)", "(one.round - k)"),
     "cfl-mgd/a22": (ALGEBRA, "(self.number - mean)", "(self.number + mean)"),
@@ -141,7 +141,7 @@ ALTERED: dict[str, tuple[str, str, str]] = {
 
 HOMES = {
     "cfl-mgd/a1": f"{APPENDIX}.a1_to_a3",
-    "cfl-mgd/a9": f"{APPENDIX}.a9_to_a14",
+    "cfl-mgd/a9": f"{APPENDIX}.a9_a10",
     "cfl-mgd/a18": f"{APPENDIX}.a18_to_a22",
     "cfl-mgd/a22": f"{APPENDIX}.a18_to_a22",
     "cfl-mgd/a28": f"{APPENDIX}.a28_to_a32",

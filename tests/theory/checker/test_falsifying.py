@@ -104,8 +104,11 @@ def test_parameters_of_the_algorithm_are_searched() -> None:
 
     verdict = falsify(
         lambda task, trace: np.where(np.arange(trace.rounds + 1)[:, None] < 2, 9, below_start(task, trace)),
-        algorithm=made, tasks=ONE, rounds=3, budget=80,
-    )  # fmt: skip
+        algorithm=made,
+        tasks=ONE,
+        rounds=3,
+        budget=80,
+    )
     assert verdict.verdict == "violated"
     assert verdict.counterexample is not None
     assert Fraction(verdict.counterexample["momentum"]) > 0

@@ -18,9 +18,17 @@ from clusterproof.theory.checker.report import Recorded
 from clusterproof.theory.checker.report_schema import report_schema
 
 ONE = Verdict(
-    claim="cfl-mgd/lemma-2", paper="cfl-mgd", label="Lemma 2", seed=0, repaired_by=None, seconds=0.1,
-    verdict=Kind.CONSISTENT, reason="holds", exhausted=True, sharpness={"all": 0.9, "noise": 0.5},
-)  # fmt: skip
+    claim="cfl-mgd/lemma-2",
+    paper="cfl-mgd",
+    label="Lemma 2",
+    seed=0,
+    repaired_by=None,
+    seconds=0.1,
+    verdict=Kind.CONSISTENT,
+    reason="holds",
+    exhausted=True,
+    sharpness={"all": 0.9, "noise": 0.5},
+)
 
 
 def recorded(**changed: Any) -> Recorded:

@@ -38,9 +38,14 @@ def exhaust(part: Statement, **constants: float) -> Kind:
 
 @pytest.mark.parametrize(
     ("constants", "verdict"),
-    [({}, Kind.CONSISTENT), ({"c_1": 4.0}, Kind.VIOLATED), ({"c_1": 63.0}, Kind.VIOLATED),
-     ({"c_1": 64.0}, Kind.CONSISTENT), ({"power_of_samples": 2.0}, Kind.VIOLATED)],
-)  # fmt: skip
+    [
+        ({}, Kind.CONSISTENT),
+        ({"c_1": 4.0}, Kind.VIOLATED),
+        ({"c_1": 63.0}, Kind.VIOLATED),
+        ({"c_1": 64.0}, Kind.CONSISTENT),
+        ({"power_of_samples": 2.0}, Kind.VIOLATED),
+    ],
+)
 def test_lemma_1_needs_64_and_one_power_of_n(constants: dict[str, float], verdict: Kind) -> None:
     assert exhaust(lemma_1.parts[1], **constants) is verdict
 
@@ -49,7 +54,7 @@ def test_lemma_1_with_128_is_loose_by_cantellis_constant() -> None:
     claim = theory.find_claim("cfl-mgd/lemma-1")
     part = lemma_1.parts[1]
     found = attempt(part, Context(0, None, 1e-9, claim.id)).factors["", "all"].factor
-    assert claim.looseness.factor() == pytest.approx(float(found), rel=0.01)  # type: ignore[union-attr]
+    assert claim.unattained.factor() == pytest.approx(float(found), rel=0.01)  # type: ignore[union-attr]
     assert module.CANTELLI == 64
 
 
@@ -78,7 +83,7 @@ def test_a17_without_a_term_is_false() -> None:
         ).found
         assert found is not None
         assert named > 0.05
-    best = theory.find_claim(a17.id).looseness.factor()  # type: ignore[union-attr]
+    best = theory.find_claim(a17.id).unattained.factor()  # type: ignore[union-attr]
     assert sharpness["all"] is not None
     assert best / 1.1 <= sharpness["all"] <= best
 

@@ -77,9 +77,11 @@ class Again:
         key = part.space.key(instance)
         if key not in self.known:
             self.known[key] = part.conclude(
-                instance, seed=self.context.seed, claim=self.context.claim,
+                instance,
+                seed=self.context.seed,
+                claim=self.context.claim,
                 replicates=self.context.trials if part.space.replicates is not None else None,
-            )  # fmt: skip
+            )
         return dict(self.known[key])
 
     def broken(self, instance: dict[str, Any], name: str, term: str, factor: float) -> bool:

@@ -108,8 +108,10 @@ def test_the_same_constant_on_two_spaces_is_one_and_a_step_keeps_its_own(registr
 
     sharpness = theory.check("toy/one").sharpness or {}
     assert sharpness == {
-        "all": pytest.approx(0.5), "c": pytest.approx(0.5, rel=0.01), "step: all": pytest.approx(0.1)
-    }  # fmt: skip
+        "all": pytest.approx(0.5),
+        "c": pytest.approx(0.5, rel=0.01),
+        "step: all": pytest.approx(0.1),
+    }
 
 
 def test_exponents_are_moved_towards_the_stronger_statement(registry: dict[str, Any]) -> None:

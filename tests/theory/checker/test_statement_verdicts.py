@@ -185,10 +185,14 @@ def test_a_users_script_finds_nothing_new_in_its_folder_and_no_constants_of_its_
         folder.mkdir()
         (folder / "script.py").write_text(extra + SCRIPT)
         done = subprocess.run(
-            [sys.executable, "script.py"], cwd=folder, capture_output=True, text=True, check=True,
+            [sys.executable, "script.py"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=True,
             env={name: value for name, value in os.environ.items() if not name.startswith("HYPOTHESIS")}
             | {"OMP_NUM_THREADS": "1"},
-        )  # fmt: skip
+        )
         outputs.append(done.stdout)
         assert [path.name for path in folder.iterdir()] == ["script.py"]
     assert outputs[0] == outputs[1]

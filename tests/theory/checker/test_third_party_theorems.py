@@ -171,13 +171,35 @@ def two_thresholds_true(momentum: RealMomentum, separation: Separation):
 
 
 FALSE = [
-    noise_factor, heavy_ball, hundred_rounds, acceleration, samples, logarithm, norm, dimension_and_rounds, open_square,
-    open_noise, rare, rounding, two_thresholds,
-]  # fmt: skip
+    noise_factor,
+    heavy_ball,
+    hundred_rounds,
+    acceleration,
+    samples,
+    logarithm,
+    norm,
+    dimension_and_rounds,
+    open_square,
+    open_noise,
+    rare,
+    rounding,
+    two_thresholds,
+]
 TRUE = [
-    noise_factor_true, heavy_ball_true, hundred_rounds_true, acceleration_true, samples_true, logarithm_true, norm_true,
-    dimension_and_rounds_true, open_square_true, open_noise_true, rare_true, rounding_true, two_thresholds_true,
-]  # fmt: skip
+    noise_factor_true,
+    heavy_ball_true,
+    hundred_rounds_true,
+    acceleration_true,
+    samples_true,
+    logarithm_true,
+    norm_true,
+    dimension_and_rounds_true,
+    open_square_true,
+    open_noise_true,
+    rare_true,
+    rounding_true,
+    two_thresholds_true,
+]
 
 MORE = pytest.mark.slow(reason="other seeds")
 

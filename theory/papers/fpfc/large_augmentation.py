@@ -98,7 +98,7 @@ def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Side
 
     Checked
         Runs as ``fpfc/repaired-models``, rho from 8 to 18 L_g. The quadratic form of a pair, for up to five updates and
-        slopes of the penalty's gradient up to L_g of both signs; what later steps lower h_i by, on sums of Huber
+        derivatives of the penalty's gradient up to L_g of both signs; what later steps lower h_i by, on sums of Huber
         losses; the constant 8, proved. Exactly, by second moments, alike clients that hardly feel each other reach the
         bound but for a few per cent.
     """
@@ -121,7 +121,7 @@ def alike_clients(
     return at_most(expected_models(clients, share, MOMENTS, rho), local_steps=setting.repaired_first * gap)
 
 
-def pair_form(slopes: np.ndarray, doubled: float) -> np.ndarray:
+def pair_form(derivatives: np.ndarray, doubled: float) -> np.ndarray:
     """Quadratic form of a pair in its d theta and in what later steps move it by at each update, (2 n, 2 n).
 
     In units in which rho = 1. What n updates lower L_rho by, and later steps by an eighth of their squares, minus
@@ -129,15 +129,15 @@ def pair_form(slopes: np.ndarray, doubled: float) -> np.ndarray:
 
     Parameters
     ----------
-    slopes
-        d v = slope d theta at each update, (n,).
+    derivatives
+        d v over d theta at each update, (n,).
     doubled
         2 - alpha L_h, in [1, 2].
     """
-    size = len(slopes)
+    size = len(derivatives)
     moved, later = np.hsplit(np.eye(2 * size), 2)
     moved, later = moved.T, later.T
-    dual = slopes[:, None] * moved
+    dual = derivatives[:, None] * moved
 
     def product(one: np.ndarray, other: np.ndarray) -> np.ndarray:
         return np.asarray((one.T @ other + other.T @ one) / 2)
@@ -154,11 +154,11 @@ def pairs_pay(
     doubled: Annotated[float, choice(1.0, 1.5, 2.0)],
     draw: Annotated[int, integers(0, 19)],
 ) -> Sides:
-    """The form of a pair is not negative, for slopes from -L_g to L_g, in every second draw at these ends."""
-    slopes = LARGEST * np.random.default_rng(draw).uniform(-1, 1, updates)
+    """The form of a pair is not negative, for derivatives from -L_g to L_g, in every second draw at these ends."""
+    derivatives = LARGEST * np.random.default_rng(draw).uniform(-1, 1, updates)
     if draw % 2:
-        slopes = LARGEST * np.sign(slopes)
-    return at_least(float(np.linalg.eigvalsh(pair_form(slopes, doubled))[0]), zero=0)
+        derivatives = LARGEST * np.sign(derivatives)
+    return at_least(float(np.linalg.eigvalsh(pair_form(derivatives, doubled))[0]), zero=0)
 
 
 @one_term_large_augmentation.step("later steps", budget=60)
@@ -176,8 +176,8 @@ def later_steps(
 
     point = start
     for _ in range(local_steps):
-        slope = loss.gradient(point) + rho * (point - anchor)
-        point = point - slope / (loss.smoothness + rho)
+        gradient = loss.gradient(point) + rho * (point - anchor)
+        point = point - gradient / (loss.smoothness + rho)
     length = float(((point - start) ** 2).sum())
     return at_least(
         value(start) - value(point), squared=rho / 8 * length, rounding=1e-12 * (1 + value(start))

@@ -42,11 +42,6 @@ class FrozenRow:
         return np.stack([self.samples[self.cells == c].mean(axis=0) for c in range(len(self.start))])
 
     @property
-    def variance(self) -> float:
-        """Mean squared distance of a sample to its cell's mean."""
-        return float(((self.samples - self.centres[self.cells]) ** 2).sum(axis=1).mean())
-
-    @property
     def offsets(self) -> np.ndarray:
         """x - m_j for every neuron and sample, (C, n, d)."""
         return np.asarray(self.samples[None] - self.centres[:, None])

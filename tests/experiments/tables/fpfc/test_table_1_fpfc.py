@@ -69,9 +69,14 @@ def test_the_papers_rows_are_those_that_it_prints():
 def test_deviations_of_accuracies_are_printed_as_shares_and_held_in_points():
     """A second transcription of the column of accuracies: percent, and next to them parts of one."""
     page = {
-        "LOCAL": "84.97 0.06", "FedAvg": "30.35 0.05", "Per-FedAvg": "56.28 0.06", "IFCA": "60.42 0.17",
-        "CFL": "86.60 0.05", "FPFC-l1": "83.85 0.06", "FPFC": "89.46 0.04",
-    }  # fmt: skip
+        "LOCAL": "84.97 0.06",
+        "FedAvg": "30.35 0.05",
+        "Per-FedAvg": "56.28 0.06",
+        "IFCA": "60.42 0.17",
+        "CFL": "86.60 0.05",
+        "FPFC-l1": "83.85 0.06",
+        "FPFC": "89.46 0.04",
+    }
     for name, text in page.items():
         mean, share = map(float, text.split())
         assert (PAPER[name]["Acc %"].value, PAPER[name]["Acc %"].spread) == (mean, pytest.approx(100 * share))
@@ -80,9 +85,11 @@ def test_deviations_of_accuracies_are_printed_as_shares_and_held_in_points():
 def test_numbers_of_clusters_and_indices_are_printed_with_their_deviations():
     """A second transcription of the columns Num and ARI; who does not cluster has neither."""
     page = {
-        "IFCA": "2.33 0.94 0.47 0.33", "CFL": "42.0 4.55 0.28 0.11", "FPFC-l1": "5.67 2.87 0.63 0.21",
+        "IFCA": "2.33 0.94 0.47 0.33",
+        "CFL": "42.0 4.55 0.28 0.11",
+        "FPFC-l1": "5.67 2.87 0.63 0.21",
         "FPFC": "4.00 0.00 1.00 0.00",
-    }  # fmt: skip
+    }
     found = {
         name: [number for key in ("Num", "ARI") for number in (row[key].value, row[key].spread)]
         for name, row in PAPER.items()
@@ -285,8 +292,11 @@ def test_sentences_follow_the_numbers(results):
 
 
 def test_a_unit_is_the_same_whenever_it_is_computed():
-    unit = Unit("cfl, absent as zero", 0, {**METHODS["cfl, absent as zero"].options, "run": "cfl", "rounds": 30,
-                                          "data": SMALL_DATA})  # fmt: skip
+    unit = Unit(
+        "cfl, absent as zero",
+        0,
+        {**METHODS["cfl, absent as zero"].options, "run": "cfl", "rounds": 30, "data": SMALL_DATA},
+    )
     assert compute(unit) == compute(unit)
 
 

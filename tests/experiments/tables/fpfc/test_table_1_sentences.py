@@ -93,8 +93,14 @@ def test_absent_clients_as_zeros_split_clusters() -> None:
         "Absent clients count as updates of zero, with cosine 0 to all: 9, 6 clusters (more than 4 by round 40), "
         "3.5 of them of two clients or one. The same rule with all clients and as many uploads changes +3.0 points."
     )
-    never = both("cfl, absent as zero", 80, 88, clusters=(4, 4), cluster_history=([(10, 4)], [(10, 1)]),
-                 pairs_or_less=(0, 0))  # fmt: skip
+    never = both(
+        "cfl, absent as zero",
+        80,
+        88,
+        clusters=(4, 4),
+        cluster_history=([(10, 4)], [(10, 1)]),
+        pairs_or_less=(0, 0),
+    )
     assert "4, 4 clusters, 0.0 of them" in sentences.about_absent(seen(**never, **all_clients))
 
 

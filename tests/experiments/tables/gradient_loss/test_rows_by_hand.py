@@ -86,9 +86,11 @@ def test_purity_is_held_for_five_iterations(length: int, held: int) -> None:
     purity[19 : 19 + length] = [0.92] * length
     row = apart(assembled({"apart, IFCA": [run(1, 1, purity=purity)]}))["IFCA"]
     assert (row.cells["to purity 0.9"].values, row.cells["held for 5"].values) == ((20,), (held,))
-    said = f"Purity 0.9 at iterations 20; held for 5 from {held}." if held != 20 else (
-        "Purity 0.9 at iterations 20, and held."
-    )  # fmt: skip
+    said = (
+        f"Purity 0.9 at iterations 20; held for 5 from {held}."
+        if held != 20
+        else ("Purity 0.9 at iterations 20, and held.")
+    )
     assert row.sentence == said
 
 

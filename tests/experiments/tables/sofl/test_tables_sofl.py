@@ -329,9 +329,12 @@ def test_a_sentence_says_which_accuracy_is_near_and_how_far_above_the_ceiling() 
     # sqrt(.25 .75 / 2000) = .97 points
     assert "46.9 points, 48.4 standard errors of its test images, above the 25 %" in said
     said = sofl_accuracies.explain(
-        feature, "CFL", Cell((87.0,), server.printed), Cell((60.0,), server.printed),
+        feature,
+        "CFL",
+        Cell((87.0,), server.printed),
+        Cell((60.0,), server.printed),
         [{"clusters": 3, "rand": 0.5}, {"clusters": 4, "rand": 1.0}],
-    )  # fmt: skip
+    )
     assert "3 to 4 clusters for 4, adjusted Rand index 0.75" in said
 
 

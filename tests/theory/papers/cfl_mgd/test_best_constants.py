@@ -94,7 +94,7 @@ def test_a_quarter_of_36_covers_markovs_inequality_at_every_level_and_no_less_do
     assert 0.249 < max(needed) <= 0.25
 
 
-def test_the_exact_law_of_the_intruders_agrees_with_scipys_binomial() -> None:
+def test_the_exact_law_of_the_false_members_agrees_with_scipys_binomial() -> None:
     law, foreign, clients = tightest(), CERTAIN["foreign"], CERTAIN["foreign"] + 1
     failure = 2 * float(CERTAIN["level_1"]) + float(CERTAIN["level_2"])
     exact = exceeded_displacement(law, clients, foreign, failure)

@@ -18,10 +18,10 @@ from clusterproof.theory.checker import (
     integers,
     suppose,
 )
-from clusterproof.theory.checker.loose_reasons import Best
+from clusterproof.theory.checker.unattained import Best
 from clusterproof.theory.exact.two_point_law import TwoPointLaw, binomial_upper_tail, confirm_choices
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses, tightest
-from clusterproof.theory.papers.cfl_mgd.appendix.a9_to_a14 import false_member_norms
+from clusterproof.theory.papers.cfl_mgd.appendix.a11_to_a14 import false_member_norms
 from clusterproof.theory.papers.cfl_mgd.appendix.rounds import simulate_round
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
     PAPER,
@@ -144,7 +144,7 @@ def without_twos() -> float:
     kind="upper",
     part="regressions",
     budget=75,
-    looseness=Best(without_twos, "Cantelli's inequality needs 64 for 128"),
+    unattained=Best(without_twos, "Cantelli's inequality needs 64 for 128"),
 )
 def a15(task: NoisyTask, stream: Stream) -> Sides:
     """The expected number of false members is at most c_1 m sigma^2 / (mu^2 Delta^4 n').
@@ -234,7 +234,7 @@ SPENT = {"law": tightest(), "own": 1, "foreign": 48, "level": Fraction(1, 10)}
     budget=150,
     exhaustible=150,
     extremes=(SPENT,),
-    looseness=Best(without_twos, "Markov's inequality with the 64 of Cantelli's for 128"),
+    unattained=Best(without_twos, "Markov's inequality with the 64 of Cantelli's for 128"),
 )
 def a16_meant(law: TwoPointLosses, own: Own, foreign: Crowd, level: Level) -> Sides:
     """There are few false members with probability at least 1 - lambda_2.
@@ -288,7 +288,7 @@ CERTAIN = {
     part="regressions",
     budget=15,
     replicates=200,
-    looseness=Best(markov_on_the_mean, "Markov's inequality on the mean, with Cantelli's 64 for 128"),
+    unattained=Best(markov_on_the_mean, "Markov's inequality on the mean, with Cantelli's 64 for 128"),
 )
 def a17(
     task: NoisyTask,

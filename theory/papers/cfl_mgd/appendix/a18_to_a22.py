@@ -32,7 +32,7 @@ QuietTask = Annotated[RegressionMixture, drawn(quiet_regression)]
 
 @PAPER.claim("a18", label="(A18)", kind="definition", budget=20, ill_posed=False)
 def a18(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
-    """The momentum of a round is that of the own clients plus that of the intruders.
+    """The momentum of a round is that of the own clients plus that of the false members.
 
     Hypotheses
         Option I as printed.
@@ -115,7 +115,7 @@ class PrescribedRun:
         return [carried(drawn, self.momentum) for drawn in past]
 
     def momentum_of(self, values: list[Fraction], *, own: bool) -> Fraction:
-        """(beta eta / m) times the sum of values over C_1 n C*_1, or over the intruders C_1 - C*_1."""
+        """(beta eta / m) times the sum of values over C_1 n C*_1, or over the false members C_1 - C*_1."""
         members = zip(values, self.rounds.assignments[self.round], LABELS, strict=True)
         chosen = [value for value, cluster, label in members if cluster == 0 and (label == 0) == own]
         return self.momentum * sum(chosen, Fraction(0)) / len(LABELS)
@@ -164,7 +164,7 @@ def a20(one: PrescribedRun) -> Sides:
         C_1 the clients that chose model 1 in round t.
 
     Source
-        Zhao et al. (2023), (A20), by (A19). Identity; fails after a round with an intruder, whose
+        Zhao et al. (2023), (A20), by (A19). Identity; fails after a round with a false member, whose
         gradient line 15 has mixed in.
 
     Checked
@@ -177,7 +177,7 @@ def a20(one: PrescribedRun) -> Sides:
 
 @PAPER.claim("a21", label="(A21)", kind="identity", confirm=confirm_samples, repaired_by="cfl-mgd/a19-sums")
 def a21(one: PrescribedRun) -> Sides:
-    """The intruders' momentum is the sum of their own past gradients.
+    """The false members' momentum is the sum of their own past gradients.
 
     Hypotheses
         Option I as printed.
@@ -186,10 +186,10 @@ def a21(one: PrescribedRun) -> Sides:
         T_32 = (eta beta / m) sum over C_1 - C*_1 of sum_(k < t) beta^(t-1-k) g_i^k.
 
     Symbols
-        C_1 - C*_1 the intruders in round t.
+        C_1 - C*_1 the false members in round t.
 
     Source
-        Zhao et al. (2023), (A21), by (A19). Identity; fails for an intruder that was one before.
+        Zhao et al. (2023), (A21), by (A19). Identity; fails for a false member that was one before.
 
     Checked
         As (A20).
@@ -326,12 +326,12 @@ def a22(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
 
     Checked
         Proved on symbols, client by client and coordinate by coordinate, for the past gradients of recorded
-        runs of random regressions with intruders, whose sums are compared, too.
+        runs of random regressions with false members, whose sums are compared, too.
     """
     one = momentum_run(task, momentum, stream)
-    weight, slope = momentum * one.weight, task.expected_gradient(one.models, 0)
+    weight, gradient = momentum * one.weight, task.expected_gradient(one.models, 0)
     terms = Client.of(weight * one.past_gradients, one.shared(0))
-    return summed(a22_on_symbols(terms, weight * slope[:, None], rounding=1e-10), axis=-2)
+    return summed(a22_on_symbols(terms, weight * gradient[:, None], rounding=1e-10), axis=-2)
 
 
 @a22.proof("algebra")
@@ -344,11 +344,11 @@ def a22_on_symbols(one: Client, mean: Number, *, rounding: float = 0.0) -> Sides
 def a22_sums(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
     """The same over all clients at once."""
     one = momentum_run(task, momentum, stream)
-    weight, slope = momentum * one.weight, task.expected_gradient(one.models, 0)
+    weight, gradient = momentum * one.weight, task.expected_gradient(one.models, 0)
     left = weight * one.sum_over(one.past_gradients, own=True)
-    apart = one.sum_over(one.past_gradients - slope[:, None], own=True)
+    apart = one.sum_over(one.past_gradients - gradient[:, None], own=True)
     count = one.shared(0).sum(axis=-1)[:, None]
-    return equal((left, weight * apart + weight * count * slope), rounding=1e-10)
+    return equal((left, weight * apart + weight * count * gradient), rounding=1e-10)
 
 
 @PAPER.claim(

@@ -42,7 +42,7 @@ def a1(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
 
     Checked
         Proved on symbols, coordinate by coordinate. On recorded runs of option I as printed, with clients
-        that choose wrong clusters; there also T_1 built from (A1), less the intruders' gradients and the
+        that choose wrong clusters; there also T_1 built from (A1), less the false members' gradients and the
         momentum, against the next model.
     """
     one = momentum_run(task, momentum, stream)
@@ -68,18 +68,18 @@ def a1_on_symbols(one: OwnTerm, *, rounding: float = 0.0) -> Sides:
 
 @a1.step("next model", budget=20)
 def a1_next_model(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
-    """The algorithm's next model is that of (A1) less the intruders' gradients and the momentum."""
+    """The algorithm's next model is that of (A1) less the false members' gradients and the momentum."""
     one = momentum_run(task, momentum, stream)
     own = one.shared(0).sum(axis=-1)[:, None]
     suppose(STAYING, own.all())
-    slope = task.expected_gradient(one.models, 0)
+    gradient = task.expected_gradient(one.models, 0)
     step = one.weight * own
-    descent = one.models - task.optima[0] - step * slope
-    noise = slope - one.sum_over(one.gradients, own=True) / own
-    intruders = one.weight * one.sum_over(one.gradients, own=False)
-    everybody = one.sum_over(one.buffers, own=True) + one.sum_over(one.buffers, own=False)
-    carried = one.weight * momentum * everybody
-    after = descent + step * noise - intruders - carried
+    descent = one.models - task.optima[0] - step * gradient
+    noise = gradient - one.sum_over(one.gradients, own=True) / own
+    false_members = one.weight * one.sum_over(one.gradients, own=False)
+    buffers = one.sum_over(one.buffers, own=True) + one.sum_over(one.buffers, own=False)
+    carried = one.weight * momentum * buffers
+    after = descent + step * noise - false_members - carried
     return equal((after, one.following - task.optima[0]), rounding=1e-10)
 
 
@@ -92,8 +92,8 @@ def gradient_steps(task: Mixture, stream: np.random.Generator) -> tuple[DescentS
         offsets[:, :5] = flattest[:, None]
     offsets *= 10.0 ** stream.uniform(-2, 1, (clusters, 30, 1))
     share = stream.choice([1.0, 0.5, stream.uniform()], (clusters, 30))
-    slopes = [task.expected_gradient(task.optima[p] + offsets[p], p) for p in range(clusters)]
-    return DescentStep.of(task, offsets, np.stack(slopes)), share
+    gradients = [task.expected_gradient(task.optima[p] + offsets[p], p) for p in range(clusters)]
+    return DescentStep.of(task, offsets, np.stack(gradients)), share
 
 
 @PAPER.claim("a2", label="(A2)", kind="upper", budget=150)

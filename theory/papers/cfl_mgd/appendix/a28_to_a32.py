@@ -1,4 +1,4 @@
-"""(A28)-(A32): the intruders' momentum T_32, with the steps of (A22)-(A25) again."""
+"""(A28)-(A32): the false members' momentum T_32, with the steps of (A22)-(A25) again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ INTRUDERS = Family("cfl-mgd", {"Symbols": "As (A29)."})
 
 @PAPER.claim("a28", label="(A28)", kind="identity", budget=20)
 def a28(task: NoisyTask, momentum: Momentum, stream: Stream) -> dict[str, Sides]:
-    """The intruders' past gradients are their distance from the present gradient, plus that gradient.
+    """The false members' past gradients are their distance from the present gradient, plus that gradient.
 
     Hypotheses
         None: algebra.
@@ -50,7 +50,7 @@ def a28(task: NoisyTask, momentum: Momentum, stream: Stream) -> dict[str, Sides]
 
     Checked
         Proved on symbols, client by client and coordinate by coordinate, for the past gradients of recorded
-        runs of random regressions with intruders.
+        runs of random regressions with false members.
     """
     one = momentum_run(task, momentum, stream)
     return {
@@ -76,7 +76,7 @@ def a28_on_symbols(one: Client, mean: Number, *, rounding: float = 0.0) -> Sides
     "a28-sum", label="after (A28)", kind="identity", confirm=confirm_samples, repaired_by="cfl-mgd/a19-sums"
 )
 def a28_sum(one: PrescribedRun) -> Sides:
-    """The intruders' momentum is the sum of the T_3p.
+    """The false members' momentum is the sum of the T_3p.
 
     Hypotheses
         Option I as printed.
@@ -124,7 +124,7 @@ class IntruderRun:
 
     @property
     def noise_bound(self) -> Fraction:
-        """v^2 t / (1 - beta)^2, with one intruder and n' = 1."""
+        """v^2 t / (1 - beta)^2, with one false member and n' = 1."""
         variance = sum((weight * value**2 for value, weight in self.law.items()), Fraction(0))
         return variance * self.round / (1 - self.momentum) ** 2
 
@@ -144,7 +144,7 @@ class IntruderRun:
 
     @cached_property
     def distances(self) -> list[tuple[Fraction, Fraction]]:
-        """Probability and S - grad phi_2(chi_1) for every outcome; 0 if no intruder."""
+        """Probability and S - grad phi_2(chi_1) for every outcome; 0 if no false member."""
         found = []
         for weight, choices, gradients, initial in self.scripts:
             rounds = play(choices, gradients, initial, self.momentum)
@@ -167,7 +167,7 @@ def confirm_scripts(one: IntruderRun) -> None:
 
 @PAPER.claim("a29", label="(A29)", kind="upper", confirm=confirm_scripts, repaired_by="cfl-mgd/theorem-b")
 def a29(one: IntruderRun) -> Sides:
-    """The intruders' weighted past gradients are near the present one, up to noise.
+    """The false members' weighted past gradients are near the present one, up to noise.
 
     Hypotheses
         Assumptions 1-4 with the constants of the proof; given the clusters.
@@ -179,7 +179,7 @@ def a29(one: IntruderRun) -> Sides:
         S_i as (A28), v ``gradient_variance`` (its root), n' ``samples``.
 
     Source
-        Zhao et al. (2023), (A29): the three steps of (A23). Upper bound. An intruder's past gradients were
+        Zhao et al. (2023), (A29): the three steps of (A23). Upper bound. A false member's past gradients were
         mostly taken at its own model, where they vanish; grad phi_p(chi_1) has length mu Delta.
 
     Checked
@@ -261,14 +261,14 @@ def confirm_total(one: LongIntruderRun) -> None:
     choices = [ordinary] * one.round + [[Fraction(1)] * one.clients]
     initial = [Fraction(1), -1 + one.start]
     rounds = confirm_play(choices, [ordinary] * (one.round + 1), initial, one.momentum)
-    intruder = rounds.buffers[one.round][-1]
-    if rounds.assignments[one.round] != [0] * one.clients or abs(intruder) <= 3:
-        raise ArithmeticError(f"(A32): the run's intruder has u = {float(intruder)}")
+    false_member = rounds.buffers[one.round][-1]
+    if rounds.assignments[one.round] != [0] * one.clients or abs(false_member) <= 3:
+        raise ArithmeticError(f"(A32): the run's false member has u = {float(false_member)}")
 
 
 @PAPER.claim("a32", label="(A32)", kind="probability", confirm=confirm_total, repaired_by="cfl-mgd/theorem-b")
 def a32(one: LongIntruderRun) -> Sides:
-    """The intruders' momentum is at most 3 L beta eta times their share, plus noise.
+    """The false members' momentum is at most 3 L beta eta times their share, plus noise.
 
     Hypotheses
         As (A10) and (A31).
@@ -278,10 +278,10 @@ def a32(one: LongIntruderRun) -> Sides:
         |C_1 - C*_1| + (beta eta v sqrt(P) / (m (1 - beta) lambda_4)) sqrt(|C_1 - C*_1| t / n').
 
     Symbols
-        C_1 - C*_1 the intruders.
+        C_1 - C*_1 the false members.
 
     Source
-        Zhao et al. (2023), (A32), from (A28) and (A31). Probability. An intruder brings the buffer of
+        Zhao et al. (2023), (A32), from (A28) and (A31). Probability. A false member brings the buffer of
         the cluster that it comes from, up to ||e|| / (1 - beta) for a small one.
 
     Checked

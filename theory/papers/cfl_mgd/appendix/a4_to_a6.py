@@ -10,7 +10,7 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.theory.checker import Sides, Stream, at_most, choice, integers, suppose
-from clusterproof.theory.checker.loose_reasons import Best
+from clusterproof.theory.checker.unattained import Best
 from clusterproof.theory.exact.two_point_law import TwoPointLaw, confirm_choices
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import PAPER, NoisyTask, basin_models, with_samples
@@ -89,7 +89,7 @@ def by_cantelli() -> float:
     label="(A4)",
     kind="lower",
     part="two values",
-    looseness=Best(by_cantelli, "Cantelli's inequality: 1/5 of the clients err at most, not 1/2"),
+    unattained=Best(by_cantelli, "Cantelli's inequality: 1/5 of the clients err at most, not 1/2"),
 )
 def a4(law: TwoPointLosses) -> Sides:
     """At least half of a cluster's clients find their model, in expectation.
@@ -206,7 +206,7 @@ def best_exponent() -> float:
     "a6",
     label="(A6)",
     kind="probability",
-    looseness=Best(one_client, "the lower tail alone, by the incomplete beta function and Chernoff"),
+    unattained=Best(one_client, "the lower tail alone, by the incomplete beta function and Chernoff"),
 )
 def a6(count: Count, sixteenths: Sixteenths) -> Sides:
     """At least a quarter of the own clients stay with probability at least 1 - 2 exp(-clm), c = 1/8.

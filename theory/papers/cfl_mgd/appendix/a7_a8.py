@@ -128,16 +128,16 @@ def a7(task: AnyTask, stream: Stream) -> Sides:
         logistic losses, for every number of own clients from a quarter to all of them, at distances 0.01
         to 10; both sides squared, over ||chi_1 - chi*_1||^2.
     """
-    offsets, slopes, staying = [], [], []
+    offsets, gradients, staying = [], [], []
     for cluster in range(task.clusters):
         own = round(float(task.proportions[cluster]) * task.clients)
         shared = stream.integers(math.ceil(own / 4), own + 1, (30, 1))
         shared[0] = math.ceil(own / 4)
         offset = stream.standard_normal((30, task.dimension)) * 10.0 ** stream.uniform(-2, 1, (30, 1))
-        slopes.append(task.expected_gradient(task.optima[cluster] + offset, cluster))
+        gradients.append(task.expected_gradient(task.optima[cluster] + offset, cluster))
         offsets.append(offset)
         staying.append(shared[:, 0] / task.clients)
-    one = DescentStep.of(task, np.array(offsets), np.array(slopes))
+    one = DescentStep.of(task, np.array(offsets), np.array(gradients))
     return a7_on_symbols(one, float(task.proportions.min()), np.array(staying))
 
 

@@ -19,7 +19,7 @@ from clusterproof.theory.checker import (
     equal,
     suppose,
 )
-from clusterproof.theory.checker.loose_reasons import Reason
+from clusterproof.theory.checker.unattained import Reason
 from clusterproof.theory.exact.algebra import NotNegative, Number, Positive, Share
 from clusterproof.theory.exact.shared_batch import OneBatch
 
@@ -141,8 +141,13 @@ STANDARD_ERRORS = 7
 """Standard errors that a sum of many independent gradients exceeds with probability 3e-12."""
 
 
-@PAPER.claim("assumption-5-resampled", label="Assumption 5, fresh batch", kind="identity", replicates=100_000,
-             looseness=Reason.ROUND_NUMBER)  # fmt: skip
+@PAPER.claim(
+    "assumption-5-resampled",
+    label="Assumption 5, fresh batch",
+    kind="identity",
+    replicates=100_000,
+    unattained=Reason.ROUND_NUMBER,
+)
 def assumption_5_resampled(
     samples: Annotated[int, choice(4, 1)], stream: Stream, replicates: Replicates
 ) -> Sides:

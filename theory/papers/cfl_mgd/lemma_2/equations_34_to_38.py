@@ -27,8 +27,8 @@ from clusterproof.theory.checker import (
     suppose,
 )
 from clusterproof.theory.checker.drawn import settings_of, task_from
-from clusterproof.theory.checker.loose_reasons import Best
 from clusterproof.theory.checker.ties import summed
+from clusterproof.theory.checker.unattained import Best
 from clusterproof.theory.exact.algebra import Client, OwnTerm
 from clusterproof.theory.exact.algebra import Share as Part
 from clusterproof.theory.exact.scalar_clients import Centers, Momentum, Place, exact_run
@@ -249,7 +249,7 @@ def equation_35(round_: LargeBatches, level: Level, stream: Stream, replicates: 
     part="regressions",
     budget=12,
     replicates=200,
-    looseness=Best(markov_on_the_mean, "as (A17)"),
+    unattained=Best(markov_on_the_mean, "as (A17)"),
 )
 def equation_36(
     round_: SmallBatches,
@@ -285,8 +285,8 @@ def equation_36(
     one, task = round_, round_.task
     suppose(BASIN, one.in_basin)
     suppose("||chi*_p|| <= 1", np.linalg.norm(task.optima, axis=-1).max() <= 1 + 1e-12)
-    intruders = one.members(replicates, stream) & (task.labels != 0)
-    moved = one.gradient_sum(intruders, stream) / (task.clients * task.smoothness)
+    false_members = one.members(replicates, stream) & (task.labels != 0)
+    moved = one.gradient_sum(false_members, stream) / (task.clients * task.smoothness)
     scale = task.strong_convexity * task.separation**2
     deviations = math.sqrt(one.gradient_variance * one.loss_variance * task.clusters)
     first = all_first / task.clusters
@@ -312,7 +312,7 @@ def equation_37(
     second: Place,
     momentum: Momentum,
 ) -> Sides:
-    """The momentum term is that of the own clients plus that of the intruders.
+    """The momentum term is that of the own clients plus that of the false members.
 
     Hypotheses
         None. With C_1 of the round in which the u_i are sent, T_3 = beta (chi_1^(t-1) - chi_1^t).

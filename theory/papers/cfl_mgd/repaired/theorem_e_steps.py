@@ -1,4 +1,4 @@
-"""Theorem E, the steps of its proof: a member's own noise, the law of the counts, counted intruders, the union."""
+"""Theorem E, the steps of its proof: a member's own noise, the law of the counts, counted false members, the union."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ Number = Annotated[Fraction, rationals(0, 5, 2, upwards=True)]
 
 @theorem_e.step("full participation", budget=20)
 def full_participation(task: SmallTask) -> Sides:
-    """E1: where everybody takes part, the bound on the record is Theorem D's."""
+    """E1: with full participation, the bound on the record is Theorem D's."""
     dynamics, norms = gaussian_dynamics(task, tuned(task)), np.full(task.clusters, task.basin_radius / 2)
     expected = bound_of_d(dynamics, norms, rounds=6, failure=FAILURE)
     suppose("the bound stays in the basin", expected.applicable)
-    everybody = np.broadcast_to(dynamics.own, (6, 1, task.clusters))
-    found = theorem_e_recorded(dynamics, norms, everybody, failure=FAILURE, counted=True)
+    participants = np.broadcast_to(dynamics.own, (6, 1, task.clusters))
+    found = theorem_e_recorded(dynamics, norms, participants, failure=FAILURE, counted=True)
     return equal((found.tube.reach, expected.reach), rounding=1e-9)
 
 
@@ -86,7 +86,7 @@ def fluctuation(clients: Clients, marked: Marked, drawn: Drawn, slope: Slope) ->
 
 @theorem_e.step("worst counts", prove=True)
 def worst_counts(present: Positive, more: Number, intruders: Number, fewer: Number) -> dict[str, Sides]:
-    """Counted intruders: i / (a + i) increases in i, decreases in a; i / (a + i)^2 decreases in a, is largest at a."""
+    """False members: i / (a + i) increases in i, decreases in a; i / (a + i)^2 is largest at a, decreases in a."""
     most = intruders + fewer
 
     def share(i: Fraction, a: Fraction) -> Fraction:
@@ -95,7 +95,7 @@ def worst_counts(present: Positive, more: Number, intruders: Number, fewer: Numb
     def square(i: Fraction, a: Fraction) -> Fraction:
         return i / (a + i) ** 2
 
-    small = present + most  # no fewer own participants than intruders
+    small = present + most  # no fewer own participants than false members
     return {
         "drift": at_most(share(intruders, present + more), worst=share(most, present)),
         "noise, own": at_most(square(most, present + more), worst=square(most, present)),
@@ -106,18 +106,18 @@ def worst_counts(present: Positive, more: Number, intruders: Number, fewer: Numb
 
 @theorem_e.step("counted drift", budget=40)
 def counted_drift(task: SmallTask, stream: Stream) -> Sides:
-    """Counted intruders: the mean over a members and i intruders is off by at most i / (a + i) L (D + 2 y)."""
+    """Counted false members: the mean over a members and i false members is off by at most i / (a + i) L (D + 2 y)."""
     suppose(
         "the clusters share a covariance",
         bool((task.covariances.matrices[0] == task.covariances.matrices).all()),
     )
     hessian = task.covariances.matrices[0]
     own, most = (int(one) for one in stream.integers(1, 30, size=2))
-    intruders = int(stream.integers(0, most + 1))
+    false_members = int(stream.integers(0, most + 1))
     error = stream.standard_normal(task.dimension)
     error *= stream.uniform(0, task.basin_radius) / np.linalg.norm(error)
-    far = task.optima[0] - task.optima[stream.integers(1, task.clusters, size=intruders)] + error
-    mean = (own * hessian @ error + (far @ hessian).sum(axis=0)) / (own + intruders)
+    far = task.optima[0] - task.optima[stream.integers(1, task.clusters, size=false_members)] + error
+    mean = (own * hessian @ error + (far @ hessian).sum(axis=0)) / (own + false_members)
     away = float(np.linalg.norm(mean - hessian @ error))
     reach = task.diameter + 2 * float(np.linalg.norm(error))
     return at_most(away, drift=most / (own + most) * task.smoothness * reach)

@@ -20,7 +20,7 @@ from clusterproof.theory.papers.cfl_mgd.appendix import a4_to_a6 as appendix_cou
 from clusterproof.theory.papers.cfl_mgd.appendix import a15_to_a17 as appendix_t2_count
 from clusterproof.theory.papers.cfl_mgd.appendix import tasks
 from clusterproof.theory.papers.cfl_mgd.appendix.a7_a8 import Shares
-from clusterproof.theory.papers.cfl_mgd.appendix.a9_to_a14 import a11
+from clusterproof.theory.papers.cfl_mgd.appendix.a11_to_a14 import a11
 from clusterproof.theory.papers.cfl_mgd.appendix.a18_to_a22 import PrescribedRun, a19, a20, a21
 from clusterproof.theory.papers.cfl_mgd.appendix.a23 import a23_meant
 from clusterproof.theory.papers.cfl_mgd.appendix.a33_a34 import a33
@@ -97,7 +97,7 @@ def test_momentum_left_out(plant: Plant, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a1", "a9", "a18", "a22"])
-def test_intruders_taken_for_own_clients(plant: Plant, name: str) -> None:
+def test_false_members_taken_for_own_clients(plant: Plant, name: str) -> None:
     def sum_over_all(self: MomentumRun, values: np.ndarray, *, own: bool) -> np.ndarray:
         chosen = self.seen.assignments == 0
         return np.asarray((values * chosen[..., None]).sum(axis=-2))

@@ -17,12 +17,12 @@ class Reason(StrEnum):
     OWN_KIND = "a check of its own kind, which says itself why it has no sharpness"
     """Derived: a certificate, a table or results of training."""
 
-    PROOF = "loose by its proof, which adds up bounds that no law attains at once; the best constant is open"
+    PROOF = "a proof that adds up bounds which no law attains at once; the best constant is open"
 
     ROUND_NUMBER = "a round number that a rate in simulation is far from"
 
     OPEN = "not explained"
-    """Derived: nothing is said. A claim with it is unfinished."""
+    """Derived: the claim gives no reason. A claim with it is unfinished."""
 
 
 @dataclass(frozen=True)
@@ -42,5 +42,5 @@ class Best:
     route: str
 
 
-Looseness: TypeAlias = Best | Reason
-"""What a claim says of its own looseness."""
+Unattained: TypeAlias = Best | Reason
+"""Why no instance of a claim attains more than half of its bound."""

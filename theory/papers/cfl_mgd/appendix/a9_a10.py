@@ -1,41 +1,25 @@
-"""(A9)-(A14): the intruders' gradients T_2 of a round."""
+"""(A9) and (A10): the false members' gradients T_2 of a round, and their bound without noise."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb
 from typing import Annotated, Any
 
 import numpy as np
 
 from clusterproof.synthetic import Mixture
-from clusterproof.theory.checker import (
-    Replicates,
-    Sides,
-    Stream,
-    at_most,
-    choice,
-    earlier,
-    equal,
-    integers,
-    rationals,
-    suppose,
-)
+from clusterproof.theory.checker import Sides, Stream, at_most, earlier, equal, rationals
 from clusterproof.theory.checker.ties import summed
 from clusterproof.theory.exact.algebra import AtLeastOne, Client, NotNegative, Number, Share
-from clusterproof.theory.papers.cfl_mgd.appendix.rounds import Level, Round, simulate_round
 from clusterproof.theory.papers.cfl_mgd.appendix.runs import Momentum, momentum_run
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
     PAPER,
     AnyTask,
-    ExtremeTask,
     NoisyTask,
-    Place,
     basin_models,
     suppose_units,
-    two_values,
 )
 
 
@@ -48,7 +32,7 @@ def a9(task: NoisyTask, momentum: Momentum, stream: Stream) -> dict[str, Sides]:
 
     Statement
         T_2p = |C_1 n C*_p| grad phi_p(chi_1) + sum over C_1 n C*_p of (g_i - grad phi_p(chi_1)), and
-        T_2 = (eta/m) sum_(p >= 2) T_2p is what the intruders contribute to chi_1^(t+1).
+        T_2 = (eta/m) sum_(p >= 2) T_2p is what the false members contribute to chi_1^(t+1).
 
     Symbols
         C_1 n C*_p the clients of cluster p that chose model 1.
@@ -85,14 +69,14 @@ def a9_on_symbols(one: Client, mean: Number, *, rounding: float = 0.0) -> Sides:
 def a9_next_model(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
     """The algorithm's next model is that with the right side of (A9)."""
     one = momentum_run(task, momentum, stream)
-    intruders = np.zeros_like(one.models)
+    false_members = np.zeros_like(one.models)
     for cluster in range(1, task.clusters):
         chosen = one.shared(cluster)[..., None]
         mean = task.expected_gradient(one.models, cluster)
         noise = (one.gradients - mean[:, None]) * chosen
-        intruders += chosen.sum(axis=1) * mean + noise.sum(axis=1)
+        false_members += chosen.sum(axis=1) * mean + noise.sum(axis=1)
     carried = one.sum_over(one.buffers, own=True) + one.sum_over(one.buffers, own=False)
-    total = one.sum_over(one.gradients, own=True) + intruders + momentum * carried
+    total = one.sum_over(one.gradients, own=True) + false_members + momentum * carried
     return equal((one.models - one.weight * total, one.following), rounding=1e-10)
 
 
@@ -151,12 +135,12 @@ def triangles(task: Mixture, models: np.ndarray) -> Triangle:
     between, offsets = task.optima[0] - task.optima[1:, None], models - task.optima[0]
     apart, off = np.linalg.norm(between, axis=-1), np.linalg.norm(offsets, axis=-1)
     reach = np.linalg.norm(models - task.optima[1:, None], axis=-1)
-    slopes = [np.linalg.norm(task.expected_gradient(models, p), axis=-1) for p in others]
+    gradient_norms = [np.linalg.norm(task.expected_gradient(models, p), axis=-1) for p in others]
     return Triangle(
         apart,
         off,
         cosine=(between * offsets).sum(axis=-1) / (apart * off),
-        saved=reach**2 - (np.stack(slopes) / task.smoothness) ** 2,
+        saved=reach**2 - (np.stack(gradient_norms) / task.smoothness) ** 2,
     )
 
 
@@ -255,152 +239,3 @@ def a10_meant_on_symbols(
         "smoothness": at_most(reach - saved, reach=reach),
         "geometry": at_most(reach, square=(diameter + radius) ** 2),
     }
-
-
-@PAPER.claim("a11", label="(A11)", kind="tight")
-def a11(
-    clients: Annotated[int, integers(1, 3)],
-    samples: Annotated[int, integers(1, 3)],
-    rarity: Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 3), Fraction(1, 10))],
-    jump: Annotated[Fraction, rationals(Fraction(1, 4), 2, 4, upwards=True)],
-) -> Sides:
-    """The intruders' summed noise has second moment at most |C_1 n C*_p| v^2 / n'.
-
-    Hypotheses
-        Assumption 3; batches independent of each other and of the choice of clusters.
-
-    Statement
-        Given the clusters, E ||sum over C_1 n C*_p of (g_i - grad phi_p(chi_1))||^2 <=
-        |C_1 n C*_p| v^2 / n'.
-
-    Symbols
-        v^2 ``gradient_variance`` at chi_1, n' ``samples``.
-
-    Source
-        Zhao et al. (2023), (A11). Tight: an equality where v^2 is the variance at chi_1.
-
-    Checked
-        Every law of gradients with two values of a grid, up to 3 clients and 3 samples; the
-        expectation is summed over all outcomes in rational arithmetic.
-    """
-    rare, common = jump, -jump * rarity / (1 - rarity)
-    variance = rarity * rare**2 + (1 - rarity) * common**2
-    drawn = clients * samples
-    moment = sum(
-        (
-            comb(drawn, k) * rarity**k * (1 - rarity) ** (drawn - k) * (k * rare + (drawn - k) * common) ** 2
-            for k in range(drawn + 1)
-        ),
-        Fraction(0),
-    )
-    return at_most(moment / samples**2, variance=clients * variance / samples)
-
-
-# one intruder, whose noise has the norm v always; many, far from chi_1
-ALONE = {"task": two_values(1, 1, 4.0), "level": Fraction(9, 10), "place": "apart"}
-CROWD = {"task": two_values(1, 99, 1.6), "level": Fraction(9, 10), "place": "apart"}
-HALF = CROWD | {"level": Fraction(2, 5)}
-RARELY = ALONE | {"level": Fraction(1, 10)}
-
-
-@PAPER.claim("a12", label="(A12)", kind="probability", budget=15, replicates=600, extremes=(ALONE,))
-def a12(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates) -> Sides:
-    """The noise of cluster p's clients in C_1 is at most sqrt(|C_1 n C*_p|) v / (lambda_1 sqrt(n')).
-
-    Hypotheses
-        As (A11).
-
-    Statement
-        Given the clusters, with probability at least 1 - lambda_1, ||sum over C_1 n C*_p of
-        (g_i - grad phi_p(chi_1))|| <= sqrt(|C_1 n C*_p|) v / (lambda_1 sqrt(n')).
-
-    Symbols
-        As (A11).
-
-    Source
-        Zhao et al. (2023), (A12). Probability, by Markov's inequality.
-
-    Checked
-        Drawn rounds on random regressions with misclassified clients, lambda_1 = 0.1 to 0.9, and of
-        gradients with two values.
-    """
-    one = simulate_round(task, place, replicates, stream, with_clients_of=1)
-    spread = one.gradient_deviation(1) * np.sqrt(one.shared(1) / task.samples)
-    return at_most(
-        np.linalg.norm(one.deviation(1), axis=-1), noise=spread / float(level), failure=float(level)
-    )
-
-
-@PAPER.claim("a13", label="(A13)", kind="probability", budget=15, replicates=300, extremes=(CROWD, RARELY))
-def a13(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates) -> Sides:
-    """The gradients of cluster p's clients in C_1 sum to at most 3 L times their number, plus noise.
-
-    Hypotheses
-        As (A10) and (A11).
-
-    Statement
-        Given the clusters, with probability at least 1 - lambda_1, ||T_2p|| <= 3 L |C_1 n C*_p| +
-        sqrt(|C_1 n C*_p|) v / (lambda_1 sqrt(n')).
-
-    Symbols
-        As (A9) and (A11).
-
-    Source
-        Zhao et al. (2023), (A13), from (A10) and (A12). Probability.
-
-    Checked
-        As (A12), with max ||chi*|| <= 1.
-    """
-    suppose_units(task)
-    one = simulate_round(task, place, replicates, stream, with_clients_of=1)
-    spread = one.gradient_deviation(1) * np.sqrt(one.shared(1) / task.samples)
-    return at_most(
-        np.linalg.norm(one.total(1), axis=-1),
-        count=3 * task.smoothness * one.shared(1),
-        noise=spread / float(level),
-        failure=float(level),
-    )
-
-
-def false_member_norms(one: Round) -> tuple[np.ndarray, np.ndarray, float]:
-    """||T_2|| and the number of intruders in each replicate, and v: the largest over the clusters."""
-    others = range(1, one.task.clusters)
-    total = np.sum([one.total(p) for p in others], axis=0)
-    norms = np.linalg.norm(total, axis=-1) / (one.task.clients * one.task.smoothness)
-    counts = np.sum([one.shared(p) for p in others], axis=0)
-    return norms, counts, max(one.gradient_deviation(p) for p in others)
-
-
-@PAPER.claim("a14", label="(A14)", kind="probability", budget=15, replicates=300, extremes=(HALF, RARELY))
-def a14(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates) -> Sides:
-    """The intruders move model 1 by at most 3 L eta times their share, plus noise.
-
-    Hypotheses
-        As (A10) and (A11); v the largest over the clusters.
-
-    Statement
-        Given the clusters, with probability at least 1 - P lambda_1, ||T_2|| <= (3 L eta / m) |C_1 - C*_1| +
-        (eta v sqrt(P) / (lambda_1 m sqrt(n'))) sqrt(|C_1 - C*_1|).
-
-    Symbols
-        C_1 - C*_1 the intruders, P ``clusters``.
-
-    Source
-        Zhao et al. (2023), (A14), from (A13) by a union over p and Cauchy-Schwarz. Probability.
-
-    Checked
-        As (A13), for all intruders together, eta = 1/L.
-    """
-    failure = task.clusters * float(level)
-    suppose("P lambda_1 < 1", failure < 1)
-    suppose_units(task)
-    norms, counts, deviation = false_member_norms(
-        simulate_round(task, place, replicates, stream, with_clients_of=1)
-    )
-    root = math.sqrt(task.clusters / task.samples)
-    return at_most(
-        norms,
-        count=3 * counts / task.clients,
-        noise=deviation * root * np.sqrt(counts) / (task.smoothness * float(level) * task.clients),
-        failure=failure,
-    )

@@ -1,0 +1,178 @@
+"""(A11)-(A14): the noise of the false members' gradients, and the bound on T_2."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from math import comb
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.theory.checker import (
+    Replicates,
+    Sides,
+    Stream,
+    at_most,
+    choice,
+    integers,
+    rationals,
+    suppose,
+)
+from clusterproof.theory.papers.cfl_mgd.appendix.rounds import Level, Round, simulate_round
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
+    PAPER,
+    ExtremeTask,
+    Place,
+    suppose_units,
+    two_values,
+)
+
+
+@PAPER.claim("a11", label="(A11)", kind="tight")
+def a11(
+    clients: Annotated[int, integers(1, 3)],
+    samples: Annotated[int, integers(1, 3)],
+    rarity: Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 3), Fraction(1, 10))],
+    jump: Annotated[Fraction, rationals(Fraction(1, 4), 2, 4, upwards=True)],
+) -> Sides:
+    """The false members' summed noise has second moment at most |C_1 n C*_p| v^2 / n'.
+
+    Hypotheses
+        Assumption 3; batches independent of each other and of the choice of clusters.
+
+    Statement
+        Given the clusters, E ||sum over C_1 n C*_p of (g_i - grad phi_p(chi_1))||^2 <=
+        |C_1 n C*_p| v^2 / n'.
+
+    Symbols
+        v^2 ``gradient_variance`` at chi_1, n' ``samples``.
+
+    Source
+        Zhao et al. (2023), (A11). Tight: an equality where v^2 is the variance at chi_1.
+
+    Checked
+        Every law of gradients with two values of a grid, up to 3 clients and 3 samples; the
+        expectation is summed over all outcomes in rational arithmetic.
+    """
+    rare, common = jump, -jump * rarity / (1 - rarity)
+    variance = rarity * rare**2 + (1 - rarity) * common**2
+    drawn = clients * samples
+    moment = sum(
+        (
+            comb(drawn, k) * rarity**k * (1 - rarity) ** (drawn - k) * (k * rare + (drawn - k) * common) ** 2
+            for k in range(drawn + 1)
+        ),
+        Fraction(0),
+    )
+    return at_most(moment / samples**2, variance=clients * variance / samples)
+
+
+# one false member, whose noise has the norm v always; many, far from chi_1
+ALONE = {"task": two_values(1, 1, 4.0), "level": Fraction(9, 10), "place": "apart"}
+CROWD = {"task": two_values(1, 99, 1.6), "level": Fraction(9, 10), "place": "apart"}
+HALF = CROWD | {"level": Fraction(2, 5)}
+RARELY = ALONE | {"level": Fraction(1, 10)}
+
+
+@PAPER.claim("a12", label="(A12)", kind="probability", budget=15, replicates=600, extremes=(ALONE,))
+def a12(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates) -> Sides:
+    """The noise of cluster p's clients in C_1 is at most sqrt(|C_1 n C*_p|) v / (lambda_1 sqrt(n')).
+
+    Hypotheses
+        As (A11).
+
+    Statement
+        Given the clusters, with probability at least 1 - lambda_1, ||sum over C_1 n C*_p of
+        (g_i - grad phi_p(chi_1))|| <= sqrt(|C_1 n C*_p|) v / (lambda_1 sqrt(n')).
+
+    Symbols
+        As (A11).
+
+    Source
+        Zhao et al. (2023), (A12). Probability, by Markov's inequality.
+
+    Checked
+        Drawn rounds on random regressions with misclassified clients, lambda_1 = 0.1 to 0.9, and of
+        gradients with two values.
+    """
+    one = simulate_round(task, place, replicates, stream, with_clients_of=1)
+    spread = one.gradient_deviation(1) * np.sqrt(one.shared(1) / task.samples)
+    return at_most(
+        np.linalg.norm(one.deviation(1), axis=-1), noise=spread / float(level), failure=float(level)
+    )
+
+
+@PAPER.claim("a13", label="(A13)", kind="probability", budget=15, replicates=300, extremes=(CROWD, RARELY))
+def a13(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates) -> Sides:
+    """The gradients of cluster p's clients in C_1 sum to at most 3 L times their number, plus noise.
+
+    Hypotheses
+        As (A10) and (A11).
+
+    Statement
+        Given the clusters, with probability at least 1 - lambda_1, ||T_2p|| <= 3 L |C_1 n C*_p| +
+        sqrt(|C_1 n C*_p|) v / (lambda_1 sqrt(n')).
+
+    Symbols
+        As (A9) and (A11).
+
+    Source
+        Zhao et al. (2023), (A13), from (A10) and (A12). Probability.
+
+    Checked
+        As (A12), with max ||chi*|| <= 1.
+    """
+    suppose_units(task)
+    one = simulate_round(task, place, replicates, stream, with_clients_of=1)
+    spread = one.gradient_deviation(1) * np.sqrt(one.shared(1) / task.samples)
+    return at_most(
+        np.linalg.norm(one.total(1), axis=-1),
+        count=3 * task.smoothness * one.shared(1),
+        noise=spread / float(level),
+        failure=float(level),
+    )
+
+
+def false_member_norms(one: Round) -> tuple[np.ndarray, np.ndarray, float]:
+    """||T_2|| and the number of false members in each replicate, and v: the largest over the clusters."""
+    others = range(1, one.task.clusters)
+    total = np.sum([one.total(p) for p in others], axis=0)
+    norms = np.linalg.norm(total, axis=-1) / (one.task.clients * one.task.smoothness)
+    counts = np.sum([one.shared(p) for p in others], axis=0)
+    return norms, counts, max(one.gradient_deviation(p) for p in others)
+
+
+@PAPER.claim("a14", label="(A14)", kind="probability", budget=15, replicates=300, extremes=(HALF, RARELY))
+def a14(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates) -> Sides:
+    """The false members move model 1 by at most 3 L eta times their share, plus noise.
+
+    Hypotheses
+        As (A10) and (A11); v the largest over the clusters.
+
+    Statement
+        Given the clusters, with probability at least 1 - P lambda_1, ||T_2|| <= (3 L eta / m) |C_1 - C*_1| +
+        (eta v sqrt(P) / (lambda_1 m sqrt(n'))) sqrt(|C_1 - C*_1|).
+
+    Symbols
+        C_1 - C*_1 the false members, P ``clusters``.
+
+    Source
+        Zhao et al. (2023), (A14), from (A13) by a union over p and Cauchy-Schwarz. Probability.
+
+    Checked
+        As (A13), for all false members together, eta = 1/L.
+    """
+    failure = task.clusters * float(level)
+    suppose("P lambda_1 < 1", failure < 1)
+    suppose_units(task)
+    norms, counts, deviation = false_member_norms(
+        simulate_round(task, place, replicates, stream, with_clients_of=1)
+    )
+    root = math.sqrt(task.clusters / task.samples)
+    return at_most(
+        norms,
+        count=3 * counts / task.clients,
+        noise=deviation * root * np.sqrt(counts) / (task.smoothness * float(level) * task.clients),
+        failure=failure,
+    )
