@@ -1,5 +1,5 @@
 """Measure the hypotheses of CFL-MGD's theory on a training run."""
 
-import lazy_loader
+from clusterproof.experiments.diagnosis.diagnose import Diagnostician
 
-__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={"diagnose": ["Diagnostician"]})
+__all__ = ["Diagnostician"]

@@ -29,9 +29,12 @@ from clusterproof.theory.checker.sides import Outside
 from clusterproof.theory.checker.space_search import search
 from clusterproof.theory.checker.statement import DRAWN, SEARCHED, Statement
 from clusterproof.theory.checker.ties import COMPARED, Tie, recording_calls
+from clusterproof.theory.checker.time_limit import TimeLimitExceeded, time_limit
 
 STEP_SECONDS = 0.2
-"""The next multiple of an open end is tried where it is expected to take less."""
+"""The next multiple of an open end is tried where it is expected to take less processor time."""
+LONGEST_STEP = 2.0
+"""Seconds of processor time after which such a step is given up, where the expectation was wrong."""
 SIMPLER = 50
 """Simpler values of each quantity that are tried in place of those of a counterexample."""
 TRIES = 50
@@ -254,23 +257,25 @@ class _Evaluator:
         if trial.tightest is None or not open_ends(space):
             return False
         start = trial.tightest.instance
-        began = time.perf_counter()
+        began = time.process_time()
         self._conclude(start)
-        usual = max(time.perf_counter() - began, 1e-4)
+        usual = max(time.process_time() - began, 1e-4)
         for name, sign in open_ends(space):
             before = usual
             for multiple in BEYOND:
                 moved = beyond(space, start, name, sign, multiple)
                 if moved is None:
                     break
-                began = time.perf_counter()
+                began = time.process_time()
                 try:
-                    if self._any_breaks([moved]):
-                        return True
-                except (ArithmeticError, MemoryError):
+                    with time_limit(LONGEST_STEP):
+                        broken = self._any_breaks([moved])
+                except (ArithmeticError, MemoryError, TimeLimitExceeded):
                     break
+                if broken:
+                    return True
                 trial.reached[name] = multiple
-                seconds = time.perf_counter() - began
+                seconds = time.process_time() - began
                 # the next step takes as many times longer, and ten times at least
                 if seconds * max(10.0, seconds / before) > STEP_SECONDS:
                     break

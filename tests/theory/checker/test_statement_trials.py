@@ -102,6 +102,20 @@ def test_a_large_space_without_an_admissible_instance_is_vacuous() -> None:
     assert '"a is negative" excludes the whole range' in verdict.reason
 
 
+def test_an_open_end_whose_evaluation_does_not_end_is_given_up() -> None:
+    evaluated: set[int] = set()
+
+    def endless(count: Annotated[int, integers(1, 9, upwards=True)]) -> Sides:
+        evaluated.add(count)
+        while count >= 900:
+            pass
+        return at_most(count, bound=count)
+
+    claim(endless)
+    assert theory.check("toy/one").verdict is Kind.CONSISTENT
+    assert max(evaluated) == 900
+
+
 def test_instances_are_counted_once() -> None:
     evaluated = []
 
