@@ -53,11 +53,14 @@ class Comparison:
         self.factor_tolerance: Any = 0
         if not self.exact and not sides.identity:
             unit = self._unit(sides)
-            self.tolerance = TOLERANCE * unit if sides.rounding is None else sides.rounding
-            # at the factor that just holds what is allowed is what is measured
-            with np.errstate(all="ignore"):
-                relative = TOLERANCE * np.fmin(np.abs(self.allowed), np.abs(self.measured))
-            self.factor_tolerance = relative + RESOLUTION * unit + (sides.rounding or 0.0)
+            if sides.rounding is not None:
+                self.tolerance = self.factor_tolerance = sides.rounding
+            else:
+                self.tolerance = TOLERANCE * unit
+                # at the factor that just holds what is allowed is what is measured
+                with np.errstate(all="ignore"):
+                    relative = TOLERANCE * np.fmin(np.abs(self.allowed), np.abs(self.measured))
+                self.factor_tolerance = np.fmin(self.tolerance, relative + RESOLUTION * unit)
         with np.errstate(all="ignore"):
             # what is not a number breaks every bound
             self.broken = np.asarray(~(self.measured <= self.allowed + self.tolerance), dtype=bool)

@@ -128,7 +128,7 @@ class WithoutDisturbance(TheoremA):
 )
 def test_planted_faults(bound: TheoremA, conclusion: str, plant: Plant) -> None:
     moments = next(part for part in claim.theorem_a.parts if part.name == "moments")
-    context = Context(seed=0, trials=2, significance=CLAIM_SIGNIFICANCE, claim="test")
+    context = Context(seed=0, trials=4, significance=CLAIM_SIGNIFICANCE, claim="test")
     plant(claim, "BOUND", bound)
     refutation = attempt(moments, context).found
     assert refutation is not None

@@ -24,7 +24,7 @@ LEFT = 1 - float(RARE)
 """Return the share of Cantelli's limit that a jump of this rarity attains."""
 USED = {
     "cfl-mgd/lemma-1": LEFT / 2,
-    "cfl-mgd/a15": LEFT / 2 * 50 / 51,
+    "cfl-mgd/a15": LEFT / 2,  # times m' / (m' + 1), m' foreign clients: the search goes on to many
     "cfl-mgd/a16-meant": stats.binom.sf(0, 48, float(RARE)) / 0.1,
     "cfl-mgd/a4": 0.4,
     "cfl-mgd/a6": stats.binom.cdf(0, 1, 0.5) / (2 * math.exp(-1 / 8)),
