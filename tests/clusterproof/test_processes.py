@@ -145,7 +145,7 @@ name, out, last = sys.argv[1], sys.argv[2], int(sys.argv[3])
 def watch(event, _):
     if event == "os.rename" and next(renames) == last: os.kill(os.getpid(), signal.SIGKILL)
 sys.addaudithook(watch)
-options = {"algorithm": {"name": name, "participation": 0.5}, "checkpoint_every": 1, "evaluate_every": 3}
+options = {"algorithm": {"name": name, "participation": 0.5}, "rounds": 4, "checkpoint_every": 1, "evaluate_every": 3}
 try:
     train(configure(**options, batch_size=10), out=out, resume=True)
 except InvalidArgument as error:
@@ -167,7 +167,7 @@ def test_training_runs_killed_at_a_rename_resume_to_the_same_bits(name: str, tmp
     def keep(row: Any) -> None:
         sums[row["round"]] = tensors_of(alone / "checkpoints" / f"checkpoint-{row['round']:06d}.json")
 
-    train(configure(**options, checkpoint_every=1, evaluate_every=3), out=alone, progress=keep)
+    train(configure(**options, rounds=4, checkpoint_every=1, evaluate_every=3), out=alone, progress=keep)
     kills, status = 0, -signal.SIGKILL
     while status == -signal.SIGKILL:
         done = python(KILLED_AT_A_RENAME, name, str(out), str(3 + kills))

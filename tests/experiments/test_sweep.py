@@ -82,6 +82,7 @@ def serial(file: Path) -> polars.DataFrame:
     return sweep_frame(plan, found)
 
 
+@pytest.mark.slow(reason="starts worker processes twice")
 def test_a_sweep_is_one_tidy_table_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, out, parts = write(tmp_path), tmp_path / "out.parquet", tmp_path / "parts"
     command = ["sweep", str(file), "--parquet", str(out), "--out", str(parts), "--jobs", "2"]
@@ -196,6 +197,7 @@ def test_a_wrong_file_of_training_runs_is_refused_in_one_line(
     assert words in refused(capsys, "sweep", str(file), "--parquet", str(tmp_path / "out.parquet"))
 
 
+@pytest.mark.slow(reason="trains in worker processes")
 def test_a_sweep_of_training_runs_measures_what_single_runs_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

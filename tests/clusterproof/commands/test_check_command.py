@@ -167,9 +167,9 @@ def test_replay_tells_true_counterexamples_from_false_ones(
     [
         ("cfl-mgd/lemma-2", "verdict", "certified", "recorded as certified"),
         ("cfl-mgd/lemma-2", "counterexample", None, "recorded as violated without its counterexample"),
-        ("cfl-mgd/a7-step", "verdict", "violated", "recorded as violated"),
-        ("cfl-mgd/a7-step", "bound", 0.5, "bound is recorded as 0.5"),
-        ("cfl-mgd/a7-step", "sharpness", {"all": 0.5}, "tightness is recorded as 0.5"),
+        ("cfl-mgd/a39", "verdict", "violated", "recorded as violated"),
+        ("cfl-mgd/a39", "bound", 0.5, "bound is recorded as 0.5"),
+        ("cfl-mgd/a39", "sharpness", {"all": 0.5}, "tightness is recorded as 0.5"),
     ],
 )
 def test_a_changed_report_is_not_confirmed(
