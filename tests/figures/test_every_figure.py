@@ -81,9 +81,9 @@ def test_saving_gives_the_format_and_the_same_bytes_again(form, tmp_path):
     assert first.read_bytes() == second.read_bytes()
 
 
-@pytest.mark.slow(reason="draws every figure in every theme")
+@pytest.mark.slow(reason="draws every figure at its full size")
 @pytest.mark.parametrize("figure_id", FIGURES)
-def test_a_full_figure_is_saved_in_every_format_and_theme_and_nothing_overlaps(figure_id, tmp_path):
+def test_in_a_full_figure_nothing_overlaps(figure_id, tmp_path):
     figure = drawn(figure_id, full=True)
     figure.draw_without_rendering()
     (caption,) = [text for text in figure.texts if text.get_text() == figure.get_supxlabel()]
@@ -95,10 +95,8 @@ def test_a_full_figure_is_saved_in_every_format_and_theme_and_nothing_overlaps(f
         assert box.y1 <= figure.bbox.y1
     for first, second in itertools.combinations(boxes, 2):
         assert not first.overlaps(second)
-    for form, theme in (("png", "dark"), ("pdf", "light"), ("svg", "both")):
-        path = tmp_path / f"figure.{form}"
-        save(figure, path, theme=theme)
-        assert path.read_bytes().startswith(MAGIC[form])
+    save(figure, tmp_path / "figure.png", theme="dark")
+    assert (tmp_path / "figure.png").read_bytes().startswith(MAGIC["png"])
 
 
 def test_importing_the_figures_does_not_import_matplotlib():

@@ -79,7 +79,14 @@ FEWER: dict[str, int | None] = {
     "sofl/guarded-count": 4,
     "sofl/initialisation": None,
 }
-LARGEST = {"gradient-loss/fewer-passes": 60, "gradient-loss/reduction-curve": 20}
+LARGEST = {
+    "cfl-mgd/theorem-a": 20,
+    "cfl-mgd/theorem-d": 50,
+    "cfl-mgd/theorem-e": 40,
+    "gradient-loss/fewer-passes": 60,
+    "gradient-loss/reduction-curve": 10,
+    "gradient-loss/sooner-by": 20,
+}
 """Trials that decide, where a full check takes half a minute."""
 LONG = pytest.mark.slow(reason="the check at its own number of trials takes seconds")
 CHECKS = [

@@ -33,7 +33,7 @@ from clusterproof.theory.checker.time_limit import TimeLimitExceeded, time_limit
 
 STEP_SECONDS = 0.2
 """The next multiple of an open end is tried where it is expected to take less processor time."""
-LONGEST_STEP = 2.0
+LONGEST_STEP = 1.0
 """Seconds of processor time after which such a step is given up, where the expectation was wrong."""
 SIMPLER = 50
 """Simpler values of each quantity that are tried in place of those of a counterexample."""
