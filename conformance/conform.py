@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms.validation import check_name, check_number
+from clusterproof.algorithms.validation import InvalidArgument, check_name, check_number
 from clusterproof.conformance.checks import NAMES, Subject, additional_checks
 from clusterproof.conformance.definitions import Definition
 from clusterproof.conformance.diagnosis import Observed, admissible_variant, explain, tells_apart
 from clusterproof.conformance.observation import TIMEOUT, Start, Unusable, observe
 from clusterproof.conformance.probes import Probe, applicable_plans, make_probes
 from clusterproof.conformance.reference import snapshots
-from clusterproof.conformance.report import Check, Localisation, Report
-from clusterproof.conformance.report_file import observed_runs, read
+from clusterproof.conformance.report import Check, Localisation, Report, read_report
 from clusterproof.conformance.settings import (
     check_dtype,
+    check_loss,
     check_settings,
     check_start,
     check_supports,
@@ -41,6 +41,7 @@ def conform(
     dtype: str | None = None,
     checks: Sequence[str] | None = None,
     timeout: float = TIMEOUT,
+    loss: str | None = None,
 ) -> Report:
     """Compare an implementation with an algorithm's definition, round by round, on tiny convex tasks.
 
@@ -63,6 +64,10 @@ def conform(
         Names of the probes and checks to carry out; all if None.
     timeout
         Seconds that a run may take, on systems with timers.
+    loss
+        ``"quadratic"``, the default; or ``"cross-entropy"`` for code that cannot be given another loss: clients have
+        two classes (``two_class``), full batches, and no symmetry or fixed point is checked. The attribute ``loss`` of
+        the implementation if None.
 
     Returns
     -------
@@ -83,7 +88,7 @@ def conform(
     wanted = tuple(check_names(definition) if checks is None else checks)
     for name in wanted:
         check_name("checks", name, check_names(definition))
-    probes, skipped = make_probes(definition, chosen, supported)
+    probes, skipped = make_probes(definition, chosen, supported, check_loss(loss, start, chosen))
     probes = tuple(probe for probe in probes if probe.name in wanted)
     done = [Check(name, "skipped", reason) for name, reason in skipped if name in wanted]
     try:
@@ -99,8 +104,9 @@ def conform(
             judged = _with_checks(judged, further)
         return judged
     except Unusable as error:
+        dtype = declared or "float64"
         return _report(
-            definition, "unusable", str(error), chosen, supported, declared or "float64", tuple(done)
+            definition, "unusable", str(error), chosen, supported, dtype, tuple(done), error=error.__cause__
         )
 
 
@@ -283,21 +289,24 @@ def replay(file: Path) -> Report:
     InvalidArgument
         If the file cannot be read, or is no report.
     """
-    record = read(file)
+    record = read_report(file)
     definition = find_definition(record.algorithm)
+    supported = tuple(record.supports)
     if record.verdict == "unusable":
-        return _report(
-            definition, "unusable", record.sentence, record.settings, tuple(record.supports), record.dtype
-        )
-    runs = observed_runs(record)
-    others = [check for check in record.checks if check.name in NAMES]
+        return _report(definition, "unusable", record.sentence, record.settings, supported, record.dtype)
     skipped = tuple(
         check for check in record.checks if check.outcome == "skipped" and check.name not in NAMES
     )
-    judged = judge(
-        definition, runs, record.settings, tuple(record.supports), record.dtype, record.dtype, skipped
-    )
-    return _with_checks(judged, others)
+    try:
+        for run in record.runs:
+            check_settings(definition, run.probe.settings)
+        judged = judge(
+            definition, record.runs, record.settings, supported, record.dtype, record.dtype, skipped
+        )
+    except (ValueError, TypeError, LookupError) as error:
+        rule = f"must hold arrays and settings that fit each other ({error})"
+        raise InvalidArgument("replay", str(file), rule, "write it again with --json FILE") from error
+    return _with_checks(judged, [check for check in record.checks if check.name in NAMES])
 
 
 def assert_conforms(start: Start, algorithm: str, **options: Any) -> Report:

@@ -23,6 +23,26 @@ class Message:
     steps: int
 
 
+def count_steps(task: ConformanceTask, client: int, settings: Mapping[str, Any]) -> int:
+    """Return a client's number of local steps K_i, local_epochs times the batches of one pass."""
+    size = settings["batch_size"]
+    return int(settings["local_epochs"]) * (1 if size is None else -(-int(task.samples[client]) // size))
+
+
+def local_model(
+    received: np.ndarray,
+    gradient: Callable[[np.ndarray], np.ndarray],
+    steps: int,
+    step_size: float,
+    proximal: float = 0.0,
+) -> np.ndarray:
+    """Return y (d,) after exact gradient steps from the received model, with FedProx's term if ``proximal`` > 0."""
+    y = received
+    for _ in range(steps):
+        y = y - step_size * (gradient(y) + proximal * (y - received))
+    return y
+
+
 def _plain_client(
     state: Any,
     received: np.ndarray,
@@ -30,10 +50,7 @@ def _plain_client(
     settings: Mapping[str, Any],
 ) -> tuple[Any, np.ndarray]:
     """Make FedAvg's local steps and return the change."""
-    y = received
-    for _ in range(settings["local_steps"]):
-        y = y - settings["step_size"] * gradient(y)
-    return state, y - received
+    return state, local_model(received, gradient, settings["local_steps"], settings["step_size"]) - received
 
 
 def _plain_server(
@@ -68,15 +85,10 @@ def from_rules(*, client: Any = None, server: Any = None) -> Start:
             self._server_state: Any = None
             self.model = task.start.copy()
 
-        def _steps(self, client: int) -> int:
-            size = self._settings["batch_size"]
-            batches = 1 if size is None else -(-int(self._task.samples[client]) // size)
-            return int(self._settings["local_epochs"]) * batches
-
         def round(self, participants: Sequence[int]) -> None:
             messages = []
             for i in participants:
-                steps = self._steps(i)
+                steps = count_steps(self._task, i, self._settings)
                 self._states[i], change = client_rule(
                     self._states.get(i),
                     self.model.copy(),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clusterproof.conformance.definitions import Definition
-from clusterproof.conformance.tasks import ConformanceTask, random_task
+from clusterproof.conformance.tasks import ConformanceTask, random_task, two_class
 
 SUPPORTS = ("batches", "server-step", "participation", "strengths")
 """What an implementation may be unable to vary."""
@@ -131,7 +131,10 @@ def applicable_plans(definition: type[Definition]) -> tuple[Plan, ...]:
 
 
 def make_probes(
-    definition: type[Definition], chosen: Mapping[str, Any], supports: Iterable[str]
+    definition: type[Definition],
+    chosen: Mapping[str, Any],
+    supports: Iterable[str],
+    loss: str = "quadratic",
 ) -> tuple[tuple[Probe, ...], tuple[tuple[str, str], ...]]:
     """Make the probes of an algorithm.
 
@@ -143,19 +146,25 @@ def make_probes(
         Settings that the user fixed; no probe changes them.
     supports
         Which of ``SUPPORTS`` the implementation can vary.
+    loss
+        ``"quadratic"``, or ``"cross-entropy"`` for the task ``two_class``, which has full batches only.
 
     Returns
     -------
     tuple
         The probes, and (name, reason) of those that are skipped.
     """
-    supported = frozenset(supports)
+    make_task = random_task if loss == "quadratic" else two_class
+    supported = frozenset(supports) - ({"batches"} if loss == "cross-entropy" else set())
     defaults = definition.defaults()
     probes, skipped = [], []
     for plan in applicable_plans(definition):
         lacking = sorted(plan.needs - supported)
         if lacking:
-            skipped.append((plan.name, f"the implementation does not support {', '.join(lacking)}"))
+            reason = f"the implementation does not support {', '.join(lacking)}"
+            if loss == "cross-entropy" and "batches" in lacking:
+                reason = "rows of a two-class task differ, so that minibatches have no exact gradient"
+            skipped.append((plan.name, reason))
             continue
         changes = dict(plan.settings)
         schedule = plan.schedule
@@ -171,6 +180,6 @@ def make_probes(
         changes = {name: value for name, value in changes.items() if name in defaults}
         settings = {**defaults, **changes, **chosen}
         samples = (4, 4, 4, 4) if definition.needs_everybody and settings["batch_size"] else plan.samples
-        task = random_task(plan.seed, samples, clusters=definition.clusters)
+        task = make_task(plan.seed, samples, clusters=definition.clusters)
         probes.append(Probe(plan.name, plan.meaning, task, settings, schedule))
     return tuple(probes), tuple(skipped)

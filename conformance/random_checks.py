@@ -117,11 +117,7 @@ def _compare(
     )
     if difference is None:
         return
-    arrays = ", ".join(
-        f"{name}=np.array({getattr(task, name).tolist()})"
-        for name in ("curvatures", "optima", "samples", "start", "starts")
-        if getattr(task, name) is not None
-    )
+    arrays = ", ".join(f"{name}=np.array({array.tolist()})" for name, array in task.arrays().items())
     raise AssertionError(
         f"{algorithm}: {difference.quantity} after round {difference.round} is {difference.observed:.6g}, "
         f"not {difference.expected:.6g}, on\n"

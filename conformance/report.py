@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
+import msgspec
+import numpy as np
+
+from clusterproof.algorithms.validation import InvalidArgument
 from clusterproof.conformance.diagnosis import Hypothesis, Observed
 from clusterproof.conformance.tolerance import Difference
 
@@ -125,7 +130,49 @@ class Report:
         return "\n".join(lines)
 
     def json(self) -> str:
-        """Return the report with every number that is needed to repeat the diagnosis, see ``replay``."""
-        from clusterproof.conformance.report_file import encode
+        """Return the report with every number that is needed to judge the runs again, see ``replay``."""
+        record = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "error"}
+        record["localised"] = None if self.localised is None else str(self.localised)
+        return msgspec.json.format(msgspec.json.encode(record, enc_hook=np.ndarray.tolist), indent=1).decode()
 
-        return encode(self)
+
+class ReportFile(msgspec.Struct, forbid_unknown_fields=True):
+    """What ``Report.json`` writes; arrays are nested lists, in which null is NaN or infinite."""
+
+    algorithm: str
+    verdict: str
+    sentence: str
+    equation: str
+    source: str
+    settings: dict[str, bool | int | float | str | None]
+    supports: tuple[str, ...]
+    dtype: str
+    likely: tuple[Hypothesis, ...]
+    checks: tuple[Check, ...]
+    localised: str | None
+    runs: tuple[Observed, ...]
+
+
+def report_schema() -> dict[str, Any]:
+    """Return the JSON schema of ``conform --json``."""
+    return msgspec.json.schema(ReportFile, schema_hook=lambda _type: {"type": "array"})
+
+
+def read_report(path: Path) -> ReportFile:
+    """Read what ``Report.json`` returned.
+
+    Raises
+    ------
+    InvalidArgument
+        If the file cannot be read or is no report.
+    """
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=ReportFile, dec_hook=_decode_array)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        rule = f"must be a report of `conform --json` ({error})"
+        raise InvalidArgument("replay", str(path), rule, "write one with --json FILE") from error
+
+
+def _decode_array(_type: type, numbers: Any) -> np.ndarray:
+    array = np.array(numbers)
+    return array if array.dtype.kind in "fi" else array.astype(float)  # null becomes NaN

@@ -6,7 +6,7 @@ import json
 import sys
 import traceback as tracebacks
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -26,6 +26,7 @@ def conform(
     settings: Annotated[tuple[str, ...], Parameter("--set", negative=())] = (),
     dtype: str | None = None,
     supports: str | None = None,
+    loss: Literal["quadratic", "cross-entropy"] | None = None,
     timeout: float = 60.0,
     json_file: Annotated[Path | None, Parameter("--json")] = None,
     replay_file: Annotated[Path | None, Parameter("--replay")] = None,
@@ -49,6 +50,8 @@ def conform(
         float32 or float64, which the implementation computes in.
     supports
         What it can vary, separated by commas: batches,server-step,participation,strengths.
+    loss
+        cross-entropy for code that cannot be given another loss; batches are then full.
     timeout
         Seconds that a run may take.
     json_file
@@ -71,7 +74,7 @@ def conform(
             raise InvalidArgument("replay", str(replay_file), rule, "leave one of the two out")
         report = replay(replay_file)
     else:
-        report = _run(implementation, algorithm, settings, dtype, supports, timeout)
+        report = _run(implementation, algorithm, settings, dtype, supports, loss, timeout)
     if report.verdict == "unusable":
         terminal.complain(report.sentence)
         if traceback and report.error is not None:
@@ -89,6 +92,7 @@ def _run(
     settings: tuple[str, ...],
     dtype: str | None,
     supports: str | None,
+    loss: str | None,
     timeout: float,
 ) -> Report:
     if implementation is None:
@@ -101,7 +105,7 @@ def _run(
     start = load_implementation(implementation)
     chosen = dict(_read_setting(text) for text in settings)
     given = None if supports is None else [name for name in supports.split(",") if name]
-    return hold(start, algorithm, settings=chosen, supports=given, dtype=dtype, timeout=timeout)
+    return hold(start, algorithm, settings=chosen, supports=given, dtype=dtype, loss=loss, timeout=timeout)
 
 
 def _read_setting(text: str) -> tuple[str, Any]:

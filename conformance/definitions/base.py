@@ -99,8 +99,8 @@ class Definition:
         known = {
             "model": task.start.shape if task.starts is None else task.starts.shape,
             "control": task.start.shape,
-            "controls": task.optima.shape,
-            "personal": task.optima.shape,
+            "controls": (task.clients, task.dimension),
+            "personal": (task.clients, task.dimension),
             "assignments": task.samples.shape,
         }
         return {name: known[name] for name in cls.quantities}

@@ -186,6 +186,6 @@ class PerFedAvg(FedAvg):
         gradient = self.gradient(client, y - inner * self.gradient(client, y, step), step)
         if self.settings["gradient"] == "first-order":
             return gradient
-        product = self.task.curvatures[client] @ gradient
+        product = self.task.hessian(client, y) @ gradient
         exact: np.ndarray = gradient - inner * self.line("hessian term", product)
         return exact
