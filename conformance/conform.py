@@ -152,11 +152,10 @@ def _require_start(definition: type[Definition], probe: Probe, model: np.ndarray
 
 def _require_participants(start: Start, definition: type[Definition], probe: Probe, timeout: float) -> None:
     shapes = definition.shapes(probe.task)
-    first, second = (
-        observe(start, probe.task, probe.settings, ((client,),), shapes, timeout=timeout)[0][-1]["model"]
-        for client in (0, 1)
-    )
-    if np.array_equal(first, second):
+    runs = [observe(start, probe.task, probe.settings, ((i,),), shapes, timeout=timeout)[0] for i in (0, 1)]
+    (before, first), (_, second) = ([state["model"] for state in states] for states in runs)
+    # a model that does not move in this round says nothing about the participants
+    if np.array_equal(first, second) and not np.array_equal(first, before):
         raise Unusable(
             "a round of client 0 alone and one of client 1 alone give the same model: `round` ignores its "
             "participants; pass them on, or leave 'participation' out of supports"

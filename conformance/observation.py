@@ -88,7 +88,7 @@ def observe(
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            raise Unusable(_describe(error, printed.getvalue())) from error
+            raise Unusable(_describe(error, printed.getvalue(), settings)) from error
     for name, array in task.arrays().items():
         if not np.array_equal(getattr(given, name), array):
             raise Unusable(f"the implementation writes to task.{name}; copy the array before changing it")
@@ -128,19 +128,19 @@ def as_array(value: Any, name: str) -> np.ndarray:
     return array
 
 
-def _describe(error: BaseException, printed: str) -> str:
+def _describe(error: BaseException, printed: str, settings: Mapping[str, Any]) -> str:
     """Return class, message and place of an exception in the implementation, in one line."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
     place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
     tail = printed.strip().splitlines()[-1:]
     shown = f"; it printed {tail[0]!r}" if tail else ""
-    kind = type(error).__name__
-    remedy = (
-        "; start must take (task, settings) and round a list of clients"
-        if isinstance(error, TypeError)
-        else ""
-    )
-    return f"the implementation raises {kind}: {' '.join(str(error).split())}{place}{shown}{remedy}"
+    remedy = ""
+    if isinstance(error, TypeError):
+        remedy = "; start must take (task, settings) and round a list of clients"
+    elif isinstance(error, KeyError) and error.args and error.args[0] not in settings:
+        remedy = f"; the settings of this algorithm are {', '.join(settings)}"
+    message = " ".join(str(error).split())
+    return f"the implementation raises {type(error).__name__}: {message}{place}{shown}{remedy}"
 
 
 @contextlib.contextmanager

@@ -59,7 +59,8 @@ class Localisation:
         }.get(found.quantity, ("coordinate",) if len(found.index) == 1 else ("model", "coordinate"))
         place = ", ".join(f"{name} {number}" for name, number in zip(names, found.index, strict=True))
         return (
-            f"first failing probe: {self.probe} ({self.meaning}); {found.quantity} after round {found.round}, {place}: "
+            f"first failing probe: {self.probe}, which tests {self.meaning}; "
+            f"{found.quantity} after round {found.round}, {place}: "
             f"observed {found.observed:.6g}, expected {found.expected:.6g}"
         )
 

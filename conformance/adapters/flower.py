@@ -89,7 +89,7 @@ class _TrainRun(_StrategyRun):
             for message in self._strategy.configure_train(self._rounds, sent, ConfigRecord(), grid):
                 client = message.metadata.dst_node_id - 1
                 (arrays,) = message.content.array_records.values()
-                config = next(iter(message.content.config_records.values()), {})
+                config: Mapping[str, Any] = next(iter(message.content.config_records.values()), {})
                 trained = ArrayRecord(self._train(client, arrays.to_numpy_ndarrays(), config))
                 metrics = MetricRecord({"num-examples": int(self._task.samples[client])})
                 content = RecordDict({"arrays": trained, "metrics": metrics})

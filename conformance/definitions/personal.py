@@ -88,8 +88,7 @@ class PFedMe(FedAvg):
             w = w - self.line("outer step", self.settings["outer_step_size"] * lam * (w - theta))
         self.personal = self.personal.copy()
         self.personal[client] = theta
-        local: np.ndarray = self.line("local model", w, client=client)
-        return local
+        return self.line("local model", w, client=client)
 
     def server_model(self, participants: Sequence[int], local: dict[int, np.ndarray]) -> np.ndarray:  # type: ignore[override]
         """Return (1 - beta) x + beta sum_S p_i w_i."""

@@ -72,7 +72,7 @@ def test_exit_statuses(
         (("{}:Right", "--as", "scafold"), "scaffold"),
         (("{}:Right",), "--list"),
         (("{}:Wrong", "--as", "scaffold"), "has no Wrong"),
-        (("nowhere.py:Right", "--as", "scaffold"), "no file nowhere.py"),
+        (("nowhere.py:Right", "--as", "scaffold"), "a file that exists"),
         (("no_such_package:Right", "--as", "scaffold"), "install no_such_package"),
         (("Right", "--as", "scaffold"), "MODULE:NAME"),
         (("{}:Right", "--as", "scaffold", "--set", "option"), "NAME=VALUE"),
