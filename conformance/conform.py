@@ -191,7 +191,10 @@ def judge(
     if localised is not None and declared is None and dtype == "float64":
         single, single_difference = _compare(definition, runs, "float32", seconds)
         if single_difference is None:
-            sentence = "agrees to single precision only: a float32 remains somewhere, which is no fault"
+            sentence = (
+                "agrees to single precision only, which is no fault: probably a float32 remains somewhere; "
+                "deviations below it cannot be seen"
+            )
             return report("conforms", sentence, checks=(*single, *skipped), dtype="float32")
     if localised is None:
         if not tells_apart(definition, runs, dtype):

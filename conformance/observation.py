@@ -103,8 +103,8 @@ def _snapshot(run: Any, shapes: Mapping[str, tuple[int, ...]]) -> tuple[Snapshot
         if getattr(run, name, None) is None:
             continue
         value = as_array(getattr(run, name), f"run.{name}")
-        if name != "assignments" and value.dtype.kind != "f":
-            raise Unusable(f"run.{name} has the type {value.dtype}; hand out floating-point numbers")
+        if name != "assignments" and (value.dtype.kind != "f" or value.dtype.itemsize < 4):
+            raise Unusable(f"run.{name} has the type {value.dtype}; compute in float32 or float64")
         if value.shape != shape:
             raise Unusable(f"run.{name} has the shape {value.shape}, not {shape}; flatten the parameters")
         if name == "model":
@@ -115,11 +115,9 @@ def _snapshot(run: Any, shapes: Mapping[str, tuple[int, ...]]) -> tuple[Snapshot
 
 def as_array(value: Any, name: str) -> np.ndarray:
     """Return a copy of an array, a list or a tensor (detached, from any device)."""
-    if hasattr(value, "detach"):
-        value = value.detach().cpu().numpy()
     try:
-        array = np.array(value)
-    except ValueError as error:
+        array = np.array(value.detach().cpu().numpy() if hasattr(value, "detach") else value)
+    except (ValueError, TypeError) as error:
         raise Unusable(f"{name} is no array ({error})") from error
     if array.dtype.kind not in "fiuc":
         raise Unusable(
@@ -135,7 +133,7 @@ def _describe(error: BaseException, printed: str, settings: Mapping[str, Any]) -
     tail = printed.strip().splitlines()[-1:]
     shown = f"; it printed {tail[0]!r}" if tail else ""
     remedy = ""
-    if isinstance(error, TypeError):
+    if isinstance(error, TypeError) and not frames:  # the call itself, not a line of the implementation
         remedy = "; start must take (task, settings) and round a list of clients"
     elif isinstance(error, KeyError) and error.args and error.args[0] not in settings:
         remedy = f"; the settings of this algorithm are {', '.join(settings)}"

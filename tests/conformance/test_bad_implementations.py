@@ -119,6 +119,7 @@ BAD = [
     (with_model(lambda model: model[:2]), "shape (2,), not (3,)"),
     (with_model(lambda model: model + 0j), "complex"),
     (with_model(lambda model: (100 * model).astype(int)), "int64"),
+    (with_model(lambda model: model.astype(np.float16)), "float16; compute in float32"),
     (with_model(lambda model: "weights"), "not an array of numbers"),
 ]
 
@@ -161,6 +162,20 @@ def test_a_wrong_call_is_refused(call: dict[str, Any], argument: str) -> None:
     assert caught.value.argument == argument
 
 
+def test_a_model_that_does_not_move_in_a_round_is_not_said_to_ignore_participants() -> None:
+    class Late(FedAvg):
+        """Moves in the second round only."""
+
+        rounds = 0
+
+        def round(self, participants: list[int]) -> None:
+            self.rounds += 1
+            if self.rounds > 1:
+                super().round(participants)
+
+    assert conform(Late, "fedavg").verdict == "differs"
+
+
 def test_one_mutable_array_and_a_tensor_that_needs_gradients_are_right() -> None:
     class Mutable(FedAvg):
         def round(self, participants: list[int]) -> None:
@@ -196,6 +211,10 @@ def test_further_kinds_of_bad_implementations() -> None:
         def round(self) -> None:  # type: ignore[override]
             pass
 
+    class InnerTypeError(FedAvg):
+        def round(self, participants: list[int]) -> None:
+            self.model += participants + 1  # type: ignore[operator]
+
     class Ends(FedAvg):
         def round(self, participants: list[int]) -> None:
             raise BaseException("stop")
@@ -213,6 +232,7 @@ def test_further_kinds_of_bad_implementations() -> None:
     for start, words in (
         (BadStart, "ValueError: no config"),
         (OtherArity, "round a list of clients"),
+        (InnerTypeError, "can only concatenate list"),
         (Ends, "BaseException: stop"),
         (NoRound, "no attribute 'round'"),
         (Missing, "has no model"),
@@ -221,6 +241,7 @@ def test_further_kinds_of_bad_implementations() -> None:
     ):
         report = conform(start, "fedavg")
         assert (report.status, words in report.sentence) == (2, True), report.sentence
+        assert ("round a list" in report.sentence) == (start is OtherArity)
         assert "\n" not in report.sentence
 
 

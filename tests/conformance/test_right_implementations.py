@@ -231,7 +231,16 @@ def test_runs_that_cannot_tell_it_from_fedavg_are_undecided() -> None:
     assert (report.verdict, report.status) == ("undecided", 3)
 
 
-@pytest.mark.parametrize("algorithm", ["fedavg", "fedprox", "scaffold", "feddyn", "fedavgm", "pfedme"])
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        "fedavg",
+        *(
+            pytest.param(name, marks=pytest.mark.slow(reason="tries all algorithms"))
+            for name in ("fedprox", "scaffold", "feddyn", "fedavgm", "pfedme")
+        ),
+    ],
+)
 def test_the_algorithm_is_inferred(algorithm: str) -> None:
     reports = infer(DEFINITIONS[algorithm])
     assert [report.algorithm for report in reports] == [algorithm]
