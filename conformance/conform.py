@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -30,6 +30,33 @@ from clusterproof.conformance.settings import (
 from clusterproof.conformance.tolerance import first_difference, unit
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class _Call:
+    """What an implementation is held against: a definition, fixed settings, and what was declared of it."""
+
+    definition: type[Definition]
+    settings: Mapping[str, Any]
+    supports: tuple[str, ...]
+    declared: str | None
+
+    @property
+    def authority(self) -> str:
+        return "the paper's definition" if self.definition.paper_was_read else "the definition used here"
+
+    def report(self, verdict: str, sentence: str, dtype: str | None = None, **found: Any) -> Report:
+        return Report(
+            algorithm=self.definition.name,
+            verdict=verdict,
+            sentence=sentence,
+            equation=self.definition.equation,
+            source=f"{self.authority}; {self.definition.source}",
+            settings=self.settings,
+            supports=self.supports,
+            dtype=dtype or self.declared or "float64",
+            **found,
+        )
 
 
 def conform(
@@ -82,32 +109,30 @@ def conform(
     definition = find_definition(algorithm)
     check_start(start)
     chosen = check_settings(definition, settings)
-    supported = check_supports(supports, start)
-    declared = check_dtype(dtype, start)
+    call = _Call(definition, chosen, check_supports(supports, start), check_dtype(dtype, start))
     check_number("timeout", timeout, above=0, remedy="give seconds")
     wanted = tuple(check_names(definition) if checks is None else checks)
     for name in wanted:
         check_name("checks", name, check_names(definition))
-    probes, skipped = make_probes(definition, chosen, supported, check_loss(loss, start, chosen))
+    probes, skipped = make_probes(definition, chosen, call.supports, check_loss(loss, start, chosen))
     probes = tuple(probe for probe in probes if probe.name in wanted)
-    done = [Check(name, "skipped", reason) for name, reason in skipped if name in wanted]
+    done = tuple(Check(name, "skipped", reason) for name, reason in skipped if name in wanted)
     try:
-        runs, seconds, dtype_found = _observe_all(start, definition, probes, declared, timeout)
-        if "participation" in supported and not definition.needs_everybody and runs:
+        runs, seconds, found = _observe_all(start, call, probes, timeout)
+        if "participation" in call.supports and not definition.needs_everybody and runs:
             _require_participants(start, definition, runs[0].probe, timeout)
-        judged = judge(definition, runs, chosen, supported, dtype_found, declared, tuple(done), seconds)
-        if judged.verdict in ("conforms", "variant", "differs") and runs:
-            changed = _changed(definition, runs, judged)
-            subject = Subject(start, definition, chosen, changed, judged.dtype, timeout)
+        judged = judge(call, runs, found, done, seconds)
+        if runs:
+            changed = (
+                admissible_variant(definition, runs, judged.dtype) if judged.verdict == "variant" else None
+            )
+            subject = Subject(start, definition, chosen, changed or {}, judged.dtype, timeout)
             further = additional_checks(subject, runs, [name for name in NAMES if name in wanted])
             _require_repeatable(further)
             judged = _with_checks(judged, further)
         return judged
     except Unusable as error:
-        dtype = declared or "float64"
-        return _report(
-            definition, "unusable", str(error), chosen, supported, dtype, tuple(done), error=error.__cause__
-        )
+        return call.report("unusable", str(error), checks=done, error=error.__cause__)
 
 
 def check_names(definition: type[Definition]) -> tuple[str, ...]:
@@ -116,9 +141,10 @@ def check_names(definition: type[Definition]) -> tuple[str, ...]:
 
 
 def _observe_all(
-    start: Start, definition: type[Definition], probes: Sequence[Probe], declared: str | None, timeout: float
+    start: Start, call: _Call, probes: Sequence[Probe], timeout: float
 ) -> tuple[list[Observed], dict[str, float], str]:
     """Return the runs, the seconds of each, and the type of the models."""
+    definition, declared = call.definition, call.declared
     runs, seconds, dtype = [], {}, declared or "float64"
     for probe in probes:
         begun = time.perf_counter()
@@ -169,50 +195,43 @@ def _require_repeatable(checks: Sequence[Check]) -> None:
 
 
 def judge(
-    definition: type[Definition],
+    call: _Call,
     runs: Sequence[Observed],
-    chosen: Mapping[str, Any],
-    supported: tuple[str, ...],
     dtype: str,
-    declared: str | None,
     skipped: tuple[Check, ...],
     seconds: Mapping[str, float] = NOTHING,
 ) -> Report:
-    """Return the verdict on runs that were observed: needs no implementation."""
-
-    def report(verdict: str, sentence: str, **found: Any) -> Report:
-        return _report(
-            definition, verdict, sentence, chosen, supported, found.pop("dtype", dtype), runs=runs, **found
-        )
-
-    compared, localised = _compare(definition, runs, dtype, seconds)
+    """Return the verdict on runs that were observed, for which no implementation is needed."""
+    definition = call.definition
     if not runs:
-        return report("undecided", "no probe could be run", checks=skipped)
-    if localised is not None and declared is None and dtype == "float64":
-        single, single_difference = _compare(definition, runs, "float32", seconds)
-        if single_difference is None:
+        return call.report("undecided", "no probe could be run", dtype, checks=skipped)
+    compared, localised = _compare(definition, runs, dtype, seconds)
+    found: dict[str, Any] = {"dtype": dtype, "runs": runs, "checks": (*compared, *skipped)}
+    undeclared_double = call.declared is None and dtype == "float64"
+    if localised is None:
+        if tells_apart(definition, runs, dtype):
+            return call.report("conforms", f"agrees with {call.authority} in every round", **found)
+        sentence = "every run agrees, but none can tell the algorithm from FedAvg; support or offer more"
+        return call.report("undecided", sentence, **found)
+    if undeclared_double:
+        single, difference = _compare(definition, runs, "float32", seconds)
+        if difference is None:
             sentence = (
                 "agrees to single precision only, which is no fault: probably a float32 remains somewhere; "
                 "deviations below it cannot be seen"
             )
-            return report("conforms", sentence, checks=(*single, *skipped), dtype="float32")
-    if localised is None:
-        if not tells_apart(definition, runs, dtype):
-            sentence = "every run agrees, but none can tell the algorithm from FedAvg; support or offer more"
-            return report("undecided", sentence, checks=(*compared, *skipped))
-        return report(
-            "conforms", f"agrees with {_authority(definition)} in every round", checks=(*compared, *skipped)
-        )
+            found |= {"dtype": "float32", "checks": (*single, *skipped)}
+            return call.report("conforms", sentence, **found)
     changed = admissible_variant(definition, runs, dtype)
     if changed is not None:
-        declared_form = ", ".join(f"{name} = {runs[0].probe.settings[name]}" for name in changed)
+        declared = ", ".join(f"{name} = {runs[0].probe.settings[name]}" for name in changed)
         form = ", ".join(f"{name} = {_short(value)}" for name, value in changed.items())
-        sentence = f"conforms to {definition.name} with {form}; {declared_form} was declared"
-        return report("variant", sentence, checks=(*compared, *skipped))
+        sentence = f"conforms to {definition.name} with {form}; {declared} was declared"
+        return call.report("variant", sentence, **found)
     likely, sentence = explain(definition, runs, dtype)
-    if not likely and declared is None and dtype == "float64":
+    if not likely and undeclared_double:
         likely, sentence = explain(definition, runs, "float32")
-    return report("differs", sentence, likely=likely, localised=localised, checks=(*compared, *skipped))
+    return call.report("differs", sentence, likely=likely, localised=localised, **found)
 
 
 def _compare(
@@ -231,18 +250,8 @@ def _compare(
     return tuple(checks), localised
 
 
-def _authority(definition: type[Definition]) -> str:
-    return "the paper's definition" if definition.paper_was_read else "the definition used here"
-
-
 def _short(value: Any) -> Any:
     return f"{value:.6g} (constant)" if isinstance(value, float) else value
-
-
-def _changed(definition: type[Definition], runs: Sequence[Observed], judged: Report) -> Mapping[str, Any]:
-    if judged.verdict != "variant":
-        return {}
-    return admissible_variant(definition, runs, judged.dtype) or {}
 
 
 def _with_checks(report: Report, further: Sequence[Check]) -> Report:
@@ -252,30 +261,6 @@ def _with_checks(report: Report, further: Sequence[Check]) -> Report:
         sentence = f"every probe agrees, but the check {failed[0].name} fails: {failed[0].sentence}"
         report = replace(report, verdict="differs", sentence=sentence)
     return replace(report, checks=(*report.checks, *further))
-
-
-def _report(
-    definition: type[Definition],
-    verdict: str,
-    sentence: str,
-    chosen: Mapping[str, Any],
-    supported: tuple[str, ...],
-    dtype: str,
-    checks: tuple[Check, ...] = (),
-    **found: Any,
-) -> Report:
-    return Report(
-        algorithm=definition.name,
-        verdict=verdict,
-        sentence=sentence,
-        equation=definition.equation,
-        source=f"{_authority(definition)}; {definition.source}",
-        settings=chosen,
-        supports=supported,
-        dtype=dtype,
-        checks=checks,
-        **found,
-    )
 
 
 def replay(file: Path) -> Report:
@@ -292,19 +277,16 @@ def replay(file: Path) -> Report:
         If the file cannot be read, or is no report.
     """
     record = read_report(file)
-    definition = find_definition(record.algorithm)
-    supported = tuple(record.supports)
+    call = _Call(find_definition(record.algorithm), record.settings, record.supports, record.dtype)
     if record.verdict == "unusable":
-        return _report(definition, "unusable", record.sentence, record.settings, supported, record.dtype)
+        return call.report("unusable", record.sentence)
     skipped = tuple(
         check for check in record.checks if check.outcome == "skipped" and check.name not in NAMES
     )
     try:
         for run in record.runs:
-            check_settings(definition, run.probe.settings)
-        judged = judge(
-            definition, record.runs, record.settings, supported, record.dtype, record.dtype, skipped
-        )
+            check_settings(call.definition, run.probe.settings)
+        judged = judge(call, record.runs, record.dtype, skipped)
     except (ValueError, TypeError, LookupError) as error:
         rule = f"must hold arrays and settings that fit each other ({error})"
         raise InvalidArgument("replay", str(file), rule, "write it again with --json FILE") from error

@@ -68,7 +68,7 @@ def explain(
         return hypotheses, f"likely one of {len(found)}, which these runs do not tell apart: {listed}"
     for other in DEFINITIONS.values():
         if other is not definition and _is(other, ordered, dtype):
-            return (), f"this is {other.name}: every run agrees with {other.equation}"
+            return (), f"every run agrees with another algorithm, {other.name}: {other.equation}"
     return (), "agrees with no known slip, alone or in pairs"
 
 

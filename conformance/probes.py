@@ -45,64 +45,52 @@ class Plan:
     samples: tuple[int, ...]
     schedule: tuple[tuple[int, ...], ...]
     settings: Mapping[str, Any]
-    needs: frozenset[str] = frozenset()
+    needs: tuple[str, ...] = ()
 
+
+EQUAL = (2, 2, 2, 2)
+TWO, THREE = {"local_epochs": 2}, {"local_epochs": 3}
 
 PLANS = (
-    Plan("one-step", 1, "the local step, the start, or the mean", (2, 2, 2, 2), ALL, {}),
-    Plan(
-        "local-epochs",
-        2,
-        "what is added to the gradient away from x, or the number of steps",
-        (2, 2, 2, 2),
-        ALL,
-        {"local_epochs": 3},
-    ),
-    Plan("rounds", 3, "what is carried between rounds", (2, 2, 2, 2), ALL * 4, {"local_epochs": 3}),
-    Plan("sizes", 4, "the weights of the clients", (1, 2, 3, 5), ALL * 3, {"local_epochs": 2}),
+    Plan("one-step", 1, "the local step, the start, or the mean", EQUAL, ALL, {}),
+    Plan("local-epochs", 2, "what local steps add away from x, or their number", EQUAL, ALL, THREE),
+    Plan("rounds", 3, "what is carried between rounds", EQUAL, ALL * 4, THREE),
+    Plan("sizes", 4, "the weights of the clients", (1, 2, 3, 5), ALL * 3, TWO),
     Plan(
         "batches",
         5,
         "the number of steps, batches times epochs, which differs between clients",
         (2, 4, 4, 8),
         ALL * 3,
-        {"local_epochs": 2, "batch_size": 2},
-        frozenset({"batches"}),
+        {**TWO, "batch_size": 2},
+        ("batches",),
     ),
     Plan(
         "server-step",
         6,
         "the server's step",
-        (2, 2, 2, 2),
+        EQUAL,
         ALL * 3,
-        {"local_epochs": 2, "server_step_size": 0.6, "eta": 0.1},
-        frozenset({"server-step"}),
+        {**TWO, "server_step_size": 0.6, "eta": 0.1},
+        ("server-step",),
     ),
     Plan(
         "participation",
         7,
-        "absent clients: N in place of |S|, or stale state",
-        (2, 2, 2, 2),
+        "absent clients: N or |S|, or stale state",
+        EQUAL,
         ABSENCES,
-        {"local_epochs": 2},
-        frozenset({"participation"}),
+        TWO,
+        ("participation",),
     ),
-    Plan(
-        "strengths",
-        8,
-        "a strength without effect, or one that is fixed in the code",
-        (2, 2, 2, 2),
-        ALL * 3,
-        {"local_epochs": 2},
-        frozenset({"strengths"}),
-    ),
+    Plan("strengths", 8, "a strength that is fixed or without effect", EQUAL, ALL * 3, TWO, ("strengths",)),
     Plan(
         "everything",
         9,
-        "a combination: each of batches, sizes, server step and participation alone is right",
+        "a combination of batches, sizes, server step and participation",
         (2, 5, 4, 8),
         ABSENCES,
-        {"local_epochs": 2, "batch_size": 2, "server_step_size": 0.7},
+        {**TWO, "batch_size": 2, "server_step_size": 0.7},
     ),
 )
 
@@ -112,9 +100,9 @@ CLUSTERS = Plan(
     "a client that changes its cluster, or a cluster that becomes empty",
     (2, 3, 2, 4),
     ALL * 8 + ((0,), (0, 1, 2, 3)),
-    {"local_epochs": 2, "step_size": 0.2},
+    {**TWO, "step_size": 0.2},
 )
-"""The tenth probe, of clustered algorithms; with it ``test_probes`` finds a changed and an empty cluster."""
+"""The tenth probe, of clustered algorithms, in which a client changes its cluster and one cluster becomes empty."""
 
 
 def applicable_plans(definition: type[Definition]) -> tuple[Plan, ...]:
@@ -159,7 +147,7 @@ def make_probes(
     defaults = definition.defaults()
     probes, skipped = [], []
     for plan in applicable_plans(definition):
-        lacking = sorted(plan.needs - supported)
+        lacking = sorted(set(plan.needs) - supported)
         if lacking:
             reason = f"the implementation does not support {', '.join(lacking)}"
             if loss == "cross-entropy" and "batches" in lacking:

@@ -48,22 +48,15 @@ IFCA = (
     replaced("always-cluster-0", "choice", constant(0), "every client chooses the first model"),
     replaced("choice-of-last-round", "choice", _last_choice, "clients use the choice of the round before"),
     missing("empty-cluster-to-zero", "empty", "the model of a cluster without members becomes 0"),
-    replaced(
-        "gradient-mean-of-members",
-        "divisor",
-        _members,
-        "gradients are divided by the number of members, not N",
-    ),
+    replaced("gradient-mean-of-members", "divisor", _members, "gradients are divided by the members, not N"),
     replaced("divided-by-participants", "divisor", _participants, "gradients are divided by |S|, not by N"),
     replaced(
         "weights-of-all-clusters",
         "member weights",
         _all_weights,
-        "members' weights are shares of S: sum below 1",
+        "members' weights are shares of S and add up to less than 1",
     ),
-    replaced(
-        "first-model-averaged-over-all", "members", _all_in_first, "the first model is averaged over all of S"
-    ),
+    replaced("first-model-averaged-over-all", "members", _all_in_first, "the first model is averaged over S"),
     replaced("other-averaging", "averaging", _other_averaging, "the other kind of averaging is used"),
 )
 

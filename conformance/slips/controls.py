@@ -57,67 +57,42 @@ def _old_controls(run: Any, _value: np.ndarray, participants: list[int]) -> Any:
 
 
 SCAFFOLD = (
-    replaced(
-        "controls-start-as-model", "control start", lambda run, _: run.x.copy(), "controls start as the model"
-    ),
-    factor(
-        "correction-sign",
-        "correction",
-        -1.0,
-        "local steps use g + c_i - c: the correction has the opposite sign",
-    ),
+    replaced("controls-start-as-model", "control start", lambda run, _: run.x.copy(), "c starts as x"),
+    factor("correction-sign", "correction", -1.0, "local steps use g + c_i - c for g - c_i + c"),
     missing("correction-without-server", "server part", "local steps use g - c_i: c is missing"),
     missing("correction-without-client", "client part", "local steps use g + c: c_i is missing"),
     missing("correction-missing", "correction", "local steps are not corrected by the controls"),
-    factor(
-        "correction-times-step", "correction", setting("step_size"), "the correction has the step size twice"
-    ),
+    factor("correction-times-step", "correction", setting("step_size"), "the correction has eta twice"),
     replaced("other-option", "option", _other_option, "the controls are updated by the other option"),
     factor("gradient-sign", "gradient", -1.0, "local steps ascend: the gradient has the opposite sign"),
     replaced(
         "option-I-at-local-model",
         "option I",
         _gradient_at_local,
-        "option I takes the gradient at y_i, not at x",
+        "option I takes the gradient at y_i, not at the received x",
     ),
     replaced("K-counts-batches", "K", _batches, "K in the control's update counts the batches of one epoch"),
     replaced("K-counts-epochs", "K", epochs, "K in the control's update counts epochs"),
     replaced("K-counts-samples", "K", samples_of_epochs, "K in the control's update counts samples"),
-    factor(
-        "step-missing-in-control", "drift", setting("step_size"), "eta is missing in the control's update"
-    ),
+    factor("step-missing-in-control", "drift", setting("step_size"), "eta is missing in c_i's update"),
     factor("drift-sign", "drift", -1.0, "the control's update has y - x for x - y"),
-    missing(
-        "server-control-not-subtracted", "subtracted control", "the control's update does not subtract c"
-    ),
+    missing("server-control-not-subtracted", "subtracted control", "c_i's update does not subtract c"),
     missing("own-control-not-kept", "own control", "the control's update does not start from c_i"),
     replaced(
         "new-control-sent-for-change",
         "control change",
         lambda _run, _, client, new: new,
-        "the server adds the new controls, not their changes",
+        "the server adds the new controls c_i+, not their changes",
     ),
-    missing(
-        "change-always-zero", "control change", "a control's change is taken after it was overwritten: 0"
-    ),
+    missing("change-always-zero", "control change", "c_i's change is 0: taken after it was overwritten"),
     changed(
         "controls-averaged-over-participants",
         "control step",
         _over_participants,
         "c moves by the mean over participants, not by (1/N) of their sum",
     ),
-    replaced(
-        "server-control-weighted",
-        "control step",
-        _weighted_change,
-        "c moves by a mean with the models' weights",
-    ),
-    factor(
-        "server-step-on-control",
-        "control step",
-        setting("server_step_size"),
-        "gamma multiplies c's step, too",
-    ),
+    replaced("server-control-weighted", "control step", _weighted_change, "c moves with the models' weights"),
+    factor("server-step-on-control", "control step", setting("server_step_size"), "gamma is applied to c"),
     replaced("own-control-not-stored", "controls", _old_controls, "the clients' new controls are not stored"),
     Slip(
         "controls-shared-by-aliasing",
@@ -152,40 +127,18 @@ def _old_h(run: Any, value: np.ndarray, before: np.ndarray) -> Any:
 
 
 FEDDYN = (
-    missing(
-        "penalty-without-gradient", "penalty", "the linear and the quadratic term have no effect (detached?)"
-    ),
+    missing("penalty-without-gradient", "penalty", "both terms have no effect (detached?)"),
     factor("linear-sign", "linear", -1.0, "the linear term has the opposite sign"),
     missing("linear-missing", "linear", "the linear term is missing"),
     factor("linear-times-alpha", "linear", setting("alpha"), "the linear term is multiplied by alpha again"),
     missing("quadratic-missing", "quadratic", "the quadratic term is missing"),
-    factor(
-        "quadratic-doubled",
-        "quadratic",
-        2.0,
-        "the quadratic term is alpha ||y - x||^2, without the factor 1/2",
-    ),
+    factor("quadratic-doubled", "quadratic", 2.0, "the quadratic term lacks the factor 1/2"),
     factor("quadratic-halved", "quadratic", 0.5, "the gradient of the quadratic term has a factor 1/2"),
-    changed(
-        "quadratic-to-zero",
-        "quadratic",
-        _pull_to_zero,
-        "the quadratic term pulls to 0, not to the received model",
-    ),
+    changed("quadratic-to-zero", "quadratic", _pull_to_zero, "the quadratic term pulls to 0, not x"),
     factor("state-sign", "state change", -1.0, "the clients' states move with the opposite sign"),
     missing("linear-not-kept", "kept state", "a client's state does not go on from its old value"),
-    changed(
-        "h-over-participants",
-        "h change",
-        _over_participants,
-        "h is divided by the number of participants, not by N",
-    ),
-    changed(
-        "sum-of-models-minus-model",
-        "h change",
-        _one_model_subtracted,
-        "h has the sum of the models minus one x",
-    ),
+    changed("h-over-participants", "h change", _over_participants, "h is divided by |S|, not by N"),
+    changed("sum-of-models-minus-model", "h change", _one_model_subtracted, "h has sum y_i minus one x"),
     factor("h-sign", "h change", -1.0, "h moves with the opposite sign"),
     changed("h-one-round-late", "offset", _old_h, "the model is computed with the h of the round before"),
     factor("h-not-over-alpha", "offset", setting("alpha"), "h is not divided by alpha"),

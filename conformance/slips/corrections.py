@@ -53,9 +53,7 @@ FEDPROX = (
     replaced("norm-not-squared", "pull", _norm, "the proximal term has the norm, not its square"),
     replaced("prox-last-tensor-only", "pull", _last_tensor, "only the last tensor has a proximal term"),
     changed("prox-to-zero", "pull", _pull_to_zero, "the proximal term pulls to 0, not to the received model"),
-    changed(
-        "prox-to-start", "pull", _pull_to_start, "the proximal term pulls to the model before all rounds"
-    ),
+    changed("prox-to-start", "pull", _pull_to_start, "the proximal term pulls to the first x"),
 )
 
 FEDNOVA = (

@@ -78,12 +78,8 @@ LOCAL_STEPS = (
         _summed_over_outputs,
         "the loss is summed over the rows and outputs of a batch, not averaged",
     ),
-    changed(
-        "gradients-not-zeroed", "gradient", _accumulated, "gradients are added to those before (no zero_grad)"
-    ),
-    replaced(
-        "gradient-at-received-model", "gradient", _at_received, "every local step uses the gradient at x"
-    ),
+    changed("gradients-not-zeroed", "gradient", _accumulated, "gradients add up (no zero_grad)"),
+    replaced("gradient-at-received-model", "gradient", _at_received, "all local steps use g_i(x)"),
     Slip(
         "clients-in-a-row",
         "a client starts where the client before it ended, not from the received model",
@@ -168,12 +164,7 @@ MEANS = (
         _other_weights,
         "the mean uses other weights: equal ones in place of n_i, or n_i in place of the declared ones",
     ),
-    changed(
-        "absent-counted",
-        "weights",
-        _absent_counted,
-        "the sum of the changes is divided by all clients' total",
-    ),
+    changed("absent-counted", "weights", _absent_counted, "changes are divided by all clients' total"),
     changed(
         "absent-counted-model",
         "change",
@@ -194,9 +185,7 @@ MEANS = (
         "the sum of the models starts with the first model instead of 0",
     ),
     replaced("sum-for-mean", "weights", _ones, "the changes are added without weights"),
-    changed(
-        "last-change-only", "weights", _last_change_only, "only the last change is taken, with its weight"
-    ),
+    changed("last-change-only", "weights", _last_change_only, "only the last change is taken, weighted"),
     replaced("last-client-only", "weights", _last_only, "only the last participant's model is taken"),
 )
 """Mistakes of the mean."""
@@ -213,11 +202,6 @@ def _server_step(run: Definition) -> Any:
 SERVER_STEPS = (
     replaced("server-step-ignored", "server step", constant(1.0), "the server's step size has no effect"),
     factor("server-step-twice", "server step", _server_step, "the server's step size is applied twice"),
-    changed(
-        "server-step-on-model",
-        "new model",
-        _gamma_on_model,
-        "gamma multiplies the mean model, not the change",
-    ),
+    changed("server-step-on-model", "new model", _gamma_on_model, "gamma multiplies the mean model"),
 )
 """Mistakes of the server's step."""

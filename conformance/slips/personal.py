@@ -19,46 +19,27 @@ def _personal_epochs(run: Definition, _value: int, client: int) -> Any:
 
 
 DITTO = (
-    replaced(
-        "prox-to-new-model",
-        "anchor",
-        lambda _run, _, new, local: new,
-        "v_i is pulled to the new x, not the received",
-    ),
-    replaced(
-        "prox-to-local-model", "anchor", lambda _run, _, new, local: local, "v_i is pulled to y_i, not to x"
-    ),
+    replaced("prox-to-new-model", "anchor", lambda _run, _, new, local: new, "v_i is pulled to the new x"),
+    replaced("prox-to-local-model", "anchor", lambda _run, _, new, local: local, "v_i is pulled to y_i"),
     missing("prox-to-zero", "anchor", "v_i is pulled to 0, not to x"),
     missing("lambda-without-effect", "personal pull", "lambda has no effect on the personal models"),
-    factor(
-        "lambda-doubled", "personal pull", 2.0, "the penalty is lam ||v - x||^2: the factor 1/2 is missing"
-    ),
+    factor("lambda-doubled", "personal pull", 2.0, "the penalty lacks the factor 1/2"),
     factor("lambda-halved", "personal pull", 0.5, "the gradient of the penalty has a factor 1/2"),
     factor("lambda-sign", "personal pull", -1.0, "the penalty of the personal models has the opposite sign"),
     replaced(
         "personal-restarts",
         "personal start",
         lambda _run, _, received: received,
-        "v_i starts from x in every round",
+        "v_i starts from the received x in every round",
     ),
-    replaced(
-        "personal-steps-are-epochs",
-        "personal steps",
-        _personal_epochs,
-        "v_i makes a step an epoch, not a batch",
-    ),
+    replaced("personal-steps-are-epochs", "personal steps", _personal_epochs, "v_i makes a step an epoch"),
     replaced(
         "personal-step-size-shared",
         "personal step",
         lambda run, _: run.step_size,
-        "v_i moves with eta, not eta_p",
+        "v_i moves with eta, not with eta_p",
     ),
-    replaced(
-        "personal-models-averaged",
-        "aggregated",
-        _personal_averaged,
-        "the server averages the personal models",
-    ),
+    replaced("personal-models-averaged", "aggregated", _personal_averaged, "the server averages v_i"),
 )
 
 
@@ -78,19 +59,11 @@ def _thetas(run: Any, value: dict[int, np.ndarray]) -> Any:
 
 PFEDME = (
     replaced("theta-kept", "theta start", _own_theta, "theta starts from the client's last one, not from x"),
-    replaced(
-        "theta-restarts", "theta", constant("restarts"), "theta starts again at w before each outer step"
-    ),
+    replaced("theta-restarts", "theta", constant("restarts"), "theta starts at w before each outer step"),
     missing("lambda-without-effect", "inner pull", "lambda has no effect on the inner steps"),
-    factor(
-        "inner-lambda-doubled", "inner pull", 2.0, "the inner penalty is lam ||theta - w||^2, without 1/2"
-    ),
-    changed(
-        "inner-pull-to-received", "inner pull", _pull_to_received, "the inner steps are pulled to x, not to w"
-    ),
-    factor(
-        "outer-lambda-missing", "outer step", setting("lam", -1), "the outer step is not multiplied by lam"
-    ),
+    factor("inner-lambda-doubled", "inner pull", 2.0, "the inner penalty lacks the factor 1/2"),
+    changed("inner-pull-to-received", "inner pull", _pull_to_received, "inner steps are pulled to x, not w"),
+    factor("outer-lambda-missing", "outer step", setting("lam", -1), "lam is missing in the outer step"),
     replaced("one-inner-step", "inner steps", constant(1), "one inner step is made whatever inner_steps is"),
     replaced("theta-sent", "sent", _thetas, "clients send theta, not w"),
     replaced("mix-ignored", "mix", constant(1.0), "the server's mixing beta has no effect"),
@@ -109,13 +82,6 @@ def _mean_of_participants(run: Any, _value: np.ndarray, participants: list[int])
 
 
 FEDBCD = (
-    replaced(
-        "personal-restarts",
-        "own start",
-        lambda run, _: run.x,
-        "the clients' models start from z in every round",
-    ),
-    replaced(
-        "mean-of-participants", "mean of all", _mean_of_participants, "z moves to the mean of S, not of all"
-    ),
+    replaced("personal-restarts", "own start", lambda run, _: run.x, "x_i starts from z in every round"),
+    replaced("mean-of-participants", "mean of all", _mean_of_participants, "z moves to the mean of S"),
 )

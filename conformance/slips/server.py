@@ -38,20 +38,12 @@ FEDAVGM = (
 
 ADAPTIVE = (
     replaced("v-starts-at-zero", "v start", constant(0.0), "v starts at 0, not at tau^2"),
-    replaced(
-        "v-starts-at-tau", "v start", lambda run, _: run.settings["tau"], "v starts at tau, not at tau^2"
-    ),
+    replaced("v-starts-at-tau", "v start", lambda run, _: run.settings["tau"], "v starts at tau, not tau^2"),
     replaced("bias-corrected", "bias correction", constant("adam"), "m and v are divided by 1 - beta^t"),
-    replaced(
-        "tau-inside-root", "scale", lambda _run, _, v, tau: np.sqrt(v + tau), "tau is added under the root"
-    ),
+    replaced("tau-inside-root", "scale", lambda _run, _, v, tau: np.sqrt(v + tau), "tau is under the root"),
     replaced("tau-missing", "scale", lambda _run, _, v, tau: np.sqrt(v), "tau is missing in the denominator"),
-    replaced(
-        "delta-not-damped", "damping", constant(1.0), "m adds the whole mean change, not 1 - beta1 of it"
-    ),
-    replaced(
-        "betas-exchanged", "beta1", lambda run, _: run.settings["beta2"], "beta2 is used in place of beta1"
-    ),
+    replaced("delta-not-damped", "damping", constant(1.0), "m adds Delta, not (1 - beta1) Delta"),
+    replaced("betas-exchanged", "beta1", lambda run, _: run.settings["beta2"], "beta2 is used for beta1"),
 )
 
 YOGI = (

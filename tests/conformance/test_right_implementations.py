@@ -244,3 +244,12 @@ def test_runs_that_cannot_tell_it_from_fedavg_are_undecided() -> None:
 def test_the_algorithm_is_inferred(algorithm: str) -> None:
     reports = infer(DEFINITIONS[algorithm])
     assert [report.algorithm for report in reports] == [algorithm]
+
+
+def test_the_code_of_another_algorithm_is_recognised() -> None:
+    def start(task: Any, given: dict[str, Any]) -> Any:
+        return DEFINITIONS["scaffold"](task, {**given, "option": "II"})
+
+    report = conform(start, "fedavg")
+    assert (report.verdict, report.likely) == ("differs", ())
+    assert "agrees with another algorithm, scaffold" in report.sentence
