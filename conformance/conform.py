@@ -231,7 +231,26 @@ def judge(
     likely, sentence = explain(definition, runs, dtype)
     if not likely and undeclared_double:
         likely, sentence = explain(definition, runs, "float32")
+    if not likely and _only_controls_differ(definition, runs, dtype):
+        sentence = (
+            "every model agrees, but the controls that are offered do not: if they are stored in another unit, "
+            "leave them out"
+        )
     return call.report("differs", sentence, likely=likely, localised=localised, **found)
+
+
+def _only_controls_differ(definition: type[Definition], runs: Sequence[Observed], dtype: str) -> bool:
+    states = ("control", "controls")
+    if not set(states) & set(runs[0].states[0]):
+        return False
+    others = [
+        Observed(
+            run.probe,
+            [{name: value for name, value in state.items() if name not in states} for state in run.states],
+        )
+        for run in runs
+    ]
+    return _compare(definition, others, dtype, NOTHING)[1] is None
 
 
 def _compare(

@@ -14,6 +14,8 @@ from clusterproof.conformance.message_form import count_steps, local_model
 from clusterproof.conformance.observation import Start
 from clusterproof.conformance.tasks import ConformanceTask
 
+__all__ = ["fit_strategy", "train_strategy"]
+
 
 class _StrategyRun:
     """What both interfaces share: the model as two arrays, and the clients' local steps."""

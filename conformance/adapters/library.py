@@ -14,6 +14,8 @@ from clusterproof.algorithms.randomness import Randomness
 from clusterproof.conformance.observation import Start
 from clusterproof.conformance.tasks import ConformanceTask
 
+__all__ = ["from_algorithm"]
+
 PARAMETERS = {"local_epochs": "local_steps", "batch_size": "samples_per_step"}
 """Settings that the library calls otherwise."""
 

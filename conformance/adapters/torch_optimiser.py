@@ -13,6 +13,8 @@ from clusterproof.conformance.adapters.torch_side import flat, load_flat, loader
 from clusterproof.conformance.observation import Start
 from clusterproof.conformance.tasks import ConformanceTask
 
+__all__ = ["torch_optimiser"]
+
 
 def torch_optimiser(
     cls: Callable[..., torch.optim.Optimizer],

@@ -13,6 +13,8 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from clusterproof.conformance.tasks import ConformanceTask
 
+__all__ = ["LinearModel", "flat", "load_flat", "loader", "loss", "module", "replaced_losses"]
+
 loss = nn.MSELoss()
 """The mean over rows and outputs, with which a client's loss is exactly f_i."""
 

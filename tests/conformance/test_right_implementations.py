@@ -253,3 +253,25 @@ def test_the_code_of_another_algorithm_is_recognised() -> None:
     report = conform(start, "fedavg")
     assert (report.verdict, report.likely) == ("differs", ())
     assert "agrees with another algorithm, scaffold" in report.sentence
+
+
+def test_controls_in_another_unit_are_not_said_to_change_the_model() -> None:
+    class Run:
+        """Offers the controls times the step size, as some code stores them."""
+
+        def __init__(self, task: Any, settings: dict[str, Any]) -> None:
+            self.run, self.step_size = ScaffoldByDifferences(task, settings), settings["step_size"]
+            self.round = self.run.round
+
+        @property
+        def model(self) -> np.ndarray:
+            return self.run.model
+
+        @property
+        def controls(self) -> np.ndarray:
+            return self.step_size * self.run.controls
+
+    report = conform(Run, "scaffold")
+    assert (report.verdict, report.likely) == ("differs", ())
+    assert "every model agrees" in report.sentence
+    assert "leave them out" in report.sentence
