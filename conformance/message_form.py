@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from clusterproof.conformance.definitions.averaging import FedAvg
 from clusterproof.conformance.observation import Start
-from clusterproof.conformance.tasks import ConformanceTask
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,46 +21,6 @@ class Message:
     change: np.ndarray
     samples: int
     steps: int
-
-
-def count_steps(task: ConformanceTask, client: int, settings: Mapping[str, Any]) -> int:
-    """Return a client's number of local steps K_i, local_epochs times the batches of one pass."""
-    size = settings["batch_size"]
-    return int(settings["local_epochs"]) * (1 if size is None else -(-int(task.samples[client]) // size))
-
-
-def local_model(
-    received: np.ndarray,
-    gradient: Callable[[np.ndarray], np.ndarray],
-    steps: int,
-    step_size: float,
-    proximal: float = 0.0,
-) -> np.ndarray:
-    """Return y (d,) after exact gradient steps from the received model, with FedProx's term if ``proximal`` > 0."""
-    y = received
-    for _ in range(steps):
-        y = y - step_size * (gradient(y) + proximal * (y - received))
-    return y
-
-
-def _plain_client(
-    state: Any,
-    received: np.ndarray,
-    gradient: Callable[[np.ndarray], np.ndarray],
-    settings: Mapping[str, Any],
-) -> tuple[Any, np.ndarray]:
-    """Make FedAvg's local steps and return the change."""
-    return state, local_model(received, gradient, settings["local_steps"], settings["step_size"]) - received
-
-
-def _plain_server(
-    state: Any, x: np.ndarray, messages: Sequence[Message], settings: Mapping[str, Any]
-) -> tuple[Any, np.ndarray]:
-    """Make FedAvg's server step: the weighted mean of the changes."""
-    counts = {"samples": [m.samples for m in messages], "steps": [m.steps for m in messages]}
-    weights = np.array(counts.get(settings["weighting"], [1] * len(messages)), dtype=float)
-    mean = sum(p * message.change for p, message in zip(weights / weights.sum(), messages, strict=True))
-    return state, x + settings["server_step_size"] * mean
 
 
 def from_rules(*, client: Any = None, server: Any = None) -> Start:
@@ -76,29 +36,29 @@ def from_rules(*, client: Any = None, server: Any = None) -> Start:
         (state, x, messages, settings) -> (state, x): ``messages`` is a list of ``Message``. The state is None at
         first.
     """
-    client_rule, server_rule = client or _plain_client, server or _plain_server
 
-    class RuleRun:
-        def __init__(self, task: ConformanceTask, settings: Mapping[str, Any]) -> None:
-            self._task, self._settings = task, settings
-            self._states: dict[int, Any] = {}
-            self._server_state: Any = None
-            self.model = task.start.copy()
+    class RuleRun(FedAvg):
+        def prepare(self) -> None:
+            self.client_states: dict[int, Any] = {}
+            self.server_state: Any = None
 
         def round(self, participants: Sequence[int]) -> None:
             messages = []
             for i in participants:
-                steps = count_steps(self._task, i, self._settings)
-                self._states[i], change = client_rule(
-                    self._states.get(i),
-                    self.model.copy(),
-                    functools.partial(self._task.gradient, i),
-                    {**self._settings, "local_steps": steps},
-                )
-                messages.append(Message(i, np.asarray(change), int(self._task.samples[i]), steps))
-            self._server_state, model = server_rule(
-                self._server_state, self.model.copy(), messages, self._settings
-            )
-            self.model = np.array(model)
+                steps = self.steps(i)
+                if client is None:
+                    change = self.local_model(i, self.x) - self.x
+                else:
+                    gradient = functools.partial(self.task.gradient, i)
+                    given = {**self.settings, "local_steps": steps}
+                    state = self.client_states.get(i)
+                    self.client_states[i], change = client(state, self.x.copy(), gradient, given)
+                messages.append(Message(i, np.asarray(change), int(self.task.samples[i]), steps))
+            if server is None:
+                local = {message.client: self.x + message.change for message in messages}
+                self.x = self.server_model(participants, local)
+            else:
+                self.server_state, model = server(self.server_state, self.x.copy(), messages, self.settings)
+                self.x = np.array(model)
 
     return RuleRun

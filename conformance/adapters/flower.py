@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.conformance.message_form import count_steps, local_model
+from clusterproof.conformance.definitions.averaging import FedProx
 from clusterproof.conformance.observation import Start
 from clusterproof.conformance.tasks import ConformanceTask
 
@@ -35,11 +34,8 @@ class _StrategyRun:
         self, client: int, arrays: Sequence[np.ndarray], config: Mapping[str, Any]
     ) -> list[np.ndarray]:
         proximal = config.get("proximal_mu", config.get("proximal-mu", 0.0))
-        gradient = functools.partial(self._task.gradient, client)
-        steps = count_steps(self._task, client, self._settings)
-        return _split(
-            local_model(np.concatenate(arrays), gradient, steps, self._settings["step_size"], proximal)
-        )
+        clients = FedProx(self._task, {**self._settings, "proximal": proximal})
+        return _split(clients.local_model(client, np.concatenate(arrays)))
 
 
 def _split(model: np.ndarray) -> list[np.ndarray]:
