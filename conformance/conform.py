@@ -18,7 +18,7 @@ from clusterproof.conformance.diagnosis import Observed, admissible_variant, exp
 from clusterproof.conformance.observation import TIMEOUT, Start, Unusable, observe
 from clusterproof.conformance.probes import Probe, applicable_plans, make_probes
 from clusterproof.conformance.reference import snapshots
-from clusterproof.conformance.report import Check, Localisation, Report, read_report
+from clusterproof.conformance.report import Check, Localisation, Report, describe_entry, read_report
 from clusterproof.conformance.settings import (
     check_dtype,
     check_loss,
@@ -263,8 +263,8 @@ def _compare(
         outcome = "passed" if difference is None and len(run.states) == len(expected) else "failed"
         sentence = ""
         if difference is not None:
-            here = Localisation(run.probe.name, run.probe.meaning, difference)
-            localised, sentence = localised or here, str(here)
+            sentence = describe_entry(difference)
+            localised = localised or Localisation(run.probe.name, run.probe.meaning, difference)
         checks.append(Check(run.probe.name, outcome, sentence, seconds.get(run.probe.name, 0.0)))
     return tuple(checks), localised
 
@@ -277,8 +277,10 @@ def _with_checks(report: Report, further: Sequence[Check]) -> Report:
     """Add checks; one that fails makes a report of agreement a difference."""
     failed = [check for check in further if check.outcome == "failed"]
     if failed and report.verdict in ("conforms", "variant"):
-        sentence = f"every probe agrees, but the check {failed[0].name} fails: {failed[0].sentence}"
-        report = replace(report, verdict="differs", sentence=sentence)
+        sentence = "every probe agrees, but " + "; ".join(
+            f"{check.name} fails: {check.sentence}" for check in failed
+        )
+        report = replace(report, verdict="differs", sentence=f"{agreement}, but {found}")
     return replace(report, checks=(*report.checks, *further))
 
 

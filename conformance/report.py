@@ -49,20 +49,22 @@ class Localisation:
     difference: Difference
 
     def __str__(self) -> str:
-        """Return two sentences."""
-        found = self.difference
-        names = {
-            "control": ("coordinate",),
-            "controls": ("client", "coordinate"),
-            "personal": ("client", "coordinate"),
-            "assignments": ("client",),
-        }.get(found.quantity, ("coordinate",) if len(found.index) == 1 else ("model", "coordinate"))
-        place = ", ".join(f"{name} {number}" for name, number in zip(names, found.index, strict=True))
-        return (
-            f"first failing probe: {self.probe}, which tests {self.meaning}; "
-            f"{found.quantity} after round {found.round}, {place}: "
-            f"observed {found.observed:.6g}, expected {found.expected:.6g}"
-        )
+        """Return the probe with what it tests, and the entry."""
+        entry = describe_entry(self.difference)
+        return f"first failing probe: {self.probe}, which tests {self.meaning}; {entry}"
+
+
+def describe_entry(found: Difference) -> str:
+    """Return quantity, round, place, and both values of an entry that differs."""
+    names = {
+        "control": ("coordinate",),
+        "controls": ("client", "coordinate"),
+        "personal": ("client", "coordinate"),
+        "assignments": ("client",),
+    }.get(found.quantity, ("coordinate",) if len(found.index) == 1 else ("model", "coordinate"))
+    place = ", ".join(f"{name} {number}" for name, number in zip(names, found.index, strict=True))
+    values = f"observed {found.observed:.6g}, expected {found.expected:.6g}"
+    return f"{found.quantity} after round {found.round}, {place}: {values}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,12 +121,11 @@ class Report:
         lines = [f"{self.verdict}: {self.algorithm}", f"  {self.sentence}"]
         if self.localised is not None:
             lines.append(f"  {self.localised}")
-        for outcome in ("passed", "failed"):
+        failed = "differ from the declared form" if self.verdict == "variant" else "failed"
+        for outcome, label in (("passed", "passed"), ("failed", failed)):
             names = [check.name for check in self.checks if check.outcome == outcome]
             if names:
-                lines.append(f"  {outcome}: {', '.join(names)}")
-        others = [check for check in self.checks if check.outcome == "failed" and check.sentence]
-        lines += [f"  {check.name}: {check.sentence}" for check in others if self.localised is None][:5]
+                lines.append(f"  {label}: {', '.join(names)}")
         skipped = [check for check in self.checks if check.outcome == "skipped"]
         lines += [f"  skipped {check.name}: {check.sentence}" for check in skipped]
         lines.append(f"  definition ({self.source}): {self.equation}")

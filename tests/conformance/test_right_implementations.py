@@ -213,6 +213,8 @@ def test_another_admissible_form_is_a_variant(
     )
     assert (report.verdict, report.status, report.likely) == ("variant", 4, ())
     assert words in report.sentence
+    assert "failing probe" not in str(report)
+    assert "differ from the declared form" in str(report)
 
 
 def test_runs_that_cannot_tell_it_from_fedavg_are_undecided() -> None:
