@@ -277,9 +277,8 @@ def _with_checks(report: Report, further: Sequence[Check]) -> Report:
     """Add checks; one that fails makes a report of agreement a difference."""
     failed = [check for check in further if check.outcome == "failed"]
     if failed and report.verdict in ("conforms", "variant"):
-        sentence = "every probe agrees, but " + "; ".join(
-            f"{check.name} fails: {check.sentence}" for check in failed
-        )
+        agreement = "every probe agrees" if report.verdict == "conforms" else report.sentence
+        found = "; ".join(f"{check.name} fails: {check.sentence}" for check in failed)
         report = replace(report, verdict="differs", sentence=f"{agreement}, but {found}")
     return replace(report, checks=(*report.checks, *further))
 
