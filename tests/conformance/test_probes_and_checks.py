@@ -134,6 +134,13 @@ def test_a_mistake_that_no_probe_shows_is_found_by_a_check(start: type, check: s
     assert not {one.name for one in report.checks if one.outcome == "failed"} & {plan.name for plan in PLANS}
 
 
+def test_a_check_that_fails_makes_a_variant_a_difference() -> None:
+    weighted = conform(DecaysLate, "fedavg", settings={"weighting": "clients"})
+    assert weighted.verdict == "differs"
+    assert weighted.sentence.startswith("conforms to fedavg with weighting = samples")
+    assert "but fixed-point fails" in weighted.sentence
+
+
 def outcome(start: Any, algorithm: str, check: str) -> str:
     return {one.name: one.outcome for one in conform(start, algorithm).checks}[check]
 
