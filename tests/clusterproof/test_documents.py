@@ -177,19 +177,27 @@ def test_the_page_about_conformance_prints_what_it_states(
     (report,) = re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL)
     assert main(["conform", "my_fedprox_torch.py:TorchFedProx", "--as", "fedprox"]) == 1
     assert capsys.readouterr().out == report
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_my_fedprox.py"],
-        env={**CLEAN, "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout
     for definition in DEFINITIONS.values():
         compared = "yes" if definition.paper_was_read else "no"
         row = f"| `{definition.name}` | {definition.equation} | {definition.source} | {compared} |"
         assert row in page.replace("\\|", "|")
     for recipe in re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL):
         compile(recipe, "recipe", "exec")  # recipes for packages that are not installed are only parsed
+
+
+@pytest.mark.slow(reason="starts pytest")
+def test_the_tests_on_the_page_about_conformance_pass(tmp_path: Path) -> None:
+    page = (ROOT / "notes/conformance.md").read_text(encoding="utf-8")
+    for name, content in re.findall(r"(?ms)^New file `(.+?)`:\n\n```python\n(.*?)^```$", page):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_my_fedprox.py"],
+        cwd=tmp_path,
+        env={**CLEAN, "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
 
 
 def test_the_example_of_conformance_in_the_readme_prints_what_it_quotes(
