@@ -22,9 +22,8 @@ from clusterproof.conformance.identification import infer
 from clusterproof.conformance.message_form import from_rules
 from clusterproof.conformance.pytest_checks import checks, parametrize_with_checks
 from clusterproof.conformance.random_checks import check_random
-from clusterproof.conformance.report import Check, Localisation, Report
-from clusterproof.conformance.report_file import report_schema
-from clusterproof.conformance.tasks import ConformanceTask, random_task
+from clusterproof.conformance.report import Check, Localisation, Report, report_schema
+from clusterproof.conformance.tasks import ConformanceTask, random_task, two_class
 from clusterproof.conformance.whole_run import replayed
 
 __all__ = [
@@ -43,6 +42,7 @@ __all__ = [
     "replayed",
     "ConformanceTask",
     "random_task",
+    "two_class",
     "DEFINITIONS",
     "Definition",
     "check_names",

@@ -65,18 +65,18 @@ class Subject:
     ) -> list[Snapshot]:
         """Return what the implementation does."""
         shapes = self.definition.shapes(task)
-        states, _ = observe(
+        observed = observe(
             self.start, task, settings, schedule, shapes, after_round=after_round, timeout=self.timeout
         )
-        return states
+        return observed[0]
 
 
 def additional_checks(subject: Subject, runs: Sequence[Observed], names: Sequence[str]) -> list[Check]:
     """Carry out the named checks; one whose run is unusable is skipped with the reason."""
     functions = {
         "repeatable": _repeatable,
-        "shift": _shift,
-        "scale": _scale,
+        "shift": lambda subject, runs: _moved(subject, runs[-1], SHIFT, 1.0),
+        "scale": lambda subject, runs: _moved(subject, runs[-1], 0.0, SCALE),
         "order": _order,
         "absent": _absent,
         "control-mean": _control_mean,
@@ -95,11 +95,7 @@ def additional_checks(subject: Subject, runs: Sequence[Observed], names: Sequenc
 
 
 Outcome = tuple[str, str]
-
-
-def _richest(runs: Sequence[Observed]) -> Observed:
-    """Return the run on the probe that changes most at once."""
-    return runs[-1]
+"""Passed, failed or skipped, and a sentence; checks look at the last run, in which most changes at once."""
 
 
 def _compared(first: Sequence[Snapshot], second: Sequence[Snapshot], subject: Subject, what: str) -> Outcome:
@@ -113,45 +109,35 @@ def _compared(first: Sequence[Snapshot], second: Sequence[Snapshot], subject: Su
 
 
 def _repeatable(subject: Subject, runs: Sequence[Observed]) -> Outcome:
-    run = _richest(runs)
+    run = runs[-1]
     again = subject.run(run.probe.task, run.probe.settings, run.probe.schedule)
     return _compared(again, run.states, subject, "a second start on the same task gives another run")
 
 
-def _shift(subject: Subject, runs: Sequence[Observed]) -> Outcome:
-    return _moved(
-        subject, _richest(runs), SHIFT, 1.0, "the run on the task shifted by 3 is not the shifted run"
-    )
-
-
-def _scale(subject: Subject, runs: Sequence[Observed]) -> Outcome:
-    if subject.definition.name in SCALE_FREE:
-        return "skipped", "tau has the unit of the models"
-    return _moved(
-        subject, _richest(runs), 0.0, SCALE, "the run on the task scaled by 4 is not the scaled run"
-    )
-
-
-def _moved(subject: Subject, run: Observed, shift: float, scale: float, what: str) -> Outcome:
+def _moved(subject: Subject, run: Observed, shift: float, scale: float) -> Outcome:
+    """The run on the image of the task is the image of the run."""
     probe = run.probe
+    if probe.task.features is not None:
+        return "skipped", "losses of a two-class task do not move with the model"
+    if scale != 1 and subject.definition.name in SCALE_FREE:
+        return "skipped", "tau has the unit of the models"
     states = subject.run(probe.task.moved(shift, scale), probe.settings, probe.schedule)
+    moved = f"shifted by {shift:g}" if shift else f"scaled by {scale:g}"
+    what = f"the run on the task {moved} is not the {moved.split()[0]} run"
     return _compared(states, [_image(state, shift, scale) for state in run.states], subject, what)
 
 
 def _image(state: Snapshot, shift: float, scale: float) -> Snapshot:
     """Return the image of a state: models are points, controls are gradients, assignments stay."""
-    images = {
-        "model": lambda value: scale * value + shift,
-        "personal": lambda value: scale * value + shift,
-        "control": lambda value: scale * value,
-        "controls": lambda value: scale * value,
-        "assignments": lambda value: value,
+    shifts = {"model": shift, "personal": shift}
+    return {
+        name: value if name == "assignments" else scale * value + shifts.get(name, 0.0)
+        for name, value in state.items()
     }
-    return {name: images[name](value) for name, value in state.items()}
 
 
 def _order(subject: Subject, runs: Sequence[Observed]) -> Outcome:
-    probe, states = _richest(runs).probe, _richest(runs).states
+    probe, states = runs[-1].probe, runs[-1].states
     place = {client: number for number, client in enumerate(ORDER)}
     schedule = [sorted(place[client] for client in participants) for participants in probe.schedule]
     found = subject.run(probe.task.permuted(ORDER), probe.settings, schedule)
@@ -203,19 +189,21 @@ def _aliasing(subject: Subject, runs: Sequence[Observed]) -> Outcome:
             if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.flags.writeable:
                 value[...] = np.nan
 
-    probe = _richest(runs).probe
+    probe = runs[-1].probe
     handed_out = "the run hands out its own arrays; copy them before writing to them"
     try:
         states = subject.run(probe.task, probe.settings, probe.schedule, after_round=overwrite)
     except Unusable:
         return "skipped", handed_out
-    difference = first_difference(states, _richest(runs).states, subject.dtype)
+    difference = first_difference(states, runs[-1].states, subject.dtype)
     return ("passed", "") if difference is None else ("skipped", handed_out)
 
 
 def _fixed_point(subject: Subject, runs: Sequence[Observed]) -> Outcome:
     """After 120 rounds the run rests where linear algebra says."""
     definition = subject.definition
+    if runs[0].probe.task.features is not None:
+        return "skipped", "cross-entropy has no fixed point in closed form"
     given = {"step_size": 0.25, "local_epochs": 4, "batch_size": None}
     if set(given) & set(subject.settings):
         return "skipped", "it needs a step size and local epochs of its own"

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms.validation import check_name, check_number
+from clusterproof.algorithms.validation import InvalidArgument, check_name, check_number
 from clusterproof.conformance.checks import NAMES, Subject, additional_checks
 from clusterproof.conformance.definitions import Definition
 from clusterproof.conformance.diagnosis import Observed, admissible_variant, explain, tells_apart
 from clusterproof.conformance.observation import TIMEOUT, Start, Unusable, observe
 from clusterproof.conformance.probes import Probe, applicable_plans, make_probes
 from clusterproof.conformance.reference import snapshots
-from clusterproof.conformance.report import Check, Localisation, Report
-from clusterproof.conformance.report_file import observed_runs, read
+from clusterproof.conformance.report import Check, Localisation, Report, describe_entry, read_report
 from clusterproof.conformance.settings import (
     check_dtype,
+    check_loss,
     check_settings,
     check_start,
     check_supports,
@@ -30,6 +30,33 @@ from clusterproof.conformance.settings import (
 from clusterproof.conformance.tolerance import first_difference, unit
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class _Call:
+    """What an implementation is held against: a definition, fixed settings, and what was declared of it."""
+
+    definition: type[Definition]
+    settings: Mapping[str, Any]
+    supports: tuple[str, ...]
+    declared: str | None
+
+    @property
+    def authority(self) -> str:
+        return "the paper's definition" if self.definition.paper_was_read else "the definition used here"
+
+    def report(self, verdict: str, sentence: str, dtype: str | None = None, **found: Any) -> Report:
+        return Report(
+            algorithm=self.definition.name,
+            verdict=verdict,
+            sentence=sentence,
+            equation=self.definition.equation,
+            source=f"{self.authority}; {self.definition.source}",
+            settings=self.settings,
+            supports=self.supports,
+            dtype=dtype or self.declared or "float64",
+            **found,
+        )
 
 
 def conform(
@@ -41,6 +68,7 @@ def conform(
     dtype: str | None = None,
     checks: Sequence[str] | None = None,
     timeout: float = TIMEOUT,
+    loss: str | None = None,
 ) -> Report:
     """Compare an implementation with an algorithm's definition, round by round, on tiny convex tasks.
 
@@ -63,6 +91,10 @@ def conform(
         Names of the probes and checks to carry out; all if None.
     timeout
         Seconds that a run may take, on systems with timers.
+    loss
+        ``"quadratic"``, the default; or ``"cross-entropy"`` for code that cannot be given another loss: clients have
+        two classes (``two_class``), full batches, and no symmetry or fixed point is checked. The attribute ``loss`` of
+        the implementation if None.
 
     Returns
     -------
@@ -77,31 +109,30 @@ def conform(
     definition = find_definition(algorithm)
     check_start(start)
     chosen = check_settings(definition, settings)
-    supported = check_supports(supports, start)
-    declared = check_dtype(dtype, start)
+    call = _Call(definition, chosen, check_supports(supports, start), check_dtype(dtype, start))
     check_number("timeout", timeout, above=0, remedy="give seconds")
     wanted = tuple(check_names(definition) if checks is None else checks)
     for name in wanted:
         check_name("checks", name, check_names(definition))
-    probes, skipped = make_probes(definition, chosen, supported)
+    probes, skipped = make_probes(definition, chosen, call.supports, check_loss(loss, start, chosen))
     probes = tuple(probe for probe in probes if probe.name in wanted)
-    done = [Check(name, "skipped", reason) for name, reason in skipped if name in wanted]
+    done = tuple(Check(name, "skipped", reason) for name, reason in skipped if name in wanted)
     try:
-        runs, seconds, dtype_found = _observe_all(start, definition, probes, declared, timeout)
-        if "participation" in supported and not definition.needs_all_clients and runs:
+        runs, seconds, found = _observe_all(start, call, probes, timeout)
+        if "participation" in call.supports and not definition.needs_all_clients and runs:
             _require_participants(start, definition, runs[0].probe, timeout)
-        judged = judge(definition, runs, chosen, supported, dtype_found, declared, tuple(done), seconds)
-        if judged.verdict in ("conforms", "variant", "differs") and runs:
-            changed = _changed(definition, runs, judged)
-            subject = Subject(start, definition, chosen, changed, judged.dtype, timeout)
+        judged = judge(call, runs, found, done, seconds)
+        if runs:
+            changed = (
+                admissible_variant(definition, runs, judged.dtype) if judged.verdict == "variant" else None
+            )
+            subject = Subject(start, definition, chosen, changed or {}, judged.dtype, timeout)
             further = additional_checks(subject, runs, [name for name in NAMES if name in wanted])
             _require_repeatable(further)
             judged = _with_checks(judged, further)
         return judged
     except Unusable as error:
-        return _report(
-            definition, "unusable", str(error), chosen, supported, declared or "float64", tuple(done)
-        )
+        return call.report("unusable", str(error), checks=done, error=error.__cause__)
 
 
 def check_names(definition: type[Definition]) -> tuple[str, ...]:
@@ -110,9 +141,10 @@ def check_names(definition: type[Definition]) -> tuple[str, ...]:
 
 
 def _observe_all(
-    start: Start, definition: type[Definition], probes: Sequence[Probe], declared: str | None, timeout: float
+    start: Start, call: _Call, probes: Sequence[Probe], timeout: float
 ) -> tuple[list[Observed], dict[str, float], str]:
     """Return the runs, the seconds of each, and the type of the models."""
+    definition, declared = call.definition, call.declared
     runs, seconds, dtype = [], {}, declared or "float64"
     for probe in probes:
         begun = time.perf_counter()
@@ -146,11 +178,10 @@ def _require_start(definition: type[Definition], probe: Probe, model: np.ndarray
 
 def _require_participants(start: Start, definition: type[Definition], probe: Probe, timeout: float) -> None:
     shapes = definition.shapes(probe.task)
-    first, second = (
-        observe(start, probe.task, probe.settings, ((client,),), shapes, timeout=timeout)[0][-1]["model"]
-        for client in (0, 1)
-    )
-    if np.array_equal(first, second):
+    runs = [observe(start, probe.task, probe.settings, ((i,),), shapes, timeout=timeout)[0] for i in (0, 1)]
+    (before, first), (_, second) = ([state["model"] for state in states] for states in runs)
+    # a model that does not move in this round says nothing about the participants
+    if np.array_equal(first, second) and not np.array_equal(first, before):
         raise Unusable(
             "a round of client 0 alone and one of client 1 alone give the same model: `round` ignores its "
             "participants; pass them on, or leave 'participation' out of supports"
@@ -164,47 +195,62 @@ def _require_repeatable(checks: Sequence[Check]) -> None:
 
 
 def judge(
-    definition: type[Definition],
+    call: _Call,
     runs: Sequence[Observed],
-    chosen: Mapping[str, Any],
-    supported: tuple[str, ...],
     dtype: str,
-    declared: str | None,
     skipped: tuple[Check, ...],
     seconds: Mapping[str, float] = NOTHING,
 ) -> Report:
-    """Return the verdict on runs that were observed: needs no implementation."""
-
-    def report(verdict: str, sentence: str, **found: Any) -> Report:
-        return _report(
-            definition, verdict, sentence, chosen, supported, found.pop("dtype", dtype), runs=runs, **found
-        )
-
-    compared, localised = _compare(definition, runs, dtype, seconds)
+    """Return the verdict on runs that were observed, for which no implementation is needed."""
+    definition = call.definition
     if not runs:
-        return report("undecided", "no probe could be run", checks=skipped)
-    if localised is not None and declared is None and dtype == "float64":
-        single, single_difference = _compare(definition, runs, "float32", seconds)
-        if single_difference is None:
-            sentence = "agrees to single precision only: a float32 remains somewhere, which is no fault"
-            return report("conforms", sentence, checks=(*single, *skipped), dtype="float32")
+        return call.report("undecided", "no probe could be run", dtype, checks=skipped)
+    compared, localised = _compare(definition, runs, dtype, seconds)
+    found: dict[str, Any] = {"dtype": dtype, "runs": runs, "checks": (*compared, *skipped)}
+    undeclared_double = call.declared is None and dtype == "float64"
     if localised is None:
-        if not tells_apart(definition, runs, dtype):
-            sentence = "every run agrees, but none can tell the algorithm from FedAvg; support or offer more"
-            return report("undecided", sentence, checks=(*compared, *skipped))
-        return report(
-            "conforms", f"agrees with {_authority(definition)} in every round", checks=(*compared, *skipped)
-        )
+        if tells_apart(definition, runs, dtype):
+            return call.report("conforms", f"agrees with {call.authority} in every round", **found)
+        sentence = "every run agrees, but none can tell the algorithm from FedAvg; support or offer more"
+        return call.report("undecided", sentence, **found)
+    if undeclared_double:
+        single, difference = _compare(definition, runs, "float32", seconds)
+        if difference is None:
+            sentence = (
+                "agrees to single precision only, which is no fault: probably a float32 remains somewhere; "
+                "deviations below it cannot be seen"
+            )
+            found |= {"dtype": "float32", "checks": (*single, *skipped)}
+            return call.report("conforms", sentence, **found)
     changed = admissible_variant(definition, runs, dtype)
     if changed is not None:
-        declared_form = ", ".join(f"{name} = {runs[0].probe.settings[name]}" for name in changed)
+        declared = ", ".join(f"{name} = {runs[0].probe.settings[name]}" for name in changed)
         form = ", ".join(f"{name} = {_short(value)}" for name, value in changed.items())
-        sentence = f"conforms to {definition.name} with {form}; {declared_form} was declared"
-        return report("variant", sentence, checks=(*compared, *skipped))
+        sentence = f"conforms to {definition.name} with {form}; {declared} was declared"
+        return call.report("variant", sentence, **found)
     likely, sentence = explain(definition, runs, dtype)
-    if not likely and declared is None and dtype == "float64":
+    if not likely and undeclared_double:
         likely, sentence = explain(definition, runs, "float32")
-    return report("differs", sentence, likely=likely, localised=localised, checks=(*compared, *skipped))
+    if not likely and _only_controls_differ(definition, runs, dtype):
+        sentence = (
+            "every model agrees, but the controls that are offered do not: if they are stored in another unit, "
+            "leave them out"
+        )
+    return call.report("differs", sentence, likely=likely, localised=localised, **found)
+
+
+def _only_controls_differ(definition: type[Definition], runs: Sequence[Observed], dtype: str) -> bool:
+    states = ("control", "controls")
+    if not set(states) & set(runs[0].states[0]):
+        return False
+    others = [
+        Observed(
+            run.probe,
+            [{name: value for name, value in state.items() if name not in states} for state in run.states],
+        )
+        for run in runs
+    ]
+    return _compare(definition, others, dtype, NOTHING)[1] is None
 
 
 def _compare(
@@ -217,57 +263,24 @@ def _compare(
         outcome = "passed" if difference is None and len(run.states) == len(expected) else "failed"
         sentence = ""
         if difference is not None:
-            here = Localisation(run.probe.name, run.probe.meaning, difference)
-            localised, sentence = localised or here, str(here)
+            sentence = describe_entry(difference)
+            localised = localised or Localisation(run.probe.name, run.probe.meaning, difference)
         checks.append(Check(run.probe.name, outcome, sentence, seconds.get(run.probe.name, 0.0)))
     return tuple(checks), localised
-
-
-def _authority(definition: type[Definition]) -> str:
-    return "the paper's definition" if definition.paper_was_read else "the definition used here"
 
 
 def _short(value: Any) -> Any:
     return f"{value:.6g} (constant)" if isinstance(value, float) else value
 
 
-def _changed(definition: type[Definition], runs: Sequence[Observed], judged: Report) -> Mapping[str, Any]:
-    if judged.verdict != "variant":
-        return {}
-    return admissible_variant(definition, runs, judged.dtype) or {}
-
-
 def _with_checks(report: Report, further: Sequence[Check]) -> Report:
     """Add checks; one that fails makes a report of agreement a difference."""
     failed = [check for check in further if check.outcome == "failed"]
     if failed and report.verdict in ("conforms", "variant"):
-        sentence = f"every probe agrees, but the check {failed[0].name} fails: {failed[0].sentence}"
-        report = replace(report, verdict="differs", sentence=sentence)
+        agreement = "every probe agrees" if report.verdict == "conforms" else report.sentence
+        found = "; ".join(f"{check.name} fails: {check.sentence}" for check in failed)
+        report = replace(report, verdict="differs", sentence=f"{agreement}, but {found}")
     return replace(report, checks=(*report.checks, *further))
-
-
-def _report(
-    definition: type[Definition],
-    verdict: str,
-    sentence: str,
-    chosen: Mapping[str, Any],
-    supported: tuple[str, ...],
-    dtype: str,
-    checks: tuple[Check, ...] = (),
-    **found: Any,
-) -> Report:
-    return Report(
-        algorithm=definition.name,
-        verdict=verdict,
-        sentence=sentence,
-        equation=definition.equation,
-        source=f"{_authority(definition)}; {definition.source}",
-        settings=chosen,
-        supports=supported,
-        dtype=dtype,
-        checks=checks,
-        **found,
-    )
 
 
 def replay(file: Path) -> Report:
@@ -283,21 +296,21 @@ def replay(file: Path) -> Report:
     InvalidArgument
         If the file cannot be read, or is no report.
     """
-    record = read(file)
-    definition = find_definition(record.algorithm)
+    record = read_report(file)
+    call = _Call(find_definition(record.algorithm), record.settings, record.supports, record.dtype)
     if record.verdict == "unusable":
-        return _report(
-            definition, "unusable", record.sentence, record.settings, tuple(record.supports), record.dtype
-        )
-    runs = observed_runs(record)
-    others = [check for check in record.checks if check.name in NAMES]
+        return call.report("unusable", record.sentence)
     skipped = tuple(
         check for check in record.checks if check.outcome == "skipped" and check.name not in NAMES
     )
-    judged = judge(
-        definition, runs, record.settings, tuple(record.supports), record.dtype, record.dtype, skipped
-    )
-    return _with_checks(judged, others)
+    try:
+        for run in record.runs:
+            check_settings(call.definition, run.probe.settings)
+        judged = judge(call, record.runs, record.dtype, skipped)
+    except (ValueError, TypeError, LookupError) as error:
+        rule = f"must hold arrays and settings that fit each other ({error})"
+        raise InvalidArgument("replay", str(file), rule, "write it again with --json FILE") from error
+    return _with_checks(judged, [check for check in record.checks if check.name in NAMES])
 
 
 def assert_conforms(start: Start, algorithm: str, **options: Any) -> Report:

@@ -65,10 +65,10 @@ def explain(
         if len(found) == 1:
             return hypotheses, f"likely: {hypotheses[0].sentence} ({' with '.join(hypotheses[0].slips)})"
         listed = "; or ".join(f"{one.sentence} ({' with '.join(one.slips)})" for one in hypotheses[:4])
-        return hypotheses, f"likely one of {len(found)}, which no run tells apart: {listed}"
+        return hypotheses, f"likely one of {len(found)}, which these runs do not tell apart: {listed}"
     for other in DEFINITIONS.values():
         if other is not definition and _is(other, ordered, dtype):
-            return (), f"this is {other.name}: every run agrees with {other.equation}"
+            return (), f"every run agrees with another algorithm, {other.name}: {other.equation}"
     return (), "agrees with no known slip, alone or in pairs"
 
 

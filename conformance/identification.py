@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from clusterproof.conformance.conform import check_names, conform
+from clusterproof.conformance.conform import conform
 from clusterproof.conformance.definitions import DEFINITIONS
 from clusterproof.conformance.observation import TIMEOUT, Start
+from clusterproof.conformance.probes import applicable_plans
 from clusterproof.conformance.report import Report
 
 
@@ -39,20 +40,13 @@ def infer(
     def complete(task: Any, settings: Mapping[str, Any]) -> Any:
         return start(task, {**everything, **settings})
 
-    names = (
-        "one-step",
-        "local-epochs",
-        "rounds",
-        "sizes",
-        "batches",
-        "participation",
-        "strengths",
-        "everything",
-    )
     support = getattr(start, "supports", None) if supports is None else supports
     found = []
     for definition in DEFINITIONS.values():
-        known = [name for name in names if name in check_names(definition)]
+        # a constant server step is inferred, and no symmetry tells algorithms apart
+        known = [
+            plan.name for plan in applicable_plans(definition) if plan.name not in ("server-step", "clusters")
+        ]
         report = conform(
             complete, definition.name, supports=support, dtype=dtype, checks=known, timeout=timeout
         )

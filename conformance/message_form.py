@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from clusterproof.conformance.definitions.averaging import FedAvg
 from clusterproof.conformance.observation import Start
-from clusterproof.conformance.tasks import ConformanceTask
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,29 +21,6 @@ class Message:
     change: np.ndarray
     samples: int
     steps: int
-
-
-def _plain_client(
-    state: Any,
-    received: np.ndarray,
-    gradient: Callable[[np.ndarray], np.ndarray],
-    settings: Mapping[str, Any],
-) -> tuple[Any, np.ndarray]:
-    """Make FedAvg's local steps and return the change."""
-    y = received
-    for _ in range(settings["local_steps"]):
-        y = y - settings["step_size"] * gradient(y)
-    return state, y - received
-
-
-def _plain_server(
-    state: Any, x: np.ndarray, messages: Sequence[Message], settings: Mapping[str, Any]
-) -> tuple[Any, np.ndarray]:
-    """Make FedAvg's server step: the weighted mean of the changes."""
-    counts = {"samples": [m.samples for m in messages], "steps": [m.steps for m in messages]}
-    weights = np.array(counts.get(settings["weighting"], [1] * len(messages)), dtype=float)
-    mean = sum(p * message.change for p, message in zip(weights / weights.sum(), messages, strict=True))
-    return state, x + settings["server_step_size"] * mean
 
 
 def from_rules(*, client: Any = None, server: Any = None) -> Start:
@@ -59,34 +36,29 @@ def from_rules(*, client: Any = None, server: Any = None) -> Start:
         (state, x, messages, settings) -> (state, x): ``messages`` is a list of ``Message``. The state is None at
         first.
     """
-    client_rule, server_rule = client or _plain_client, server or _plain_server
 
-    class RuleRun:
-        def __init__(self, task: ConformanceTask, settings: Mapping[str, Any]) -> None:
-            self._task, self._settings = task, settings
-            self._states: dict[int, Any] = {}
-            self._server_state: Any = None
-            self.model = task.start.copy()
-
-        def _steps(self, client: int) -> int:
-            size = self._settings["batch_size"]
-            batches = 1 if size is None else -(-int(self._task.samples[client]) // size)
-            return int(self._settings["local_epochs"]) * batches
+    class RuleRun(FedAvg):
+        def prepare(self) -> None:
+            self.client_states: dict[int, Any] = {}
+            self.server_state: Any = None
 
         def round(self, participants: Sequence[int]) -> None:
             messages = []
             for i in participants:
-                steps = self._steps(i)
-                self._states[i], change = client_rule(
-                    self._states.get(i),
-                    self.model.copy(),
-                    functools.partial(self._task.gradient, i),
-                    {**self._settings, "local_steps": steps},
-                )
-                messages.append(Message(i, np.asarray(change), int(self._task.samples[i]), steps))
-            self._server_state, model = server_rule(
-                self._server_state, self.model.copy(), messages, self._settings
-            )
-            self.model = np.array(model)
+                steps = self.steps(i)
+                if client is None:
+                    change = self.local_model(i, self.x) - self.x
+                else:
+                    gradient = functools.partial(self.task.gradient, i)
+                    given = {**self.settings, "local_steps": steps}
+                    state = self.client_states.get(i)
+                    self.client_states[i], change = client(state, self.x.copy(), gradient, given)
+                messages.append(Message(i, np.asarray(change), int(self.task.samples[i]), steps))
+            if server is None:
+                local = {message.client: self.x + message.change for message in messages}
+                self.x = self.server_model(participants, local)
+            else:
+                self.server_state, model = server(self.server_state, self.x.copy(), messages, self.settings)
+                self.x = np.array(model)
 
     return RuleRun

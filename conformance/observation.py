@@ -88,9 +88,9 @@ def observe(
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # whatever a third party's code raises, SystemExit too, is its fault
-            raise Unusable(_describe(error, printed.getvalue())) from error
-    for name in ("curvatures", "optima", "samples", "start", "starts"):
-        if not np.array_equal(getattr(given, name), getattr(task, name), equal_nan=False):
+            raise Unusable(_describe(error, printed.getvalue(), settings)) from error
+    for name, array in task.arrays().items():
+        if not np.array_equal(getattr(given, name), array):
             raise Unusable(f"the implementation writes to task.{name}; copy the array before changing it")
     return states, dtype or "float64"
 
@@ -103,8 +103,8 @@ def _snapshot(run: Any, shapes: Mapping[str, tuple[int, ...]]) -> tuple[Snapshot
         if getattr(run, name, None) is None:
             continue
         value = as_array(getattr(run, name), f"run.{name}")
-        if name != "assignments" and value.dtype.kind != "f":
-            raise Unusable(f"run.{name} has the type {value.dtype}; hand out floating-point numbers")
+        if name != "assignments" and (value.dtype.kind != "f" or value.dtype.itemsize < 4):
+            raise Unusable(f"run.{name} has the type {value.dtype}; compute in float32 or float64")
         if value.shape != shape:
             raise Unusable(f"run.{name} has the shape {value.shape}, not {shape}; flatten the parameters")
         if name == "model":
@@ -115,11 +115,9 @@ def _snapshot(run: Any, shapes: Mapping[str, tuple[int, ...]]) -> tuple[Snapshot
 
 def as_array(value: Any, name: str) -> np.ndarray:
     """Return a copy of an array, a list or a tensor (detached, from any device)."""
-    if hasattr(value, "detach"):
-        value = value.detach().cpu().numpy()
     try:
-        array = np.array(value)
-    except ValueError as error:
+        array = np.array(value.detach().cpu().numpy() if hasattr(value, "detach") else value)
+    except (ValueError, TypeError) as error:
         raise Unusable(f"{name} is no array ({error})") from error
     if array.dtype.kind not in "fiuc":
         raise Unusable(
@@ -128,19 +126,19 @@ def as_array(value: Any, name: str) -> np.ndarray:
     return array
 
 
-def _describe(error: BaseException, printed: str) -> str:
+def _describe(error: BaseException, printed: str, settings: Mapping[str, Any]) -> str:
     """Return class, message and place of an exception in the implementation, in one line."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
     place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
     tail = printed.strip().splitlines()[-1:]
     shown = f"; it printed {tail[0]!r}" if tail else ""
-    kind = type(error).__name__
-    remedy = (
-        "; start must take (task, settings) and round a list of clients"
-        if isinstance(error, TypeError)
-        else ""
-    )
-    return f"the implementation raises {kind}: {' '.join(str(error).split())}{place}{shown}{remedy}"
+    remedy = ""
+    if isinstance(error, TypeError) and not frames:  # the call itself, not a line of the implementation
+        remedy = "; start must take (task, settings) and round a list of clients"
+    elif isinstance(error, KeyError) and error.args and error.args[0] not in settings:
+        remedy = f"; the settings of this algorithm are {', '.join(settings)}"
+    message = " ".join(str(error).split())
+    return f"the implementation raises {type(error).__name__}: {message}{place}{shown}{remedy}"
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clusterproof.conformance.definitions import Definition
-from clusterproof.conformance.tasks import ConformanceTask, random_task
+from clusterproof.conformance.tasks import ConformanceTask, random_task, two_class
 
 SUPPORTS = ("batches", "server-step", "participation", "strengths")
 """What an implementation may be unable to vary."""
@@ -45,64 +45,52 @@ class Plan:
     samples: tuple[int, ...]
     schedule: tuple[tuple[int, ...], ...]
     settings: Mapping[str, Any]
-    needs: frozenset[str] = frozenset()
+    needs: tuple[str, ...] = ()
 
+
+EQUAL = (2, 2, 2, 2)
+TWO, THREE = {"local_epochs": 2}, {"local_epochs": 3}
 
 PLANS = (
-    Plan("one-step", 1, "the local step, the start, or the mean", (2, 2, 2, 2), ALL, {}),
-    Plan(
-        "local-epochs",
-        2,
-        "what is added to the gradient away from x, or the number of steps",
-        (2, 2, 2, 2),
-        ALL,
-        {"local_epochs": 3},
-    ),
-    Plan("rounds", 3, "what is carried between rounds", (2, 2, 2, 2), ALL * 4, {"local_epochs": 3}),
-    Plan("sizes", 4, "the weights of the clients", (1, 2, 3, 5), ALL * 3, {"local_epochs": 2}),
+    Plan("one-step", 1, "the local step, the start, or the mean", EQUAL, ALL, {}),
+    Plan("local-epochs", 2, "what local steps add away from x, or their number", EQUAL, ALL, THREE),
+    Plan("rounds", 3, "what is carried between rounds", EQUAL, ALL * 4, THREE),
+    Plan("sizes", 4, "the weights of the clients", (1, 2, 3, 5), ALL * 3, TWO),
     Plan(
         "batches",
         5,
         "the number of steps, batches times epochs, which differs between clients",
         (2, 4, 4, 8),
         ALL * 3,
-        {"local_epochs": 2, "batch_size": 2},
-        frozenset({"batches"}),
+        {**TWO, "batch_size": 2},
+        ("batches",),
     ),
     Plan(
         "server-step",
         6,
         "the server's step",
-        (2, 2, 2, 2),
+        EQUAL,
         ALL * 3,
-        {"local_epochs": 2, "server_step_size": 0.6, "eta": 0.1},
-        frozenset({"server-step"}),
+        {**TWO, "server_step_size": 0.6, "eta": 0.1},
+        ("server-step",),
     ),
     Plan(
         "participation",
         7,
-        "absent clients: N in place of |S|, or stale state",
-        (2, 2, 2, 2),
+        "absent clients: N or |S|, or stale state",
+        EQUAL,
         ABSENCES,
-        {"local_epochs": 2},
-        frozenset({"participation"}),
+        TWO,
+        ("participation",),
     ),
-    Plan(
-        "strengths",
-        8,
-        "a strength without effect, or one that is fixed in the code",
-        (2, 2, 2, 2),
-        ALL * 3,
-        {"local_epochs": 2},
-        frozenset({"strengths"}),
-    ),
+    Plan("strengths", 8, "a strength that is fixed or without effect", EQUAL, ALL * 3, TWO, ("strengths",)),
     Plan(
         "everything",
         9,
-        "a combination: each of batches, sizes, server step and participation alone is right",
+        "a combination of batches, sizes, server step and participation",
         (2, 5, 4, 8),
         ABSENCES,
-        {"local_epochs": 2, "batch_size": 2, "server_step_size": 0.7},
+        {**TWO, "batch_size": 2, "server_step_size": 0.7},
     ),
 )
 
@@ -112,9 +100,9 @@ CLUSTERS = Plan(
     "a client that changes its cluster, or a cluster that becomes empty",
     (2, 3, 2, 4),
     ALL * 8 + ((0,), (0, 1, 2, 3)),
-    {"local_epochs": 2, "step_size": 0.2},
+    {**TWO, "step_size": 0.2},
 )
-"""The tenth probe, of clustered algorithms; with it ``test_probes`` finds a changed and an empty cluster."""
+"""The tenth probe, of clustered algorithms, in which a client changes its cluster and one cluster becomes empty."""
 
 
 def applicable_plans(definition: type[Definition]) -> tuple[Plan, ...]:
@@ -131,7 +119,10 @@ def applicable_plans(definition: type[Definition]) -> tuple[Plan, ...]:
 
 
 def make_probes(
-    definition: type[Definition], chosen: Mapping[str, Any], supports: Iterable[str]
+    definition: type[Definition],
+    chosen: Mapping[str, Any],
+    supports: Iterable[str],
+    loss: str = "quadratic",
 ) -> tuple[tuple[Probe, ...], tuple[tuple[str, str], ...]]:
     """Make the probes of an algorithm.
 
@@ -143,19 +134,25 @@ def make_probes(
         Settings that the user fixed; no probe changes them.
     supports
         Which of ``SUPPORTS`` the implementation can vary.
+    loss
+        ``"quadratic"``, or ``"cross-entropy"`` for the task ``two_class``, which has full batches only.
 
     Returns
     -------
     tuple
         The probes, and (name, reason) of those that are skipped.
     """
-    supported = frozenset(supports)
+    make_task = random_task if loss == "quadratic" else two_class
+    supported = frozenset(supports) - ({"batches"} if loss == "cross-entropy" else set())
     defaults = definition.defaults()
     probes, skipped = [], []
     for plan in applicable_plans(definition):
-        lacking = sorted(plan.needs - supported)
+        lacking = sorted(set(plan.needs) - supported)
         if lacking:
-            skipped.append((plan.name, f"the implementation does not support {', '.join(lacking)}"))
+            reason = f"the implementation does not support {', '.join(lacking)}"
+            if loss == "cross-entropy" and "batches" in lacking:
+                reason = "rows of a two-class task differ, so that minibatches have no exact gradient"
+            skipped.append((plan.name, reason))
             continue
         changes = dict(plan.settings)
         schedule = plan.schedule
@@ -171,6 +168,6 @@ def make_probes(
         changes = {name: value for name, value in changes.items() if name in defaults}
         settings = {**defaults, **changes, **chosen}
         samples = (4, 4, 4, 4) if definition.needs_all_clients and settings["batch_size"] else plan.samples
-        task = random_task(plan.seed, samples, clusters=definition.clusters)
+        task = make_task(plan.seed, samples, clusters=definition.clusters)
         probes.append(Probe(plan.name, plan.meaning, task, settings, schedule))
     return tuple(probes), tuple(skipped)

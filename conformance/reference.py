@@ -45,8 +45,10 @@ def agrees(
 ) -> bool:
     """Return whether the reference, with these slips and settings, agrees with a run that was observed."""
     expected = snapshots(definition, probe, slips=slips, changed=changed)
+    shared = set(expected[0]) & set(observed[0])
     return (
-        bool(set(expected[0]) & set(observed[0]))
+        bool(shared)
+        and all(expected[0][name].shape == observed[0][name].shape for name in shared)
         and len(expected) == len(observed)
         and first_difference(observed, expected, dtype) is None
     )

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
+import msgspec
+import numpy as np
+
+from clusterproof.algorithms.validation import InvalidArgument
 from clusterproof.conformance.diagnosis import Hypothesis, Observed
 from clusterproof.conformance.tolerance import Difference
 
@@ -44,19 +49,22 @@ class Localisation:
     difference: Difference
 
     def __str__(self) -> str:
-        """Return two sentences."""
-        found = self.difference
-        names = {
-            "control": ("coordinate",),
-            "controls": ("client", "coordinate"),
-            "personal": ("client", "coordinate"),
-            "assignments": ("client",),
-        }.get(found.quantity, ("coordinate",) if len(found.index) == 1 else ("model", "coordinate"))
-        place = ", ".join(f"{name} {number}" for name, number in zip(names, found.index, strict=True))
-        return (
-            f"first failing probe: {self.probe} ({self.meaning}); {found.quantity} after round {found.round}, {place}: "
-            f"observed {found.observed:.6g}, expected {found.expected:.6g}"
-        )
+        """Return the probe with what it tests, and the entry."""
+        entry = describe_entry(self.difference)
+        return f"first failing probe: {self.probe}, which tests {self.meaning}; {entry}"
+
+
+def describe_entry(found: Difference) -> str:
+    """Return quantity, round, place, and both values of an entry that differs."""
+    names = {
+        "control": ("coordinate",),
+        "controls": ("client", "coordinate"),
+        "personal": ("client", "coordinate"),
+        "assignments": ("client",),
+    }.get(found.quantity, ("coordinate",) if len(found.index) == 1 else ("model", "coordinate"))
+    place = ", ".join(f"{name} {number}" for name, number in zip(names, found.index, strict=True))
+    values = f"observed {found.observed:.6g}, expected {found.expected:.6g}"
+    return f"{found.quantity} after round {found.round}, {place}: {values}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,19 +121,60 @@ class Report:
         lines = [f"{self.verdict}: {self.algorithm}", f"  {self.sentence}"]
         if self.localised is not None:
             lines.append(f"  {self.localised}")
-        for outcome in ("passed", "failed"):
+        failed = "differ from the declared form" if self.verdict == "variant" else "failed"
+        for outcome, label in (("passed", "passed"), ("failed", failed)):
             names = [check.name for check in self.checks if check.outcome == outcome]
             if names:
-                lines.append(f"  {outcome}: {', '.join(names)}")
-        others = [check for check in self.checks if check.outcome == "failed" and check.sentence]
-        lines += [f"  {check.name}: {check.sentence}" for check in others if self.localised is None][:5]
+                lines.append(f"  {label}: {', '.join(names)}")
         skipped = [check for check in self.checks if check.outcome == "skipped"]
         lines += [f"  skipped {check.name}: {check.sentence}" for check in skipped]
         lines.append(f"  definition ({self.source}): {self.equation}")
         return "\n".join(lines)
 
     def json(self) -> str:
-        """Return the report with every number that is needed to repeat the diagnosis, see ``replay``."""
-        from clusterproof.conformance.report_file import encode
+        """Return the report with every number that is needed to judge the runs again, see ``replay``."""
+        record = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "error"}
+        record["localised"] = None if self.localised is None else str(self.localised)
+        return msgspec.json.format(msgspec.json.encode(record, enc_hook=np.ndarray.tolist), indent=1).decode()
 
-        return encode(self)
+
+class ReportFile(msgspec.Struct, forbid_unknown_fields=True):
+    """What ``Report.json`` writes; arrays are nested lists, in which null is NaN or infinite."""
+
+    algorithm: str
+    verdict: str
+    sentence: str
+    equation: str
+    source: str
+    settings: dict[str, bool | int | float | str | None]
+    supports: tuple[str, ...]
+    dtype: str
+    likely: tuple[Hypothesis, ...]
+    checks: tuple[Check, ...]
+    localised: str | None
+    runs: tuple[Observed, ...]
+
+
+def report_schema() -> dict[str, Any]:
+    """Return the JSON schema of ``conform --json``."""
+    return msgspec.json.schema(ReportFile, schema_hook=lambda _type: {"type": "array"})
+
+
+def read_report(path: Path) -> ReportFile:
+    """Read what ``Report.json`` returned.
+
+    Raises
+    ------
+    InvalidArgument
+        If the file cannot be read or is no report.
+    """
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=ReportFile, dec_hook=_decode_array)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        rule = f"must be a report of `conform --json` ({error})"
+        raise InvalidArgument("replay", str(path), rule, "write one with --json FILE") from error
+
+
+def _decode_array(_type: type, numbers: Any) -> np.ndarray:
+    array = np.array(numbers)
+    return array if array.dtype.kind in "fi" else array.astype(float)  # null becomes NaN

@@ -87,6 +87,27 @@ def check_dtype(dtype: str | None, start: Any) -> str | None:
     return declared
 
 
+LOSSES = ("quadratic", "cross-entropy")
+
+
+def check_loss(loss: str | None, start: Any, settings: Mapping[str, Any]) -> str:
+    """Return the loss that the implementation uses, as given or as its attribute ``loss``; quadratic by default.
+
+    Raises
+    ------
+    InvalidArgument
+        If it is unknown, or minibatches are asked for with cross-entropy.
+    """
+    chosen = getattr(start, "loss", "quadratic") if loss is None else loss
+    check_choice("loss", chosen, LOSSES, remedy="the default is 'quadratic'")
+    if chosen == "cross-entropy" and settings.get("batch_size") is not None:
+        rule = (
+            "must be None with cross-entropy: rows of a two-class task differ, so that minibatches are random"
+        )
+        raise InvalidArgument("batch_size", settings["batch_size"], rule, "leave it out")
+    return str(chosen)
+
+
 def check_start(start: Any) -> None:
     """Require a callable of (task, settings).
 

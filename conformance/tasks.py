@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,9 @@ DIMENSION = 3
 class ConformanceTask:
     """N clients with the losses f_i(w) = (w - b_i)' A_i (w - b_i) / 2, and where the server starts.
 
+    The task of ``two_class`` has other losses: f_i is the mean cross-entropy of a client's rows, whose two logits are
+    W x with W (2, p) the model's entries (d = 2 p).
+
     Attributes
     ----------
     curvatures
@@ -31,6 +34,9 @@ class ConformanceTask:
         The model before the first round, (d,).
     starts
         The models before the first round of an algorithm with P clusters, (P, d); None for other algorithms.
+    features, labels
+        Rows x (N, n, p), of which client i has the first n_i, and their classes, 0 or 1, (N, n). None for quadratic
+        losses; with them ``curvatures`` and ``optima`` are zero and mean nothing.
     """
 
     curvatures: np.ndarray
@@ -38,6 +44,8 @@ class ConformanceTask:
     samples: np.ndarray
     start: np.ndarray
     starts: np.ndarray | None = None
+    features: np.ndarray | None = None
+    labels: np.ndarray | None = None
 
     @property
     def clients(self) -> int:
@@ -51,13 +59,38 @@ class ConformanceTask:
 
     def loss(self, client: int, model: np.ndarray) -> float:
         """Return f_i at a model (d,)."""
+        if self.features is not None:
+            logarithms = self._log_probabilities(client, model)
+            return -float(np.mean(logarithms[np.arange(len(logarithms)), self.rows(client)[1]]))
         difference = model - self.optima[client]
         return float(difference @ self.curvatures[client] @ difference / 2)
 
     def gradient(self, client: int, model: np.ndarray) -> np.ndarray:
-        """Return the gradient A_i (w - b_i) at a model (d,)."""
+        """Return the gradient of f_i at a model (d,); A_i (w - b_i) for quadratic losses."""
+        if self.features is not None:
+            rows, labels = self.rows(client)
+            errors = np.exp(self._log_probabilities(client, model)) - np.eye(2)[labels]
+            gradient: np.ndarray = (errors.T @ rows / len(rows)).ravel()
+            return gradient
         product: np.ndarray = self.curvatures[client] @ (model - self.optima[client])
         return product
+
+    def hessian(self, client: int, model: np.ndarray) -> np.ndarray:
+        """Return the Hessian of f_i at a model, (d, d); A_i for quadratic losses."""
+        if self.features is None:
+            return self.curvatures[client]  # type: ignore[no-any-return]
+        rows = self.rows(client)[0]
+        weights = np.exp(self._log_probabilities(client, model).sum(axis=1)) / len(
+            rows
+        )  # p (1 - p) of two classes
+        hessian: np.ndarray = np.kron([[1.0, -1.0], [-1.0, 1.0]], (weights[:, None] * rows).T @ rows)
+        return hessian
+
+    def _log_probabilities(self, client: int, model: np.ndarray) -> np.ndarray:
+        """Return the logarithms of softmax(W x) of each row, (n_i, 2)."""
+        logits = self.rows(client)[0] @ model.reshape(2, -1).T
+        logarithms: np.ndarray = logits - np.logaddexp(logits[:, :1], logits[:, 1:])
+        return logarithms
 
     @cached_property
     def _factors(self) -> np.ndarray:
@@ -73,8 +106,11 @@ class ConformanceTask:
         -------
         tuple
             Rows X (n_i, d, d) and targets X b_i (n_i, d): the mean over rows and outputs of (X w - target)^2 is
-            f_i(w), whatever the batch.
+            f_i(w), whatever the batch. Of ``two_class``: rows (n_i, p), which differ, and classes (n_i,).
         """
+        if self.features is not None and self.labels is not None:
+            count = self.samples[client]
+            return self.features[client, :count], self.labels[client, :count]
         row = self._factors[client]
         repeated = np.repeat(row[None], self.samples[client], axis=0)
         return repeated, repeated @ self.optima[client]
@@ -90,23 +126,30 @@ class ConformanceTask:
 
     def permuted(self, order: Sequence[int]) -> ConformanceTask:
         """Return the task whose client k is this one's client ``order[k]``."""
-        index = list(order)
-        return replace(
-            self, curvatures=self.curvatures[index], optima=self.optima[index], samples=self.samples[index]
-        )
+        of_clients = ("curvatures", "optima", "samples", "features", "labels")
+        arrays = {name: value for name, value in self.arrays().items() if name in of_clients}
+        return replace(self, **{name: value[list(order)] for name, value in arrays.items()})
 
     def copied(self) -> ConformanceTask:
         """Return the task with arrays of its own, which others may write to."""
-        return ConformanceTask(
-            curvatures=self.curvatures.copy(),
-            optima=self.optima.copy(),
-            samples=self.samples.copy(),
-            start=self.start.copy(),
-            starts=None if self.starts is None else self.starts.copy(),
-        )
+        return ConformanceTask(**{name: value.copy() for name, value in self.arrays().items()})
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the fields that are not None."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in given.items() if value is not None}
 
     def to_quadratic_mixture(self) -> QuadraticMixture:
-        """Return the same clients as a task of the library, in a cluster each where there are ``starts``."""
+        """Return the same clients as a task of the library, in a cluster each where there are ``starts``.
+
+        Raises
+        ------
+        InvalidArgument
+            If the losses are not quadratic.
+        """
+        if self.features is not None:
+            rule = "must have quadratic losses to be a task of the library"
+            raise InvalidArgument("task", "two_class", rule, "leave out loss='cross-entropy'")
         clusters = 1 if self.starts is None else len(self.starts)
         labels = np.arange(self.clients) % clusters
         return QuadraticMixture(
@@ -169,4 +212,32 @@ def random_task(
         samples=np.array(samples),
         start=0.5 * generator.standard_normal(dimension),
         starts=starts,
+    )
+
+
+def two_class(seed: int, samples: Sequence[int], *, clusters: int = 0, features: int = 2) -> ConformanceTask:
+    """Draw clients with two classes, for code that cannot be given another loss than cross-entropy.
+
+    Rows of a client differ, so that only full batches have its exact gradient.
+
+    Parameters
+    ----------
+    seed, samples, clusters
+        As for ``random_task``.
+    features
+        Number of features (p); a model has d = 2 p entries.
+    """
+    generator = np.random.default_rng([seed, 20_261_123])
+    clients, largest, dimension = len(samples), max(samples), 2 * features
+    rows = generator.standard_normal((clients, largest, features))
+    separators = generator.standard_normal((clients, features))
+    scores = np.einsum("inp,ip->in", rows, separators) + 0.5 * generator.standard_normal((clients, largest))
+    return ConformanceTask(
+        curvatures=np.zeros((clients, dimension, dimension)),
+        optima=np.zeros((clients, dimension)),
+        samples=np.array(samples),
+        start=0.5 * generator.standard_normal(dimension),
+        starts=generator.standard_normal((clusters, dimension)) if clusters else None,
+        features=rows,
+        labels=(scores > 0).astype(int),
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import sys
 import traceback as tracebacks
+from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -15,7 +16,7 @@ from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.commands import terminal
 from clusterproof.conformance import DEFINITIONS, Report, replay
 from clusterproof.conformance import conform as hold
-from clusterproof.conformance.implementations import load_implementation
+from clusterproof.neural.custom.references import HOW, import_place
 
 
 def conform(
@@ -26,6 +27,7 @@ def conform(
     settings: Annotated[tuple[str, ...], Parameter("--set", negative=())] = (),
     dtype: str | None = None,
     supports: str | None = None,
+    loss: Literal["quadratic", "cross-entropy"] | None = None,
     timeout: float = 60.0,
     json_file: Annotated[Path | None, Parameter("--json")] = None,
     replay_file: Annotated[Path | None, Parameter("--replay")] = None,
@@ -49,6 +51,8 @@ def conform(
         float32 or float64, which the implementation computes in.
     supports
         What it can vary, separated by commas: batches,server-step,participation,strengths.
+    loss
+        cross-entropy for code that cannot be given another loss; batches are then full.
     timeout
         Seconds that a run may take.
     json_file
@@ -71,7 +75,7 @@ def conform(
             raise InvalidArgument("replay", str(replay_file), rule, "leave one of the two out")
         report = replay(replay_file)
     else:
-        report = _run(implementation, algorithm, settings, dtype, supports, timeout)
+        report = _run(implementation, algorithm, settings, dtype, supports, loss, timeout)
     if report.verdict == "unusable":
         terminal.complain(report.sentence)
         if traceback and report.error is not None:
@@ -89,19 +93,44 @@ def _run(
     settings: tuple[str, ...],
     dtype: str | None,
     supports: str | None,
+    loss: str | None,
     timeout: float,
 ) -> Report:
     if implementation is None:
-        remedy = "give MODULE:NAME or FILE.py:NAME, or --list or --replay FILE"
+        remedy = f"give {HOW}, or --list or --replay FILE"
         raise InvalidArgument("implementation", None, "must be given", remedy)
     if algorithm is None:
         raise InvalidArgument(
             "as", None, "must be given", f"such as --as {next(iter(DEFINITIONS))}; --list prints all"
         )
-    start = load_implementation(implementation)
+    start = _load(implementation)
     chosen = dict(_read_setting(text) for text in settings)
     given = None if supports is None else [name for name in supports.split(",") if name]
-    return hold(start, algorithm, settings=chosen, supports=given, dtype=dtype, timeout=timeout)
+    return hold(start, algorithm, settings=chosen, supports=given, dtype=dtype, loss=loss, timeout=timeout)
+
+
+def _load(reference: str) -> Any:
+    """Import what a reference names, which runs that code."""
+    place, _, name = reference.rpartition(":")
+    if not place or not name:
+        raise InvalidArgument("implementation", reference, f"must be {HOW}", "name the class after the colon")
+    try:
+        module = import_place(place)
+    except FileNotFoundError as error:
+        rule = f"must be in a file that exists ({error.strerror})"
+        raise InvalidArgument("implementation", reference, rule, "correct the path") from error
+    except (Exception, SystemExit) as error:  # a user's module may raise anything
+        rule = f"cannot be imported ({type(error).__name__}: {' '.join(str(error).split())})"
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        remedy = f"install {missing}, or correct the name" if missing else "correct the module"
+        raise InvalidArgument("implementation", reference, rule, remedy) from error
+    try:
+        return attrgetter(name)(module)
+    except AttributeError as error:
+        names = ", ".join(known for known in vars(module) if not known.startswith("_")) or "nothing"
+        raise InvalidArgument(
+            "implementation", reference, f"has no {name}", f"it has {names[:200]}"
+        ) from error
 
 
 def _read_setting(text: str) -> tuple[str, Any]:

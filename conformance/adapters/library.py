@@ -14,7 +14,9 @@ from clusterproof.algorithms.randomness import Randomness
 from clusterproof.conformance.observation import Start
 from clusterproof.conformance.tasks import ConformanceTask
 
-PARAMETERS = {"local_epochs": "local_steps"}
+__all__ = ["from_algorithm"]
+
+PARAMETERS = {"local_epochs": "local_steps", "batch_size": "samples_per_step"}
 """Settings that the library calls otherwise."""
 
 
@@ -45,7 +47,12 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]], **parameters: Any) -> 
     """
     cls = ALGORITHMS[algorithm] if isinstance(algorithm, str) else algorithm
     known = {one.name for one in fields(cls)}
-    supported = ("participation", "strengths", *(("server-step",) if "server_step_size" in known else ()))
+    needs = {
+        "batches": "samples_per_step",
+        "server-step": "server_step_size",
+        "participation": "participation",
+    }
+    supported = ("strengths", *(support for support, parameter in needs.items() if parameter in known))
 
     class AlgorithmRun:
         supports = supported
@@ -91,6 +98,7 @@ def _state_quantity(name: str) -> Any:
     """Return a property that hands out a quantity of the algorithm's state, if it has one."""
 
     def read(run: Any) -> Any:
-        return getattr(run._state, name, None)
+        value = getattr(run._state, name, None)
+        return value[0] if name == "control" and value is not None else value  # (1, d) of one model
 
     return property(read)

@@ -10,8 +10,11 @@ import numpy as np
 import torch
 
 from clusterproof.conformance.adapters.torch_side import flat, load_flat, loader, loss, module
+from clusterproof.conformance.definitions.averaging import FedAvg
 from clusterproof.conformance.observation import Start
 from clusterproof.conformance.tasks import ConformanceTask
+
+__all__ = ["torch_optimiser"]
 
 
 def torch_optimiser(
@@ -46,7 +49,7 @@ def torch_optimiser(
             return flat(self._model)
 
         def round(self, participants: Sequence[int]) -> None:
-            settings, models = self._settings, []
+            settings, models = self._settings, {}
             chosen = {key: value(settings) if callable(value) else value for key, value in options.items()}
             for client in participants:
                 model = copy.deepcopy(self._model)
@@ -61,12 +64,10 @@ def torch_optimiser(
                         optimiser.zero_grad()
                         loss(model(rows), targets).backward()
                         optimiser.step()
-                models.append(flat(model))
-            samples = self._task.samples[list(participants)]
-            weights = samples if settings["weighting"] == "samples" else np.ones(len(models))
-            x = self.model
-            mean = np.average(np.array(models, dtype=float), axis=0, weights=weights)
-            load_flat(self._model, x + settings["server_step_size"] * (mean - x))
+                models[client] = flat(model).astype(float)
+            server = FedAvg(self._task, settings)
+            server.x = self.model.astype(float)
+            load_flat(self._model, server.server_model(participants, models))
 
     OptimiserRun.dtype = dtype  # type: ignore[attr-defined]  # what the tolerance is of
     return OptimiserRun

@@ -13,12 +13,14 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from clusterproof.conformance.tasks import ConformanceTask
 
+__all__ = ["LinearModel", "flat", "load_flat", "loader", "loss", "module", "replaced_losses"]
+
 loss = nn.MSELoss()
 """The mean over rows and outputs, with which a client's loss is exactly f_i."""
 
 
 class LinearModel(nn.Module):
-    """The model w in two parameter tensors, of 1 and d - 1 entries; (rows (B, d, d)) -> (B, d).
+    """The model w in two parameter tensors, of 1 and d - 1 entries.
 
     Two tensors, because mistakes that treat tensors one by one must show.
     """
@@ -29,8 +31,9 @@ class LinearModel(nn.Module):
         self.rest = nn.Parameter(start[1:].clone())
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return X w of each row."""
-        return rows @ torch.cat([self.first, self.rest])
+        """Return X w of each row, (B, d, d) -> (B, d); the logits of a two-class task's rows, (B, p) -> (B, 2)."""
+        entries = torch.cat([self.first, self.rest])
+        return rows @ entries if rows.ndim == 3 else rows @ entries.reshape(2, -1).T
 
 
 def module(task: ConformanceTask, dtype: torch.dtype = torch.float32) -> LinearModel:
@@ -46,9 +49,10 @@ def loader(
     dtype: torch.dtype = torch.float32,
     drop_last: bool = False,
 ) -> DataLoader:
-    """Return a client's data; all rows are equal, so that any batch has the client's exact gradient."""
+    """Return a client's data; rows of quadratic losses are equal, so that any batch has the exact gradient."""
     rows, targets = task.rows(client)
-    data = TensorDataset(torch.tensor(rows, dtype=dtype), torch.tensor(targets, dtype=dtype))
+    labels = torch.tensor(targets, dtype=dtype if task.labels is None else torch.long)
+    data = TensorDataset(torch.tensor(rows, dtype=dtype), labels)
     return DataLoader(data, batch_size=batch_size or len(data), shuffle=shuffle, drop_last=drop_last)
 
 

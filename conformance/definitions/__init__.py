@@ -7,28 +7,12 @@ from clusterproof.conformance.definitions.controls import FedDyn, ProxSkip, Scaf
 from clusterproof.conformance.definitions.personal import Ditto, FedBCD, Local, PerFedAvg, PFedMe
 from clusterproof.conformance.definitions.server import FedAdam, FedAvgM, FedYogi
 
-DEFINITIONS: dict[str, type[Definition]] = {
-    definition.name: definition
-    for definition in (
-        FedAvg,
-        FedProx,
-        Scaffold,
-        FedNova,
-        FedDyn,
-        FedLin,
-        ProxSkip,
-        Ditto,
-        PFedMe,
-        FedAvgM,
-        FedAdam,
-        FedYogi,
-        IFCA,
-        CFLMGD,
-        FedBCD,
-        PerFedAvg,
-        Local,
-    )
-}
+_ALL = (
+    *(FedAvg, FedProx, Scaffold, FedNova, FedDyn, FedLin, ProxSkip, Ditto, PFedMe, FedAvgM, FedAdam, FedYogi),
+    *(IFCA, CFLMGD, FedBCD, PerFedAvg, Local),
+)
+
+DEFINITIONS: dict[str, type[Definition]] = {definition.name: definition for definition in _ALL}
 """Every definition by the name of ``conform --as``."""
 
 __all__ = ["DEFINITIONS", "Change", "Definition"]

@@ -32,8 +32,7 @@ class FedAvg(Definition):
         for step in range(self.steps(client)):
             direction = self.direction(client, y, received, step)
             y = y - self.step_size * self.line("direction", direction, client=client, y=y, step=step)
-        local: np.ndarray = self.line("local model", y, client=client)
-        return local
+        return self.line("local model", y, client=client)
 
     def direction(self, client: int, y: np.ndarray, received: np.ndarray, step: int) -> np.ndarray:
         """Return what a local step is taken along: the gradient."""
@@ -52,8 +51,7 @@ class FedAvg(Definition):
         """Return the next model, x + gamma times the mean change."""
         change = self.change(participants, local)
         gamma = self.line("server step", self.settings["server_step_size"])
-        model: np.ndarray = self.line("new model", self.x + gamma * change, change=change, gamma=gamma)
-        return model
+        return self.line("new model", self.x + gamma * change, change=change, gamma=gamma)
 
 
 class FedProx(FedAvg):

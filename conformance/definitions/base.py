@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from clusterproof.conformance.tasks import ConformanceTask
+
+T = TypeVar("T")
 
 Change = Callable[..., Any]
 """A changed line: (run, value, **quantities) -> the value that the faulty code has instead."""
@@ -99,13 +101,13 @@ class Definition:
         known = {
             "model": task.start.shape if task.starts is None else task.starts.shape,
             "control": task.start.shape,
-            "controls": task.optima.shape,
-            "personal": task.optima.shape,
+            "controls": (task.clients, task.dimension),
+            "personal": (task.clients, task.dimension),
             "assignments": task.samples.shape,
         }
         return {name: known[name] for name in cls.quantities}
 
-    def line(self, name: str, value: Any, **quantities: Any) -> Any:
+    def line(self, name: str, value: T, **quantities: Any) -> T:
         """Return the value of a line of the definition, as the run's slips change it."""
         for change in self._changes.get(name, ()):
             value = change(self, value, **quantities)
@@ -138,5 +140,4 @@ class Definition:
             counts = np.array([float(self.steps(i)) for i in participants])
         else:
             counts = np.ones(len(participants))
-        weights: np.ndarray = self.line("weights", counts / counts.sum(), participants=participants)
-        return weights
+        return self.line("weights", counts / counts.sum(), participants=participants)

@@ -102,13 +102,13 @@ class CFLMGD(IFCA):
     def momentum_of(self, cluster: int, gradient: np.ndarray) -> np.ndarray:
         """Return the cluster's momentum after the gradient."""
         beta = self.line("momentum", self.settings["momentum"])
-        self.buffers[cluster] = beta * self.line("old momentum", self.buffers[cluster]) + gradient
+        self.buffers[cluster] = beta * self.line("old v", self.buffers[cluster]) + gradient
         moved: np.ndarray = self.buffers[cluster]
         return moved
 
     def local_model(self, client: int, cluster: int) -> tuple[np.ndarray, np.ndarray]:
         """Return y_i and its momentum after the local steps."""
-        y, u = self.x[cluster], self.line("old momentum", self.buffers[cluster])
+        y, u = self.x[cluster], self.line("old v", self.buffers[cluster])
         for step in range(self.steps(client)):
             u = self.line("momentum", self.settings["momentum"]) * u + self.gradient(client, y, step)
             y = y - self.step_size * u

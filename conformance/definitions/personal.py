@@ -11,7 +11,17 @@ from clusterproof.conformance.definitions.base import Definition
 from clusterproof.conformance.tasks import ConformanceTask
 
 
-class Ditto(FedAvg):
+class Personal(FedAvg):
+    """What algorithms with personal models share."""
+
+    quantities = ("model", "personal")
+
+    def prepare(self) -> None:
+        """Start the personal models at the server's."""
+        self.personal = np.array([self.x] * self.task.clients)
+
+
+class Ditto(Personal):
     """Ditto: FedAvg, and personal models that are pulled to the received one."""
 
     name = "ditto"
@@ -23,11 +33,6 @@ class Ditto(FedAvg):
     paper_was_read = False
     own_settings = {"lam": 0.9, "personal_step_size": 0.08, "personal_epochs": 2}
     strengths = {"lam": 0.4, "personal_step_size": 0.06}
-    quantities = ("model", "personal")
-
-    def prepare(self) -> None:
-        """Start the personal models at the server's."""
-        self.personal = np.array([self.x] * self.task.clients)
 
     def round(self, participants: Sequence[int]) -> None:
         """Carry out one round."""
@@ -54,7 +59,7 @@ class Ditto(FedAvg):
         return personal
 
 
-class PFedMe(FedAvg):
+class PFedMe(Personal):
     """PFedMe: outer steps towards an inexact proximal point."""
 
     name = "pfedme"
@@ -68,11 +73,6 @@ class PFedMe(FedAvg):
     strengths = {"lam": 0.4, "mix": 0.4, "outer_step_size": 0.3}
     variants = {"theta": ("continues", "restarts"), "weighting": WEIGHTINGS, "drop_last": (False, True)}
     server_step = None
-    quantities = ("model", "personal")
-
-    def prepare(self) -> None:
-        """Start the personal models at the server's."""
-        self.personal = np.array([self.x] * self.task.clients)
 
     def local_model(self, client: int, received: np.ndarray) -> np.ndarray:
         """Return w_i; theta_i is the client's personal model."""
@@ -88,8 +88,7 @@ class PFedMe(FedAvg):
             w = w - self.line("outer step", self.settings["outer_step_size"] * lam * (w - theta))
         self.personal = self.personal.copy()
         self.personal[client] = theta
-        local: np.ndarray = self.line("local model", w, client=client)
-        return local
+        return self.line("local model", w, client=client)
 
     def server_model(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
         """Return (1 - beta) x + beta sum_S p_i w_i."""
@@ -99,7 +98,7 @@ class PFedMe(FedAvg):
         return model
 
 
-class FedBCD(FedAvg):
+class FedBCD(Personal):
     """FedBCD: personal models and a common one by block coordinate descent, the penalised variant."""
 
     name = "fedbcd"
@@ -112,11 +111,6 @@ class FedBCD(FedAvg):
     own_settings = {"proximal": 0.7, "weighting": "clients"}
     strengths = {"proximal": 0.3}
     variants = {"drop_last": (False, True)}
-    quantities = ("model", "personal")
-
-    def prepare(self) -> None:
-        """Start the personal models at the server's."""
-        self.personal = np.array([self.x] * self.task.clients)
 
     def direction(self, client: int, y: np.ndarray, received: np.ndarray, step: int) -> np.ndarray:
         """Return the gradient of f_i + mu / 2 ||x_i - z||^2."""
@@ -186,6 +180,6 @@ class PerFedAvg(FedAvg):
         gradient = self.gradient(client, y - inner * self.gradient(client, y, step), step)
         if self.settings["gradient"] == "first-order":
             return gradient
-        product = self.task.curvatures[client] @ gradient
+        product = self.task.hessian(client, y) @ gradient
         exact: np.ndarray = gradient - inner * self.line("hessian term", product)
         return exact

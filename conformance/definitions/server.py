@@ -30,8 +30,7 @@ class FedAvgM(FedAvg):
         self.v = beta * self.line("old v", self.v) + self.line("delta", delta)
         gamma = self.line("server step", self.settings["server_step_size"])
         step = self.line("step", self.v, delta=delta, beta=beta)
-        model: np.ndarray = self.line("new model", self.x - gamma * step, change=-step, gamma=gamma)
-        return model
+        return self.line("new model", self.x - gamma * step, change=-step, gamma=gamma)
 
 
 class FedAdam(FedAvg):
@@ -104,7 +103,5 @@ class FedYogi(FedAdam):
         """Return the next v."""
         beta2 = self.line("beta2", self.settings["beta2"])
         sign = self.line("sign", np.sign(self.v - delta**2))
-        moment: np.ndarray = self.line(
-            "yogi", self.v - (1 - beta2) * delta**2 * sign, delta=delta, beta2=beta2
-        )
-        return moment
+        moment: np.ndarray = self.v - (1 - beta2) * delta**2 * sign
+        return self.line("yogi", moment, delta=delta, beta2=beta2)

@@ -35,23 +35,43 @@ class Slip:
         return not self.replaced & set(other.changes) and not other.replaced & set(self.changes)
 
 
+def changed(name: str, line: str, change: Change, sentence: str) -> Slip:
+    """Make the slip that computes a line from its value, (run, value, **quantities) -> value."""
+    return Slip(name, sentence, {line: change})
+
+
+def replaced(name: str, line: str, change: Change, sentence: str) -> Slip:
+    """Make the slip that computes a line without its value, (run, value, **quantities) -> value."""
+    return Slip(name, sentence, {line: change}, frozenset({line}))
+
+
 def factor(name: str, line: str, number: Callable[[Definition], float] | float, sentence: str) -> Slip:
     """Make the slip that multiplies a line by a number, or by a function of the run."""
     if callable(number):
-        return Slip(name, sentence, {line: lambda run, value, **_: number(run) * value})
-    return Slip(name, sentence, {line: lambda _run, value, **_: number * value})
+        return changed(name, line, lambda run, value, **_: number(run) * value, sentence)
+    return changed(name, line, lambda _run, value, **_: number * value, sentence)
 
 
 def missing(name: str, line: str, sentence: str) -> Slip:
     """Make the slip that leaves a line out."""
-    return Slip(name, sentence, {line: lambda _run, value, **_: 0 * value}, frozenset({line}))
+    return replaced(name, line, lambda _run, value, **_: 0 * value, sentence)
 
 
-def replacement(name: str, line: str, value: Callable[..., Any], sentence: str) -> Slip:
-    """Make the slip that computes a line in another way, (run, value, **quantities) -> value."""
-    return Slip(name, sentence, {line: value}, frozenset({line}))
+def setting(name: str, power: int = 1) -> Callable[[Definition], float]:
+    """Return the function of a run that is a setting, or a power of it."""
+    return lambda run: float(run.settings[name]) ** power
 
 
-def addition(name: str, line: str, term: Callable[..., Any], sentence: str) -> Slip:
-    """Make the slip that adds a term, (run, **quantities) -> array, to a line."""
-    return Slip(name, sentence, {line: lambda run, value, **quantities: value + term(run, **quantities)})
+def constant(value: Any) -> Change:
+    """Return the change of a line to a constant."""
+    return lambda *_, **__: value
+
+
+def epochs(run: Definition, _value: float, **_: Any) -> Any:
+    """Return the number of local epochs in place of K_i."""
+    return float(run.settings["local_epochs"])
+
+
+def samples_of_epochs(run: Definition, _value: float, client: int) -> Any:
+    """Return the number of samples of all epochs in place of K_i."""
+    return float(run.settings["local_epochs"] * run.task.samples[client])

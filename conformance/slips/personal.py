@@ -1,4 +1,4 @@
-"""Mistakes in Ditto, pFedMe, Per-FedAvg and LOCAL."""
+"""Mistakes in Ditto, pFedMe, Per-FedAvg, FedBCD and LOCAL."""
 
 from __future__ import annotations
 
@@ -6,110 +6,67 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.conformance.slips.base import Slip, factor, missing, replacement
+from clusterproof.conformance.definitions.base import Definition
+from clusterproof.conformance.slips.base import changed, constant, factor, missing, replaced, setting
 
 
-def _personal_averaged(run: Any, value: np.ndarray, participants: list[int]) -> np.ndarray:
-    averaged: np.ndarray = run.server_model(participants, {i: run.personal[i] for i in participants})
-    return averaged
+def _personal_averaged(run: Any, _value: np.ndarray, participants: list[int]) -> Any:
+    return run.server_model(participants, {i: run.personal[i] for i in participants})
 
 
-def _lambda(run: Any) -> float:
-    return float(run.settings["lam"])
+def _personal_epochs(run: Definition, _value: int, client: int) -> Any:
+    return int(run.settings["personal_epochs"])
 
 
 DITTO = (
-    replacement(
-        "prox-to-new-model",
-        "anchor",
-        lambda _run, value, new, local: new,
-        "personal models are pulled to the new server model, not to the received one",
-    ),
-    replacement(
-        "prox-to-local-model",
-        "anchor",
-        lambda _run, value, new, local: local,
-        "personal models are pulled to the client's local model, not to the received one",
-    ),
-    replacement(
-        "prox-to-zero",
-        "anchor",
-        lambda _run, value, **_: 0 * value,
-        "personal models are pulled to 0, not to the received model",
-    ),
+    replaced("prox-to-new-model", "anchor", lambda _run, _, new, local: new, "v_i is pulled to the new x"),
+    replaced("prox-to-local-model", "anchor", lambda _run, _, new, local: local, "v_i is pulled to y_i"),
+    missing("prox-to-zero", "anchor", "v_i is pulled to 0, not to x"),
     missing("lambda-without-effect", "personal pull", "lambda has no effect on the personal models"),
-    factor(
-        "lambda-doubled", "personal pull", 2.0, "the penalty is lam ||v - x||^2: the factor 1/2 is missing"
-    ),
+    factor("lambda-doubled", "personal pull", 2.0, "the penalty lacks the factor 1/2"),
     factor("lambda-halved", "personal pull", 0.5, "the gradient of the penalty has a factor 1/2"),
     factor("lambda-sign", "personal pull", -1.0, "the penalty of the personal models has the opposite sign"),
-    replacement(
+    replaced(
         "personal-restarts",
         "personal start",
-        lambda _run, value, received: received,
-        "personal models start from the received model in every round",
+        lambda _run, _, received: received,
+        "v_i starts from the received x in every round",
     ),
-    replacement(
-        "personal-steps-are-epochs",
-        "personal steps",
-        lambda run, value, **_: run.settings["personal_epochs"],
-        "personal models make one step an epoch, not one a batch",
-    ),
-    replacement(
+    replaced("personal-steps-are-epochs", "personal steps", _personal_epochs, "v_i makes a step an epoch"),
+    replaced(
         "personal-step-size-shared",
         "personal step",
-        lambda run, value: run.step_size,
-        "personal models use the step size of the server model's clients",
+        lambda run, _: run.step_size,
+        "v_i moves with eta, not with eta_p",
     ),
-    replacement(
-        "personal-models-averaged",
-        "aggregated",
-        _personal_averaged,
-        "the server averages the personal models",
-    ),
+    replaced("personal-models-averaged", "aggregated", _personal_averaged, "the server averages v_i"),
 )
 
+
+def _own_theta(run: Any, _value: np.ndarray, client: int) -> Any:
+    return run.personal[client]
+
+
+def _pull_to_received(
+    run: Definition, value: np.ndarray, received: np.ndarray, w: np.ndarray, **_: Any
+) -> Any:
+    return value + run.settings["lam"] * (w - received)
+
+
+def _thetas(run: Any, value: dict[int, np.ndarray]) -> Any:
+    return {i: run.personal[i] for i in value}
+
+
 PFEDME = (
-    Slip(
-        "theta-kept",
-        "theta starts from the client's last one, not from the received model",
-        {"theta start": lambda run, value, client: run.personal[client]},
-        frozenset({"theta start"}),
-    ),
-    replacement(
-        "theta-restarts",
-        "theta",
-        lambda *_, **__: "restarts",
-        "theta starts again at w before each outer step",
-    ),
+    replaced("theta-kept", "theta start", _own_theta, "theta starts from the client's last one, not from x"),
+    replaced("theta-restarts", "theta", constant("restarts"), "theta starts at w before each outer step"),
     missing("lambda-without-effect", "inner pull", "lambda has no effect on the inner steps"),
-    factor(
-        "inner-lambda-doubled",
-        "inner pull",
-        2.0,
-        "the inner penalty is lam ||theta - w||^2: the factor 1/2 is missing",
-    ),
-    Slip(
-        "inner-pull-to-received",
-        "the inner steps are pulled to the received model, not to w",
-        {"inner pull": lambda run, value, received, w, **_: value + _lambda(run) * (w - received)},
-    ),
-    factor(
-        "outer-lambda-missing",
-        "outer step",
-        lambda run: 1 / _lambda(run),
-        "the outer step is not multiplied by lam",
-    ),
-    replacement(
-        "one-inner-step", "inner steps", lambda *_, **__: 1, "one inner step is made whatever inner_steps is"
-    ),
-    replacement(
-        "theta-sent",
-        "sent",
-        lambda run, value: {i: run.personal[i] for i in value},
-        "clients send theta, not w",
-    ),
-    replacement("mix-ignored", "mix", lambda *_, **__: 1.0, "the server's mixing beta has no effect"),
+    factor("inner-lambda-doubled", "inner pull", 2.0, "the inner penalty lacks the factor 1/2"),
+    changed("inner-pull-to-received", "inner pull", _pull_to_received, "inner steps are pulled to x, not w"),
+    factor("outer-lambda-missing", "outer step", setting("lam", -1), "lam is missing in the outer step"),
+    replaced("one-inner-step", "inner steps", constant(1), "one inner step is made whatever inner_steps is"),
+    replaced("theta-sent", "sent", _thetas, "clients send theta, not w"),
+    replaced("mix-ignored", "mix", constant(1.0), "the server's mixing beta has no effect"),
 )
 
 PER_FEDAVG = (
@@ -119,17 +76,12 @@ PER_FEDAVG = (
     factor("inner-step-sign", "inner step", -1.0, "the adaptation step ascends"),
 )
 
+
+def _mean_of_participants(run: Any, _value: np.ndarray, participants: list[int]) -> Any:
+    return run.personal[participants].mean(axis=0)
+
+
 FEDBCD = (
-    replacement(
-        "personal-restarts",
-        "own start",
-        lambda run, value: run.x,
-        "the clients' models start from the common model in every round",
-    ),
-    replacement(
-        "mean-of-participants",
-        "mean of all",
-        lambda run, value, participants: run.personal[participants].mean(axis=0),
-        "the common model moves to the mean of the participants' models, not of all",
-    ),
+    replaced("personal-restarts", "own start", lambda run, _: run.x, "x_i starts from z in every round"),
+    replaced("mean-of-participants", "mean of all", _mean_of_participants, "z moves to the mean of S"),
 )

@@ -81,7 +81,7 @@ def load_own(section: str, name: str) -> Any:
     if not place or not attribute:
         raise InvalidArgument(argument, name, f"must be {HOW}", "name the object after the colon")
     try:
-        module = _module(place)
+        module = import_place(place)
     except (Exception, SystemExit) as error:  # any error of a user's module
         raise user_error(section, name, error, "must be importable, and raised") from error
     try:
@@ -165,7 +165,8 @@ def code_sum(section: str, name: str) -> str:
     return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
 
 
-def _module(place: str) -> ModuleType:
+def import_place(place: str) -> ModuleType:
+    """Import a module by its name, or from a file ``FILE.py``; both may import their neighbours."""
     if not place.endswith(".py"):
         _look_in(os.getcwd())
         return importlib.import_module(place)

@@ -1,5 +1,6 @@
 """Every command in the documents works: run as printed or with smaller options, or only parsed."""
 
+import os
 import re
 import shlex
 import shutil
@@ -13,6 +14,7 @@ from checkout import CLEAN, ROOT
 
 from clusterproof import check
 from clusterproof.commands.application import app, main
+from clusterproof.conformance import DEFINITIONS
 from clusterproof.figures import FIGURES
 
 LESSONS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "notes/lessons").glob("lesson_*.py"))
@@ -25,7 +27,7 @@ PAGES = [
         "notes/README.md",
     ),
     *("notes/your-own.md", "notes/fpfc-repaired.md", "notes/sweeps.md"),
-    *("notes/your-own-theorem.md", *LESSONS),
+    *("notes/your-own-theorem.md", "notes/conformance.md", *LESSONS),
 ]
 """All pages with commands but CONTRIBUTING.md, which has tests of its own."""
 LONG = {
@@ -41,6 +43,9 @@ LONG = {
 """Pages whose commands take several seconds."""
 
 pytestmark = pytest.mark.usefixtures("claims_of_files")
+
+STATUS = {"conform my_fedprox_torch.py:TorchFedProx --as fedprox": 1}
+"""Exit statuses other than 0."""
 
 READ_ONLY = {
     r"check( --json report\.json| --verbose)?": "every quick claim, minutes: `make check`",
@@ -129,7 +134,7 @@ def test_commands_run_as_printed(
         words = in_little(line)
         if words:
             capsys.readouterr()
-            assert main(words) == 0, (line, capsys.readouterr())
+            assert main(words) == STATUS.get(line, 0), (line, capsys.readouterr())
 
 
 def test_the_python_example_of_the_readme_runs() -> None:
@@ -159,6 +164,51 @@ def test_the_recipe_of_a_theorem_of_ones_own_prints_what_it_states(
     Path("my_paper.py").write_text(file.replace("floor=step / 2)", "floor=step)"), encoding="utf-8")
     assert main(["check", "--module", "my_paper.py", "--against", "report.json"]) == 1
     assert "my-paper/theorem-3: was violated, is consistent" in capsys.readouterr().err
+
+
+def test_the_page_about_conformance_prints_what_it_states(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "notes/conformance.md").read_text(encoding="utf-8")
+    for name, content in re.findall(r"(?ms)^New file `(.+?)`:\n\n```python\n(.*?)^```$", page):
+        Path(name).write_text(content, encoding="utf-8")
+    (report,) = re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL)
+    assert main(["conform", "my_fedprox_torch.py:TorchFedProx", "--as", "fedprox"]) == 1
+    assert capsys.readouterr().out == report
+    for definition in DEFINITIONS.values():
+        compared = "yes" if definition.paper_was_read else "no"
+        row = f"| `{definition.name}` | {definition.equation} | {definition.source} | {compared} |"
+        assert row in page.replace("\\|", "|")
+    for recipe in re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL):
+        compile(recipe, "recipe", "exec")  # recipes for packages that are not installed are only parsed
+
+
+@pytest.mark.slow(reason="starts pytest")
+def test_the_tests_on_the_page_about_conformance_pass(tmp_path: Path) -> None:
+    page = (ROOT / "notes/conformance.md").read_text(encoding="utf-8")
+    for name, content in re.findall(r"(?ms)^New file `(.+?)`:\n\n```python\n(.*?)^```$", page):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_my_fedprox.py"],
+        cwd=tmp_path,
+        env={**CLEAN, "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_example_of_conformance_in_the_readme_prints_what_it_quotes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    ((example, quoted),) = re.findall(
+        r"```python\n([^`]*?conform\([^`]*)```\n+```text\n(.*?)```", text, flags=re.DOTALL
+    )
+    exec(compile(example, "README.md", "exec"), {})
+    assert capsys.readouterr().out.startswith(quoted)
 
 
 def test_the_verdict_that_the_readme_quotes_is_the_one_that_is_found() -> None:
@@ -202,6 +252,6 @@ def test_each_benchmark_is_named_with_a_command_that_starts() -> None:
 def test_files_and_folders_that_are_named_exist(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     linked = [(ROOT / page).parent / name for name in re.findall(r"\]\(([^)#:]+)\)", text)]
-    top = "algorithms|synthetic|theory|neural|tables|figures|benchmarks|notes|tests|clusterproof"
+    top = "algorithms|synthetic|theory|conformance|neural|tables|figures|benchmarks|notes|tests|clusterproof"
     linked += [ROOT / name for name in re.findall(rf"`((?:{top})/[\w./-]*)`", text)]
     assert not [str(path) for path in linked if not path.exists()]

@@ -2,6 +2,7 @@
 
 import sys
 import time
+import warnings
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,7 @@ BAD = [
     (with_model(lambda model: model[:2]), "shape (2,), not (3,)"),
     (with_model(lambda model: model + 0j), "complex"),
     (with_model(lambda model: (100 * model).astype(int)), "int64"),
+    (with_model(lambda model: model.astype(np.float16)), "float16; compute in float32"),
     (with_model(lambda model: "weights"), "not an array of numbers"),
 ]
 
@@ -160,6 +162,20 @@ def test_a_wrong_call_is_refused(call: dict[str, Any], argument: str) -> None:
     assert caught.value.argument == argument
 
 
+def test_a_model_that_does_not_move_in_a_round_is_not_said_to_ignore_participants() -> None:
+    class Late(FedAvg):
+        """Moves in the second round only."""
+
+        rounds = 0
+
+        def round(self, participants: list[int]) -> None:
+            self.rounds += 1
+            if self.rounds > 1:
+                super().round(participants)
+
+    assert conform(Late, "fedavg").verdict == "differs"
+
+
 def test_one_mutable_array_and_a_tensor_that_needs_gradients_are_right() -> None:
     class Mutable(FedAvg):
         def round(self, participants: list[int]) -> None:
@@ -186,12 +202,88 @@ def test_a_float32_somewhere_is_no_fault_and_a_wrong_declaration_is() -> None:
     )
 
 
-def test_nothing_global_is_left_behind() -> None:
-    class Disturbs(FedAvg):
+def test_further_kinds_of_bad_implementations() -> None:
+    class BadStart(FedAvg):
+        def __init__(self, task: ConformanceTask, settings: dict[str, Any]) -> None:
+            raise ValueError("no config")
+
+    class OtherArity(FedAvg):
+        def round(self) -> None:  # type: ignore[override]
+            pass
+
+    class InnerTypeError(FedAvg):
         def round(self, participants: list[int]) -> None:
-            np.random.seed(0)  # noqa: NPY002 - what people write
+            self.model += participants + 1  # type: ignore[operator]
+
+    class Ends(FedAvg):
+        def round(self, participants: list[int]) -> None:
+            raise BaseException("stop")
+
+    class NoRound:
+        def __init__(self, task: ConformanceTask, settings: dict[str, Any]) -> None:
+            self.model = task.start
+
+    class Missing(NoRound):
+        round = print
+
+        def __init__(self, task: ConformanceTask, settings: dict[str, Any]) -> None:
+            pass
+
+    for start, words in (
+        (BadStart, "ValueError: no config"),
+        (OtherArity, "round a list of clients"),
+        (InnerTypeError, "can only concatenate list"),
+        (Ends, "BaseException: stop"),
+        (NoRound, "no attribute 'round'"),
+        (Missing, "has no model"),
+        (with_model(lambda model: [model, [1.0]]), "is no array"),
+        (with_model(lambda model: model[:, None]), "flatten"),
+    ):
+        report = conform(start, "fedavg")
+        assert (report.status, words in report.sentence) == (2, True), report.sentence
+        assert ("round a list" in report.sentence) == (start is OtherArity)
+        assert "\n" not in report.sentence
+
+
+def test_what_a_run_prints_and_warns_is_kept_from_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    class Talks(FedAvg):
+        def round(self, participants: list[int]) -> None:
+            print("round of", participants)
+            warnings.warn("deprecated", stacklevel=1)
+            np.log(np.zeros(1))
             super().round(participants)
 
-    before = np.random.get_state()[1].copy()  # noqa: NPY002
-    assert conform(Disturbs, "fedavg").verdict == "conforms"
-    assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
+    assert conform(Talks, "fedavg").verdict == "conforms"
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_model_on_another_device_is_copied() -> None:
+    class Tensor:
+        """What a tensor of an accelerator has: no conversion before ``cpu``."""
+
+        def __init__(self, values: np.ndarray, device: str = "cuda") -> None:
+            self.values, self.device = values, device
+
+        def detach(self) -> "Tensor":
+            return self
+
+        def cpu(self) -> "Tensor":
+            return Tensor(self.values, "cpu")
+
+        def numpy(self) -> np.ndarray:
+            assert self.device == "cpu"
+            return self.values
+
+    assert conform(with_model(Tensor), "fedavg").verdict == "conforms"
+
+
+@pytest.mark.parametrize(("written", "meant"), [("scafold", "scaffold"), ("fedavgmm", "fedavgm")])
+def test_the_nearest_name_is_offered(written: str, meant: str) -> None:
+    with pytest.raises(InvalidArgument, match=meant):
+        conform(FedAvg, written)
+    with pytest.raises(InvalidArgument, match="step_size"):
+        conform(FedAvg, "fedavg", settings={"stepsize": 0.1})
+    with pytest.raises(InvalidArgument, match="participation"):
+        conform(FedAvg, "fedavg", supports=["particpation"])
+    with pytest.raises(InvalidArgument, match="alpha"):
+        conform(FedAvg, "fedavg", settings={"alpha": 0.1})  # a setting of another algorithm

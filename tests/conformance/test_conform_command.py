@@ -72,7 +72,7 @@ def test_exit_statuses(
         (("{}:Right", "--as", "scafold"), "scaffold"),
         (("{}:Right",), "--list"),
         (("{}:Wrong", "--as", "scaffold"), "has no Wrong"),
-        (("nowhere.py:Right", "--as", "scaffold"), "no file nowhere.py"),
+        (("nowhere.py:Right", "--as", "scaffold"), "a file that exists"),
         (("no_such_package:Right", "--as", "scaffold"), "install no_such_package"),
         (("Right", "--as", "scaffold"), "MODULE:NAME"),
         (("{}:Right", "--as", "scaffold", "--set", "option"), "NAME=VALUE"),
@@ -105,6 +105,40 @@ def test_a_report_is_judged_again_without_the_implementation(
     for check in (*again["checks"], *first["checks"]):
         check.pop("seconds")
     assert again == first
+
+
+def test_a_traceback_is_printed_if_asked_for(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["conform", f"{file}:Raises", "--as", "scaffold"]) == 2
+    assert "Traceback" not in capsys.readouterr().err
+    assert main(["conform", f"{file}:Raises", "--as", "scaffold", "--traceback"]) == 2
+    error = capsys.readouterr().err
+    assert "Traceback" in error
+    assert "in round" in error
+
+
+def test_a_report_whose_arrays_do_not_fit_is_refused(
+    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = tmp_path / "report.json"
+    main(["conform", f"{file}:Right", "--as", "scaffold", "--json", str(written)])
+    for change in (
+        lambda run: run["probe"]["task"].update(start=[1.0]),
+        lambda run: run["probe"]["settings"].pop("option"),
+        lambda run: run["probe"]["settings"].update(step_size="large"),
+        lambda run: run["probe"].update(schedule=[[7]]),
+        lambda run: run["states"].clear(),
+    ):
+        record = json.loads(written.read_text())
+        change(record["runs"][0])
+        changed = tmp_path / "changed.json"
+        changed.write_text(json.dumps(record))
+        assert "must" in refused(capsys, "conform", "--replay", str(changed))
+
+
+def test_a_lambda_is_an_implementation(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with Path(file).open("a") as text:
+        text.write("function = lambda task, settings: Right(task, settings)\n")
+    assert main(["conform", f"{file}:function", "--as", "scaffold"]) == 0
 
 
 def test_every_algorithm_is_listed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,16 +1,17 @@
 """Definitions against a second reference, written separately in rational arithmetic on scalar tasks."""
 
+import math
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from clusterproof.conformance import DEFINITIONS, ConformanceTask
 
-ETA = Fraction(1, 20)
+ETA, TAU = Fraction(1, 20), Fraction(1, 20)
 
 
 def local(a: Fraction, b: Fraction, x: Fraction, count: int, extra: Any = lambda y: 0) -> Fraction:
@@ -25,10 +26,18 @@ class Rational:
     """One scalar model, N clients; each method is a round of one algorithm."""
 
     def __init__(
-        self, a: list[Fraction], b: list[Fraction], n: list[int], x: Fraction, steps: list[int]
+        self,
+        a: list[Fraction],
+        b: list[Fraction],
+        n: list[int],
+        x: Fraction,
+        epochs: int,
+        steps: list[int],
     ) -> None:
-        self.a, self.b, self.n, self.x, self.steps = a, b, n, x, steps
+        self.a, self.b, self.n, self.x, self.epochs, self.steps = a, b, n, x, epochs, steps
         self.c, self.ci, self.h, self.v = Fraction(0), [Fraction(0)] * len(a), Fraction(0), Fraction(0)
+        self.m, self.second, self.personal = Fraction(0), TAU**2, [x] * len(a)
+        self.xs, self.us = [x, x + 2], [Fraction(0)] * 2
 
     def mean(self, values: dict[int, Fraction]) -> Fraction:
         total = sum(self.n[i] for i in values)
@@ -70,37 +79,171 @@ class Rational:
             self.mean(ends) - sum(self.ci, Fraction(0)) / len(self.ci) / alpha
         )  # h is the mean of all states
 
+    def fedlin(self, S: list[int]) -> None:
+        x, own = self.x, {i: self.a[i] * (self.x - self.b[i]) for i in S}
+        shifts = {i: self.mean(own) - own[i] for i in S}
+        self.x = self.mean(
+            {i: local(self.a[i], self.b[i], x, self.steps[i], lambda y, i=i: shifts[i]) for i in S}
+        )
+
+    def proxskip(self, S: list[int]) -> None:
+        ends = [
+            local(self.a[i], self.b[i], self.x, self.steps[i], lambda y, i=i: -self.ci[i])
+            for i in range(len(self.a))
+        ]
+        self.x = sum(ends, Fraction(0)) / len(ends)
+        self.ci = [h + Fraction(2, 5) / ETA * (self.x - y) for h, y in zip(self.ci, ends, strict=True)]
+
+    def ditto(self, S: list[int]) -> None:
+        x = self.x
+        for i in S:
+            for _ in range(2 * self.steps[i] // self.epochs):
+                pull = Fraction(9, 10) * (self.personal[i] - x)
+                self.personal[i] -= Fraction(8, 100) * (self.a[i] * (self.personal[i] - self.b[i]) + pull)
+        self.fedavg(S)
+
+    def pfedme(self, S: list[int], theta: str) -> None:
+        lam, ends = Fraction(9, 10), {}
+        for i in S:
+            w = point = self.x
+            for _ in range(self.steps[i]):
+                point = w if theta == "restarts" else point
+                point = local(self.a[i], self.b[i], point, 4, lambda t, w=w: lam * (t - w))
+                w -= Fraction(1, 2) * lam * (w - point)
+            ends[i], self.personal[i] = w, point
+        self.x = Fraction(3, 10) * self.x + Fraction(7, 10) * self.mean(ends)
+
+    def fedbcd(self, S: list[int]) -> None:
+        z = self.x
+        for i in S:
+            self.personal[i] = local(
+                self.a[i], self.b[i], self.personal[i], self.steps[i], lambda y: Fraction(7, 10) * (y - z)
+            )
+        self.x = sum(self.personal, Fraction(0)) / len(self.personal)
+
+    def per_fedavg(self, S: list[int], order: str) -> None:
+        # a scalar quadratic: the gradient at y - r g(y) is a (1 - r a) (y - b), the Hessian's factor 1 - r a
+        r, ends = Fraction(15, 100), {}
+        for i in S:
+            slope = self.a[i] * (1 - r * self.a[i]) ** (2 if order == "second-order" else 1)
+            ends[i] = local(slope, self.b[i], self.x, self.steps[i])
+        self.x = self.mean(ends)
+
+    def fedadam(self, S: list[int], sign: bool = False) -> None:
+        ends = {i: local(self.a[i], self.b[i], self.x, self.steps[i]) for i in S}
+        delta = self.mean(ends) - self.x
+        self.m = Fraction(8, 10) * self.m + Fraction(2, 10) * delta
+        above = (self.second > delta**2) - (self.second < delta**2)
+        new = self.second - Fraction(1, 10) * delta**2 * above
+        self.second = new if sign else Fraction(9, 10) * self.second + Fraction(1, 10) * delta**2
+        self.x += Fraction(2, 10) * self.m / (root(self.second) + TAU)
+
+    def fedyogi(self, S: list[int]) -> None:
+        self.fedadam(S, sign=True)
+
+    def ifca(self, S: list[int], averaging: str, momentum: Fraction = Fraction(0)) -> None:
+        losses = {i: [self.a[i] * (x - self.b[i]) ** 2 for x in self.xs] for i in S}
+        # rounding could choose the other of two equal losses
+        assume(all(abs(first - second) > Fraction(1, 10**6) for first, second in losses.values()))
+        choices = {i: int(second < first) for i, (first, second) in losses.items()}
+        xs, us = list(self.xs), list(self.us)
+        for j in range(2):
+            members = [i for i in S if choices[i] == j]
+            if averaging == "gradient":
+                gradients = [self.a[i] * (self.xs[j] - self.b[i]) for i in members]
+                us[j] = momentum * self.us[j] + sum(gradients, Fraction(0)) / len(self.a)
+                xs[j] = self.xs[j] - ETA * us[j]
+                continue
+            ends, speeds = {}, {}
+            for i in members:
+                y, u = self.xs[j], self.us[j]
+                for _ in range(self.steps[i]):
+                    u = momentum * u + self.a[i] * (y - self.b[i])
+                    y -= ETA * u
+                ends[i], speeds[i] = y, u
+            if members:
+                xs[j], us[j] = self.mean(ends), self.mean(speeds) if momentum else Fraction(0)
+        self.xs, self.us = xs, us
+
+    def cfl_mgd(self, S: list[int], averaging: str) -> None:
+        self.ifca(S, averaging, Fraction(6, 10))
+
+    def local(self, S: list[int]) -> None:
+        for i in S:
+            self.personal[i] = local(self.a[i], self.b[i], self.personal[i], self.steps[i])
+
     def fedavgm(self, S: list[int]) -> None:
         ends = {i: local(self.a[i], self.b[i], self.x, self.steps[i]) for i in S}
         self.v = Fraction(3, 5) * self.v + self.x - self.mean(ends)
         self.x -= self.v
 
 
+def root(value: Fraction) -> Fraction:
+    """Return the square root to thirty digits."""
+    return Fraction(math.isqrt(int(value * 10**60)), 10**30)
+
+
 NUMBERS = st.integers(-12, 12).map(lambda number: Fraction(number, 4))
 
 
-@pytest.mark.parametrize(
-    "algorithm", ["fedavg", "fedprox", "scaffold I", "scaffold II", "fednova", "feddyn", "fedavgm"]
-)
+OPTIONS = {
+    "scaffold": "option",
+    "pfedme": "theta",
+    "per-fedavg": "gradient",
+    "ifca": "averaging",
+    "cfl-mgd": "averaging",
+}
+FORMS = [
+    *("fedavg", "fedprox", "scaffold I", "scaffold II", "fednova", "feddyn", "fedlin", "proxskip", "ditto"),
+    *("pfedme continues", "pfedme restarts", "fedavgm", "fedadam", "fedyogi", "ifca model", "ifca gradient"),
+    *(
+        "cfl-mgd model",
+        "cfl-mgd gradient",
+        "fedbcd",
+        "per-fedavg second-order",
+        "per-fedavg first-order",
+        "local",
+    ),
+]
+
+
+def test_every_definition_has_a_second_reference() -> None:
+    assert {form.split()[0] for form in FORMS} == set(DEFINITIONS)
+
+
+@pytest.mark.parametrize("form", FORMS)
 @given(data=st.data())
-def test_every_round_is_the_rational_one(algorithm: str, data: st.DataObject) -> None:
-    name, *option = algorithm.split()
+def test_every_round_is_the_rational_one(form: str, data: st.DataObject) -> None:
+    name, *option = form.split()
+    definition = DEFINITIONS[name]
     count = data.draw(st.integers(2, 4))
     a = [data.draw(st.integers(2, 10).map(lambda number: Fraction(number, 4))) for _ in range(count)]
     b = [data.draw(NUMBERS) for _ in range(count)]
     n = [data.draw(st.integers(1, 5)) for _ in range(count)]
     x, epochs, size = data.draw(NUMBERS), data.draw(st.integers(1, 2)), data.draw(st.integers(1, 3))
-    exact = Rational(a, b, n, x, [epochs * -(-samples // size) for samples in n])
+    if name == "proxskip":  # K is the same for all
+        n = [n[0]] * count
+    exact = Rational(a, b, n, x, epochs, [epochs * -(-samples // size) for samples in n])
     task = ConformanceTask(
         curvatures=np.array(a, float)[:, None, None],
         optima=np.array(b, float)[:, None],
         samples=np.array(n),
         start=np.array([float(x)]),
+        starts=np.array(exact.xs, float)[:, None] if definition.clusters else None,
     )
-    settings = {**DEFINITIONS[name].defaults(), "local_epochs": epochs, "batch_size": size}
-    run = DEFINITIONS[name](task, settings | ({"option": option[0]} if option else {}))
+    settings = {**definition.defaults(), "local_epochs": epochs, "batch_size": size}
+    run: Any = definition(task, settings | ({OPTIONS[name]: option[0]} if option else {}))
     subsets = st.lists(st.sampled_from(range(count)), min_size=1, unique=True)
-    for participants in data.draw(st.lists(subsets, min_size=1, max_size=3)):
-        getattr(exact, name)(participants, *option)
+    all_clients = st.just(list(range(count)))
+    rounds = st.lists(all_clients if definition.needs_all_clients else subsets, min_size=1, max_size=3)
+    for participants in data.draw(rounds):
+        getattr(exact, name.replace("-", "_"))(participants, *option)
         run.round(participants)
-        np.testing.assert_allclose(run.model, [float(exact.x)], rtol=1e-12, atol=1e-12)
+        models = exact.xs if definition.clusters else exact.personal if name == "local" else [exact.x]
+        np.testing.assert_allclose(run.model.ravel(), np.array(models, float), rtol=1e-12, atol=1e-12)
+        if name in ("ditto", "pfedme", "fedbcd"):
+            np.testing.assert_allclose(
+                run.personal[:, 0], np.array(exact.personal, float), rtol=1e-12, atol=1e-12
+            )
+        if name in ("scaffold", "proxskip"):
+            np.testing.assert_allclose(run.controls[:, 0], np.array(exact.ci, float), rtol=1e-12, atol=1e-12)

@@ -17,6 +17,14 @@ OWN = [
     ("ifca", {"averaging": "model", "weighting": "clients"}),
     ("cfl-mgd", {"averaging": "gradient"}),
     ("cfl-mgd", {"averaging": "model", "weighting": "clients"}),
+    ("scaffold", {}),
+    ("scaffold", {"option": "I", "weighting": "clients"}),
+    ("fednova", {}),
+    ("feddyn", {"weighting": "clients"}),
+    ("ditto", {}),
+    ("pfedme", {"weighting": "clients"}),
+    ("fedavgm", {}),
+    ("fedlin", {"weighting": "clients"}),
     ("fedbcd", {}),
     ("per-fedavg", {"gradient": "second-order"}),
     ("per-fedavg", {"gradient": "first-order"}),
@@ -205,6 +213,8 @@ def test_another_admissible_form_is_a_variant(
     )
     assert (report.verdict, report.status, report.likely) == ("variant", 4, ())
     assert words in report.sentence
+    assert "failing probe" not in str(report)
+    assert "differ from the declared form" in str(report)
 
 
 def test_runs_that_cannot_tell_it_from_fedavg_are_undecided() -> None:
@@ -223,7 +233,47 @@ def test_runs_that_cannot_tell_it_from_fedavg_are_undecided() -> None:
     assert (report.verdict, report.status) == ("undecided", 3)
 
 
-@pytest.mark.parametrize("algorithm", ["fedavg", "fedprox", "scaffold", "feddyn", "fedavgm", "pfedme"])
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        "fedavg",
+        *(
+            pytest.param(name, marks=pytest.mark.slow(reason="tries all algorithms"))
+            for name in ("fedprox", "scaffold", "feddyn", "fedavgm", "pfedme")
+        ),
+    ],
+)
 def test_the_algorithm_is_inferred(algorithm: str) -> None:
     reports = infer(DEFINITIONS[algorithm])
     assert [report.algorithm for report in reports] == [algorithm]
+
+
+def test_the_code_of_another_algorithm_is_recognised() -> None:
+    def start(task: Any, given: dict[str, Any]) -> Any:
+        return DEFINITIONS["scaffold"](task, {**given, "option": "II"})
+
+    report = conform(start, "fedavg")
+    assert (report.verdict, report.likely) == ("differs", ())
+    assert "agrees with another algorithm, scaffold" in report.sentence
+
+
+def test_controls_in_another_unit_are_not_said_to_change_the_model() -> None:
+    class Run:
+        """Offers the controls times the step size, as some code stores them."""
+
+        def __init__(self, task: Any, settings: dict[str, Any]) -> None:
+            self.run, self.step_size = ScaffoldByDifferences(task, settings), settings["step_size"]
+            self.round = self.run.round
+
+        @property
+        def model(self) -> np.ndarray:
+            return self.run.model
+
+        @property
+        def controls(self) -> np.ndarray:
+            return self.step_size * self.run.controls
+
+    report = conform(Run, "scaffold")
+    assert (report.verdict, report.likely) == ("differs", ())
+    assert "every model agrees" in report.sentence
+    assert "leave them out" in report.sentence

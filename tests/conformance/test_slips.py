@@ -42,8 +42,19 @@ VARIANTS = {
 """Slips that are another admissible form of the algorithm."""
 
 
-@pytest.mark.parametrize("algorithm", list(SLIPS))
-def test_every_slip_is_found_and_no_other_is_named(algorithm: str) -> None:
+LARGE = {"scaffold", "pfedme", "cfl-mgd", "ditto", "feddyn", "fedyogi"}
+"""Algorithms whose bank takes seconds."""
+BANKS = [
+    pytest.param(name, marks=pytest.mark.slow(reason="a large bank in several forms"))
+    if name in LARGE
+    else name
+    for name in SLIPS
+]
+
+
+@pytest.mark.parametrize("dtype", [None, "float32"])
+@pytest.mark.parametrize("algorithm", BANKS)
+def test_every_slip_is_found_and_no_other_is_named(algorithm: str, dtype: str | None) -> None:
     definition = DEFINITIONS[algorithm]
     probes = check_names(definition)[: -len(NAMES)]
     unseen, misnamed = [], []
@@ -55,6 +66,7 @@ def test_every_slip_is_found_and_no_other_is_named(algorithm: str) -> None:
                 algorithm,
                 settings=settings,
                 checks=probes,
+                dtype=dtype,
             )
             named = {name for hypothesis in report.likely for name in hypothesis.slips}
             allowed = next((group for group in CLASSES.get(algorithm, []) if slip.name in group), {slip.name})
@@ -107,21 +119,25 @@ def test_pairs_of_mistakes_are_named_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "line", "change"),
+    ("algorithm", "line", "change", "probe"),
     [
-        ("fedavg", "direction", lambda run, value, **_: np.clip(value, -0.5, 0.5)),
-        ("fedavg", "direction", lambda run, value, step, **_: value / (1 + step)),
-        ("fedprox", "pull", lambda run, value, **_: 1.5 * value),
-        ("scaffold", "correction", lambda run, value: 0.9 * value),
-        ("scaffold", "control step", lambda run, value, **_: value / 2),
-        ("feddyn", "quadratic", lambda run, value, **_: value**3),
-        ("ditto", "personal pull", lambda run, value: value * np.abs(value)),
-        ("fedavgm", "old v", lambda run, value: value * np.array([1.0, 0.0, 1.0])),
-        ("fedavg", "weights", lambda run, value, participants: value**2 / (value**2).sum()),
-        ("fedadam", "scale", lambda run, value, v, tau: v + tau),
+        ("fedavg", "direction", lambda run, value, **_: np.clip(value, -0.5, 0.5), "one-step"),
+        ("fedavg", "direction", lambda run, value, step, **_: value / (1 + step), "local-epochs"),
+        ("fedprox", "pull", lambda run, value, **_: 1.5 * value, "local-epochs"),
+        ("scaffold", "correction", lambda run, value: 0.9 * value, "rounds"),
+        ("scaffold", "control step", lambda run, value, **_: value / 2, "one-step"),
+        ("feddyn", "quadratic", lambda run, value, **_: value**3, "local-epochs"),
+        ("ditto", "personal pull", lambda run, value: value * np.abs(value), "one-step"),
+        ("fedavgm", "old v", lambda run, value: value * np.array([1.0, 0.0, 1.0]), "rounds"),
+        ("fedavg", "weights", lambda run, value, participants: value**2 / (value**2).sum(), "sizes"),
+        ("fedadam", "scale", lambda run, value, v, tau: v + tau, "one-step"),
     ],
 )
-def test_mistakes_outside_the_bank_are_found_and_not_named(algorithm: str, line: str, change: Any) -> None:
+def test_mistakes_outside_the_bank_are_found_and_not_named(
+    algorithm: str, line: str, change: Any, probe: str
+) -> None:
     report = conform(lambda task, given: DEFINITIONS[algorithm](task, given, [{line: change}]), algorithm)
     assert (report.verdict, report.likely) == ("differs", ()), str(report)
     assert "no known slip" in report.sentence
+    assert report.localised is not None
+    assert report.localised.probe == probe

@@ -1,0 +1,208 @@
+"""Each probe, check and unit is needed: without it the report on some implementation is another one."""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clusterproof.conformance import DEFINITIONS, ConformanceTask, conform
+from clusterproof.conformance.probes import CLUSTERS, PLANS
+from clusterproof.conformance.slips import SLIPS
+from clusterproof.conformance.tolerance import first_difference, fixed_point_tolerance
+
+
+def with_slip(algorithm: str, name: str) -> Callable[..., Any]:
+    (changes,) = [slip.changes for slip in SLIPS[algorithm] if slip.name == name]
+    return lambda task, settings: DEFINITIONS[algorithm](task, settings, [changes])
+
+
+def with_line(algorithm: str, line: str, change: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda task, settings: DEFINITIONS[algorithm](task, settings, [{line: change}])
+
+
+class Combined(DEFINITIONS["fedavg"]):  # type: ignore[misc]
+    """Wrong where minibatches, a server step and absent clients come together."""
+
+    def round(self, participants: Sequence[int]) -> None:
+        super().round(participants)
+        settings = self.settings
+        if (
+            settings["batch_size"]
+            and settings["server_step_size"] != 1
+            and len(participants) < self.task.clients
+        ):
+            self.x = self.x + 1e-3
+
+
+class Prunes(DEFINITIONS["ifca"]):  # type: ignore[misc]
+    """Sets clusters without members to 0 after five rounds, as code does that prunes after a first phase."""
+
+    def round(self, participants: Sequence[int]) -> None:
+        super().round(participants)
+        self.memory["rounds"] = self.memory.get("rounds", 0) + 1
+        if self.memory["rounds"] > 5:
+            empty = [j for j in range(len(self.x)) if j not in self.assignments]
+            self.x[empty] = 0
+
+
+FIRST = [
+    ("fedavg", with_slip("fedavg", "loss-summed"), "one-step"),
+    ("fedprox", with_slip("fedprox", "prox-doubled"), "local-epochs"),
+    ("fedavg", with_slip("fedavg", "own-old-start"), "rounds"),
+    ("fedavg", with_line("fedavg", "weights", lambda run, value, **_: value**2 / (value**2).sum()), "sizes"),
+    ("fedavg", with_slip("fedavg", "first-batch-only"), "batches"),
+    ("fedavg", with_slip("fedavg", "server-step-twice"), "server-step"),
+    ("scaffold", with_slip("scaffold", "controls-averaged-over-participants"), "participation"),
+    ("fedprox", lambda task, given: DEFINITIONS["fedprox"](task, {**given, "proximal": 0.7}), "strengths"),
+    ("fedavg", Combined, "everything"),
+    ("ifca", Prunes, "clusters"),
+]
+
+
+@pytest.mark.parametrize(("algorithm", "start", "probe"), FIRST)
+def test_the_first_probe_that_fails_is_the_plainest_that_can(algorithm: str, start: Any, probe: str) -> None:
+    report = conform(start, algorithm)
+    assert report.localised is not None, str(report)
+    assert (report.verdict, report.localised.probe) == ("differs", probe)
+
+
+def test_every_probe_has_a_mistake_that_it_finds_first() -> None:
+    assert [probe for _, _, probe in FIRST] == [plan.name for plan in (*PLANS, CLUSTERS)]
+
+
+class FedAvg:
+    """A right implementation, from which the ones that only a check finds inherit."""
+
+    def __init__(self, task: ConformanceTask, settings: Mapping[str, Any]) -> None:
+        self.task, self.settings, self.model, self.rounds = task, settings, task.start.copy(), 0
+
+    def gradient(self, client: int, y: np.ndarray) -> np.ndarray:
+        return self.task.gradient(client, y)
+
+    def round(self, participants: Sequence[int]) -> None:
+        models = []
+        self.rounds += 1
+        for i in participants:
+            y, size = self.model.copy(), self.settings["batch_size"] or self.task.samples[i]
+            for _ in range(self.settings["local_epochs"] * -(-self.task.samples[i] // size)):
+                y -= self.settings["step_size"] * self.gradient(i, y)
+            models.append(y)
+        mean = np.average(models, axis=0, weights=self.task.samples[list(participants)])
+        self.model = self.model + self.settings["server_step_size"] * (mean - self.model)
+
+
+class ClipsModels(FedAvg):
+    def gradient(self, client: int, y: np.ndarray) -> np.ndarray:
+        return self.task.gradient(client, np.clip(y, -3, 3))
+
+
+class ClipsGradients(FedAvg):
+    def gradient(self, client: int, y: np.ndarray) -> np.ndarray:
+        gradient = self.task.gradient(client, y)
+        return gradient * min(1, 8 / np.linalg.norm(gradient))
+
+
+class CachesData(FedAvg):
+    """Keeps a client's data by the client's number, as a loader in a module-level dictionary does."""
+
+    cache: dict[Any, Any] = {}  # noqa: RUF012
+
+    def gradient(self, client: int, y: np.ndarray) -> np.ndarray:
+        key = (client, self.task.start.tobytes(), self.task.samples.sum())
+        curvature, optimum = self.cache.setdefault(
+            key, (self.task.curvatures[client].copy(), self.task.optima[client].copy())
+        )
+        product: np.ndarray = curvature @ (y - optimum)
+        return product
+
+
+class DecaysLate(FedAvg):
+    def gradient(self, client: int, y: np.ndarray) -> np.ndarray:
+        return self.task.gradient(client, y) + 0.01 * (self.rounds > 50) * y
+
+
+@pytest.mark.parametrize(
+    ("start", "check"),
+    [(ClipsModels, "shift"), (ClipsGradients, "scale"), (CachesData, "order"), (DecaysLate, "fixed-point")],
+)
+def test_a_mistake_that_no_probe_shows_is_found_by_a_check(start: type, check: str) -> None:
+    report = conform(start, "fedavg")
+    assert (report.verdict, report.likely) == ("differs", ()), str(report)
+    assert check in {one.name for one in report.checks if one.outcome == "failed"}
+    assert not {one.name for one in report.checks if one.outcome == "failed"} & {plan.name for plan in PLANS}
+
+
+def test_a_check_that_fails_makes_a_variant_a_difference() -> None:
+    weighted = conform(DecaysLate, "fedavg", settings={"weighting": "clients"})
+    assert weighted.verdict == "differs"
+    assert weighted.sentence.startswith("conforms to fedavg with weighting = samples")
+    assert "but fixed-point fails" in weighted.sentence
+
+
+def outcome(start: Any, algorithm: str, check: str) -> str:
+    return {one.name: one.outcome for one in conform(start, algorithm).checks}[check]
+
+
+def test_states_of_absent_clients_and_the_mean_of_controls_are_checked() -> None:
+    all_clients = with_line("scaffold", "controls", lambda run, value, participants: value + 1e-3)
+    assert outcome(all_clients, "scaffold", "absent") == "failed"
+    assert outcome(all_clients, "scaffold", "control-mean") == "failed"
+    assert outcome(DEFINITIONS["scaffold"], "scaffold", "absent") == "passed"
+    assert outcome(DEFINITIONS["scaffold"], "scaffold", "control-mean") == "passed"
+
+
+def test_arrays_that_are_handed_out_are_overwritten() -> None:
+    class Copies(FedAvg):
+        def __getattribute__(self, name: str) -> Any:
+            value = super().__getattribute__(name)
+            return value.copy() if name == "model" else value
+
+    assert outcome(Copies, "fedavg", "aliasing") == "passed"
+    assert outcome(FedAvg, "fedavg", "aliasing") == "skipped"
+
+
+@pytest.mark.parametrize(("dtype", "epsilon"), [("float32", 2.0**-23), ("float64", 2.0**-52)])
+@pytest.mark.parametrize("rounds", [0, 4])
+@pytest.mark.parametrize("size", [0.5, 20.0])
+def test_the_unit_is_300_spacings_times_rounds_times_size(
+    dtype: str, epsilon: float, rounds: int, size: float
+) -> None:
+    unit = 300 * epsilon * (1 + rounds) * max(1, size)
+    expected = [{"model": np.array([size, 0.0])}] * (rounds + 1)
+    for allowed in (1, 10):
+        for factor, differs in ((0.9, False), (1.1, True)):
+            observed = [*expected[:-1], {"model": np.array([size, allowed * factor * unit])}]
+            difference = first_difference(observed, expected, dtype, allowed=allowed)
+            assert (difference is not None) == differs
+    assert fixed_point_tolerance(dtype) == pytest.approx(1e4 * epsilon + 1e-9, rel=1e-12)
+
+
+def test_symmetries_are_held_to_ten_units_and_probes_to_one() -> None:
+    from clusterproof.conformance import tolerance
+
+    assert (tolerance.UNITS, tolerance.EQUIVARIANCE_UNITS, tolerance.LARGEST) == (1, 10, 1e8)
+
+
+def test_nothing_global_is_left_behind() -> None:
+    torch = pytest.importorskip("torch")
+    from clusterproof.conformance.adapters.torch_side import replaced_losses
+
+    class Disturbs(FedAvg):
+        def round(self, participants: Sequence[int]) -> None:
+            random.seed(0)
+            np.random.seed(0)  # noqa: NPY002 - what people write
+            torch.manual_seed(0)
+            torch.set_default_dtype(torch.float64)
+            super().round(participants)
+
+    before = (random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist())  # noqa: NPY002
+    assert conform(Disturbs, "fedavg").verdict == "conforms"
+    after = (random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist())  # noqa: NPY002
+    assert before == after
+    assert torch.get_default_dtype() == torch.float32
+    losses = (torch.nn.CrossEntropyLoss, torch.nn.functional.cross_entropy)
+    with replaced_losses():
+        assert torch.nn.CrossEntropyLoss is torch.nn.MSELoss
+    assert (torch.nn.CrossEntropyLoss, torch.nn.functional.cross_entropy) == losses
