@@ -8,6 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+import numpy as np
+
+from clusterproof.algorithms import InvalidArgument
+
+SEARCHING, DRAWING = ("generate", "target", "shrink"), ("generate",)
+"""Phases of hypothesis: of a search, and of a draw."""
+
 Instance = TypeVar("Instance")
 
 
@@ -33,6 +40,40 @@ def without_local_constants() -> Iterator[None]:
     finally:
         providers._get_local_constants = known
         providers.CONSTANTS_CACHE.cache.clear()
+
+
+def draw_example(strategy: Any, stream: np.random.Generator) -> Any:
+    """Draw one example of a hypothesis strategy.
+
+    Parameters
+    ----------
+    strategy
+        The strategy.
+    stream
+        Random numbers; the same state gives the same example.
+
+    Returns
+    -------
+    Any
+        An example at random; the simplest one where the strategy has no other.
+
+    Raises
+    ------
+    InvalidArgument
+        If the strategy rejects whatever it draws.
+    """
+    examples: list[Any] = []
+
+    def is_second(example: Any) -> bool:
+        examples.append(example)  # the first is always the simplest
+        return len(examples) > 1
+
+    _find(strategy, is_second, seed=int(stream.integers(2**63)), budget=2, phases=DRAWING)
+    if not examples:
+        raise InvalidArgument(
+            "strategy", strategy, "must have an example that its filters accept", "widen its bounds"
+        )
+    return examples[-1]
 
 
 def smallest_counterexample(
@@ -61,6 +102,12 @@ def smallest_counterexample(
     Instance or None
         None where the budget was spent without finding any, or none was admissible.
     """
+    found: Instance | None = _find(instances, breaks, seed=seed, budget=budget, phases=SEARCHING)
+    return found
+
+
+def _find(strategy: Any, accepts: Callable[[Any], bool], *, seed: int | str, budget: int, phases: Any) -> Any:
+    """Return the example of a strategy that ``accepts`` accepts; None where ``budget`` examples hold none."""
     from hypothesis import HealthCheck, Phase, find, settings
     from hypothesis.errors import HypothesisWarning, NoSuchExample, Unsatisfiable
 
@@ -70,13 +117,12 @@ def smallest_counterexample(
         max_examples=budget,
         database=None,
         deadline=None,
-        phases=(Phase.generate, Phase.target, Phase.shrink),
+        phases=[Phase[name] for name in phases],
         suppress_health_check=list(HealthCheck),
     )
     try:
         with warnings.catch_warnings(), without_local_constants():
             warnings.simplefilter("ignore", HypothesisWarning)
-            found: Instance = find(instances, breaks, settings=configuration, random=random.Random(seed))
-    except (NoSuchExample, Unsatisfiable):  # none breaks it, or none was admissible
+            return find(strategy, accepts, settings=configuration, random=random.Random(seed))
+    except (NoSuchExample, Unsatisfiable):  # none is accepted, or none was admissible
         return None
-    return found
