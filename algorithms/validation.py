@@ -118,3 +118,9 @@ def check_descent(step_size: float, clusters: int | None, averaging: str, local_
             "must be 1 with averaging = 'gradient', where a client sends one gradient",
             "choose averaging = 'model' for local steps",
         )
+
+
+def error_line(error: BaseException) -> str:
+    """Write an error with its notes, such as the file, line and instance that a claim adds."""
+    notes = [f" ({note})" for note in getattr(error, "__notes__", ())]
+    return " ".join(f"{type(error).__name__}: {error}{''.join(notes)}".split())

@@ -12,8 +12,10 @@ import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
 
-SEARCHING, DRAWING = ("generate", "target", "shrink"), ("generate",)
-"""Phases of hypothesis: of a search, and of a draw."""
+DRAWING, SIMPLIFYING, SEARCHING = ("generate",), ("generate", "shrink"), ("generate", "target", "shrink")
+"""Phases of hypothesis: of a draw, of draws of which one is simplified, and of a search."""
+SIMPLEST = 0.1
+"""Share of the draws that are the simplest example."""
 
 Instance = TypeVar("Instance")
 
@@ -63,12 +65,14 @@ def draw_example(strategy: Any, stream: np.random.Generator) -> Any:
         If the strategy rejects whatever it draws.
     """
     examples: list[Any] = []
+    # hypothesis tries the simplest example first, and that one once only
+    wanted = 1 if stream.random() < SIMPLEST else 2
 
-    def is_second(example: Any) -> bool:
-        examples.append(example)  # the first is always the simplest
-        return len(examples) > 1
+    def is_wanted(example: Any) -> bool:
+        examples.append(example)
+        return len(examples) >= wanted
 
-    _find(strategy, is_second, seed=int(stream.integers(2**63)), budget=2, phases=DRAWING)
+    _find(strategy, is_wanted, seed=int(stream.integers(2**63)), budget=2, phases=DRAWING)
     if not examples:
         raise InvalidArgument(
             "strategy", strategy, "must have an example that its filters accept", "widen its bounds"
@@ -82,6 +86,7 @@ def smallest_counterexample(
     *,
     seed: int | str,
     budget: int = 4000,
+    climbs: bool = True,
 ) -> Instance | None:
     """Find an instance that breaks a claim, as simple as the search space allows.
 
@@ -96,13 +101,16 @@ def smallest_counterexample(
         Names the stream of the search.
     budget
         Number of instances to try before giving up.
+    climbs
+        Whether instances are chosen by what earlier ones gave to ``hypothesis.target``.
 
     Returns
     -------
     Instance or None
         None where the budget was spent without finding any, or none was admissible.
     """
-    found: Instance | None = _find(instances, breaks, seed=seed, budget=budget, phases=SEARCHING)
+    phases = SEARCHING if climbs else SIMPLIFYING
+    found: Instance | None = _find(instances, breaks, seed=seed, budget=budget, phases=phases)
     return found
 
 

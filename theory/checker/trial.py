@@ -217,7 +217,8 @@ class _Evaluator:
             return
         if self.replicates is None:
             budget = self.context.number_of_trials(budget)
-        if statement.random or space.sampled:
+        independent = statement.random or space.sampled
+        if independent and not space.searched:
             self._any_breaks(self._draws(budget))
         else:
             found = search(
@@ -225,6 +226,7 @@ class _Evaluator:
                 self.evaluate,
                 seed=f"{self.context.seed} {self.context.claim} {statement.name}",
                 budget=budget,
+                climbs=not independent,
             )
             trial.found = None if found is None else self._conclude(found)
         if trial.found is None:
