@@ -13,6 +13,7 @@ from .algorithms import CFLMGD as CFLMGD
 from .algorithms import FPFC as FPFC
 from .algorithms import IFCA as IFCA
 from .algorithms import Ditto as Ditto
+from .algorithms import Diverged as Diverged
 from .algorithms import FedAvg as FedAvg
 from .algorithms import FedAvgM as FedAvgM
 from .algorithms import FedBCD as FedBCD

@@ -22,10 +22,10 @@ from clusterproof.algorithms import (
     purity,
 )
 from clusterproof.algorithms.arrays import to_numpy
+from clusterproof.algorithms.guard import copy_arrays, is_custom
 from clusterproof.algorithms.storage import require_polars
-from clusterproof.neural.custom.algorithms import check_models, check_round, check_state
 from clusterproof.neural.custom.references import code_sum, is_own, naming_user_code
-from clusterproof.neural.runs.assembly import Assembly, assemble
+from clusterproof.neural.runs.assembly import Assembly, assemble, guard_of
 from clusterproof.neural.runs.configuration import Configuration, naming
 from clusterproof.neural.runs.divergence import describe, find_culprit
 from clusterproof.neural.runs.measurement import evaluate
@@ -228,12 +228,13 @@ def _start(configuration: Configuration, assembly: Assembly) -> Checkpoint:
     algorithm, task = assembly.algorithm, assembly.task
     name = configuration.algorithm_reference or algorithm.name
     randomness = Randomness.from_seed(configuration.training.seed, "image", algorithm.name)
+    guard = guard_of(configuration, task)
     models = algorithm.draw_models(task, (), randomness)
-    count = algorithm.model_count(task)
-    check_models(name, "draw_models", models, (count, task.dimension), task.dtype)
+    count = guard.check_count(algorithm, task)
+    guard.check_models("draw_models", models, (count, task.dimension))
     state = algorithm.initialise(models, task)
     shape = (task.clients if algorithm.target == "clients" else count, task.dimension)
-    check_state(name, "initialise", state, state_class(algorithm), shape, task.dtype)
+    guard.check_state("initialise", state, state_class(algorithm), shape)
     return Checkpoint(
         rounds=0,
         state=_laid_out(name, state),
@@ -321,13 +322,16 @@ def _advance(configuration: Configuration, assembly: Assembly, now: Checkpoint) 
     algorithm = _decayed(assembly.algorithm, training.step_size_decay, now.rounds)
     name = configuration.algorithm_reference or algorithm.name
     before = generator_states(now.randomness)
+    guard, copies = guard_of(configuration, task), copy_arrays(now.state) if is_custom(algorithm) else None
     started = time.perf_counter()
     outcome: State | None = None
     try:
         with np.errstate(all="ignore"):
             after = algorithm.step(now.state, task, now.randomness)
         models = task.clients if algorithm.target == "clients" else now.state.models.shape[-2]
-        check_round(name, now.state, after, task.clients, models)
+        guard.check_round(now.state, after, task.clients, models)
+        if copies is not None:
+            guard.check_unwritten(now.state, copies)
         outcome = _laid_out(name, after)
         finite = all_finite(outcome)
     except InvalidArgument as error:

@@ -12,7 +12,6 @@ import numpy as np
 from clusterproof.algorithms import generator
 from clusterproof.theory.checker.range_ends import Instance
 from clusterproof.theory.checker.ranges import Range
-from clusterproof.theory.checker.search import draw_example
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -88,10 +87,6 @@ class Searched(Written):
         """Give the strategy."""
         made: SearchStrategy[Any] = self.make()
         return made
-
-    def draw(self, so_far: Instance, stream: np.random.Generator) -> Any:
-        """Draw an example of the strategy."""
-        return draw_example(self.make(), stream)
 
 
 def settings_of(task: Any) -> dict[str, Any]:

@@ -1,11 +1,11 @@
 """Searched tasks, streams, replicates and comparisons of several kinds combine; errors name their place."""
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 
 from clusterproof import QuadraticMixture, check, code_of, load_claims, replay
 from clusterproof.commands.application import main
@@ -21,13 +21,14 @@ from clusterproof.theorem import (
     expectation,
     integers,
     probability,
+    rationals,
     searched,
 )
-from clusterproof.theory.checker import search
 
 Task = Annotated[
     QuadraticMixture, searched(lambda: strategies.quadratic_mixtures(clusters=1, clients=(1, 5), dimension=1))
 ]
+Wide = Annotated[QuadraticMixture, searched(lambda: strategies.quadratic_mixtures(clients=(3, 40)))]
 Sample = Annotated[QuadraticMixture, drawn(lambda stream: make_task(int(stream.integers(1, 6))))]
 Size = Annotated[int, integers(1, 3)]
 
@@ -103,13 +104,21 @@ def test_several_kinds_of_comparison_in_one_statement(wrong: str | None, registr
         assert verdict.reason.startswith(wrong)
 
 
-def test_a_drawn_example_is_one_of_the_strategy() -> None:
-    stream = np.random.default_rng(0)
-    assert search.draw_example(st.just(3), stream) == 3
-    drawn_numbers = [search.draw_example(st.integers(0, 9), stream) for _ in range(60)]
-    assert set(drawn_numbers) == set(range(10))
-    with pytest.raises(ValueError, match="must have an example that its filters accept"):
-        search.draw_example(st.integers().filter(lambda _: False), stream)
+def test_a_proof_is_compared_with_a_statement_about_searched_tasks(registry: Any) -> None:
+    """A budget of 5 leaves too few instances for the comparison, so that more are drawn."""
+
+    @claim("own/proved", budget=5)
+    def statement(task: Wide) -> Sides:
+        return at_most(-task.clients, zero=0)
+
+    @statement.proof("algebra", at=lambda task: {"count": Fraction(task.clients)})
+    def algebra(count: Annotated[Fraction, rationals(1, 99, 1, upwards=True)]) -> Sides:
+        return at_most(-count, zero=0)
+
+    verdict = check("own/proved")
+    assert verdict.verdict == "certified", verdict.reason
+    assert verdict.instances is not None
+    assert verdict.instances >= 50
 
 
 LEMMAS = """
