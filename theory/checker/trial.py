@@ -226,7 +226,7 @@ class _Evaluator:
         short = COMPARED - min((tie.compared for tie in self.ties if not tie.refused), default=COMPARED)
         if trial.found is None and short > 0:
             if space.searched:
-                self._search(short, climbs=False, name=" again")
+                self._search(4 * short, climbs=False, name=" again")  # some are drawn twice
             else:
                 self._any_breaks(self._draws(short))
 
