@@ -108,12 +108,13 @@ class Guard:
                 rule = f"must leave the state that `step` is given unchanged, and writes into its `{name}`"
                 raise self._refused(rule, "compute a new array, such as x = x - step in place of x -= step")
 
-    def _form(self, array: Any, typed: bool = False) -> str:
+    def _form(self, array: Array, typed: bool = False) -> str:
         """Write the shape of an array, and its type where types count; its class if it is of another library."""
         if not isinstance(array, self.library):
             return type(array).__name__
-        shape = str(tuple(array.shape))
-        return f"{shape} of type {dtype_of(array)}" if typed or self.dtype is not None else shape
+        values: Array = array  # of the library, whose class has no types
+        shape = str(tuple(values.shape))
+        return f"{shape} of type {dtype_of(values)}" if typed or self.dtype is not None else shape
 
     def _refused(self, rule: str, remedy: str) -> InvalidArgument:
         return InvalidArgument(self.argument, self.name, rule, remedy)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from operator import attrgetter
 from typing import Any, TypeAlias
 
@@ -41,7 +42,8 @@ class Recorder:
             raise InvalidArgument(
                 "record", record, "must be names of the state's fields", 'write ("controls",)'
             )
-        for name, function in measure.items():
+        functions: Mapping[Any, Any] = measure  # as a user gives them
+        for name, function in functions.items():
             if not isinstance(name, str) or not callable(function):
                 rule = "must map names to functions of (state, task)"
                 raise InvalidArgument(
@@ -51,7 +53,7 @@ class Recorder:
         for name in record:
             self._readers["record", name] = attrgetter(name)
         for name, function in measure.items():
-            self._readers["measure", name] = lambda state, function=function: function(state, task)
+            self._readers["measure", name] = partial(_evaluate, function, task)
         self._models: list[np.ndarray] = []
         self._values: dict[tuple[str, str], list[np.ndarray]] = {key: [] for key in self._readers}
 
@@ -100,3 +102,7 @@ class Recorder:
     def values(self, kind: str) -> dict[str, np.ndarray]:
         """Return the arrays (rounds + 1, ...) of ``"record"`` or ``"measure"`` by name."""
         return {name: np.stack(values) for (its, name), values in self._values.items() if its == kind}
+
+
+def _evaluate(function: Measure, task: Task, state: State) -> Any:
+    return function(state, task)

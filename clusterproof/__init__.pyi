@@ -40,6 +40,7 @@ from .synthetic import LogisticMixture as LogisticMixture
 from .synthetic import QuadraticMixture as QuadraticMixture
 from .synthetic import RegressionMixture as RegressionMixture
 from .synthetic import TwoPointMixture as TwoPointMixture
+from .theory import BoundComparison as BoundComparison
 from .theory import TraceBound as TraceBound
 from .theory import Undecidable as Undecidable
 from .theory import Verdict as Verdict
@@ -50,6 +51,7 @@ from .theory import check as check
 from .theory import claim as claim
 from .theory import claims as claims
 from .theory import code_of as code_of
+from .theory import compare as compare
 from .theory import falsify as falsify
 from .theory import load_claims as load_claims
 from .theory import replay as replay

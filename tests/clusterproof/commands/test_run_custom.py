@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from command_line import refused
 
-from clusterproof.algorithms import FedAvg, load_trace, run
+from clusterproof.algorithms import FedAvg, run
+from clusterproof.algorithms.storage import load_trace
 from clusterproof.commands.application import main
 from clusterproof.synthetic import QuadraticMixture
 
