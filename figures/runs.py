@@ -10,6 +10,9 @@ import clusterproof.figures.style as style
 from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.theory.checker.bounds_of_run import BoundComparison
 
+MARKERS = ("x", "+", "1", "2")
+"""Of further bounds, whose lines repeat those of the first ones."""
+
 
 def draw_runs(panel: style.Axes, errors: np.ndarray, names: Sequence[str], every: int) -> None:
     """Draw the median of each model and its band over the replicates.
@@ -77,17 +80,17 @@ def bounds_figure(comparison: BoundComparison) -> style.Figure:
     trace = comparison.trace
     assert trace.errors is not None
     errors = trace.errors[:, None] if trace.errors.ndim == 2 else trace.errors
-    tightest = [name for name in comparison.tightest if name is not None]
-    words = f" Tightest after the last round: {tightest[-1]}." if tightest else ""
-    figure, (panel,) = style.new_figure(_caption(trace, errors.shape[1]) + words, height=4.6)
-    models = errors.shape[-1]
-    draw_runs(panel, errors, [f"run, model {model}" for model in range(models)], max(1, len(errors) // 10))
+    last, every = comparison.tightest[-1], max(1, len(errors) // 10)
+    figure, (panel,) = style.new_figure(_caption(trace, errors.shape[1]), height=4.6)
+    draw_runs(panel, errors, [f"run, model {model}" for model in range(errors.shape[-1])], every)
     times = np.arange(len(errors))
     for number, (name, bound) in enumerate(comparison.bounds.items()):
         values = np.where(np.isfinite(bound), bound, np.nan).max(axis=1)
-        look = style.BOUNDS[number % len(style.BOUNDS)]
-        width = 1.2 + 0.8 * (number // len(style.BOUNDS))  # looks repeat after four bounds
-        panel.plot(times, values, **look, linewidth=width, label=name, gid=f"bound {name}")
+        look = dict(style.BOUNDS[number % len(style.BOUNDS)])
+        if number >= len(style.BOUNDS):  # the same colours and lines again, with markers
+            look |= {"marker": MARKERS[number // len(style.BOUNDS) % len(MARKERS)], "markevery": every}
+        label = f"{name} (tightest)" if name == last else name
+        panel.plot(times, values, **look, label=label, gid=f"bound {name}")
     panel.set_yscale("log", nonpositive="mask")
     panel.margins(x=0.02)
     style.label_axes(panel, "", "communication round", r"distance to the optimum $\|\chi_p - \chi_p^*\|$")

@@ -170,8 +170,11 @@ def _on_runs(bound: Callable[[Any, Trace], Any]) -> TraceBounder:
             )
         if trace.errors is None:
             raise InvalidArgument("trace", trace, "must have errors", "run on a task that knows its optima")
+        values = np.asarray(allowed, dtype=float)
+        if trace.errors.ndim == 3 and values.ndim == 2 and len(values) == len(trace.errors):
+            values = values[:, None]  # one a round and model, for every replicate
         try:
-            whole = np.broadcast_to(np.asarray(allowed, dtype=float), trace.errors.shape)
+            whole = np.broadcast_to(values, trace.errors.shape)
         except ValueError:
             raise InvalidArgument(
                 "bound", np.shape(allowed), f"must be broadcastable to trace.errors, {trace.errors.shape}",
