@@ -37,6 +37,7 @@ from .experiments import tables as tables
 from .synthetic import TASKS as TASKS
 from .synthetic import LogCoshMixture as LogCoshMixture
 from .synthetic import LogisticMixture as LogisticMixture
+from .synthetic import NoisyQuadraticMixture as NoisyQuadraticMixture
 from .synthetic import QuadraticMixture as QuadraticMixture
 from .synthetic import RegressionMixture as RegressionMixture
 from .synthetic import TwoPointMixture as TwoPointMixture
