@@ -102,7 +102,9 @@ def _caption(trace: Trace, replicates: int) -> str:
     """Write algorithm, task, parameters and seed of a run."""
     algorithm, task = trace.settings["algorithm"], trace.settings["task"]
     told = ", ".join(
-        f"{name} = {value}" for name, value in algorithm.items() if name != "algorithm" and value is not None
+        f"{name} = {value:.6g}" if isinstance(value, float) else f"{name} = {value}"
+        for name, value in algorithm.items()
+        if name != "algorithm" and value is not None
     )
     bands = f" Median and {100 * style.BAND[0]:g}-{100 * style.BAND[1]:g} % band of {replicates} runs."
     words = (
