@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -49,6 +49,7 @@ class NoisyQuadraticMixture(Mixture):
     centers: np.ndarray
     covariance: np.ndarray
     labels: np.ndarray
+    optima: np.ndarray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Validate and normalise the arguments."""
@@ -66,7 +67,7 @@ class NoisyQuadraticMixture(Mixture):
         root = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
         for name, value in (("quadratic", quadratic), ("covariance", covariance), ("root", root)):
             object.__setattr__(self, name if name == "covariance" else f"_{name}", value)
-        for name in ("hessians", "centers", "labels"):
+        for name in ("hessians", "centers", "labels", "optima"):
             object.__setattr__(self, name, getattr(quadratic, name))
 
     @classmethod
@@ -132,11 +133,6 @@ class NoisyQuadraticMixture(Mixture):
         """The task of the expected losses."""
         quadratic: QuadraticMixture = vars(self)["_quadratic"]
         return quadratic
-
-    @property
-    def optima(self) -> np.ndarray:
-        """Minimisers of the clusters' expected losses, (P, d)."""
-        return self.without_noise.optima
 
     @property
     def smoothness(self) -> float:

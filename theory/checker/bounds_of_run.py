@@ -82,9 +82,9 @@ class BoundComparison(Drawable):
         """
         try:
             import polars
-        except ImportError as error:
+        except ImportError as missing:
             remedy = "install the extra: pip install 'clusterproof[store]'"
-            raise InvalidArgument("frame", None, f"needs polars ({error})", remedy) from error
+            raise InvalidArgument("frame", None, f"needs polars ({missing})", remedy) from missing
         rows = []
         for step, model in np.ndindex(*self.errors.shape):
             tightest = self._smallest(step, model)
@@ -173,7 +173,7 @@ def compare(trace: Trace, task: Mixture, claims: Sequence[str] | None = None) ->
         trace=trace,
         errors=_largest(trace.errors if trace.errors.ndim == 3 else trace.errors[:, None]),
         bounds={name: _largest(each.allowed) for name, each in compared.items()},
-        broken={name: (each.above > 0).any(axis=1) for name, each in compared.items()},
+        broken={name: np.asarray((each.above > 0).any(axis=1)) for name, each in compared.items()},
         failure_probabilities=probabilities,
         left_out=left_out,
     )
