@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import special
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import check_number
@@ -169,6 +168,8 @@ class NoisyQuadraticMixture(Mixture):
 
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
         """Return the probability, over clients and noise, that the true model's loss is at least another's, (P,)."""
+        from scipy.special import ndtr  # slow to import
+
         models = np.asarray(models, dtype=float)
         clients = np.flatnonzero(self.labels == cluster)
         losses = self.without_noise.losses(models, clients, np.random.default_rng())  # draws nothing
@@ -176,7 +177,7 @@ class NoisyQuadraticMixture(Mixture):
         moves = models[cluster] - models
         deviations = np.sqrt(np.einsum("pi,ij,pj->p", moves, self.covariance, moves))
         with np.errstate(all="ignore"):
-            chances = np.where(deviations > 0, special.ndtr(gaps / deviations), gaps >= 0).mean(axis=0)
+            chances = np.where(deviations > 0, ndtr(gaps / deviations), gaps >= 0).mean(axis=0)
         chances[cluster] = 0.0
         return np.asarray(chances)
 
