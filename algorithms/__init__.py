@@ -47,7 +47,7 @@ from clusterproof.algorithms.protocol import (
 )
 from clusterproof.algorithms.proxskip import ProxSkip
 from clusterproof.algorithms.randomness import Randomness, generator
-from clusterproof.algorithms.runner import run
+from clusterproof.algorithms.runner import Diverged, run
 from clusterproof.algorithms.scaffold import Scaffold
 from clusterproof.algorithms.self_organising_map import best_matching_units
 from clusterproof.algorithms.sofl import SoFL
@@ -64,6 +64,7 @@ ALGORITHMS: dict[str, type[Algorithm[Any]]] = Registry(
 """
 
 __all__ = [
+    "Diverged",
     "Scaffold",
     "ProxSkip",
     "PFedMe",

@@ -20,8 +20,8 @@ def like(values: np.ndarray, reference: Array) -> Array:
 
 def to_numpy(array: Array) -> np.ndarray:
     """Copy an array of any library into numpy, on the host."""
-    if isinstance(array, np.ndarray):
-        return array
+    if isinstance(array, np.ndarray | np.generic):
+        return np.asarray(array)
     if is_torch_array(array):
         return np.asarray(array.detach().cpu())
     return np.array(np.from_dlpack(array))

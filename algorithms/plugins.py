@@ -10,6 +10,8 @@ from importlib import metadata
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from clusterproof.algorithms.validation import error_line
+
 Kind = TypeVar("Kind")
 
 PLAIN = (int, float, str, bool, NoneType)
@@ -24,7 +26,7 @@ class PluginWarning(UserWarning):
 
 def leave_out(entry: metadata.EntryPoint, reason: object) -> None:
     """Warn in one line that a plugin is skipped, with the reason (an exception or a text)."""
-    words = f"{type(reason).__name__}: {reason}" if isinstance(reason, BaseException) else str(reason)
+    words = error_line(reason) if isinstance(reason, BaseException) else str(reason)
     warnings.warn(
         f"the plugin {entry.name} = {entry.value} is left out: {' '.join(words.split())}",
         PluginWarning,

@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace
 
 from clusterproof.algorithms.arrays import Array, to_numpy
+from clusterproof.algorithms.guard import Guard, copy_arrays, is_custom
 from clusterproof.algorithms.protocol import Algorithm, State, Task
 from clusterproof.algorithms.randomness import Randomness
+from clusterproof.algorithms.recording import Measure, Recorder
 from clusterproof.algorithms.trace import Trace, distances
 from clusterproof.algorithms.validation import InvalidArgument, check_count, check_seed
+
+
+class Diverged(InvalidArgument):
+    """A run whose models became NaN.
+
+    Attributes
+    ----------
+    rounds
+        Rounds before that one; a run of so many has no NaN.
+    """
+
+    def __init__(self, argument: str, value: object, rule: str, remedy: str, *, rounds: int) -> None:
+        super().__init__(argument, value, rule, remedy)
+        self.rounds = rounds
 
 
 def run(
@@ -24,6 +42,8 @@ def run(
     replicates: int | None = None,
     initial: Array | None = None,
     progress: Callable[[int], None] | None = None,
+    record: Sequence[str] = (),
+    measure: Mapping[str, Measure] = MappingProxyType({}),
 ) -> Trace:
     """Run ``rounds`` communication rounds from a seed.
 
@@ -43,6 +63,11 @@ def run(
         the task draws them, one set per replicate.
     progress
         Called with the number of finished rounds after each round.
+    record
+        Fields of the algorithm's state to keep by round, such as ``("controls",)``; see ``Trace.recorded``.
+    measure
+        Functions of (state, task) to evaluate before the first and after each round, by name, such as
+        ``{"suboptimality": gap}``; see ``Trace.measured``. They must not change the state.
 
     Returns
     -------
@@ -51,30 +76,47 @@ def run(
 
     Raises
     ------
+    Diverged
+        If a model becomes NaN.
     InvalidArgument
-        If a number is out of range, or ``initial`` has the wrong shape or is not finite.
+        If a number is out of range; ``initial`` has the wrong shape or is not finite; the
+        algorithm returns something else than the protocol asks for, or writes into its state; or a field or a
+        function that is to be recorded does not give numbers of one shape.
     """
     check_count("rounds", rounds, at_least=0, remedy="give the number of communication rounds")
     check_seed(seed)
     if replicates is not None:
         check_count("replicates", replicates, at_least=1, remedy="leave it out for a single run")
     shape = () if replicates is None else (replicates,)
-    count = algorithm.model_count(task)
+    guard = Guard("algorithm", algorithm.name, shape, np.ndarray)
+    count = guard.check_count(algorithm, task)
+    recorder = Recorder(record, measure, task)
     randomness = Randomness.from_seed(seed, str(task.settings["task"]), algorithm.name)
     if initial is None:
         models = algorithm.draw_models(task, shape, randomness)
     else:
         models = _broadcast_initial(initial, (*shape, count, task.dimension))
+    guard = replace(guard, library=type(models))
+    guard.check_models("draw_models", models, (count, task.dimension))
     state: State = algorithm.initialise(models, task)
-    recorded = [to_numpy(state.models)]
+    rows = task.clients if algorithm.target == "clients" else count
+    kind = type(state) if isinstance(state, State) else State
+    guard.check_state("initialise", state, kind, (rows, task.dimension))
+    recorder.add(state)
     assignments = []
-    for done in range(rounds):
-        state = algorithm.step(state, task, randomness)
-        recorded.append(to_numpy(state.models))
+    for done in range(1, rounds + 1):
+        copies = copy_arrays(state) if is_custom(algorithm) else None
+        after = algorithm.step(state, task, randomness)
+        guard.check_round(state, after, task.clients, rows)
+        if copies is not None:
+            guard.check_unwritten(state, copies)
+        state = after
+        recorder.add(state)
+        _check_numbers(algorithm, recorder.last_models, done)
         assignments.append(_spread(state, shape, task.clients))
         if progress is not None:
-            progress(done + 1)
-    history = np.stack(recorded)
+            progress(done)
+    history = recorder.models
     references = task.reference_optima(algorithm.target)
     return Trace(
         models=history,
@@ -89,7 +131,23 @@ def run(
             "seed": seed,
             "replicates": replicates,
         },
+        recorded=recorder.values("record"),
+        measured=recorder.values("measure"),
     )
+
+
+def _check_numbers(algorithm: Algorithm[Any], models: np.ndarray, done: int) -> None:
+    """Raise ``Diverged`` if a model is NaN after a round, which names round, model and replicate."""
+    wrong = np.isnan(models).any(axis=-1)
+    if not wrong.any():
+        return
+    *replicate, model = (int(index) for index in np.argwhere(wrong)[0])
+    where = f"model {model}" + (f" of replicate {replicate[0]}" if replicate else "")
+    argument, remedy = ("step_size", "lower it, or correct the algorithm")
+    if argument not in algorithm.settings:
+        argument, remedy = "algorithm", "correct the algorithm"
+    value = algorithm.settings[argument]
+    raise Diverged(argument, value, f"led in round {done} to NaN in {where}", remedy, rounds=done - 1)
 
 
 def _broadcast_initial(initial: Array, shape: tuple[int, ...]) -> Array:

@@ -3,7 +3,9 @@
 A stored run is a folder of three files. ``models.parquet`` has one row per round, replicate and model
 (columns ``round``, ``replicate``, ``cluster``, ``error``, ``model``); ``assignments.parquet`` has one row
 per round and replicate (``round``, ``replicate``, and ``clusters``, one entry per client); ``run.json``
-holds the settings, the true labels, versions, and the SHA-256 of the tables and of itself.
+holds the settings, the true labels, versions, and the SHA-256 of the tables and of itself. A run with recorded
+fields or measures (format 2) has a fourth file, ``recorded.parquet``, with one row per round and one column per
+name, ``record.NAME`` or ``measure.NAME``.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import platform
 import secrets
 import shutil
 import tempfile
+from collections.abc import Mapping
 from contextlib import suppress
 from importlib import metadata
 from importlib.util import find_spec
@@ -31,7 +34,9 @@ __all__ = ["load_trace", "save_trace"]
 
 SIDECAR = "run.json"
 TABLES = ("models.parquet", "assignments.parquet")
-FORMAT = 1
+RECORDED = "recorded.parquet"
+FORMAT, FORMAT_RECORDED = 1, 2
+"""Of a run without and with recorded fields or measures."""
 
 
 def save_trace(trace: Trace, folder: str | os.PathLike[str]) -> None:
@@ -83,7 +88,8 @@ def load_trace(folder: str | os.PathLike[str]) -> Trace:
 
     root = Path(folder)
     record = _read_sidecar(root / SIDECAR)
-    for name in TABLES:
+    names = TABLES if record.format == FORMAT else (*TABLES, RECORDED)
+    for name in names:
         _compare(root / name, record.files.get(name, "none"), _sum_of_file(root / name))
     try:
         models, assignments = (polars.read_parquet(root / name) for name in TABLES)
@@ -92,6 +98,9 @@ def load_trace(folder: str | os.PathLike[str]) -> Trace:
             "assignments": assignments["clusters"],
             "errors": models["error"],
         }
+        if record.format != FORMAT:
+            table = polars.read_parquet(root / RECORDED)
+            columns |= {name: table[name] for name in table.columns}
         arrays = {
             name: np.array(columns[name].to_numpy(), dtype=record.types[name]).reshape(shape)
             for name, shape in record.shapes.items()
@@ -102,6 +111,8 @@ def load_trace(folder: str | os.PathLike[str]) -> Trace:
             errors=arrays.get("errors"),
             labels=np.asarray(record.labels, dtype=record.types["labels"]),
             settings=record.settings,
+            recorded=_named(arrays, "record."),
+            measured=_named(arrays, "measure."),
         )
     except (KeyError, TypeError, ValueError, polars.exceptions.PolarsError) as error:
         raise _unreadable(root / SIDECAR, f"describes other tables ({error})") from error
@@ -157,7 +168,9 @@ def _write_files(trace: Trace, folder: Path) -> None:
     import polars
 
     arrays = {"models": trace.models, "assignments": trace.assignments, "errors": trace.errors}
-    present = {name: array for name, array in arrays.items() if array is not None}
+    extra = {f"record.{name}": array for name, array in trace.recorded.items()}
+    extra |= {f"measure.{name}": array for name, array in trace.measured.items()}
+    present = {name: array for name, array in arrays.items() if array is not None} | extra
     replicates = trace.models.shape[1] if trace.models.ndim == 4 else 1
     clusters, dimension = trace.models.shape[-2:]
     steps = np.indices((len(trace.models), replicates, clusters), dtype=np.int32).reshape(3, -1)
@@ -173,12 +186,16 @@ def _write_files(trace: Trace, folder: Path) -> None:
             "clusters": trace.assignments.reshape(-1, len(trace.labels)),
         },
     )
+    names: tuple[str, ...] = TABLES
+    if extra:
+        names = (*TABLES, RECORDED)
+        tables = (*tables, {name: array.reshape(len(array), -1) for name, array in extra.items()})
     sums = {}
-    for name, columns in zip(TABLES, tables, strict=True):
+    for name, columns in zip(names, tables, strict=True):
         polars.DataFrame(columns).write_parquet(folder / name)
         sums[name] = _sum_of_file(folder / name)
     record = {
-        "format": FORMAT,
+        "format": FORMAT_RECORDED if extra else FORMAT,
         "settings": trace.settings,
         "labels": trace.labels.tolist(),
         "shapes": {name: array.shape for name, array in present.items()},
@@ -188,6 +205,11 @@ def _write_files(trace: Trace, folder: Path) -> None:
     }
     with open(folder / SIDECAR, "w", encoding="utf-8") as file:
         json.dump({**record, "sha256": _sum_of_record(record)}, file, indent=1, allow_nan=False)
+
+
+def _named(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    """Return the arrays whose names begin with a prefix, by the rest of their names."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def versions() -> dict[str, str]:
@@ -211,8 +233,9 @@ def _read_sidecar(path: Path) -> _Sidecar:
     except (ValueError, RecursionError) as error:
         raise _unreadable(path, f"must be the record of a stored run ({error})") from error
     _compare(path, content.pop("sha256"), _sum_of_record(content))
-    if record.format != FORMAT:
-        raise _unreadable(path, f"must have format {FORMAT}, not {record.format}")
+    if record.format not in (FORMAT, FORMAT_RECORDED):
+        rule = f"must have format {FORMAT} or {FORMAT_RECORDED}, not {record.format}"
+        raise _unreadable(path, rule)
     return record
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -38,6 +38,12 @@ class Trace(Drawable):
     settings
         Algorithm, task, rounds, seed and replicates, as plain JSON values; ``dynamics`` if the algorithm
         implements that of another class.
+    recorded
+        Fields of the state that ``run(record=...)`` names, before the first and after each round,
+        (rounds + 1, ...) with the shape of the field.
+    measured
+        Values of the functions of ``run(measure=...)``, before the first and after each round, (rounds + 1, ...)
+        with the shape of a value.
     """
 
     drawn_by: ClassVar[str] = "run_figure"
@@ -47,6 +53,8 @@ class Trace(Drawable):
     errors: np.ndarray | None
     labels: np.ndarray
     settings: Mapping[str, Any]
+    recorded: Mapping[str, np.ndarray] = field(default_factory=dict)
+    measured: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def rounds(self) -> int:
@@ -103,6 +111,8 @@ class Trace(Drawable):
             facts["largest error"] = f"{first:.3g} -> {last:.3g}"
         if self.rounds:
             facts["purity"] = f"{np.median(self.purity):.3g}"
+        if names := [*self.recorded, *self.measured]:
+            facts["with"] = ", ".join(names)
         return facts
 
     def frame(self) -> polars.DataFrame:

@@ -127,3 +127,9 @@ def require_polars(argument: str, value: object, extra: str = "store") -> None:
     except ImportError as error:
         remedy = f"install the extra `{extra}`: pip install 'clusterproof[{extra}]'"
         raise InvalidArgument(argument, value, f"needs polars ({error})", remedy) from error
+
+
+def error_line(error: BaseException) -> str:
+    """Write an error with its notes, such as the file, line and instance that a claim adds."""
+    notes = [f" ({note})" for note in getattr(error, "__notes__", ())]
+    return " ".join(f"{type(error).__name__}: {error}{''.join(notes)}".split())

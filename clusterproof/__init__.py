@@ -19,6 +19,6 @@ def __getattr__(name: str) -> Any:
         from importlib import metadata
 
         return metadata.version(__name__)
-    if name in ("theory", "catalogue", "check", "claims", "replay", "bound", "assert_holds"):
+    if name in ("theory", "catalogue", "check", "claims", "replay", "bound", "assert_holds", "compare"):
         import clusterproof.experiments.tables.gradient_loss.claims  # noqa: F401 - stating claims registers them
     return _import_name(name)

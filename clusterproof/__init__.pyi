@@ -13,6 +13,7 @@ from .algorithms import CFLMGD as CFLMGD
 from .algorithms import FPFC as FPFC
 from .algorithms import IFCA as IFCA
 from .algorithms import Ditto as Ditto
+from .algorithms import Diverged as Diverged
 from .algorithms import FedAvg as FedAvg
 from .algorithms import FedAvgM as FedAvgM
 from .algorithms import FedBCD as FedBCD
@@ -36,9 +37,11 @@ from .experiments import tables as tables
 from .synthetic import TASKS as TASKS
 from .synthetic import LogCoshMixture as LogCoshMixture
 from .synthetic import LogisticMixture as LogisticMixture
+from .synthetic import NoisyQuadraticMixture as NoisyQuadraticMixture
 from .synthetic import QuadraticMixture as QuadraticMixture
 from .synthetic import RegressionMixture as RegressionMixture
 from .synthetic import TwoPointMixture as TwoPointMixture
+from .theory import BoundComparison as BoundComparison
 from .theory import TraceBound as TraceBound
 from .theory import Undecidable as Undecidable
 from .theory import Verdict as Verdict
@@ -49,6 +52,7 @@ from .theory import check as check
 from .theory import claim as claim
 from .theory import claims as claims
 from .theory import code_of as code_of
+from .theory import compare as compare
 from .theory import falsify as falsify
 from .theory import load_claims as load_claims
 from .theory import replay as replay

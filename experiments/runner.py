@@ -23,6 +23,7 @@ from typing import Any, TypeAlias
 import psutil
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.validation import error_line
 from clusterproof.experiments.progress import Progress
 from clusterproof.experiments.source import source_digest
 from clusterproof.experiments.store import Outcome, Unit, UnitStore
@@ -146,11 +147,7 @@ def compute_unit(function: Function, unit: Unit, source: str) -> Outcome | str:
         result = function(unit)
         return Outcome(result, time.process_time() - used, time.perf_counter() - started)
     except Exception as error:  # told to the user with the unit's name
-        return _line(error)
-
-
-def _line(error: BaseException) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+        return error_line(error)
 
 
 @cache
@@ -380,7 +377,7 @@ def _compute_on(client: Any, function: Function, units: Sequence[Unit], name: st
     for future, answer in ended:
         unit = given.pop(future.key)
         if future.status == "error":  # of its workers, again and again
-            answer = _line(future.exception())
+            answer = error_line(future.exception())
         elif not isinstance(answer, Outcome | str):
             remedy = "restart the scheduler and rerun the command to resume"
             raise InvalidArgument("dask", name, "lost its scheduler", remedy)

@@ -18,6 +18,8 @@ import psutil
 from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument
 from clusterproof.algorithms.docstrings import parameter_descriptions
 from clusterproof.algorithms.validation import check_name
+from clusterproof.neural.custom.algorithms import own_algorithm
+from clusterproof.neural.custom.references import is_own
 from clusterproof.synthetic import TASKS, Mixture
 
 TASK_DEFAULTS = {"clusters": 2, "clients": 40, "dimension": 20}
@@ -69,11 +71,29 @@ def task_parameters(task: str) -> dict[str, Any]:
     return {name: list[str] if name == "proportions" else hints[name] for name in names}
 
 
+def algorithm_class(name: str) -> type[Algorithm[Any]]:
+    """Return the algorithm of a name, one of ``ALGORITHMS`` or that of a user's class.
+
+    Raises
+    ------
+    InvalidArgument
+        If the name is unknown, or the user's class cannot be imported or is not an algorithm.
+    """
+    if name not in ALGORITHMS and is_own("algorithm", name):
+        try:
+            return own_algorithm(name)
+        except InvalidArgument as error:
+            raise InvalidArgument("algorithm", error.value, error.rule, error.remedy) from error
+    check_name("algorithm", name, list(ALGORITHMS))
+    return ALGORITHMS[name]
+
+
 @cache
 def algorithm_parameters(algorithm: str) -> dict[str, Any]:
     """Types of an algorithm's parameters by option name."""
-    hints = get_type_hints(ALGORITHMS[algorithm])
-    return {_option(field.name): hints[field.name] for field in fields(ALGORITHMS[algorithm])}
+    kind = algorithm_class(algorithm)
+    hints = get_type_hints(kind)
+    return {_option(field.name): hints[field.name] for field in fields(kind)}
 
 
 @cache
@@ -110,7 +130,7 @@ def check_options(algorithm: str, task: str, options: Mapping[str, Any]) -> None
     InvalidArgument
         If a name or an option is unknown; the message suggests similar names or the owners of the option.
     """
-    check_name("algorithm", algorithm, list(ALGORITHMS))
+    algorithm_class(algorithm)
     check_name("task", task, list(TASKS))
     known = {**task_parameters(task), **algorithm_parameters(algorithm)}
     for option in experiment_options():
@@ -165,7 +185,7 @@ def make_algorithm(name: str, options: Mapping[str, Any], task: Mixture) -> Algo
     Parameters
     ----------
     name
-        One of ``ALGORITHMS``.
+        One of ``ALGORITHMS``, or the name of a user's class.
     options
         Options accepted by ``check_options``; those of tasks are ignored.
     task
@@ -176,7 +196,7 @@ def make_algorithm(name: str, options: Mapping[str, Any], task: Mixture) -> Algo
     InvalidArgument
         If an option is out of range, or one without a default is missing.
     """
-    cls = ALGORITHMS[name]
+    cls = algorithm_class(name)
     arguments: dict[str, Any] = {}
     for field in fields(cls):
         option = _option(field.name)
@@ -222,7 +242,7 @@ def check_memory(
         "replicates": replicates or 1,
     }
     clients, dimension, clusters = (sizes[name] for name in ("clients", "dimension", "clusters"))
-    target = ALGORITHMS[algorithm].target
+    target = algorithm_class(algorithm).target
     models = {"pooled": 1, "clients": clients}.get(target, sizes.get("models", clusters))
     runs = sizes["replicates"]
     record = 2 * runs * ((rounds + 1) * models * (dimension + 1) * 8 + rounds * clients * 2)

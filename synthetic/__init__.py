@@ -10,6 +10,7 @@ from clusterproof.synthetic.log_cosh import LogCoshMixture
 from clusterproof.synthetic.logistic import LogisticMixture
 from clusterproof.synthetic.misclassification import worst_case_error
 from clusterproof.synthetic.mixture import Mixture
+from clusterproof.synthetic.noisy_quadratic import NoisyQuadraticMixture
 from clusterproof.synthetic.on_arrays import OnArrays
 from clusterproof.synthetic.population import RegressionPopulation, run_pooled
 from clusterproof.synthetic.quadratic import QuadraticMixture
@@ -53,6 +54,7 @@ __all__ = [
     "LogCoshMixture",
     "LogisticMixture",
     "Mixture",
+    "NoisyQuadraticMixture",
     "OnArrays",
     "QuadraticMixture",
     "RegressionMixture",

@@ -67,7 +67,7 @@ class QuadraticMixture(Mixture):
         if hessians.shape != shape:
             rule = f"must have the shape {shape}"
             raise InvalidArgument("hessians", hessians.shape, rule, "give one matrix a client")
-        hessians = _symmetrised(hessians)
+        hessians = symmetrised(hessians)
         smallest = np.linalg.eigvalsh(hessians)[:, 0]
         if smallest.min() <= 0:
             client = int(smallest.argmin())
@@ -248,7 +248,7 @@ class QuadraticMixture(Mixture):
         return np.asarray(0.5 * (displacements * curved).sum(axis=-1))
 
 
-def _symmetrised(hessians: np.ndarray) -> np.ndarray:
+def symmetrised(hessians: np.ndarray, argument: str = "hessians") -> np.ndarray:
     """Return (A + A') / 2 where A = A' up to rounding.
 
     Raises
@@ -261,10 +261,11 @@ def _symmetrised(hessians: np.ndarray) -> np.ndarray:
     beyond = gaps - ROUNDING * np.abs(hessians).max(axis=(-1, -2))
     client = int(beyond.argmax())
     if beyond[client] > 0:
+        owner = f"client {client}'s " if argument == "hessians" else ""
         raise InvalidArgument(
-            "hessians",
+            argument,
             "...",
-            f"must be symmetric; client {client}'s mirrored entries differ by up to {gaps[client]:.3g}",
+            f"must be symmetric; {owner}mirrored entries differ by up to {gaps[client]:.3g}",
             "give (A + A') / 2",
         )
     return np.asarray(np.where(hessians == mirrored, hessians, (hessians + mirrored) / 2))

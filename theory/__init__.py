@@ -1,6 +1,7 @@
 """Claims about clustered federated learning, the bounds they rest on, and their verdicts."""
 
 from clusterproof.algorithms.discovery import modules_below
+from clusterproof.theory.checker.bounds_of_run import BoundComparison, compare
 from clusterproof.theory.checker.catalogue import as_json, catalogue, check, claims, find_claim, replay
 from clusterproof.theory.checker.claim import REGISTRY, Claim, Context
 from clusterproof.theory.checker.claim_decorator import claim
@@ -21,11 +22,13 @@ __all__ = [
     "Context",
     "Finding",
     "Kind",
+    "BoundComparison",
     "TraceBound",
     "Undecidable",
     "Verdict",
     "as_json",
     "assert_holds",
+    "compare",
     "bound",
     "catalogue",
     "check",

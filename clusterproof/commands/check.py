@@ -14,7 +14,7 @@ from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.algorithms.storage import load_trace
-from clusterproof.algorithms.validation import check_count, check_seed
+from clusterproof.algorithms.validation import check_count, check_seed, error_line
 from clusterproof.commands import engine, terminal
 from clusterproof.commands.check_unit import evaluate_in_processes
 from clusterproof.synthetic import from_settings
@@ -159,7 +159,7 @@ def _one_by_one(
         try:
             yield index, theory.check(claim.id, seed=seed, trials=trials)
         except Exception as error:  # one broken check must not hide the other verdicts
-            yield index, f"{type(error).__name__}: {error}"
+            yield index, error_line(error)
 
 
 def _evaluate(

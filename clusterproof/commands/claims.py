@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from clusterproof import theory
 from clusterproof.algorithms.atomic import write_whole
+from clusterproof.algorithms.validation import error_line
 from clusterproof.commands import terminal
 from clusterproof.notes.results import STORED_VERDICTS, read_verdicts
 from clusterproof.theory import Claim, Kind
@@ -60,7 +61,7 @@ def _with_verdict(claims: Sequence[Claim], kinds: frozenset[Kind]) -> list[Claim
         try:
             kind = stored[claim.id] if claim.id in stored else theory.check(claim.id).verdict
         except Exception as error:  # a check that fails has no verdict
-            terminal.complain(f"{claim.id}: the check failed with {type(error).__name__}: {error}")
+            terminal.complain(f"{claim.id}: the check failed with {error_line(error)}")
             continue
         if kind in kinds:
             matching.append(claim)

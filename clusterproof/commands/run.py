@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,19 +14,19 @@ import numpy as np
 from cyclopts import Parameter
 
 from clusterproof import algorithms
-from clusterproof.algorithms import ALGORITHMS, storage
+from clusterproof.algorithms import ALGORITHMS, InvalidArgument, storage
 from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.algorithms.validation import check_count, check_seed, require_polars
 from clusterproof.commands import terminal
 from clusterproof.commands.run_record import RunRecord, record_of
 from clusterproof.experiments import synthetic_options
+from clusterproof.neural.custom.references import HOW, is_own, naming_user_code
 from clusterproof.synthetic import TASKS, Mixture
 from clusterproof.theory.checker import report
 
 
 def run(
     algorithm: str,
-    /,
     *,
     task: str = "regression",
     rounds: terminal.Integer = 50,
@@ -39,7 +41,7 @@ def run(
     Parameters
     ----------
     algorithm
-        Name of an algorithm, such as cfl-mgd or ifca.
+        Name of an algorithm, such as cfl-mgd or ifca, or of a class of your own, as FILE.py:NAME or MODULE:NAME.
     task
         Name of a task, such as regression, quadratic, logistic or log-cosh.
     rounds
@@ -65,7 +67,8 @@ def run(
         storage.check_destination(out)
     if json_file is not None:
         check_writable("json", json_file)
-    with terminal.progress(rounds) as advance, np.errstate(all="ignore"):
+    own = {"algorithm": algorithm} if is_own("algorithm", algorithm) else {}
+    with terminal.progress(rounds) as advance, np.errstate(all="ignore"), _naming(own):
         advance(0, f"drawing the {task} task")
         problem = synthetic_options.make_task(task, given, seed)
         method = synthetic_options.make_algorithm(algorithm, given, problem)
@@ -80,7 +83,7 @@ def run(
             progress=lambda done: advance(done, algorithm),
         )
         seconds = time.perf_counter() - started
-    record = record_of(problem, trace, seconds)
+    record = record_of(problem, trace, seconds, method.target)
     try:
         if out is not None:
             storage.save_trace(trace, out)
@@ -91,6 +94,18 @@ def run(
     if out is not None:
         print(f"stored in {out}")
     return 0
+
+
+@contextmanager
+def _naming(own: Mapping[str, str]) -> Iterator[None]:
+    """Name the option of a user-supplied algorithm, by its reference, in errors of its code and of its checks."""
+    try:
+        with naming_user_code(own):
+            yield
+    except InvalidArgument as error:
+        if not own or error.argument not in ("algorithm", "algorithm.name"):
+            raise
+        raise InvalidArgument("algorithm", own["algorithm"], error.rule, error.remedy) from error
 
 
 def describe_run(task: Mixture, record: RunRecord) -> str:
@@ -154,7 +169,8 @@ def _declare_options() -> None:
     parameters = dict(inspect.signature(run).parameters)
     del parameters["options"]
     for name, known in (("algorithm", ALGORITHMS), ("task", TASKS)):
-        words = Parameter(help=f"One of {', '.join(known)}.")
+        more = f", or {HOW}" if name == "algorithm" else ""
+        words = Parameter(help=f"One of {', '.join(known)}{more}.")
         parameters[name] = parameters[name].replace(annotation=Annotated[str, words])
     for option in synthetic_options.experiment_options():
         words = Parameter(

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from clusterproof import theory
-from clusterproof.algorithms import ALGORITHMS, InvalidArgument, Trace
+from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.checker.claim import REGISTRY
 from clusterproof.theory.checker.report_schema import DIALECT, first_lines
@@ -59,7 +59,7 @@ class RunRecord:
     recovered: int
 
 
-def record_of(task: Mixture, trace: Trace, seconds: float) -> RunRecord:
+def record_of(task: Mixture, trace: Trace, seconds: float, target: str) -> RunRecord:
     """Summarise a run.
 
     Parameters
@@ -71,7 +71,7 @@ def record_of(task: Mixture, trace: Trace, seconds: float) -> RunRecord:
     seconds
         Duration of the run.
     """
-    heading, groups = _rows(task, trace)
+    heading, groups = _rows(task, trace, target)
     first, last = (_medians(trace, groups, step) for step in (0, -1))
     bound, probability, remark = _bound(task, trace)
     all_assigned = (trace.last_assignments >= 0).all(axis=-1)
@@ -123,9 +123,8 @@ def _allow_null(schema: dict[str, Any]) -> None:
         _allow_null(inner)
 
 
-def _rows(task: Mixture, trace: Trace) -> tuple[str, list[np.ndarray]]:
+def _rows(task: Mixture, trace: Trace, target: str) -> tuple[str, list[np.ndarray]]:
     """Return the heading of the rows of errors and the model indices of each row."""
-    target = ALGORITHMS[trace.settings["algorithm"]["algorithm"]].target
     count = 0 if trace.errors is None else trace.errors.shape[-1]
     if target == "clients":
         groups = [np.flatnonzero(task.labels == cluster) for cluster in range(task.clusters)]

@@ -10,7 +10,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from clusterproof import theory
-from clusterproof.algorithms.validation import check_seed
+from clusterproof.algorithms.validation import check_seed, error_line
 from clusterproof.commands import terminal
 from clusterproof.theory import Claim, code_of
 from clusterproof.theory.checker import report
@@ -50,7 +50,7 @@ def show(
     try:
         verdict = theory.check(claim_id, seed=seed)
     except Exception as error:  # the statement is printed already; report the failure in a separate line
-        terminal.complain(f"{claim_id}: the check failed with {type(error).__name__}: {error}")
+        terminal.complain(f"{claim_id}: the check failed with {error_line(error)}")
         return 1
     terminal.show(report.verdict_table([verdict], width))
     if verdict.counterexample is not None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clusterproof.algorithms import Algorithm, InvalidArgument
+from clusterproof.algorithms.guard import Guard
 from clusterproof.neural.data import loading as datasets
 from clusterproof.neural.data.preprocessing import central
 from clusterproof.neural.partitions import by_name as partitions
@@ -100,11 +101,7 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
     default = "train" if division.paired else "test-loss"
     made.setdefault("test_assignment", training.test_assignment or default)
     with naming("algorithm"):
-        count: object = algorithm.model_count(task)
-    if not isinstance(count, int) or count < 1:
-        name = configuration.algorithm_reference or algorithm.name
-        rule = f"must return an integer, at least 1, from `model_count`, not {count!r}"
-        raise InvalidArgument("algorithm.name", name, rule, "return the number of the server's models")
+        guard_of(configuration, task).check_count(algorithm, task)
     if algorithm.has_personal_step and division.paired:
         made["personal_step"] = True
     if training.local_unit == "epoch" and training.batch_size is not None and algorithm.asks_single_gradients:
@@ -120,6 +117,14 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
         )
     _check_tests(configuration, made["test_assignment"], paired=division.paired)
     return Assembly(algorithm, task, made)
+
+
+def guard_of(configuration: Configuration, task: Any) -> Guard:
+    """Return the checks of what the algorithm of a configuration returns on its task."""
+    import torch
+
+    name = configuration.algorithm_reference or configuration.algorithm.name
+    return Guard("algorithm.name", name, (), torch.Tensor, task.dtype)
 
 
 def _check_tests(configuration: Configuration, assignment: str, *, paired: bool) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from clusterproof.algorithms import Algorithm, Randomness, State, client_accuracies, generator
 from clusterproof.algorithms.aggregation import average_by_cluster
 from clusterproof.algorithms.arrays import Array, argmin_smallest_index, like, rows, to_numpy
-from clusterproof.neural.custom.algorithms import check_models
+from clusterproof.algorithms.guard import Guard
 
 if TYPE_CHECKING:
     from clusterproof.neural.task import ImageTask
@@ -106,7 +106,8 @@ def _personal_accuracies(
 ) -> np.ndarray:
     """Accuracies (m,) of all clients' points (m, d) after their personal step."""
     personal = algorithm.personalise(points, clients, task, draws)
-    check_models(name, "personalise", personal, tuple(points.shape), task.dtype)
+    guard = Guard("algorithm.name", name, (), type(points), task.dtype)
+    guard.check_models("personalise", personal, tuple(points.shape))
     return to_numpy(task.accuracies(personal, clients))
 
 

@@ -13,9 +13,8 @@ import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Randomness
 from clusterproof.algorithms.validation import require_polars
-from clusterproof.neural.custom.algorithms import check_models, check_state
 from clusterproof.neural.custom.references import naming_user_code
-from clusterproof.neural.runs.assembly import Assembly, assemble
+from clusterproof.neural.runs.assembly import Assembly, assemble, guard_of
 from clusterproof.neural.runs.configuration import Configuration, naming
 from clusterproof.neural.runs.metrics_file import Board, require_tensorboard, write_metrics
 from clusterproof.neural.runs.resumption import (
@@ -145,12 +144,13 @@ def _start(configuration: Configuration, assembly: Assembly) -> Checkpoint:
     algorithm, task = assembly.algorithm, assembly.task
     name = configuration.algorithm_reference or algorithm.name
     randomness = Randomness.from_seed(configuration.training.seed, "image", algorithm.name)
+    guard = guard_of(configuration, task)
     models = algorithm.draw_models(task, (), randomness)
-    count = algorithm.model_count(task)
-    check_models(name, "draw_models", models, (count, task.dimension), task.dtype)
+    count = guard.check_count(algorithm, task)
+    guard.check_models("draw_models", models, (count, task.dimension))
     state = algorithm.initialise(models, task)
     shape = (task.clients if algorithm.target == "clients" else count, task.dimension)
-    check_state(name, "initialise", state, state_class(algorithm), shape, task.dtype)
+    guard.check_state("initialise", state, state_class(algorithm), shape)
     return Checkpoint(
         rounds=0,
         state=laid_out(name, state),

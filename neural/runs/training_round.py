@@ -17,8 +17,8 @@ from clusterproof.algorithms import (
     purity,
 )
 from clusterproof.algorithms.arrays import to_numpy
-from clusterproof.neural.custom.algorithms import check_round
-from clusterproof.neural.runs.assembly import Assembly
+from clusterproof.algorithms.guard import copy_arrays, is_custom
+from clusterproof.neural.runs.assembly import Assembly, guard_of
 from clusterproof.neural.runs.configuration import Configuration
 from clusterproof.neural.runs.divergence import describe, find_culprit
 from clusterproof.neural.runs.measurement import evaluate
@@ -34,13 +34,16 @@ def advance(configuration: Configuration, assembly: Assembly, now: Checkpoint) -
     algorithm = _decayed(assembly.algorithm, training.step_size_decay, now.rounds)
     name = configuration.algorithm_reference or algorithm.name
     before = generator_states(now.randomness)
+    guard, copies = guard_of(configuration, task), copy_arrays(now.state) if is_custom(algorithm) else None
     started = time.perf_counter()
     outcome: State | None = None
     try:
         with np.errstate(all="ignore"):
             after = algorithm.step(now.state, task, now.randomness)
         models = task.clients if algorithm.target == "clients" else now.state.models.shape[-2]
-        check_round(name, now.state, after, task.clients, models)
+        guard.check_round(now.state, after, task.clients, models)
+        if copies is not None:
+            guard.check_unwritten(now.state, copies)
         outcome = laid_out(name, after)
         finite = all_finite(outcome)
     except InvalidArgument as error:

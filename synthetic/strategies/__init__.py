@@ -13,21 +13,26 @@ A test that must hold on every task of a class says so::
 
 Every bound is a number, which fixes the quantity, or a pair (smallest, largest). Optima lie on a
 grid, rescaled so that the smallest distance is exactly the separation drawn; matrices have
-exactly the condition number drawn and are diagonal before they are rotated.
+exactly the condition number drawn and are diagonal before they are rotated. ``wide_mixtures`` draws from
+larger ranges: up to 10 clusters, 50 dimensions, condition number 10^4, and clusters of 1 : 20.
 """
 
 from clusterproof.synthetic.strategies.common import Bounds
 from clusterproof.synthetic.strategies.log_cosh import log_cosh_mixtures
 from clusterproof.synthetic.strategies.logistic import logistic_mixtures
+from clusterproof.synthetic.strategies.noisy_quadratic import noisy_quadratic_mixtures
 from clusterproof.synthetic.strategies.quadratic import quadratic_mixtures
 from clusterproof.synthetic.strategies.regression import regression_mixtures
 from clusterproof.synthetic.strategies.two_point import two_point_mixtures
+from clusterproof.synthetic.strategies.wide import wide_mixtures
 
 __all__ = [
     "Bounds",
     "log_cosh_mixtures",
     "logistic_mixtures",
+    "noisy_quadratic_mixtures",
     "quadratic_mixtures",
     "regression_mixtures",
     "two_point_mixtures",
+    "wide_mixtures",
 ]

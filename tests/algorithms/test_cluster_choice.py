@@ -9,7 +9,7 @@ from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterproof.algorithms import CFLMGD, IFCA, Local, run
+from clusterproof.algorithms import CFLMGD, IFCA, Diverged, Local, run
 from clusterproof.algorithms.arrays import argmin_smallest_index
 from clusterproof.synthetic import QuadraticMixture, strategies
 
@@ -102,13 +102,18 @@ def test_a_cluster_that_nobody_chooses_stays_where_it_started(averaging):
     np.testing.assert_array_equal(trace.models[:, 1], np.full((6, 1), 100.0))
 
 
-def test_a_run_that_diverges_to_nan_is_still_a_run():
+def test_a_run_that_diverges_to_nan_ends_with_its_round():
     task = QuadraticMixture.random(clusters=2, clients=6, dimension=2, seed=0)
+    algorithm = CFLMGD(step_size=1e60, momentum=0.9)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        trace = run(CFLMGD(step_size=1e60, momentum=0.9), task, rounds=12)
-    assert not np.isfinite(trace.models[-1]).all()
-    assert (trace.assignments[-1] == 0).all()
+        with pytest.raises(
+            Diverged, match=r"step_size = 1e\+60: led in round \d+ to NaN in model \d; lower"
+        ) as end:
+            run(algorithm, task, rounds=12)
+        trace = run(algorithm, task, rounds=end.value.rounds)
+    assert not np.isnan(trace.models).any()
+    assert np.abs(trace.models[-1]).max() > 1e100
 
 
 def test_a_client_that_diverges_leaves_the_others_alone():
@@ -116,6 +121,6 @@ def test_a_client_that_diverges_leaves_the_others_alone():
     steep = QuadraticMixture(hessians=[[[0.5]], [[1e9]], [[0.5]]], centers=task.centers, labels=task.labels)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        trace = run(Local(step_size=1.0), steep, rounds=60, initial=np.full((3, 1), 5.0))
-    assert np.isnan(trace.models[-1, 1, 0])
-    np.testing.assert_allclose(trace.models[-1, [0, 2], 0], [0.0, 2.0], rtol=0, atol=1e-12)
+        trace = run(Local(step_size=1.0), steep, rounds=34, initial=np.full((3, 1), 5.0))
+    assert abs(trace.models[-1, 1, 0]) > 1e300
+    np.testing.assert_allclose(trace.models[-1, [0, 2], 0], [0.0, 2.0], rtol=0, atol=5 / 2**33)

@@ -6,9 +6,11 @@ import shlex
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from checkout import CLEAN, ROOT
 
@@ -27,7 +29,7 @@ PAGES = [
         "notes/README.md",
     ),
     *("notes/your-own.md", "notes/fpfc-repaired.md", "notes/sweeps.md"),
-    *("notes/your-own-theorem.md", "notes/conformance.md", *LESSONS),
+    *("notes/your-own-theorem.md", "notes/your-own-algorithm.md", "notes/conformance.md", *LESSONS),
 ]
 """All pages with commands but CONTRIBUTING.md, which has tests of its own."""
 LONG = {
@@ -36,6 +38,7 @@ LONG = {
         "notes/sweeps.md",
         "experiments/tables/results/README.md",
         "notes/your-own.md",
+        "notes/your-own-theorem.md",
     ),
     *(f"notes/lessons/lesson_{name}.py" for name in ("1_momentum_and_clusters", "4_false_lemma")),
     "notes/lessons/lesson_8_proof_to_network.py",
@@ -107,6 +110,14 @@ def in_little(line: str) -> list[str]:
     return [*words[:2], "--choices"] if words[0] == "table" and len(words) > 1 else words
 
 
+def write_files(page: str) -> dict[str, str]:
+    """Write the Python files that a page prints into the working folder, and return their contents by name."""
+    files = dict(re.findall(r"(?ms)^New file `(.+?)`:\n\n```python\n(.*?)^```$", page))
+    for name, content in files.items():
+        Path(name).write_text(content, encoding="utf-8")
+    return files
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_are_parsed(page: str) -> None:
     for line in commands(page):
@@ -153,9 +164,8 @@ def test_the_recipe_of_a_theorem_of_ones_own_prints_what_it_states(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     recipe = (ROOT / "notes/your-own-theorem.md").read_text(encoding="utf-8")
-    (file,) = re.findall(r"```python\n(.*?)```", recipe, flags=re.DOTALL)
-    Path("my_paper.py").write_text(file, encoding="utf-8")
-    for line in re.findall(r"(?m)^\$ clusterproof (.*)$", recipe):
+    file = write_files(recipe)["my_paper.py"]
+    for line in re.findall(r"(?m)^\$ clusterproof (.*my_paper.py.*)$", recipe):
         assert main(shlex.split(line)) == 0, line
     output = capsys.readouterr().out
     assert "at step = 1, rounds = 1: 1 > 0.5" in output
@@ -209,6 +219,52 @@ def test_the_example_of_conformance_in_the_readme_prints_what_it_quotes(
     )
     exec(compile(example, "README.md", "exec"), {})
     assert capsys.readouterr().out.startswith(quoted)
+
+
+@pytest.mark.slow(reason="checks two theorems by simulation, and draws")
+def test_the_theorem_in_expectation_gets_its_verdicts_and_its_picture(
+    registry: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    recipe = (ROOT / "notes/your-own-theorem.md").read_text(encoding="utf-8")
+    files = write_files(recipe)
+    assert main(["check", "--module", "local_sgd.py"]) == 0
+    assert main(["check", "--module", "scaffold.py"]) == 0
+    output = capsys.readouterr().out
+    for line in re.findall(r"(?m)^(\S+/\S+  (?:violated|consistent))$", recipe):
+        assert line in output
+    assert re.search(r"local-sgd/theorem .* sharp within .1\.0\d;", output)
+    exec(compile(files["picture.py"], "picture.py", "exec"), {})
+    assert capsys.readouterr().out.strip() in recipe
+    assert "allowed by the theorem" in Path("local_sgd.svg").read_text(encoding="utf-8")
+    sys.modules.pop("local_sgd")
+    faster = files["scaffold.py"].replace("** (2 * local_steps)", "** (2 * local_steps + 1)")
+    Path("scaffold.py").write_text(faster, encoding="utf-8")
+    assert main(["check", "--module", "scaffold.py", "--fail-on", "violated"]) == 1
+
+
+def test_the_first_mistakes_in_an_algorithm_print_what_the_manual_states(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from clusterproof import InvalidArgument, NoisyQuadraticMixture, run
+
+    monkeypatch.chdir(tmp_path)
+    manual = (ROOT / "notes/your-own-algorithm.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {"np": np, "replace": replace}
+    exec(write_files(manual)["descent.py"], names)
+    task = NoisyQuadraticMixture.random(clusters=1, clients=4, dimension=2)
+    mistakes = re.findall(r"```python\n(def step.*?)```\n\n```text\n(.*?)\n```", manual, flags=re.DOTALL)
+    assert len(mistakes) == 6
+    for body, message in mistakes:
+        lines = "class Own(Descent):\n" + "".join(f"    {line}\n" for line in body.splitlines())
+        exec(lines, names)
+        with np.errstate(all="ignore"), pytest.raises(InvalidArgument) as refusal:
+            run(names["Own"](step_size=0.5), task, rounds=3)
+        assert str(refusal.value) == message
 
 
 def test_the_verdict_that_the_readme_quotes_is_the_one_that_is_found() -> None:

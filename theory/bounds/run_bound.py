@@ -128,6 +128,10 @@ def theorem_a_prime_on(task: Mixture, trace: Trace, failure_probability: float |
         If the theorem does not apply to such a run, no certificate stays in the basin, or misassignment is too
         probable.
     """
+    cfl_mgd_of(trace)  # refuses other dynamics
+    if trace.models.shape[-2] != task.clusters:
+        rule = f"must have one model for each of {task.clusters} clusters"
+        raise InvalidArgument("clusters", trace.models.shape[-2], rule, "leave out the algorithm's clusters")
     distances = np.linalg.norm(trace.models[0] - task.optima, axis=-1)
     failure = divide_failure(DEFAULT_FAILURE if failure_probability is None else failure_probability)
     tube = smooth_tube(task, trace, distances.reshape(-1, task.clusters).max(axis=0), failure)

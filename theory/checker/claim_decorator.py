@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar, get_type_hints
 
 import numpy as np
@@ -24,8 +25,27 @@ ID = re.compile(r"[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*")
 OPTIONS = ("part", "ill_posed", "budget", "replicates", "confirm", "prove", "extremes", "exhaustible")
 """What may be said of how a statement is tried."""
 
-_PLACES: dict[str, tuple[str, str]] = {}
-"""Module and name of the function behind each claim that was stated through this door."""
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a function is written."""
+
+    module: str
+    name: str
+    file: str
+
+    @classmethod
+    def of(cls, function: Any) -> _Place:
+        file = getattr(getattr(function, "__code__", None), "co_filename", "")
+        return cls(str(getattr(function, "__module__", "")), str(getattr(function, "__qualname__", "")), file)
+
+    def is_same(self, other: _Place) -> bool:
+        """Return whether this is the other function written again; a file may be two modules, loaded and imported."""
+        return self.name == other.name and (self.module == other.module or self.file == other.file != "")
+
+
+_PLACES: dict[str, _Place] = {}
+"""Place of the function of each claim that was stated through this door."""
 
 
 def claim(
@@ -102,8 +122,8 @@ def claim(
     paper, _, name = id.partition("/")
 
     def decorate(function: Callable[P, R]) -> Theorem[P, R]:
-        place = (str(getattr(function, "__module__", "")), str(getattr(function, "__qualname__", "")))
-        if id in REGISTRY and _PLACES.get(id) == place:
+        place = _Place.of(function)
+        if id in REGISTRY and id in _PLACES and place.is_same(_PLACES[id]):
             del REGISTRY[id]
         _check_names(id, function)
         theorem = Family(paper).claim(
@@ -123,7 +143,7 @@ def claim(
 
 def module_of(claim_id: str) -> str | None:
     """Name of the module in which a claim was stated through this door; None for any other claim."""
-    return _PLACES[claim_id][0] if claim_id in _PLACES else None
+    return _PLACES[claim_id].module if claim_id in _PLACES else None
 
 
 def _on_runs(bound: Callable[[Any, Trace], Any]) -> TraceBounder:
@@ -150,8 +170,11 @@ def _on_runs(bound: Callable[[Any, Trace], Any]) -> TraceBounder:
             )
         if trace.errors is None:
             raise InvalidArgument("trace", trace, "must have errors", "run on a task that knows its optima")
+        values = np.asarray(allowed, dtype=float)
+        if trace.errors.ndim == 3 and values.ndim == 2 and len(values) == len(trace.errors):
+            values = values[:, None]  # one a round and model, for every replicate
         try:
-            whole = np.broadcast_to(np.asarray(allowed, dtype=float), trace.errors.shape)
+            whole = np.broadcast_to(values, trace.errors.shape)
         except ValueError:
             raise InvalidArgument(
                 "bound", np.shape(allowed), f"must be broadcastable to trace.errors, {trace.errors.shape}",

@@ -122,13 +122,16 @@ def _consistent(trials: Sequence[Trial], reason: str, certainty: Certainty, cont
         numbers = {"measured": judged.measured, "bound": judged.allowed}
         if 0 < tightest.used < math.inf:
             numbers["slack"] = 1 / tightest.used
-    intervals = [
-        judged.interval
+    with_intervals = [
+        judged
         for trial in trials
         if trial.tightest is not None
         for judged in trial.tightest.judged.values()
         if judged.interval is not None
     ]
+    # where there are repetitions the interval is of their failure probability, and not of an expectation
+    with_intervals.sort(key=lambda judged: judged.trials is not None)
+    intervals = [judged.interval for judged in with_intervals]
     return Finding(
         verdict=Kind.CERTIFIED if proved else Kind.CONSISTENT,
         reason=reason,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clusterproof.algorithms import generator
 from clusterproof.theory.checker.range_ends import Instance
 from clusterproof.theory.checker.ranges import Range
 
@@ -68,6 +69,12 @@ class Drawn(Written):
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Any:
         """Draw one."""
         return self.make(stream)
+
+    def strategy(self, so_far: Instance) -> SearchStrategy[Any]:
+        """Draw from the generator of a seed, for instances that have quantities of a strategy, too."""
+        from hypothesis import strategies as st
+
+        return st.integers(0, 2**32 - 1).map(lambda seed: self.make(generator(seed, "drawn")))
 
 
 @dataclass(frozen=True, eq=False)

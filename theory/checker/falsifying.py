@@ -5,13 +5,15 @@ from __future__ import annotations
 import inspect
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import numpy as np
 
-from clusterproof.algorithms import Algorithm, InvalidArgument, Trace, run
+from clusterproof.algorithms import Algorithm, Diverged, InvalidArgument, Trace, run
+from clusterproof.algorithms.recording import Measure
 from clusterproof.algorithms.validation import check_count, check_seed
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, Context
@@ -51,8 +53,9 @@ def falsify(
     starts: Callable[[Any], SearchStrategy[Any]] | None = None,
     budget: int = BUDGET,
     seed: int = 0,
+    measure: Mapping[str, Measure] = MappingProxyType({}),
 ) -> Verdict:
-    """Search for the smallest run whose errors exceed a bound.
+    """Search for the smallest run whose errors, or another quantity of it, exceed a bound.
 
     Parameters
     ----------
@@ -73,6 +76,10 @@ def falsify(
         Runs to try within the hypotheses.
     seed
         Of the search and of the runs.
+    measure
+        The quantity that is bounded in place of the errors, by its name: one function of (state, task), such as a
+        Lyapunov function, that returns a number or an array. The bound is then broadcastable to
+        ``trace.measured[name]``, (rounds + 1, ...).
 
     Returns
     -------
@@ -117,7 +124,11 @@ def falsify(
         raise InvalidArgument(
             "tasks", tasks, "must be a hypothesis strategy of tasks, or a task", "see synthetic.strategies"
         )
-    search = _Search(bound, algorithm, rounds, seed)
+    if len(measure) > 1:
+        raise InvalidArgument(
+            "measure", list(measure), "must name one quantity", "falsify one bound at a time"
+        )
+    search = _Search(bound, algorithm, rounds, seed, measure)
     statement = Statement("", search.function(strategy, starts), budget=budget)
     name = f"falsify/{getattr(bound, '__name__', 'bound').strip('<>')}"
 
@@ -148,6 +159,7 @@ class _Search:
     algorithm: Algorithm[Any] | Callable[..., Algorithm[Any]]
     rounds: int
     seed: int
+    measure: Mapping[str, Measure]
 
     def function(
         self, tasks: SearchStrategy[Any], starts: Callable[[Any], SearchStrategy[Any]] | None
@@ -202,23 +214,42 @@ class _Search:
     def sides(self, rounds: int, *, task: Any, start: Any, **parameters: Any) -> Sides:
         """Run, and compare the errors with what is allowed."""
         made = self.make(task, **parameters)
-        with np.errstate(all="ignore"):  # a run may diverge; its errors say so
-            trace = run(made, task, rounds=rounds, seed=self.seed, initial=np.asarray(start, dtype=float))
-            if trace.errors is None:
-                raise InvalidArgument("tasks", task, "must know their optima", "use a synthetic task")
+        initial = np.asarray(start, dtype=float)
+        with np.errstate(all="ignore"):  # a run may diverge
+            try:
+                trace = run(made, task, rounds=rounds, seed=self.seed, initial=initial, measure=self.measure)
+            except Diverged as error:
+                if error.rounds:  # the numbers before NaN may break the bound
+                    sides = self.sides(error.rounds, task=task, start=start, **parameters)
+                    if Comparison(sides).broken.any():
+                        return sides
+                raise
+            measured, name = self._measured(trace)
             allowed = np.asarray(self.bound(task, trace), dtype=float)
         try:
-            allowed = np.broadcast_to(allowed, trace.errors.shape)
+            allowed = np.broadcast_to(allowed, measured.shape)
         except ValueError:
             raise InvalidArgument(
-                "bound", allowed.shape, f"must be broadcastable to trace.errors, {trace.errors.shape}",
-                "give a number, (rounds + 1, 1) or (rounds + 1, P)",
+                "bound", allowed.shape, f"must be broadcastable to {name}, {measured.shape}",
+                "give a number, or an array with an entry for every round",
             ) from None  # fmt: skip
         if np.isnan(allowed).any():
             raise InvalidArgument("bound", "nan", "must be numbers", "suppose what keeps it from 0 / 0")
         suppose("the bound is at least 0", (allowed >= 0).all())
         # errors are differences of models and optima: rounding is relative to those
-        return at_most(trace.errors, bound=allowed, rounding=TOLERANCE * largest_length(trace))
+        return at_most(
+            measured, bound=allowed, rounding=None if self.measure else TOLERANCE * largest_length(trace)
+        )
+
+    def _measured(self, trace: Trace) -> tuple[np.ndarray, str]:
+        """Return what is bounded, and its name for messages."""
+        for name in self.measure:
+            return trace.measured[name], f"trace.measured[{name!r}]"
+        if trace.errors is None:
+            raise InvalidArgument(
+                "tasks", "...", "must know their optima", "use a synthetic task, or measure="
+            )
+        return trace.errors, "trace.errors"
 
     def _first_broken(self, rounds: int, one: Instance) -> tuple[tuple[int, ...], float, float]:
         """Give round and model that first break the bound, the error there and what is allowed."""
@@ -239,7 +270,8 @@ class _Search:
             rounds, (place, measured, limit) = max(place[0], 1), shorter
         task = one["task"]
         made = self.make(task, **{name: one[name] for name in one if name not in ("task", "start")})
-        where = f"round {place[0]}, model {place[1]}"
+        where = f"round {place[0]}" if self.measure else f"round {place[0]}, model {place[1]}"
+        what = next(iter(self.measure), "error")
         quantities = {
             name: value if isinstance(value, int | float | str) else str(value)
             for name, value in one.items()
@@ -249,7 +281,7 @@ class _Search:
         return {
             "reason": f"on {task!r} from {np.asarray(one['start']).tolist()}"
             + (f" with {settings}" if settings else "")
-            + f": the error {measured:.5g} exceeds {limit:.5g} in {where}",
+            + f": the {what} {measured:.5g} exceeds {limit:.5g} in {where}",
             "measured": measured,
             "bound": limit,
             "slack": limit / measured if measured else None,
@@ -259,7 +291,7 @@ class _Search:
                 "start": np.asarray(one["start"]).tolist(),
                 "rounds": rounds,
                 "seed": self.seed,
-                "code": _code(task, made, one["start"], rounds, self.seed, place, limit, where),
+                "code": _code(task, made, one["start"], rounds, self.seed, place, limit, where, self.measure),
             },
         }
 
@@ -297,6 +329,7 @@ def _code(
     place: tuple[int, ...],
     limit: float,
     where: str,
+    measure: Mapping[str, Measure],
 ) -> str:
     """Write the run as Python."""
     ours, lines = ["run"], []
@@ -306,12 +339,21 @@ def _code(
         elif each.__module__ != "__main__":
             lines.append(f"from {each.__module__} import {each.__name__}\n")
     made = getattr(task, "code", None) or repr(task)
-    seeded = f", seed={seed}" if seed else ""
+    more = f", seed={seed}" if seed else ""
+    read, index = "errors", f"[{', '.join(map(str, place))}]"
+    for name, function in measure.items():
+        what, module = getattr(function, "__name__", "measure"), getattr(function, "__module__", "__main__")
+        if what.isidentifier() and module != "__main__":
+            lines.append(f"from {module} import {what}\n")
+        else:
+            what = "measure"  # a lambda, or a function of the notebook
+            lines.append(f"measure = ...  # your function {name!r} of (state, task)\n")
+        more, read = f"{more}, measure={{{name!r}: {what}}}", f"measured[{name!r}]"
     return (
         f"import numpy as np\nfrom clusterproof import {', '.join(sorted(set(ours)))}\n"
         + "".join(lines)
         + f"\ntask = {made}\ninitial = np.array({literal(start)})\n"
-        + f"trace = run({algorithm!r}, task, rounds={rounds}, initial=initial{seeded})\n"
-        + f"error = trace.errors[{place[0]}, {place[1]}]  # {where}\n"
+        + f"trace = run({algorithm!r}, task, rounds={rounds}, initial=initial{more})\n"
+        + f"error = trace.{read}{index}  # {where}\n"
         + f"assert not error <= {limit!r}, error  # what the bound allows there\n"
     )

@@ -6,7 +6,7 @@ import hashlib
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
@@ -36,7 +36,8 @@ def load_claims(source: str | Path) -> list[str]:
     Returns
     -------
     list of str
-        Ids of its claims, in the order in which it states them.
+        Ids of the claims that it states itself, in its order; those of modules that it imports are known to
+        ``check``, too, but not listed.
 
     Raises
     ------
@@ -61,11 +62,13 @@ def load_claims(source: str | Path) -> list[str]:
             if is_file
             else "give the path of a file, or a module's dotted name",
         ) from error
-    own = [claim for claim in REGISTRY if REGISTRY[claim] is not before.get(claim) or _belongs(claim, name)]
+    own = [claim for claim in REGISTRY if _belongs(claim, name, before)]
     if not own:
-        raise InvalidArgument(
-            "module", text, "must state a claim", "decorate a function with @clusterproof.claim(...)"
+        imported = [claim for claim in REGISTRY if claim not in before]
+        remedy = (
+            f"name the file that states {imported[0]}" if imported else "decorate a function with @claim(...)"
         )
+        raise InvalidArgument("module", text, "must state a claim", remedy)
     return own
 
 
@@ -124,9 +127,12 @@ def _first_on_path(folder: Path) -> Iterator[None]:
             sys.path.remove(str(folder))
 
 
-def _belongs(claim: str, module: str) -> bool:
+def _belongs(claim: str, module: str, before: Mapping[str, object]) -> bool:
+    """Return whether a module, or one below it, states a claim, and not a module that it imports."""
     place = module_of(claim)
-    return place is not None and (place == module or place.startswith(f"{module}."))
+    if place is None:  # of a family, which does not know its module
+        return REGISTRY[claim] is not before.get(claim)
+    return place == module or place.startswith(f"{module}.")
 
 
 def _line_in(path: Path, error: BaseException) -> str:

@@ -41,6 +41,7 @@ def smallest_counterexample(
     *,
     seed: int | str,
     budget: int = 4000,
+    climbs: bool = True,
 ) -> Instance | None:
     """Find an instance that breaks a claim, as simple as the search space allows.
 
@@ -55,6 +56,8 @@ def smallest_counterexample(
         Names the stream of the search.
     budget
         Number of instances to try before giving up.
+    climbs
+        Whether instances are chosen by what earlier ones gave to ``hypothesis.target``.
 
     Returns
     -------
@@ -70,7 +73,7 @@ def smallest_counterexample(
         max_examples=budget,
         database=None,
         deadline=None,
-        phases=(Phase.generate, Phase.target, Phase.shrink),
+        phases=(Phase.generate, *([Phase.target] if climbs else []), Phase.shrink),
         suppress_health_check=list(HealthCheck),
     )
     try:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clusterproof.theory.checker.conclusions import Judgement
 from clusterproof.theory.checker.expectation import Expectation
 from clusterproof.theory.checker.frequency import Frequency
+from clusterproof.theory.checker.instance_words import quantities
 from clusterproof.theory.checker.trial import Evaluation, Trial
 
 if TYPE_CHECKING:
     from clusterproof.theory.checker.deciding import Certainty
-
-LONG = 40
-"""Longest text of a quantity that a sentence spells out."""
 
 
 def broken(trial: Trial, evaluation: Evaluation) -> str:
@@ -25,7 +23,7 @@ def broken(trial: Trial, evaluation: Evaluation) -> str:
     if own:
         return own
     numbers = trial.statement.space.encode(evaluation.instance)
-    at = ", ".join(f"{key} = {short(value)}" for key, value in numbers.items())
+    at = quantities(numbers)
     what = ": ".join(part for part in (trial.statement.name, name) if part)
     if isinstance(conclusion, Expectation) and judged.interval is not None:
         rule = {"at_most": ">", "at_least": "<", "equal": "and not"}[conclusion.sense]
@@ -126,16 +124,6 @@ def none_admissible(trials: Iterable[Trial], names: list[str]) -> str:
     return (
         f"none {tried} meets the hypotheses: {why} {verb}" if names else f"none {tried} meets the hypotheses"
     )
-
-
-def short(value: Any) -> str:
-    """Write a quantity, or what kind of thing it is where that is long."""
-    text = str(value)
-    if len(text) <= LONG:
-        return text
-    if isinstance(value, dict) and "task" in value:
-        return f"a {value['task']} task"
-    return text[: LONG - 3] + "..."
 
 
 def spelled(words: str | Callable[[], str]) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_origin, get_type_hints
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory.checker.drawn import Written
+from clusterproof.theory.checker.drawn import Searched, Written
 from clusterproof.theory.checker.range_ends import Instance
 from clusterproof.theory.checker.ranges import Range
 
@@ -104,6 +104,11 @@ class Space:
     def sampled(self) -> bool:
         """Whether a quantity is drawn from a generator, so that a search has nothing to simplify."""
         return any(allowed.sampled for allowed in self.ranges.values())
+
+    @property
+    def searched(self) -> bool:
+        """Whether a quantity is an example of a hypothesis strategy."""
+        return any(isinstance(allowed, Searched) for allowed in self.ranges.values())
 
     @property
     def complete(self) -> bool:

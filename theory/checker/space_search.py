@@ -16,6 +16,7 @@ def search(
     *,
     seed: str,
     budget: int,
+    climbs: bool = True,
 ) -> dict[str, Any] | None:
     """Find an instance that breaks a statement, as simple as the ranges allow.
 
@@ -30,6 +31,8 @@ def search(
         Names the stream of the search.
     budget
         Number of admissible instances to try.
+    climbs
+        Whether instances are chosen by what earlier ones gave, which a statement with random numbers forbids.
     """
     from hypothesis import assume, target
 
@@ -40,4 +43,4 @@ def search(
         target(math.log(min(max(used, 1e-300), 1e300)))
         return broken
 
-    return smallest_counterexample(space.strategy(), breaks, seed=seed, budget=budget)
+    return smallest_counterexample(space.strategy(), breaks, seed=seed, budget=budget, climbs=climbs)

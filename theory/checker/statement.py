@@ -11,8 +11,9 @@ from clusterproof.algorithms import InvalidArgument, generator
 from clusterproof.theory.checker.conclusions import Conclusion
 from clusterproof.theory.checker.expectation import Expectation
 from clusterproof.theory.checker.frequency import Frequency
+from clusterproof.theory.checker.instance_words import place_of, quantities
 from clusterproof.theory.checker.range_ends import Instance
-from clusterproof.theory.checker.sides import Sides
+from clusterproof.theory.checker.sides import Outside, Sides
 from clusterproof.theory.checker.space import Space
 
 Conclusions: TypeAlias = Conclusion | Mapping[str, Conclusion]
@@ -125,13 +126,22 @@ class Statement:
         ------
         Outside
             If the instance breaks a hypothesis; the message is its name.
+        Exception
+            Whatever the function raises; a note names file, line and instance.
         """
         filled: dict[str, Any] = {}
         if self.space.stream is not None:
             filled[self.space.stream] = generator(seed, claim, self.name, self.space.key(one))
         if self.space.replicates is not None:
             filled[self.space.replicates] = replicates or self.replicates
-        value = self.function(**self.space.arguments(one), **filled, **(constants or {}))
+        try:
+            value = self.function(**self.space.arguments(one), **filled, **(constants or {}))
+        except Outside:
+            raise
+        except Exception as error:
+            words = [place_of(error, self.function), f"at {quantities(self.space.encode(one))}"]
+            error.add_note(", ".join(word for word in words if word))
+            raise
         if not isinstance(value, Sides | Frequency | Expectation) and not (
             isinstance(value, Mapping) and value
         ):

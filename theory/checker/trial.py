@@ -220,21 +220,24 @@ class _Evaluator:
             return
         if self.replicates is None:
             budget = self.context.number_of_trials(budget)
-        if statement.random or space.sampled:
+        if (statement.random or space.sampled) and not space.searched:
             self._any_breaks(self._draws(budget))
         else:
-            found = search(
-                space,
-                self.evaluate,
-                seed=f"{self.context.seed} {self.context.claim} {statement.name}",
-                budget=budget,
-            )
-            trial.found = None if found is None else self._conclude(found)
+            self._search(budget, climbs=not (statement.random or space.sampled))
         if trial.found is None:
             self._look_further(budget)
         short = COMPARED - min((tie.compared for tie in self.ties if not tie.refused), default=COMPARED)
         if trial.found is None and short > 0:
-            self._any_breaks(self._draws(short))
+            if space.searched:
+                self._search(4 * short, climbs=False, name=" again")  # some are drawn twice
+            else:
+                self._any_breaks(self._draws(short))
+
+    def _search(self, budget: int, *, climbs: bool, name: str = "") -> None:
+        """Search with hypothesis, and simplify what breaks the statement."""
+        seed = f"{self.context.seed} {self.context.claim} {self.statement.name}{name}"
+        found = search(self.statement.space, self.evaluate, seed=seed, budget=budget, climbs=climbs)
+        self.trial.found = None if found is None else self._conclude(found)
 
     def _look_further(self, budget: int) -> None:
         """Try corners, values beyond open ends, other magnitudes, and neighbours of what uses most of the bound."""

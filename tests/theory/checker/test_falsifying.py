@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from typing import Annotated, Any
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from clusterproof import (
     CFLMGD,
+    Diverged,
     FedAvg,
     InvalidArgument,
     QuadraticMixture,
@@ -155,3 +157,57 @@ def test_every_mistake_is_named(changed: dict[str, Any], said: str) -> None:
     given: dict[str, Any] = {"bound": rate(1), "algorithm": descend, "tasks": ONE, "rounds": 2} | changed
     with pytest.raises(InvalidArgument, match=said):
         falsify(given.pop("bound"), **given)
+
+
+def squared_distance(state: Any, task: Any) -> Any:
+    """||x - x*||^2."""
+    return ((state.models[..., 0, :] - task.optima[0]) ** 2).sum(axis=-1)
+
+
+@pytest.mark.parametrize(("power", "verdict"), [(2, "consistent"), (4, "violated")])
+def test_a_measure_of_the_state_is_bounded(power: int, verdict: str) -> None:
+    """Gradient descent with step 1 / L contracts the squared distance by (1 - 1 / kappa)^2 at best and no faster."""
+
+    def bound(task: Any, trace: Any) -> Any:
+        rate = (1 - 1 / task.condition_number) ** power
+        return trace.measured["squared distance"][0] * rate ** np.arange(trace.rounds + 1)
+
+    found = falsify(
+        bound,
+        algorithm=lambda task: FedAvg(step_size=1 / task.smoothness),
+        tasks=strategies.quadratic_mixtures(clusters=1, clients=1, condition_number=(2, 8)),
+        rounds=3,
+        budget=60,
+        measure={"squared distance": squared_distance},
+    )
+    assert found.verdict == verdict
+    if found.counterexample is not None:
+        assert "the squared distance" in found.reason
+        assert found.counterexample["rounds"] == 1
+        code = found.counterexample["code"]
+        assert "trace.measured['squared distance'][1]" in code
+        code = code.replace(f"from {__name__} import squared_distance\n", "")
+        exec(code, {"squared_distance": squared_distance})
+
+
+def test_a_run_that_becomes_nan_breaks_a_bound_or_ends_with_its_message() -> None:
+    tasks = strategies.quadratic_mixtures(clusters=1, clients=1, dimension=2, condition_number=(2, 8))
+    diverging = lambda task: FedAvg(step_size=1e60)  # noqa: E731 - as users write it
+    found = falsify(
+        lambda task, trace: trace.errors[0], algorithm=diverging, tasks=tasks, rounds=12, budget=20
+    )
+    assert found.verdict == "violated"
+    spoiled = lambda task: Spoiled(step_size=1 / task.smoothness)  # noqa: E731
+    with pytest.raises(
+        Diverged, match="led in round 2 to NaN in model 0"
+    ):  # the run before keeps to the bound
+        falsify(lambda task, trace: trace.errors[0], algorithm=spoiled, tasks=tasks, rounds=3, budget=20)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spoiled(FedAvg):
+    """FedAvg whose second round gives NaN."""
+
+    def step(self, state: Any, task: Any, randomness: Any) -> Any:
+        after = super().step(state, task, randomness)
+        return after if state.clients is None else replace(after, models=after.models * np.nan)

@@ -1,0 +1,97 @@
+"""A strategy of mixtures over wide ranges: many clusters, ill-conditioned, unequal, close together."""
+
+from __future__ import annotations
+
+import inspect
+import math
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from clusterproof.algorithms.validation import check_choice
+from clusterproof.synthetic import TASKS, Mixture
+from clusterproof.synthetic.strategies.common import Bounds, draw_integers, read_bounds
+
+
+def wide_mixtures(
+    kind: str = "quadratic",
+    *,
+    clusters: Bounds = (1, 10),
+    clients: Bounds = (1, 100),
+    dimension: Bounds = (1, 50),
+    condition_number: Bounds = (1, 1e4),
+    separation: Bounds = (0.01, 10),
+    imbalance: Bounds = (1, 20),
+    **fixed: float | str,
+) -> SearchStrategy[Mixture]:
+    """Draw mixtures by the ``random`` of a task; positive numbers are drawn on a logarithmic scale.
+
+    Parameters
+    ----------
+    kind
+        Name of a task that has a condition number and a separation, such as ``"quadratic"``, ``"noisy-quadratic"``
+        or ``"regression"``.
+    clusters, clients, dimension
+        Bounds on P, m and d, integers of at least 1. At least as many clients as clusters are drawn.
+    condition_number
+        Bounds on kappa = L / mu, at least 1. Dimension 1 has kappa = 1.
+    separation
+        Bounds on the smallest distance of two clusters' optima (Delta), positive.
+    imbalance
+        Bounds on the ratio of the largest to the smallest proportion, at least 1. A cluster has at least one client,
+        which limits the ratio of the sizes.
+    fixed
+        Further arguments of ``random``, such as ``noise=0.5``.
+
+    Raises
+    ------
+    InvalidArgument
+        If the task is unknown or has no condition number and separation, or a bound is out of range.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> @given(wide_mixtures(clusters=(5, 10)))
+    ... def test_there_are_many_clusters(task):
+    ...     assert task.clusters >= 5
+    """
+    able = [
+        name
+        for name, task in TASKS.items()
+        if {"condition_number", "separation", "proportions"} <= set(inspect.signature(task.random).parameters)
+    ]
+    check_choice("kind", kind, tuple(able), remedy="choose a task with these parameters")
+    counts, widths = draw_integers("clusters", clusters), draw_integers("dimension", dimension)
+    fewest, most = read_bounds("clients", clients, at_least=1)
+    kappa = _log_uniform("condition_number", condition_number, 1)
+    distance = _log_uniform("separation", separation, 1e-300)
+    ratio = _log_uniform("imbalance", imbalance, 1)
+
+    @st.composite
+    def tasks(draw: DrawFn) -> Mixture:
+        count, width = draw(counts), draw(widths)
+        size = draw(st.integers(max(int(fewest), count), max(int(most), count)))
+        shares = draw(ratio) ** np.linspace(0, 1, count)
+        return TASKS[kind].random(
+            clusters=count,
+            clients=size,
+            dimension=width,
+            condition_number=draw(kappa),  # type: ignore[call-arg]  # checked above
+            separation=draw(distance),
+            proportions=(shares / shares.sum()).tolist(),
+            seed=draw(st.integers(0, 2**31 - 1)),
+            **fixed,
+        )
+
+    return tasks()
+
+
+def _log_uniform(argument: str, bounds: Bounds, at_least: float) -> SearchStrategy[float]:
+    """Draw a number between positive bounds by its logarithm."""
+    low, high = read_bounds(argument, bounds, at_least=at_least)
+    if low == high:
+        return st.just(low)
+    return st.floats(0, 1, width=16).map(
+        lambda share: min(high, low * math.exp(share * math.log(high / low)))
+    )

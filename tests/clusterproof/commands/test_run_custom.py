@@ -1,0 +1,73 @@
+"""``run`` takes a user's algorithm by FILE.py:NAME, and names it in the errors of its code."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_line import refused
+
+from clusterproof.algorithms import FedAvg, run
+from clusterproof.algorithms.storage import load_trace
+from clusterproof.commands.application import main
+from clusterproof.synthetic import QuadraticMixture
+
+CODE = """
+from dataclasses import dataclass
+from clusterproof.algorithms import FedAvg, State
+
+
+@dataclass(frozen=True, kw_only=True)
+class Own(FedAvg):
+    name = "own"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Writes(Own):
+    def step(self, state, task, randomness):
+        after = super().step(state, task, randomness)
+        state.models[...] = after.models
+        return after
+
+
+@dataclass(frozen=True, kw_only=True)
+class Raises(Own):
+    def step(self, state, task, randomness):
+        return {}["a"]
+"""
+SMALL = ["--task", "quadratic", "--clients", "4", "--dimension", "2", "--rounds", "3"]
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.py").write_text(CODE)
+
+
+@pytest.mark.parametrize("words", [["own.py:Own"], ["--algorithm", "own.py:Own"]])
+def test_a_users_class_runs_as_the_built_in_one_that_it_repeats(words: list[str]) -> None:
+    assert main(["run", *words, *SMALL, "--step-size", "0.5", "--out", "out", "--json", "run.json"]) == 0
+    task = QuadraticMixture.random(clusters=2, clients=4, dimension=2, seed=0)
+    start = load_trace("out").models[0]
+    expected = run(FedAvg(step_size=0.5), task, rounds=3, initial=start)
+    np.testing.assert_array_equal(load_trace("out").models, expected.models)
+    record = json.loads(Path("run.json").read_text())
+    assert record["rows"] == "pooled model"
+    assert record["last_errors"] == pytest.approx(expected.errors[-1])
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "message"),
+    [
+        ("Writes", [], "must leave the state that `step` is given unchanged, and writes into its `models`"),
+        ("Raises", [], "raised KeyError: 'a' ("),
+        ("Missing", [], "has no attribute 'Missing'"),
+        ("Own", ["--momentum", "0.5"], "is not an option of own.py:Own"),
+    ],
+)
+def test_mistakes_are_named(
+    name: str, more: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = refused(capsys, "run", f"own.py:{name}", *SMALL, *more)
+    assert message in said
+    assert f"own.py:{name}" in said

@@ -1,0 +1,97 @@
+"""Bounds next to a run: the table marks the smallest that holds, and the figure draws all of them."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clusterproof import FedAvg, InvalidArgument, QuadraticMixture, bound, claim, compare, run, theory
+from clusterproof.theorem import Sides, at_most, choice, suppose
+
+TASK = QuadraticMixture.random(clusters=1, clients=3, dimension=2, condition_number=4, seed=0)
+
+
+@pytest.fixture
+def claims(registry: Any) -> None:
+    """Three statements on gradient descent with step 1 / L: contraction by 1 - 1/kappa, none, and twice as fast."""
+
+    def rate(factor: float) -> Any:
+        def allowed(task: Any, trace: Any) -> Any:
+            suppose("one cluster", task.clusters == 1)
+            return factor ** np.arange(trace.rounds + 1)[:, None] * trace.errors[0].max()
+
+        return allowed
+
+    for name, factor in (("slow", 1.0), ("right", 0.75), ("false", 0.1)):
+        # annotations of a local function cannot be strings
+        def statement(number):  # type: ignore[no-untyped-def]
+            return at_most(number, two=2)
+
+        statement.__qualname__, statement.__doc__ = name, "A rate."
+        statement.__annotations__ = {"number": ANNOTATION, "return": Sides}
+        claim(f"toy/{name}", bound=rate(factor))(statement)
+
+
+from typing import Annotated  # noqa: E402
+
+ANNOTATION = Annotated[int, choice(1)]
+
+
+@pytest.mark.parametrize("replicates", [None, 4])
+def test_the_smallest_bound_that_holds_is_the_tightest(claims: None, replicates: int | None) -> None:
+    trace = run(FedAvg(step_size=1.0), TASK, rounds=3, replicates=replicates)
+    comparison = compare(trace, TASK)
+    assert list(comparison.bounds) == ["toy/slow", "toy/right", "toy/false"]
+    assert comparison.tightest == (
+        "toy/slow",
+        "toy/right",
+        "toy/right",
+        "toy/right",
+    )  # all equal at the start
+    frame = comparison.frame()
+    assert len(frame) == 4 * 3
+    assert trace.errors is not None
+    for row in frame.iter_rows(named=True):
+        errors = trace.errors[row["round"]]
+        assert row["error"] == errors.max()
+        factor = {"toy/slow": 1.0, "toy/right": 0.75, "toy/false": 0.1}[row["claim"]]
+        assert row["bound"] == pytest.approx(trace.errors[0].max() * factor ** row["round"])
+        assert row["broken"] == (row["claim"] == "toy/false" and row["round"] > 0)
+        assert row["tightest"] == (row["claim"] == comparison.tightest[row["round"]])
+    assert "(broken)" in repr(comparison)
+    assert "toy/right" in comparison._repr_html_()
+
+
+def test_claims_that_do_not_apply_are_left_out_or_refused(claims: None) -> None:
+    two = QuadraticMixture.random(clusters=2, clients=4, dimension=2, seed=0)
+    trace = run(FedAvg(step_size=1.0), two, rounds=1)
+    comparison = compare(trace, two)
+    assert comparison.bounds == {}
+    assert comparison.tightest == (None, None)
+    assert "one cluster" in comparison.left_out["toy/right"]
+    with pytest.raises(InvalidArgument, match="one cluster"):
+        compare(trace, two, ["toy/right"])
+    with pytest.raises(InvalidArgument, match="must be a list of ids"):
+        compare(trace, two, "toy/right")
+    with pytest.raises(InvalidArgument, match="on which the trace was run"):
+        compare(trace, TASK)
+
+
+def test_the_figure_draws_every_bound_and_the_run(claims: None) -> None:
+    trace = run(FedAvg(step_size=1.0), TASK, rounds=5, replicates=3)
+    comparison = compare(trace, TASK)
+    for theme in ("light", "dark"):
+        (panel,) = comparison.plot(theme=theme).axes
+        curves = {line.get_gid(): line for line in panel.lines}
+        assert set(curves) == {"median 0", "bound toy/slow", "bound toy/right", "bound toy/false"}
+        np.testing.assert_allclose(
+            curves["bound toy/right"].get_ydata(), comparison.bounds["toy/right"][:, 0]
+        )
+        assert curves["bound toy/right"].get_label() == "toy/right (tightest)"
+
+
+def test_bounds_of_the_catalogue_are_those_of_bound(claims: None) -> None:
+    trace = run(FedAvg(step_size=1.0), TASK, rounds=2)
+    alone = compare(trace, TASK, ["toy/right"])
+    np.testing.assert_array_equal(alone.bounds["toy/right"], bound("toy/right", TASK, trace).bound)
+    assert theory.compare is compare

@@ -1,0 +1,35 @@
+"""Words for an instance: its quantities, and the place of an error that it causes."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+LONG = 40
+"""Longest text of a quantity that is spelled out."""
+
+
+def quantities(numbers: Mapping[str, Any]) -> str:
+    """Write the quantities of an encoded instance, such as ``step = 1/2, rounds = 3``."""
+    return ", ".join(f"{name} = {short(value)}" for name, value in numbers.items())
+
+
+def short(value: Any) -> str:
+    """Write a quantity, or the kind of object that it is if the text is long."""
+    text = str(value)
+    if len(text) <= LONG:
+        return text
+    if isinstance(value, dict) and "task" in value:
+        return f"a {value['task']} task"
+    return text[: LONG - 3] + "..."
+
+
+def place_of(error: BaseException, function: Callable[..., Any]) -> str:
+    """Return the file of a function and the line in it at which an error arose; empty if there is none."""
+    file = getattr(getattr(function, "__code__", None), "co_filename", None)
+    lines = [
+        line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == file
+    ]
+    return f"{Path(str(file)).name}, line {lines[-1]}" if lines else ""
