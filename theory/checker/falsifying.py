@@ -17,12 +17,15 @@ from clusterproof.synthetic import Mixture
 from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, Context
 from clusterproof.theory.checker.claim_parts import Parts
 from clusterproof.theory.checker.comparison import Comparison
+from clusterproof.theory.checker.conclusions import Judgement, judge
 from clusterproof.theory.checker.counterexample_code import literal
 from clusterproof.theory.checker.deciding import decide
 from clusterproof.theory.checker.drawn import Written, searched
+from clusterproof.theory.checker.expectation import FEWEST, Expectation
 from clusterproof.theory.checker.range_ends import Instance
 from clusterproof.theory.checker.ranges import Range
 from clusterproof.theory.checker.rounding import TOLERANCE
+from clusterproof.theory.checker.run_code import imports, run_code
 from clusterproof.theory.checker.sides import Outside, Sides, at_most, suppose
 from clusterproof.theory.checker.space import mark_of
 from clusterproof.theory.checker.statement import Statement
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 Bound = Callable[[Any, Trace], Any]
-"""Allowed errors of a task and a run on it, broadcastable to ``trace.errors``."""
+"""Allowed errors of a task and a run on it, broadcastable to ``trace.errors``, or an expectation over replicates."""
 
 BUDGET = 300
 SEARCHES = 3
@@ -50,15 +53,17 @@ def falsify(
     rounds: int,
     starts: Callable[[Any], SearchStrategy[Any]] | None = None,
     budget: int = BUDGET,
+    replicates: int | None = None,
     seed: int = 0,
 ) -> Verdict:
-    """Search for the smallest run whose errors exceed a bound.
+    """Search for the smallest run whose errors exceed a bound, or whose expectation breaks one.
 
     Parameters
     ----------
     bound
         Takes the task and the trace, gives the allowed errors, broadcastable to ``trace.errors``,
-        (rounds + 1, P), none of them negative. ``suppose`` in it states a hypothesis.
+        (rounds + 1, P), none of them negative; or returns ``expectation(samples, ...)`` of samples with the
+        replicates of the run as first axis. ``suppose`` in it states a hypothesis.
     algorithm
         An algorithm, or a function that makes one of the task. Further parameters of the function are
         searched, too, where they are annotated with ranges, as in a claim.
@@ -71,6 +76,9 @@ def falsify(
         algorithm aims at, a quarter of the separation wide, or 1 where there is one cluster.
     budget
         Runs to try within the hypotheses.
+    replicates
+        Independent repetitions of each run, where the bound is on an expectation; None where it is on every run.
+        10 000 at least, but where the samples have a ``range``.
     seed
         Of the search and of the runs.
 
@@ -87,8 +95,9 @@ def falsify(
 
     Notes
     -----
-    The bound must hold on every run. One that holds with a probability is a claim with
-    ``at_most(..., failure=...)``.
+    A bound on errors must hold on every run. One that holds with a probability is a claim with
+    ``at_most(..., failure=...)``. A bound on an expectation is broken where the intervals of two independent samples
+    are beyond it; the search chose the run by the first.
 
     Examples
     --------
@@ -103,6 +112,20 @@ def falsify(
     >>> verdict.verdict
     <Kind.VIOLATED: 'violated'>
     >>> exec(verdict.counterexample["code"])
+
+    In expectation, over the replicates of each run:
+
+    >>> from clusterproof import expectation
+    >>> from hypothesis import strategies as st
+    >>> verdict = falsify(
+    ...     lambda task, trace: expectation(trace.errors[-1], at_most=0.5),
+    ...     algorithm=FedAvg(step_size=0.01),
+    ...     tasks=strategies.regression_mixtures(clusters=1, clients=1, dimension=1),
+    ...     starts=lambda task: st.just(task.optima + 1),
+    ...     rounds=1, replicates=10_000, budget=1,
+    ... )
+    >>> verdict.verdict
+    <Kind.VIOLATED: 'violated'>
     """
     from hypothesis import strategies as st
 
@@ -110,6 +133,8 @@ def falsify(
     check_count("rounds", rounds, at_least=1, remedy="give the number of communication rounds")
     check_count("budget", budget, at_least=1, remedy="leave it out for the default")
     check_seed(seed)
+    if replicates is not None:
+        check_count("replicates", replicates, at_least=2, remedy="leave it out for a bound on every run")
     if not callable(bound):
         raise InvalidArgument("bound", bound, "must be a function of (task, trace)", "write it as a lambda")
     strategy = st.just(tasks) if isinstance(tasks, Mixture) else tasks
@@ -117,12 +142,13 @@ def falsify(
         raise InvalidArgument(
             "tasks", tasks, "must be a hypothesis strategy of tasks, or a task", "see synthetic.strategies"
         )
-    search = _Search(bound, algorithm, rounds, seed)
+    share = CLAIM_SIGNIFICANCE if replicates is None else CLAIM_SIGNIFICANCE / (2 * SEARCHES * budget)
+    search = _Search(bound, algorithm, rounds, seed, replicates, share)
     statement = Statement("", search.function(strategy, starts), budget=budget)
     name = f"falsify/{getattr(bound, '__name__', 'bound').strip('<>')}"
 
     def searched_by(number: int) -> Finding:
-        context = Context(seed, None, CLAIM_SIGNIFICANCE, f"{name} {number}".removesuffix(" 0"))
+        context = Context(seed, None, share, f"{name} {number}".removesuffix(" 0"))
         return decide(Parts(name, [statement]), context)
 
     finding = searched_by(0)
@@ -133,7 +159,8 @@ def falsify(
         finding = min([finding, *others], key=lambda each: len(json.dumps(each.counterexample)))
     fields = {each: getattr(finding, each) for each in type(finding).__dataclass_fields__}
     if finding.verdict == Kind.VIOLATED and finding.counterexample is not None:
-        fields |= search.smallest(statement.space.decode(finding.counterexample))
+        smallest = search.smallest if replicates is None else search.estimated
+        fields |= smallest(statement.space.decode(finding.counterexample))
     return Verdict(
         claim=name, paper="falsify", label="", seed=seed, repaired_by=None,
         seconds=time.perf_counter() - started, **fields,
@@ -148,14 +175,20 @@ class _Search:
     algorithm: Algorithm[Any] | Callable[..., Algorithm[Any]]
     rounds: int
     seed: int
+    replicates: int | None
+    significance: float
 
     def function(
         self, tasks: SearchStrategy[Any], starts: Callable[[Any], SearchStrategy[Any]] | None
-    ) -> Callable[..., Sides]:
+    ) -> Callable[..., Sides | Expectation]:
         """Make the statement's function, with the signature that says what is searched."""
 
-        def statement(**quantities: Any) -> Sides:
-            return self.sides(self.rounds, **quantities)
+        def statement(**quantities: Any) -> Sides | Expectation:
+            return (
+                self.sides(self.rounds, **quantities)
+                if self.replicates is None
+                else self.estimate(**quantities)[0]
+            )
 
         ranges: dict[str, Range] = {
             "task": searched(lambda: tasks),
@@ -201,12 +234,16 @@ class _Search:
 
     def sides(self, rounds: int, *, task: Any, start: Any, **parameters: Any) -> Sides:
         """Run, and compare the errors with what is allowed."""
-        made = self.make(task, **parameters)
         with np.errstate(all="ignore"):  # a run may diverge; its errors say so
-            trace = run(made, task, rounds=rounds, seed=self.seed, initial=np.asarray(start, dtype=float))
+            trace = self._run(rounds, self.seed, task, start, parameters)
             if trace.errors is None:
                 raise InvalidArgument("tasks", task, "must know their optima", "use a synthetic task")
-            allowed = np.asarray(self.bound(task, trace), dtype=float)
+            given = self.bound(task, trace)
+            if isinstance(given, Expectation):
+                raise InvalidArgument(
+                    "replicates", None, "must be given for an expectation", f"give {2 * FEWEST} or more"
+                )
+            allowed = np.asarray(given, dtype=float)
         try:
             allowed = np.broadcast_to(allowed, trace.errors.shape)
         except ValueError:
@@ -219,6 +256,51 @@ class _Search:
         suppose("the bound is at least 0", (allowed >= 0).all())
         # errors are differences of models and optima: rounding is relative to those
         return at_most(trace.errors, bound=allowed, rounding=TOLERANCE * largest_length(trace))
+
+    def _run(self, rounds: int, seed: int, task: Any, start: Any, parameters: dict[str, Any]) -> Trace:
+        made, initial = self.make(task, **parameters), np.asarray(start, dtype=float)
+        return run(made, task, rounds=rounds, seed=seed, initial=initial, replicates=self.replicates)
+
+    def estimate(self, *, task: Any, start: Any, **parameters: Any) -> tuple[Expectation, int]:
+        """Run with replicates, and give the expectation with the seed of its sample.
+
+        What breaks on the sample of the search is drawn again, since the search chose the run by it.
+        """
+        for seed in (self.seed, self.seed + 1):
+            with np.errstate(all="ignore"):
+                given = self.bound(task, self._run(self.rounds, seed, task, start, parameters))
+            if not isinstance(given, Expectation):
+                raise InvalidArgument(
+                    "replicates", self.replicates, "must be left out for a bound on every run",
+                    "leave it out, or return expectation(samples, at_most=...)",
+                )  # fmt: skip
+            if not self._judged(given).broken:
+                break
+        return given, seed
+
+    def _judged(self, given: Expectation) -> Judgement:
+        return judge({"": given}, self.significance)[""]
+
+    def estimated(self, one: Instance) -> dict[str, Any]:
+        """Give the counterexample to a bound on an expectation, and what the verdict says of it."""
+        given, seed = self.estimate(**one)
+        judged = self._judged(given)
+        place = f" at entry {judged.place}" if judged.place else ""
+        task, made = one["task"], self.make(**{name: one[name] for name in one if name != "start"})
+        initial = f"initial = np.array({literal(one['start'])})"
+        comment = f"# expectation{place}: estimate {judged.measured!r}, {given.sense} {judged.allowed!r}"
+        return {
+            "counterexample": {
+                "task": dict(task.settings),
+                **_plain(one),
+                "start": np.asarray(one["start"]).tolist(),
+                "rounds": self.rounds,
+                "seed": seed,
+                "replicates": self.replicates,
+                "code": imports(task, made) + f"{initial}\ntrace = run({made!r}, task, rounds={self.rounds}, "
+                f"replicates={self.replicates}, initial=initial, seed={seed})\n{comment}\n",
+            },
+        }
 
     def _first_broken(self, rounds: int, one: Instance) -> tuple[tuple[int, ...], float, float]:
         """Give round and model that first break the bound, the error there and what is allowed."""
@@ -240,11 +322,7 @@ class _Search:
         task = one["task"]
         made = self.make(task, **{name: one[name] for name in one if name not in ("task", "start")})
         where = f"round {place[0]}, model {place[1]}"
-        quantities = {
-            name: value if isinstance(value, int | float | str) else str(value)
-            for name, value in one.items()
-            if name not in ("task", "start")
-        }
+        quantities = _plain(one)
         settings = ", ".join(f"{name} = {value}" for name, value in quantities.items())
         return {
             "reason": f"on {task!r} from {np.asarray(one['start']).tolist()}"
@@ -259,7 +337,7 @@ class _Search:
                 "start": np.asarray(one["start"]).tolist(),
                 "rounds": rounds,
                 "seed": self.seed,
-                "code": _code(task, made, one["start"], rounds, self.seed, place, limit, where),
+                "code": run_code(task, made, one["start"], rounds, self.seed, place, limit, where),
             },
         }
 
@@ -288,30 +366,10 @@ class _Starts(Written):
         return grid.map(lambda rows: middle + step * np.array(rows, dtype=float))
 
 
-def _code(
-    task: Any,
-    algorithm: Any,
-    start: Any,
-    rounds: int,
-    seed: int,
-    place: tuple[int, ...],
-    limit: float,
-    where: str,
-) -> str:
-    """Write the run as Python."""
-    ours, lines = ["run"], []
-    for each in (type(algorithm), type(task)):
-        if each.__module__.startswith("clusterproof."):
-            ours.append(each.__name__)
-        elif each.__module__ != "__main__":
-            lines.append(f"from {each.__module__} import {each.__name__}\n")
-    made = getattr(task, "code", None) or repr(task)
-    seeded = f", seed={seed}" if seed else ""
-    return (
-        f"import numpy as np\nfrom clusterproof import {', '.join(sorted(set(ours)))}\n"
-        + "".join(lines)
-        + f"\ntask = {made}\ninitial = np.array({literal(start)})\n"
-        + f"trace = run({algorithm!r}, task, rounds={rounds}, initial=initial{seeded})\n"
-        + f"error = trace.errors[{place[0]}, {place[1]}]  # {where}\n"
-        + f"assert not error <= {limit!r}, error  # what the bound allows there\n"
-    )
+def _plain(one: Instance) -> dict[str, Any]:
+    """Parameters of the algorithm, as numbers and text."""
+    return {
+        name: value if isinstance(value, int | float | str) else str(value)
+        for name, value in one.items()
+        if name not in ("task", "start")
+    }
