@@ -1,0 +1,229 @@
+"""Whether a run has the law of the algorithm that it declares: compared with the library's own runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import numpy as np
+
+from clusterproof.algorithms import Algorithm, InvalidArgument, Trace, run
+from clusterproof.synthetic import Mixture
+from clusterproof.theory.bounds.dynamics import dynamics_of
+from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE
+from clusterproof.theory.checker.permutation_bound import log_p_values, scores
+from clusterproof.theory.checker.rounding import TOLERANCE
+from clusterproof.theory.checker.run_check import SUSPICIOUS, Undecidable
+from clusterproof.theory.checker.run_statistics import (
+    Statistic,
+    standardise,
+    statistics_of_assignments,
+    statistics_of_models,
+)
+from clusterproof.theory.checker.same_task import check_same_task
+
+REFERENCES = 2000
+"""Fewest replicates of the library's own run."""
+OTHER_SEED = 777_767_777
+"""Added to the seed of the run, so that the two are independent."""
+DOMINATED = 0.01
+"""Share of one replicate in a sum of squares beyond which ranks are compared, too."""
+LARGEST = 1e100
+"""Models of a diverged run are cut off here."""
+
+Kind = Literal["holds", "differs", "undecidable"]
+
+
+def assert_same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | None = None) -> None:
+    """Require that a run has the law of the algorithm that it declares.
+
+    The run is compared with the library's own run of that algorithm on the same task, from the same starts, for as many
+    rounds. Without noise every round must agree to rounding. With noise the replicates of both are two samples:
+    compared are means and covariances of the models and of their increments, the covariance of consecutive
+    increments, and assignments and sizes of the clusters, in each round and pooled over rounds and coordinates.
+
+    Parameters
+    ----------
+    task
+        The task that the trace was run on.
+    trace
+        The run; with noise, of about 150 replicates or more.
+    algorithm
+        What it should be a run of. If None, the algorithm of the trace, or its ``dynamics``.
+
+    Raises
+    ------
+    AssertionError
+        If the laws differ; names the statistic, the round, the estimate and the expectation. A run of the right law
+        is called different with probability 1e-9 at most, whatever the law.
+    Undecidable
+        If the replicates are too few to tell; says how many would see so large a difference.
+    InvalidArgument
+        If the task is another one, or the algorithm is not known.
+
+    Notes
+    -----
+    P-values are those of permutation tests, bounded by Cramer's method; see ``permutation_bound``.
+    """
+    kind, sentence = same_law(task, trace, algorithm=algorithm)
+    if kind == "differs":
+        raise AssertionError(sentence)
+    if kind == "undecidable":
+        raise Undecidable(sentence)
+
+
+def same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | None = None) -> tuple[Kind, str]:
+    """Return whether the laws differ, and why; parameters and errors are those of ``assert_same_law``."""
+    check_same_task(task, trace)
+    algorithm = dynamics_of(trace) if algorithm is None else algorithm
+    models = trace.models if trace.models.ndim == 4 else trace.models[:, None]
+    assignments = trace.assignments.reshape(trace.rounds, models.shape[1], -1)
+    if models.shape[2] != algorithm.model_count(task):
+        raise InvalidArgument(
+            "algorithm", algorithm, f"must have {models.shape[2]} models on this task", "give that of the run"
+        )
+    tolerance = max(TOLERANCE, 1e3 * float(np.finfo(trace.models.dtype).eps))
+    once, twice = (_own_run(algorithm, task, trace, models[0], seed) for seed in (1, 2))
+    if _close(once.models, twice.models, tolerance).all() and np.array_equal(
+        once.assignments, twice.assignments
+    ):
+        noise = 1e-3 * tolerance * np.random.default_rng(0).standard_normal(models[0].shape)
+        moved = _own_run(algorithm, task, trace, models[0] * (1 + noise) + noise * np.abs(models[0]).max(), 1)
+        return _compare_paths(models, assignments, once, moved, tolerance)
+    replicates = models.shape[1]
+    copies = math.ceil(max(REFERENCES, replicates) / replicates)
+    reference = _own_run(algorithm, task, trace, np.tile(models[0], (copies, 1, 1)), 3)
+    joined = np.concatenate([models, reference.models], axis=1)
+    finite = np.isfinite(joined).all(axis=(2, 3))
+    joined = np.clip(np.nan_to_num(joined, nan=LARGEST, posinf=LARGEST, neginf=-LARGEST), -LARGEST, LARGEST)
+    chosen = np.concatenate([assignments, reference.assignments], axis=1)
+
+    def statistics() -> Iterator[Statistic]:
+        for step, ended in enumerate(finite):
+            yield Statistic("finite runs", step, ended[:, None].astype(float), ["all models"])
+        yield from statistics_of_models(joined, tolerance)
+        yield from statistics_of_assignments(chosen, trace.labels, models.shape[2])
+
+    return _compare_samples(statistics(), replicates, joined.shape[1] - replicates, tolerance)
+
+
+def _own_run(
+    algorithm: Algorithm[Any], task: Mixture, trace: Trace, starts: np.ndarray, number: int
+) -> Trace:
+    """Run the library's algorithm from given starts (R, P, d)."""
+    seed = int(trace.settings["seed"]) + number * OTHER_SEED
+    with np.errstate(all="ignore"):
+        initial = np.asarray(starts, dtype=float)
+        return run(algorithm, task, rounds=trace.rounds, seed=seed, replicates=len(starts), initial=initial)
+
+
+def _close(first: np.ndarray, second: np.ndarray, tolerance: float) -> np.ndarray:
+    """Whether models (rounds + 1, R, P, d) are the same number, relative to the largest of their replicate so far."""
+    with np.errstate(all="ignore"):
+        unit = np.maximum.accumulate(np.abs(second).max(axis=(2, 3), keepdims=True), axis=0)
+        same = np.abs(first - second) <= tolerance * unit
+    return np.asarray(same | (~np.isfinite(first) & ~np.isfinite(second)))
+
+
+def _compare_paths(
+    models: np.ndarray, assignments: np.ndarray, own: Trace, moved: Trace, tolerance: float
+) -> tuple[Kind, str]:
+    """Compare a run without noise round by round, as far as another start within rounding gives the same run."""
+    stable = _close(moved.models, own.models, tolerance).all(axis=(2, 3))
+    stable[1:] &= (moved.assignments == own.assignments).all(axis=-1)
+    stable = np.logical_and.accumulate(stable, axis=0)
+    wrong = ~_close(models, own.models, tolerance) & stable[:, :, None, None]
+    if wrong.any():
+        place = tuple(int(i) for i in np.argwhere(wrong)[0])
+        where = f"round {place[0]}, replicate {place[1]}, model {place[2]}, coordinate {place[3]}"
+        return "differs", (
+            f"{where}: {models[place]!r} is not {own.models[place]!r}, to which a run without noise is the same"
+        )
+    odd = (assignments != own.assignments) & stable[1:, :, None]
+    if odd.any():
+        step, replicate, client = (int(i) for i in np.argwhere(odd)[0])
+        return "differs", (
+            f"round {step + 1}, replicate {replicate}: client {client} is with model "
+            f"{assignments[step, replicate, client]}, not {own.assignments[step, replicate, client]}"
+        )
+    if not stable.all():
+        step = int(np.argwhere(~stable)[0][0])
+        return "undecidable", f"from round {step} on, a start that differs by rounding gives another run"
+    return "holds", f"every round agrees to {tolerance:.0e}, relative to the models"
+
+
+class _Tests:
+    """The tests so far: how many, and which has the least p-value."""
+
+    def __init__(self, replicates: int) -> None:
+        self.replicates, self.number, self.least, self.sentence = replicates, 0, 0.0, ""
+
+    def add(self, name: str, where: str, values: np.ndarray, labels: list[str]) -> None:
+        """Test the columns of values (N, K), the run's replicates first."""
+        self.number += values.shape[1]
+        logs = log_p_values(values, self.replicates)
+        best = int(np.argmin(logs))
+        if logs[best] < self.least:
+            self.least = float(logs[best])
+            run_mean, own_mean = (
+                float(rows[:, best].mean()) for rows in (values[: self.replicates], values[self.replicates :])
+            )
+            label = f" of {labels[best]}" if labels[best] else ""
+            self.sentence = f"{name}{label}, {where}: estimate {run_mean:.6g}, expectation {own_mean:.6g}"
+
+
+def _compare_samples(
+    statistics: Iterator[Statistic], replicates: int, references: int, tolerance: float
+) -> tuple[Kind, str]:
+    """Test every statistic by itself, pooled over its columns, over rounds, and over both."""
+    tests = _Tests(replicates)
+    pooled: dict[tuple[str, tuple[str, ...]], list[np.ndarray | int]] = {}
+    for one in statistics:
+        where = f"round {one.round}"
+        tests.add(one.name, where, one.values, one.labels)
+        standard = standardise(one.values, 0.0)
+        if one.name.startswith("mean of the") and "standard" not in one.name:
+            heavy = np.square(standard).max(axis=0) > DOMINATED * len(standard)
+            if heavy.any():
+                labels = [label for label, is_heavy in zip(one.labels, heavy, strict=True) if is_heavy]
+                unit = tolerance * float(np.abs(one.values).max())
+                tests.add(f"{one.name}, ranks", where, scores(one.values[:, heavy], unit), labels)
+        if standard.shape[1] > 1:
+            tests.add(
+                f"{one.name}, in standard deviations", where, standard.mean(axis=1)[:, None], ["all columns"]
+            )
+        total = pooled.setdefault((one.name, tuple(one.labels)), [np.zeros_like(standard), 0])
+        total[0] = total[0] + standard
+        total[1] += 1  # type: ignore[operator]
+    for (name, labels), (total_values, rounds) in pooled.items():
+        mean = np.asarray(total_values) / rounds
+        where = f"pooled over {rounds} rounds"
+        if rounds > 1:
+            tests.add(f"{name}, in standard deviations", where, mean, list(labels))
+            tests.add(f"{name}, in standard deviations", where, mean.mean(axis=1)[:, None], ["all columns"])
+    return _judge(tests, replicates, references)
+
+
+def _judge(tests: _Tests, replicates: int, references: int) -> tuple[Kind, str]:
+    """Decide at one level over all tests."""
+    chance = tests.least + math.log(max(tests.number, 1))
+    samples = f"{replicates} replicates against {references}"
+    limit = math.log(CLAIM_SIGNIFICANCE)
+    if chance <= limit:
+        return "differs", f"{tests.sentence} ({samples}, probability at most {_power_of_ten(chance)})"
+    if chance <= math.log(SUSPICIOUS):
+        needed = math.ceil(replicates * (limit - math.log(tests.number)) / tests.least)
+        return "undecidable", (
+            f"{tests.sentence} ({samples}, by chance with probability {_power_of_ten(chance)}): {needed} replicates would "
+            "see so large a difference"
+        )
+    # a mean that moved by its deviation then passes the threshold by three standard errors
+    needed = math.ceil((math.sqrt(2 * (math.log(2 * tests.number) - limit)) + 3) ** 2)
+    if replicates < needed:
+        return "undecidable", f"{samples}: {needed} replicates would see a mean that moved by its deviation"
+    return "holds", f"none of {tests.number} statistics differs ({samples})"
+
+
+def _power_of_ten(log: float) -> str:
+    return f"1e{math.ceil(log / math.log(10))}"
