@@ -12,7 +12,7 @@ MOST_PAIRS = 300
 """Products of coordinates, beyond which only those of near coordinates are compared."""
 
 HALF_PRECISION = 11
-"""Significant bits of a float16, the format of most of them that is shorter than a float32."""
+"""Significant bits of a float16; a bfloat16 has fewer."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,15 @@ class Statistic:
         (N, K).
     labels
         Names of the columns.
+    raw
+        Whether these are models or increments, of which ranks are compared, too, where a few replicates dominate.
     """
 
     name: str
     round: int
     values: np.ndarray
     labels: list[str]
+    raw: bool = False
 
 
 def statistics_of_models(models: np.ndarray, tolerance: float) -> Iterator[Statistic]:
@@ -51,6 +54,7 @@ def statistics_of_models(models: np.ndarray, tolerance: float) -> Iterator[Stati
     names = [f"model {p}, coordinate {j}" for p in range(count) for j in range(dimension)]
     flat = models.reshape(*models.shape[:2], -1)
     before, rounding = np.zeros_like(flat[0]), tolerance * float(np.abs(flat[0]).max())
+    news_before = before
     moved, short = np.zeros(models.shape[1]), np.zeros(models.shape[1])
     for step in range(1, len(flat)):
         rounding = max(rounding, tolerance * float(np.abs(flat[step]).max()))
@@ -58,12 +62,15 @@ def statistics_of_models(models: np.ndarray, tolerance: float) -> Iterator[Stati
         standard, moves = standardise(flat[step], rounding), standardise(increments, rounding)
         for name, values, scaled in (("models", flat[step], standard), ("increments", increments, moves)):
             varying = np.where(scaled.any(axis=0), values, 0.0)
-            yield Statistic(f"mean of the {name}", step, varying, names)
+            yield Statistic(f"mean of the {name}", step, varying, names, raw=True)
             yield from _products(name, step, scaled, names)
+        news = standardise(_innovations(models, step), rounding)
+        yield Statistic("variance of the innovations, relative", step, news**2, names)
         if step > 1:
             yield Statistic("covariance of consecutive increments", step, moves * before, names)
+            yield Statistic("covariance of consecutive innovations", step, news * news_before, names)
         yield _along_path(models[step], models[0], step, rounding)
-        before = moves
+        before, news_before = moves, news
         far = np.abs(increments) > 1e3 * rounding
         moved += far.sum(axis=-1)
         short += (far & (significant_bits(flat[step]) <= HALF_PRECISION)).sum(axis=-1)
@@ -124,6 +131,26 @@ def _products(name: str, step: int, standard: np.ndarray, names: list[str]) -> I
         yield Statistic(f"correlation of the {name}", step, standard * np.roll(standard, -lag, axis=1), pairs)
 
 
+def _innovations(models: np.ndarray, step: int) -> np.ndarray:
+    """Return what an increment adds to its linear regression on the model and its increment before, (N, P d).
+
+    With momentum consecutive increments depend on each other; of innovations each round shows the noise once.
+    """
+    increments = models[step] - models[step - 1]
+    known = [models[step - 1]] + ([models[step - 1] - models[step - 2]] if step > 1 else [])
+    residuals = np.empty_like(increments)
+    for p in range(increments.shape[1]):
+        rows = np.concatenate([one[:, p] for one in known], axis=-1)
+        rows = rows - rows.mean(axis=0)
+        deviation = rows.std(axis=0)
+        rows = rows[:, deviation > 0] / deviation[deviation > 0]
+        values = increments[:, p] - increments[:, p].mean(axis=0)
+        if 10 * rows.shape[1] <= len(rows):
+            values = values - rows @ np.linalg.lstsq(rows, values)[0]
+        residuals[:, p] = values
+    return residuals.reshape(len(residuals), -1)
+
+
 def _along_path(models: np.ndarray, start: np.ndarray, step: int, rounding: float) -> Statistic:
     """Project each model on the directions in which its mean lies, and has moved, that separate best.
 
@@ -140,4 +167,9 @@ def _along_path(models: np.ndarray, start: np.ndarray, step: int, rounding: floa
             direction /= max(float(np.linalg.norm(direction)), 1e-300)
             columns.append(standardise((points @ direction)[:, None], rounding)[:, 0])
             names.append(f"model {p}, along {name}")
-    return Statistic("mean of the models in standard deviations", step, np.stack(columns, axis=-1), names)
+    return Statistic(
+        "mean of the models along a direction, in standard deviations",
+        step,
+        np.stack(columns, axis=-1),
+        names,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -31,6 +32,8 @@ DOMINATED = 0.01
 """Share of one replicate in a sum of squares beyond which ranks are compared, too."""
 LARGEST = 1e100
 """Models of a diverged run are cut off here."""
+POOLED = "in standard deviations"
+"""Unit of what is averaged over columns or rounds."""
 
 Kind = Literal["holds", "differs", "undecidable"]
 
@@ -138,7 +141,7 @@ def _compare_paths(
         place = tuple(int(i) for i in np.argwhere(wrong)[0])
         where = f"round {place[0]}, replicate {place[1]}, model {place[2]}, coordinate {place[3]}"
         return "differs", (
-            f"{where}: {models[place]!r} is not {own.models[place]!r}, to which a run without noise is the same"
+            f"{where}: {float(models[place])!r} is not {float(own.models[place])!r}, and the run is without noise"
         )
     odd = (assignments != own.assignments) & stable[1:, :, None]
     if odd.any():
@@ -178,30 +181,25 @@ def _compare_samples(
 ) -> tuple[Kind, str]:
     """Test every statistic by itself, pooled over its columns, over rounds, and over both."""
     tests = _Tests(replicates)
-    pooled: dict[tuple[str, tuple[str, ...]], list[np.ndarray | int]] = {}
+    sums: dict[tuple[str, ...], np.ndarray] = {}
+    counts: Counter[tuple[str, ...]] = Counter()
     for one in statistics:
         where = f"round {one.round}"
         tests.add(one.name, where, one.values, one.labels)
         standard = standardise(one.values, 0.0)
-        if one.name.startswith("mean of the") and "standard" not in one.name:
-            heavy = np.square(standard).max(axis=0) > DOMINATED * len(standard)
-            if heavy.any():
-                labels = [label for label, is_heavy in zip(one.labels, heavy, strict=True) if is_heavy]
-                unit = tolerance * float(np.abs(one.values).max())
-                tests.add(f"{one.name}, ranks", where, scores(one.values[:, heavy], unit), labels)
-        if standard.shape[1] > 1:
-            tests.add(
-                f"{one.name}, in standard deviations", where, standard.mean(axis=1)[:, None], ["all columns"]
-            )
-        total = pooled.setdefault((one.name, tuple(one.labels)), [np.zeros_like(standard), 0])
-        total[0] = total[0] + standard
-        total[1] += 1  # type: ignore[operator]
-    for (name, labels), (total_values, rounds) in pooled.items():
-        mean = np.asarray(total_values) / rounds
-        where = f"pooled over {rounds} rounds"
-        if rounds > 1:
-            tests.add(f"{name}, in standard deviations", where, mean, list(labels))
-            tests.add(f"{name}, in standard deviations", where, mean.mean(axis=1)[:, None], ["all columns"])
+        if one.raw and (heavy := np.square(standard).max(axis=0) > DOMINATED * len(standard)).any():
+            labels = [label for label, is_heavy in zip(one.labels, heavy, strict=True) if is_heavy]
+            unit = tolerance * float(np.abs(one.values).max())
+            tests.add(f"{one.name}, ranks", where, scores(one.values[:, heavy], unit), labels)
+        tests.add(one.name, f"{where}, {POOLED}", standard.mean(axis=1)[:, None], ["all columns"])
+        key = (one.name, *one.labels)
+        sums[key] = sums.get(key, 0.0) + standard
+        counts[key] += 1
+    for (name, *labels), total in sums.items():
+        rounds = counts[name, *labels]
+        where, mean = f"pooled over {rounds} rounds, {POOLED}", total / rounds
+        tests.add(name, where, mean, labels)
+        tests.add(name, where, mean.mean(axis=1)[:, None], ["all columns"])
     return _judge(tests, replicates, references)
 
 
@@ -215,8 +213,8 @@ def _judge(tests: _Tests, replicates: int, references: int) -> tuple[Kind, str]:
     if chance <= math.log(SUSPICIOUS):
         needed = math.ceil(replicates * (limit - math.log(tests.number)) / tests.least)
         return "undecidable", (
-            f"{tests.sentence} ({samples}, by chance with probability {_power_of_ten(chance)}): {needed} replicates would "
-            "see so large a difference"
+            f"{tests.sentence} ({samples}, by chance with probability {_power_of_ten(chance)}): {needed} replicates "
+            "would see so large a difference"
         )
     # a mean that moved by its deviation then passes the threshold by three standard errors
     needed = math.ceil((math.sqrt(2 * (math.log(2 * tests.number) - limit)) + 3) ** 2)

@@ -27,19 +27,27 @@ def gaussian_run(noise: float, seed: int) -> Trace:
     return dataclasses.replace(trace, settings={**trace.settings, "task": dict(TASK.settings)})
 
 
-def test_noise_that_is_half_too_large_breaks_theorem_d_though_no_replicate_is_beyond_the_rarest_bound() -> (
-    None
-):
-    trace = gaussian_run(1.5, 0)
-    message = r"1\d\d of 200 replicates break it at failure probability 0.01, where at most 2 are expected"
-    with pytest.raises(AssertionError, match=message):
+MORE = pytest.mark.slow(reason="more seeds")
+
+
+@pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 60), marks=MORE)])
+def test_noise_that_is_half_too_large_breaks_theorem_d(seeds: range) -> None:
+    message = (
+        r"1\d\d of 200 replicates break it at failure probability 0.0[15], where at most \d+ are expected"
+    )
+    for seed in seeds:
+        with pytest.raises(AssertionError, match=message):
+            theory.assert_holds("cfl-mgd/theorem-d", TASK, gaussian_run(1.5, seed))
+
+
+def test_a_fault_may_show_in_the_number_of_failing_replicates_only() -> None:
+    trace = gaussian_run(1.3, 0)
+    with pytest.raises(AssertionError, match=r"at failure probability 0\.05"):
         theory.assert_holds("cfl-mgd/theorem-d", TASK, trace)
     theory.assert_holds("cfl-mgd/theorem-d", TASK, trace, failure_probability=1e-9)
 
 
-@pytest.mark.parametrize(
-    "seeds", [range(1), pytest.param(range(1, 60), marks=pytest.mark.slow(reason="more seeds"))]
-)
+@pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 60), marks=MORE)])
 def test_right_runs_hold(seeds: range) -> None:
     for seed in seeds:
         theory.assert_holds("cfl-mgd/theorem-d", TASK, gaussian_run(1.0, seed))
