@@ -114,7 +114,7 @@ def test_a_run_is_written_as_its_schema_says(
     output = capsys.readouterr().out
     if words[0] == "ifca":
         assert record["last_errors"] == pytest.approx(np.median(trace.errors[-1], axis=0).tolist())
-        assert record["bound_claim"] == "cfl-mgd/theorem-b"
+        assert record["bound_claim"] == "cfl-mgd/theorem-d"
         assert len(record["bound"]) == len(record["last_errors"]) == 2
         assert f"{record['last_errors'][1]:.6g}" in output
     if "1e200" in words:
