@@ -151,7 +151,8 @@ def evidence(verdict: Finding) -> str:
         parts.append(f"slack {number(verdict.slack)}")
     if verdict.confidence is not None:
         interval = verdict.confidence
-        parts.append(f"failure probability in [{interval.lower:.3g}, {interval.upper:.3g}]")
+        estimated = "expectation" if verdict.trials is None else "failure probability"
+        parts.append(f"{estimated} in [{interval.lower:.3g}, {interval.upper:.3g}]")
     if isinstance(verdict, Verdict) and verdict.repaired_by is not None:
         parts.append(f"repaired by {verdict.repaired_by}")
     return "; ".join(parts)
