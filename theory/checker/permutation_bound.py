@@ -85,4 +85,4 @@ def scores(values: np.ndarray, tolerance: float) -> np.ndarray:
         sizes = np.bincount(group)
         middle = np.cumsum(sizes) - (sizes + 1) / 2
         ranks[order[:, column], column] = middle[group]
-    return ranks - ranks.mean(axis=0)
+    return np.asarray(ranks - ranks.mean(axis=0))

@@ -148,7 +148,7 @@ def _innovations(models: np.ndarray, step: int) -> np.ndarray:
         if 10 * rows.shape[1] <= len(rows):
             values = values - rows @ np.linalg.lstsq(rows, values)[0]
         residuals[:, p] = values
-    return residuals.reshape(len(residuals), -1)
+    return np.asarray(residuals.reshape(len(residuals), -1))
 
 
 def _along_path(models: np.ndarray, start: np.ndarray, step: int, rounding: float) -> Statistic:
