@@ -107,39 +107,34 @@ def levels_of(
     -------
     tuple
         The levels, the rarest failure first; and why others were left out, by failure probability. A sure bound has
-        one level.
+        one level. Levels that are rarer than one that can decide, and that no replicate breaks, are not evaluated.
 
     Raises
     ------
     InvalidArgument
-        If there is no bound at any level: that of the first.
+        If there is no bound at any level: that of the claim's own failure probability.
     """
-    refused: dict[float, InvalidArgument] = {}
-    found: dict[float, TraceBound] = {}
-    try:
-        own = bound(failure_probability)
-    except InvalidArgument as error:
-        if failure_probability is not None:
-            raise
-        refused[math.nan] = error
-    else:
-        if failure_probability is not None or own.failure_probability == 0:
-            return [_held(own, trace, CLAIM_SIGNIFICANCE)], {}
+    if failure_probability is not None:
+        return [_held(bound(failure_probability), trace, CLAIM_SIGNIFICANCE)], {}
     replicates = trace.models.shape[1] if trace.models.ndim == 4 else 1
     share = CLAIM_SIGNIFICANCE / (1 + len(FREQUENT))
-    for rate in (share / replicates, *FREQUENT):
+    found: dict[float, Level] = {}
+    left_out: dict[float, str] = {}
+    for rate in (*reversed(FREQUENT), share / replicates):
         try:
             allowed = bound(rate)
         except InvalidArgument as error:
-            refused[rate] = error
-        else:
-            found.setdefault(allowed.failure_probability, allowed)
+            left_out[rate] = " ".join(str(error).split())
+            continue
+        # a sure bound, or one with a failure probability of its own
+        if allowed.failure_probability == 0 or allowed.failure_probability in found:
+            return [_held(allowed, trace, CLAIM_SIGNIFICANCE)], {}
+        level = found[allowed.failure_probability] = _held(allowed, trace, share)
+        if level.failures == 0 and any(one.least_failures is not None for one in found.values()):
+            break
     if not found:
-        raise next(iter(refused.values()))
-    if len(found) == 1 and len(refused) == 0:  # the bound has a failure probability of its own
-        share = CLAIM_SIGNIFICANCE
-    left_out = {rate: " ".join(str(error).split()) for rate, error in refused.items() if rate == rate}
-    return [_held(found[rate], trace, share) for rate in sorted(found)], left_out
+        return [_held(bound(None), trace, CLAIM_SIGNIFICANCE)], {}
+    return [found[rate] for rate in sorted(found)], left_out
 
 
 def _held(allowed: TraceBound, trace: Trace, significance: float) -> Level:

@@ -15,7 +15,7 @@ from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE
 from clusterproof.theory.checker.permutation_bound import log_p_values, scores
-from clusterproof.theory.checker.rounding import TOLERANCE
+from clusterproof.theory.checker.rounding import TOLERANCE, unit_of
 from clusterproof.theory.checker.run_check import SUSPICIOUS, Undecidable
 from clusterproof.theory.checker.run_statistics import (
     Statistic,
@@ -92,7 +92,7 @@ def same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | None = 
     if once.models.shape != models.shape or not _close(models[:1], once.models[:1], tolerance).all():
         rule = f"must start from the models of the run, {models.shape[2:]}"
         raise InvalidArgument("algorithm", algorithm, rule, "give that of the run")
-    rounding = 1e-3 * tolerance * float(np.abs(once.models[:2]).max())
+    rounding = 1e-3 * tolerance * unit_of([once.models[:2]])
     distinct = starts[:1] if (starts == starts[:1]).all() else starts
     if not _draws_numbers(algorithm, task, distinct, trace.rounds):
         moved = _own_run(algorithm, task, trace, _perturbed(distinct, PERTURBATIONS, rounding), 1)

@@ -68,7 +68,7 @@ def levels(failing: int, replicates: int) -> list[Level]:
 
 @pytest.mark.parametrize("replicates", [1, 7, 200, 5000])
 def test_all_levels_together_raise_a_false_alarm_with_probability_1e_9_at_most(replicates: int) -> None:
-    found = levels(0, replicates)
+    found = levels(1, replicates)
     assert [level.rate for level in found] == pytest.approx([1e-9 / (6 * replicates), *FREQUENT])
     least = [(level.rate, level.least_failures) for level in found]
     alarms = [stats.binom.sf(count - 1, replicates, rate) for rate, count in least if count is not None]
@@ -79,8 +79,14 @@ def test_all_levels_together_raise_a_false_alarm_with_probability_1e_9_at_most(r
     assert least[0][1] == 1
 
 
+def test_rarer_levels_are_evaluated_only_where_some_replicate_breaks_a_bound() -> None:
+    assert [level.rate for level in levels(0, 200)] == [0.5]
+    # one replicate cannot decide at any level but the rarest
+    assert [level.rate for level in levels(0, 1)] == pytest.approx([1e-9 / 6, *FREQUENT])
+
+
 def test_the_count_that_decides_at_each_level() -> None:
-    for failing in (0, 1, 5, 20, 60, 150, 200):
+    for failing in (1, 5, 20, 60, 150, 200):
         for level in levels(failing, 200):
             assert level.failures == failing
             assert level.broken == (level.least_failures is not None and failing >= level.least_failures)
@@ -102,7 +108,7 @@ def test_a_level_without_a_bound_is_left_out_and_named(registry: object) -> None
     answer = compare("toy/frequent", TOY, trace)
     assert answer.kind == "holds"
     assert "3 of 100 replicates break it at failure probability 0.05, where at most 5 are" in answer.sentence
-    assert "left out: failure probability 1.67e-12, 0.0001, 0.01, with no bound" in answer.sentence
+    assert "left out: failure probability 0.01, 0.0001, 1.67e-12, with no bound" in answer.sentence
     with pytest.raises(InvalidArgument, match="must be larger"):
         theory.assert_holds("toy/frequent", TOY, trace, failure_probability=0.01)
 
