@@ -111,6 +111,23 @@ def expectation(
     InvalidArgument
         If not exactly one of the three is given, it does not broadcast, there are no replicates, or a sample is out of
         ``range``.
+
+    Examples
+    --------
+    In a claim the function returns it; ``falsify`` takes it over the replicates of a run:
+
+    >>> from clusterproof import FedAvg, expectation, falsify
+    >>> from clusterproof.synthetic import strategies
+    >>> verdict = falsify(
+    ...     lambda task, trace: expectation(trace.errors[-1], at_most=0.5 * trace.errors[0].mean(axis=0)),
+    ...     algorithm=FedAvg(step_size=0.01),
+    ...     tasks=strategies.regression_mixtures(clusters=1, clients=1, dimension=1),
+    ...     rounds=1,
+    ...     replicates=10_000,
+    ...     budget=5,
+    ... )
+    >>> verdict.verdict
+    <Kind.VIOLATED: 'violated'>
     """
     given = {"at_most": at_most, "at_least": at_least, "equal": equal}
     stated = {name: value for name, value in given.items() if value is not None}

@@ -112,20 +112,6 @@ def falsify(
     >>> verdict.verdict
     <Kind.VIOLATED: 'violated'>
     >>> exec(verdict.counterexample["code"])
-
-    In expectation, over the replicates of each run:
-
-    >>> from clusterproof import expectation
-    >>> from hypothesis import strategies as st
-    >>> verdict = falsify(
-    ...     lambda task, trace: expectation(trace.errors[-1], at_most=0.5),
-    ...     algorithm=FedAvg(step_size=0.01),
-    ...     tasks=strategies.regression_mixtures(clusters=1, clients=1, dimension=1),
-    ...     starts=lambda task: st.just(task.optima + 1),
-    ...     rounds=1, replicates=10_000, budget=1,
-    ... )
-    >>> verdict.verdict
-    <Kind.VIOLATED: 'violated'>
     """
     from hypothesis import strategies as st
 

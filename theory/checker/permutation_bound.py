@@ -7,10 +7,10 @@ import numpy as np
 SCREEN = 4.0
 """Columns of which the two means differ by fewer standard errors are given the p-value 1."""
 
-MOST = 64
+MOST = 16
 """Columns of which the bound is evaluated, those that differ most; the others are given the p-value 1."""
 
-STEPS = 40
+STEPS = 25
 """Newton steps; every iterate gives a valid bound."""
 
 

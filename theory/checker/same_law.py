@@ -103,7 +103,7 @@ def same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | None = 
     reference = _own_run(algorithm, task, trace, np.tile(starts, (copies, 1, 1)), 2)
     kind, sentence = _compare_samples(models, assignments, reference, tolerance)
     if kind == "differs":
-        nearby = _own_run(algorithm, task, trace, _perturbed(starts, copies, rounding), 3)
+        nearby = _own_run(algorithm, task, trace, _perturbed(starts, 2, rounding), 3)
         if _compare_samples(nearby.models, nearby.assignments, reference, tolerance)[0] == "differs":
             return "undecidable", f"{sentence}; but starts that differ by rounding give another law, too"
     return kind, sentence
