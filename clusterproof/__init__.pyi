@@ -46,6 +46,7 @@ from .theory import TraceBound as TraceBound
 from .theory import Undecidable as Undecidable
 from .theory import Verdict as Verdict
 from .theory import assert_holds as assert_holds
+from .theory import assert_same_law as assert_same_law
 from .theory import bound as bound
 from .theory import catalogue as catalogue
 from .theory import check as check

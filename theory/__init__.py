@@ -9,6 +9,7 @@ from clusterproof.theory.checker.counterexample_code import code_of
 from clusterproof.theory.checker.falsifying import falsify
 from clusterproof.theory.checker.loading import load_claims, load_plugins
 from clusterproof.theory.checker.run_check import Undecidable, assert_holds, bound
+from clusterproof.theory.checker.same_law import assert_same_law
 from clusterproof.theory.checker.trace_bound import TraceBound
 from clusterproof.theory.checker.verdict import Confidence, Finding, Kind, Verdict
 
@@ -29,6 +30,7 @@ __all__ = [
     "as_json",
     "assert_holds",
     "compare",
+    "assert_same_law",
     "bound",
     "catalogue",
     "check",

@@ -25,6 +25,7 @@ from clusterproof.theory.checker import report
 from clusterproof.theory.checker.catalogue import version
 from clusterproof.theory.checker.report_replay import disagreement, lacking
 from clusterproof.theory.checker.run_check import compare, sensitivity
+from clusterproof.theory.checker.sharpest_bound import sharpest_bound
 
 NEXT = """
 clusterproof show ID          a claim's statement, counterexample and repair
@@ -92,8 +93,8 @@ def check(
         Evaluate a report that --json wrote again, counterexamples on their instances, other claims by a check;
         exit status 1 if a verdict or a number differs.
     trace
-        Compare a run stored by `clusterproof run --out` with the bounds of the named claims; exit status 0 if
-        all hold, 1 if one is broken, 3 if one is undecidable.
+        Compare a run stored by `clusterproof run --out` with the bounds of the named claims, or with the sharpest
+        whose hypotheses hold; exit status 0 if all hold, 1 if one is broken, 3 if one is undecidable.
     """
     others: dict[str, object] = {"--all": all_claims, "--json": json_file, "--markdown": markdown}
     others |= {"--seed": seed, "--trials": trials, "--paper": paper}
@@ -251,11 +252,12 @@ def _replay(ids: Sequence[str], path: Path) -> int:
 
 def _compare(ids: Sequence[str], folder: Path) -> int:
     """Compare a stored run with the bounds of claims."""
-    if not ids:
-        raise InvalidArgument("trace", str(folder), "needs the id of a claim", "add one that bounds runs")
     claims = [theory.find_claim(name).id for name in dict.fromkeys(ids)]
     trace = load_trace(folder)
     task = from_settings(trace.settings["task"])
+    if not claims:
+        claims = [sharpest_bound(task, trace)[0]]
+        print(f"the sharpest bound whose hypotheses hold is that of {claims[0]}")
     with np.errstate(all="ignore"):
         answers = {claim: compare(claim, task, trace) for claim in claims}
         for claim, answer in answers.items():

@@ -8,14 +8,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
-from clusterproof.theory.checker.claim import REGISTRY
 from clusterproof.theory.checker.report_schema import DIALECT, first_lines
-
-BOUND = "cfl-mgd/theorem-b"
-"""The claim whose bound is reported next to the errors."""
+from clusterproof.theory.checker.sharpest_bound import sharpest_bound
 
 
 @dataclass(frozen=True)
@@ -34,8 +30,8 @@ class RunRecord:
         Median distance to the optimum over replicates (and a cluster's clients), one per row; None if the optima of
         the task are unknown. JSON has null for numbers that are not finite.
     bound
-        Bound of ``bound_claim`` on the last errors, one per row, which holds with probability 1 -
-        ``failure_probability``; None if the claim does not apply to the run.
+        Bound of ``bound_claim``, the sharpest whose hypotheses hold, on the last errors, one per row, which holds with
+        probability 1 - ``failure_probability``; None if no claim applies to the run.
     remark
         Description of the bound, or the reason why there is none.
     purity, adjusted_rand_index, cluster_count
@@ -73,7 +69,7 @@ def record_of(task: Mixture, trace: Trace, seconds: float, target: str) -> RunRe
     """
     heading, groups = _rows(task, trace, target)
     first, last = (_medians(trace, groups, step) for step in (0, -1))
-    bound, probability, remark = _bound(task, trace)
+    bound, claim, probability, remark = _bound(task, trace)
     all_assigned = (trace.last_assignments >= 0).all(axis=-1)
     with np.errstate(all="ignore"):
         return RunRecord(
@@ -83,7 +79,7 @@ def record_of(task: Mixture, trace: Trace, seconds: float, target: str) -> RunRe
             first_errors=first,
             last_errors=last,
             bound=None if bound is None else bound.tolist(),
-            bound_claim=None if bound is None else BOUND,
+            bound_claim=claim,
             failure_probability=probability,
             remark=remark,
             purity=float(np.median(trace.purity)),
@@ -142,25 +138,17 @@ def _medians(trace: Trace, groups: list[np.ndarray], step: int) -> list[float] |
         return [float(np.median(errors[step][:, group])) for group in groups]
 
 
-def _bound(task: Mixture, trace: Trace) -> tuple[np.ndarray | None, float | None, str]:
-    """Return the bound on the last errors, one per model, its failure probability, and a line that describes it."""
-    claim = REGISTRY.get(BOUND)
-    if claim is None or claim.bound_trace is None or trace.errors is None:
-        return None, None, "no bound applies to this run"
+def _bound(task: Mixture, trace: Trace) -> tuple[np.ndarray | None, str | None, float | None, str]:
+    """Return the sharpest bound on the last errors, one per model, its claim, failure probability and description."""
+    if trace.errors is None:
+        return None, None, None, "no bound applies to this run"
     try:
-        with np.errstate(all="ignore"):
-            allowed = theory.bound(BOUND, task, trace)
+        claim, allowed, last = sharpest_bound(task, trace)
     except InvalidArgument as error:
-        return (
-            None,
-            None,
-            f"no bound: the hypotheses of {claim.id} do not hold: {' '.join(str(error).split())}",
-        )
-    except Exception as error:  # an error in the claim must not discard the run
-        return None, None, f"no bound: {claim.id} failed with {type(error).__name__}: {error}"
-    bound = np.asarray(allowed.bound, dtype=float)
-    if trace.errors.ndim == 3 and bound.ndim == 2:
-        bound = bound[:, None, :]
-    last = np.broadcast_to(bound, trace.errors.shape)[-1].reshape(-1, trace.errors.shape[-1]).max(axis=0)
+        return None, None, None, f"no bound applies to this run: {' '.join(str(error).split())}"
+    except Exception as error:  # an error in a claim must not discard the run
+        return None, None, None, f"no bound: a claim failed with {type(error).__name__}: {error}"
     probability = float(allowed.failure_probability)
-    return last, probability, f"bound: {claim.id}, broken with probability at most {probability:.4g}"
+    words = f"broken with probability at most {probability:.4g}" if probability else "which holds surely"
+    remark = f"bound: {claim}, the sharpest whose hypotheses hold, {words}"
+    return last.reshape(-1, last.shape[-1]).max(axis=0), claim, probability, remark

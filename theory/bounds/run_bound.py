@@ -87,6 +87,11 @@ def theorem_e_on(task: Mixture, trace: Trace, failure_probability: float | None 
     counts = [(participates & (trace.labels == p)).sum(axis=-1) for p in range(task.clusters)]
     own_counts = np.stack(counts, axis=-1).reshape(trace.rounds, -1, task.clusters)
     starts = start.reshape(-1, *start.shape[-2:])
+    # replicates with the same start and the same participants have the same bound
+    replicates = own_counts.shape[1]
+    given = [own_counts.swapaxes(0, 1).reshape(replicates, -1), starts.reshape(replicates, -1)]
+    _, first, which = np.unique(np.concatenate(given, axis=1), axis=0, return_index=True, return_inverse=True)
+    own_counts, starts = own_counts[:, first], starts[first]
     starts = starts if len(starts) > 1 else starts[0]
     bound = theorem_e_recorded(dynamics, starts, own_counts, failure=failure)
     wrong = float(bound.misassignment.max(initial=0.0))
@@ -101,13 +106,15 @@ def theorem_e_on(task: Mixture, trace: Trace, failure_probability: float | None 
     tube = bound.tube
     if not np.isfinite(tube.reach).all(axis=0).any():
         raise _leaves_basin(tube.reach)
-    shape = (*start.shape[:-2], task.clusters)
+    shape, distinct = (*start.shape[:-2], task.clusters), (len(first), task.clusters)
     return _two_sided(
         regression,
         start,
-        bound.response.reshape(trace.rounds + 1, *shape, -1),
-        tube.deviation.reshape(trace.rounds + 1, *shape),
-        tube.last_deviation.reshape(shape),
+        bound.response.reshape(trace.rounds + 1, *distinct, -1)[:, which].reshape(
+            trace.rounds + 1, *shape, -1
+        ),
+        tube.deviation.reshape(trace.rounds + 1, *distinct)[:, which].reshape(trace.rounds + 1, *shape),
+        tube.last_deviation.reshape(distinct)[which].reshape(shape),
         failure[1] + failure[2] + wrong,
     )
 

@@ -12,6 +12,7 @@ import numpy as np
 from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.checker.claim import KINDS, REGISTRY, TraceBounder
+from clusterproof.theory.checker.expectation import Expectation
 from clusterproof.theory.checker.family import Family
 from clusterproof.theory.checker.sides import Outside
 from clusterproof.theory.checker.statement import Conclusions
@@ -78,8 +79,9 @@ def claim(
         Whether a plain ``check`` includes it.
     bound
         What the claim allows on a run, for ``assert_holds``, ``clusterproof.bound`` and ``check --trace``: takes
-        the task and the trace, gives the allowed errors, broadcastable to ``trace.errors``, or a
-        ``TraceBound``. ``suppose`` in it states a hypothesis on the run. None for a claim that is not about runs.
+        the task and the trace, gives the allowed errors, broadcastable to ``trace.errors``, or
+        ``expectation(samples, ...)`` with the replicates of the run as first axis, or a ``TraceBound``. ``suppose`` in
+        it states a hypothesis on the run. None for a claim that is not about runs.
     how
         ``budget`` (instances to try where there are too many for all), ``replicates``, ``confirm``, ``prove``,
         ``extremes``, ``exhaustible``, ``part`` and ``ill_posed``, as in the statement machine.
@@ -168,6 +170,8 @@ def _on_runs(bound: Callable[[Any, Trace], Any]) -> TraceBounder:
                 "is none of this claim: its bound is sure",
                 "leave it out",
             )
+        if isinstance(allowed, Expectation):
+            return TraceBound(bound=allowed.allowed, quantity="expectation", expectation=allowed)
         if trace.errors is None:
             raise InvalidArgument("trace", trace, "must have errors", "run on a task that knows its optima")
         values = np.asarray(allowed, dtype=float)

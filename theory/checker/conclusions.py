@@ -242,7 +242,12 @@ def _expectation(one: Expectation, significance: float) -> Judgement:
     below = np.zeros(lower.shape, dtype=bool) if one.sense == "at_most" else upper < one.allowed
     wrong = (above | below) & decides
     mean = one.samples.mean(axis=0)
+    # a constant that equals what is allowed, such as the error of round 0, needs no interval
+    identities = np.ptp(one.samples, axis=0) == 0
+    identities &= (lower <= one.allowed) & (one.allowed <= upper)
     excess = (one.allowed - mean if one.lower else mean - one.allowed) / np.maximum(upper - lower, 1e-300)
+    if not identities.all():
+        excess = np.where(identities, -np.inf, excess)
     place = (
         np.unravel_index(int(np.argmax(np.where(wrong, np.inf, excess))), lower.shape) if lower.shape else ()
     )
@@ -261,5 +266,5 @@ def _expectation(one: Expectation, significance: float) -> Judgement:
         factors=factors,
         interval=Confidence(level=1 - significance, lower=float(lower[place]), upper=float(upper[place])),
         confirms=one.range is None,
-        undecided="" if decides.all() else REMEDY,
+        undecided="" if (decides | identities).all() else REMEDY,
     )

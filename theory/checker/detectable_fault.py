@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -17,7 +17,7 @@ STEPS = (0.95, 1.05, 0.9, 1.1, 0.8, 1.2, 0.7, 0.5, 1.5, 2.0)
 MOMENTA = (0.02, -0.02, 0.05, -0.05, 0.1, -0.1, 0.2, -0.2, 0.3, -0.3, 0.5, -0.5)
 
 
-def smallest_faults(task: Mixture, trace: Trace, allowed: TraceBound, failures: int) -> Iterator[str]:
+def smallest_faults(task: Mixture, trace: Trace, bounds: Mapping[int, TraceBound]) -> Iterator[str]:
     """Name the smallest faults of the noise, the step and the momentum that would have been called broken.
 
     The run's noise is what it differs by from the run without noise; a fault is put into either part, and the
@@ -27,17 +27,16 @@ def smallest_faults(task: Mixture, trace: Trace, allowed: TraceBound, failures: 
     ----------
     task, trace
         The run. Nothing is said of tasks whose run without noise is not known.
-    allowed
-        What the claim allows on it.
-    failures
-        Fewest failing replicates that are called broken.
+    bounds
+        What the claim allows on it, by the fewest failing replicates that are called broken.
     """
     quiet = _without_noise(task)
     try:
         dynamics = dynamics_of(trace)
     except InvalidArgument:
         return
-    if quiet is None or allowed.measured is not None or not isinstance(dynamics, CFLMGD) or trace.rounds == 0:
+    on_errors = all(allowed.measured is None for allowed in bounds.values())
+    if quiet is None or not on_errors or not isinstance(dynamics, CFLMGD) or trace.rounds == 0:
         return
 
     def path(algorithm: CFLMGD) -> np.ndarray:
@@ -50,9 +49,14 @@ def smallest_faults(task: Mixture, trace: Trace, allowed: TraceBound, failures: 
     def noticed(models: np.ndarray) -> bool:
         with np.errstate(all="ignore"):
             errors = np.linalg.norm(models - task.optima, axis=-1)
-        compared = allowed.compared(dataclasses.replace(trace, models=models, errors=errors))
-        failing = [(one.above > 0).any(axis=(0, -1)) for one in compared]
-        return int(np.logical_or.reduce(failing).sum()) >= failures
+        faulty = dataclasses.replace(trace, models=models, errors=errors)
+        return any(
+            np.logical_or.reduce(
+                [(one.above > 0).any(axis=(0, -1)) for one in allowed.compared(faulty)]
+            ).sum()
+            >= failures
+            for failures, allowed in bounds.items()
+        )
 
     usual = path(dynamics)
     noise = trace.models - usual

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.theory.checker.rounding import TOLERANCE, unit_of
 
 FEWEST = 10_000
 """Replicates at least from which an interval by the central limit theorem decides."""
@@ -58,23 +59,24 @@ class Expectation:
         -----
         With a range it is the empirical Bernstein bound (Audibert, Munos and Szepesvari 2009, Theorem 1), which holds
         for any number of replicates. Otherwise it is that of the central limit theorem, which decides only with
-        ``FEWEST`` replicates none of which dominates the variance.
+        ``FEWEST`` replicates none of which dominates the variance. Either is wider by what rounding may explain.
         """
         count = len(self.samples)
+        rounding = TOLERANCE * unit_of((self.samples, self.allowed))
         mean = self.samples.mean(axis=0)
         share = significance / max(mean.size, 1)
         deviations = np.square(self.samples - mean)
         if self.range is not None:
             log = math.log(3 / share)
             width = np.sqrt(2 * deviations.mean(axis=0) * log / count)
-            width += 3 * (self.range[1] - self.range[0]) * log / count
+            width += 3 * (self.range[1] - self.range[0]) * log / count + rounding
             return mean - width, mean + width, np.ones(mean.shape, dtype=bool)
         from scipy.special import ndtri
 
         total = deviations.sum(axis=0)
-        width = -ndtri(share / 2) * np.sqrt(total / max(count - 1, 1) / count)
+        width = rounding - ndtri(share / 2) * np.sqrt(total / max(count - 1, 1) / count)
         with np.errstate(all="ignore"):
-            spread = (total > 0) & (deviations.max(axis=0) <= LARGEST_SHARE * total)
+            spread = (total > count * rounding**2) & (deviations.max(axis=0) <= LARGEST_SHARE * total)
         return mean - width, mean + width, spread & (count >= FEWEST)
 
 
@@ -107,7 +109,25 @@ def expectation(
     Raises
     ------
     InvalidArgument
-        If not exactly one of the three is given, there are no replicates, or a sample is out of ``range``.
+        If not exactly one of the three is given, it does not broadcast, there are no replicates, or a sample is out of
+        ``range``.
+
+    Examples
+    --------
+    In a claim the function returns it; ``falsify`` takes it over the replicates of a run:
+
+    >>> from clusterproof import FedAvg, expectation, falsify
+    >>> from clusterproof.synthetic import strategies
+    >>> verdict = falsify(
+    ...     lambda task, trace: expectation(trace.errors[-1], at_most=0.5 * trace.errors[0].mean(axis=0)),
+    ...     algorithm=FedAvg(step_size=0.01),
+    ...     tasks=strategies.regression_mixtures(clusters=1, clients=1, dimension=1),
+    ...     rounds=1,
+    ...     replicates=10_000,
+    ...     budget=5,
+    ... )
+    >>> verdict.verdict
+    <Kind.VIOLATED: 'violated'>
     """
     given = {"at_most": at_most, "at_least": at_least, "equal": equal}
     stated = {name: value for name, value in given.items() if value is not None}
@@ -124,6 +144,11 @@ def expectation(
     if range is not None and not (np.min(array) >= range[0] and np.max(array) <= range[1]):
         raise InvalidArgument("range", range, "must hold every sample", "widen it, or leave it out")
     ((sense, allowed),) = stated.items()
-    return Expectation(
-        array, np.broadcast_to(np.asarray(allowed, dtype=float), array.shape[1:]), sense, range, words
-    )
+    try:
+        entries = np.broadcast_to(np.asarray(allowed, dtype=float), array.shape[1:])
+    except ValueError:
+        raise InvalidArgument(
+            sense, np.shape(allowed), f"must be broadcastable to the entries {array.shape[1:]}",
+            "move the replicates to the first axis of the samples",
+        ) from None  # fmt: skip
+    return Expectation(array, entries, sense, range, words)

@@ -19,12 +19,15 @@ from clusterproof.synthetic import Mixture
 from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, Context
 from clusterproof.theory.checker.claim_parts import Parts
 from clusterproof.theory.checker.comparison import Comparison
+from clusterproof.theory.checker.conclusions import Judgement, judge
 from clusterproof.theory.checker.counterexample_code import literal
 from clusterproof.theory.checker.deciding import decide
 from clusterproof.theory.checker.drawn import Written, searched
+from clusterproof.theory.checker.expectation import FEWEST, Expectation
 from clusterproof.theory.checker.range_ends import Instance
 from clusterproof.theory.checker.ranges import Range
 from clusterproof.theory.checker.rounding import TOLERANCE
+from clusterproof.theory.checker.run_code import imports, run_code
 from clusterproof.theory.checker.sides import Outside, Sides, at_most, suppose
 from clusterproof.theory.checker.space import mark_of
 from clusterproof.theory.checker.statement import Statement
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 Bound = Callable[[Any, Trace], Any]
-"""Allowed errors of a task and a run on it, broadcastable to ``trace.errors``."""
+"""Allowed errors of a task and a run on it, broadcastable to ``trace.errors``, or an expectation over replicates."""
 
 BUDGET = 300
 SEARCHES = 3
@@ -52,16 +55,18 @@ def falsify(
     rounds: int,
     starts: Callable[[Any], SearchStrategy[Any]] | None = None,
     budget: int = BUDGET,
+    replicates: int | None = None,
     seed: int = 0,
     measure: Mapping[str, Measure] = MappingProxyType({}),
 ) -> Verdict:
-    """Search for the smallest run whose errors, or another quantity of it, exceed a bound.
+    """Search for the smallest run whose errors, or another quantity or expectation of it, exceed a bound.
 
     Parameters
     ----------
     bound
         Takes the task and the trace, gives the allowed errors, broadcastable to ``trace.errors``,
-        (rounds + 1, P), none of them negative. ``suppose`` in it states a hypothesis.
+        (rounds + 1, P), none of them negative; or returns ``expectation(samples, ...)`` of samples with the
+        replicates of the run as first axis. ``suppose`` in it states a hypothesis.
     algorithm
         An algorithm, or a function that makes one of the task. Further parameters of the function are
         searched, too, where they are annotated with ranges, as in a claim.
@@ -74,6 +79,9 @@ def falsify(
         algorithm aims at, a quarter of the separation wide, or 1 where there is one cluster.
     budget
         Runs to try within the hypotheses.
+    replicates
+        Independent repetitions of each run, where the bound is on an expectation; None where it is on every run.
+        10 000 at least, but where the samples have a ``range``.
     seed
         Of the search and of the runs.
     measure
@@ -94,8 +102,9 @@ def falsify(
 
     Notes
     -----
-    The bound must hold on every run. One that holds with a probability is a claim with
-    ``at_most(..., failure=...)``.
+    A bound on errors must hold on every run. One that holds with a probability is a claim with
+    ``at_most(..., failure=...)``. A bound on an expectation is broken where the intervals of two independent samples
+    are beyond it; the search chose the run by the first.
 
     Examples
     --------
@@ -117,6 +126,8 @@ def falsify(
     check_count("rounds", rounds, at_least=1, remedy="give the number of communication rounds")
     check_count("budget", budget, at_least=1, remedy="leave it out for the default")
     check_seed(seed)
+    if replicates is not None:
+        check_count("replicates", replicates, at_least=2, remedy="leave it out for a bound on every run")
     if not callable(bound):
         raise InvalidArgument("bound", bound, "must be a function of (task, trace)", "write it as a lambda")
     strategy = st.just(tasks) if isinstance(tasks, Mixture) else tasks
@@ -128,12 +139,13 @@ def falsify(
         raise InvalidArgument(
             "measure", list(measure), "must name one quantity", "falsify one bound at a time"
         )
-    search = _Search(bound, algorithm, rounds, seed, measure)
+    share = CLAIM_SIGNIFICANCE if replicates is None else CLAIM_SIGNIFICANCE / (2 * SEARCHES * budget)
+    search = _Search(bound, algorithm, rounds, seed, measure, replicates, share)
     statement = Statement("", search.function(strategy, starts), budget=budget)
     name = f"falsify/{getattr(bound, '__name__', 'bound').strip('<>')}"
 
     def searched_by(number: int) -> Finding:
-        context = Context(seed, None, CLAIM_SIGNIFICANCE, f"{name} {number}".removesuffix(" 0"))
+        context = Context(seed, None, share, f"{name} {number}".removesuffix(" 0"))
         return decide(Parts(name, [statement]), context)
 
     finding = searched_by(0)
@@ -144,7 +156,8 @@ def falsify(
         finding = min([finding, *others], key=lambda each: len(json.dumps(each.counterexample)))
     fields = {each: getattr(finding, each) for each in type(finding).__dataclass_fields__}
     if finding.verdict == Kind.VIOLATED and finding.counterexample is not None:
-        fields |= search.smallest(statement.space.decode(finding.counterexample))
+        smallest = search.smallest if replicates is None else search.estimated
+        fields |= smallest(statement.space.decode(finding.counterexample))
     return Verdict(
         claim=name, paper="falsify", label="", seed=seed, repaired_by=None,
         seconds=time.perf_counter() - started, **fields,
@@ -160,14 +173,20 @@ class _Search:
     rounds: int
     seed: int
     measure: Mapping[str, Measure]
+    replicates: int | None
+    significance: float
 
     def function(
         self, tasks: SearchStrategy[Any], starts: Callable[[Any], SearchStrategy[Any]] | None
-    ) -> Callable[..., Sides]:
+    ) -> Callable[..., Sides | Expectation]:
         """Make the statement's function, with the signature that says what is searched."""
 
-        def statement(**quantities: Any) -> Sides:
-            return self.sides(self.rounds, **quantities)
+        def statement(**quantities: Any) -> Sides | Expectation:
+            return (
+                self.sides(self.rounds, **quantities)
+                if self.replicates is None
+                else self.estimate(**quantities)[0]
+            )
 
         ranges: dict[str, Range] = {
             "task": searched(lambda: tasks),
@@ -213,11 +232,9 @@ class _Search:
 
     def sides(self, rounds: int, *, task: Any, start: Any, **parameters: Any) -> Sides:
         """Run, and compare the errors with what is allowed."""
-        made = self.make(task, **parameters)
-        initial = np.asarray(start, dtype=float)
         with np.errstate(all="ignore"):  # a run may diverge
             try:
-                trace = run(made, task, rounds=rounds, seed=self.seed, initial=initial, measure=self.measure)
+                trace = self._run(rounds, self.seed, task, start, parameters)
             except Diverged as error:
                 if error.rounds:  # the numbers before NaN may break the bound
                     sides = self.sides(error.rounds, task=task, start=start, **parameters)
@@ -225,7 +242,12 @@ class _Search:
                         return sides
                 raise
             measured, name = self._measured(trace)
-            allowed = np.asarray(self.bound(task, trace), dtype=float)
+            given = self.bound(task, trace)
+            if isinstance(given, Expectation):
+                raise InvalidArgument(
+                    "replicates", None, "must be given for an expectation", f"give {2 * FEWEST} or more"
+                )
+            allowed = np.asarray(given, dtype=float)
         try:
             allowed = np.broadcast_to(allowed, measured.shape)
         except ValueError:
@@ -251,6 +273,59 @@ class _Search:
             )
         return trace.errors, "trace.errors"
 
+    def _run(self, rounds: int, seed: int, task: Any, start: Any, parameters: dict[str, Any]) -> Trace:
+        made, initial = self.make(task, **parameters), np.asarray(start, dtype=float)
+        return run(
+            made,
+            task,
+            rounds=rounds,
+            seed=seed,
+            initial=initial,
+            replicates=self.replicates,
+            measure=self.measure,
+        )
+
+    def estimate(self, *, task: Any, start: Any, **parameters: Any) -> tuple[Expectation, int]:
+        """Run with replicates, and give the expectation with the seed of its sample.
+
+        What breaks on the sample of the search is drawn again, since the search chose the run by it.
+        """
+        for seed in (self.seed, self.seed + 1):
+            with np.errstate(all="ignore"):
+                given = self.bound(task, self._run(self.rounds, seed, task, start, parameters))
+            if not isinstance(given, Expectation):
+                raise InvalidArgument(
+                    "replicates", self.replicates, "must be left out for a bound on every run",
+                    "leave it out, or return expectation(samples, at_most=...)",
+                )  # fmt: skip
+            if not self._judged(given).broken:
+                break
+        return given, seed
+
+    def _judged(self, given: Expectation) -> Judgement:
+        return judge({"": given}, self.significance)[""]
+
+    def estimated(self, one: Instance) -> dict[str, Any]:
+        """Give the counterexample to a bound on an expectation, and what the verdict says of it."""
+        given, seed = self.estimate(**one)
+        judged = self._judged(given)
+        place = f" at entry {judged.place}" if judged.place else ""
+        task, made = one["task"], self.make(**{name: one[name] for name in one if name != "start"})
+        initial = f"initial = np.array({literal(one['start'])})"
+        comment = f"# expectation{place}: estimate {judged.measured!r}, {given.sense} {judged.allowed!r}"
+        return {
+            "counterexample": {
+                "task": dict(task.settings),
+                **_plain(one),
+                "start": np.asarray(one["start"]).tolist(),
+                "rounds": self.rounds,
+                "seed": seed,
+                "replicates": self.replicates,
+                "code": imports(task, made) + f"{initial}\ntrace = run({made!r}, task, rounds={self.rounds}, "
+                f"replicates={self.replicates}, initial=initial, seed={seed})\n{comment}\n",
+            },
+        }
+
     def _first_broken(self, rounds: int, one: Instance) -> tuple[tuple[int, ...], float, float]:
         """Give round and model that first break the bound, the error there and what is allowed."""
         sides = self.sides(rounds, **one)
@@ -272,11 +347,7 @@ class _Search:
         made = self.make(task, **{name: one[name] for name in one if name not in ("task", "start")})
         where = f"round {place[0]}" if self.measure else f"round {place[0]}, model {place[1]}"
         what = next(iter(self.measure), "error")
-        quantities = {
-            name: value if isinstance(value, int | float | str) else str(value)
-            for name, value in one.items()
-            if name not in ("task", "start")
-        }
+        quantities = _plain(one)
         settings = ", ".join(f"{name} = {value}" for name, value in quantities.items())
         return {
             "reason": f"on {task!r} from {np.asarray(one['start']).tolist()}"
@@ -291,7 +362,9 @@ class _Search:
                 "start": np.asarray(one["start"]).tolist(),
                 "rounds": rounds,
                 "seed": self.seed,
-                "code": _code(task, made, one["start"], rounds, self.seed, place, limit, where, self.measure),
+                "code": run_code(
+                    task, made, one["start"], rounds, self.seed, place, limit, where, self.measure
+                ),
             },
         }
 
@@ -320,40 +393,10 @@ class _Starts(Written):
         return grid.map(lambda rows: middle + step * np.array(rows, dtype=float))
 
 
-def _code(
-    task: Any,
-    algorithm: Any,
-    start: Any,
-    rounds: int,
-    seed: int,
-    place: tuple[int, ...],
-    limit: float,
-    where: str,
-    measure: Mapping[str, Measure],
-) -> str:
-    """Write the run as Python."""
-    ours, lines = ["run"], []
-    for each in (type(algorithm), type(task)):
-        if each.__module__.startswith("clusterproof."):
-            ours.append(each.__name__)
-        elif each.__module__ != "__main__":
-            lines.append(f"from {each.__module__} import {each.__name__}\n")
-    made = getattr(task, "code", None) or repr(task)
-    more = f", seed={seed}" if seed else ""
-    read, index = "errors", f"[{', '.join(map(str, place))}]"
-    for name, function in measure.items():
-        what, module = getattr(function, "__name__", "measure"), getattr(function, "__module__", "__main__")
-        if what.isidentifier() and module != "__main__":
-            lines.append(f"from {module} import {what}\n")
-        else:
-            what = "measure"  # a lambda, or a function of the notebook
-            lines.append(f"measure = ...  # your function {name!r} of (state, task)\n")
-        more, read = f"{more}, measure={{{name!r}: {what}}}", f"measured[{name!r}]"
-    return (
-        f"import numpy as np\nfrom clusterproof import {', '.join(sorted(set(ours)))}\n"
-        + "".join(lines)
-        + f"\ntask = {made}\ninitial = np.array({literal(start)})\n"
-        + f"trace = run({algorithm!r}, task, rounds={rounds}, initial=initial{more})\n"
-        + f"error = trace.{read}{index}  # {where}\n"
-        + f"assert not error <= {limit!r}, error  # what the bound allows there\n"
-    )
+def _plain(one: Instance) -> dict[str, Any]:
+    """Parameters of the algorithm, as numbers and text."""
+    return {
+        name: value if isinstance(value, int | float | str) else str(value)
+        for name, value in one.items()
+        if name not in ("task", "start")
+    }

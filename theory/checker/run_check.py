@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -13,20 +15,16 @@ from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.synthetic import Mixture, RegressionMixture
 from clusterproof.theory.bounds.likely_fault import likely_fault
 from clusterproof.theory.checker.catalogue import find_claim
-from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, REGISTRY
+from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, REGISTRY, TraceBounder
+from clusterproof.theory.checker.conclusions import judge
 from clusterproof.theory.checker.detectable_fault import smallest_faults
+from clusterproof.theory.checker.expectation import FEWEST, Expectation
+from clusterproof.theory.checker.failure_levels import MOST_REPLICATES, Level, levels_of
 from clusterproof.theory.checker.same_task import check_same_task
-from clusterproof.theory.checker.statistics import binomial_tail
 from clusterproof.theory.checker.trace_bound import ROUNDING, Compared, TraceBound
-
-LEVEL = CLAIM_SIGNIFICANCE * (1 + 1e-6)
-"""Chance at which failures are called broken, with room for rounding: one failure at 1e-9 is."""
 
 SUSPICIOUS = 1e-3
 """So many failures, or more, come by chance with at most this probability: no run with them is said to hold."""
-
-MOST_REPLICATES = 10**6
-"""Replicates beyond which no number is said to decide."""
 
 LEAST_FAILURE = 1e-300
 """Least failure probability: its share of one cluster and one round must not underflow."""
@@ -86,6 +84,11 @@ def bound(
     InvalidArgument
         If the claim is not about runs, the task is another, or a hypothesis fails: the message names it.
     """
+    return _bounder(claim_id, task, trace, failure_probability)(task, trace, failure_probability)
+
+
+def _bounder(claim_id: str, task: Mixture, trace: Trace, failure_probability: float | None) -> TraceBounder:
+    """Find the claim, and require what ``bound`` requires."""
     claim = find_claim(claim_id)
     if claim.bound_trace is None:
         able = [other.id for other in REGISTRY.values() if other.bound_trace is not None]
@@ -102,7 +105,7 @@ def bound(
     if trace.errors is None:
         raise InvalidArgument("trace", "...", "must have errors", "run on a task that knows its optima")
     check_same_task(task, trace)
-    return claim.bound_trace(task, trace, failure_probability)
+    return claim.bound_trace
 
 
 def compare(
@@ -110,8 +113,9 @@ def compare(
 ) -> Answer:
     """Compare every round, replicate and cluster of a run with what a claim allows.
 
-    A run breaks the claim if as many replicates are above the bound as come by chance with probability 1e-9
-    at most; it holds if that could have been seen, and no suspicious number is above. Else it is undecidable.
+    The bound is taken at several failure probabilities (``failure_levels``), or at the one that is given. A run breaks
+    the claim if as many replicates are above one of these bounds as come by chance with probability 1e-9 at most, over
+    all of them; it holds if that could have been seen, and no suspicious number is above. Else it is undecidable.
 
     Parameters are those of ``bound``.
 
@@ -120,31 +124,84 @@ def compare(
     InvalidArgument
         As for ``bound``.
     """
-    allowed = bound(claim_id, task, trace, failure_probability=failure_probability)
-    rate = allowed.failure_probability
-    compared = allowed.compared(trace)
-    failing = np.logical_or.reduce([(one.above > 0).any(axis=(0, -1)) for one in compared])
-    failures, replicates = int(failing.sum()), len(failing)
-    chance = _chance(failures, replicates, rate)
-    answer = partial(Answer, failures=failures, replicates=replicates, slack=_slack(compared))
-    where = _place(task, compared, trace) if failures else ""
-    share = f"{failures} of {replicates} replicates break it, allowed probability {rate:.3g}"
-    if failures and chance <= LEVEL:
-        return answer("broken", f"{where}; {share}")
-    if _chance(replicates, replicates, rate) > LEVEL:
-        needed = _deciding(rate)
+    bounder = _bounder(claim_id, task, trace, failure_probability)
+    levels, left_out = levels_of(lambda rate: bounder(task, trace, rate), trace, failure_probability)
+    if (estimated := levels[0].allowed.expectation) is not None:
+        return _compare_expectation(estimated)
+    worst = min(levels, key=lambda level: (level.chance / level.significance, level.rate))
+    answer = partial(
+        Answer, failures=worst.failures, replicates=len(worst.failing), slack=_slack(levels[0].compared)
+    )
+    where = _place(task, worst.compared, trace) if worst.failures else ""
+    share = _share(worst)
+    if worst.broken:
+        return answer("broken", f"{where}; {share}{_left_out(left_out)}")
+    if all(level.least_failures is None for level in levels):
+        needed = min(level.deciding for level in levels)
+        number = "no number of them" if needed >= MOST_REPLICATES else str(needed)
+        rates = ", ".join(f"{level.rate:.3g}" for level in levels)
         return answer(
             "undecidable",
-            f"{replicates} replicates could not break a bound that each may break with probability {rate:.3g}: "
-            f"{needed} would decide, or a smaller failure_probability{'; ' + where if where else ''}",
+            f"{len(worst.failing)} replicates could not break a bound that each may break with probability {rates}: "
+            f"{number} would decide, or a smaller failure_probability{'; ' + where if where else ''}"
+            + _left_out(left_out),
         )
-    if failures and chance <= SUSPICIOUS:
+    if worst.failures and worst.chance <= SUSPICIOUS / len(levels):
         return answer(
             "undecidable",
-            f"{where}; {share}: by chance with probability {chance:.2g}, above {CLAIM_SIGNIFICANCE:g}; "
-            "more replicates would decide",
+            f"{where}; {share}: by chance with probability {worst.chance:.2g}, above {worst.significance:.2g}; "
+            f"more replicates would decide{_left_out(left_out)}",
         )
-    return answer("holds", share if failures else "no replicate is above the bound")
+    number = f" at any of {len(levels)} failure probabilities" if len(levels) > 1 else ""
+    return answer(
+        "holds",
+        (share if worst.failures else f"no replicate is above the bound{number}") + _left_out(left_out),
+    )
+
+
+def _share(level: Level) -> str:
+    """Say how many replicates fail at a level, and how many are expected to at most."""
+    text = f"{level.failures} of {len(level.failing)} replicates break it"
+    if level.rate == 0:
+        return f"{text}, which none may"
+    expected = level.rate * len(level.failing)
+    return f"{text} at failure probability {level.rate:.3g}, where at most {expected:.3g} are expected"
+
+
+def _left_out(reasons: Mapping[float, str]) -> str:
+    """Say at which failure probabilities there is no bound."""
+    if not reasons:
+        return ""
+    rates = ", ".join(f"{rate:.3g}" for rate in reasons)
+    return f" (left out: failure probability {rates}, with no bound: {next(iter(reasons.values()))})"
+
+
+def _compare_expectation(one: Expectation) -> Answer:
+    """Judge an expectation over the replicates of a run: by both halves where its interval is asymptotic."""
+    halves = (
+        [one]
+        if one.range is not None
+        else [
+            dataclasses.replace(one, samples=one.samples[start::2])
+            for start in (0, 1)
+            if len(one.samples) > start
+        ]
+    )
+    judged = [judge({"": half}, CLAIM_SIGNIFICANCE / 2)[""] for half in halves]
+    first, count = judged[0], len(one.samples)
+    interval = first.interval
+    assert interval is not None
+    text = (
+        f"expectation {first.measured:.6g} (interval {interval.lower:.6g} to {interval.upper:.6g}, "
+        f"{len(halves[0].samples)} of {count} replicates), {one.sense.replace('_', ' ')} {first.allowed:.6g}"
+    )
+    slack = first.allowed / first.measured if first.measured > 0 else math.inf
+    if all(each.broken for each in judged):
+        return Answer("broken", text, count, count, slack)
+    if first.undecided:
+        sentence = f"{text}; give range=, or at least {2 * FEWEST} replicates none of which dominates"
+        return Answer("undecidable", sentence, 0, count, slack)
+    return Answer("holds", text, 0, count, slack)
 
 
 def sensitivity(
@@ -154,10 +211,12 @@ def sensitivity(
 
     Parameters and errors are those of ``bound``. Nothing is named where the run without noise is not known.
     """
-    allowed = bound(claim_id, task, trace, failure_probability=failure_probability)
-    replicates = trace.models.shape[1] if trace.models.ndim == 4 else 1
-    least = _least_failures(replicates, allowed.failure_probability)
-    return tuple(smallest_faults(task, trace, allowed, least))
+    bounder = _bounder(claim_id, task, trace, failure_probability)
+    levels, _ = levels_of(lambda rate: bounder(task, trace, rate), trace, failure_probability)
+    if levels[0].allowed.expectation is not None:
+        return ()
+    deciding = {level.least_failures: level.allowed for level in levels}
+    return tuple(smallest_faults(task, trace, {k: v for k, v in deciding.items() if k is not None}))
 
 
 def assert_holds(
@@ -172,8 +231,11 @@ def assert_holds(
 
     Parameters
     ----------
-    claim_id, task, trace, failure_probability
+    claim_id, task, trace
         As for ``bound``.
+    failure_probability
+        The only one at which the bound is taken, in [1e-300, 1). If None, the claim is held at 1e-9/(6 R) for R
+        replicates, 1e-4, .01, .05, .2 and .5, and a run that meets it is called broken with probability 1e-9 at most.
     undecidable
         ``"raise"``, or ``"pass"`` where a run that is too small to tell will do.
 
@@ -193,28 +255,6 @@ def assert_holds(
         raise AssertionError(f"{claim_id}: {answer.sentence}")
     if answer.kind == "undecidable" and undecidable == "raise":
         raise Undecidable(f"{claim_id}: {answer.sentence}")
-
-
-def _chance(failures: int, replicates: int, rate: float) -> float:
-    """Probability that so many replicates, or more, break a bound that each breaks with probability ``rate``."""
-    if rate == 0:
-        return 0.0 if failures else 1.0
-    return binomial_tail(failures, replicates, rate)
-
-
-def _least_failures(replicates: int, rate: float) -> int:
-    """Fewest failures that are called broken."""
-    low, high = 0, replicates
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _chance(middle, replicates, rate) <= LEVEL else (middle, high)
-    return high
-
-
-def _deciding(rate: float) -> str:
-    """Number of replicates of which some outcome would be called broken."""
-    needed = math.ceil(math.log(CLAIM_SIGNIFICANCE) / math.log(rate)) if rate < 1 else MOST_REPLICATES
-    return str(needed) if needed < MOST_REPLICATES else "no number of them"
 
 
 def _slack(compared: list[Compared]) -> float:

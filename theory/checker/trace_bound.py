@@ -8,6 +8,7 @@ import numpy as np
 
 from clusterproof.algorithms import Trace
 from clusterproof.algorithms.notebook import html_table
+from clusterproof.theory.checker.expectation import Expectation
 
 ROUNDING = 1e-12
 """Room for rounding, relative to the unit plus the bound."""
@@ -65,6 +66,9 @@ class TraceBound:
     unit
         Size that the rounding of what is measured is relative to; None where that is a length, as of models: the
         largest of start and optima.
+    expectation
+        Where a claim bounds an expectation over the replicates: its samples and what is allowed, which ``bound`` is
+        too; None for a bound on every replicate.
     """
 
     bound: np.ndarray
@@ -75,6 +79,7 @@ class TraceBound:
     measured: np.ndarray | None = None
     quantity: str = "error"
     unit: float | None = None
+    expectation: Expectation | None = None
 
     def __repr__(self) -> str:
         return f"<TraceBound: {', '.join(f'{name} {fact}' for name, fact in self._facts.items())}>"

@@ -32,7 +32,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Confidence:
-    """Clopper-Pearson interval for a failure probability.
+    """Interval for a failure probability (Clopper and Pearson's), or for an expectation.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Finding:
     trials, failures
         Independent repetitions of a statement about probability, and how many of them broke it.
     confidence
-        For claims about probabilities.
+        For claims about probabilities and, without ``trials``, expectations.
     counterexample
         Defining numbers of the smallest instance that breaks the claim, or shows it to be ill-posed.
     instances

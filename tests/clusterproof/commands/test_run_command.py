@@ -110,6 +110,11 @@ def test_a_stored_run_is_compared_with_a_claim(
     assert main(["check", "p/holds", "p/rare", "p/fails", "--trace", folder]) == 1
     last = capsys.readouterr().out.splitlines()[-1]
     assert re.fullmatch(r"p/fails  broken  error .* at round \d, cluster \d \(seed 0\).*", last)
+    make_claim("cfl-mgd/theorem-b", bound_trace=lambda task, trace, failure: TraceBound(np.full((4, 2), 1e3)))
+    assert main(["check", "--trace", folder]) == 0
+    first, second, *_ = capsys.readouterr().out.splitlines()
+    assert first == "the sharpest bound whose hypotheses hold is that of cfl-mgd/theorem-b"
+    assert second.startswith("cfl-mgd/theorem-b  holds")
     (tmp_path / "run" / "models.parquet").write_bytes(b"short")
     assert "must have the SHA-256" in refused(capsys, "check", "p/holds", "--trace", folder)
 

@@ -79,6 +79,35 @@ def test_the_exact_interval_is_the_empirical_bernstein_bound() -> None:
     assert decides.all()
 
 
+@pytest.mark.parametrize("bounds", [None, (0.0, 1.0)])
+@pytest.mark.parametrize("sense", ["at_most", "at_least", "equal"])
+def test_rounding_breaks_no_expectation(
+    sense: str, bounds: tuple[float, float] | None, registry: object
+) -> None:
+    """One tenth in another unit, up to the last digits: its interval would be 1e-18 wide."""
+
+    @claim("toy/expectation", replicates=20_000)
+    def stated(one: One, stream: Stream, replicates: Replicates) -> Expectation:
+        samples = 0.1 + 1e-16 * stream.standard_normal((replicates, 2))
+        shift = -1e-13 if sense == "at_most" else 1e-13
+        return expectation(samples, range=bounds, **{sense: 0.1 + shift})
+
+    assert theory.check("toy/expectation").verdict is Kind.CONSISTENT
+
+
+def test_a_constant_that_is_what_is_allowed_needs_no_interval(registry: object) -> None:
+    """Round 0 of a run from a fixed start says nothing against the rounds that are exercised."""
+
+    @claim("toy/expectation", replicates=20_000)
+    def stated(one: One, stream: Stream, replicates: Replicates) -> Expectation:
+        errors = np.stack([np.ones(replicates), stream.random(replicates)], axis=-1)
+        return expectation(errors, at_most=[1.0, 0.6])
+
+    verdict = theory.check("toy/expectation")
+    assert "not exercised" not in verdict.reason
+    assert verdict.measured == pytest.approx(0.5, abs=0.02)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

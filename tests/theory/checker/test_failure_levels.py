@@ -1,0 +1,167 @@
+"""Runs held against a bound at several failure probabilities: faults that no single replicate shows, false alarms."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from clusterproof import TraceBound, claim, expectation, theory
+from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace, run
+from clusterproof.synthetic import QuadraticMixture, RegressionMixture
+from clusterproof.theory.bounds.power import DISTANCE, MEANT, meant_task
+from clusterproof.theory.checker.expectation import Expectation
+from clusterproof.theory.checker.failure_levels import FREQUENT, Level, levels_of
+from clusterproof.theory.checker.run_check import compare
+
+TASK = meant_task()
+TOY = QuadraticMixture(hessians=[[[1.0]]], centers=[[0.0]], labels=[0])
+
+
+def gaussian_run(noise: float, seed: int) -> Trace:
+    """Run on noise of another size than the settings say."""
+    directions = np.random.default_rng(seed).standard_normal(TASK.optima.shape)
+    start = TASK.optima + DISTANCE * directions / np.linalg.norm(directions, axis=-1, keepdims=True)
+    noisy = dataclasses.replace(TASK, noise=noise * TASK.noise)
+    trace = run(MEANT, noisy, rounds=50, seed=seed, replicates=200, initial=start)
+    return dataclasses.replace(trace, settings={**trace.settings, "task": dict(TASK.settings)})
+
+
+MORE = pytest.mark.slow(reason="more seeds")
+
+
+@pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 60), marks=MORE)])
+def test_noise_that_is_half_too_large_breaks_theorem_d(seeds: range) -> None:
+    message = (
+        r"1\d\d of 200 replicates break it at failure probability 0.0[15], where at most \d+ are expected"
+    )
+    for seed in seeds:
+        with pytest.raises(AssertionError, match=message):
+            theory.assert_holds("cfl-mgd/theorem-d", TASK, gaussian_run(1.5, seed))
+
+
+def test_a_fault_may_show_in_the_number_of_failing_replicates_only() -> None:
+    trace = gaussian_run(1.3, 0)
+    with pytest.raises(AssertionError, match=r"at failure probability 0\.05"):
+        theory.assert_holds("cfl-mgd/theorem-d", TASK, trace)
+    theory.assert_holds("cfl-mgd/theorem-d", TASK, trace, failure_probability=1e-9)
+
+
+@pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 60), marks=MORE)])
+def test_right_runs_hold(seeds: range) -> None:
+    for seed in seeds:
+        theory.assert_holds("cfl-mgd/theorem-d", TASK, gaussian_run(1.0, seed))
+
+
+def with_rate(failing: int, trace: Trace, rate: float) -> TraceBound:
+    """Return a bound that the first replicates break."""
+    bound = np.where(np.arange(trace.models.shape[1])[:, None] < failing, -1.0, np.inf)
+    return TraceBound(np.broadcast_to(bound, np.shape(trace.errors)), failure_probability=rate)
+
+
+def levels(failing: int, replicates: int) -> list[Level]:
+    trace = run(
+        CFLMGD(step_size=0.5, momentum=0), TOY, rounds=1, replicates=replicates, initial=np.ones((1, 1))
+    )
+    return levels_of(lambda rate: with_rate(failing, trace, 0.3 if rate is None else rate), trace, None)[0]
+
+
+@pytest.mark.parametrize("replicates", [1, 7, 200, 5000])
+def test_all_levels_together_raise_a_false_alarm_with_probability_1e_9_at_most(replicates: int) -> None:
+    found = levels(1, replicates)
+    assert [level.rate for level in found] == pytest.approx([1e-9 / (6 * replicates), *FREQUENT])
+    least = [(level.rate, level.least_failures) for level in found]
+    alarms = [stats.binom.sf(count - 1, replicates, rate) for rate, count in least if count is not None]
+    assert 0.1e-9 < sum(alarms) <= 1e-9 * (1 + 1e-5)
+    # one failure fewer would be a false alarm more often than a sixth of 1e-9
+    short = [stats.binom.sf(count - 2, replicates, rate) for rate, count in least if count is not None]
+    assert all(chance > 1e-9 / 6 for chance in short)
+    assert least[0][1] == 1
+
+
+def test_rarer_levels_are_evaluated_only_where_some_replicate_breaks_a_bound() -> None:
+    assert [level.rate for level in levels(0, 200)] == [0.5]
+    # one replicate cannot decide at any level but the rarest
+    assert [level.rate for level in levels(0, 1)] == pytest.approx([1e-9 / 6, *FREQUENT])
+
+
+def test_the_count_that_decides_at_each_level() -> None:
+    for failing in (1, 5, 20, 60, 150, 200):
+        for level in levels(failing, 200):
+            assert level.failures == failing
+            assert level.broken == (level.least_failures is not None and failing >= level.least_failures)
+
+
+def test_a_level_without_a_bound_is_left_out_and_named(registry: object) -> None:
+    @claim("toy/frequent", bound=lambda task, trace: 1.0)
+    def frequent() -> Expectation:
+        return expectation([1.0], at_most=1)
+
+    def bounder(task: object, trace: Trace, rate: float | None) -> TraceBound:
+        if rate is None or rate < 0.03:
+            raise InvalidArgument("rate", rate, "must be larger", "raise it")
+        return with_rate(3, trace, rate)
+
+    claims = theory.REGISTRY
+    claims["toy/frequent"] = dataclasses.replace(claims["toy/frequent"], bound_trace=bounder)
+    trace = run(CFLMGD(step_size=0.5, momentum=0), TOY, rounds=1, replicates=100, initial=np.ones((1, 1)))
+    answer = compare("toy/frequent", TOY, trace)
+    assert answer.kind == "holds"
+    assert "3 of 100 replicates break it at failure probability 0.05, where at most 5 are" in answer.sentence
+    assert "left out: failure probability 0.01, 0.0001, 1.67e-12, with no bound" in answer.sentence
+    with pytest.raises(InvalidArgument, match="must be larger"):
+        theory.assert_holds("toy/frequent", TOY, trace, failure_probability=0.01)
+
+
+SGD = RegressionMixture(optima=np.zeros((1, 1)), covariance=np.ones(1), noise=1.0, labels=[0], samples=1)
+
+
+@pytest.mark.parametrize(
+    ("factor", "replicates", "kind"),
+    [
+        (1.0, 20_000, "holds"),
+        (0.8, 20_000, "broken"),
+        (0.8, 10_000, "undecidable"),
+        (0.8, 100, "undecidable"),
+    ],
+)
+def test_a_claim_may_bound_the_expectation_of_a_run(
+    factor: float, replicates: int, kind: str, registry: object
+) -> None:
+    """E e_1^2 = 1 - 2 eta + 3 eta^2 + eta^2 for one normal row with unit noise."""
+
+    @claim(
+        "toy/second-moment",
+        bound=lambda task, trace: expectation(trace.errors[1, :, 0] ** 2, at_most=factor * 0.84),
+    )
+    def stated() -> Expectation:
+        return expectation([1.0], at_most=1)
+
+    trace = run(
+        CFLMGD(step_size=0.1, momentum=0),
+        SGD,
+        rounds=1,
+        replicates=replicates,
+        seed=3,
+        initial=np.ones((1, 1)),
+    )
+    allowed = theory.bound("toy/second-moment", SGD, trace)
+    assert allowed.bound == pytest.approx(factor * 0.84)
+    answer = compare("toy/second-moment", SGD, trace)
+    assert answer.kind == kind, answer.sentence
+    assert f"of {replicates} replicates" in answer.sentence
+
+
+def test_an_asymptotic_interval_decides_where_both_halves_of_the_replicates_agree(registry: object) -> None:
+    samples = 0.01 * np.random.default_rng(0).standard_normal(40_000)
+    trace = run(CFLMGD(step_size=0.1, momentum=0), SGD, rounds=1, initial=np.ones((1, 1)))
+
+    def kind(shift: np.ndarray) -> str:
+        @claim("toy/halves", bound=lambda task, trace: expectation(samples + shift, at_most=0.2))
+        def stated() -> Expectation:
+            return expectation([1.0], at_most=1)
+
+        return compare("toy/halves", SGD, trace).kind
+
+    assert kind(np.ones(40_000)) == "broken"
+    assert kind(np.arange(40_000) % 2 == 0) == "holds"

@@ -1,0 +1,93 @@
+"""Bounds on expectations over the replicates of a run: true ones stand at every seed, false ones fall."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from clusterproof import FedAvg, InvalidArgument, Trace, Verdict, expectation, falsify
+from clusterproof.synthetic import RegressionMixture, strategies
+from clusterproof.theory.checker.expectation import Expectation
+
+STEP = 0.1
+TASKS = strategies.regression_mixtures(clusters=1, clients=1, dimension=1, samples=1, noise=(0.5, 1))
+MORE = pytest.mark.slow(reason="more seeds")
+
+
+def second_moment(task: RegressionMixture, rounds: int) -> np.ndarray:
+    """E |x_t - theta|^2 from distance 1, for x - eta a (a (x - theta) - s z), a and z normal: E a^4 = 3."""
+    moments = [1.0]
+    for _ in range(rounds):
+        moments.append((1 - 2 * STEP + 3 * STEP**2) * moments[-1] + STEP**2 * task.noise**2)
+    return np.array(moments)[:, None]
+
+
+def search(sense: str, factor: float, seed: int, replicates: int | None = 10_000) -> Verdict:
+    def bound(task: RegressionMixture, trace: Trace) -> Expectation:
+        squares = np.moveaxis(np.asarray(trace.errors) ** 2, 1, 0)
+        return expectation(squares, **{sense: factor * second_moment(task, trace.rounds)})
+
+    return falsify(
+        bound, algorithm=FedAvg(step_size=STEP), tasks=TASKS, rounds=2,
+        starts=lambda task: st.just(task.optima + 1), budget=4, replicates=replicates, seed=seed,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 200), marks=MORE)])
+@pytest.mark.parametrize("sense", ["at_most", "at_least", "equal"])
+def test_the_exact_second_moment_of_sgd_is_not_violated(sense: str, seeds: range) -> None:
+    for seed in seeds:
+        verdict = search(sense, 1.0, seed)
+        assert verdict.verdict == "consistent", verdict.reason
+        # at some seeds one replicate has more than a hundredth of the sum of squares
+        assert seed > 0 or "not exercised" not in verdict.reason
+
+
+@pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 200), marks=MORE)])
+@pytest.mark.parametrize(("sense", "factor"), [("at_most", 0.8), ("at_least", 1.25), ("equal", 0.8)])
+def test_what_is_a_fifth_off_is_violated_by_a_run_that_can_be_pasted(
+    sense: str, factor: float, seeds: range
+) -> None:
+    for seed in seeds:
+        verdict = search(sense, factor, seed)
+        if seed > 0 and "not exercised" in verdict.reason:
+            continue  # one replicate has more than a hundredth of the sum of squares
+        assert verdict.verdict == "violated", verdict.reason
+        example = verdict.counterexample
+        assert example is not None
+        names: dict[str, Any] = {}
+        exec(example["code"], names)
+        estimates = (np.asarray(names["trace"].errors) ** 2).mean(axis=1)
+        assert np.isclose(estimates, verdict.measured, rtol=1e-12).any()
+        assert example["seed"] == seed + 1  # the sample that confirms, not the one that chose the run
+
+
+def test_replicates_are_for_expectations_and_the_reverse() -> None:
+    with pytest.raises(InvalidArgument, match="replicates = None: must be given for an expectation"):
+        falsify(
+            lambda task, trace: expectation(trace.errors[0], at_most=1.0),
+            algorithm=FedAvg(step_size=STEP), tasks=TASKS, rounds=1,
+        )  # fmt: skip
+    with pytest.raises(InvalidArgument, match="replicates = 9: must be left out"):
+        falsify(
+            lambda task, trace: 1.0, algorithm=FedAvg(step_size=STEP), tasks=TASKS, rounds=1, replicates=9
+        )
+
+
+def test_a_rare_event_and_too_few_replicates_decide_nothing() -> None:
+    """An event of probability 1e-4 is absent from a third of the samples of 10 000: they show no expectation."""
+
+    def rarely(task: RegressionMixture, trace: Trace) -> Expectation:
+        far = np.asarray(trace.errors)[-1] > 5.0
+        return expectation(far.astype(float), at_most=1e-7)
+
+    for replicates in (1_000, 10_000):
+        verdict = falsify(
+            rarely, algorithm=FedAvg(step_size=STEP), tasks=TASKS, rounds=1, budget=3, replicates=replicates,
+            starts=lambda task: st.just(task.optima + 1),
+        )  # fmt: skip
+        assert verdict.verdict == "consistent"
+        assert "not exercised" in verdict.reason

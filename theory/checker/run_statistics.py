@@ -1,0 +1,175 @@
+"""What is compared of two runs of one law: numbers of each replicate, round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+MOST_PAIRS = 300
+"""Products of coordinates, beyond which only those of near coordinates are compared."""
+
+HALF_PRECISION = 11
+"""Significant bits of a float16; a bfloat16 has fewer."""
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """Numbers of each replicate after one round.
+
+    Attributes
+    ----------
+    name
+        For messages.
+    round
+        Of the models, or of the second of two consecutive increments.
+    values
+        (N, K).
+    labels
+        Names of the columns.
+    raw
+        Whether these are models or increments, of which ranks are compared, too, where a few replicates dominate.
+    """
+
+    name: str
+    round: int
+    values: np.ndarray
+    labels: list[str]
+    raw: bool = False
+
+
+def statistics_of_models(models: np.ndarray, tolerance: float) -> Iterator[Statistic]:
+    """Yield the numbers that are compared of models, with those of consecutive rounds.
+
+    Parameters
+    ----------
+    models
+        (rounds + 1, N, P, d), finite.
+    tolerance
+        What rounding may add, relative to the largest entry so far: columns that vary by less are left out.
+    """
+    count, dimension = models.shape[-2:]
+    names = [f"model {p}, coordinate {j}" for p in range(count) for j in range(dimension)]
+    flat = models.reshape(*models.shape[:2], -1)
+    before, rounding = np.zeros_like(flat[0]), tolerance * float(np.abs(flat[0]).max())
+    news_before = before
+    moved, short = np.zeros(models.shape[1]), np.zeros(models.shape[1])
+    for step in range(1, len(flat)):
+        rounding = max(rounding, tolerance * float(np.abs(flat[step]).max()))
+        increments = flat[step] - flat[step - 1]
+        standard, moves = standardise(flat[step], rounding), standardise(increments, rounding)
+        for name, values, scaled in (("models", flat[step], standard), ("increments", increments, moves)):
+            varying = np.where(scaled.any(axis=0), values, 0.0)
+            yield Statistic(f"mean of the {name}", step, varying, names, raw=True)
+            yield from _products(name, step, scaled, names)
+        news = standardise(_innovations(models, step), rounding)
+        yield Statistic("variance of the innovations, relative", step, news**2, names)
+        if step > 1:
+            yield Statistic("covariance of consecutive increments", step, moves * before, names)
+            yield Statistic("covariance of consecutive innovations", step, news * news_before, names)
+        yield _along_path(models[step], models[0], step, rounding)
+        before, news_before = moves, news
+        far = np.abs(increments) > 1e3 * rounding
+        moved += far.sum(axis=-1)
+        short += (far & (significant_bits(flat[step]) <= HALF_PRECISION)).sum(axis=-1)
+    half = (moved > 0) & (short > 0.99 * moved)
+    yield Statistic("runs in half precision", len(flat) - 1, half[:, None].astype(float), ["all models"])
+
+
+def statistics_of_assignments(assignments: np.ndarray, labels: np.ndarray, count: int) -> Iterator[Statistic]:
+    """Yield the numbers that are compared of assignments.
+
+    Parameters
+    ----------
+    assignments
+        (rounds, N, m), -1 for a client that does not take part.
+    labels
+        True clusters, (m,).
+    count
+        Number of models.
+    """
+    models = range(-1, count)
+    words = ["absent", *(f"with model {p}" for p in range(count))]
+    sizes = [f"clients of cluster {q} {word}" for q in np.unique(labels) for word in words]
+    for step, chosen in enumerate(assignments, start=1):
+        table = [(chosen[:, labels == q] == p).sum(axis=-1) for q in np.unique(labels) for p in models]
+        yield Statistic("number of clients", step, np.stack(table, axis=-1).astype(float), sizes)
+    for step, (first, second) in enumerate(pairwise(assignments), start=2):
+        same = np.stack([(first == second).sum(axis=-1), ((first < 0) == (second < 0)).sum(axis=-1)], axis=-1)
+        names = ["with the model of the round before", "present or absent as in the round before"]
+        yield Statistic("number of clients", step, same.astype(float), names)
+    for p in models:
+        shares = (assignments == p).mean(axis=0)
+        clients = [f"client {i} {words[p + 1]}" for i in range(len(labels))]
+        yield Statistic("share of rounds", len(assignments), shares, clients)
+
+
+def standardise(values: np.ndarray, unit: float) -> np.ndarray:
+    """Centre and scale columns (N, K); 0 where they do not vary by more than rounding may."""
+    centred = values - values.mean(axis=0)
+    deviation = centred.std(axis=0)
+    with np.errstate(all="ignore"):
+        return np.asarray(np.where(deviation > unit, centred / deviation, 0.0))
+
+
+def significant_bits(values: np.ndarray) -> np.ndarray:
+    """Return the number of bits from the first to the last that is set, 0 for 0, of each entry."""
+    mantissa, _ = np.frexp(np.abs(np.asarray(values, dtype=float)))
+    whole = (mantissa * 2.0**53).astype(np.int64)
+    last = np.log2(np.maximum(whole & -whole, 1)).astype(int)
+    return np.asarray(np.where(whole > 0, 53 - last, 0))
+
+
+def _products(name: str, step: int, standard: np.ndarray, names: list[str]) -> Iterator[Statistic]:
+    """Yield the squares of standardised columns, and the products of as many pairs as are affordable."""
+    yield Statistic(f"variance of the {name}, relative", step, standard**2, names)
+    size = standard.shape[1]
+    for lag in range(1, min(size // 2, MOST_PAIRS // size) + 1):
+        pairs = [f"{name} times {names[(place + lag) % size]}" for place, name in enumerate(names)]
+        yield Statistic(f"correlation of the {name}", step, standard * np.roll(standard, -lag, axis=1), pairs)
+
+
+def _innovations(models: np.ndarray, step: int) -> np.ndarray:
+    """Return what an increment adds to its linear regression on the model and its increment before, (N, P d).
+
+    With momentum consecutive increments depend on each other; of innovations each round shows the noise once.
+    """
+    increments = models[step] - models[step - 1]
+    known = [models[step - 1]] + ([models[step - 1] - models[step - 2]] if step > 1 else [])
+    residuals = np.empty_like(increments)
+    for p in range(increments.shape[1]):
+        rows = np.concatenate([one[:, p] for one in known], axis=-1)
+        rows = rows - rows.mean(axis=0)
+        deviation = rows.std(axis=0)
+        rows = rows[:, deviation > 0] / deviation[deviation > 0]
+        values = increments[:, p] - increments[:, p].mean(axis=0)
+        if 10 * rows.shape[1] <= len(rows):
+            values = values - rows @ np.linalg.lstsq(rows, values)[0]
+        residuals[:, p] = values
+    return np.asarray(residuals.reshape(len(residuals), -1))
+
+
+def _along_path(models: np.ndarray, start: np.ndarray, step: int, rounding: float) -> Statistic:
+    """Project each model on the directions in which its mean lies, and has moved, that separate best.
+
+    The direction for a shift v is C^-1 v, with C the covariance of the model over the replicates.
+    """
+    columns, names = [], []
+    for p in range(models.shape[1]):
+        points = models[:, p]
+        mean = points.mean(axis=0)
+        covariance = np.cov(points.T).reshape(len(mean), -1)
+        ridge = (rounding**2 + 1e-9 * np.trace(covariance) + 1e-300) * np.eye(len(mean))
+        for name, shift in (("its mean", mean), ("its path", mean - start[:, p].mean(axis=0))):
+            direction = np.linalg.solve(covariance + ridge, shift)
+            direction /= max(float(np.linalg.norm(direction)), 1e-300)
+            columns.append(standardise((points @ direction)[:, None], rounding)[:, 0])
+            names.append(f"model {p}, along {name}")
+    return Statistic(
+        "mean of the models along a direction, in standard deviations",
+        step,
+        np.stack(columns, axis=-1),
+        names,
+    )

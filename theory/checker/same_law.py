@@ -1,0 +1,269 @@
+"""Whether a run has the law of the algorithm that it declares: compared with the library's own runs."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import numpy as np
+
+from clusterproof.algorithms import Algorithm, InvalidArgument, Trace, run
+from clusterproof.algorithms.randomness import Randomness
+from clusterproof.synthetic import Mixture
+from clusterproof.theory.bounds.dynamics import dynamics_of
+from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE
+from clusterproof.theory.checker.permutation_bound import log_p_values, scores
+from clusterproof.theory.checker.rounding import TOLERANCE, unit_of
+from clusterproof.theory.checker.run_check import SUSPICIOUS, Undecidable
+from clusterproof.theory.checker.run_statistics import (
+    Statistic,
+    standardise,
+    statistics_of_assignments,
+    statistics_of_models,
+)
+from clusterproof.theory.checker.same_task import check_same_task
+
+REFERENCES = 2000
+"""Fewest replicates of the library's own run."""
+OTHER_SEED = 777_767_777
+"""Added to the seed of the run, so that the two are independent."""
+DOMINATED = 0.01
+"""Share of one replicate in a sum of squares beyond which ranks are compared, too."""
+PERTURBATIONS = 32
+"""Starts that differ by rounding, of which one at least shows a tie: all prefer one model with probability 2e-10."""
+LARGEST = 1e100
+"""Models of a diverged run are cut off here."""
+POOLED = "in standard deviations"
+"""Unit of what is averaged over columns or rounds."""
+
+Kind = Literal["holds", "differs", "undecidable"]
+
+
+def assert_same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | None = None) -> None:
+    """Require that a run has the law of the algorithm that it declares.
+
+    The run is compared with the library's own run of that algorithm on the same task, from the same starts, for as many
+    rounds. Without noise every round must agree to rounding. With noise the replicates of both are two samples:
+    compared are means and covariances of the models and of their increments, the covariance of consecutive
+    increments, and assignments and sizes of the clusters, in each round and pooled over rounds and coordinates.
+
+    Parameters
+    ----------
+    task
+        The task that the trace was run on.
+    trace
+        The run; with noise, of about 150 replicates or more.
+    algorithm
+        What it should be a run of. If None, the algorithm of the trace, or its ``dynamics``.
+
+    Raises
+    ------
+    AssertionError
+        If the laws differ; names the statistic, the round, the estimate and the expectation. A run of the right law
+        is called different with probability 1e-9 at most, whatever the law.
+    Undecidable
+        If the replicates are too few to tell; says how many would see so large a difference.
+    InvalidArgument
+        If the task is another one, or the algorithm is not known.
+
+    Notes
+    -----
+    P-values are those of permutation tests, bounded by Cramer's method; see ``permutation_bound``.
+    """
+    kind, sentence = same_law(task, trace, algorithm=algorithm)
+    if kind == "differs":
+        raise AssertionError(sentence)
+    if kind == "undecidable":
+        raise Undecidable(sentence)
+
+
+def same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | None = None) -> tuple[Kind, str]:
+    """Return whether the laws differ, and why; parameters and errors are those of ``assert_same_law``."""
+    check_same_task(task, trace)
+    algorithm = dynamics_of(trace) if algorithm is None else algorithm
+    models = trace.models if trace.models.ndim == 4 else trace.models[:, None]
+    assignments = trace.assignments.reshape(trace.rounds, models.shape[1], -1)
+    tolerance = max(TOLERANCE, 1e3 * float(np.finfo(trace.models.dtype).eps))
+    # algorithms with a model for each client may start from one
+    starts = models[0][:, : algorithm.model_count(task)]
+    once = _own_run(algorithm, task, trace, starts, 1)
+    if once.models.shape != models.shape or not _close(models[:1], once.models[:1], tolerance).all():
+        rule = f"must start from the models of the run, {models.shape[2:]}"
+        raise InvalidArgument("algorithm", algorithm, rule, "give that of the run")
+    rounding = 1e-3 * tolerance * unit_of([once.models[:2]])
+    distinct = starts[:1] if (starts == starts[:1]).all() else starts
+    if not _draws_numbers(algorithm, task, distinct, trace.rounds):
+        moved = _own_run(algorithm, task, trace, _perturbed(distinct, PERTURBATIONS, rounding), 1)
+        stable = _stable(once, moved, len(distinct), tolerance)
+        return _compare_paths(models, assignments, once, stable, tolerance)
+    replicates = models.shape[1]
+    copies = math.ceil(max(REFERENCES, replicates) / replicates)
+    reference = _own_run(algorithm, task, trace, np.tile(starts, (copies, 1, 1)), 2)
+    kind, sentence = _compare_samples(models, assignments, reference, tolerance)
+    if kind == "differs":
+        nearby = _own_run(algorithm, task, trace, _perturbed(starts, 2, rounding), 3)
+        if _compare_samples(nearby.models, nearby.assignments, reference, tolerance)[0] == "differs":
+            return "undecidable", f"{sentence}; but starts that differ by rounding give another law, too"
+    return kind, sentence
+
+
+def _draws_numbers(algorithm: Algorithm[Any], task: Mixture, starts: np.ndarray, rounds: int) -> bool:
+    """Whether a run draws any random number: only then may two runs from one start differ."""
+    randomness = Randomness.from_seed(OTHER_SEED)
+    streams = (randomness.participation, randomness.assignment, randomness.gradient, randomness.clustering)
+    before = [str(stream.bit_generator.state) for stream in streams]
+    with np.errstate(all="ignore"):
+        state = algorithm.initialise(np.array(starts, dtype=float), task)
+        for _ in range(rounds):
+            state = algorithm.step(state, task, randomness)
+    return before != [str(stream.bit_generator.state) for stream in streams]
+
+
+def _perturbed(starts: np.ndarray, copies: int, rounding: float) -> np.ndarray:
+    """Starts (copies R, P, d) that differ from the given ones (R, P, d) by rounding; half of them have the other sign.
+
+    Of two models that are equally good, a client may be with either; each sign prefers one of them.
+    """
+    half = np.random.default_rng(0).standard_normal(((copies + 1) // 2, *starts.shape))
+    noise = np.concatenate([half, -half])[:copies]
+    return np.asarray((starts + rounding * noise).reshape(-1, *starts.shape[1:]))
+
+
+def _own_run(
+    algorithm: Algorithm[Any], task: Mixture, trace: Trace, starts: np.ndarray, number: int
+) -> Trace:
+    """Run the library's algorithm from given starts (R, P, d)."""
+    seed = int(trace.settings["seed"]) + number * OTHER_SEED
+    with np.errstate(all="ignore"):
+        initial = np.asarray(starts, dtype=float)
+        return run(algorithm, task, rounds=trace.rounds, seed=seed, replicates=len(starts), initial=initial)
+
+
+def _close(first: np.ndarray, second: np.ndarray, tolerance: float) -> np.ndarray:
+    """Whether models (rounds + 1, R, P, d) are the same number, relative to the largest of their replicate so far."""
+    with np.errstate(all="ignore"):
+        unit = np.maximum.accumulate(np.abs(second).max(axis=(2, 3), keepdims=True), axis=0)
+        same = np.abs(first - second) <= tolerance * unit
+    return np.asarray(same | (~np.isfinite(first) & ~np.isfinite(second)))
+
+
+def _stable(own: Trace, moved: Trace, count: int, tolerance: float) -> np.ndarray:
+    """Whether perturbed copies of each start give the same run up to each round, (rounds + 1, R or 1)."""
+    models, assignments = (
+        np.tile(rows[:, :count], (1, PERTURBATIONS, *[1] * (rows.ndim - 2)))
+        for rows in (own.models, own.assignments)
+    )
+    same = np.asarray(_close(moved.models, models, tolerance).all(axis=(2, 3)))
+    same[1:] &= (moved.assignments == assignments).all(axis=-1)
+    return np.logical_and.accumulate(same.reshape(len(same), PERTURBATIONS, count).all(axis=1), axis=0)
+
+
+def _compare_paths(
+    models: np.ndarray, assignments: np.ndarray, own: Trace, stable: np.ndarray, tolerance: float
+) -> tuple[Kind, str]:
+    """Compare a run without noise round by round, as far as rounding does not decide how it goes on."""
+    wrong = ~_close(models, own.models, tolerance) & stable[:, :, None, None]
+    if wrong.any():
+        place = tuple(int(i) for i in np.argwhere(wrong)[0])
+        where = f"round {place[0]}, replicate {place[1]}, model {place[2]}, coordinate {place[3]}"
+        return "differs", (
+            f"{where}: {float(models[place])!r} is not {float(own.models[place])!r}, and the run is without noise"
+        )
+    odd = (assignments != own.assignments) & stable[1:, :, None]
+    if odd.any():
+        step, replicate, client = (int(i) for i in np.argwhere(odd)[0])
+        return "differs", (
+            f"round {step + 1}, replicate {replicate}: client {client} is with model "
+            f"{assignments[step, replicate, client]}, not {own.assignments[step, replicate, client]}"
+        )
+    if not stable.all():
+        step = int(np.argwhere(~stable)[0][0])
+        return "undecidable", f"from round {step} on, a start that differs by rounding gives another run"
+    return "holds", f"every round agrees to {tolerance:.0e}, relative to the models"
+
+
+class _Tests:
+    """The tests so far: how many, and which has the least p-value."""
+
+    def __init__(self, replicates: int) -> None:
+        self.replicates, self.number, self.least, self.sentence = replicates, 0, 0.0, ""
+
+    def add(self, name: str, where: str, values: np.ndarray, labels: list[str]) -> None:
+        """Test the columns of values (N, K), the run's replicates first."""
+        self.number += values.shape[1]
+        logs = log_p_values(values, self.replicates)
+        best = int(np.argmin(logs))
+        if logs[best] < self.least:
+            self.least = float(logs[best])
+            run_mean, own_mean = (
+                float(rows[:, best].mean()) for rows in (values[: self.replicates], values[self.replicates :])
+            )
+            label = f" of {labels[best]}" if labels[best] else ""
+            self.sentence = f"{name}{label}, {where}: estimate {run_mean:.6g}, expectation {own_mean:.6g}"
+
+
+def _statistics(
+    models: np.ndarray, assignments: np.ndarray, own: Trace, tolerance: float
+) -> Iterator[Statistic]:
+    """Yield every statistic of the run's replicates, first, and of the library's."""
+    joined = np.concatenate([models, own.models], axis=1)
+    for step, finite in enumerate(np.isfinite(joined).all(axis=(2, 3))):
+        yield Statistic("finite runs", step, finite[:, None].astype(float), ["all models"])
+    cut = np.clip(np.nan_to_num(joined, nan=LARGEST, posinf=LARGEST, neginf=-LARGEST), -LARGEST, LARGEST)
+    yield from statistics_of_models(cut, tolerance)
+    chosen = np.concatenate([assignments, own.assignments], axis=1)
+    yield from statistics_of_assignments(chosen, own.labels, models.shape[2])
+
+
+def _compare_samples(
+    models: np.ndarray, assignments: np.ndarray, own: Trace, tolerance: float
+) -> tuple[Kind, str]:
+    """Test every statistic by itself, pooled over its columns, over rounds, and over both."""
+    replicates = models.shape[1]
+    tests = _Tests(replicates)
+    sums: dict[tuple[str, ...], np.ndarray] = {}
+    counts: Counter[tuple[str, ...]] = Counter()
+    for one in _statistics(models, assignments, own, tolerance):
+        where = f"round {one.round}"
+        tests.add(one.name, where, one.values, one.labels)
+        standard = standardise(one.values, 0.0)
+        if one.raw and (heavy := np.square(standard).max(axis=0) > DOMINATED * len(standard)).any():
+            labels = [label for label, is_heavy in zip(one.labels, heavy, strict=True) if is_heavy]
+            unit = tolerance * float(np.abs(one.values).max())
+            tests.add(f"{one.name}, ranks", where, scores(one.values[:, heavy], unit), labels)
+        tests.add(one.name, f"{where}, {POOLED}", standard.mean(axis=1)[:, None], ["all columns"])
+        key = (one.name, *one.labels)
+        sums[key] = sums.get(key, 0.0) + standard
+        counts[key] += 1
+    for (name, *labels), total in sums.items():
+        rounds = counts[name, *labels]
+        where, mean = f"pooled over {rounds} rounds, {POOLED}", total / rounds
+        tests.add(name, where, mean, labels)
+        tests.add(name, where, mean.mean(axis=1)[:, None], ["all columns"])
+    return _judge(tests, replicates, own.models.shape[1])
+
+
+def _judge(tests: _Tests, replicates: int, references: int) -> tuple[Kind, str]:
+    """Decide at one level over all tests."""
+    chance = tests.least + math.log(max(tests.number, 1))
+    samples = f"{replicates} replicates against {references}"
+    limit = math.log(CLAIM_SIGNIFICANCE)
+    if chance <= limit:
+        return "differs", f"{tests.sentence} ({samples}, probability at most {_power_of_ten(chance)})"
+    if chance <= math.log(SUSPICIOUS):
+        needed = math.ceil(replicates * (limit - math.log(tests.number)) / tests.least)
+        return "undecidable", (
+            f"{tests.sentence} ({samples}, by chance with probability {_power_of_ten(chance)}): {needed} replicates "
+            "would see so large a difference"
+        )
+    # a mean that moved by its deviation then passes the threshold by three standard errors
+    needed = math.ceil((math.sqrt(2 * (math.log(2 * tests.number) - limit)) + 3) ** 2)
+    if replicates < needed:
+        return "undecidable", f"{samples}: {needed} replicates would see a mean that moved by its deviation"
+    return "holds", f"none of {tests.number} statistics differs ({samples})"
+
+
+def _power_of_ten(log: float) -> str:
+    return f"1e{math.ceil(log / math.log(10))}"
