@@ -80,20 +80,18 @@ def falsify(
     budget
         Runs to try within the hypotheses.
     replicates
-        Independent repetitions of each run, where the bound is on an expectation; None where it is on every run.
-        10 000 at least, but where the samples have a ``range``.
+        Repetitions of each run for a bound on an expectation: 10 000 at least unless samples have a ``range``.
     seed
         Of the search and of the runs.
     measure
-        The quantity that is bounded in place of the errors, by its name: one function of (state, task), such as a
-        Lyapunov function, that returns a number or an array. The bound is then broadcastable to
-        ``trace.measured[name]``, (rounds + 1, ...).
+        Name and function of (state, task), such as a Lyapunov function, that is bounded in place of the errors.
+        The bound is then broadcastable to ``trace.measured[name]``, (rounds + 1, ...).
 
     Returns
     -------
     Verdict
-        Violated, consistent or vacuous. ``counterexample["code"]`` is Python to paste. A consistent one says
-        by its sharpness with which factor the bound would still have held.
+        Violated, consistent or vacuous. ``counterexample["code"]`` is Python to paste; ``sharpness`` is the factor
+        with which the bound would still have held.
 
     Raises
     ------
@@ -102,9 +100,8 @@ def falsify(
 
     Notes
     -----
-    A bound on errors must hold on every run. One that holds with a probability is a claim with
-    ``at_most(..., failure=...)``. A bound on an expectation is broken where the intervals of two independent samples
-    are beyond it; the search chose the run by the first.
+    A bound that holds with a probability is a claim with ``at_most(..., failure=...)``. A bound on an expectation is
+    broken where the intervals of two independent samples are beyond it.
 
     Examples
     --------
