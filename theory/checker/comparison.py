@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.theory.checker.rounding import TOLERANCE, is_exact
+from clusterproof.theory.checker.rounding import FLOOR, TOLERANCE, is_exact
 from clusterproof.theory.checker.sides import Sides
 
 RESOLUTION = 1e-13
@@ -56,11 +56,13 @@ class Comparison:
             if sides.rounding is not None:
                 self.tolerance = self.factor_tolerance = sides.rounding
             else:
-                self.tolerance = TOLERANCE * unit
+                self.tolerance = np.fmax(TOLERANCE * unit, FLOOR * (sides.unit or 0.0))
                 # at the factor that just holds what is allowed is what is measured
                 with np.errstate(all="ignore"):
                     relative = TOLERANCE * np.fmin(np.abs(self.allowed), np.abs(self.measured))
                 self.factor_tolerance = np.fmin(self.tolerance, relative + RESOLUTION * unit)
+        elif not self.exact:
+            self.tolerance = FLOOR * (sides.unit or 0.0)
         with np.errstate(all="ignore"):
             # what is not a number breaks every bound
             self.broken = np.asarray(~(self.measured <= self.allowed + self.tolerance), dtype=bool)

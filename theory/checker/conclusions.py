@@ -14,7 +14,7 @@ from clusterproof.theory.checker.expectation import Expectation
 from clusterproof.theory.checker.frequency import Frequency
 from clusterproof.theory.checker.rounding import is_exact
 from clusterproof.theory.checker.scalar_sides import Single, is_single
-from clusterproof.theory.checker.sides import Sides
+from clusterproof.theory.checker.sides import Sides, with_unit
 from clusterproof.theory.checker.statistics import clopper_pearson
 from clusterproof.theory.checker.verdict import Confidence
 
@@ -86,7 +86,9 @@ class Judgement:
     entries: Entries | None = None
 
 
-def judge(conclusions: Mapping[str, Conclusion], significance: float) -> dict[str, Judgement]:
+def judge(
+    conclusions: Mapping[str, Conclusion], significance: float, instance: Mapping[str, Any] | None = None
+) -> dict[str, Judgement]:
     """Judge the conclusions of one evaluation.
 
     Conclusions with the same failure probability hold at once: a replicate fails where it breaks one of them.
@@ -97,7 +99,14 @@ def judge(conclusions: Mapping[str, Conclusion], significance: float) -> dict[st
         By name.
     significance
         Error probability that the intervals of this evaluation may have together.
+    instance
+        Quantities that the conclusions were computed from, whose floats are rounded; None where they are unknown.
     """
+    if instance is not None:
+        conclusions = {
+            name: with_unit(each, instance) if isinstance(each, Sides) else each
+            for name, each in conclusions.items()
+        }
     events = {sides.failure for sides in conclusions.values() if isinstance(sides, Sides)} - {None}
     count = len(events) + sum(isinstance(each, Frequency | Expectation) for each in conclusions.values())
     share = significance / max(count, 1)

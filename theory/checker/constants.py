@@ -95,7 +95,7 @@ class _Constant:
         conclusions = self._conclude(one, scale)
         if conclusions is None:
             return None
-        return judge(conclusions, self.context.significance / self.trial.settings)
+        return judge(conclusions, self.context.significance / self.trial.settings, one)
 
 
 def _factor(constant: _Constant) -> float:

@@ -28,7 +28,7 @@ from clusterproof.theory.checker.range_ends import Instance
 from clusterproof.theory.checker.ranges import Range
 from clusterproof.theory.checker.rounding import TOLERANCE
 from clusterproof.theory.checker.run_code import imports, run_code
-from clusterproof.theory.checker.sides import Outside, Sides, at_most, suppose
+from clusterproof.theory.checker.sides import Outside, Sides, at_most, suppose, with_unit
 from clusterproof.theory.checker.space import mark_of
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.trace_bound import largest_length
@@ -256,9 +256,9 @@ class _Search:
             raise InvalidArgument("bound", "nan", "must be numbers", "suppose what keeps it from 0 / 0")
         suppose("the bound is at least 0", (allowed >= 0).all())
         # errors are differences of models and optima: rounding is relative to those
-        return at_most(
-            measured, bound=allowed, rounding=None if self.measure else TOLERANCE * largest_length(trace)
-        )
+        rounding = None if self.measure else TOLERANCE * largest_length(trace)
+        sides = at_most(measured, bound=allowed, rounding=rounding)
+        return with_unit(sides, {"task": task, "start": np.asarray(start, dtype=float)})
 
     def _measured(self, trace: Trace) -> tuple[np.ndarray, str]:
         """Return what is bounded, and its name for messages."""

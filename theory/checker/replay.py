@@ -54,7 +54,7 @@ def replay(claim: Parts, counterexample: Mapping[str, Any]) -> Finding:
             f"take it from the JSON of `clusterproof check {claim.id}`",
         ) from outside
     settings = planned(part) if part.random else 1
-    judged = judge(conclusions, CLAIM_SIGNIFICANCE / len(claim.parts) / settings)
+    judged = judge(conclusions, CLAIM_SIGNIFICANCE / len(claim.parts) / settings, one)
     evaluation = Evaluation(one, conclusions, judged)
     first = next(iter(judged)) if evaluation.broken is None else evaluation.broken
     worst = judged[first]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -10,6 +11,8 @@ import numpy as np
 
 TOLERANCE = 1e-9
 """Of the unit: the largest magnitude among what the two sides were computed from."""
+FLOOR = 1e-14
+"""Of the largest magnitude among the floats of an instance: less than this is rounding, however small the sides are."""
 EXACT_ENTRIES = 1000
 """Arrays of integers up to this size are compared exactly."""
 
@@ -23,6 +26,21 @@ def is_exact(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return all(is_exact(entry) for entry in value)
     return isinstance(value, int | Fraction | np.integer | np.bool_)
+
+
+def floats_of(value: Any) -> Iterator[Any]:
+    """Yield the floats and arrays of floats in a number, an array, a sequence or the fields of a dataclass."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind == "f":
+            yield value
+    elif isinstance(value, float | np.floating):
+        yield value
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from floats_of(each)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for each in fields(value):
+            yield from floats_of(getattr(value, each.name))
 
 
 def unit_of(values: Iterable[Any]) -> float:

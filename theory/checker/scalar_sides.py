@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.theory.checker.comparison import RESOLUTION, least_factor
-from clusterproof.theory.checker.rounding import TOLERANCE
+from clusterproof.theory.checker.rounding import FLOOR, TOLERANCE
 from clusterproof.theory.checker.sides import Sides
 
 NUMBERS = (int, float, Fraction)
@@ -46,10 +46,11 @@ class Single:
             if math.isnan(self.allowed):
                 raise ArithmeticError(f"what is allowed is not a number: {dict(sides.terms)}")
             unit = float(sum(abs(v) for v in (self.measured, *self.terms.values()) if math.isfinite(v)))
-            self.tolerance = TOLERANCE * unit if sides.rounding is None else sides.rounding
+            floor = FLOOR * (sides.unit or 0.0)
+            self.tolerance = max(TOLERANCE * unit, floor) if sides.rounding is None else sides.rounding
             # at the factor that just holds what is allowed is what is measured
             relative = TOLERANCE * float(min(abs(self.allowed), abs(self.measured)))
-            self.factor_tolerance = relative + RESOLUTION * unit + (sides.rounding or 0.0)
+            self.factor_tolerance = relative + RESOLUTION * unit if sides.rounding is None else sides.rounding
         # what is not a number breaks every bound
         self.broken = not self.measured <= self.allowed + self.tolerance
 

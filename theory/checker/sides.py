@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory.checker.rounding import TOLERANCE, is_exact, unit_of
+from clusterproof.theory.checker.rounding import TOLERANCE, floats_of, is_exact, unit_of
 from clusterproof.theory.checker.symbols import Condition, Symbol
 
 Value: TypeAlias = Any
@@ -98,6 +98,9 @@ class Sides:
         The sentence for a broken instance, or what makes it; the checker's own where it is empty.
     pairs
         (left, right) of each equation of an identity.
+    unit
+        Largest magnitude among the floats of the instance, of which 1e-14 is rounding whatever the sides are; None
+        until the statement is evaluated. Without effect where ``rounding`` is given.
     """
 
     measured: Value
@@ -108,12 +111,22 @@ class Sides:
     rounding: float | None = None
     words: str | Callable[[], str] = field(default="", compare=False)
     pairs: tuple[tuple[Value, Value], ...] = field(default=(), compare=False)
+    unit: float | None = field(default=None, compare=False)
 
     @property
     def allowed(self) -> Value:
         """Sum of the terms."""
         first, *others = self.terms.values()
         return sum(others, start=first)
+
+
+def with_unit(sides: Sides, instance: Mapping[str, Any]) -> Sides:
+    """Give sides that are floats the magnitude of the instance that they were computed from."""
+    if sides.unit is not None or sides.rounding is not None:
+        return sides
+    if is_exact(sides.measured) and all(is_exact(term) for term in sides.terms.values()):
+        return sides
+    return replace(sides, unit=unit_of(floats_of(list(instance.values()))))
 
 
 def at_most(
@@ -169,12 +182,13 @@ def equal(
     if not pairs:
         raise InvalidArgument("pairs", pairs, "must hold one (left, right) or more", "give the two sides")
     gaps = [left - right for left, right in pairs]
+    unit = None if rounding is None else 0.0
     if rounding is None:
         floats = [
             side for pair in pairs for side in pair if not isinstance(side, Symbol) and not is_exact(side)
         ]
         rounding = TOLERANCE * unit_of(side for pair in pairs for side in pair) if floats else 0
-    return Sides(gaps, {"rounding": rounding}, identity=True, words=words, pairs=pairs)
+    return Sides(gaps, {"rounding": rounding}, identity=True, words=words, pairs=pairs, unit=unit)
 
 
 def _named(terms: dict[str, Value]) -> dict[str, Value]:

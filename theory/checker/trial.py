@@ -363,12 +363,12 @@ class _Evaluator:
             tie.compare(self.statement.name, self.statement.space.arguments(one), conclusions, calls)
         # half of the error level, since a second sample may be compared
         significance = self.context.significance / self.trial.settings / 2
-        judged = judge(conclusions, significance if _estimates(conclusions) else 2 * significance)
+        judged = judge(conclusions, significance if _estimates(conclusions) else 2 * significance, one)
         if any(each.broken and each.confirms for each in judged.values()):
             fresh = self.statement.conclude(
                 one, seed=self.context.seed, claim=f"{self.context.claim} again", replicates=self.replicates
             )
-            again = judge(fresh, significance)
+            again = judge(fresh, significance, one)
             judged = {
                 name: replace(each, broken=again[name].broken) if each.confirms else each
                 for name, each in judged.items()

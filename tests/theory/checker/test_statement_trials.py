@@ -20,7 +20,9 @@ from clusterproof.theory.checker import (
     choice,
     drawn,
     earlier,
+    equal,
     integers,
+    reals,
     suppose,
 )
 
@@ -114,6 +116,32 @@ def test_an_open_end_whose_evaluation_does_not_end_is_given_up() -> None:
     claim(endless)
     assert theory.check("toy/one").verdict is Kind.CONSISTENT
     assert max(evaluated) == 900
+
+
+@pytest.mark.parametrize(
+    ("conclusion", "verdict"),
+    [
+        (lambda rest: at_most(rest, nothing=0.0), Kind.CONSISTENT),
+        (lambda rest: at_most(rest**2, nothing=0.0), Kind.CONSISTENT),
+        (
+            lambda rest: at_most(np.array([rest, rest / 10]), nothing=np.array([0.0, rest / 20])),
+            Kind.CONSISTENT,
+        ),
+        (lambda rest: equal((rest, 0.0)), Kind.CONSISTENT),
+        (lambda rest: at_most(rest, nothing=0.0, rounding=0.0), Kind.VIOLATED),
+        (lambda rest: equal((rest, 0.0), rounding=0.0), Kind.VIOLATED),
+        (lambda rest: at_most(1e5 * rest, nothing=0.0), Kind.VIOLATED),
+        (lambda rest: equal((1e5 * rest, 0.0)), Kind.VIOLATED),
+    ],
+)
+def test_what_rounding_leaves_of_the_quantities_of_an_instance_breaks_nothing(
+    conclusion: Callable[[float], Sides], verdict: Kind
+) -> None:
+    def statement(scale: Annotated[float, reals(1, 2)]) -> Sides:
+        return conclusion((0.1 * 3 - 0.3) * scale)  # 5e-17, 0 in exact arithmetic
+
+    claim(statement)
+    assert theory.check("toy/one").verdict is verdict
 
 
 def test_instances_are_counted_once() -> None:
