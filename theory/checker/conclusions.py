@@ -62,6 +62,8 @@ class Judgement:
         Whether both sides are exact numbers.
     entries
         Factors and identities of the single entries (of a replicate); None for a single number.
+    typical
+        Median over the entries of the factor on everything; None where that has no meaning.
     trials, failures, interval
         Replicates, those that break it, and the interval for their probability, or for an expectation; None for sure
         statements.
@@ -84,6 +86,7 @@ class Judgement:
     undecided: str = ""
     exact: bool = False
     entries: Entries | None = None
+    typical: float | None = None
 
 
 def judge(
@@ -166,21 +169,25 @@ def _at(sides: Sides, comparison: Comparison, place: tuple[int, ...]) -> dict[st
 
 def _single(sides: Sides) -> Judgement:
     one = Single(sides)
+    factors = {key: one.factor(term) for key, term in _keys(sides).items()}
     return Judgement(
         broken=one.broken,
         measured=float(sides.measured),
         allowed=float(sides.allowed),
         parts={name: float(term) for name, term in sides.terms.items()},
         place=(),
-        factors={key: one.factor(term) for key, term in _keys(sides).items()},
+        factors=factors,
+        typical=None if factors.get(WHOLE) is None else float(factors[WHOLE]),
         exact=is_exact(sides.measured) and is_exact(list(sides.terms.values())) and not sides.rounding,
     )
 
 
 def _sure(sides: Sides, comparison: Comparison) -> Judgement:
-    factors, entries = {}, None
+    factors, entries, typical = {}, None, None
     for key, term in _keys(sides).items():
         each = comparison.factors(term)
+        if key == WHOLE:
+            typical = min(float(np.median(each.astype(float))), 1.0)
         factors[key] = each.max() if comparison.broken.any() else min(each.max(), 1)
         if key == WHOLE and 1 < each.size <= MOST_ENTRIES:
             entries = Entries(each.astype(float), comparison.identities())
@@ -189,6 +196,7 @@ def _sure(sides: Sides, comparison: Comparison) -> Judgement:
         factors=factors,
         exact=comparison.exact,
         entries=entries,
+        typical=typical,
         **_at(sides, comparison, comparison.worst()),
     )
 
@@ -220,6 +228,7 @@ def _random(sides: Sides, comparison: Comparison, event: list[Comparison], signi
         broken=broken,
         factors=factors,
         entries=entries,
+        typical=factors.get(WHOLE) if entries is None else float(np.median(entries.factors)),
         trials=trials,
         failures=failures,
         interval=interval,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from clusterproof.theory.checker import sentences
 from clusterproof.theory.checker.claim import Context
@@ -146,8 +147,9 @@ def _consistent(trials: Sequence[Trial], reason: str, certainty: Certainty, cont
 
 
 def _sharpness(trials: Sequence[Trial], context: Context) -> dict[str, float | None] | None:
-    """Merge the factors: those of the same statement are one, a step keeps its own."""
+    """Merge the factors: those of the same statement are one, a step and each of several parts keeps its own."""
     found: dict[str, Any] = {}
+    several = _several(trials)
     for trial in trials:
         constants = constant_factors(trial, context)
         factors = {key: extreme.factor for key, extreme in trial.factors.items()}
@@ -156,32 +158,50 @@ def _sharpness(trials: Sequence[Trial], context: Context) -> dict[str, float | N
             if (same := trial.identities(conclusion)) is not None and (conclusion, WHOLE) in factors:
                 factors[conclusion, WHOLE] = same[1]
         for (conclusion, term), factor in factors.items():
-            own = "" if trial.statement.same else trial.statement.name
-            key = ": ".join(part for part in (own, conclusion, term) if part)
-            found[key] = larger(found.get(key), factor)
+            for key in _keys(trial, conclusion, term, several):
+                found[key] = larger(found.get(key), factor)
             if trial.statement.same and term == WHOLE:
                 found[WHOLE] = larger(found.get(WHOLE), factor)
     return {key: None if value is None else float(value) for key, value in found.items()} or None
 
 
+def _several(trials: Sequence[Trial]) -> bool:
+    """Whether the statement is tried in more than one part."""
+    return sum(trial.statement.same and bool(trial.factors) for trial in trials) > 1
+
+
+def _keys(trial: Trial, conclusion: str, term: str, several: bool) -> list[str]:
+    """Names of a factor: one for the statement; for all that is allowed in one of several parts also the part's."""
+    part = trial.statement
+    owners = [""] if part.same else [part.name]
+    if part.same and several and part.name and term == WHOLE:
+        owners.append(part.name)
+    return [": ".join(each for each in (own, conclusion, term) if each) for own in owners]
+
+
 def _tightness(
     trials: Sequence[Trial], factors: Mapping[str, float | None] | None
 ) -> dict[str, dict[str, Any]] | None:
-    """Give the ratio allowed / measured behind each factor, the instance, and the entries that are identities."""
+    """Give the ratio behind each factor, its instance, the ratio in half of the instances, and what are identities."""
     instances: dict[str, Any] = {}
     identities: dict[str, list[int]] = {}
+    shares: dict[str, list[float]] = {}
+    several = _several(trials)
     for trial in trials:
         for (conclusion, term), extreme in trial.factors.items():
-            own = "" if trial.statement.same else trial.statement.name
-            key = ": ".join(part for part in (own, conclusion, term) if part)
-            if factors and extreme.factor is not None and factors.get(key) == float(extreme.factor):
-                instances.setdefault(key, trial.statement.space.encode(extreme.instance))
-            if term == WHOLE and (same := trial.identities(conclusion)) is not None:
-                identities[key] = same[0]
+            for key in _keys(trial, conclusion, term, several):
+                if factors and extreme.factor is not None and factors.get(key) == float(extreme.factor):
+                    instances.setdefault(key, trial.statement.space.encode(extreme.instance))
+                if term == WHOLE:
+                    shares.setdefault(key, []).extend(trial.typical.get(conclusion, ()))
+                    if (same := trial.identities(conclusion)) is not None:
+                        identities[key] = same[0]
+    typical = {key: float(np.median(values)) for key, values in shares.items() if values}
     return {
         key: {
             "ratio": 1 / factor if factor else None,
             "instance": instances.get(key),
+            **({"typical": 1 / typical[key] if typical[key] else None} if key in typical else {}),
             **({"identities": identities[key]} if key in identities else {}),
         }
         for key, factor in (factors or {}).items()
@@ -253,12 +273,16 @@ def larger(first: Any, second: Any) -> Any:
 
 
 def _counts(trials: Sequence[Trial], *, proved: bool = False) -> dict[str, Any]:
-    rejected = sum((trial.rejected for trial in trials), Counter[str]())
+    # a hypothesis that excludes nothing is named, too
+    rejected = {name: 0 for trial in trials for name in trial.stated}
+    for trial in trials:
+        for name, count in trial.rejected.items():
+            rejected[name] = rejected.get(name, 0) + count
     repetitions = sum(trial.trials for trial in trials)
     return {
         "instances": sum(trial.instances for trial in trials),
         "exhausted": proved or all(trial.exhausted or trial.proved for trial in trials),
-        "rejected": dict(rejected),
+        "rejected": rejected,
         "trials": repetitions or None,
         "failures": sum(trial.failures for trial in trials) if repetitions else None,
     }

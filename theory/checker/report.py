@@ -33,6 +33,8 @@ HOLDS = (Kind.CERTIFIED, Kind.CONSISTENT)
 """Verdicts of claims that do not fail."""
 
 TIMES = "\N{MULTIPLICATION SIGN}"
+TYPICAL, FAR = 1.2, 1000
+"""Half of the instances are spoken of from the first multiple of the worst ratio, with a number below the second."""
 
 
 class Recorded(msgspec.Struct):
@@ -146,9 +148,12 @@ def evidence(verdict: Finding) -> str:
     elif tried is not None and verdict.instances is None:
         parts.append(f"{verdict.failures or 0} of {tried} trials failed")
     if verdict.sharpness:
-        parts.extend(sharpness_words(verdict.sharpness))
+        parts.extend(sharpness_words(verdict.sharpness, verdict.tightness))
     elif verdict.slack is not None and verdict.counterexample is None:
         parts.append(f"slack {number(verdict.slack)}")
+    idle = sum(not count for count in (verdict.rejected or {}).values())
+    if idle and verdict.verdict in HOLDS:
+        parts.append(f"{idle} {'hypothesis excludes' if idle == 1 else 'hypotheses exclude'} no instance")
     if verdict.confidence is not None:
         interval = verdict.confidence
         what = "expectation" if verdict.trials is None else "failure probability"
@@ -158,8 +163,14 @@ def evidence(verdict: Finding) -> str:
     return "; ".join(parts)
 
 
-def sharpness_words(sharpness: Mapping[str, float | None]) -> list[str]:
-    """Say by how much the whole bound, and each term and constant, could shrink before an instance breaks it."""
+def sharpness_words(
+    sharpness: Mapping[str, float | None], tightness: Mapping[str, Mapping[str, Any]] | None = None
+) -> list[str]:
+    """Say by how much the whole bound, and each term and constant, could shrink before an instance breaks it.
+
+    Where half of the instances are farther away than ``TYPICAL`` times the worst one, the ratio that they are within
+    is added.
+    """
     words = []
     for name, factor in sharpness.items():
         what = "" if name == "all" else f"{name.removesuffix(': all')} "
@@ -168,8 +179,19 @@ def sharpness_words(sharpness: Mapping[str, float | None]) -> list[str]:
         elif factor < NEEDED:
             words.append(f"{what or 'bound '}not exercised")
         else:
-            words.append(f"{what or 'sharp '}within {TIMES}{1 / factor:.3g}")
+            ratios = (tightness or {}).get(name, {})
+            words.append(f"{what or 'sharp '}within {TIMES}{1 / factor:.3g}{_typical(factor, ratios)}")
     return words
+
+
+def _typical(factor: float, ratios: Mapping[str, Any]) -> str:
+    """Say how near half of the instances come, where that is clearly less near than the worst one."""
+    if "typical" not in ratios or (ratios["typical"] or math.inf) * factor < TYPICAL:
+        return ""
+    ratio = ratios["typical"]
+    return (
+        f" (half of the instances {f'within {TIMES}{ratio:.3g}' if ratio and ratio < FAR else 'far below'})"
+    )
 
 
 def verdict_table(verdicts: Sequence[Verdict], width: int | None) -> Text:

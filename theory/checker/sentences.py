@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from clusterproof.theory.checker.conclusions import Judgement
+from clusterproof.theory.checker.conclusions import Conclusion, Judgement
 from clusterproof.theory.checker.expectation import Expectation
 from clusterproof.theory.checker.frequency import Frequency
 from clusterproof.theory.checker.instance_words import quantities
@@ -83,6 +83,11 @@ def judgements_of(trial: Trial) -> list[Judgement]:
     return [] if trial.tightest is None else list(trial.tightest.judged.values())
 
 
+def conclusions_of(trial: Trial) -> list[Conclusion]:
+    """Conclusions at the tightest instance."""
+    return [] if trial.tightest is None else list(trial.tightest.conclusions.values())
+
+
 def _tried(trial: Trial) -> str:
     if trial.proved:
         way = (
@@ -105,7 +110,11 @@ def _tried(trial: Trial) -> str:
             f"{multiple} times {name}" for name, multiple in trial.reached.items()
         )
     if trial.trials:
-        text += f"; {trial.failures} of {trial.trials} repetitions break it, which its probability allows"
+        levels = {each.allowed for each in conclusions_of(trial) if isinstance(each, Frequency)}
+        level = f" {levels.pop():.3g}" if len(levels) == 1 else ""
+        text += (
+            f"; {trial.failures} of {trial.trials} repetitions break it, which its probability{level} allows"
+        )
     undecided = next((judged.undecided for judged in judgements_of(trial) if judged.undecided), "")
     if undecided:
         text += f"; {undecided}"

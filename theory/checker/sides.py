@@ -20,6 +20,9 @@ Value: TypeAlias = Any
 _LEFT_OUT: ContextVar[frozenset[str]] = ContextVar("left_out", default=frozenset())
 
 
+_STATED: ContextVar[dict[str, None] | None] = ContextVar("stated hypotheses", default=None)
+
+
 _ON_SYMBOLS: ContextVar[list[str] | None] = ContextVar("hypotheses on symbols", default=None)
 
 
@@ -47,10 +50,22 @@ def suppose(name: str, holds: Any) -> None:
         if (names := _ON_SYMBOLS.get()) is not None:
             names.append(name)
         return
+    if (stated := _STATED.get()) is not None:
+        stated[name] = None
     if name in _LEFT_OUT.get():
         return
     if not np.all(holds):
         raise Outside(name)
+
+
+@contextmanager
+def naming_hypotheses(names: dict[str, None]) -> Iterator[None]:
+    """Add the names of the hypotheses that numbers are compared with to ``names``, in order."""
+    token = _STATED.set(names)
+    try:
+        yield
+    finally:
+        _STATED.reset(token)
 
 
 @contextmanager

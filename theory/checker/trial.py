@@ -25,7 +25,7 @@ from clusterproof.theory.checker.corners import (
 from clusterproof.theory.checker.expectation import Expectation
 from clusterproof.theory.checker.proof import Unproved, certify
 from clusterproof.theory.checker.proof_sources import objection
-from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.checker.sides import Outside, naming_hypotheses
 from clusterproof.theory.checker.space_search import search
 from clusterproof.theory.checker.statement import DRAWN, SEARCHED, Statement
 from clusterproof.theory.checker.ties import COMPARED, Tie, recording_calls
@@ -103,6 +103,10 @@ class Trial:
         Admissible instances with the share that they use, for the constants.
     entries
         Entries over all instances, by conclusion; None where their shapes differ.
+    typical
+        Of each instance the share that half of the entries use, by conclusion.
+    stated
+        Names of the hypotheses, in order.
     reached
         Multiple of the printed end up to which each open range was searched.
     trials, failures
@@ -126,6 +130,8 @@ class Trial:
     found: Evaluation | None = None
     evaluated: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
     entries: dict[str, Entries | None] = field(default_factory=dict)
+    typical: dict[str, list[float]] = field(default_factory=dict)
+    stated: dict[str, None] = field(default_factory=dict)
     reached: dict[str, int] = field(default_factory=dict)
     trials: int = 0
     failures: int = 0
@@ -355,7 +361,7 @@ class _Evaluator:
         return evaluation.broken is not None, evaluation.used
 
     def _conclude(self, one: dict[str, Any]) -> Evaluation:
-        with recording_calls() as calls:
+        with recording_calls() as calls, naming_hypotheses(self.trial.stated):
             conclusions = self.statement.conclude(
                 one, seed=self.context.seed, claim=self.context.claim, replicates=self.replicates
             )
@@ -380,6 +386,8 @@ class _Evaluator:
         if trial.tightest is None or evaluation.used > trial.tightest.used:
             trial.tightest = evaluation
         for name, judgement in evaluation.judged.items():
+            if judgement.typical is not None:
+                trial.typical.setdefault(name, []).append(judgement.typical)
             known_entries, entries = trial.entries.get(name, judgement.entries), judgement.entries
             if (
                 entries is None

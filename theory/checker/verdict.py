@@ -71,15 +71,16 @@ class Finding:
     exhausted
         Whether those, or a proof, are all that the statement's ranges hold.
     rejected
-        Draws that were no instances, by the hypothesis that they broke first.
+        Draws that were no instances, by the hypothesis that they broke first; 0 for one that excluded none.
     sharpness
         Least factor at which all evaluated instances still hold on everything that is allowed (``"all"``),
         and on each term and constant by name: at most 1, 0 where it was never needed, None where so few
         repetitions cannot tell. None in its place where it has no meaning.
     tightness
         Of each factor of ``sharpness``: ``"ratio"``, allowed over measured at the worst instance (None where it was not
-        exercised), that ``"instance"``, and ``"identities"``, the entries (rounds, coordinates) left out because
-        both sides are the same number there at every instance.
+        exercised), that ``"instance"``, ``"identities"``, the entries (rounds, coordinates) left out because both sides
+        are the same number there at every instance, and for everything that is allowed ``"typical"``, the ratio that
+        half of the instances are within, of each the median over its entries; None where it is infinite.
     proof
         How the printed statement was proved for every instance: ``"exhausted"``, ``"symbols"`` (its own function, on
         symbols), ``"separate"`` (another function, which gives the same sides at the instances that were tried); None

@@ -92,7 +92,9 @@ def test_terms_of_a_probability(registry: dict[str, Any]) -> None:
     assert_sharp(one)
 
 
-def test_the_same_constant_on_two_spaces_is_one_and_a_step_keeps_its_own(registry: dict[str, Any]) -> None:
+def test_the_same_constant_on_two_spaces_is_one_and_each_part_keeps_its_bound(
+    registry: dict[str, Any],
+) -> None:
     @PAPER.claim("one", label="(1)", kind="upper", part="loose")
     def one(n: Small, *, c: float = 8.0) -> Sides:
         """n <= c n."""
@@ -109,6 +111,8 @@ def test_the_same_constant_on_two_spaces_is_one_and_a_step_keeps_its_own(registr
     sharpness = theory.check("toy/one").sharpness or {}
     assert sharpness == {
         "all": pytest.approx(0.5),
+        "loose: all": pytest.approx(0.125),
+        "sharp: all": pytest.approx(0.5),
         "c": pytest.approx(0.5, rel=0.01),
         "step: all": pytest.approx(0.1),
     }
