@@ -148,6 +148,7 @@ def test_commands_run_as_printed(
             assert main(words) == STATUS.get(line, 0), (line, capsys.readouterr())
 
 
+@pytest.mark.slow(reason="compares a run with its law")
 def test_the_python_example_of_the_readme_runs() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     example = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)[-1]

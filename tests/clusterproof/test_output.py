@@ -100,7 +100,11 @@ SLOW = pytest.mark.slow(reason="runs every command")
 @pytest.mark.skipif(os.name != "posix", reason="devices of POSIX systems")
 @pytest.mark.parametrize(
     ("kind", "encoding"),
-    [("full", "utf-8"), pytest.param("pipe", "utf-8", marks=SLOW), pytest.param("file", "ascii", marks=SLOW)],
+    [
+        pytest.param("full", "utf-8", marks=SLOW),
+        pytest.param("pipe", "utf-8", marks=SLOW),
+        pytest.param("file", "ascii", marks=SLOW),
+    ],
 )
 def test_output_that_cannot_be_written_is_one_line(tmp_path: Path, kind: str, encoding: str) -> None:
     (tmp_path / "mine.py").write_text(MINE, encoding="utf-8")

@@ -4,6 +4,7 @@ import types
 from pathlib import Path
 
 import pytest
+from tiers import slow_after
 
 pytest.importorskip("torch")
 
@@ -227,7 +228,10 @@ def implementation(name: str, text: str, changed: str) -> type:
     return getattr(module, name)
 
 
-@pytest.mark.parametrize(("name", "algorithm", "settings", "text", "changed", "slip"), MISTAKES)
+@pytest.mark.parametrize(
+    ("name", "algorithm", "settings", "text", "changed", "slip"),
+    slow_after(12, "each takes a third of a second", MISTAKES),
+)
 def test_the_mistake_is_found_and_named(
     name: str, algorithm: str, settings: dict[str, str], text: str, changed: str, slip: str | None
 ) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tiers import slow_after
 
 from clusterproof.conformance import DEFINITIONS, check_names, conform
 from clusterproof.conformance.checks import NAMES
@@ -52,7 +53,7 @@ BANKS = [
 ]
 
 
-@pytest.mark.parametrize("dtype", [None, "float32"])
+@pytest.mark.parametrize("dtype", slow_after(1, "the whole bank again", [None, "float32"]))
 @pytest.mark.parametrize("algorithm", BANKS)
 def test_every_slip_is_found_and_no_other_is_named(algorithm: str, dtype: str | None) -> None:
     definition = DEFINITIONS[algorithm]
@@ -100,7 +101,7 @@ def units(settings: Mapping[str, Any], algorithm: str, slip: Any) -> float:
     return largest
 
 
-@pytest.mark.parametrize("algorithm", list(SLIPS))
+@pytest.mark.parametrize("algorithm", slow_after(5, "the whole bank again", SLIPS))
 def test_single_precision_tells_every_slip_from_the_definition(algorithm: str) -> None:
     forms = FORMS.get(algorithm, ({},))
     weak = [

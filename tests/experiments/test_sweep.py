@@ -105,6 +105,7 @@ def test_a_sweep_is_one_tidy_table_and_goes_on(tmp_path: Path, capsys: pytest.Ca
     assert out.read_bytes() == first
 
 
+@pytest.mark.slow(reason="starts worker processes")
 def test_the_old_names_of_options_are_taken_with_a_note(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -134,6 +134,7 @@ def test_a_real_table_with_a_choice_from_the_command_line(
 # ------------------------------------------------------------------ the long table
 
 
+@pytest.mark.slow(reason="computes a table")
 def test_numbers_are_read_back_from_parquet(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     files = ["--json", str(tmp_path / "table.json"), "--parquet", str(tmp_path / "table.parquet")]
     computed(capsys, tmp_path / "parts", *files)

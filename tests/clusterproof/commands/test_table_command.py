@@ -33,6 +33,7 @@ def test_tables_are_listed(miniature: None, capsys: pytest.CaptureFixture[str]) 
     assert len(lines) > 10
 
 
+@pytest.mark.slow(reason="computes a table")
 def test_the_old_name_of_jobs_is_taken_with_a_note(
     miniature: None, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -43,6 +44,7 @@ def test_the_old_name_of_jobs_is_taken_with_a_note(
     assert "is the old name of --jobs" in refused(capsys, *command, "1", "--jobs", "2")
 
 
+@pytest.mark.slow(reason="starts worker processes")
 def test_an_interrupted_table_names_the_command_that_resumes(
     miniature: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

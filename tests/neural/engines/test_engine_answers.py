@@ -111,7 +111,16 @@ def test_scores_of_all_test_holders_and_accuracies_of_their_own_points(way):
 
 
 @pytest.mark.parametrize("batch_size", [None, 4, 50])
-@pytest.mark.parametrize("way", GRADIENTS, ids=str)
+@pytest.mark.parametrize(
+    "way",
+    [
+        pytest.param(way, marks=pytest.mark.slow(reason="large networks"))
+        if way[0] in ("tutorial", "resnet")
+        else way
+        for way in GRADIENTS
+    ],
+    ids=str,
+)
 def test_gradients_and_their_sums(way, batch_size):
     task = make(way, batch_size=batch_size)
     clients = np.array([4, 0, 2, 3, 1])

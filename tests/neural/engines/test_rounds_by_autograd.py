@@ -118,7 +118,14 @@ class PlainTask:
         self.client_samples, self.derivatives = task.client_samples, Derivatives(task)
 
 
-@pytest.mark.parametrize(("network", "engine", "name", "options"), TABLE, ids=str)
+@pytest.mark.parametrize(
+    ("network", "engine", "name", "options"),
+    [
+        row if row[0] != "resnet" else pytest.param(*row, marks=pytest.mark.slow(reason="twenty layers"))
+        for row in TABLE
+    ],
+    ids=str,
+)
 def test_rounds_of_all_algorithms_are_those_of_plain_loops(network, engine, name, options):
     partition = random_partition(SIZES, image_shape=NETWORKS[network].image_shape)
     task = ImageTask(partition=partition, network=NETWORKS[network], dtype="float64", engine=engine)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import numpy as np
 import pytest
+from tiers import slow_after
 
 from clusterproof import (
     Replicates,
@@ -205,7 +206,9 @@ MORE = pytest.mark.slow(reason="other seeds")
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=MORE) for seed in range(1, 5))])
-@pytest.mark.parametrize("theorem", FALSE + TRUE, ids=lambda theorem: theorem.__name__)
+@pytest.mark.parametrize(
+    "theorem", FALSE + slow_after(5, "a search to its end", TRUE), ids=lambda theorem: theorem.__name__
+)
 def test_false_theorems_are_refuted_and_true_ones_are_not(theorem, seed, registry: dict[str, object]) -> None:
     how = {"replicates": 200_000, "budget": 2} if "rare" in theorem.__name__ else {}
     claim("third-party/theorem", **how)(theorem)
