@@ -108,7 +108,7 @@ def test_what_does_not_go_together_is_refused(
 def test_killed_and_interrupted_at_random_moments_the_same_command_ends_with_the_same_bits(
     tmp_path: Path,
 ) -> None:
-    options = [*OPTIONS[:-4], "--rounds", "200", "--checkpoint-every", "1", "--threads", "1", "--seeds", "2"]
+    options = [*OPTIONS[:-4], "--rounds", "120", "--checkpoint-every", "1", "--threads", "1", "--seeds", "2"]
     command = [sys.executable, "-m", "clusterproof", *options, "--jobs", "2", "--out"]
     assert subprocess.run([*command, str(tmp_path / "whole")], cwd=ROOT, check=False).returncode == 0
     generator, out = random.Random(0), tmp_path / "stopped"
