@@ -133,6 +133,8 @@ class Rational:
         ends = {i: local(self.a[i], self.b[i], self.x, self.steps[i]) for i in S}
         delta = self.mean(ends) - self.x
         self.m = Fraction(8, 10) * self.m + Fraction(2, 10) * delta
+        # at a tie rounding decides the sign
+        assume(not sign or abs(self.second - delta**2) > Fraction(1, 10**12) * self.second)
         above = (self.second > delta**2) - (self.second < delta**2)
         new = self.second - Fraction(1, 10) * delta**2 * above
         self.second = new if sign else Fraction(9, 10) * self.second + Fraction(1, 10) * delta**2
