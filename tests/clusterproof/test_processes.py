@@ -154,7 +154,7 @@ except InvalidArgument as error:
 """
 
 
-@pytest.mark.parametrize("name", ["cfl-mgd", "local"])
+@pytest.mark.parametrize("name", ["cfl-mgd"])
 def test_training_runs_killed_at_a_rename_resume_to_the_same_bits(name: str, tmp_path: Path) -> None:
     """Every file is renamed into its place: 3, 4, 5, ... renames fall before, in and after a checkpoint's write."""
     options: dict[str, Any] = {"algorithm": {"name": name, "participation": 0.5}, "batch_size": 10}

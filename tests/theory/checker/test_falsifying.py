@@ -26,7 +26,7 @@ from clusterproof import (
 from clusterproof.synthetic import strategies
 
 TASKS = strategies.quadratic_mixtures(clusters=1, clients=1, condition_number=(2, 8), dimension=2)
-MANY = pytest.mark.slow(reason="searches on 33 further seeds")
+MANY = pytest.mark.slow(reason="searches on 15 further seeds")
 ONE = QuadraticMixture(hessians=[[[1.0]]], centers=[[0.0]], labels=[0])
 
 
@@ -47,7 +47,7 @@ def search(loss: float, seed: int = 0) -> Verdict:
     return falsify(rate(loss), algorithm=descend, tasks=TASKS, rounds=4, budget=60, seed=seed)
 
 
-@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=MANY) for seed in range(3, 36))])
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=MANY) for seed in range(3, 18))])
 def test_a_false_rate_is_broken_by_a_small_run_that_can_be_pasted(seed: int) -> None:
     verdict = search(2, seed)
     assert verdict.verdict == "violated"
@@ -74,7 +74,7 @@ def test_its_code_fails_where_the_bound_holds() -> None:
         exec(generous, {})
 
 
-@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=MANY) for seed in range(3, 36))])
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=MANY) for seed in range(3, 18))])
 def test_the_true_rate_holds_and_is_sharp(seed: int) -> None:
     verdict = search(1, seed)
     assert verdict.verdict == "consistent", verdict.reason
