@@ -32,7 +32,9 @@ MORE = pytest.mark.slow(reason="more seeds")
 
 @pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 20), marks=MORE)])
 def test_noise_that_is_half_too_large_breaks_theorem_d(seeds: range) -> None:
-    message = r"\d+ of 200 replicates break it at failure probability 0\.\d+, where at most [\d.]+ are expected"
+    message = (
+        r"\d+ of 200 replicates break it at failure probability 0\.\d+, where at most [\d.]+ are expected"
+    )
     for seed in seeds:
         with pytest.raises(AssertionError, match=message):
             theory.assert_holds("cfl-mgd/theorem-d", TASK, gaussian_run(1.5, seed))
