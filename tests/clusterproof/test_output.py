@@ -86,6 +86,7 @@ def outcomes(folder: Path, lines: list[str], kind: str, encoding: str, start: st
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow(reason="runs many commands")
 def test_commands_do_without_the_optional_libraries(tmp_path: Path) -> None:
     start = f"import sys\nfor name in {EXTRAS.split()}: sys.modules[name] = None\n"
     for line, (status, errors) in outcomes(tmp_path, list(WITHOUT), "file", "utf-8", start).items():
@@ -120,7 +121,14 @@ def test_output_that_cannot_be_written_is_one_line(tmp_path: Path, kind: str, en
 
 @pytest.mark.skipif(os.name != "posix", reason="devices of POSIX systems")
 @pytest.mark.parametrize(
-    ("redirection", "status"), [(">/dev/full", 2), (">&-", 2), (">/dev/null 2>/dev/full", 0), ("| true", 0)]
+    ("redirection", "status"),
+    [
+        (">/dev/full", 2),
+        *(
+            pytest.param(*row, marks=SLOW)
+            for row in ((">&-", 2), (">/dev/null 2>/dev/full", 0), ("| true", 0))
+        ),
+    ],
 )
 def test_the_end_of_the_process_adds_nothing(redirection: str, status: int) -> None:
     """The interpreter flushes standard output once more when it exits."""

@@ -150,6 +150,7 @@ def test_other_conventions_conform(start: type, algorithm: str, weighting: str) 
     check_random(start, algorithm, settings={"weighting": weighting}, examples=15)
 
 
+@pytest.mark.slow(reason="shrinks a task")
 def test_a_different_run_on_a_random_task_prints_what_repeats_it() -> None:
     with pytest.raises(AssertionError, match=r"task = ConformanceTask\("):
         check_random(FedNovaByGradients, "fedavg", examples=40)

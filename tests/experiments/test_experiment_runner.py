@@ -120,6 +120,7 @@ def visible(unit: Unit) -> dict[str, object]:
     return {"visible": os.environ.get("CUDA_VISIBLE_DEVICES")}
 
 
+@pytest.mark.slow(reason="starts worker processes")
 def test_processes_see_one_gpu_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
     units = [Unit(name, 0, {"folder": str(tmp_path)}) for name in ("one", "two")]

@@ -121,6 +121,7 @@ def test_the_old_names_of_options_are_taken_with_a_note(
     assert "must be given" in refused(capsys, "sweep", str(file))
 
 
+@pytest.mark.slow(reason="starts worker processes")
 def test_a_failed_run_is_named_with_its_settings_and_costs_no_other(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -48,10 +48,16 @@ winners-elbow: 5 x 5 map | 20 rounds | 5 local steps | $\eta = 0.2$ | $P = 4$ | 
 """
 """What the captions name: the figure, and phrases between bars."""
 
+LONG = ("fusion-strength", "power-table", "purity-per-iteration", "u-matrix")
+DRAWN = [
+    pytest.param(name, marks=pytest.mark.slow(reason="takes seconds to draw")) if name in LONG else name
+    for name in FIGURES
+]
+
 MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml", "pdf": b"%PDF-"}
 
 
-@pytest.mark.parametrize("figure_id", FIGURES)
+@pytest.mark.parametrize("figure_id", DRAWN)
 def test_the_caption_holds_the_parameters_and_the_seed(figure_id):
     caption = caption_of(drawn(figure_id)).replace("\N{MINUS SIGN}", "-")
     (phrases,) = re.findall(rf"(?m)^{figure_id}: (.*(?:\n   .*)*)", PARAMETERS)
@@ -59,7 +65,7 @@ def test_the_caption_holds_the_parameters_and_the_seed(figure_id):
     assert f"Seed {SEED}" in caption
 
 
-@pytest.mark.parametrize("figure_id", FIGURES)
+@pytest.mark.parametrize("figure_id", DRAWN)
 def test_axes_are_named_and_curves_differ_in_style_and_not_only_in_colour(figure_id):
     for panel in drawn(figure_id).axes:
         assert panel.get_xlabel() or (panel.get_label() == "<colorbar>" and panel.get_ylabel())

@@ -162,13 +162,16 @@ def test_replay_tells_true_counterexamples_from_false_ones(
     assert "must hold the numbers" in refused(capsys, "check", "--replay", str(report))
 
 
+AGAIN = pytest.mark.slow(reason="checks a claim four times")
+
+
 @pytest.mark.parametrize(
     ("claim", "field", "value", "words"),
     [
         ("cfl-mgd/lemma-2", "verdict", "certified", "recorded as certified"),
         ("cfl-mgd/lemma-2", "counterexample", None, "recorded as violated without its counterexample"),
-        ("cfl-mgd/a39", "verdict", "violated", "recorded as violated"),
-        ("cfl-mgd/a39", "bound", 0.5, "bound is recorded as 0.5"),
+        pytest.param("cfl-mgd/a39", "verdict", "violated", "recorded as violated", marks=AGAIN),
+        pytest.param("cfl-mgd/a39", "bound", 0.5, "bound is recorded as 0.5", marks=AGAIN),
         ("cfl-mgd/a39", "sharpness", {"all": 0.5}, "tightness is recorded as 0.5"),
     ],
 )

@@ -103,6 +103,7 @@ def test_a_report_that_cannot_be_written_is_made_later(tmp_path: Path) -> None:
     assert all((tmp_path / "run" / name).stat().st_size > 1000 for name in FILES)
 
 
+@pytest.mark.slow(reason="trains and diagnoses a network")
 def test_networks_are_not_convex_and_the_report_says_so(tmp_path: Path) -> None:
     """On the digits with a narrow network: what must be so, whatever the numbers are."""
     train(configure(rounds=1), out=tmp_path / "run")

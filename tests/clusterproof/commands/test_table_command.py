@@ -105,6 +105,7 @@ def test_a_table_is_printed_and_stored_and_not_computed_again(
     assert "; 2 of them now" in capsys.readouterr().out
 
 
+@pytest.mark.slow(reason="computes a table")
 def test_a_failed_part_does_not_cost_the_others(
     miniature: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -59,6 +59,7 @@ def test_no_single_model_is_below_the_line_and_one_comes_near(rotated):
         assert curve(left, name)[-1] < least
 
 
+@pytest.mark.slow(reason="trains networks for a figure")
 def test_single_models_are_within_the_ball_that_the_line_speaks_of(rotated):
     task, _, _ = rotated
     single = {name: training_loss.ROTATED[name] for name in ("FedAvg", "FedBCD")}
@@ -67,6 +68,7 @@ def test_single_models_are_within_the_ball_that_the_line_speaks_of(rotated):
     assert all(np.linalg.norm(models, axis=-1).max() < radius for models in runs.values())
 
 
+@pytest.mark.slow(reason="trains networks for a figure")
 def test_descent_in_the_true_clusters_descends_and_is_drawn_beside_both():
     _, losses, accuracies = drawn("training-loss").axes
     assert (np.diff(curve(losses, "true clusters")) < 0).all()

@@ -121,7 +121,7 @@ class PlainTask:
 @pytest.mark.parametrize(
     ("network", "engine", "name", "options"),
     [
-        row if row[0] != "resnet" else pytest.param(*row, marks=pytest.mark.slow(reason="twenty layers"))
+        row if row[0] not in LARGE else pytest.param(*row, marks=pytest.mark.slow(reason="large networks"))
         for row in TABLE
     ],
     ids=str,

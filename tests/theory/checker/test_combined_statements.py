@@ -104,6 +104,7 @@ def test_several_kinds_of_comparison_in_one_statement(wrong: str | None, registr
         assert verdict.reason.startswith(wrong)
 
 
+@pytest.mark.slow(reason="compares at 50 tasks")
 def test_a_proof_is_compared_with_a_statement_about_searched_tasks(registry: Any) -> None:
     """A budget of 5 leaves too few instances for the comparison, so that more are drawn."""
 

@@ -251,6 +251,7 @@ def test_every_method_has_its_cost_beside_it(results):
         assert part in costs[name], name
 
 
+@pytest.mark.slow(reason="computes the whole table at small size")
 def test_only_the_published_run_is_judged(results):
     _, found = results
     full = TABLE.assemble(Request(seeds=2), found)

@@ -138,6 +138,7 @@ def test_no_model_is_right_more_often_than_one_in_as_many_as_there_are_groups(
     assert 100 * float(task.scores(model).accuracies.mean()) <= ceiling + 1e-4
 
 
+@pytest.mark.slow(reason="trains networks")
 def test_single_models_stay_below_the_ceiling_and_leave_it_after_local_training(
     on_digits: Callable[[str, int], dict[str, Any]],
 ) -> None:
@@ -153,6 +154,7 @@ def test_single_models_stay_below_the_ceiling_and_leave_it_after_local_training(
     assert Column("label", MNIST, "label", 4, {}).ceiling("IFCA") is None
 
 
+@pytest.mark.slow(reason="trains networks")
 def test_clustered_methods_leave_the_ceiling_behind(
     on_digits: Callable[[str, int], dict[str, Any]],
 ) -> None:

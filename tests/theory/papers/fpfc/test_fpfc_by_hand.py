@@ -227,6 +227,7 @@ def test_windows_are_neither_all_empty_nor_all_wide() -> None:
     assert largest == pytest.approx((8.05 - 0.1) / 3.7)
 
 
+@pytest.mark.slow(reason="two long runs")
 def test_the_algorithm_returns_the_oracle_inside_the_window_and_not_outside() -> None:
     task = QuadraticMixture.random(clusters=3, clients=12, dimension=3, separation=6, spread=0.05, seed=3)
     least, largest = window.window(task, 3.7)
