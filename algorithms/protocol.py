@@ -194,10 +194,10 @@ class ClientSamplingTask(Protocol):
     """Optional methods: random choices of clients, drawn by the task on its device."""
 
     def draw_participants(self, count: int, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
-        """Draw ``count`` clients uniformly without replacement, ascending integers (*shape, count)."""
+        """Draw ``count`` clients uniformly without replacement; return ascending indices (*shape, count)."""
 
     def draw_orders(self, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
-        """Draw a uniform permutation of the last axis's indices for every index of the others, integers (*shape)."""
+        """Draw independent uniform permutations of 0 .. shape[-1] - 1 along the last axis, (*shape)."""
 
 
 @runtime_checkable
@@ -211,7 +211,7 @@ class ScoredTask(Protocol):
         """
 
 
-# names in earlier versions
+# aliases for the names in earlier versions
 CurvedTask: TypeAlias = DifferentiatedTask
 OneBatchTask: TypeAlias = DifferentiatedTask
 LocalTrainingTask: TypeAlias = TrainingTask

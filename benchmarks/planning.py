@@ -40,7 +40,7 @@ PAGE = Path(__file__).parents[1] / "notes/planning-a-federation.md"
 
 
 def formulas(page: str) -> dict[str, str]:
-    """Read the formulas of the page's table of bytes, by its rows."""
+    """Read the table of bytes in the page: formula by row name."""
     _, _, rest = page.partition("| algorithm | bytes |\n")
     rows = [line.strip("|").split("|") for line in rest.partition("\n\n")[0].splitlines()[1:]]
     return {name.strip(): formula.strip() for name, formula in rows}
@@ -56,7 +56,7 @@ def evaluate(formula: str, clusters: int, dimension: int) -> int:
 
 
 def disagreements(page: str) -> list[str]:
-    """Name each algorithm whose formula on the page differs from what its definition sends, down and up."""
+    """Describe each algorithm whose formula on the page differs from the bytes that it sends, down and up."""
     found, written = [], formulas(page)
     if set(written) != set(ROWS):
         found.append(f"the page has the rows {sorted(written)}, not {sorted(ROWS)}")
@@ -91,7 +91,7 @@ def pooled_round(clients: int, models: int) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Print both; the exit status is 1 where the page differs from the count."""
+    """Compare the page's formulas with the counted bytes (exit status 1 if they differ), and time rounds."""
     print("bytes of arrays a client and round, by the algorithm's definition")
     page = PAGE.read_text(encoding="utf-8")
     for row, formula in formulas(page).items():

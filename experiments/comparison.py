@@ -18,7 +18,7 @@ POWER = 0.8
 SMALL = 0.1
 """Largest spread, relative to a printed number, that can establish a reproduction."""
 SLICES = 1000
-"""Number of slices of the law of a variance."""
+"""Number of equally likely values by which the distribution of a variance is approximated."""
 
 RULE = (
     "reproduced: our mean is within the paper's spread (where it prints none within ours, if that is at most a "
@@ -293,7 +293,8 @@ class Table:
     Attributes
     ----------
     id, title, source
-        Such as "fpfc/table-1", one line, and where in which paper.
+        Identifier such as "fpfc/table-1", title in one line, and paper with the number of the table or
+        figure.
     columns
         Names of the columns in order, with the number of decimals.
     rows, comparisons, curves

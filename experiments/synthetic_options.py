@@ -23,10 +23,10 @@ from clusterproof.neural.custom.references import is_own
 from clusterproof.synthetic import TASKS, Mixture
 
 TASK_DEFAULTS = {"clusters": 2, "clients": 40, "dimension": 20}
-"""For the parameters that a task in Python must be given."""
+"""Defaults of the tasks' parameters that have none in Python."""
 
 ALGORITHM_DEFAULTS = {"step_size": "1 / L of the task; 1 / (L + rho) for fpfc", "momentum": 0.5}
-"""For the parameters that an algorithm in Python must be given; ``step_size`` depends on the task."""
+"""Defaults of the algorithms' parameters that have none in Python; ``step_size`` depends on the task."""
 
 _OWN_WORDS = {
     "clusters": "Number of true clusters (P), and of models unless --models says otherwise.",
@@ -276,12 +276,12 @@ def _memory() -> int:
 
 
 def _option(parameter: str) -> str:
-    """Return the name of the option for an algorithm's parameter: a task's ``clusters`` comes first."""
+    """Return the option of an algorithm's parameter: ``models`` for ``clusters``, which tasks have."""
     return "models" if parameter == "clusters" else parameter
 
 
 def _numbers(argument: str, texts: Sequence[str]) -> list[float]:
-    """Return numbers that are repeated or separated by commas."""
+    """Parse the numbers of an option that may be repeated and whose values may be separated by commas."""
     try:
         return [float(part) for text in texts for part in text.split(",")]
     except ValueError as error:
@@ -291,7 +291,7 @@ def _numbers(argument: str, texts: Sequence[str]) -> list[float]:
 
 
 def _out_of_range(name: str, arguments: Mapping[str, Any], reason: str) -> InvalidArgument:
-    """Return an error on options that are in range separately, but not together in float64."""
+    """Return an error on options that are valid separately, but out of float64's range together."""
     numbers = {key: value for key, value in arguments.items() if isinstance(value, float)}
     extreme = max(numbers, key=lambda key: abs(np.log(abs(numbers[key]) + 1e-320)), default="task")
     return InvalidArgument(

@@ -28,7 +28,9 @@ def save(
     theme: FileTheme = "light",
     caption: bool = True,
 ) -> None:
-    """Write a figure as png, svg or pdf, by the ending of the path; equal figures, equal bytes.
+    """Write a figure as png, svg or pdf, according to the suffix of the path.
+
+    Equal figures give identical files.
 
     The file contains its caption (svg and png: ``Description``, pdf: ``Subject``) and, as its ``Title``, the
     alternative text, which browsers read from the title of an svg.
@@ -42,7 +44,7 @@ def save(
     title
         Title, placed before the alternative text.
     width, theme, caption
-        Arguments of ``dressed``. ``"both"`` is an svg that follows the theme of the page that shows it.
+        Arguments of ``dressed``. ``"both"`` writes an svg that adapts to the viewer's theme, light or dark.
 
     Raises
     ------

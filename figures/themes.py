@@ -13,16 +13,16 @@ from clusterproof.figures.style import DARK, Figure
 
 TAG = re.compile(r"(<[^>]*>)")
 NAME = re.compile(r' (?:id|xlink:href)="#?[mp][0-9a-f]{10}"')
-"""Of a marker, a path or a clip: matplotlib makes it from what is named, its palette included."""
+"""Id of, or link to, a marker, path or clip; a hash of its content, so that it differs between the themes."""
 
 STYLE = re.compile(r' style="([^"]*)"')
 IMAGE = re.compile(r' id="image[0-9a-f]+"')
 
 
 def darken(figure: Figure) -> None:
-    """Put a figure on the paper of the dark style sheet: what is neutral or filled changes its lightness.
+    """Change a figure's colours for the dark style sheet: grey tones and filled areas change their lightness.
 
-    Lines and markers keep their colour, and so do maps without white in them.
+    Coloured lines and markers, and colour maps that do not contain white, stay as they are.
     """
     from matplotlib import rc_params_from_file
     from matplotlib.axes import Axes
@@ -42,7 +42,7 @@ def darken(figure: Figure) -> None:
     lines = ("color", "edgecolor", "markeredgecolor", "markerfacecolor")
     changes = {"facecolor": turn, **dict.fromkeys(lines, turn_neutral)}
     for artist in figure.findobj(lambda part: part is not figure and not isinstance(part, Axes)):
-        given = getattr(artist, "colors", None)  # of contours that are lines
+        given = getattr(artist, "colors", None)  # set on contours that are drawn as lines
         if isinstance(artist, ScalarMappable) and artist.get_array() is not None and given is None:
             palette = artist.get_cmap()(np.arange(artist.get_cmap().N))
             if (palette[:, :3].min(axis=1) > 0.95).any():
@@ -53,15 +53,15 @@ def darken(figure: Figure) -> None:
         artist.set(
             **{name: palette if len(palette) > 1 else palette[0] for name, palette in new.items() if palette}
         )
-    for panel in figure.axes:  # marks on the axes are made again whenever it is drawn
+    for panel in figure.axes:  # ticks are recreated at every drawing, so set their colour on the axes
         panel.tick_params(which="both", colors=turn(np.array([0.0, 0, 0, 1])))
 
 
 def in_both_themes(light: str, dark: str) -> str:
     """Join the light and the dark svg of a figure; a viewer that knows no themes shows the light one.
 
-    The two differ in their palette alone, so that the one is the other with a class on every part that changes. The
-    joined drawing of a map holds both pictures.
+    The two may differ in their colours only. The joined svg is the light one with a CSS class on every
+    element whose colour changes; of images, such as heat maps, it contains both versions.
 
     Parameters
     ----------
@@ -92,8 +92,8 @@ def in_both_themes(light: str, dark: str) -> str:
 
 
 def _joined(light: str, dark: str, rules: dict[str, str]) -> str:
-    """Join two tags that differ; a ValueError where not in their style alone."""
-    if light.startswith("<image "):  # what knows of no themes shows the upper one
+    """Join two different tags; raise ValueError if they differ in more than their style."""
+    if light.startswith("<image "):  # a viewer without themes shows the one on top
         below = IMAGE.sub("", dark).replace("<image ", '<image class="dark" ', 1)
         return below + light.replace("<image ", '<image class="light" ', 1)
     before, after = _declarations(light), _declarations(dark)
@@ -107,7 +107,7 @@ def _joined(light: str, dark: str, rules: dict[str, str]) -> str:
 
 
 def _declarations(tag: str) -> dict[str, str]:
-    """Read a tag's style."""
+    """Return the CSS declarations in a tag's ``style``."""
     style = STYLE.search(tag)
     parts = [part.partition(":") for part in style[1].split(";")] if style else []
     return {key.strip(): value.strip() for key, _, value in parts}

@@ -1,4 +1,4 @@
-"""Clients with images and a network: what a task is made of."""
+"""Clients with images and a network, the base of image tasks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from clusterproof.neural.networks import MLP, NETWORKS, Network
 from clusterproof.neural.partitions.base import ClientImages, Partition
 
 Batches: TypeAlias = Callable[[np.ndarray, int], Batch]
-"""Gives the batches that were drawn for participants (k,), padded to a width."""
+"""Function that returns the sampled batches of participants (k,), padded to a width."""
 
 Result = TypeVar("Result")
 
@@ -85,7 +85,7 @@ class ImageClients:
 
     @property
     def _engine_name(self) -> str:
-        """The engine that is asked for: Gram matrices are of samples that are the same in every step."""
+        """The requested engine; never ``"gram"`` with distortions, as Gram matrices need constant images."""
         if not (self.preprocessing.random and isinstance(self.network, MLP)):
             return self.engine
         if self.engine == "gram":
@@ -147,13 +147,13 @@ class ImageClients:
 
     @property
     def samples(self) -> int | None:
-        """Samples of a gradient, if it is the same number for all clients; otherwise None."""
+        """Number of samples per gradient if it is the same for all clients; otherwise None."""
         counts = np.minimum(self.client_samples, self._batch_size)
         return int(counts[0]) if (counts == counts[0]).all() else None
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What makes the task again, as plain JSON values; the engine is the one in use."""
+        """Arguments that recreate the task, as plain JSON values, with the engine in use."""
         return {
             "task": "image",
             "partition": dict(self.partition.settings),
@@ -191,7 +191,7 @@ class ImageClients:
     def _distortions(
         self, clients: np.ndarray, steps: int, generator: np.random.Generator
     ) -> Distortions | None:
-        """Draw what distorts the images of clients (k,) in their steps; None if nothing does."""
+        """Draw the random distortions of the images of clients (k,) for each step; None if there are none."""
         if not self.preprocessing.random:
             return None
         drawn = draw_distortions(
@@ -200,7 +200,7 @@ class ImageClients:
         return Distortions(self.preprocessing, drawn)
 
     def _independent(self, clients: np.ndarray, steps: int, generator: np.random.Generator) -> Schedule:
-        """Draw a batch of each of clients (k,) for each step."""
+        """Draw a batch for each of the clients (k,) and each step."""
         return Schedule.independent(self.client_samples[clients], self._batch_size, steps, generator)
 
     def _run(
@@ -214,22 +214,22 @@ class ImageClients:
         models: int = 1,
         at_once: int | None = None,
     ) -> None:
-        """Do work on participants in chunks, and add the results in order.
+        """Call ``work`` on chunks of participants that fit into memory, and ``add`` on the results in order.
 
         Parameters
         ----------
         clients
-            Their clients, (k,).
+            Client indices of the participants, (k,).
         work, add
             See ``run_chunks``.
         data
-            Whose sizes matter; the training data if None.
+            Data whose sizes determine the chunks; the training data if None.
         steps
-            Gradient steps of each participant, (k,); the same if None.
+            Gradient steps of each participant, (k,); None if all take equally many.
         models
-            How many models each participant is scored on.
+            Number of models whose scores each participant computes.
         at_once
-            Participants in a chunk at most; by the engine if None.
+            Largest number of participants in a chunk; the engine's if None.
         """
         data = self._train if data is None else data
         most = self.chosen_engine.chunk[self._device.type] if at_once is None else at_once
@@ -252,12 +252,12 @@ class ImageClients:
         return np.array(np.broadcast_to(to_numpy(clients), shape))
 
     def _flatten(self, points: Tensor, clients: Tensor) -> tuple[Tensor, np.ndarray]:
-        """Points (..., k, d) and clients (..., k) without leading axes: (r, d) and (r,)."""
+        """Flatten the leading axes of points (..., k, d) and clients (..., k) into (r, d) and (r,)."""
         indices = self._indices(clients, tuple(points.shape[:-1]))
         return points.reshape(-1, points.shape[-1]), indices.reshape(-1)
 
     def _expand(self, models: Tensor, clients: Tensor) -> tuple[tuple[int, ...], Tensor, np.ndarray]:
-        """Leading axes of models (..., P, d) and clients (..., k), and both with all of them."""
+        """Return the common leading axes of models (..., P, d) and clients (..., k), and both with them."""
         lead = np.broadcast_shapes(tuple(models.shape[:-2]), tuple(clients.shape[:-1]))
         indices = self._indices(clients, (*lead, clients.shape[-1]))
         return lead, models.expand(*lead, *models.shape[-2:]), indices

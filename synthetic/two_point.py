@@ -165,25 +165,25 @@ class TwoPointMixture(Mixture):
         return np.asarray(model - self.optima[cluster])
 
     def loss_variance(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """sigma^2(chi) = (u_p . (chi - c_p))^2 on one row, for models (..., d)."""
+        """Variance of the loss on one row, sigma^2(chi) = (u_p . (chi - c_p))^2, for models (..., d)."""
         return np.asarray(((model - self.centers[cluster]) @ self.slopes[cluster]) ** 2)
 
     def gradient_variance(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """v^2 = ||u_p||^2 on one row, for models (..., d)."""
+        """Variance of the gradient on one row, v^2 = ||u_p||^2, for models (..., d)."""
         return np.full(np.shape(model)[:-1], (self.slopes[cluster] ** 2).sum())
 
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
         """Return the exact probability that another model's loss is at most that of the true model, (..., P).
 
         As for ``RegressionMixture``; the number of rare rows among n' is binomial. The entry of the true cluster
-        is 0. Exact ties may be counted either way, by rounding.
+        is 0. Rounding decides whether exact ties are counted.
         """
         from scipy.special import bdtr
 
         models = np.asarray(models, dtype=float)
         losses = self.expected_loss(models, cluster)
         gap = losses - losses[..., cluster, None]
-        # wrong where z lever >= gap
+        # the mean noise z makes the client choose the other model where z * lever >= gap
         lever = (models[..., cluster, None, :] - models) @ self.slopes[cluster]
         rare, common = self.noise_values
         safe = np.where(lever == 0, 1.0, lever)

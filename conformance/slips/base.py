@@ -1,4 +1,4 @@
-"""A slip: the definition with one line changed, and a sentence that says which."""
+"""Slips: known mistakes, each a changed line of an algorithm's definition and a sentence about it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ class Slip:
     Attributes
     ----------
     name
-        Its id, which reports and tests use.
+        Identifier of the mistake in reports and tests.
     sentence
-        What the code with this mistake does, for the person who has to find it.
+        What code with this mistake does, to help its author find it.
     changes
-        The changed values by the name of the line; what they remember is in ``run.memory``.
+        Changes by the name of the line; a change that needs state between calls keeps it in ``run.memory``.
     replaced
-        Lines that are replaced whatever their value was, so that no other replacement of them can show.
+        Lines whose value is replaced without being used, so that another change of the same line has no
+        effect.
     """
 
     name: str
@@ -31,17 +32,17 @@ class Slip:
     replaced: frozenset[str] = frozenset()
 
     def composes_with(self, other: Slip) -> bool:
-        """Return whether both mistakes show where they are made together."""
+        """Return whether both mistakes have an effect if they are made together."""
         return not self.replaced & set(other.changes) and not other.replaced & set(self.changes)
 
 
 def changed(name: str, line: str, change: Change, sentence: str) -> Slip:
-    """Make the slip that computes a line from its value, (run, value, **quantities) -> value."""
+    """Make the slip that changes a line's value by a function of it, (run, value, **quantities) -> value."""
     return Slip(name, sentence, {line: change})
 
 
 def replaced(name: str, line: str, change: Change, sentence: str) -> Slip:
-    """Make the slip that computes a line without its value, (run, value, **quantities) -> value."""
+    """Make the slip that replaces a line's value without using it, (run, value, **quantities) -> value."""
     return Slip(name, sentence, {line: change}, frozenset({line}))
 
 
@@ -53,12 +54,12 @@ def factor(name: str, line: str, number: Callable[[Definition], float] | float, 
 
 
 def missing(name: str, line: str, sentence: str) -> Slip:
-    """Make the slip that leaves a line out."""
+    """Make the slip that sets a line's value to 0, as if the line were missing."""
     return replaced(name, line, lambda _run, value, **_: 0 * value, sentence)
 
 
 def setting(name: str, power: int = 1) -> Callable[[Definition], float]:
-    """Return the function of a run that is a setting, or a power of it."""
+    """Return the function of a run that returns a setting, or a power of it."""
     return lambda run: float(run.settings[name]) ** power
 
 

@@ -21,7 +21,7 @@ from clusterproof.algorithms.validation import InvalidArgument, check_count
 from clusterproof.experiments.diagnosis.estimates import Estimate, exact, mean_over
 
 SYMMETRY = 0.05
-"""Largest asymmetry, relative to the spectrum's scale, that is taken for rounding."""
+"""Largest asymmetry, relative to the spectrum's scale, that is attributed to rounding."""
 
 FAILURE = 0.01
 """Probability with which an end of a spectrum may lie beyond its ``outer``."""
@@ -36,9 +36,10 @@ class Spectrum:
     value
         Rayleigh quotients of ``vectors``, (2,); inside the spectrum.
     residual
-        ||H vector - value vector||, (2,): some eigenvalue lies this near to ``value``.
+        ||H vector - value vector||, (2,); some eigenvalue is within this distance of ``value``.
     outer
-        The ends lie no further out than this, but for a probability of 1 %, (2,); infinite after too few products.
+        Outer bounds on the ends, (2,), each valid with probability at least 99 %; infinite after too few
+        products.
     vectors
         Unit vectors, (2, d).
     asymmetry
@@ -64,7 +65,7 @@ class Curvature(Spectrum):
     clients
         Number of clients whose mean Hessian is taken.
     others
-        Mean over all clients of the cluster of v' H_i v of the two eigenvectors, (2,), estimated from clients
+        Mean of v' H_i v over all clients i of the cluster for both vectors v, (2,), estimated from clients
         that were not used to find them. An inner bound on the ends of the cluster's spectrum.
     """
 
@@ -93,7 +94,7 @@ def extreme_eigenvalues(
     dimension
         d.
     generator
-        Source of the start, uniform on the sphere.
+        Source of the starting vector, which is uniform on the sphere.
     products
         Number of products; fewer are used if the Krylov space is exhausted.
 
@@ -120,7 +121,7 @@ def extreme_eigenvalues(
             raise InvalidArgument("product", remainder.shape, rule, "check that the model is finite")
         scale = max(scale, float(np.linalg.norm(remainder)))
         size += 1
-        for _ in range(2):  # the second pass removes what rounding left of the first
+        for _ in range(2):  # the second pass removes the rounding errors of the first
             remainder = remainder - basis[:size].T @ (basis[:size] @ remainder)
         exhausted = size == dimension or bool(np.linalg.norm(remainder) <= 1e-12 * scale)
     projected = basis[:size] @ images[:size].T

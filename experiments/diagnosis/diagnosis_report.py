@@ -108,7 +108,7 @@ def to_markdown(found: Diagnosis, settings: Mapping[str, Any]) -> str:
 
 
 def _trajectory(observation: Observation, last: Observation) -> dict[str, str]:
-    """Return the numbers of one round by the columns of the table."""
+    """Return a row of the table of rounds: one round's numbers by column."""
     cells = observation.clusters
     drift = [
         float(np.linalg.norm(model - last.models[last.rows[cell.cluster]]))

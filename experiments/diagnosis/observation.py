@@ -17,7 +17,7 @@ from clusterproof.experiments.diagnosis.task_variants import Views
 from clusterproof.neural.runs.measurement import match_models
 
 SCALES = (1.0, 2.0, 4.0)
-"""Multiples of a model at which the loss's variance is taken: a bound for every model covers them all."""
+"""Multiples of a model at which the loss's variance is measured; a bound on all models must hold at each."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,15 +31,15 @@ class Budget:
     others
         Further clients at which the two eigenvectors are evaluated.
     products
-        Hessian products of each of them.
+        Hessian-vector products per cluster for finding the extreme eigenvalues.
     loss_draws, gradient_draws
         Samples of losses and gradients for the variances.
     gap_clients
         Clients over which the models' losses are compared.
     choices
-        Clients, of all clusters together, that choose a model.
+        Number of clients, over all clusters, that choose a model.
     chunk
-        Clients, or samples, whose gradients or products are held at a time.
+        Number of clients, or samples, whose gradients or products are in memory at once.
     """
 
     clients: int = 4
@@ -111,7 +111,7 @@ class Observation:
     run_wrong
         Share of the clients whose last choice in the run is not their cluster's model.
     models, gradients
-        Of those clusters, (Q, d).
+        Models of these clusters and their mean gradients, (Q, d).
     """
 
     round: int
@@ -150,15 +150,15 @@ def measure(
     seen
         The task.
     models
-        Of the server, (P, d), finite.
+        The server's models, (P, d), finite.
     assignments
         Last known choice of every client, (m,); -1 for none.
     round_number, step_size
         Rounds done, and eta.
     budget
-        What it may cost.
+        Limits on the cost.
     seed
-        Of the sampled clients, the same at every round, and of their samples.
+        Seed of the sampled clients, which are the same at every round, and of their samples.
     """
     labels = np.asarray(seen.batch.labels)
     matched_model = match_models(assignments, labels, int(models.shape[-2]), seen.batch.clusters)
@@ -203,7 +203,7 @@ def _measure_cluster(
     budget: Budget,
     seed: int,
 ) -> tuple[ClusterObservation, np.ndarray]:
-    """Measure one cluster at its model ``own``; also return its mean gradient there (d,)."""
+    """Measure one cluster at its model, of index ``own``; also return its mean gradient there, (d,)."""
     whole, chunk = seen.whole, budget.chunk
     members = _shuffled(np.flatnonzero(np.asarray(seen.batch.labels) == cluster), seed, f"cluster {cluster}")
     asked, others = np.split(members[: budget.clients + budget.others], [budget.clients])
@@ -247,10 +247,11 @@ def _measure_cluster(
 def _draw_samples(
     seen: Views, cluster: int, draws: int, stream: np.random.Generator
 ) -> tuple[Any, np.ndarray, bool]:
-    """Draw samples y ~ D_p of a cluster: a task with one sample per client, clients, whether they are all.
+    """Draw samples y ~ D_p of a cluster.
 
-    If a client's loss is not random, D_p is the law of the client, and each is taken once if they are at
-    most ``draws``.
+    Return the task on which to evaluate them, the index of a client for each sample, and whether these are
+    all clients of the cluster. If a client's loss is random, the task has batches of one sample. Otherwise a
+    sample is a client: each is taken once if the cluster has at most ``draws`` clients.
     """
     task = seen.whole if seen.single is None else seen.single
     members = np.flatnonzero(np.asarray(task.labels) == cluster)
@@ -264,7 +265,8 @@ def _gradient_variance(
 ) -> Estimate:
     """v^2 of Assumption 3: E ||grad f(chi; y) - grad phi_p(chi)||^2 over y ~ D_p at one model (d,).
 
-    Independent draws come in groups of ``chunk``, each of which gives an estimate.
+    Independent samples are split into groups of ``chunk``; the spread of the groups' estimates gives the
+    standard error.
     """
     task, clients, complete = drawn
     groups, total, squares, count = [], 0.0, 0.0, len(clients)

@@ -72,7 +72,7 @@ def compute(unit: Unit) -> dict[str, list[Any]]:
     Returns
     -------
     dict
-        Columns of equal length: ``round``, ``replicate``, and one per measure, with None where it is not a number.
+        Columns of equal length: ``round``, ``replicate``, and one per measure; None if not finite.
     """
     options, wanted = unit.settings["options"], unit.settings["measure"]
     rounds, replicates, every = (unit.settings[name] for name in ("rounds", "replicates", "every"))
@@ -92,7 +92,7 @@ def compute(unit: Unit) -> dict[str, list[Any]]:
 
 
 def _typed(name: str, value: Any, kinds: Mapping[str, Any]) -> Any:
-    """Give a value the type of its option: 1 is 1.0 where a number is asked for, so that it is one unit."""
+    """Convert a value to the type of its option, so that 1 and 1.0 give the same unit for a float."""
     kind = str if name == "proportions" else kinds[name]
     if name == "proportions":
         return [float(share) for share in value] if isinstance(value, list) else [value]

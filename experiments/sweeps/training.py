@@ -19,7 +19,7 @@ MEASURES = COLUMNS[1:]
 """The columns of a run's metrics, see ``neural.runs.metrics_file``."""
 
 TOP = ("rounds", "seed", "evaluate_every")
-"""Options that stand at the top of a sweep's file, under the same or another name."""
+"""Options of ``train`` that are top-level keys of a sweep's file, under the same or another name."""
 
 
 def owners() -> dict[str, tuple[str, ...]]:
@@ -36,12 +36,12 @@ def make_unit(
     every: int | None,
     measure: list[str],
 ) -> Unit:
-    """Make a run's unit with seed 0 from options by their names; those that it has no use for are left out.
+    """Make a run's unit with seed 0 from options by name; options that do not apply to the run are left out.
 
     Raises
     ------
     InvalidArgument
-        If an option has another type, breaks its rule or names code, or replicates are asked for.
+        If an option has the wrong type, is out of range or names code, or if ``replicates`` is given.
     """
     if replicates is not None:
         raise InvalidArgument("replicates", replicates, "is not of training runs", "give more seeds")
@@ -72,7 +72,7 @@ def compute(unit: Unit) -> dict[str, list[Any]]:
     Returns
     -------
     dict
-        Columns of equal length: ``round``, ``replicate`` (0), and one per measure, of the rounds that are evaluated.
+        Columns of equal length: ``round``, ``replicate`` (0), and one per measure, for the evaluated rounds.
     """
     metrics = train_unit(unit).metrics
     shutil.rmtree(unit.folder)

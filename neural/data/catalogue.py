@@ -1,4 +1,4 @@
-"""What is known about each data set: its files, their SHA-256, their mirrors, its licence."""
+"""The data sets: their files with SHA-256 and mirrors, and their licences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clusterproof.neural.data.readers.sets import idx_set, read_cifar10, read_em
 
 @dataclass(frozen=True)
 class Dataset:
-    """What is known about a data set.
+    """Description of a data set.
 
     Attributes
     ----------
@@ -30,13 +30,13 @@ class Dataset:
     origin
         The authors' page.
     licence
-        In words.
+        Licence in words.
     files
-        Its files; none where it is in memory.
+        Its files; empty if an installed package contains the data.
     read
-        Makes the set from the files' contents by name.
+        Function that makes the data set from the files' contents by name.
     archive
-        In which the files were published, where they were.
+        Archive in which the files were published, if any.
     optional
         Names of files without which the set can still be made, in part.
     """
@@ -55,7 +55,7 @@ class Dataset:
 
 
 def _from(mirrors: tuple[str, ...], sums: Mapping[str, str], prefix: str = "") -> tuple[PublishedFile, ...]:
-    """Files that lie side by side on each mirror, from SHA-256 by name."""
+    """Return files that are in one folder on each mirror, given their SHA-256 by name."""
     return tuple(
         PublishedFile(prefix + name, sha256, tuple(mirror + prefix + name for mirror in mirrors))
         for name, sha256 in sums.items()

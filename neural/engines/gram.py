@@ -30,19 +30,20 @@ from clusterproof.neural.networks import MLP, Network
 from clusterproof.neural.networks.base import Parameter, split
 
 STORED_BYTES = 2**30
-"""Gram matrices are kept from round to round up to this size, and computed again beyond it."""
+"""Total size in bytes up to which Gram matrices are kept from round to round; the others are recomputed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """What local training of k clients has led to.
+    """Result of the local training of k clients, before the first layers are computed.
 
     Attributes
     ----------
     coefficients, rates
-        Of the samples in the first layer's weight and in its momentum buffer, (k, n, h); no rates without momentum.
+        Coefficients C of the samples in the first layer's weight, and in its momentum buffer (None without
+        momentum), (k, n, h).
     shares, rate_shares
-        How much of the start, of its buffer and of the anchor both contain, (3,).
+        Coefficients of the start, its buffer and the anchor in the weight, and in the momentum buffer, (3,).
     tails, tail_buffers
         The later layers and their buffers, (k, d - d_1).
     """
@@ -56,7 +57,7 @@ class Steps:
 
 
 class GramEngine(VmapEngine):
-    """Perceptrons whose clients have fewer samples than a sample has numbers, or not many more.
+    """Engine for perceptrons whose clients have fewer samples than input features, or not many more.
 
     Parameters
     ----------
@@ -133,7 +134,7 @@ class GramEngine(VmapEngine):
         values, tails
             First layer's values (k, n, h) on the data, and later layers (k, d - d_1), of start, buffer and anchor.
         work
-            Step size and so on.
+            Step size and other settings of the local training.
         """
         start, (tail, tail_buffer, tail_anchor) = values[0], tails
         assert start is not None
@@ -216,12 +217,12 @@ class GramEngine(VmapEngine):
         return values
 
     def _layers(self, vectors: Tensor, layout: tuple[Parameter, ...]) -> list[tuple[Tensor, Tensor]]:
-        """Weights (..., out, in) and biases (..., out) of some layers, views of vectors that hold these."""
+        """Return weights (..., out, in) and biases (..., out) as views of the layers' vectors."""
         tensors = list(split(vectors, layout).values())
         return list(zip(tensors[::2], tensors[1::2], strict=True))
 
     def _gram(self, work: LocalWork, features: Tensor) -> Tensor:
-        """XX' + 1 of each client, (k, n, n); the ones stand for the bias."""
+        """XX' + 1 of each client, (k, n, n); adding 1 accounts for the bias."""
         keys = [(int(client), work.width) for client in work.clients]
         if any(key not in self._grams for key in keys):
             grams = multiply(features, features.mT).add_(1)
@@ -234,8 +235,8 @@ class GramEngine(VmapEngine):
 def multiply(left: Tensor, right: Tensor) -> Tensor:
     """Multiply matrices (..., p, q) and (..., q, r) into (..., p, r).
 
-    On a CPU NumPy does it, whose products have the same bits whatever the leading axes are, and are up to twice as
-    fast as torch's on one thread.
+    On a CPU NumPy is used: its products do not depend on the leading axes, bit for bit, and are up to twice
+    as fast as torch's on one thread.
     """
     if left.device.type == "cpu":
         return torch.from_numpy(np.matmul(left.numpy(), right.numpy()))
@@ -251,9 +252,11 @@ def _total(
     samples: Tensor,
     vectors: list[Tensor | None],
 ) -> Tensor:
-    """Sum (d,) of vectors given by coefficients (k, n, h) of samples, shares of ``vectors`` and later layers.
+    """Return the sum over ``members`` of their points or buffers, (d,).
 
-    Only ``members`` are summed, times factors (r,), ones if None; ``samples`` (r n, in) are theirs.
+    Each is given by its coefficients (k, n, h) of the samples, the shares of ``vectors`` and the later
+    layers. It is multiplied by its factor (r,) if ``factors`` are given. ``samples`` (r n, in) are those of
+    the members.
     """
     combined, later, size = coefficients[members], tails[members], float(len(members))
     if factors is not None:

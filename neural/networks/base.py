@@ -27,9 +27,9 @@ class Parameter:
     Attributes
     ----------
     name
-        As in ``named_parameters``, such as ``"layers.0.weight"``.
+        Name in ``named_parameters``, such as ``"layers.0.weight"``.
     shape
-        Of the tensor, which is stored row by row.
+        Shape of the tensor, which is stored in row-major order.
     offset
         Index of its first entry in the vector.
     """
@@ -47,8 +47,8 @@ class Parameter:
 class Network(nn.Module, ABC):
     """A classifier whose parameters are given as a vector of d numbers.
 
-    The parameters of the module itself are never read: those of the networks here are on the device ``"meta"``,
-    and have a shape alone.
+    The values of the module's own parameters are never read: in the networks of this package they are on the
+    device ``"meta"``, which stores shapes only.
 
     Parameters
     ----------
@@ -67,10 +67,10 @@ class Network(nn.Module, ABC):
     """Name in configurations."""
 
     convolutional: ClassVar[bool] = False
-    """Whether it takes images (C, H, W) only, and is fastest with them channels-last in memory."""
+    """Whether the network needs images (C, H, W), and is fastest with channels-last memory format."""
 
     vectorises: bool = True
-    """Whether ``torch.func.vmap`` takes it."""
+    """Whether the network works under ``torch.func.vmap``."""
 
     def __init__(self, image_shape: tuple[int, ...], classes: int) -> None:
         super().__init__()
@@ -85,14 +85,14 @@ class Network(nn.Module, ABC):
     @property
     @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """Name and options, which make the network again together with image shape and classes."""
+        """Name and options, from which the network can be recreated, given image shape and classes."""
 
     def trained_parameters(self) -> dict[str, Tensor]:
         """The parameters that are entries of the vector, by name."""
         return dict(self.named_parameters())
 
     def constants(self, like: Tensor) -> dict[str, Tensor]:
-        """Further tensors that the forward pass reads, of the type and on the device of ``like``."""
+        """Further tensors that the forward pass reads, with the dtype and on the device of ``like``."""
         return {}
 
     @cached_property
@@ -110,7 +110,7 @@ class Network(nn.Module, ABC):
         return self.layout[-1].offset + self.layout[-1].size
 
     def views(self, points: Tensor) -> dict[str, Tensor]:
-        """Tensors (..., *shape) by name that share the memory of points (..., d)."""
+        """Return views of points (..., d) as tensors (..., *shape) by name."""
         return split(points, self.layout)
 
     def function(self, parameters: dict[str, Tensor], images: Tensor) -> Tensor:
@@ -120,7 +120,7 @@ class Network(nn.Module, ABC):
         return scores
 
     def bind(self, parameters: dict[str, nn.Parameter]) -> nn.Module:
-        """Set the parameters of this thread's copy of the module, which then needs no ``functional_call`` a step."""
+        """Set the parameters of this thread's copy, which can then be called without ``functional_call``."""
         module = self._copy
         for name, tensor in {**self.constants(next(iter(parameters.values()))), **parameters}.items():
             for alias in self._aliases[name]:
@@ -132,7 +132,7 @@ class Network(nn.Module, ABC):
 
     @cached_property
     def _aliases(self) -> dict[str, list[str]]:
-        """All names of each parameter and buffer, by the first one: modules may share a tensor."""
+        """All names of each parameter and buffer by its first name; shared tensors have several."""
         names: dict[int, list[str]] = {}
         for values in (self.named_parameters, self.named_buffers):
             for name, value in values(remove_duplicate=False):
@@ -141,7 +141,7 @@ class Network(nn.Module, ABC):
 
     @property
     def _copy(self) -> Network:
-        """Copy of the module that belongs to this thread, as calls of several threads write to the module."""
+        """Copy of the module for this thread; a call writes to the module, so threads cannot share one."""
         copies: WeakKeyDictionary[Network, Network] = vars(_THREAD).setdefault("copies", WeakKeyDictionary())
         if self not in copies:
             copies[self] = copy.deepcopy(self)
@@ -149,7 +149,7 @@ class Network(nn.Module, ABC):
 
     @cached_property
     def activations(self) -> int:
-        """Numbers that autograd stores for one image, which the memory of a batch follows from."""
+        """Count of numbers that autograd stores for one image; determines the memory that a batch needs."""
         point, stored = torch.zeros(self.dimension, requires_grad=True), 0
 
         def count(value: Tensor) -> Tensor:
@@ -170,7 +170,7 @@ class Network(nn.Module, ABC):
     def initial(
         self, shape: tuple[int, ...], generator: np.random.Generator, dtype: Any = np.float64
     ) -> np.ndarray:
-        """Draw independent models by PyTorch's default law, (*shape, d).
+        """Draw independent models from PyTorch's default initial distribution, (*shape, d).
 
         Linear and convolution layers start with weights and biases uniform within 1 / sqrt(fan-in), to
         which ``kaiming_uniform_(a=sqrt(5))`` amounts; normalisations with ones and zeros.
@@ -191,7 +191,7 @@ class Network(nn.Module, ABC):
         return models.reshape(*shape, self.dimension)
 
     def _bounds(self, parameter: Parameter) -> tuple[np.ndarray, np.ndarray]:
-        """Bounds of the uniform law of a tensor's entries, equal where they are constant."""
+        """Bounds of the uniform distribution of a tensor's entries; equal bounds for constant entries."""
         owner, _, kind = parameter.name.rpartition(".")
         module = self.get_submodule(owner)
         if isinstance(module, nn.Linear | nn.Conv2d):
@@ -202,7 +202,7 @@ class Network(nn.Module, ABC):
 
 
 def split(points: Tensor, layout: tuple[Parameter, ...]) -> dict[str, Tensor]:
-    """Split vectors, the first of which begins with the first tensor of ``layout``, into views by name."""
+    """Split vectors (..., n), which begin with the first tensor of ``layout``, into views by name."""
     tensors, start = {}, layout[0].offset if layout else 0
     for parameter in layout:
         entries = points[..., parameter.offset - start :][..., : parameter.size]

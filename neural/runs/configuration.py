@@ -30,10 +30,10 @@ from clusterproof.neural.runs.training_settings import TrainingSettings
 from clusterproof.neural.runs.values import checked, line_of, plain
 
 NAMES = {"data": "digits", "partition": "rotated-groups", "network": "mlp", "algorithm": "cfl-mgd"}
-"""What is trained where nothing is said."""
+"""Default ``name`` of each section."""
 
 ALGORITHM_DEFAULTS = {"step_size": 0.1, "momentum": 0.9}
-"""For the parameters that an algorithm in Python must be given; those of CFL-MGD's experiments on MNIST."""
+"""Defaults of parameters that have none in Python; the values of CFL-MGD's experiments on MNIST."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Named:
     Attributes
     ----------
     name
-        As on the command line.
+        Name on the command line.
     options
-        Those that are given; the others have their defaults.
+        The options that are given; the others have their defaults.
     """
 
     name: str
@@ -61,15 +61,15 @@ class Configuration:
     data
         Name of the data set.
     data_dir
-        Where its files are; None for the usual places.
+        Folder of its files; None for the default folders.
     preprocessing
-        What is done to its images.
+        Transformations of its images.
     partition, network
         How the data are divided among clients, and the network.
     algorithm
-        With its parameters.
+        The algorithm with its parameters.
     training
-        Everything else.
+        All other settings, such as the number of rounds.
     algorithm_reference
         Name of the algorithm if it is user-supplied.
     """
@@ -85,12 +85,12 @@ class Configuration:
 
     @property
     def sections(self) -> dict[str, dict[str, Any]]:
-        """Plain JSON values of which ``configuration_from`` makes the same again.
+        """Plain JSON values from which ``configuration_from`` makes an equal configuration.
 
         Raises
         ------
         InvalidArgument
-            If a value cannot be one; the argument is named as ``section.key``.
+            If a value cannot be written as JSON; the argument is named as ``section.key``.
         """
         tables = {
             "data": {"name": self.data, "data_dir": self.data_dir, **self.preprocessing.settings},
@@ -114,7 +114,7 @@ def configuration_from(sections: Mapping[str, Any]) -> Configuration:
     ----------
     sections
         ``data``, ``partition``, ``network`` and ``algorithm``, each with its ``name`` and its parameters, and
-        ``training``. What is left out has its default.
+        ``training``. Missing sections and keys have their defaults.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def configuration_from(sections: Mapping[str, Any]) -> Configuration:
     data_dir = values["data"].pop("data_dir", None)
     if data_dir is not None and not data_dir.isprintable():
         raise InvalidArgument("data.data_dir", data_dir, "must be printable", "give the path of a folder")
-    # an entry point's algorithm is user-supplied, and its file is recorded
+    # an algorithm from a third party's entry point counts as user-supplied: its file is recorded
     known = ALGORITHMS.get(names["algorithm"])
     provided = known is not None and known.__module__.startswith("clusterproof.")
     reference = None if provided else names["algorithm"]
@@ -168,7 +168,7 @@ def configuration_from(sections: Mapping[str, Any]) -> Configuration:
         training=training,
         algorithm_reference=reference,
     )
-    to_toml(configuration)  # refuses now what could not be stored
+    to_toml(configuration)  # raises now, not after the run, if a value cannot be stored
     return configuration
 
 
@@ -183,15 +183,16 @@ def read_toml(path: str | os.PathLike[str], *, trust: bool = False) -> Configura
     Parameters
     ----------
     path
-        Of the file.
+        Path of the file.
     trust
-        Import what it names by ``MODULE:NAME`` or ``FILE.py:NAME``, which runs that code.
+        Whether objects that the file names as ``MODULE:NAME`` or ``FILE.py:NAME`` may be imported, which runs
+        code.
 
     Raises
     ------
     InvalidArgument
         If the file cannot be read, is not TOML, names code and is not trusted, or ``configuration_from``
-        refuses what it says; the message names the file, the line and the section.
+        raises an error; the message names the file, the line and the section.
     """
     sections = read_sections(path)
     try:
@@ -203,12 +204,12 @@ def read_toml(path: str | os.PathLike[str], *, trust: bool = False) -> Configura
 
 
 def refuse_code(sections: Mapping[str, Any]) -> None:
-    """Refuse a file's sections that would have code imported.
+    """Raise an error if the sections of a file name code to be imported.
 
     Raises
     ------
     InvalidArgument
-        If one is the name of a module's or a file's object.
+        If a section's name is a reference such as ``MODULE:NAME`` or ``FILE.py:NAME``.
     """
     for section in GROUPS:
         table = sections.get(section)
@@ -243,9 +244,9 @@ def located(error: InvalidArgument, path: str | os.PathLike[str]) -> InvalidArgu
     Parameters
     ----------
     error
-        Of ``configuration_from``, or of what was made from its configuration.
+        Error raised by ``configuration_from``, or by an object built from its configuration.
     path
-        Of the file.
+        Path of the file.
     """
     section, _, key = error.argument.partition(".")
     place, line = os.fspath(path), None
@@ -258,7 +259,7 @@ def located(error: InvalidArgument, path: str | os.PathLike[str]) -> InvalidArgu
 
 @contextmanager
 def naming(section: str) -> Iterator[None]:
-    """Name the section in errors about its keys."""
+    """Prefix the argument of errors raised inside with the section: ``key`` becomes ``section.key``."""
     try:
         yield
     except InvalidArgument as error:
@@ -271,7 +272,7 @@ def naming(section: str) -> Iterator[None]:
 
 
 def _name(section: str, table: dict[str, Any], default: str) -> str:
-    """Take a section's name out of it, or the default."""
+    """Remove ``name`` from a section's table, check it and return it; the default if it is missing."""
     name = table.pop("name", default)
     if isinstance(name, str) and name not in SECTIONS[section] and is_own(section, name):
         return settled(name)

@@ -37,7 +37,7 @@ from clusterproof.neural.runs.storage.state_tree import state_class
 from clusterproof.neural.runs.training_round import advance, laid_out
 
 Progress: TypeAlias = Callable[[Mapping[str, Any]], None]
-"""Takes the metrics of a round."""
+"""Function called with the metrics of each round."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,15 +47,16 @@ class TrainingResult:
     Attributes
     ----------
     metrics
-        Columns with an entry a round, see ``clusterproof.neural.runs.metrics_file``; None where nothing was measured.
+        Columns with one entry per round, see ``clusterproof.neural.runs.metrics_file``; None where
+        nothing was measured in a round.
     directory
-        Of the run's files.
+        Folder of the run's files.
     choices
         Settings that the configuration left open, see ``Assembly``.
     complete
         Whether all rounds are done.
     remarks
-        Differences of a resumed run from the one that it continues, one line each.
+        Differences between a resumed run and the run that it continues, one line each.
     """
 
     metrics: Mapping[str, list[Any]]
@@ -74,33 +75,35 @@ def train(
     stop: Callable[[], bool] | None = None,
     observer: Callable[..., Any] | None = None,
 ) -> TrainingResult:
-    """Train as configured, or go on with a run.
+    """Train as configured, or resume a run.
 
-    On a CPU, a run that was interrupted and resumed any number of times ends with the bits of one that was
-    not, in models, metrics (but seconds) and checkpoints.
+    On a CPU, interrupting and resuming a run any number of times does not change its models, metrics (except
+    for seconds) or checkpoints, bit for bit.
 
     Parameters
     ----------
     configuration
-        Of the run. To resume, that of ``run_folder.stored_configuration``; more rounds, another interval of
-        checkpoints and another device are allowed, the last at the price of the bits.
+        Configuration of the run. To resume, pass the result of ``run_folder.stored_configuration``; the
+        number of rounds may be increased, and the checkpoint interval and the device changed. On another
+        device the results are not the same bit for bit.
     out
         Folder of the run: a new one, or the one to resume.
     resume
-        Go on from the last good checkpoint.
+        Continue from the last good checkpoint.
     progress
         Called with the metrics of each round, after it.
     stop
         Called after each round; if it returns True, a checkpoint is written and the run ends early.
     observer
-        Makes what observes a run with ``training.diagnose``: ``clusterproof.experiments.diagnosis.Diagnostician``.
+        Makes the observer of a run with ``training.diagnose``, such as
+        ``clusterproof.experiments.diagnosis.Diagnostician``.
 
     Raises
     ------
     InvalidArgument
         If something is out of range, missing or cannot be written; if a number of the run is not finite, with
         round, client and cluster; if user-supplied code raises an error, with its file and line, or a user's
-        algorithm returns something else than it must. The last good checkpoint is kept.
+        algorithm returns an invalid value. The last good checkpoint is kept.
     """
     require_polars("out", os.fspath(out))
     if configuration.training.tensorboard:

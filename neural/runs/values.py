@@ -56,9 +56,9 @@ def plain(argument: str, value: Any) -> Any:
     Parameters
     ----------
     argument
-        For the message.
+        Name of the option in error messages.
     value
-        Of an option.
+        Value of the option.
 
     Raises
     ------
@@ -91,9 +91,9 @@ def line_of(text: str, section: str, key: str) -> int | None:
     Parameters
     ----------
     text
-        Of a TOML file.
+        Text of a TOML file.
     section, key
-        The key may be a table of the section, in a line or under a header of its own.
+        Names of both. The key may be a table, inline or with its own header.
     """
     current, header = "", None
     for number, line in enumerate(text.splitlines(), start=1):

@@ -75,7 +75,7 @@ def scene(separation, samples, clusters=3, noise=1.0):
 
 @app.function
 def shares_found(separation, samples, start, runs=20, rounds=25):
-    """Share of clients in their own cluster, round by round, of runs from random directions."""
+    """Share of clients that choose their own cluster's model, by round and run, and the models' errors."""
     task = scene(separation, samples)
     directions = np.random.default_rng(0).standard_normal((runs, *task.optima.shape))
     directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
@@ -99,7 +99,7 @@ def _():
 
 @app.function(hide_code=True)
 def picture(separation, samples, start):
-    """Draw the exact error of choosing, and the clients that are right in twenty runs."""
+    """Draw the exact probability of a wrong choice, and the share of correct choices in twenty runs."""
     figure, (left, right) = panels(2)
     radii = np.linspace(0, 0.99, 60)
     for rows, colour, style in ((5, ORANGE, ":"), (20, BLUE, "-"), (100, VERMILLION, "--")):

@@ -18,7 +18,7 @@ def dynamics_of(trace: Trace) -> Algorithm[Any]:
     Raises
     ------
     InvalidArgument
-        If the algorithm is not known and declares nothing.
+        If the algorithm is neither one of this library nor declares the dynamics of one.
     """
     written = dict(trace.settings.get("dynamics") or trace.settings["algorithm"])
     name = written.pop("algorithm")

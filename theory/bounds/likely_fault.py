@@ -23,7 +23,7 @@ from clusterproof.theory.bounds.gaussian import (
 )
 
 SURE = 4.0
-"""Standard errors by which a coefficient must differ to be named."""
+"""Number of standard errors by which a coefficient must differ from its setting to be reported."""
 
 NOTABLE = 0.02
 """Relative difference below which a coefficient counts as correct."""
@@ -50,7 +50,7 @@ class Fit:
 
 
 def fit_moves(task: RegressionMixture, trace: Trace, run: tuple[int, ...], cluster: int) -> Fit | None:
-    """Fit the moves of one cluster of one run; None if there are too few rounds, or local steps.
+    """Fit step size and momentum to one cluster's model updates; None for local steps or too few rounds.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def fit_moves(task: RegressionMixture, trace: Trace, run: tuple[int, ...], clust
 
 
 def likely_fault(task: RegressionMixture, trace: Trace, run: tuple[int, ...], cluster: int) -> str:
-    """Describe the likely fault in a phrase.
+    """Describe in a phrase the likely fault of the algorithm that made the run.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def likely_fault(task: RegressionMixture, trace: Trace, run: tuple[int, ...], cl
 def _shares(
     dynamics: GaussianDynamics, trace: Trace, run: tuple[int, ...], cluster: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the members over the divisor, s_t, and the rows in the members' sum of gradients, (rounds,) each."""
+    """Return s_t, the participating members over the divisor, and the number of their rows, (rounds,)."""
     index: Any = (slice(None), *run)
     present = trace.assignments[index] >= 0
     members = (present & (trace.labels == cluster)).sum(axis=-1).astype(float)
@@ -138,7 +138,7 @@ def _shares(
 
 
 def _divisor_hint(ratio: float, task: RegressionMixture, cluster: int, trace: Trace) -> str:
-    """Name a wrong divisor if the step differs by its factor."""
+    """Name the wrong divisor that explains the ratio of the fitted to the specified step; empty if none."""
     present = float((trace.assignments >= 0).mean())
     proportion = float(task.proportions[cluster])
     divisors = (

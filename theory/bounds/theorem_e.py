@@ -50,7 +50,7 @@ class ParticipationBound:
     Attributes
     ----------
     tube
-        Its chains are the clusters of one run after the other.
+        The bounds; the axis of chains has the clusters of the first run, then of the second, ...
     response
         Response to the start at every round, (rounds + 1, runs, P, d).
     misassignment
@@ -197,7 +197,7 @@ def participant_range(
     tail
         Allowed P(k < k_- or k > k_+); each side has half of it if both are needed.
     below, above
-        Whether k_- or k_+ is needed; otherwise it is the value that no draw exceeds.
+        Whether k_- or k_+ is needed; one that is not needed is the least or largest possible count.
     """
     from scipy.stats import hypergeom
 
@@ -220,7 +220,7 @@ def participant_range(
 
 
 def _divisor(dynamics: GaussianDynamics) -> float:
-    """Return N, or 0 if it is the number of clients that chose the model."""
+    """Return the divisor N of the gradient sums; 0 if it is the number of clients that chose the model."""
     algorithm = dynamics.algorithm
     if algorithm.averaging == "model" or algorithm.normalisation == "cluster":
         return 0.0
@@ -241,7 +241,7 @@ def _bound(
     counts: float,
     fluctuation: float = 0.0,
 ) -> ParticipationBound:
-    """Run the recursion; parameters as in ``gaussian_chains``."""
+    """Compute the bound by its recursion; the parameters are those of ``gaussian_chains``."""
     if counts and dynamics.algorithm.averaging == "model":
         raise InvalidArgument(
             "counted",

@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 Bound = Callable[[Any, Trace], Any]
-"""Allowed errors of a task and a run on it, broadcastable to ``trace.errors``, or an expectation over replicates."""
+"""Function of task and trace: allowed errors, see ``trace.errors``, or an expectation over replicates."""
 
 BUDGET = 300
 SEARCHES = 3
-"""Searches of which the simplest counterexample is taken, where the first has found one."""
+"""Number of searches, of which the simplest counterexample is taken; only one if the first finds none."""
 REACH = 2
-"""Starts lie on a grid of so many steps on both sides of what the algorithm aims at."""
+"""Number of grid steps of the starting models on both sides of the optima that the algorithm aims at."""
 
 
 def falsify(
@@ -64,25 +64,26 @@ def falsify(
     Parameters
     ----------
     bound
-        Takes the task and the trace, gives the allowed errors, broadcastable to ``trace.errors``,
-        (rounds + 1, P), none of them negative; or returns ``expectation(samples, ...)`` of samples with the
-        replicates of the run as first axis. ``suppose`` in it states a hypothesis.
+        Function of the task and the trace. It returns the allowed errors, nonnegative and broadcastable to
+        ``trace.errors``, (rounds + 1, P); or ``expectation(samples, ...)`` of samples whose first axis is
+        that of the replicates. It may state hypotheses with ``suppose``.
     algorithm
-        An algorithm, or a function that makes one of the task. Further parameters of the function are
-        searched, too, where they are annotated with ranges, as in a claim.
+        An algorithm, or a function of the task that returns one. Further parameters of the function that are
+        annotated with ranges, as in a claim, are searched, too.
     tasks
         A hypothesis strategy, such as those of ``synthetic.strategies``; or one task.
     rounds
         Rounds of each run, at least 1; the counterexample has the fewest that break the bound.
     starts
-        Makes of a task a strategy of starting models (P, d). Where None they lie on a grid around what the
-        algorithm aims at, a quarter of the separation wide, or 1 where there is one cluster.
+        Function of the task that returns a strategy of starting models (P, d). If None, they are on a grid
+        around the optima that the algorithm aims at, with a spacing of a quarter of the separation, or of 1
+        for a single cluster.
     budget
-        Runs to try within the hypotheses.
+        Number of runs to try that meet the hypotheses.
     replicates
         Repetitions of each run for a bound on an expectation: 10 000 at least unless samples have a ``range``.
     seed
-        Of the search and of the runs.
+        Seed of the search and of the runs.
     measure
         Name and function of (state, task), such as a Lyapunov function, that is bounded in place of the errors.
         The bound is then broadcastable to ``trace.measured[name]``, (rounds + 1, ...).
@@ -96,12 +97,12 @@ def falsify(
     Raises
     ------
     InvalidArgument
-        If an argument is of another kind, or the bound is not a bound on the errors.
+        If an argument has the wrong type, or the result of ``bound`` is not a bound on the errors.
 
     Notes
     -----
     A bound that holds with a probability is a claim with ``at_most(..., failure=...)``. A bound on an expectation is
-    broken where the intervals of two independent samples are beyond it.
+    violated if the confidence intervals of two independent samples are beyond it.
 
     Examples
     --------

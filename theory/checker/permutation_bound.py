@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 SCREEN = 4.0
-"""Columns of which the two means differ by fewer standard errors are given the p-value 1."""
+"""Difference of the two means, in standard errors, up to which a column is given the p-value 1."""
 
 MOST = 16
-"""Columns of which the bound is evaluated, those that differ most; the others are given the p-value 1."""
+"""Number of columns for which the bound is computed, those that differ most; the others have p = 1."""
 
 STEPS = 25
 """Newton steps; every iterate gives a valid bound."""
@@ -33,8 +33,8 @@ def log_p_values(values: np.ndarray, count: int) -> np.ndarray:
     Notes
     -----
     The mean of n rows drawn without replacement has a moment generating function below that of n independent draws
-    (Hoeffding 1963, Theorem 4), so that P(mean >= a) <= min over s of exp(n (log mean exp(s x) - s a)). No law is
-    assumed, and no moment: a false alarm is as rare as the p-value says for heavy tails and rare events, too.
+    (Hoeffding 1963, Theorem 4), so that P(mean >= a) <= min over s of exp(n (log mean exp(s x) - s a)).
+    No law and no finite moments are assumed: the p-values are valid for heavy tails and rare events, too.
     """
     centred = values - values.mean(axis=0)
     deviation = centred.std(axis=0)

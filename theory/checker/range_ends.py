@@ -1,4 +1,4 @@
-"""Ends of a range: a number, or what an earlier quantity makes of it."""
+"""Ends of a range: a number, or a linear function of a quantity that comes earlier in the signature."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Instance: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Earlier:
-    """The value of a quantity that stands earlier in the signature, times a factor, plus an offset.
+    """The value of a quantity that comes earlier in the signature, times a factor, plus an offset.
 
     Attributes
     ----------
     name
-        Of the quantity.
+        Name of the quantity.
     factor, offset
-        Rational.
+        Rational coefficients.
     """
 
     name: str
@@ -48,11 +48,11 @@ class Earlier:
 
 
 End: TypeAlias = int | Fraction | Earlier
-"""Where a range begins or stops."""
+"""Lower or upper end of a range."""
 
 
 def earlier(name: str) -> Earlier:
-    """Name a quantity that stands earlier in the signature, as an end of a later one's range.
+    """Refer to a quantity that comes earlier in the signature, for use as an end of a later quantity's range.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def earlier(name: str) -> Earlier:
 
 
 def value_of(end: End, so_far: Instance) -> Any:
-    """Evaluate an end where the earlier quantities are known; they may be symbols."""
+    """Evaluate an end, given the values of the earlier quantities, which may be symbols."""
     if isinstance(end, Earlier):
         return end.factor * so_far[end.name] + end.offset
     return end

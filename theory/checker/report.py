@@ -34,11 +34,11 @@ HOLDS = (Kind.CERTIFIED, Kind.CONSISTENT)
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 TYPICAL, FAR = 1.2, 1000
-"""Half of the instances are spoken of from the first multiple of the worst ratio, with a number below the second."""
+"""Multiples of the worst ratio from which the median is reported, and from which it is "far below"."""
 
 
 class Recorded(msgspec.Struct):
-    """What a report must hold of each verdict in order to be replayed."""
+    """The fields of a verdict in a report that a replay needs."""
 
     claim: str
     verdict: str
@@ -53,7 +53,7 @@ class Recorded(msgspec.Struct):
 
 
 def to_json(records: Sequence[Any] | Mapping[str, Any]) -> str:
-    """Write plain records or one, or verdicts, as strict JSON; numbers that are not finite become null."""
+    """Write verdicts or plain records, or a single record, as strict JSON; non-finite numbers become null."""
     if isinstance(records, Mapping):
         plain = _plain(records)
     else:
@@ -87,9 +87,9 @@ def read_report(path: Path, option: str = "replay") -> list[Recorded]:
     Parameters
     ----------
     path
-        Of the file.
+        Path of the file.
     option
-        That names it, for a refusal.
+        Command-line option that gave the path, for error messages.
 
     Raises
     ------
@@ -106,12 +106,12 @@ def read_report(path: Path, option: str = "replay") -> list[Recorded]:
 
 
 def replay_recorded(recorded: Recorded) -> Finding:
-    """Evaluate a recorded counterexample anew, and compare the two sides with the recorded ones.
+    """Evaluate a recorded counterexample again, and compare the two sides with the recorded ones.
 
     Raises
     ------
     InvalidArgument
-        If it does not define an instance of its claim, or one with other sides.
+        If it does not define an instance of its claim, or the sides differ from the recorded ones.
     """
     try:
         return replay(
@@ -119,7 +119,7 @@ def replay_recorded(recorded: Recorded) -> Finding:
         )
     except InvalidArgument:
         raise
-    except Exception as error:  # the numbers are a user's: whatever they break, they are wrong
+    except Exception as error:  # the numbers come from a user's file: any error means that they are invalid
         raise InvalidArgument(
             "counterexample",
             recorded.claim,
@@ -129,18 +129,18 @@ def replay_recorded(recorded: Recorded) -> Finding:
 
 
 def lacks_counterexample(recorded: Recorded) -> bool:
-    """Whether an entry says that an instance decides, and has lost it."""
+    """Whether an entry's verdict rests on a counterexample that the entry does not contain."""
     decided = recorded.verdict in (Kind.VIOLATED, Kind.ILL_POSED) and recorded.counterexample is None
     return decided and find_claim(recorded.claim).reexamine is not None
 
 
 def number(value: float | None) -> str:
-    """Write a number for reading, with a dash for none."""
+    """Format a number with four digits; a dash for None."""
     return "-" if value is None else f"{value:.4g}"
 
 
 def evidence(verdict: Finding) -> str:
-    """Say in one line what a verdict rests on."""
+    """Describe in one line the evidence for a verdict."""
     parts = [" ".join(verdict.reason.split())]
     tried = verdict.trials if verdict.instances is None else verdict.instances
     if tried is not None and verdict.counterexample is not None:
@@ -185,7 +185,7 @@ def sharpness_words(
 
 
 def _typical(factor: float, ratios: Mapping[str, Any]) -> str:
-    """Say how near half of the instances come, where that is clearly less near than the worst one."""
+    """Describe how close half of the instances come; empty if about as close as the worst instance."""
     if "typical" not in ratios or (ratios["typical"] or math.inf) * factor < TYPICAL:
         return ""
     ratio = ratios["typical"]

@@ -1,4 +1,4 @@
-"""What a statement says of an instance: hypotheses that it meets, and two sides to be compared."""
+"""Evaluation of a statement on an instance: the hypotheses, and the two sides to be compared."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ class Outside(Exception):
 
 
 def suppose(name: str, holds: Any) -> None:
-    """State a hypothesis; an instance that does not meet it is none of the statement's.
+    """State a hypothesis; the statement does not apply to instances that do not meet it.
 
     Parameters
     ----------
     name
-        The hypothesis as the paper words it; what a refused replay and a vacuous verdict quote.
+        The hypothesis in the paper's words; quoted in errors of a replay and in vacuous verdicts.
     holds
-        Whether the instance meets it. A comparison of symbols passes: a proof shows the conclusion
-        without it.
+        Whether the instance meets it. A comparison of symbols is recorded and not decided: the symbolic proof
+        then shows the conclusion without using the hypothesis.
 
     Raises
     ------
     Outside
-        If it does not.
+        If the instance does not meet the hypothesis.
     """
     if isinstance(holds, Condition):
         if (names := _ON_SYMBOLS.get()) is not None:
@@ -60,7 +60,7 @@ def suppose(name: str, holds: Any) -> None:
 
 @contextmanager
 def naming_hypotheses(names: dict[str, None]) -> Iterator[None]:
-    """Add the names of the hypotheses that numbers are compared with to ``names``, in order."""
+    """Add to ``names``, in order, the hypotheses that are evaluated on numbers instead of symbols."""
     token = _STATED.set(names)
     try:
         yield
@@ -70,7 +70,7 @@ def naming_hypotheses(names: dict[str, None]) -> Iterator[None]:
 
 @contextmanager
 def counting_hypotheses() -> Iterator[list[str]]:
-    """Collect the names of the hypotheses that compare symbols."""
+    """Collect the names of the hypotheses that are stated on symbols."""
     names: list[str] = []
     token = _ON_SYMBOLS.set(names)
     try:
@@ -81,7 +81,7 @@ def counting_hypotheses() -> Iterator[list[str]]:
 
 @contextmanager
 def leaving_out(names: frozenset[str]) -> Iterator[None]:
-    """Evaluate without some hypotheses, to find which of them exclude each other."""
+    """Ignore some hypotheses in the evaluation, to find which of them contradict each other."""
     token = _LEFT_OUT.set(names)
     try:
         yield

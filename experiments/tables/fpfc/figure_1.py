@@ -32,7 +32,7 @@ DATA = ("mnist", "fashion-mnist")
 """Data sets of Figure 1."""
 
 CLIENTS, IMAGE_SHAPE, CLASSES = 20, (1, 28, 28), 10
-"""Of both."""
+"""Properties of both data sets."""
 
 COLUMNS = {"accuracy %": 1, "averaged %": 1, "clusters": 1, "ARI": 3}
 KEYS = {"accuracy %": "accuracy", "averaged %": "averaged", "clusters": "clusters", "ARI": "ari"}
@@ -47,7 +47,7 @@ ROWS = (*PUBLISHED[:3], TUNED, *PUBLISHED[3:], "FPFC-l1, as coded", "FPFC, as co
 
 
 def notes_of(scale: Scale) -> list[str]:
-    """What is true of all runs of a scale."""
+    """Return the notes below the table that apply to all runs of a scale."""
     fall = f"the step size of all methods falls by {100 * (1 - scale.decay):.1f} % a round"
     as_code = ", as the code's of FPFC and IFCA does" if scale.decay == DECAY else ""
     documented = "is from the code's documentation, " if scale.strength == STRENGTH else ""
@@ -73,8 +73,9 @@ def notes_of(scale: Scale) -> list[str]:
 def costs_of(scale: Scale, rounds: int) -> list[str]:
     """Account for the methods of the figure.
 
-    Per-FedAvg makes half as many steps of two gradients, on a batch each: as many passes as FedAvg. What is fused "as
-    coded" is shorter than the account has it, the last layer alone.
+    Per-FedAvg takes half as many steps, each with two gradients on a batch each, and thus makes as many
+    passes as FedAvg. For FPFC "as coded" the cost of the fusion is overestimated: it fuses the last layer
+    only.
     """
     shape = Shape(CLIENTS, CLUSTERS, parameters_of(scale.network, IMAGE_SHAPE, CLASSES))
     ran = methods(scale)
@@ -85,7 +86,7 @@ def costs_of(scale: Scale, rounds: int) -> list[str]:
 
 
 def units(request: Request) -> list[Unit]:
-    """Every method on both data sets for every seed.
+    """Return the units: every method on both data sets for every seed.
 
     Raises
     ------
@@ -109,13 +110,13 @@ class Panel:
     Attributes
     ----------
     data
-        Its name.
+        Name of the data set.
     seeds
-        How many.
+        Number of seeds.
     results
-        What was computed.
+        Results of the units.
     scale
-        How much.
+        Settings of the runs.
     """
 
     data: str
@@ -133,11 +134,11 @@ class Panel:
         return Row(name, self.data, cells, self._sentence(name, cells))
 
     def curves(self, name: str) -> list[list[Mapping[str, Any]]]:
-        """What was measured of a method, by seed and time."""
+        """Measurements of a method: for each seed, one record per measured round."""
         return [self.results[f"{self.data}, {name}", seed]["curve"] for seed in range(self.seeds)]
 
     def comparisons(self) -> list[Comparison]:
-        """FPFC against each of the others."""
+        """Differences in accuracy between FPFC and every other row."""
         own = self.row("FPFC").cells["accuracy %"].values
         return [
             Comparison(
@@ -149,13 +150,13 @@ class Panel:
         ]
 
     def by_round(self, name: str) -> Curve:
-        """How a method's accuracy grows."""
+        """Return the measurements of a method as a function of the round."""
         points = zip(*self.curves(name), strict=True)
         cells = {float(records[0]["round"]): _cells(records) for records in points}
         return Curve(f"{name}: {self.data}", "round", tuple(cells), tuple(cells.values()))
 
     def by_strength(self) -> Curve:
-        """What FPFC ends at with other penalties."""
+        """Return FPFC's final measurements as a function of the penalty's lambda."""
         names = [by_strength(each, self.scale) for each in self.scale.strengths]
         cells = tuple(_cells([curve[-1] for curve in self.curves(name)]) for name in names)
         return Curve(f"FPFC at the end, by its penalty: {self.data}", "lambda", self.scale.strengths, cells)
@@ -180,7 +181,7 @@ class Panel:
         return _cells([curve[-1] for curve in self.curves("FPFC")])
 
     def _claim(self, cells: Mapping[str, Cell]) -> str:
-        """Hold the paper's claim against the rows of the figure."""
+        """Compare the paper's claim about the figure with its rows."""
         others = {name: self.row(name).cells for name in PUBLISHED[:-1]}
         own = cells["accuracy %"].mean
         above = [name for name, row in others.items() if row["accuracy %"].mean >= own]
@@ -195,7 +196,7 @@ class Panel:
 
 
 def assemble(request: Request, results: Results) -> Table:
-    """Put the table together."""
+    """Make the table from the results."""
     scale, full = settled(request), SCALES["full"]
     panels = [Panel(data, request.seeds, results, scale) for data in DATA]
     notes = notes_of(scale)
@@ -232,7 +233,7 @@ def assemble(request: Request, results: Results) -> Table:
 
 
 def _cells(records: Sequence[Mapping[str, Any]], keys: Mapping[str, str] = KEYS) -> dict[str, Cell]:
-    """Return the cells of what was measured, one record per seed, by column and key of the records."""
+    """Return cells by column from records, one per seed; ``keys`` maps columns to keys of the records."""
     return {
         column: Cell(tuple(float(record[key]) for record in records))
         for column, key in keys.items()

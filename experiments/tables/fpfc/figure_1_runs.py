@@ -40,30 +40,34 @@ from clusterproof.neural.partitions.label_swap import LAST
 
 PARTICIPATION = 0.5
 STRENGTH = 0.4
-"""lambda of both penalties, as the published code's documentation has it for these data."""
+"""lambda of both penalties, the value in the published code's documentation for these data."""
 
 STRENGTHS = (STRENGTH, 0.7, 1.0, 1.5, 2.0)
-"""For the curve of FPFC by lambda."""
+"""Values of lambda for the curve of FPFC's final accuracy."""
 
 BATCH_SIZE = 100
 DECAY = 0.9 ** (1 / 5)
-"""A round; the published code multiplies by 0.9 every five rounds, for FPFC and IFCA."""
+"""Factor of the step size per round; the published code has 0.9 every five rounds, for FPFC and IFCA."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How much is computed.
+    """Settings that determine the size of the runs.
 
     Attributes
     ----------
     network
-        A name and its options.
+        Name and options of the network.
     step_size, epochs
-        Of the local training, in passes over a client's data.
+        Step size of the local training, and its number of passes over a client's data.
     rounds, every
-        Rounds, and how many lie between two points of a curve.
-    batch_size, participation, strength, decay
-        Of all methods, lambda of both penalties, and what the step size is multiplied by after a round.
+        Number of rounds, and of rounds between two points of a curve.
+    batch_size, participation
+        Batch size and share of clients per round, for all methods.
+    strength
+        lambda of both penalties.
+    decay
+        Factor by which the step size is multiplied after each round.
     """
 
     network: Mapping[str, Any]
@@ -78,7 +82,7 @@ class Scale:
 
     @property
     def strengths(self) -> tuple[float, ...]:
-        """Values of lambda of the curve."""
+        """Values of lambda on the curve, in ascending order."""
         return tuple(sorted({*STRENGTHS, self.strength}))
 
 
@@ -86,11 +90,11 @@ SCALES = {
     "full": Scale({"name": "cnn", "channels": [6, 16], "hidden": [], "padding": [2, 0]}, 0.01, 10, 200, 10),
     "small": Scale({"name": "mlp", "hidden": [32]}, 0.1, 1, 40, 5),
 }
-"""At full scale the published code's network. The small scale makes a tenth of the steps, each ten times as long."""
+"""Full scale has the published code's network; small scale, a tenth of the epochs with ten times the step."""
 
 
 def choices() -> tuple[Choice, ...]:
-    """What the paper leaves unsaid: all of it, so that the defaults are those of its public code."""
+    """Return the settings that the paper does not state; their defaults are those of its public code."""
     full, small = SCALES["full"], SCALES["small"]
     code = "Not in the paper; the default is the public code's."
     hidden, small_hidden = (tuple(scale.network["hidden"]) for scale in (full, small))
@@ -121,7 +125,7 @@ def choices() -> tuple[Choice, ...]:
 
 
 def settled(request: Request) -> Scale:
-    """How much a request computes, with what was chosen."""
+    """Return the scale of a request with its chosen settings."""
     scale = SCALES[request.scale]
     widths = {
         part: list(request.chosen(part, default)) for part, default in scale.network.items() if part != "name"
@@ -139,11 +143,11 @@ def settled(request: Request) -> Scale:
 
 
 UNNAMED = ("weighting", "noise_ratio", "least_share", "restarts", "trial_rounds")
-"""Parameters that stored runs do not name; here they have the values that those runs had."""
+"""Parameters that settings of stored runs lack; omitted here, with the values that those runs had."""
 
 
 def methods(scale: Scale) -> dict[str, Algorithm[Any]]:
-    """The methods of Figure 1 by name, and FPFC as the published code has it."""
+    """Return the methods of Figure 1 by name, including FPFC as implemented in the published code."""
     work: dict[str, Any] = {
         "step_size": scale.step_size,
         "local_steps": scale.epochs,
@@ -198,19 +202,19 @@ def make_unit(data: str, method: str, seed: int, request: Request) -> Unit:
 
 
 def compute(unit: Unit) -> Mapping[str, Any]:
-    """Run a unit: a curve of measurements, with more at its end.
+    """Run a unit and measure it along the run; the last record has additional measurements.
 
     Returns
     -------
     dict
-        ``curve``: records as ``measure`` gives them, with their ``round``. ``single_model``: what no
-        single model can exceed, in per cent. ``device``.
+        ``curve``: records returned by ``measure``, each with its ``round``. ``single_model``: the largest
+        accuracy that a single model can have, in per cent. ``device``.
     """
     settings = unit.settings
     task = image_task(settings, unit.seed)
     algorithm = make_algorithm(settings["algorithm"])
     if isinstance(algorithm, PerFedAvg):
-        # a local step takes two gradients there, and is one batch, not a pass
+        # Per-FedAvg's local steps use a batch, not a pass, and take two gradients each
         passes = algorithm.local_steps * task.partition.train.sizes.mean() / settings["task"]["batch_size"]
         algorithm = replace(algorithm, local_steps=max(1, round(passes / 2)))
     if settings["shared_body"]:

@@ -19,7 +19,7 @@ class Savings:
     Attributes
     ----------
     baseline, proposed
-        Arrivals of both on the same seeds.
+        First iterations at the goal of the baseline and of the method, on the same seeds.
     rounds
         Number of iterations of the runs.
     """
@@ -30,7 +30,7 @@ class Savings:
 
     @property
     def values(self) -> tuple[float, ...]:
-        """Savings in per cent, for runs in which the baseline or the method arrives."""
+        """Savings in per cent, for the runs in which the baseline, the method or both reach the goal."""
         pairs = zip(self.baseline, self.proposed, strict=True)
         return tuple(self._saved(*pair) for pair in pairs if any(pair))
 
@@ -42,12 +42,12 @@ class Savings:
 
     @property
     def most(self) -> tuple[float, ...]:
-        """Largest possible savings in per cent, since the first iteration is that of the baseline."""
+        """Largest possible savings in per cent, as both methods have the same first iteration."""
         return tuple(most_saved(arrival) for arrival in self.baseline if arrival is not None)
 
     @property
     def exact(self) -> bool:
-        """Whether all runs arrive."""
+        """Whether every run of both methods reaches the goal."""
         return None not in self.baseline and None not in self.proposed
 
     @property
@@ -70,7 +70,7 @@ def first_hit(values: Sequence[float], goal: float) -> int | None:
 
 
 def first_held(values: Sequence[float], goal: float, length: int) -> int | None:
-    """First of ``length`` iterations in a row, counted from 1, with values of at least ``goal``."""
+    """Return the first iteration, from 1, that starts ``length`` values in a row of at least ``goal``."""
     if len(values) < length:
         return None
     windows = np.lib.stride_tricks.sliding_window_view(np.asarray(values), length)
@@ -78,7 +78,7 @@ def first_held(values: Sequence[float], goal: float, length: int) -> int | None:
 
 
 def counted(arrival: int | None, rounds: int) -> float:
-    """Return the iteration of an arrival; one more than the iterations of the run if it never arrives."""
+    """Return the iteration of an arrival; ``rounds + 1`` if the run never reaches the goal."""
     return float(rounds + 1 if arrival is None else arrival)
 
 
@@ -88,7 +88,7 @@ def saved(baseline: float, proposed: float) -> float:
 
 
 def most_saved(baseline: float) -> float:
-    """Return the largest possible savings in per cent, 1 - 2 / T, since the first iterations agree."""
+    """Return the largest possible savings in per cent, 1 - 2 / T, as both have the same first iteration."""
     return 100 * max(0.0, 1 - 2 / baseline)
 
 

@@ -52,7 +52,7 @@ def check_new(out: str | os.PathLike[str]) -> None:
     with _naming(out):
         folder = Path(out).resolve()
         with suppress(FileNotFoundError):
-            os.stat(folder)  # a name that is too long is an error, a missing folder is none
+            os.stat(folder)  # raises for a name that is too long; a missing folder is fine
         if not os.fspath(out) or (folder.exists() and not folder.is_dir()):
             rule = "must be the path of a folder"
             raise InvalidArgument("out", os.fspath(out), rule, "choose another name")
@@ -64,9 +64,9 @@ def check_new(out: str | os.PathLike[str]) -> None:
 
 @contextmanager
 def new_folder(out: str | os.PathLike[str], configuration: Configuration) -> Iterator[Path]:
-    """Make the folder of a run and hold it.
+    """Make the folder of a run and lock it.
 
-    Where something goes wrong before the first checkpoint is finished, nothing is left behind.
+    If an error occurs before the first checkpoint is complete, the files are removed again.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def new_folder(out: str | os.PathLike[str], configuration: Configuration) -> Ite
         try:
             write_configuration(folder, configuration)
             yield folder
-        except BaseException:  # Ctrl-C, too, must leave no empty run; it is raised again
+        except BaseException:  # includes KeyboardInterrupt: no empty run is left behind
             if not list((folder / CHECKPOINTS).glob("*.json")):
                 _clear(folder, remove=not present)
             raise
@@ -108,7 +108,7 @@ def held_folder(out: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def stored_configuration(out: str | os.PathLike[str], *, trust: bool = False) -> Configuration:
-    """Read how the run in a folder is configured, from its file or, where that is gone, from a checkpoint.
+    """Read the configuration of the run in a folder from its file or, if that is missing, from a checkpoint.
 
     Parameters
     ----------
@@ -138,13 +138,13 @@ def stored_configuration(out: str | os.PathLike[str], *, trust: bool = False) ->
 
 
 def write_configuration(folder: Path, configuration: Configuration) -> None:
-    """Write how the run is configured."""
+    """Write the configuration file of a run."""
     write_whole("out", folder / CONFIGURATION, to_toml(configuration).encode())
 
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Hold a lock that the operating system releases when this process ends, however it ends."""
+    """Lock the folder; the operating system releases the lock even if the process is killed."""
     lock, holder = _make_lock(folder), folder / HOLDER
     try:
         with _naming(folder):
@@ -167,7 +167,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _make_lock(folder: Path) -> FileLock:
-    """Make the lock of a folder, which is not acquired yet."""
+    """Return the lock of a folder, without acquiring it."""
     try:
         from filelock import FileLock
     except ImportError as error:

@@ -77,7 +77,7 @@ Random = Annotated[
 
 
 def suppose_the_hypotheses(setting: Constants) -> None:
-    """Suppose the hypotheses of ``repaired_models``."""
+    """State the hypotheses of ``repaired_models`` about a setting."""
     algorithm = setting.algorithm
     suppose("SCAD, from a common start", algorithm.penalty == "scad" and algorithm.start == "common")
     suppose("pairs with a participant are updated", algorithm.pair_rule in ("either", "all"))
@@ -87,7 +87,7 @@ def suppose_the_hypotheses(setting: Constants) -> None:
 
 
 def averages(case: tuple[Constants, QuadraticMixture], stream: np.random.Generator) -> Averages:
-    """Return the left-hand sides of a setting that meets the hypotheses, by runs from a random start."""
+    """Check the hypotheses and estimate the left-hand sides of the bounds by runs from a random start."""
     setting, task = case
     suppose_the_hypotheses(setting)
     start = 3 * stream.standard_normal((1, task.dimension))

@@ -29,7 +29,7 @@ def updates_of_clients(stream: np.random.Generator) -> np.ndarray:
 
 
 def by_map(data: np.ndarray, stream: np.random.Generator) -> np.ndarray:
-    """Return the clusters by the map and k-means on its winners, from random neurons in a random order."""
+    """Cluster by k-means on the winning neurons of a map with random initial neurons and sample order."""
     neurons = som.train(
         som.initial_neurons(data, GRID, "random", stream),
         data,
@@ -42,7 +42,7 @@ def by_map(data: np.ndarray, stream: np.random.Generator) -> np.ndarray:
 
 
 def by_k_means(data: np.ndarray, stream: np.random.Generator) -> np.ndarray:
-    """Return the clusters by k-means, their number given, from one random start."""
+    """Cluster by k-means with the true number of clusters, from one random start."""
     from sklearn.cluster import KMeans
 
     estimator = KMeans(CLUSTERS, init="random", n_init=1, random_state=int(stream.integers(2**31)))

@@ -15,7 +15,7 @@ from clusterproof.theory.exact.recorded_run import RecordedRun, record
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import basin_models
 
 Momentum = Annotated[float, reals(Fraction(1, 20), Fraction(19, 20))]
-"""beta."""
+"""Range of the momentum beta."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class MomentumRun:
     Attributes
     ----------
     task, momentum
-        What was run; the step is 1 / L.
+        The task and beta; the step size is 1 / L.
     seen
-        The run.
+        The recorded run.
     """
 
     task: RegressionMixture
@@ -87,7 +87,7 @@ def momentum_run(
     rounds: int = 5,
     replicates: int | None = None,
 ) -> MomentumRun:
-    """Run from models in the basin, in all replicates if there are any."""
+    """Run from random models in the basin; all replicates start from the same models."""
     algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=momentum, momentum_owner="client")
     models = basin_models(task, stream)
     initial = models if replicates is None else np.broadcast_to(models, (replicates, *models.shape))

@@ -230,7 +230,7 @@ def expected_losses(task: Annotated[Mixture, drawn(random_mixture)], stream: Str
 
 
 def lines_of_14(curvature: Fraction, clients: int) -> tuple[Fraction, Fraction]:
-    """Second terms of the two lines of (14) that its "=" compares, at rest at |e| = 1/2."""
+    """Second terms of the two lines of (14) that its "=" equates, for a run at rest with |e| = 1/2."""
     error = Fraction(1, 2)
     return curvature * abs(error - curvature * error), curvature / clients * error
 
@@ -243,7 +243,7 @@ def lines_of_14(curvature: Fraction, clients: int) -> tuple[Fraction, Fraction]:
     repaired_by="cfl-mgd/model-averaging-recursion",
 )
 def equation_14(identical: IdenticalClients, round_: Round) -> Sides:
-    """A round of model averaging grows the distance by 1 + eta L / |C_p| and an old move at most.
+    """A round of model averaging multiplies the distance by at most 1 + eta L / |C_p| and adds an old move.
 
     Hypotheses
         As (12) and (13); eta = 1/L at most.
