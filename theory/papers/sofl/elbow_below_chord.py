@@ -74,9 +74,8 @@ def elbow_below_chord(points: Points) -> dict[str, Sides]:
         z the number of winners.
 
     Source
-        Ours on Zhang and Qiao (2024), Algorithm 1, line 14 and (6). Tight. The elbow thus
-        finds one cluster only if all winners are equally far apart, which is when they are most clearly z
-        clusters.
+        Ours on Zhang and Qiao (2024), Algorithm 1, line 14 and (6). Tight. The only sets of winners
+        that are called one cluster are thus those that are most clearly z of them.
 
     Proof
         Make k - 1 random points clusters of their own and the rest one cluster. Its sum is that of the
