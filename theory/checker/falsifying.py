@@ -75,9 +75,8 @@ def falsify(
     rounds
         Rounds of each run, at least 1; the counterexample has the fewest that break the bound.
     starts
-        Function of the task that returns a strategy of starting models (P, d). If None, they are on a grid
-        around the optima that the algorithm aims at, with a spacing of a quarter of the separation, or of 1
-        for a single cluster.
+        Function of the task that returns a strategy of starting models (P, d). If None, a grid around the optima
+        that the algorithm aims at, spaced by a quarter of the separation, or by 1 for a single cluster.
     budget
         Number of runs to try that meet the hypotheses.
     replicates
