@@ -78,11 +78,11 @@ class ConformanceTask:
     def hessian(self, client: int, model: np.ndarray) -> np.ndarray:
         """Return the Hessian of f_i at a model, (d, d); A_i for quadratic losses."""
         if self.features is None:
-            return self.curvatures[client]  # type: ignore[no-any-return]
+            curvature: np.ndarray = self.curvatures[client]
+            return curvature
         rows = self.rows(client)[0]
-        weights = np.exp(self._log_probabilities(client, model).sum(axis=1)) / len(
-            rows
-        )  # p (1 - p) of two classes
+        # p (1 - p) of two classes
+        weights = np.exp(self._log_probabilities(client, model).sum(axis=1)) / len(rows)
         hessian: np.ndarray = np.kron([[1.0, -1.0], [-1.0, 1.0]], (weights[:, None] * rows).T @ rows)
         return hessian
 
