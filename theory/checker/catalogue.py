@@ -154,6 +154,7 @@ def as_json(verdict: Verdict) -> dict[str, Any]:
         "instances",
         "exhausted",
         "rejected",
+        "needed",
         "trials",
         "failures",
         "confidence",

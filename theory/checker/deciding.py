@@ -16,6 +16,7 @@ from clusterproof.theory.checker.claim_parts import Parts
 from clusterproof.theory.checker.conclusions import WHOLE
 from clusterproof.theory.checker.constants import constant_factors
 from clusterproof.theory.checker.counterexample import RunDisagrees, agree
+from clusterproof.theory.checker.needed_hypotheses import needed_hypotheses
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.ties import COMPARED, Tie
 from clusterproof.theory.checker.trial import Evaluation, Trial, attempt
@@ -141,6 +142,7 @@ def _consistent(trials: Sequence[Trial], reason: str, certainty: Certainty, cont
         tightness=_tightness(trials, factors),
         proof=certainty.proof,
         steps=certainty.steps,
+        needed=needed_hypotheses([trial for trial in trials if trial.statement.same], context) or None,
         **numbers,
         **_counts(trials, proved=proved),
     )

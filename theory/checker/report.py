@@ -33,6 +33,8 @@ HOLDS = (Kind.CERTIFIED, Kind.CONSISTENT)
 """Verdicts of claims that do not fail."""
 
 TIMES = "\N{MULTIPLICATION SIGN}"
+ATTAINED = 0.999
+"""Share of the bound that an instance uses, from which it is called attained."""
 TYPICAL, FAR = 1.2, 1000
 """Multiples of the worst ratio from which the median is reported, and from which it is "far below"."""
 
@@ -148,12 +150,16 @@ def evidence(verdict: Finding) -> str:
     elif tried is not None and verdict.instances is None:
         parts.append(f"{verdict.failures or 0} of {tried} trials failed")
     if verdict.sharpness:
-        parts.extend(sharpness_words(verdict.sharpness, verdict.tightness))
+        words = sharpness_words(verdict.sharpness, verdict.tightness)
+        best = verdict.sharpness.get("all")
+        tight = isinstance(verdict, Verdict) and find_claim(verdict.claim).kind == "tight"
+        if tight and verdict.verdict in HOLDS and best and best < ATTAINED:
+            words.append(f"not attained: {number(1 / best)} at best found")
+        parts.extend(words)
     elif verdict.slack is not None and verdict.counterexample is None:
         parts.append(f"slack {number(verdict.slack)}")
-    idle = sum(not count for count in (verdict.rejected or {}).values())
-    if idle and verdict.verdict in HOLDS:
-        parts.append(f"{idle} {'hypothesis excludes' if idle == 1 else 'hypotheses exclude'} no instance")
+    if verdict.verdict in HOLDS:
+        parts.extend(_hypothesis_words(verdict))
     if verdict.confidence is not None:
         interval = verdict.confidence
         what = "expectation" if verdict.trials is None else "failure probability"
@@ -161,6 +167,19 @@ def evidence(verdict: Finding) -> str:
     if isinstance(verdict, Verdict) and verdict.repaired_by is not None:
         parts.append(f"repaired by {verdict.repaired_by}")
     return "; ".join(parts)
+
+
+def _hypothesis_words(verdict: Finding) -> list[str]:
+    """Count the hypotheses that exclude no instance, and those without which no tried instance breaks the statement."""
+    rejected, needed = verdict.rejected or {}, verdict.needed or {}
+    idle = sum(not count for count in rejected.values())
+    spare = sum(holds is not True and bool(rejected.get(name)) for name, holds in needed.items())
+    words = []
+    if idle:
+        words.append(f"{idle} {'hypothesis excludes' if idle == 1 else 'hypotheses exclude'} no instance")
+    if spare:
+        words.append(f"{spare} {'hypothesis' if spare == 1 else 'hypotheses'} not exercised")
+    return words
 
 
 def sharpness_words(

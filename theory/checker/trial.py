@@ -86,7 +86,7 @@ class Trial:
     rejected
         Draws, or listed instances, by the hypothesis that they broke first.
     outside
-        Those draws, of which a vacuous statement consists.
+        Those draws, each with that hypothesis.
     symbolic
         Whether the proof has symbols, instead of cases only.
     unproved
@@ -121,7 +121,7 @@ class Trial:
     exhausted: bool = False
     complete: bool = False
     rejected: Counter[str] = field(default_factory=Counter)
-    outside: list[dict[str, Any]] = field(default_factory=list)
+    outside: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     symbolic: bool = False
     unproved: str | None = None
     exact: bool = True
@@ -347,7 +347,7 @@ class _Evaluator:
             evaluation = self._conclude(one)
         except Outside as outside:
             trial.rejected[str(outside)] += 1
-            trial.outside.append(one)
+            trial.outside.append((str(outside), one))
             return None
         trial.instances += 1
         trial.exact &= all(one.exact for one in evaluation.judged.values())

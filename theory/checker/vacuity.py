@@ -36,7 +36,7 @@ def _rejections(trial: Trial, context: Context, left_out: frozenset[str]) -> lis
     """Names of the hypotheses that reject all instances when some are left out; None where one passes."""
     names: dict[str, None] = {}
     with leaving_out(left_out):
-        for one in trial.outside:
+        for _, one in trial.outside:
             try:
                 trial.statement.conclude(one, seed=context.seed, claim=context.claim, replicates=1)
             except Outside as outside:

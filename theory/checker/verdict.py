@@ -72,6 +72,9 @@ class Finding:
         Whether those, or a proof, are all that the statement's ranges hold.
     rejected
         Draws that were no instances, by the hypothesis that they broke first; 0 for one that excluded none.
+    needed
+        By hypothesis, whether an instance that meets all others breaks the statement; None where no tried instance
+        is outside it alone. None in its place where the verdict rests on an instance, or there are no hypotheses.
     sharpness
         Least factor at which all evaluated instances still hold on everything that is allowed (``"all"``),
         and on each term and constant by name: at most 1, 0 where it was never needed, None where so few
@@ -101,6 +104,7 @@ class Finding:
     instances: int | None = None
     exhausted: bool | None = None
     rejected: dict[str, int] | None = None
+    needed: dict[str, bool | None] | None = None
     sharpness: dict[str, float | None] | None = None
     tightness: dict[str, dict[str, Any]] | None = None
     proof: str | None = None

@@ -19,7 +19,7 @@ from clusterproof.theory import REGISTRY, Kind
 from clusterproof.theory.checker import report
 
 FIELDS = """claim paper label verdict reason measured bound slack sharpness tightness proof steps instances exhausted
-    rejected trials failures confidence seed
+    rejected needed trials failures confidence seed
     counterexample code repaired_by seconds requested_trials version"""
 
 

@@ -154,7 +154,8 @@ def test_instances_are_counted_once() -> None:
 
     claim(true, budget=200)
     verdict = theory.check("toy/one")
-    assert verdict.instances == len(set(evaluated)) == len(evaluated)
+    admissible = [each for each in evaluated if each[0] % 2 == 0]  # others are tried without the hypothesis
+    assert verdict.instances == len(set(admissible)) == len(admissible)
     assert 100 <= verdict.instances <= 500  # corners and neighbours among them
     assert verdict.exhausted is False
     assert theory.check("toy/one", trials=20).instances <= 50  # type: ignore[operator]

@@ -78,3 +78,39 @@ def test_the_line_names_the_probability_that_is_allowed(registry: dict[str, Any]
         return probability(stream.random(replicates) < 0.01, at_most=0.375)
 
     assert "which its probability 0.375 allows" in evidence(theory.check("toy/one"))
+
+
+def test_a_hypothesis_is_needed_where_an_instance_outside_of_it_alone_breaks_the_statement(
+    registry: dict[str, Any],
+) -> None:
+    @PAPER.claim("one", label="(1)", kind="upper")
+    def one(n: Annotated[int, integers(0, 12)]) -> Sides:
+        """No instance is outside the last hypothesis alone, and at n = 0 there is a division by zero."""
+        suppose("n is positive", n > 0)
+        suppose("n is at most 8", n <= 8)
+        suppose("n is not 5", n != 5)
+        suppose("n is below 20", n < 20)
+        return at_most(n, eight=8 * n // n)
+
+    verdict = theory.check("toy/one")
+    assert verdict.needed == {
+        "n is positive": None,
+        "n is at most 8": True,
+        "n is not 5": False,
+        "n is below 20": None,
+    }
+    assert "2 hypotheses not exercised" in evidence(verdict)
+
+
+@pytest.mark.parametrize(("factor", "says"), [(1, False), (2, True)])
+def test_a_bound_that_is_called_tight_and_is_not_attained(
+    registry: dict[str, Any], factor: int, says: bool
+) -> None:
+    @PAPER.claim("one", label="(1)", kind="tight")
+    def one(n: Small) -> Sides:
+        """Attained where the factor is 1."""
+        return at_most(n, factor=factor * n)
+
+    verdict = theory.check("toy/one")
+    assert ("not attained: 2 at best found" in evidence(verdict)) == says
+    assert verdict.verdict == "certified"
