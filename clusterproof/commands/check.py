@@ -54,7 +54,8 @@ def check(
 ) -> int:
     """Evaluate the named claims, or all quick claims.
 
-    Prints the claims that fail, the named claims, and counts of verdicts by paper.
+    Prints the claims that fail, the named claims, and counts of verdicts by paper. Claims that are judged as
+    transcribed are evaluated only if they are named, and are in no count.
 
     Exit status: 0 if every claim got a verdict, 1 if a check failed or a condition of --fail-on or --against is
     met, 2 for bad input.
@@ -131,14 +132,16 @@ def check(
         evaluated = evaluate_in_processes(chosen, module, seed, trials, jobs)
     named = {*ids, *stated} if ids or stated else set()
     listed = None if verbose else named
-    return _evaluate(chosen, evaluated, json_file, markdown, seed, trials, quiet, listed, changed)
+    left_out = 0 if named else sum(claim.transcribed for claim in theory.catalogue(paper))
+    return _evaluate(chosen, evaluated, json_file, markdown, seed, trials, quiet, listed, changed, left_out)
 
 
 def _chosen(ids: Sequence[str], paper: str | None, stated: Sequence[str], all_claims: bool) -> list[Claim]:
     """Return the requested claims; without --all, long checks only if their full id is given."""
     candidates = theory.catalogue(paper)
     if not ids:
-        requested = [theory.find_claim(name) for name in stated] if stated else candidates
+        counted = [claim for claim in candidates if not claim.transcribed]
+        requested = [theory.find_claim(name) for name in stated] if stated else counted
         return [claim for claim in requested if claim in candidates and (claim.quick or all_claims)]
     chosen: dict[str, Claim] = {}
     for name in ids:
@@ -173,6 +176,7 @@ def _evaluate(
     quiet: bool,
     named: set[str] | None,
     wrong: Callable[[Sequence[Verdict]], list[str]],
+    left_out: int,
 ) -> int:
     """Evaluate and report claims; ``wrong`` returns messages on verdicts that make the exit status 1."""
     for option, path in (("json", json_file), ("markdown", markdown)):
@@ -207,7 +211,7 @@ def _evaluate(
         if not quiet:
             _print_report(verdicts, named)
             seconds = time.perf_counter() - started
-            print(report.summary(verdicts, len(failures), seed, seconds, terminal.columns()))
+            print(report.summary(verdicts, len(failures), seed, seconds, terminal.columns(), left_out))
             print(NEXT, end="")
     if too_large:
         raise InvalidArgument("trials", trials, "must fit into memory", "give fewer")

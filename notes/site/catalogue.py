@@ -41,7 +41,7 @@ MEANINGS = {
     "ill-posed": "as printed it has no unique meaning; the reading that is checked instead has a separate name",
 }
 
-NOT_STORED = "not evaluated"
+NOT_STORED, TRANSCRIBED = "not evaluated", "judged as transcribed"
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -94,8 +94,8 @@ class ClaimTable(SphinxDirective):
             head += nodes.entry("", nodes.paragraph(text=title))
         body = nodes.tbody()
         for claim in theory.catalogue():
-            record = verdicts.get(claim.id)
-            cells = ([_link(claim.id, claim.id)], written(claim.title), [_badge(record)])
+            record = _counted(claim, verdicts)
+            cells = ([_link(claim.id, claim.id)], written(claim.title), [_badge(claim, record)])
             row = nodes.row("", *(nodes.entry("", nodes.paragraph("", "", *cell)) for cell in cells))
             factor = sharpness(record)
             row += nodes.entry("", *([nodes.paragraph(text=factor)] if factor else []))
@@ -113,14 +113,15 @@ class ClaimsOfPaper(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Build the sections."""
         verdicts = read_verdicts(Path(self.config.verdicts_report))
-        return [self._section(claim, verdicts.get(claim.id)) for claim in theory.catalogue(self.arguments[0])]
+        claims = theory.catalogue(self.arguments[0])
+        return [self._section(claim, _counted(claim, verdicts)) for claim in claims]
 
     def _section(self, claim: Claim, record: dict[str, Any] | None) -> nodes.section:
         """Write a claim: title, verdict, reason, counterexample, repair, statement."""
         section = nodes.section("", nodes.title(text=claim.id), ids=[anchor(claim.id)], classes=["claim"])
         self.state.document.note_explicit_target(section)
         section += nodes.paragraph("", "", nodes.strong("", "", *written(claim.title)))
-        line = nodes.paragraph("", "", _badge(record))
+        line = nodes.paragraph("", "", _badge(claim, record))
         line += nodes.Text(f" {claim.label} · {claim.kind}")
         if said := sharpness(record):
             line += nodes.Text(f" · sharp: {said}")
@@ -142,9 +143,14 @@ class ClaimsOfPaper(SphinxDirective):
         return section
 
 
-def _badge(record: dict[str, Any] | None) -> nodes.inline:
+def _counted(claim: Claim, verdicts: dict[str, dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the stored verdict of a claim; None if there is none, or it is judged as transcribed."""
+    return None if claim.transcribed else verdicts.get(claim.id)
+
+
+def _badge(claim: Claim, record: dict[str, Any] | None) -> nodes.inline:
     """Write a verdict in its colour."""
-    verdict = record["verdict"] if record else NOT_STORED
+    verdict = record["verdict"] if record else TRANSCRIBED if claim.transcribed else NOT_STORED
     return nodes.inline("", verdict, classes=["verdict", f"verdict-{verdict.replace(' ', '-')}"])
 
 

@@ -122,6 +122,8 @@ def make_verdict(
 ) -> Verdict:
     """Add to a finding its claim, seed, cost and version."""
     fields = {name: getattr(finding, name) for name in Finding.__dataclass_fields__}
+    if claim.transcribed:
+        fields["reason"] = f"judged as transcribed: {finding.reason}"
     return Verdict(
         claim=claim.id,
         paper=claim.paper,
@@ -131,6 +133,7 @@ def make_verdict(
         seconds=seconds,
         requested_trials=trials,
         version=version(),
+        transcribed=claim.transcribed,
         **fields,
     )
 
@@ -165,6 +168,7 @@ def as_json(verdict: Verdict) -> dict[str, Any]:
         "seconds",
         "requested_trials",
         "version",
+        "transcribed",
     ]
     return {name: record[name] for name in order}
 

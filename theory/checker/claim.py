@@ -99,6 +99,9 @@ class Claim:
         The statements that it is made of; None for checks of their own kind.
     unattained
         Why its bound is not attained; None if it is attained, or if the reason follows from its statements.
+    transcribed
+        Whether the statement is known from a machine transcription only, which can lose symbols: its verdict is in its
+        card, and in no count.
     """
 
     id: str
@@ -113,6 +116,7 @@ class Claim:
     quick: bool = True
     parts: Parts | None = None
     unattained: Unattained | None = None
+    transcribed: bool = False
 
     @property
     def paper(self) -> str:
@@ -147,6 +151,7 @@ def register(
     quick: bool = True,
     parts: Parts | None = None,
     unattained: Unattained | None = None,
+    transcribed: bool = False,
 ) -> Callable[[Callable[[Context], Finding]], Callable[[Context], Finding]]:
     """Make a check function a claim; its docstring is the theorem card, its first line the title.
 
@@ -172,6 +177,7 @@ def register(
             quick=quick,
             parts=parts,
             unattained=unattained,
+            transcribed=transcribed,
         )
         return check
 

@@ -32,10 +32,14 @@ class Family:
     sections
         Card sections that they share, such as ``{"Symbols": ..., "Source": ...}``; a claim's own
         section of the same name comes in its place.
+    transcribed
+        Whether the statements were read in a machine transcription, and not compared with the published page: they are
+        judged as transcribed, as in ``Claim``.
     """
 
     paper: str
     sections: Mapping[str, str] = field(default_factory=dict)
+    transcribed: bool = False
 
     def claim(
         self,
@@ -92,6 +96,7 @@ class Family:
                 quick=quick,
                 parts=theorem,
                 unattained=unattained,
+                transcribed=self.transcribed,
             )(check)
             return theorem
 
@@ -128,9 +133,14 @@ class Family:
                 )
 
             check.__doc__, check.__module__ = card_of(decide, self.sections), decide.__module__
-            register(f"{self.paper}/{name}", label=label, kind=kind, repaired_by=repaired_by, quick=quick)(
-                check
-            )
+            register(
+                f"{self.paper}/{name}",
+                label=label,
+                kind=kind,
+                repaired_by=repaired_by,
+                quick=quick,
+                transcribed=self.transcribed,
+            )(check)
             return decide
 
         return decorate

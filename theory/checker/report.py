@@ -239,7 +239,7 @@ def verdict_table(verdicts: Sequence[Verdict], width: int | None) -> Text:
 
 
 def page(verdicts: Sequence[Verdict], listed: Sequence[Verdict], width: int | None) -> Text:
-    """List some verdicts in a sentence each, and count those of each paper.
+    """List some verdicts in a sentence each, and count those of each paper that are not judged as transcribed.
 
     Parameters
     ----------
@@ -258,28 +258,41 @@ def page(verdicts: Sequence[Verdict], listed: Sequence[Verdict], width: int | No
         line = Text(_wrap(f"{start}  {verdict.label}: {' '.join(sentence.split())}", width, "  "))
         line.stylize(STYLES[verdict.verdict], len(verdict.claim) + 2, len(start))
         lines.append(line)
-    papers = sorted({verdict.paper for verdict in verdicts})
+    counted = [verdict for verdict in verdicts if not verdict.transcribed]
+    papers = sorted({verdict.paper for verdict in counted})
+    if not papers:
+        return Text("\n").join(lines)
     header = ("paper", "claims", *Kind)
     longest = max(map(len, ("paper", *papers)))
     widths = [0] * len(header) if width is None else [longest, *(-len(name) for name in header[1:])]
     lines += [Text("")] if listed else []
     lines.append(Text(_join(header, widths), style="bold"))
     for paper in papers:
-        counts = Counter(verdict.verdict for verdict in verdicts if verdict.paper == paper)
+        counts = Counter(verdict.verdict for verdict in counted if verdict.paper == paper)
         lines.append(Text(_join((paper, counts.total(), *(counts[kind] for kind in Kind)), widths)))
     return Text("\n").join(lines)
 
 
 def summary(
-    verdicts: Sequence[Verdict], failures: int, seed: int, seconds: float, width: int | None = None
+    verdicts: Sequence[Verdict],
+    failures: int,
+    seed: int,
+    seconds: float,
+    width: int | None = None,
+    left_out: int = 0,
 ) -> str:
-    """Count all verdicts, and how sharp the consistent ones are, in lines of ``width`` columns."""
+    """Count verdicts, and how sharp the consistent ones are, in lines of ``width`` columns.
+
+    Verdicts that are judged as transcribed are in no count; the last words give their number, with ``left_out`` others.
+    """
+    left_out += sum(verdict.transcribed for verdict in verdicts)
+    verdicts = [verdict for verdict in verdicts if not verdict.transcribed]
     counts = Counter(verdict.verdict for verdict in verdicts)
     parts = [f"{counts[kind]} {kind}" for kind in Kind if counts[kind]]
     parts += [f"{failures} failed"] if failures else []
     total = len(verdicts) + failures
     noun = "claim" if total == 1 else "claims"
-    line = f"{total} {noun}: {', '.join(parts)} (seed {seed}, {seconds:.1f} s)"
+    line = f"{total} {noun}{': ' if parts else ''}{', '.join(parts)} (seed {seed}, {seconds:.1f} s)"
     sharp = [verdict.sharpness for verdict in verdicts if verdict.sharpness]
     if sharp:
         whole = [factors.get("all") or 0.0 for factors in sharp]
@@ -288,12 +301,14 @@ def summary(
             f"{sum(f >= 1 / 10 for f in whole)} within {TIMES}10"
         )
     idle = sum(bool(idle_parts(verdict)) for verdict in verdicts)
-    return _wrap(f"{line}; terms not exercised in {idle}" if idle else line, width)
+    line += f"; terms not exercised in {idle}" if idle else ""
+    noun = "claim" if left_out == 1 else "claims"
+    return _wrap(f"{line}; without {left_out} {noun} judged as transcribed" if left_out else line, width)
 
 
 def claim_record(claim: Claim) -> dict[str, Any]:
     """Describe a claim in plain JSON values."""
-    names = ("id", "paper", "label", "kind", "title", "card", "repaired_by", "quick")
+    names = ("id", "paper", "label", "kind", "title", "card", "repaired_by", "quick", "transcribed")
     return {name: getattr(claim, name) for name in names}
 
 

@@ -25,6 +25,7 @@ class Standing(StrEnum):
     BEST = "loose, best constant known"
     REASON = "loose, with a reason"
     UNDEFINED = "no sharpness"
+    TRANSCRIBED = "judged as transcribed"
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Assessment:
     claim
         Its id.
     standing
-        One of the five.
+        One of the six.
     found
         Largest share of the bound that an instance used; None where that has no meaning.
     best
@@ -56,7 +57,7 @@ class Assessment:
 
 
 def assess(claim: Claim, finding: Finding) -> Assessment | None:
-    """Give the standing of a claim; None where its verdict is neither consistent nor certified.
+    """Give the standing of a claim; None where its verdict is neither consistent nor certified, and not transcribed.
 
     Parameters
     ----------
@@ -65,6 +66,8 @@ def assess(claim: Claim, finding: Finding) -> Assessment | None:
     finding
         What came out.
     """
+    if claim.transcribed:
+        return Assessment(claim.id, Standing.TRANSCRIBED)
     if finding.verdict is Kind.CERTIFIED:
         return Assessment(claim.id, Standing.CERTIFIED)
     if finding.verdict is not Kind.CONSISTENT:

@@ -20,7 +20,7 @@ from clusterproof.theory.checker import report
 
 FIELDS = """claim paper label verdict reason measured bound slack sharpness tightness proof steps instances exhausted
     rejected needed trials failures confidence seed
-    counterexample code repaired_by seconds requested_trials version"""
+    counterexample code repaired_by seconds requested_trials version transcribed"""
 
 
 def test_check_reports_every_claim_even_where_one_breaks(
