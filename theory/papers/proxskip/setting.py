@@ -1,0 +1,212 @@
+"""One iteration of ProxSkip in exact arithmetic, and the quantities that its contraction is proved on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, Any
+
+import numpy as np
+
+from clusterproof.theory.checker import Family, Sides, at_most, rationals, suppose
+from clusterproof.theory.exact.algebra import NotNegative, Number
+from clusterproof.theory.exact.algebra import Share as Part
+from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, squares
+
+SECTIONS = {
+    "Symbols": """Psi = sum over i of ||x_i - x*||^2 + (gamma^2 / p^2) ||h_i - g_i*||^2, + is after one iteration, 0 at
+        the start, E over the coins; gamma ``step_size``, p ``probability``, mu ``strong_convexity``, L ``smoothness``,
+        N ``clients``; g_i* = grad f_i(x*).""",
+    "Checked": """Proved on symbols, for any number of clients in any dimension: (P) by its coin, the contraction by the
+        interpolation inequality of each client. Compared with the iteration, coin by coin, in rational arithmetic, on
+        clients in the plane whose losses are not quadratic.""",
+}
+PAPER = Family("proxskip", SECTIONS)
+TRANSCRIBED = Family("proxskip", SECTIONS, transcribed=True)
+"""Statements of Variance Reduced ProxSkip (2022), read in a machine transcription."""
+
+State = tuple[Fraction, np.ndarray, np.ndarray]
+"""Its probability, the clients' x_i - x* and h_i - g_i*, both (N, 2)."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where the clients start and how they step.
+
+    Attributes
+    ----------
+    x, y
+        Mean of the x_i - x*.
+    spread
+        Their deviations from the mean, along the first axis.
+    control_x, control_y
+        h_i - g_i*, in turn with both signs, minus their mean.
+    step_length
+        gamma L.
+    probability
+        p.
+    """
+
+    x: Coordinate
+    y: Coordinate
+    spread: Coordinate
+    control_x: Coordinate
+    control_y: Coordinate
+    step_length: Annotated[Fraction, rationals(0, 2, 4, upwards=True)]
+    probability: Annotated[Fraction, rationals(0, 1, 4)]
+
+    def weight(self, clients: PlanarClients) -> Fraction:
+        """gamma / p."""
+        suppose("gamma > 0 and p > 0", self.step_length > 0 and self.probability > 0)
+        return self.step_length / clients.smoothness / self.probability
+
+    def states(self, clients: PlanarClients) -> list[State]:
+        """Return the state before the first iteration."""
+        start = np.array([self.x, self.y], dtype=object) + clients.deviations(self.spread, Fraction(0))
+        return [(Fraction(1), start, clients.deviations(self.control_x, self.control_y))]
+
+    def iterate(
+        self, clients: PlanarClients, states: Sequence[State], noise: Sequence[np.ndarray] = (np.zeros(2, int),)
+    ) -> list[State]:
+        """Return the states after an iteration: for each state, noise of the gradients and coin."""
+        weight, p = self.weight(clients), self.probability
+        after: list[State] = []
+        for chance, models, controls in states:
+            for shift in noise:
+                points = models - weight * p * (clients.gradients(models) + shift - controls)
+                mean = 0 * points + points.sum(axis=0) / Fraction(clients.clients)
+                share = chance / len(noise)
+                after += [
+                    (share * p, mean, controls + (mean - points) / weight),
+                    (share * (1 - p), points, controls),
+                ]
+        return after
+
+    def psi(self, clients: PlanarClients, states: Sequence[State]) -> Fraction:
+        """E Psi."""
+        weight = self.weight(clients)
+        return sum(
+            (c * (squares(x) + weight**2 * squares(h)).sum() for c, x, h in states), start=Fraction(0)
+        )
+
+    def moved(self, clients: PlanarClients, states: Sequence[State]) -> Fraction:
+        """E sum over i of ||(x_i - gamma grad f_i(x_i)) - (x* - gamma g_i*)||^2."""
+        step = self.weight(clients) * self.probability
+        return sum((c * squares(x - step * clients.gradients(x)).sum() for c, x, _ in states), start=Fraction(0))
+
+
+@dataclass(frozen=True)
+class Step:
+    """An iteration as numbers: sums over clients, in expectation over the coins before it.
+
+    With u_i = grad f_i(x_i) - g_i* = mu d_i + (L - mu) z_i and d_i = x_i - x*, interpolation says <z_i, d_i> >= ||z_i||^2.
+
+    Attributes
+    ----------
+    flat, span
+        1 - gamma mu and gamma (L - mu).
+    inner, slack, rest
+        Sums of ||z_i||^2, <z_i, d_i> - ||z_i||^2 and ||d_i - z_i||^2.
+    probability, weight
+        p and gamma / p.
+    controls, cross
+        Sums of ||h_i - g_i*||^2 and <h_i - g_i*, x_i' - x*>, x_i' the point before averaging.
+    noise
+        gamma^2 times the variance of the gradients.
+    rate
+        What is allowed over what was.
+    over_flat, over_steep, over_controls
+        The rate minus (1 - gamma mu)^2, minus (1 - gamma L)^2, minus 1 - p^2.
+    spare
+        What the iterations before it were allowed beyond their E Psi.
+    floors
+        The part of that which is due to noise.
+    """
+
+    flat: Number
+    span: NotNegative
+    inner: NotNegative
+    slack: NotNegative
+    rest: NotNegative
+    probability: Part
+    weight: NotNegative
+    controls: NotNegative
+    cross: Number
+    noise: NotNegative
+    rate: NotNegative
+    over_flat: NotNegative
+    over_steep: NotNegative
+    over_controls: NotNegative
+    spare: NotNegative
+    floors: NotNegative
+
+    @property
+    def moved(self) -> Any:
+        """Sum of ||d_i - gamma u_i||^2, and the noise."""
+        length = self.inner + 2 * self.slack + self.rest
+        crossed = 2 * self.flat * self.span * (self.inner + self.slack)
+        return self.flat**2 * length - crossed + self.span**2 * self.inner + self.noise
+
+    def expected(self) -> Any:
+        """E Psi after the coin."""
+        step = self.probability * self.weight
+        points = self.moved + 2 * step * self.cross - step**2 * self.controls
+        skips = points + self.weight**2 * self.controls
+        communicates = skips - 2 * self.weight * self.cross
+        return self.probability * communicates + (1 - self.probability) * skips
+
+    def terms(self) -> dict[str, Any]:
+        """Return what is allowed: the rate times the start, and what is due to noise."""
+        flat, steep = self.flat**2 + self.over_flat, (self.flat - self.span) ** 2 + self.over_steep
+        models = flat * (self.slack + self.rest) + steep * (self.inner + self.slack)
+        controls = (1 - self.probability**2 + self.over_controls) * self.weight**2 * self.controls
+        start = models + controls + self.rate * (self.spare - self.floors)
+        return {"start": start, "noise": self.rate * self.floors + self.noise}
+
+    def contracts(self) -> Sides:
+        """Conclude without noise that E Psi is at most the rate times what was allowed before."""
+        return at_most(self.expected(), start=sum(self.terms().values()))
+
+
+def one_step(
+    clients: PlanarClients,
+    start: Start,
+    states: Sequence[State],
+    rate: Fraction,
+    kept: Fraction,
+    *,
+    noise: Fraction = Fraction(0),
+    floors: Fraction = Fraction(0),
+) -> Step:
+    """Return the numbers of an iteration from some states, which were allowed ``kept`` + ``floors``."""
+    weight, p = start.weight(clients), start.probability
+    step, span = weight * p, clients.smoothness - clients.strong_convexity
+    flat = 1 - step * clients.strong_convexity
+
+    def total(value: Callable[[np.ndarray, np.ndarray, np.ndarray], Any]) -> Fraction:
+        found = Fraction(0)
+        for chance, distances, controls in states:
+            steep = clients.gradients(distances) - clients.strong_convexity * distances
+            inner = steep / span if span else distances
+            found += chance * np.sum(value(distances, inner, controls))
+        return found
+
+    return Step(
+        flat=flat,
+        span=step * span,
+        inner=total(lambda d, z, h: squares(z)),
+        slack=total(lambda d, z, h: (z * d).sum(axis=-1) - squares(z)),
+        rest=total(lambda d, z, h: squares(d - z)),
+        probability=p,
+        weight=weight,
+        controls=total(lambda d, z, h: squares(h)),
+        cross=total(lambda d, z, h: (h * (flat * d - step * (span * z - h))).sum(axis=-1)),
+        noise=noise,
+        rate=rate,
+        over_flat=rate - flat**2,
+        over_steep=rate - (flat - step * span) ** 2,
+        over_controls=rate - (1 - p**2),
+        spare=kept + floors - start.psi(clients, states),
+        floors=floors,
+    )

@@ -1,0 +1,1 @@
+"""SProxSkip, ProxSkip with stochastic gradients: its floor as printed, repaired, and for additive noise."""

@@ -1,0 +1,60 @@
+"""SProxSkip with additive gradient noise: the rate without noise and the sum of the noise."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from clusterproof.theory.checker import Family, Sides, at_most
+from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, squares
+from clusterproof.theory.papers.proxskip.rates import Iterations, sharp_rate
+from clusterproof.theory.papers.proxskip.setting import SECTIONS, Start, Step, one_step
+
+PAPER = Family("sproxskip", SECTIONS)
+
+
+@PAPER.claim("additive", label="Additive noise (ours)", kind="tight", budget=40)
+def additive(
+    clients: PlanarClients, start: Start, noise_x: Coordinate, noise_y: Coordinate, iterations: Iterations
+) -> Sides:
+    """With additive noise the floor is gamma^2 V over 1 - rate, with the rate of ``proxskip/sharp``.
+
+    Hypotheses
+        f_i L-smooth and mu-strongly convex; the gradients are grad f_i(x_i) + xi_i with xi independent of the past, of mean
+        0 and total variance V = E sum ||xi_i||^2; any gamma > 0, p in (0, 1]; sum of h_i = 0.
+
+    Statement
+        E Psi_T <= rho^T Psi_0 + gamma^2 V (1 + rho + ... + rho^(T-1)), rho = max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2}.
+
+    Source
+        Ours: ``proxskip/identity``, in which the noise adds gamma^2 V. Upper bound, attained at each T by
+        f_i = mu ||.||^2 / 2 with p = 1. Compared with the floor of ``sproxskip/repaired`` it is smaller.
+    """
+    states = start.states(clients)
+    rate, _ = sharp_rate(clients, start)
+    psi, noise = start.psi(clients, states), clients.deviations(noise_x, noise_y) + noise_y
+    for _ in range(iterations):
+        states = start.iterate(clients, states, (noise, -noise))
+    added = (start.weight(clients) * start.probability) ** 2 * squares(noise).sum()
+    total = sum((rate**k for k in range(iterations)), start=Fraction(0))
+    return at_most(start.psi(clients, states), start=rate**iterations * psi, noise=added * total)
+
+
+def last_iteration(
+    clients: PlanarClients, start: Start, noise_x: Fraction, noise_y: Fraction, iterations: int
+) -> dict[str, Step]:
+    """Return the last iteration as numbers, of which the ones before it are the induction's hypothesis."""
+    states = start.states(clients)
+    rate, _ = sharp_rate(clients, start)
+    psi, noise = start.psi(clients, states), clients.deviations(noise_x, noise_y) + noise_y
+    for _ in range(iterations - 1):
+        states = start.iterate(clients, states, (noise, -noise))
+    added = (start.weight(clients) * start.probability) ** 2 * squares(noise).sum()
+    kept = rate ** (iterations - 1) * psi
+    floors = sum((rate**k for k in range(iterations - 1)), start=Fraction(0)) * added
+    return {"step": one_step(clients, start, states, rate, kept, noise=added, floors=floors)}
+
+
+@additive.proof("induction", at=last_iteration)
+def induction(step: Step) -> Sides:
+    """Step T - 1 to T: the noise adds gamma^2 V to ``proxskip/identity``, and the rest is ``proxskip/sharp``."""
+    return at_most(step.expected(), **step.terms())

@@ -1,0 +1,115 @@
+"""Theorem 8 of the variance-reduced paper on SProxSkip, as printed there and with the constants of the ProxSkip paper."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated
+
+from clusterproof.theory.checker import Family, Sides, at_most, integers, rationals, suppose
+
+TRANSCRIBED = Family(
+    "sproxskip",
+    {
+        "Symbols": """Psi_T = ||x_T - x*||^2 + (gamma^2 / p^2) ||h_T - h*||^2, gamma ``step_size``, p ``probability``, mu
+        ``strong_convexity``, g(x, xi) the stochastic gradient, Var = E ||g(x*, xi)||^2; A'' with E ||g(x, xi) -
+        g(x*, xi)||^2 <= 2 A'' D_f(x, x*), D_f the Bregman distance.""",
+        "Checked": """One client (the same for N equal ones, where h = h* = 0) with g(x, xi) = a x - c for (a, c) = (mu (1 - s),
+        -v) and (mu (1 + s), v), each with probability 1/2: curvature and gradient at x* = 0 are correlated. Exact second
+        moments in rational arithmetic; A'' = mu (1 + s^2) and Var = v^2 are the least constants.""",
+    },
+    transcribed=True,
+)
+
+
+@dataclass(frozen=True)
+class Correlated:
+    """A quadratic whose curvature and gradient at its minimiser 0 are drawn together.
+
+    Attributes
+    ----------
+    strong_convexity
+        mu, the mean curvature.
+    spread
+        s: the curvatures are mu (1 - s) and mu (1 + s).
+    noise
+        v: the gradients at 0 are v and -v.
+    start
+        x_0.
+    pace
+        gamma over the largest step that is allowed.
+    probability
+        p.
+    """
+
+    strong_convexity: Annotated[Fraction, rationals(Fraction(1, 2), 2, 2, upwards=True)]
+    spread: Annotated[Fraction, rationals(0, 2, 2)]
+    noise: Annotated[Fraction, rationals(-2, 2, 2, upwards=True, downwards=True)]
+    start: Annotated[Fraction, rationals(-2, 2, 2, upwards=True, downwards=True)]
+    pace: Annotated[Fraction, rationals(Fraction(1, 10), 1, 10)]
+    probability: Annotated[Fraction, rationals(Fraction(1, 10), 1, 10)]
+
+    @property
+    def smoothness(self) -> Fraction:
+        """A'' = E a^2 / E a."""
+        return self.strong_convexity * (1 + self.spread**2)
+
+    def distance(self, step: Fraction, iterations: int) -> Fraction:
+        """E ||x_T - x*||^2."""
+        first, second = self.start, self.start**2
+        mu, spread = self.strong_convexity, self.spread
+        for _ in range(iterations):
+            # x+ = (1 - gamma a) x + gamma c, where E a = mu, E c = 0, E a^2 = mu A'', E a c = mu s v, E c^2 = v^2
+            squared = 1 - 2 * step * mu + step**2 * mu * self.smoothness
+            second = squared * second - 2 * step**2 * mu * spread * self.noise * first + (step * self.noise) ** 2
+            first = (1 - step * mu) * first
+        return second
+
+    def bound(self, iterations: int, *, constants: int) -> Sides:
+        """Conclude (9) with A = ``constants`` A'' and C = ``constants`` Var."""
+        suppose("p > 0 and gamma > 0", self.probability > 0 and self.pace > 0)
+        mu, p = self.strong_convexity, self.probability
+        step = self.pace * min(1 / mu, 1 / (constants * self.smoothness))
+        rate = max(1 - step * mu, 1 - p**2)
+        return at_most(
+            self.distance(step, iterations),
+            start=rate**iterations * self.start**2,
+            floor=step**2 * constants * self.noise**2 / min(step * mu, p**2),
+        )
+
+
+Iterations = Annotated[int, integers(1, 4, upwards=True)]
+
+
+@TRANSCRIBED.claim("theorem-8", label="Theorem 8", kind="upper", repaired_by="sproxskip/repaired", budget=400)
+def theorem_8(client: Correlated, iterations: Iterations) -> Sides:
+    """SProxSkip converges linearly to a floor, with the constants A'' and Var.
+
+    Hypotheses
+        f mu-strongly convex, expected smoothness with A''; A = A'', C = Var; 0 < gamma <= min{1 / mu, 1 / A}.
+
+    Statement
+        E Psi_T <= max{(1 - gamma mu)^T, (1 - p^2)^T} Psi_0 + gamma^2 C / min{gamma mu, p^2}.
+
+    Source
+        Variance Reduced ProxSkip (2022), Theorem 8 and its (9), read in a transcription. The cross term
+        2 E <g(x, xi) - g(x*, xi), g(x*, xi) - grad f(x*)> is missing: it is 0 only if they are uncorrelated.
+    """
+    return client.bound(iterations, constants=1)
+
+
+@TRANSCRIBED.claim("repaired", label="Theorem 8, repaired", kind="upper", budget=400)
+def repaired(client: Correlated, iterations: Iterations) -> Sides:
+    """SProxSkip converges linearly to a floor, with the constants 2 A'' and 2 Var.
+
+    Hypotheses
+        f mu-strongly convex, expected smoothness with A''; A = 2 A'', C = 2 Var; 0 < gamma <= min{1 / mu, 1 / A}.
+
+    Statement
+        E Psi_T <= max{(1 - gamma mu)^T, (1 - p^2)^T} Psi_0 + gamma^2 C / min{gamma mu, p^2}.
+
+    Source
+        The constants of the ProxSkip paper (Mishchenko et al., 2022), recalled: E ||g(x, xi) - grad f(x*)||^2 is at most
+        twice the sum of the two squares. Upper bound.
+    """
+    return client.bound(iterations, constants=2)
