@@ -1,0 +1,1 @@
+"""FedLin: its printed rate, and the sharp one of a round."""

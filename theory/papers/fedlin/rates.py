@@ -1,0 +1,109 @@
+"""FedLin's rate as it is recalled, and the sharp rate of a round with the term that it has to spare."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated
+
+from clusterproof.theory.checker import Family, Sides, at_most, integers, suppose
+from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares, vector
+from clusterproof.theory.papers.scaffold.rounds import Round, Start
+from clusterproof.theory.papers.scaffold.sharp_option_1 import THIRD
+
+PAPER = Family(
+    "fedlin",
+    {
+        "Symbols": """eta ``step_size``, K ``local_steps`` (tau of the paper), f = mean f_i, x* its minimiser, g_i* =
+        grad f_i(x*), mean over clients; + is after a round.""",
+        "Checked": """In rational arithmetic, on clients in the plane whose losses are not quadratic.""",
+    },
+)
+
+
+def fedlin_round(clients: PlanarClients, start: Start) -> Round:
+    """Return a round of SCAFFOLD I whose c_i are the gradients at x."""
+    return Round(clients, start, fedlin=True)
+
+
+@PAPER.claim("sharp", label="FedLin, one round (ours)", kind="tight", budget=60)
+def sharp(clients: PlanarClients, start: Start) -> Sides:
+    """A round of FedLin contracts by (1 - eta mu)^(2K), and has a multiple of the gradients' disagreement to spare.
+
+    Hypotheses
+        f_i L-smooth and mu-strongly convex with 0 <= mu < L, any number of clients, all of them in every round, exact
+        gradients, eta L K <= 1.
+
+    Statement
+        ||x+ - x*||^2 <= rho ||x - x*||^2 - (1/3) (eta K)^2 (1 - rho) mean ||grad f_i(x) - grad f(x) - g_i*||^2 with
+        rho = (1 - eta mu)^(2K).
+
+    Source
+        Ours: ``scaffold/sharp-option-1`` from c_i = grad f_i(x), where both sides have the second term. Upper bound of one
+        round, attained by f_i = mu ||.||^2 / 2. Hence f(x_R) - f* <= kappa rho^R (f(x_0) - f*).
+
+    Checked
+        In rational arithmetic, on clients in the plane whose losses are not quadratic. It rests on
+        ``scaffold/sharp-option-1``, and is not certified either.
+    """
+    round_ = fedlin_round(clients, start)
+    disagreement = mean(squares(round_.controls))
+    return at_most(
+        squares(round_.next_model).item(),
+        contraction=round_.rate * squares(round_.model).item(),
+        spared=-THIRD * round_.length**2 * (1 - round_.rate) * disagreement,
+    )
+
+
+@PAPER.claim("convex", label="FedLin, convex clients (ours)", kind="upper", budget=60)
+def convex(clients: PlanarClients, start: Start) -> Sides:
+    """On convex clients a round of FedLin gains a quarter of eta K times the gap.
+
+    Hypotheses
+        f_i convex and L-smooth, any number of clients, all of them in every round, exact gradients, eta L K <= 1; x* any
+        minimiser of f.
+
+    Statement
+        ||x+ - x*||^2 <= ||x - x*||^2 - (1/4) eta K (f(x) - f*).
+
+    Source
+        Ours. Upper bound; the mean gap of R rounds is at most 4 ||x_0 - x*||^2 / (eta K R).
+    """
+    round_ = fedlin_round(clients, start)
+    gap = mean(clients.values(round_.model + 0 * round_.controls))
+    return at_most(
+        squares(round_.next_model).item(),
+        before=squares(round_.model).item(),
+        gap=-round_.length / 4 * gap,
+    )
+
+
+@PAPER.claim("rate", label="FedLin's rate (recalled)", kind="upper", budget=50)
+def rate(
+    clients: PlanarClients,
+    x: Coordinate,
+    y: Coordinate,
+    local_steps: Annotated[int, integers(1, 4, upwards=True)],
+    rounds: Annotated[int, integers(1, 2)],
+) -> Sides:
+    """FedLin's gap contracts by 1 - 1 / (6 kappa) in a round.
+
+    Hypotheses
+        f_i L-smooth and mu-strongly convex, mu > 0, all clients in every round, exact gradients, eta = 1 / (6 L K).
+
+    Statement
+        f(x_T) - f* <= (1 - mu / (6 L))^T (f(x_0) - f*).
+
+    Source
+        Mitra, Jaafar, Pappas and Hassani (2021), recalled: the text was not read. Upper bound, loose by about 2 in the
+        exponent: semidefinite programs of one round give (1 - eta mu)^(2K), which equal clients attain.
+    """
+    suppose("0 < mu < L", 0 < clients.strong_convexity < clients.smoothness)
+    factor, first = 1 - clients.strong_convexity / (6 * clients.smoothness), vector(x, y)
+    model = first
+    for _ in range(rounds):
+        start = Start(*model, Fraction(0), Fraction(0), Fraction(1, 6), local_steps)
+        model = fedlin_round(clients, start).next_model
+    every = clients.deviations(Fraction(0), Fraction(0))
+    return at_most(
+        mean(clients.values(model + every)), rate=factor**rounds * mean(clients.values(first + every))
+    )

@@ -1,0 +1,146 @@
+"""A round of SCAFFOLD or FedLin in exact arithmetic, and the sequences of its proofs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Annotated, Any
+
+import numpy as np
+
+from clusterproof.theory.checker import Family, integers, rationals, suppose
+from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares, vector
+
+PAPER = Family(
+    "scaffold",
+    {
+        "Hypotheses": """f_i L-smooth and mu-strongly convex with 0 <= mu < L, any number of clients, all of them in every
+        round, exact gradients, eta_g = 1, eta L K <= 1; c = mean c_i.""",
+        "Symbols": """eta ``step_size``, K ``local_steps``, g_i* = grad f_i(x*), mean over clients; + is after a round.
+        In the proof p = 1 - eta mu, S_k = 1 + p + ... + p^(k-1), sigma_k = 1 - S_k / K.""",
+    },
+)
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a round starts.
+
+    Attributes
+    ----------
+    x, y
+        x - x*.
+    control_x, control_y
+        c_i - c - g_i*, in turn with both signs, minus their mean.
+    pace
+        eta L K.
+    local_steps
+        K.
+    """
+
+    x: Coordinate
+    y: Coordinate
+    control_x: Coordinate
+    control_y: Coordinate
+    pace: Annotated[Fraction, rationals(0, 1, 4)]
+    local_steps: Annotated[int, integers(1, 6, upwards=True)]
+
+
+@dataclass(frozen=True)
+class Round:
+    """A round from a start; all vectors are distances from x*, g_i* and so on.
+
+    Attributes
+    ----------
+    clients, start
+        Of the round.
+    fedlin
+        Whether c_i is the gradient at x: the round is FedLin's.
+    """
+
+    clients: PlanarClients
+    start: Start
+    fedlin: bool = False
+
+    def __post_init__(self) -> None:
+        suppose("mu < L", self.clients.strong_convexity < self.clients.smoothness)
+        suppose("eta > 0", self.start.pace > 0)
+
+    @property
+    def length(self) -> Fraction:
+        """eta K."""
+        return self.start.pace / self.clients.smoothness
+
+    @property
+    def step_size(self) -> Fraction:
+        """eta."""
+        return self.length / self.start.local_steps
+
+    @property
+    def kept(self) -> Fraction:
+        """p."""
+        return 1 - self.step_size * self.clients.strong_convexity
+
+    @property
+    def rate(self) -> Fraction:
+        """p^(2K)."""
+        return self.kept ** (2 * self.start.local_steps)
+
+    @cached_property
+    def controls(self) -> np.ndarray:
+        """c_i - c - g_i*, (N, 2)."""
+        deviations = self.clients.deviations(self.start.control_x, self.start.control_y)
+        if self.fedlin:
+            at_start = self.clients.gradients(self.model + 0 * deviations)
+            return np.asarray(at_start - mean(at_start))
+        return deviations
+
+    @property
+    def model(self) -> np.ndarray:
+        """x - x*."""
+        return vector(self.start.x, self.start.y)
+
+    @cached_property
+    def path(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Points of the clients, and their gradients minus g_i*."""
+        return self.clients.local_steps(self.model, self.controls, self.step_size, self.start.local_steps)
+
+    @property
+    def next_model(self) -> np.ndarray:
+        """x+ - x*."""
+        return np.asarray(mean(self.path[0][-1]))
+
+    def next_controls(self, option: str) -> np.ndarray:
+        """c_i+ - c+ - g_i*."""
+        if option == "I":
+            after = self.path[1][0]
+        else:
+            after = self.controls + (self.model - self.path[0][-1]) / self.length
+        return np.asarray(after - mean(after))
+
+    def shares(self) -> list[Fraction]:
+        """sigma_1 .. sigma_K."""
+        found, total = [], Fraction(0)
+        for _ in range(self.start.local_steps):
+            total = 1 + self.kept * total
+            found.append(1 - total / self.start.local_steps)
+        return found
+
+    def scaled_gradients(self) -> list[np.ndarray]:
+        """w_k = p^(K-1-k) eta (u_i^k - mu d_i^k), each (N, 2)."""
+        count, mu = self.start.local_steps, self.clients.strong_convexity
+        return [
+            self.kept ** (count - 1 - k) * self.step_size * (gradient - mu * point)
+            for k, (point, gradient) in enumerate(zip(*self.path, strict=False))
+        ]
+
+
+def inner(first: Any, second: Any) -> np.ndarray:
+    """Inner products of vectors (..., 2)."""
+    return np.asarray((first * second).sum(axis=-1))
+
+
+def psi(model: np.ndarray, controls: np.ndarray, weight: Fraction) -> Any:
+    """||x - x*||^2 + weight mean ||c_i - c - g_i*||^2."""
+    return squares(model).item() + weight * mean(squares(controls))

@@ -1,0 +1,141 @@
+"""SCAFFOLD II contracts by (1 - eta mu)^(2K) in a round: the theorem, and its proof for every K and N on symbols."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, Any
+
+from clusterproof.theory.checker import Sides, at_least, at_most, rationals
+from clusterproof.theory.exact.algebra import NotNegative, Number, Share
+from clusterproof.theory.exact.planar_clients import PlanarClients, mean, squares
+from clusterproof.theory.papers.scaffold.rounds import PAPER, Round, Start, inner, psi
+
+
+@PAPER.claim("sharp", label="SCAFFOLD II, one round (ours)", kind="tight", budget=60)
+def sharp(clients: PlanarClients, start: Start) -> Sides:
+    """A round of SCAFFOLD II contracts by (1 - eta mu)^(2K), as K steps of gradient descent on one client do.
+
+    Statement
+        Psi+ <= (1 - eta mu)^(2K) Psi with Psi = ||x - x*||^2 + (K eta)^2 mean ||c_i - c - g_i*||^2.
+
+    Proof
+        Let d_k be a client's distance from x*, q = K eta (c_i - c - g_i*), u_k = mu d_k + v_k its gradient minus g_i* and
+        w_k = p^(K-1-k) eta v_k. Then y_k = p^(K-k) d_k - sigma_(K-k) q obeys y_(k+1) = y_k - w_k, and Psi+ = mean ||y_K||^2. By
+        interpolation <p^(K-k) d_k, w_k> >= b ||w_k||^2 with b = p / (eta (L - mu)): the step "one local step". So
+        mean ||y_K||^2 <= p^(2K) ||x - x*||^2 + (sigma_K^2 + s) mean ||q||^2 with s = sum of sigma_n^2 / (2b - 1), n = 1 .. K,
+        and s <= p^(2K) - sigma_K^2: the step "(*)", with sigma_n <= min{1 - 1/K, p^n} and, for K >= 2, p^K >= (1 - m/2)^2,
+        m = K eta mu: the steps "power".
+
+    Source
+        Ours. Upper bound of one round, attained by f_i = mu ||.||^2 / 2 and c_i = g_i*. SCAFFOLD is Algorithm 1 of
+        Karimireddy et al. (2020), with option II.
+
+    Checked
+        Proved on symbols, the induction over local steps one step at a time, for any K and N in any dimension. The round in
+        rational arithmetic, on clients in the plane whose losses are not quadratic. ``scaffold/multipliers`` checks
+        the certificate of field's form for K up to 16.
+    """
+    round_ = Round(clients, start)
+    weight = round_.length**2
+    before = psi(round_.model, round_.controls, weight)
+    after = psi(round_.next_model, round_.next_controls("II"), weight)
+    return at_most(after, rate=round_.rate * before)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What a round is in the proof.
+
+    Attributes
+    ----------
+    distance, controls
+        ||x - x*||^2 and mean ||q_i||^2.
+    last, gained, margin
+        sigma_K^2, s, and p^(2K) minus both: not negative by (*).
+    lost
+        Sum over local steps, mean over clients, of what "one local step" leaves out.
+    """
+
+    distance: NotNegative
+    controls: NotNegative
+    last: NotNegative
+    gained: NotNegative
+    margin: NotNegative
+    lost: NotNegative
+
+
+def sums(clients: PlanarClients, start: Start) -> dict[str, Sums]:
+    """Return the sums of a round."""
+    round_ = Round(clients, start)
+    span, kept, count = round_.step_size * (clients.smoothness - clients.strong_convexity), round_.kept, start.local_steps
+    factor = span / (2 * kept - span)  # 1 / (2b - 1)
+    shares, q = round_.shares(), round_.length * round_.controls
+    lost = Fraction(0)
+    for k, (point, w) in enumerate(zip(round_.path[0], round_.scaled_gradients(), strict=False)):
+        share = shares[count - k - 1]
+        square = squares(w) / factor - 2 * share * inner(q, w) + factor * share**2 * squares(q)
+        slack = kept ** (count - k) * inner(point, w) - kept / span * squares(w)
+        lost += mean(square + 2 * slack)
+    gained = factor * sum(share**2 for share in shares)
+    one = Sums(
+        distance=squares(round_.model).item(),
+        controls=mean(squares(q)),
+        last=shares[-1] ** 2,
+        gained=gained,
+        margin=round_.rate - shares[-1] ** 2 - gained,
+        lost=lost,
+    )
+    return {"one": one}
+
+
+@sharp.proof("round", at=sums)
+def whole_round(one: Sums) -> Sides:
+    """The local steps added up, with what they leave out, and (*)."""
+    rate = one.last + one.gained + one.margin
+    after = rate * one.distance + (one.last + one.gained) * one.controls - one.lost
+    return at_most(after, rate=rate * (one.distance + one.controls))
+
+
+@sharp.step("one local step", prove=True, exhaustible=100, budget=30)
+def one_local_step(
+    before: NotNegative, share: Share, factor: NotNegative, q: NotNegative, z: NotNegative, qz: Number, slack: NotNegative
+) -> Sides:
+    """||y - w||^2 <= ||y||^2 + sigma^2 ||q||^2 / (2b - 1), with w = (sigma q + z) / (2b - 1).
+
+    ``factor`` is 1 / (2b - 1), q, z and qz are ||q||^2, ||z||^2 and <q, z>, and ``slack`` is that of interpolation,
+    <P, w> - b ||w||^2 for y = P - sigma q.
+    """
+    # -2 <P, w> + ||w||^2 = -(2b - 1) ||w||^2 - 2 slack, (2b - 1) ||w||^2 = factor ||sigma q + z||^2
+    quadratic = factor * (share**2 * q + 2 * share * qz + z)
+    after = before - quadratic + 2 * share * factor * (share * q + qz) - 2 * slack
+    return at_most(after, before=before, gained=factor * share**2 * q)
+
+
+AtLeastTwo = Annotated[Any, rationals(2, 4, 1, upwards=True)]
+
+
+@sharp.step("(*)", prove=True, exhaustible=100, budget=30)
+def star(local_steps: AtLeastTwo, m: Share, smooth: Share, average: Share, used: Share) -> Sides:
+    """The sum of sigma_n^2 / (2b - 1) is at most p^(2K) - sigma_K^2, for K >= 2 and eta L K in [m, 1].
+
+    S_K / K is at most 1 - m / 4, since p^K = 1 - m S_K / K >= (1 - m / 2)^2 (``average`` of that), and the sum of sigma_n^2
+    at most (1 - 1/K) S_K (``used`` of that).
+    """
+    pace, mean_power = m + (1 - m) * smooth, (1 - m / 4) * average
+    squared_shares = (1 - 1 / local_steps) * local_steps * mean_power * used
+    power, last = 1 - m * mean_power, 1 - mean_power
+    gained = (pace - m) / (2 * local_steps - pace - m) * squared_shares
+    return at_most(gained, allowed=power**2 - last**2)
+
+
+@sharp.step("power of three", prove=True)
+def power_of_three(a: Annotated[Any, rationals(0, Fraction(1, 3), 9)]) -> Sides:
+    """(1 - a)^3 >= (1 - 3a / 2)^2; for the second power both are equal."""
+    return at_least((1 - a) ** 3, square=(1 - 3 * a / 2) ** 2)
+
+
+@sharp.step("power", prove=True)
+def power_by_two(count: NotNegative, a: Share) -> Sides:
+    """From (1 - a)^j >= (1 - ja / 2)^2 to j + 2, the square root of both sides."""
+    return at_least((1 - count * a / 2) * (1 - a), root=1 - (count + 2) * a / 2)
