@@ -24,8 +24,8 @@ Coordinate = Annotated[Fraction, rationals(-2, 2, 2, upwards=True, downwards=Tru
 class PlanarClients:
     """Losses mu |d|^2 / 2 + s_i h_i(<a_i, d>) with a_i of length 1, s_i <= L - mu and h_i(t) = t^2 / 2 up to a knee.
 
-    Beyond its knee h_i is linear, so that h_i' is min(t, w) for a knee w >= 0 and max(t, w) for w < 0. Clients 0, 2, ...
-    are of the first kind, with a_i along the first axis, clients 1, 3, ... of the second.
+    Beyond its knee h_i is linear, so that h_i' is min(t, w) for a knee w >= 0 and max(t, w) for w < 0. Clients 0, 2,
+    ... are of the first kind, with a_i along the first axis, clients 1, 3, ... of the second.
 
     Attributes
     ----------

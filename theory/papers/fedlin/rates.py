@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated
 
-from clusterproof.theory.checker import Family, Sides, at_most, integers, suppose
+from clusterproof.theory.checker import Family, Sides, at_most, integers, rationals, suppose
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares, vector
 from clusterproof.theory.papers.scaffold.rounds import Round, Start
 from clusterproof.theory.papers.scaffold.sharp_option_1 import THIRD
@@ -18,15 +18,18 @@ PAPER = Family(
         "Checked": """In rational arithmetic, on clients in the plane whose losses are not quadratic.""",
     },
 )
+Pace = Annotated[Fraction, rationals(0, 1, 4)]
+"""eta L K."""
+LocalSteps = Annotated[int, integers(1, 6, upwards=True)]
 
 
-def fedlin_round(clients: PlanarClients, start: Start) -> Round:
+def fedlin_round(clients: PlanarClients, x: Fraction, y: Fraction, pace: Fraction, local_steps: int) -> Round:
     """Return a round of SCAFFOLD I whose c_i are the gradients at x."""
-    return Round(clients, start, fedlin=True)
+    return Round(clients, Start(x, y, Fraction(0), Fraction(0), pace, local_steps), fedlin=True)
 
 
 @PAPER.claim("sharp", label="FedLin, one round (ours)", kind="tight", budget=60)
-def sharp(clients: PlanarClients, start: Start) -> Sides:
+def sharp(clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, local_steps: LocalSteps) -> Sides:
     """A round of FedLin contracts by (1 - eta mu)^(2K), and has a multiple of the gradients' disagreement to spare.
 
     Hypotheses
@@ -38,14 +41,14 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
         rho = (1 - eta mu)^(2K).
 
     Source
-        Ours: ``scaffold/sharp-option-1`` from c_i = grad f_i(x), where both sides have the second term. Upper bound of one
-        round, attained by f_i = mu ||.||^2 / 2. Hence f(x_R) - f* <= kappa rho^R (f(x_0) - f*).
+        Ours: ``scaffold/sharp-option-1`` from c_i = grad f_i(x), where both sides have the second term. Upper bound
+        of one round, attained by f_i = mu ||.||^2 / 2. Hence f(x_R) - f* <= kappa rho^R (f(x_0) - f*).
 
     Checked
         In rational arithmetic, on clients in the plane whose losses are not quadratic. It rests on
         ``scaffold/sharp-option-1``, and is not certified either.
     """
-    round_ = fedlin_round(clients, start)
+    round_ = fedlin_round(clients, x, y, pace, local_steps)
     disagreement = mean(squares(round_.controls))
     return at_most(
         squares(round_.next_model).item(),
@@ -55,12 +58,14 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
 
 
 @PAPER.claim("convex", label="FedLin, convex clients (ours)", kind="upper", budget=60)
-def convex(clients: PlanarClients, start: Start) -> Sides:
+def convex(
+    clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, local_steps: LocalSteps
+) -> Sides:
     """On convex clients a round of FedLin gains a quarter of eta K times the gap.
 
     Hypotheses
-        f_i convex and L-smooth, any number of clients, all of them in every round, exact gradients, eta L K <= 1; x* any
-        minimiser of f.
+        f_i convex and L-smooth, any number of clients, all of them in every round, exact gradients, eta L K <= 1; x*
+        any minimiser of f.
 
     Statement
         ||x+ - x*||^2 <= ||x - x*||^2 - (1/4) eta K (f(x) - f*).
@@ -68,7 +73,7 @@ def convex(clients: PlanarClients, start: Start) -> Sides:
     Source
         Ours. Upper bound; the mean gap of R rounds is at most 4 ||x_0 - x*||^2 / (eta K R).
     """
-    round_ = fedlin_round(clients, start)
+    round_ = fedlin_round(clients, x, y, pace, local_steps)
     gap = mean(clients.values(round_.model + 0 * round_.controls))
     return at_most(
         squares(round_.next_model).item(),
@@ -82,7 +87,7 @@ def rate(
     clients: PlanarClients,
     x: Coordinate,
     y: Coordinate,
-    local_steps: Annotated[int, integers(1, 4, upwards=True)],
+    local_steps: LocalSteps,
     rounds: Annotated[int, integers(1, 2)],
 ) -> Sides:
     """FedLin's gap contracts by 1 - 1 / (6 kappa) in a round.
@@ -101,8 +106,7 @@ def rate(
     factor, first = 1 - clients.strong_convexity / (6 * clients.smoothness), vector(x, y)
     model = first
     for _ in range(rounds):
-        start = Start(*model, Fraction(0), Fraction(0), Fraction(1, 6), local_steps)
-        model = fedlin_round(clients, start).next_model
+        model = fedlin_round(clients, *model, Fraction(1, 6), local_steps).next_model
     every = clients.deviations(Fraction(0), Fraction(0))
     return at_most(
         mean(clients.values(model + every)), rate=factor**rounds * mean(clients.values(first + every))

@@ -74,8 +74,8 @@ def theorem_6(clients: PlanarClients, start: Start, iterations: Iterations) -> d
         E Psi_T <= max{(1 - gamma mu)^T, (1 - p^2)^T} Psi_0.
 
     Source
-        Variance Reduced ProxSkip (2022), Theorem 6, read in a transcription. Upper bound; where the first branch decides
-        it is loose by 2 in the exponent, ``proxskip/sharp`` has its square.
+        Variance Reduced ProxSkip (2022), Theorem 6, read in a transcription. Upper bound; where the first branch
+        decides it is loose by 2 in the exponent, ``proxskip/sharp`` has its square.
     """
     states = start.states(clients)
     allowed, branch = printed_rate(clients, start)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
@@ -67,7 +67,10 @@ class Start:
         return [(Fraction(1), start, clients.deviations(self.control_x, self.control_y))]
 
     def iterate(
-        self, clients: PlanarClients, states: Sequence[State], noise: Sequence[np.ndarray] = (np.zeros(2, int),)
+        self,
+        clients: PlanarClients,
+        states: Sequence[State],
+        noise: Sequence[np.ndarray] = (np.zeros(2, int),),
     ) -> list[State]:
         """Return the states after an iteration: for each state, noise of the gradients and coin."""
         weight, p = self.weight(clients), self.probability
@@ -86,21 +89,22 @@ class Start:
     def psi(self, clients: PlanarClients, states: Sequence[State]) -> Fraction:
         """E Psi."""
         weight = self.weight(clients)
-        return sum(
-            (c * (squares(x) + weight**2 * squares(h)).sum() for c, x, h in states), start=Fraction(0)
-        )
+        return sum((c * (squares(x) + weight**2 * squares(h)).sum() for c, x, h in states), start=Fraction(0))
 
     def moved(self, clients: PlanarClients, states: Sequence[State]) -> Fraction:
         """E sum over i of ||(x_i - gamma grad f_i(x_i)) - (x* - gamma g_i*)||^2."""
         step = self.weight(clients) * self.probability
-        return sum((c * squares(x - step * clients.gradients(x)).sum() for c, x, _ in states), start=Fraction(0))
+        return sum(
+            (c * squares(x - step * clients.gradients(x)).sum() for c, x, _ in states), start=Fraction(0)
+        )
 
 
 @dataclass(frozen=True)
 class Step:
     """An iteration as numbers: sums over clients, in expectation over the coins before it.
 
-    With u_i = grad f_i(x_i) - g_i* = mu d_i + (L - mu) z_i and d_i = x_i - x*, interpolation says <z_i, d_i> >= ||z_i||^2.
+    With u_i = grad f_i(x_i) - g_i* = mu d_i + (L - mu) z_i and d_i = x_i - x*, interpolation says <z_i, d_i> >=
+    ||z_i||^2.
 
     Attributes
     ----------
@@ -184,24 +188,24 @@ def one_step(
     step, span = weight * p, clients.smoothness - clients.strong_convexity
     flat = 1 - step * clients.strong_convexity
 
-    def total(value: Callable[[np.ndarray, np.ndarray, np.ndarray], Any]) -> Fraction:
-        found = Fraction(0)
-        for chance, distances, controls in states:
-            steep = clients.gradients(distances) - clients.strong_convexity * distances
-            inner = steep / span if span else distances
-            found += chance * np.sum(value(distances, inner, controls))
-        return found
+    rows = []
+    for chance, distances, controls in states:
+        steep = clients.gradients(distances) - clients.strong_convexity * distances
+        rows.append((chance, distances, steep / span if span else distances, controls))
+
+    def total(values: Iterable[tuple[Fraction, np.ndarray]]) -> Fraction:
+        return sum((chance * value.sum() for chance, value in values), start=Fraction(0))
 
     return Step(
         flat=flat,
         span=step * span,
-        inner=total(lambda d, z, h: squares(z)),
-        slack=total(lambda d, z, h: (z * d).sum(axis=-1) - squares(z)),
-        rest=total(lambda d, z, h: squares(d - z)),
+        inner=total((c, squares(z)) for c, _, z, _ in rows),
+        slack=total((c, (z * (d - z)).sum(axis=-1)) for c, d, z, _ in rows),
+        rest=total((c, squares(d - z)) for c, d, z, _ in rows),
         probability=p,
         weight=weight,
-        controls=total(lambda d, z, h: squares(h)),
-        cross=total(lambda d, z, h: (h * (flat * d - step * (span * z - h))).sum(axis=-1)),
+        controls=total((c, squares(h)) for c, _, _, h in rows),
+        cross=total((c, h * (flat * d - step * (span * z - h))) for c, d, z, h in rows),
         noise=noise,
         rate=rate,
         over_flat=rate - flat**2,

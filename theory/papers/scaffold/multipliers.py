@@ -40,9 +40,7 @@ def closed_form(local_steps: int, pace: Fraction, condition: Fraction, option: s
             pairs |= {f"*,{k}": from_optimum, f"{k},*": to_optimum}
             pairs |= {f"{k + 1},{k}": neighbour} if k + 1 < count else {}
     rate, weight = p ** (2 * count), pace**2 / (1 if option == "II" else 3)
-    return RoundCertificate(
-        round=round_, rate=rate, constant=rate * weight, weight=weight, multipliers=pairs
-    )
+    return RoundCertificate(round=round_, rate=rate, constant=rate * weight, weight=weight, multipliers=pairs)
 
 
 @PAPER.decided(
@@ -56,8 +54,8 @@ def certificates(context: Context) -> Finding:
     """The multipliers of the proofs certify (1 - eta mu)^(2K) exactly, for K up to 16.
 
     Statement
-        Psi+ <= (1 - eta mu)^(2K) Psi with Psi = ||x - x*||^2 + a mean ||c_i - c - g_i*||^2, for K = 1 .. 16,
-        eta L K in {1, 1/2, 1/10}, L / mu in {1.01, 2, 10, 100}, any number of clients in any dimension: SCAFFOLD II with
+        Psi+ <= (1 - eta mu)^(2K) Psi with Psi = ||x - x*||^2 + a mean ||c_i - c - g_i*||^2, for K = 1 .. 16, eta L K
+        in {1, 1/2, 1/10}, L / mu in {1.01, 2, 10, 100}, any number of clients in any dimension: SCAFFOLD II with
         a = (K eta)^2, and SCAFFOLD I with a = (K eta)^2 / 3.
 
     Source

@@ -15,10 +15,11 @@ from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, 
 PAPER = Family(
     "scaffold",
     {
-        "Hypotheses": """f_i L-smooth and mu-strongly convex with 0 <= mu < L, any number of clients, all of them in every
-        round, exact gradients, eta_g = 1, eta L K <= 1; c = mean c_i.""",
-        "Symbols": """eta ``step_size``, K ``local_steps``, g_i* = grad f_i(x*), mean over clients; + is after a round.
-        In the proof p = 1 - eta mu, S_k = 1 + p + ... + p^(k-1), sigma_k = 1 - S_k / K.""",
+        "Hypotheses": """f_i L-smooth and mu-strongly convex with 0 <= mu < L, any number of clients, all of them in
+        every round, exact gradients, eta_g = 1, eta L K <= 1; c = mean c_i.""",
+        "Symbols": """eta ``step_size``, K
+        ``local_steps``, g_i* = grad f_i(x*), mean over clients; + is after a round. In the proof p = 1 - eta mu, S_k
+        = 1 + p + ... + p^(k-1), sigma_k = 1 - S_k / K.""",
     },
 )
 
@@ -113,10 +114,8 @@ class Round:
 
     def next_controls(self, option: str) -> np.ndarray:
         """c_i+ - c+ - g_i*."""
-        if option == "I":
-            after = self.path[1][0]
-        else:
-            after = self.controls + (self.model - self.path[0][-1]) / self.length
+        moved = self.controls + (self.model - self.path[0][-1]) / self.length
+        after = self.path[1][0] if option == "I" else moved
         return np.asarray(after - mean(after))
 
     def shares(self) -> list[Fraction]:

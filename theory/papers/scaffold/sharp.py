@@ -20,11 +20,13 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
         Psi+ <= (1 - eta mu)^(2K) Psi with Psi = ||x - x*||^2 + (K eta)^2 mean ||c_i - c - g_i*||^2.
 
     Proof
-        Let d_k be a client's distance from x*, q = K eta (c_i - c - g_i*), u_k = mu d_k + v_k its gradient minus g_i* and
-        w_k = p^(K-1-k) eta v_k. Then y_k = p^(K-k) d_k - sigma_(K-k) q obeys y_(k+1) = y_k - w_k, and Psi+ = mean ||y_K||^2. By
-        interpolation <p^(K-k) d_k, w_k> >= b ||w_k||^2 with b = p / (eta (L - mu)): the step "one local step". So
-        mean ||y_K||^2 <= p^(2K) ||x - x*||^2 + (sigma_K^2 + s) mean ||q||^2 with s = sum of sigma_n^2 / (2b - 1), n = 1 .. K,
-        and s <= p^(2K) - sigma_K^2: the step "(*)", with sigma_n <= min{1 - 1/K, p^n} and, for K >= 2, p^K >= (1 - m/2)^2,
+        Let d_k be a client's distance from x*, q = K eta (c_i - c - g_i*), u_k = mu d_k + v_k its gradient minus g_i*
+        and
+        w_k = p^(K-1-k) eta v_k. Then y_k = p^(K-k) d_k - sigma_(K-k) q obeys y_(k+1) = y_k - w_k, and Psi+ = mean
+        ||y_K||^2. By interpolation <p^(K-k) d_k, w_k> >= b ||w_k||^2 with b = p / (eta (L - mu)): the step "one local
+        step". So mean ||y_K||^2 <= p^(2K) ||x - x*||^2 + (sigma_K^2 + s) mean ||q||^2 with s = sum of sigma_n^2 / (2b
+        - 1), n = 1 .. K, and s <= p^(2K) - sigma_K^2: the step "(*)", with sigma_n <= min{1 - 1/K, p^n} and, for K >=
+        2, p^K >= (1 - m/2)^2,
         m = K eta mu: the steps "power".
 
     Source
@@ -32,9 +34,9 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
         Karimireddy et al. (2020), with option II.
 
     Checked
-        Proved on symbols, the induction over local steps one step at a time, for any K and N in any dimension. The round in
-        rational arithmetic, on clients in the plane whose losses are not quadratic. ``scaffold/multipliers`` checks
-        the certificate of field's form for K up to 16.
+        Proved on symbols, the induction over local steps one step at a time, for any K and N in any dimension. The
+        round in rational arithmetic, on clients in the plane whose losses are not quadratic. ``scaffold/multipliers``
+        checks the certificate of field's form for K up to 16.
     """
     round_ = Round(clients, start)
     weight = round_.length**2
@@ -68,7 +70,11 @@ class Sums:
 def sums(clients: PlanarClients, start: Start) -> dict[str, Sums]:
     """Return the sums of a round."""
     round_ = Round(clients, start)
-    span, kept, count = round_.step_size * (clients.smoothness - clients.strong_convexity), round_.kept, start.local_steps
+    span, kept, count = (
+        round_.step_size * (clients.smoothness - clients.strong_convexity),
+        round_.kept,
+        start.local_steps,
+    )
     factor = span / (2 * kept - span)  # 1 / (2b - 1)
     shares, q = round_.shares(), round_.length * round_.controls
     lost = Fraction(0)
@@ -99,7 +105,13 @@ def whole_round(one: Sums) -> Sides:
 
 @sharp.step("one local step", prove=True, exhaustible=100, budget=30)
 def one_local_step(
-    before: NotNegative, share: Share, factor: NotNegative, q: NotNegative, z: NotNegative, qz: Number, slack: NotNegative
+    before: NotNegative,
+    share: Share,
+    factor: NotNegative,
+    q: NotNegative,
+    z: NotNegative,
+    qz: Number,
+    slack: NotNegative,
 ) -> Sides:
     """||y - w||^2 <= ||y||^2 + sigma^2 ||q||^2 / (2b - 1), with w = (sigma q + z) / (2b - 1).
 
@@ -119,8 +131,8 @@ AtLeastTwo = Annotated[Any, rationals(2, 4, 1, upwards=True)]
 def star(local_steps: AtLeastTwo, m: Share, smooth: Share, average: Share, used: Share) -> Sides:
     """The sum of sigma_n^2 / (2b - 1) is at most p^(2K) - sigma_K^2, for K >= 2 and eta L K in [m, 1].
 
-    S_K / K is at most 1 - m / 4, since p^K = 1 - m S_K / K >= (1 - m / 2)^2 (``average`` of that), and the sum of sigma_n^2
-    at most (1 - 1/K) S_K (``used`` of that).
+    S_K / K is at most 1 - m / 4, since p^K = 1 - m S_K / K >= (1 - m / 2)^2 (``average`` of that), and the sum of
+    sigma_n^2 at most (1 - 1/K) S_K (``used`` of that).
     """
     pace, mean_power = m + (1 - m) * smooth, (1 - m / 4) * average
     squared_shares = (1 - 1 / local_steps) * local_steps * mean_power * used

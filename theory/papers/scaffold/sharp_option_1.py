@@ -22,18 +22,19 @@ def sharp_option_1(clients: PlanarClients, start: Start) -> Sides:
         Psi+ <= (1 - eta mu)^(2K) Psi with Psi = ||x - x*||^2 + (K eta)^2 / 3 mean ||c_i - c - g_i*||^2.
 
     Proof
-        With w_k, q and p as in ``scaffold/sharp``, and interpolation also between neighbours on a client's path, what is
-        left is for each client a form (1/3) p^(2K) ||q||^2 - 2 p^K sum xi_k <q, w_k> + sum A_k ||w_k||^2: the step "energy".
-        It is not negative where sum of xi_k^2 / A_k <= 1/3: on symbols here for K <= 3, by hand for every K.
+        With w_k, q and p as in ``scaffold/sharp``, and interpolation also between neighbours on a client's path, what
+        is left is for each client a form (1/3) p^(2K) ||q||^2 - 2 p^K sum xi_k <q, w_k> + sum A_k ||w_k||^2: the step
+        "energy". It is not negative where sum of xi_k^2 / A_k <= 1/3: on symbols here for K = 2, 3, 4, by hand for
+        every K.
 
     Source
         Ours. Upper bound of one round, attained by f_i = mu ||.||^2 / 2 and c_i = g_i*. SCAFFOLD is Algorithm 1 of
         Karimireddy et al. (2020), with option I.
 
     Checked
-        The round, and the step "energy" of the proof as an identity, in rational arithmetic, on clients in the plane whose
-        losses are not quadratic. The proof is not tied to the statement for K >= 4, so that the claim is not certified;
-        ``scaffold/multipliers`` checks its certificate for K up to 16.
+        The round, and the step "energy" of the proof as an identity, in rational arithmetic, on clients in the plane
+        whose losses are not quadratic. The proof is not tied to the statement for every K, so that the claim is not
+        certified; ``scaffold/multipliers`` checks its certificate for K up to 16.
     """
     round_ = Round(clients, start)
     weight = THIRD * round_.length**2
@@ -51,9 +52,7 @@ def multipliers(local_steps: int, p: Any) -> tuple[list[Any], list[Any], list[An
     from_optimum = [
         p ** (2 * count - 1 - 2 * k) * (2 - (1 - p) * (count - 1 - k) * p**k) for k in range(count)
     ]
-    to_optimum = [
-        from_optimum[k] + neighbours[k] - (neighbours[k - 1] if k else 0) for k in range(count)
-    ]
+    to_optimum = [from_optimum[k] + neighbours[k] - (neighbours[k - 1] if k else 0) for k in range(count)]
     return from_optimum, to_optimum, neighbours
 
 
@@ -77,7 +76,7 @@ def arrow(local_steps: int, p: Any, b: Any, unit: Any = 1) -> tuple[list[Any], l
 
 @sharp_option_1.step("energy", budget=25)
 def energy(clients: PlanarClients, start: Start) -> dict[str, Sides]:
-    """(3) and (4): what a round leaves is a sum of interpolation inequalities times multipliers, and the form in q and w."""
+    """(3), (4): a round leaves interpolation inequalities times multipliers, and the form in q and w."""
     round_ = Round(clients, start)
     count, p, eta = start.local_steps, round_.kept, round_.step_size
     span = eta * (clients.smoothness - clients.strong_convexity)
@@ -108,7 +107,9 @@ def energy(clients: PlanarClients, start: Start) -> dict[str, Sides]:
 
 
 @sharp_option_1.step("form", prove=True, exhaustible=100, budget=30)
-def form_is_positive(count: Annotated[int, choice(2, 3, 4)], m: Share, larger: NotNegative) -> dict[str, Sides]:
+def form_is_positive(
+    count: Annotated[int, choice(2, 3, 4)], m: Share, larger: NotNegative
+) -> dict[str, Sides]:
     """A_k > 0 and sum xi_k^2 / A_k <= 1/3, for K eta mu = m and (1 - m) b = K - m + ``larger``."""
     xi, diagonal = arrow(count, 1 - m / count, count - m + larger, 1 - m)
     used = sum((1 - m) * x**2 / a for x, a in zip(xi, diagonal, strict=True))

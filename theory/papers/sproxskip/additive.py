@@ -19,11 +19,12 @@ def additive(
     """With additive noise the floor is gamma^2 V over 1 - rate, with the rate of ``proxskip/sharp``.
 
     Hypotheses
-        f_i L-smooth and mu-strongly convex; the gradients are grad f_i(x_i) + xi_i with xi independent of the past, of mean
-        0 and total variance V = E sum ||xi_i||^2; any gamma > 0, p in (0, 1]; sum of h_i = 0.
+        f_i L-smooth and mu-strongly convex; the gradients are grad f_i(x_i) + xi_i with xi independent of the past,
+        of mean 0 and total variance V = E sum ||xi_i||^2; any gamma > 0, p in (0, 1]; sum of h_i = 0.
 
     Statement
-        E Psi_T <= rho^T Psi_0 + gamma^2 V (1 + rho + ... + rho^(T-1)), rho = max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2}.
+        E Psi_T <= rho^T Psi_0 + gamma^2 V (1 + rho + ... + rho^(T-1)), rho = max{(1 - gamma mu)^2, (1 - gamma L)^2, 1
+        - p^2}.
 
     Source
         Ours: ``proxskip/identity``, in which the noise adds gamma^2 V. Upper bound, attained at each T by

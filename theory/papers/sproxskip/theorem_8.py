@@ -1,4 +1,4 @@
-"""Theorem 8 of the variance-reduced paper on SProxSkip, as printed there and with the constants of the ProxSkip paper."""
+"""Theorem 8 on SProxSkip: as printed, and with the constants of the ProxSkip paper."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from clusterproof.theory.checker import Family, Sides, at_most, integers, ration
 TRANSCRIBED = Family(
     "sproxskip",
     {
-        "Symbols": """Psi_T = ||x_T - x*||^2 + (gamma^2 / p^2) ||h_T - h*||^2, gamma ``step_size``, p ``probability``, mu
-        ``strong_convexity``, g(x, xi) the stochastic gradient, Var = E ||g(x*, xi)||^2; A'' with E ||g(x, xi) -
+        "Symbols": """Psi_T = ||x_T - x*||^2 + (gamma^2 / p^2) ||h_T - h*||^2, gamma ``step_size``, p ``probability``,
+        mu ``strong_convexity``, g(x, xi) the stochastic gradient, Var = E ||g(x*, xi)||^2; A'' with E ||g(x, xi) -
         g(x*, xi)||^2 <= 2 A'' D_f(x, x*), D_f the Bregman distance.""",
-        "Checked": """One client (the same for N equal ones, where h = h* = 0) with g(x, xi) = a x - c for (a, c) = (mu (1 - s),
-        -v) and (mu (1 + s), v), each with probability 1/2: curvature and gradient at x* = 0 are correlated. Exact second
-        moments in rational arithmetic; A'' = mu (1 + s^2) and Var = v^2 are the least constants.""",
+        "Checked": """One client (the same for N
+        equal ones, where h = h* = 0) with g(x, xi) = a x - c for (a, c) = (mu (1 - s), -v) and (mu (1 + s), v), each
+        with probability 1/2: curvature and gradient at x* = 0 are correlated. Exact second moments in rational
+        arithmetic; A'' = mu (1 + s^2) and Var = v^2 are the least constants.""",
     },
     transcribed=True,
 )
@@ -61,7 +62,9 @@ class Correlated:
         for _ in range(iterations):
             # x+ = (1 - gamma a) x + gamma c, where E a = mu, E c = 0, E a^2 = mu A'', E a c = mu s v, E c^2 = v^2
             squared = 1 - 2 * step * mu + step**2 * mu * self.smoothness
-            second = squared * second - 2 * step**2 * mu * spread * self.noise * first + (step * self.noise) ** 2
+            second = (
+                squared * second - 2 * step**2 * mu * spread * self.noise * first + (step * self.noise) ** 2
+            )
             first = (1 - step * mu) * first
         return second
 
@@ -109,7 +112,7 @@ def repaired(client: Correlated, iterations: Iterations) -> Sides:
         E Psi_T <= max{(1 - gamma mu)^T, (1 - p^2)^T} Psi_0 + gamma^2 C / min{gamma mu, p^2}.
 
     Source
-        The constants of the ProxSkip paper (Mishchenko et al., 2022), recalled: E ||g(x, xi) - grad f(x*)||^2 is at most
-        twice the sum of the two squares. Upper bound.
+        The constants of the ProxSkip paper (Mishchenko et al., 2022), recalled: E ||g(x, xi) - grad f(x*)||^2 is at
+        most twice the sum of the two squares. Upper bound.
     """
     return client.bound(iterations, constants=2)

@@ -1,0 +1,1 @@
+"""FedAvg with local steps: the bound by its drift at the optimum."""

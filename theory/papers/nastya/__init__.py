@@ -1,0 +1,1 @@
+"""NASTYA without compression: local passes over the samples in random order, and a server step."""

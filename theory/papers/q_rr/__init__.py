@@ -1,0 +1,1 @@
+"""Q-RR without compression: its theorem, and the shuffling lemma in both of its readings."""
