@@ -49,17 +49,24 @@ class SampledClients:
     @property
     def curvatures(self) -> np.ndarray:
         """a_mi, (M, n)."""
-        m, i = np.indices((self.clients, self.samples))
+        m, i = self._places
         steep = {"none": m < 0, "all": m >= 0, "samples": i % 2 == 0, "clients": m % 2 == 0}
-        return np.where(steep.get(self.steep, (m + i) % 2 == 0), self.smoothness, self.low)
+        values = np.array([self.low, self.smoothness], dtype=object)
+        return np.asarray(values[steep.get(self.steep, (m + i) % 2 == 0).astype(int)])
 
     @property
     def gradients(self) -> np.ndarray:
         """g_mi, (M, n), of mean 0."""
-        m, i = np.indices((self.clients, self.samples))
+        m, i = self._places
         signs = (-1) ** (i + m) if self.opposed else (-1) ** i
         values = (-1) ** m * self.between + signs * self.within
         return np.asarray(values - values.sum() / Fraction(values.size))
+
+    @property
+    def _places(self) -> tuple[np.ndarray, np.ndarray]:
+        """m and i, both (M, n), of a type that fractions multiply."""
+        m, i = np.indices((self.clients, self.samples)).astype(object)
+        return m, i
 
     def orders(self) -> list[tuple[int, ...]]:
         """All orders of the samples."""
@@ -83,7 +90,7 @@ class SampledClients:
                 totals[place] += average(self.curvatures[every, taken]) * moved**2 / 2
                 moved += average(self.gradients[every, taken])
         count = math.factorial(self.samples) ** (1 if common else self.clients)
-        return max(totals) / count
+        return Fraction(max(totals) / count)
 
 
 def average(values: Iterable[Fraction]) -> Fraction:

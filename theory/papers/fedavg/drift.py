@@ -42,10 +42,8 @@ class Run:
         pace: Fraction,
         local_steps: int,
     ) -> None:
-        suppose(
-            "0 < gamma <= 2 / (L + mu)",
-            0 < pace * (clients.smoothness + clients.strong_convexity) <= 2 * clients.smoothness,
-        )
+        largest = 2 * clients.smoothness / (clients.smoothness + clients.strong_convexity)
+        suppose("0 < gamma <= 2 / (L + mu)", 0 < pace <= largest)
         self.clients, self.gradients, self.local_steps = clients, gradients, local_steps
         self.step_size = pace / clients.smoothness
         self.decay = (1 - self.step_size * clients.strong_convexity) ** local_steps
@@ -64,7 +62,7 @@ class Run:
         for _ in range(rounds):
             self.models.append(self.after(self.models[-1]))
 
-    def allowed(self, rounds: int) -> dict[str, float]:
+    def allowed(self, rounds: int) -> dict[str, Any]:
         """Return the bound after some rounds."""
         return {
             "start": float(self.decay**rounds) * length(self.models[0]),

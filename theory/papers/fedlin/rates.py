@@ -106,7 +106,7 @@ def rate(
     factor, first = 1 - clients.strong_convexity / (6 * clients.smoothness), vector(x, y)
     model = first
     for _ in range(rounds):
-        model = fedlin_round(clients, *model, Fraction(1, 6), local_steps).next_model
+        model = fedlin_round(clients, model[0], model[1], Fraction(1, 6), local_steps).next_model
     every = clients.deviations(Fraction(0), Fraction(0))
     return at_most(
         mean(clients.values(model + every)), rate=factor**rounds * mean(clients.values(first + every))

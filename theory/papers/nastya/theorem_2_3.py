@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
 from clusterproof.theory.checker import Family, Sides, at_most, integers, rationals, suppose
 from clusterproof.theory.checker.unattained import Reason
@@ -56,7 +56,7 @@ class Law:
         self.scale, self.offset = 1 - server * (1 - average(kept)), server * average(shift)
         self.variance = (server / clients.clients) ** 2 * variance
 
-    def floor(self) -> dict[str, Fraction]:
+    def floor(self) -> dict[str, Any]:
         """(9/2) gamma^2 (n L_max / mu) ((n + 1) zeta*^2 + sigma*^2)."""
         n, means = self.clients.samples, [average(row) for row in self.gradients]
         within = (average((row - each) ** 2) for row, each in zip(self.gradients, means, strict=True))

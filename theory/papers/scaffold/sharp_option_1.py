@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated, Any
 
+import numpy as np
+
 from clusterproof.theory.checker import Sides, at_least, at_most, choice, equal
 from clusterproof.theory.exact.algebra import NotNegative, Share
 from clusterproof.theory.exact.planar_clients import PlanarClients, mean, squares
@@ -95,7 +97,7 @@ def energy(clients: PlanarClients, start: Start) -> dict[str, Sides]:
         square = squares(v[k]) / (2 * span)
         gathered += from_optimum * (inner(points[k], v[k]) - h[k] - square) + to_optimum * (h[k] - square)
         gathered += neighbour * (h[k + 1] - h[k] - inner(v[k], points[k + 1] - points[k]))
-    total = sum(w)
+    total = np.sum(w, axis=0)
     weight = THIRD * round_.length**2
     before = psi(round_.model, round_.controls, weight)
     after = psi(round_.next_model, round_.next_controls("I"), weight)

@@ -1,0 +1,78 @@
+"""The bias of SCAFFOLD and FedAvg, by enumeration of the noise of a loss that is not quadratic."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from clusterproof.theory.papers.scaffold.bias import Law
+
+F = Fraction
+
+
+def bias(gamma: float, local_steps: int, rounds: int) -> float:
+    """E x - x* for f' = x + log cosh(x) / 2, noise +-1 and N = infinity, where the server's model does not vary.
+
+    c_i - c is what ``rounds`` rounds of a client's noise give; 0 rounds are FedAvg. The model is found by secants.
+    """
+
+    def drift(x: float) -> float:
+        """Return the mean of a client's change of the model."""
+        deviation, points = np.zeros(1), np.zeros(0)
+        for _ in range(max(rounds, 1)):
+            points = np.full(len(deviation), x)
+            for _ in range(local_steps):
+                gradient = points + np.log(np.cosh(points)) / 2 - deviation
+                points = np.concatenate([points - gamma * (gradient + noise) for noise in (-1.0, 1.0)])
+                deviation = np.tile(deviation, 2)
+            if rounds:
+                moved = deviation + (x - points) / (local_steps * gamma)
+                deviation = moved - moved.mean()
+        if rounds:  # a round with the law of the controls
+            points = np.full(len(deviation), x)
+            for _ in range(local_steps):
+                gradient = points + np.log(np.cosh(points)) / 2 - deviation
+                points = np.concatenate([points - gamma * (gradient + noise) for noise in (-1.0, 1.0)])
+                deviation = np.tile(deviation, 2)
+        return float(points.mean() - x)
+
+    first, second = 0.0, -(gamma**2)
+    before, now = drift(first), drift(second)
+    for _ in range(3):
+        if now == before:
+            break
+        first, second = second, second - now * (second - first) / (now - before)
+        before, now = now, drift(second)
+    return second
+
+
+@pytest.mark.parametrize(
+    ("local_steps", "rounds", "second", "fedavg"), [(2, 4, -0.18753, -0.12506), (3, 3, -0.38862, -0.25000)]
+)
+def test_the_bias_of_a_loss_that_is_not_quadratic(
+    local_steps: int, rounds: int, second: float, fedavg: float
+) -> None:
+    gamma, h = 1 / 1024, local_steps
+    found, plain = (bias(gamma, h, count) / gamma**2 for count in (rounds, 0))
+    assert found == pytest.approx(second, abs=2e-5)
+    assert plain == pytest.approx(fedavg, abs=2e-5)
+    assert found / plain == pytest.approx((5 * h - 1) / (3 * h), rel=2e-3)
+    # a = 1, tau = 1/2: the closed form, to first order in tau
+    for method, value in (("II", found), ("FedAvg", plain)):
+        assert -float(Law(F(1), F(1, 1024), h, method).floor()) / 2 == pytest.approx(value, rel=2e-3)
+
+
+def test_the_closed_form_by_hand() -> None:
+    """Ratios at finite steps, and the part of order gamma^2 / N of II and FedAvg at H = 2."""
+    for h, gamma, ratio in ((2, F(1, 20), 1.4759), (2, F(1, 4), 1.3968), (8, F(1, 20), 1.4580), (8, F(1, 4), 1.2212)):
+        found = Law(F(1), gamma, h, "II").floor() / Law(F(1), gamma, h).floor()
+        assert float(found) == pytest.approx(ratio, abs=5e-5)
+    ratio = Law(F(1), F(1, 100), 4, "II").floor() / Law(F(1), F(1, 100), 4).floor()
+    assert float(ratio) == pytest.approx(1.5831584, abs=2e-2)
+    small = F(1, 10**6)
+    for method, whole, part in (("FedAvg", F(1, 4), F(1, 8)), ("II", F(3, 8), F(1, 4))):
+        law = Law(F(1), small, 2, method)
+        assert float(law.floor()) == pytest.approx(whole, rel=1e-5)
+        # gamma / N times the layer, minus 1/4, and minus V / N
+        layer = (law.layer() - F(1, 4)) / small - (law.floor() - Law(F(1), small, 2).floor())
+        assert float(-layer) == pytest.approx(part, rel=1e-5)
