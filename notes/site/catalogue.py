@@ -26,10 +26,17 @@ PAPERS = {
     "baselines": "Baselines: where FedAvg and its relatives rest",
     "cfl": "CFL: clustering by cosines of updates",
     "cfl-mgd": "CFL-MGD: momentum gradient descent (Zhao et al. 2023)",
+    "fedavg": "FedAvg: local steps and their drift",
+    "fedlin": "FedLin: the rate of a round",
     "fpfc": "FPFC: fusion penalties (Yu et al.)",
     "gradient-loss": "GL-CFL: gradients and losses (Lin et al. 2023)",
     "ifca": "IFCA: the basin of attraction",
+    "nastya": "NASTYA: shuffled local passes and a server step (Sadiev et al. 2022)",
+    "proxskip": "ProxSkip: skipped communication (Mishchenko et al. 2022)",
+    "q-rr": "Q-RR: shuffled samples (Sadiev et al. 2022)",
+    "scaffold": "SCAFFOLD: control variates (Karimireddy et al. 2020)",
     "sofl": "SoFL: dual clustering (Zhang and Qiao 2024)",
+    "sproxskip": "SProxSkip: ProxSkip with stochastic gradients",
 }
 """Titles of the pages; a paper without an entry has its name as title."""
 

@@ -113,6 +113,7 @@ ALTERED: dict[str, tuple[str, str, str]] = {
     "cfl-mgd/equation-28": (LEMMA_1, "(1, 4), rounding", "(1, 2), rounding"),
     "cfl-mgd/equation-34": (ALGEBRA, "exact = self.error - step", "exact = self.error + step"),
     "cfl-mgd/equation-37": (ALGEBRA, "(1 - is_own)", "(2 - is_own)"),
+    "fedavg/drift": ("papers.fedavg.drift", "self.step_size**2 * clients", "self.step_size**2 / 4 * clients"),
     "gradient-loss/equation-1-mean": (
         "papers.gradient_loss.equation_1",
         "loss) / (copies * rows)",
@@ -133,7 +134,23 @@ ALTERED: dict[str, tuple[str, str, str]] = {
         "axis=1) - part for",
         "axis=1) - part - 1 for",
     ),
+    "proxskip/identity": ("papers.proxskip.identity", "start.probability**2) *", "start.probability) *"),
+    "proxskip/sharp": ("papers.proxskip.rates", "max(flat**2, (1 - start.step_length) ** 2)", "flat**2"),
+    "proxskip/theorem-6": ("papers.proxskip.rates", "allowed**iterations", "allowed ** (2 * iterations)"),
+    "scaffold/bias": (
+        "papers.scaffold.bias",
+        "(5 * local_steps - 1), local_steps)",
+        "(4 * local_steps), local_steps)",
+    ),
+    "scaffold/bias-larger": ("papers.scaffold.bias", "own.floor() - fedavg", "fedavg.floor() - fedavg"),
+    "scaffold/bias-ratio": ("papers.scaffold.bias", "(second, Fraction(5 *", "(second, Fraction(6 *"),
+    "scaffold/sharp": ("papers.scaffold.sharp", "weight = round_.length**2", "weight = round_.length**2 / 2"),
     "sofl/frozen-cell-variance": (PARTS, "(1 - kept ** (2 * updates))", "(1 - kept**updates)"),
+    "sproxskip/additive": (
+        "papers.sproxskip.additive",
+        "for k in range(iterations)), start",
+        "for k in range(iterations - 1)), start",
+    ),
     "sofl/running-mean": (PARTS, "(before * mean + sample) / n", "(mean + sample) / n"),
 }
 """For each claim that a separate function proves: module, what it states, and a false or another statement."""

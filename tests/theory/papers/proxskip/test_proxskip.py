@@ -49,17 +49,17 @@ def test_the_identity_and_the_rate_on_losses_that_are_not_quadratic(
         at_models, at_optimum = at_models - at_optimum.mean(axis=0), at_optimum - at_optimum.mean(axis=0)
         controls = stream.standard_normal((clients, dimension))
         controls -= controls.mean(axis=0)
-
-        def psi(x: np.ndarray, h: np.ndarray) -> float:
-            return float(((x - optimum) ** 2).sum() + (gamma / p) ** 2 * ((h - at_optimum) ** 2).sum())
-
         points = models - gamma * (at_models - controls)
         mean = np.tile(points.mean(axis=0), (clients, 1))
-        expected = p * psi(mean, controls + p / gamma * (mean - points)) + (1 - p) * psi(points, controls)
+        states = ((models, controls), (mean, controls + p / gamma * (mean - points)), (points, controls))
+        before, communicates, skips = (
+            float(((x - optimum) ** 2).sum() + (gamma / p) ** 2 * ((h - at_optimum) ** 2).sum())
+            for x, h in states
+        )
+        expected = p * communicates + (1 - p) * skips
         moved = models - gamma * at_models - optimum + gamma * at_optimum
         kept = (1 - p**2) * (gamma / p) ** 2 * ((controls - at_optimum) ** 2).sum()
         right = float((moved**2).sum() + kept)
-        before = psi(models, controls)
         assert abs(expected - right) <= 1e-12 * max(expected, before, 1)
         rate = max((1 - gamma * mu) ** 2, (1 - gamma * largest) ** 2, 1 - p**2)
         assert expected <= rate * before * (1 + 1e-12)
@@ -74,8 +74,12 @@ def test_the_iteration_is_the_library_s() -> None:
     strength = np.array([0.9, 0.45, 0.9])
     hessians = 0.1 * np.eye(2) + strength[:, None, None] * along[:, :, None] * along[:, None, :]
     before = np.concatenate([models.ravel(), controls.ravel()]).astype(float)
-    for communicate, (_, x, h) in zip((True, False), start.iterate(clients, start.states(clients)), strict=True):
-        after = round_maps.proxskip(hessians, step_size=0.5, communicate=communicate, probability=0.25) @ before
+    for communicate, (_, x, h) in zip(
+        (True, False), start.iterate(clients, start.states(clients)), strict=True
+    ):
+        after = (
+            round_maps.proxskip(hessians, step_size=0.5, communicate=communicate, probability=0.25) @ before
+        )
         np.testing.assert_allclose(np.concatenate([x.ravel(), h.ravel()]).astype(float), after, atol=1e-13)
 
 
@@ -88,7 +92,7 @@ def test_the_one_step_constant_of_two_scalars() -> None:
     assert start.psi(clients, start.iterate(clients, states)) == F(3, 4) * start.psi(clients, states)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 7])
+@pytest.mark.parametrize("seed", [0, 7])
 def test_the_search_finds_the_instance_against_theorem_8(seed: int) -> None:
     verdict = theory.check("sproxskip/theorem-8", seed=seed)
     assert (verdict.verdict, verdict.measured, verdict.bound) == ("violated", 1.25, 1.0)
