@@ -129,7 +129,7 @@ def test_the_source_release_gives_the_same_wheel(tree: Path, wheel: Path, tmp_pa
     (archive,) = tmp_path.glob("*.tar.gz")
     with tarfile.open(archive) as source:
         names = {name.partition("/")[2] for name in source.getnames()}
-    assert {"tests/conftest.py", "examples/fedavg.py", "Makefile", "constraints.txt"} <= names
+    assert {"tests/conftest.py", "examples/heavy_ball.py", "Makefile", "constraints.txt"} <= names
     assert contents(built(archive, tmp_path)) == contents(wheel)
 
 

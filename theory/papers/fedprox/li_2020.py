@@ -1,6 +1,6 @@
 """FedProx: Theorem 4 and Corollary 7 of Li, Sahu, Zaheer, Sanjabi, Talwalkar and Smith (arXiv 1812.06127).
 
-One-dimensional quadratics with exact proximal steps. Run with: clusterproof check --module examples/fedprox.py
+One-dimensional quadratics with exact proximal steps.
 """
 
 from __future__ import annotations
@@ -9,7 +9,16 @@ from fractions import Fraction
 from math import sqrt
 from typing import Annotated
 
-from clusterproof.theorem import Sides, at_least, at_most, choice, claim, integers, rationals, suppose
+from clusterproof.theory.checker import Family, Sides, at_least, at_most, choice, integers, rationals, suppose
+
+PAPER = Family(
+    "fedprox",
+    {
+        "Hypotheses": """Convex clients, exact solves, rho > 0.""",
+        "Symbols": """rho the function ``gain``, mu ``proximal``, B ``dissimilarity``, K ``drawn``.""",
+        "Checked": """Two quadratic clients, or the two sides, in double precision.""",
+    },
+)
 
 
 def gain(proximal: float, dissimilarity: float, drawn: int, smoothness: float = 1.0) -> float:
@@ -24,7 +33,7 @@ def gain(proximal: float, dissimilarity: float, drawn: int, smoothness: float = 
     )
 
 
-@claim("fedprox/theorem-4", label="Theorem 4")
+@PAPER.claim("theorem-4", label="Theorem 4", kind="upper", exhaustible=1, budget=300)
 def theorem_4(
     curvature: Annotated[Fraction, rationals(Fraction(1, 4), 1, 4)],
     center: Annotated[int, choice(0, 1, 3)],
@@ -42,7 +51,7 @@ def theorem_4(
         E f(w+) <= f(w) - rho |grad f(w)|^2, with rho as the function ``gain`` gives it.
 
     Source
-        READ: main text of the paper.
+        Li et al. (2020), main text of the paper.
     """
     a, b, w, mu = (1.0, float(curvature)), (0.0, float(center)), float(model), float(proximal)
     gradients = [one * (w - other) for one, other in zip(a, b, strict=True)]
@@ -58,7 +67,15 @@ def theorem_4(
     return at_least(-after, gain=rho * gradient**2)
 
 
-@claim("fedprox/corollary-7", label="Corollary 7", kind="lower", repaired_by="fedprox/corollary-7-repaired")
+@PAPER.claim(
+    "corollary-7",
+    label="Corollary 7",
+    kind="lower",
+    repaired_by="fedprox/corollary-7-repaired",
+    ill_posed=True,
+    exhaustible=1,
+    budget=300,
+)
 def corollary_7(
     dissimilarity: Annotated[int, integers(2, 12, upwards=True)],
     drawn: Annotated[int, integers(16, 600, upwards=True)],
@@ -72,7 +89,7 @@ def corollary_7(
         rho >= 1 / (24 L B^2).
 
     Source
-        READ: main text of the paper, which has "1 << B" and an approximate sign.
+        Li et al. (2020), main text of the paper, which has "1 << B" and an approximate sign.
     """
     suppose("B <= sqrt(K) / 2", 4 * dissimilarity**2 <= drawn)
     return at_least(
@@ -80,7 +97,7 @@ def corollary_7(
     )
 
 
-@claim("fedprox/corollary-7-repaired", label="repair (ours)", kind="lower")
+@PAPER.claim("corollary-7-repaired", label="repair (ours)", kind="lower", exhaustible=1, budget=300)
 def corollary_7_repaired(
     dissimilarity: Annotated[Fraction, rationals(1, 8, 4, upwards=True)],
     times: Annotated[int, integers(16, 60, upwards=True)],
@@ -101,7 +118,7 @@ def corollary_7_repaired(
     return at_least(gain(6 * b**2, b, int(drawn)), printed=1 / (24 * b**2))
 
 
-@claim("fedprox/remark-5", label="Remark 5", kind="upper")
+@PAPER.claim("remark-5", label="Remark 5", kind="upper")
 def remark_5(
     dissimilarity: Annotated[Fraction, rationals(1, 8, 4)],
     drawn: Annotated[int, choice(1, 2, 3, 5, 10, 50, 200)],
@@ -113,7 +130,7 @@ def remark_5(
         rho > 0 implies 2 B^2 <= K.
 
     Source
-        READ: main text of the paper, there B < sqrt(K); the sharper form is ours.
+        Li et al. (2020), main text of the paper, there B < sqrt(K); the sharper form is ours.
     """
     suppose("rho > 0", gain(float(proximal), float(dissimilarity), drawn) > 0)
     return at_most(2 * dissimilarity**2, clients=drawn)

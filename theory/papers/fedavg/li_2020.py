@@ -1,7 +1,7 @@
 """FedAvg on clients that differ: Theorems 1-4 of Li, Huang, Yang, Wang and Zhang (arXiv 1907.02189).
 
 One-dimensional quadratics F_k(w) = a_k (w - b_k)^2 / 2 with additive gradient noise: every expectation is a rational
-number. Run with: clusterproof check --module examples/fedavg.py
+number.
 """
 
 from __future__ import annotations
@@ -10,7 +10,30 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
 
-from clusterproof.theorem import Sides, at_least, at_most, choice, claim, equal, integers, rationals, suppose
+from clusterproof.theory.checker import (
+    Family,
+    Sides,
+    at_least,
+    at_most,
+    choice,
+    equal,
+    integers,
+    rationals,
+    suppose,
+)
+from clusterproof.theory.checker.unattained import Reason
+
+PAPER = Family(
+    "fedavg",
+    {
+        "Hypotheses": """Quadratic clients that differ, a fixed step eta, E local steps, all clients in every round.""",
+        "Symbols": """E ``local_steps``, K ``drawn`` of N clients with weights p_k, eta ``step``; C_k as in
+        ``fedavg/exact-bias``; kappa, L, mu, B, G and Gamma = F* - sum p_k F_k* as in the paper.""",
+        "Checked": """Quadratics F_k(w) = a_k (w - b_k)^2 / 2, with additive noise in Theorems 1 to 3: exact moments, in
+        rational arithmetic.""",
+    },
+)
+
 
 Q = Fraction
 
@@ -84,7 +107,9 @@ def compared(problem: Problem, sampling: Fraction, clients: Fraction) -> Sides:
     return at_most(gap, **terms)
 
 
-@claim("fedavg/theorem-1", label="Theorem 1, (4), (5)")
+@PAPER.claim(
+    "theorem-1", label="Theorem 1, (4), (5)", kind="upper", exhaustible=1, budget=200, unattained=Reason.PROOF
+)
 def theorem_1(problem: Problem) -> Sides:
     """FedAvg with all clients and decaying steps converges like 1 / T.
 
@@ -96,34 +121,42 @@ def theorem_1(problem: Problem) -> Sides:
         B = sum p_k^2 sigma_k^2 + 6 L Gamma + 8 (E - 1)^2 G^2.
 
     Source
-        READ: main text of the ICLR 2020 version, without its appendix. G^2 is taken along the run: over all w
-        A2 and A4 exclude each other.
+        Li et al. (2020), main text of the ICLR 2020 version, without its appendix. G^2 is taken along the run: over
+        all w A2 and A4 exclude each other.
     """
     return compared(problem, Q(0), Q(0))
 
 
-@claim("fedavg/theorem-2", label="Theorem 2, (6)")
+@PAPER.claim(
+    "theorem-2", label="Theorem 2, (6)", kind="upper", exhaustible=1, budget=200, unattained=Reason.PROOF
+)
 def theorem_2(problem: Problem, drawn: Annotated[int, choice(1, 2, 5)]) -> Sides:
     """The same where K clients are drawn with replacement.
+
+    Hypotheses
+        As ``fedavg/theorem-1``.
 
     Statement
         As Theorem 1 with B + C, C = 4 E^2 G^2 / K.
 
     Source
-        READ: main text of the ICLR 2020 version, Scheme I.
+        Li et al. (2020), main text of the ICLR 2020 version, Scheme I.
     """
     return compared(problem, Q(1, drawn), Q(1, drawn))
 
 
-@claim("fedavg/theorem-3", label="Theorem 3")
+@PAPER.claim("theorem-3", label="Theorem 3", kind="upper", exhaustible=1, budget=200, unattained=Reason.PROOF)
 def theorem_3(problem: Problem, drawn: Annotated[int, choice(1, 2)]) -> Sides:
     """The same where K of the N clients are drawn without replacement.
+
+    Hypotheses
+        As ``fedavg/theorem-1``.
 
     Statement
         As Theorem 1 with B + C, C = (N - K) / (N - 1) 4 E^2 G^2 / K.
 
     Source
-        READ: main text of the ICLR 2020 version, Scheme II.
+        Li et al. (2020), main text of the ICLR 2020 version, Scheme II.
     """
     return compared(problem, Q(2 - drawn, drawn), Q(2 - drawn, drawn))
 
@@ -140,7 +173,7 @@ LocalSteps = Annotated[int, integers(2, 6)]
 PRINTED = ((Q(1), Q(-1)), (Q(2), Q(1)))
 
 
-@claim("fedavg/theorem-4", label="Theorem 4", kind="lower")
+@PAPER.claim("theorem-4", label="Theorem 4", kind="lower", unattained=Reason.ROUND_NUMBER)
 def theorem_4(local_steps: LocalSteps, pace: Pace) -> Sides:
     """There is a problem on which FedAvg with E > 1 and a fixed step rests away from the optimum.
 
@@ -148,13 +181,13 @@ def theorem_4(local_steps: LocalSteps, pace: Pace) -> Sides:
         ||w - w*|| = Omega((E - 1) eta) ||w*||; on a = (1, 2), b = (-1, 1) at least (E - 1) eta / 9 (ours).
 
     Source
-        READ: main text of the ICLR 2020 version; its own problem is in the appendix, which was not read.
+        Li et al. (2020), main text of the ICLR 2020 version; its own problem is in the appendix, which was not read.
     """
     step = pace / local_steps
     return at_least(abs(fixed_point(PRINTED, step, local_steps) - Q(1, 3)), bias=(local_steps - 1) * step / 9)
 
 
-@claim("fedavg/exact-bias", label="exact bias (ours)", kind="identity")
+@PAPER.claim("exact-bias", label="exact bias (ours)", kind="identity", exhaustible=1, budget=200)
 def exact_bias(
     local_steps: LocalSteps, step: Pace, center: Annotated[Fraction, rationals(-2, 2, 1)]
 ) -> Sides:
@@ -178,7 +211,7 @@ def exact_bias(
     return equal((sum(ends) / 3, rest))
 
 
-@claim("fedavg/fixed-steps-fail", label="after Theorem 4", kind="definition", ill_posed=False)
+@PAPER.claim("fixed-steps-fail", label="after Theorem 4", kind="definition", ill_posed=False)
 def fixed_steps_fail(
     first: Annotated[int, integers(-8, 8, upwards=True, downwards=True)],
     second: Annotated[int, integers(-8, 8, upwards=True, downwards=True)],
@@ -194,8 +227,8 @@ def fixed_steps_fail(
         The fixed point is not w*.
 
     Source
-        READ: the discussion after Theorem 4 in the main text. Equal Hessians are left out: there it is plainly
-        false. For E = 2 the exact condition is sum p_k a_k^2 (b_k - w*) = 0, free of eta.
+        Li et al. (2020), the discussion after Theorem 4 in the main text. Equal Hessians are left out: there it is
+        plainly false. For E = 2 the exact condition is sum p_k a_k^2 (b_k - w*) = 0, free of eta.
     """
     suppose("the clients differ", (first, second) != (0, 0))
     clients = ((Q(1), Q(first)), (Q(2), Q(second)), (Q(3), -Q(first + 2 * second, 3)))

@@ -1,7 +1,6 @@
 """Local gradient descent: Khaled, Mishchenko and Richtarik, "First Analysis of Local GD" (arXiv 1909.04715).
 
 One-dimensional quadratics f_m(x) = a_m (x - b_m)^2 / 2, a_m >= 0: everything is a rational number, nothing random.
-Run with: clusterproof check --module examples/local_gd.py
 """
 
 from __future__ import annotations
@@ -10,7 +9,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
 
-from clusterproof.theorem import Sides, at_most, choice, claim, rationals, suppose
+from clusterproof.theory.checker import Family, Sides, at_most, choice, rationals, suppose
+from clusterproof.theory.checker.unattained import Reason
+
+PAPER = Family(
+    "local-gd",
+    {
+        "Hypotheses": """Convex L-smooth clients, exact gradients; H steps between two averagings.""",
+        "Symbols": """gamma ``step``, H ``gap``, M clients, V_t the variance of the points, sigma^2 the mean
+        squared gradient at x*.""",
+        "Checked": """Two quadratic clients a_m (x - b_m)^2 / 2 with L = 1, in rational arithmetic.""",
+    },
+)
+
 
 Q = Fraction
 
@@ -60,7 +71,7 @@ def variance(points: list[Fraction]) -> Fraction:
     return mean([(x - mean(points)) ** 2 for x in points])
 
 
-@claim("local-gd/lemma-1", label="Lemma 1")
+@PAPER.claim("lemma-1", label="Lemma 1", kind="upper", exhaustible=1, budget=200)
 def lemma_1(
     clients: Clients,
     x: Annotated[Fraction, rationals(-2, 2, 1)],
@@ -76,7 +87,7 @@ def lemma_1(
         |x_t+1 - x*|^2 <= |x_t - x*|^2 + gamma L (1 + 2 gamma L) V_t - 2 gamma (1 - 2 gamma L) (f(x_t) - f*).
 
     Source
-        READ: the paper's text, without its proofs.
+        Khaled et al. (2019): the paper's text, without its proofs.
     """
     before = mean([x, y])
     after = before - step * mean(clients.gradients([x, y]))
@@ -93,7 +104,7 @@ Gap = Annotated[int, choice(1, 2, 3, 5)]
 Pace = Annotated[Fraction, rationals(Q(1, 3), 1, 3)]
 
 
-@claim("local-gd/lemma-2", label="Lemma 2")
+@PAPER.claim("lemma-2", label="Lemma 2", kind="upper", exhaustible=1, budget=200, unattained=Reason.PROOF)
 def lemma_2(clients: Clients, start: Start, gap: Gap, pace: Pace) -> Sides:
     """Between two averagings the points stay together.
 
@@ -104,7 +115,7 @@ def lemma_2(clients: Clients, start: Start, gap: Gap, pace: Pace) -> Sides:
         sum V_t <= 5 L gamma^2 H^2 sum (f(x_t) - f*) + sum 8 gamma^2 H^2 sigma^2.
 
     Source
-        READ: the paper's text, without its proofs.
+        Khaled et al. (2019): the paper's text, without its proofs.
     """
     step = pace / (4 * gap)
     path = clients.run(start, step, gap, gap)
@@ -115,7 +126,9 @@ def lemma_2(clients: Clients, start: Start, gap: Gap, pace: Pace) -> Sides:
     )
 
 
-@claim("local-gd/theorem-1", label="Theorem 1, (5)")
+@PAPER.claim(
+    "theorem-1", label="Theorem 1, (5)", kind="upper", exhaustible=1, budget=200, unattained=Reason.PROOF
+)
 def theorem_1(
     clients: Clients, start: Start, gap: Gap, pace: Pace, epochs: Annotated[int, choice(1, 2, 5)]
 ) -> Sides:
@@ -128,7 +141,8 @@ def theorem_1(
         f(mean of x_0 .. x_T-1) - f* <= 2 |x_0 - x*|^2 / (gamma T) + 24 gamma^2 sigma^2 H^2 L.
 
     Source
-        READ: the paper's text, without its proofs. At H = 1, and for equal Hessians, the true floor is 0.
+        Khaled et al. (2019): the paper's text, without its proofs. At H = 1, and for equal Hessians, the true floor
+        is 0.
     """
     step, steps = pace / (4 * gap), gap * epochs
     average = mean([mean(points) for points in clients.run(start, step, steps, gap)])
@@ -139,7 +153,9 @@ def theorem_1(
     )
 
 
-@claim("local-gd/corollary-1", label="Corollary 1")
+@PAPER.claim(
+    "corollary-1", label="Corollary 1", kind="upper", exhaustible=1, budget=200, unattained=Reason.PROOF
+)
 def corollary_1(clients: Clients, start: Start, gap: Gap, root: Annotated[int, choice(2, 4, 6, 10)]) -> Sides:
     """The rate 1 / sqrt(M T), here with M = 4 clients, two of each kind, and T = root^2.
 
@@ -150,7 +166,7 @@ def corollary_1(clients: Clients, start: Start, gap: Gap, root: Annotated[int, c
         f(x) - f* <= 8 L |x_0 - x*|^2 / sqrt(M T) + 3 M sigma^2 H^2 / (2 L T).
 
     Source
-        READ: the paper's text, without its proofs.
+        Khaled et al. (2019): the paper's text, without its proofs.
     """
     suppose("H <= sqrt(T / M)", 2 * gap <= root)
     path = clients.run(start, Q(1, 2 * root), root**2, gap)

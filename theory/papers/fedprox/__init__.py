@@ -1,0 +1,1 @@
+"""FedProx: the gain of a round (Li et al., 2020)."""

@@ -1,0 +1,1 @@
+"""Local gradient descent (Khaled, Mishchenko and Richtarik, 2019)."""
