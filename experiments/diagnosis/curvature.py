@@ -161,29 +161,18 @@ def curvature(
     products: int,
     chunk: int,
 ) -> Curvature:
-    """Measure both ends of the spectrum of the mean Hessian of a cluster's clients.
+    """Measure both ends of the spectrum of the mean Hessian of a cluster's clients at a model (d,).
 
     Parameters
     ----------
     task
         Answers Hessian products without sampling noise.
-    model
-        (d,).
     asked, others
         Clients whose mean Hessian is taken, and further clients of the cluster; none only if all are in ``asked``.
     members
         Number of clients of the cluster.
-    seed
-        Of the start.
-    products
-        Number of Hessian products.
-    chunk
-        Clients at a time.
-
-    Raises
-    ------
-    InvalidArgument
-        If the products are not finite, or not those of one symmetric matrix.
+    seed, products, chunk
+        Of the start, number of Hessian products, and clients at a time.
     """
     xp = array_namespace(model)
 
@@ -220,18 +209,8 @@ def client_vectors(
 ) -> Iterator[Array]:
     """Yield the clients' gradients or Hessian products (k, d), ``chunk`` clients at a time.
 
-    Parameters
-    ----------
-    answer
-        ``gradients`` or ``hessian_products`` of a task.
-    vectors
-        What every client is given, the model first, each (d,).
-    clients
-        Client indices.
-    chunk
-        Clients at a time.
-    stream
-        Source of batches; may be None for answers without sampling noise.
+    ``answer`` is the method of a task that every client is asked with ``vectors``, each (d,), the model first;
+    ``stream`` is the source of batches, None for answers without sampling noise.
     """
     xp = array_namespace(vectors[0])
     stream = generator(0, "diagnosis", "unused") if stream is None else stream

@@ -10,7 +10,7 @@ from small_images import client_data, load, module, random_partition
 
 from clusterproof.algorithms import InvalidArgument, generator
 from clusterproof.experiments.diagnosis.observation import Budget, measure
-from clusterproof.experiments.diagnosis.task_variants import one_sample_each, views
+from clusterproof.experiments.diagnosis.task_variants import one_sample_each, task_variants
 from clusterproof.neural.networks import MLP
 from clusterproof.neural.task import ImageTask
 from clusterproof.synthetic import LogCoshMixture, QuadraticMixture, RegressionMixture
@@ -44,7 +44,7 @@ def quadratics(clients=12, dimension=5, seed=0):
 
 def observed(task, models, assignments=None, *, budget=None, round_number=0, step_size=0.1, seed=0):
     return measure(
-        views(task),
+        task_variants(task),
         models,
         np.asarray(task.labels) if assignments is None else assignments,
         round_number=round_number,
@@ -85,21 +85,16 @@ class TestRegression:
 
     def test_gradient_variances_within_their_error_and_five_percent(self, seen):
         for cell in seen.clusters:
-            for found, cluster in (
-                (cell.gradient_variance, cell.cluster),
-                (cell.intruder_variance, 1 - cell.cluster),
-            ):
-                truth = float(self.task.gradient_variance(self.models[cell.cluster], cluster))
-                assert abs(found.value - truth) <= 5 * found.error
-                assert found.error < 0.05 * truth
+            found = cell.gradient_variance
+            truth = float(self.task.gradient_variance(self.models[cell.cluster], cell.cluster))
+            assert abs(found.value - truth) <= 5 * found.error
+            assert found.error < 0.05 * truth
 
     def test_gaps_and_gradients_are_those_of_the_expected_losses(self, seen):
-        for row, cell in enumerate(seen.clusters):
+        for cell in seen.clusters:
             losses = np.array([self.task.expected_loss(model, cell.cluster) for model in self.models])
-            np.testing.assert_allclose(cell.losses.value, losses, rtol=1e-12)
             np.testing.assert_allclose(cell.gaps.value, losses - losses[cell.model], atol=1e-12)
             gradient = self.task.expected_gradient(self.models[cell.cluster], cell.cluster)
-            np.testing.assert_allclose(seen.gradients[row], gradient, rtol=1e-12)
             assert cell.gradient_norm == pytest.approx(np.linalg.norm(gradient))
 
     def test_variance_of_the_difference_is_that_of_drawn_rows(self, seen):
@@ -113,14 +108,6 @@ class TestRegression:
             truth = (losses[:, other] - losses[:, cell.model]).var()
             assert cell.difference_variance.value[other] == pytest.approx(truth, rel=0.06)
             assert cell.difference_variance.value[cell.model] == 0
-
-    def test_a_scaled_models_variance_follows_the_closed_form(self, seen):
-        for cell in seen.clusters:
-            truth = [
-                float(self.task.loss_variance(scale * self.models[cell.model], cell.cluster))
-                for scale in (1, 2, 4)
-            ]
-            np.testing.assert_allclose(cell.scaled_variance.value, truth, rtol=0.08)
 
 
 def test_wrong_choices_follow_the_exact_probability():
@@ -193,8 +180,6 @@ class TestQuadratic:
             assert (cell.loss_variance.error == 0).all()
             gradients = self.task.gradient_variance(self.models[cell.cluster], cell.cluster)
             assert cell.gradient_variance.value == pytest.approx(gradients, rel=1e-9)
-            foreign = self.task.gradient_variance(self.models[cell.cluster], 1 - cell.cluster)
-            assert cell.intruder_variance.value == pytest.approx(foreign, rel=1e-9)
 
     def test_the_rest_of_the_cluster_completes_the_quotients(self, seen):
         for cell in seen.clusters:
@@ -285,9 +270,9 @@ class TestNetwork:
             assert cell.curvature.value[1] == pytest.approx(truth[-1], rel=1e-8)
 
     def test_gradient_is_torchs(self, seen):
-        for row, cell in enumerate(seen.clusters):
+        for cell in seen.clusters:
             gradient = torch.func.grad(self.loss_of(self.members(cell.cluster)))(self.models[cell.model])
-            np.testing.assert_allclose(seen.gradients[row], gradient.numpy(), atol=1e-12)
+            assert cell.gradient_norm == pytest.approx(gradient.norm().item(), rel=1e-10)
 
     def test_variances_are_those_of_single_images(self, seen):
         network = module(self.task.network).double()
@@ -314,7 +299,6 @@ class TestNetwork:
         for cell in seen.clusters:
             loss = self.loss_of(self.members(cell.cluster))
             values = np.array([loss(model).item() for model in self.models])
-            np.testing.assert_allclose(cell.losses.value, values, rtol=1e-10)
             np.testing.assert_allclose(cell.gaps.value, values - values[cell.model], atol=1e-12)
 
     def test_single_precision_agrees_to_its_accuracy(self, seen):
@@ -325,7 +309,7 @@ class TestNetwork:
             )
 
     def test_samples_of_a_choice_and_of_a_gradient(self):
-        found = views(self.task)
+        found = task_variants(self.task)
         assert (found.choice_samples, found.gradient_samples, found.held) == (5, 4, 5)
         apart = found.single
         assert apart.clients == 42
@@ -355,11 +339,11 @@ def test_a_task_without_hessians_is_refused():
         pass
 
     with pytest.raises(InvalidArgument, match="hessian_products"):
-        views(Flat())
+        task_variants(Flat())
 
 
 def test_fresh_batches_in_hessian_products_are_refused():
     task = regression(samples=5)
-    seen = replace(views(task), whole=task)
+    seen = replace(task_variants(task), whole=task)
     with pytest.raises(InvalidArgument, match="one symmetric matrix"):
         measure(seen, task.optima + 0.1, task.labels, round_number=0, step_size=0.1, budget=Budget())
