@@ -18,6 +18,7 @@ from clusterproof.experiments.tables.gradient_loss.arrivals import (
     in_words,
 )
 from clusterproof.experiments.tables.gradient_loss.runs import Arm, Problem, network_of
+from clusterproof.experiments.tables.training_run import compare
 
 PURITY, ACCURACY, HELD = 0.9, 0.8, 5
 LAST = 10
@@ -135,10 +136,9 @@ class Group:
 
     def comparison(self) -> Comparison:
         """Return IFCA's iterations minus GL-CFL's with the paper's weight."""
-        proposed = self.counted(self.arrivals(self._arm(0.2))["to purity 0.9"])
-        differences = np.subtract(self.counted(self.baseline["to purity 0.9"]), proposed)
+        proposed = self.arrivals(self._arm(0.2))["to purity 0.9"]
         name = f"Iterations, IFCA - GL-CFL 0.2: {self.words}"
-        return Comparison(name, tuple(map(float, differences)))
+        return compare(name, self.counted(self.baseline["to purity 0.9"]), self.counted(proposed))
 
     def curve(self, weight: float) -> Curve:
         """Return the purity by iteration."""
@@ -180,21 +180,11 @@ class Group:
             text += f": {lost} of {len(reached)} runs only touch it"
         if arm.weight and "saved %" in cells:
             text += f"; IFCA {in_words(self.baseline['to purity 0.9'])}: saved "
-            text += f"{self.savings(arm, 'to purity 0.9').words} %" + self._against_paper(cells["saved %"])
+            text += f"{self.savings(arm, 'to purity 0.9').words} %"
         end = cells["purity"].mean
         if end < PURITY and any(reached):
             text += f"; the last {LAST} iterations have {end:.2f}"
         return text + "."
-
-    def _against_paper(self, cell: Cell) -> str:
-        """Compare with what the paper prints."""
-        if cell.printed is None:
-            return ""
-        text = f", where the paper prints {cell.printed.value:g} %"
-        if cell.ceiling and max(cell.ceiling) < cell.printed.value:
-            most = ", ".join(f"{value:.0f}" for value in cell.ceiling)
-            text += f"; of so few iterations no more than {most} % can be saved"
-        return text
 
 
 def start_row(apart: Group, together: Group) -> Row:

@@ -296,43 +296,24 @@ def _id(number: int, data: Data) -> str:
     return f"sofl/table-{number}-{data.name}"
 
 
-def _table(number: int, data: Data, title: str) -> ReproducibleTable:
-    return ReproducibleTable(
+TITLES = {
+    (
+        3,
+        MNIST.name,
+    ): "SoFL, Table 3 on MNIST: rotated and relabelled groups; server's model and after local training",
+    (4, MNIST.name): "SoFL, Table 4 on MNIST: 2, 4 and 8 relabelled groups",
+    (5, MNIST.name): "SoFL, Table 5 on MNIST: relabelled groups of clients of unequal sizes",
+}
+ALL = tuple(
+    ReproducibleTable(
         id=_id(number, data),
-        title=title,
+        title=TITLES.get((number, data.name), f"SoFL, Table {number} on CIFAR-10; full scale wants a GPU"),
         seeds=3,
         units=partial(units, number=number, data=data),
         compute=compute,
         assemble=partial(assemble, number=number, data=data),
         choices=choices_of(data),
     )
-
-
-TABLE_3_MNIST = _table(
-    3, MNIST, "SoFL, Table 3 on MNIST: rotated and relabelled groups; server's model and after local training"
-)
-TABLE_4_MNIST = _table(
-    4,
-    MNIST,
-    "SoFL, Table 4 on MNIST: 2, 4 and 8 relabelled groups",
-)
-TABLE_5_MNIST = _table(
-    5,
-    MNIST,
-    "SoFL, Table 5 on MNIST: relabelled groups of clients of unequal sizes",
-)
-TABLE_3_CIFAR = _table(
-    3,
-    CIFAR_10,
-    "SoFL, Table 3 on CIFAR-10; full scale wants a GPU",
-)
-TABLE_4_CIFAR = _table(
-    4,
-    CIFAR_10,
-    "SoFL, Table 4 on CIFAR-10; full scale wants a GPU",
-)
-TABLE_5_CIFAR = _table(
-    5,
-    CIFAR_10,
-    "SoFL, Table 5 on CIFAR-10; full scale wants a GPU",
+    for data in (MNIST, CIFAR_10)
+    for number in (3, 4, 5)
 )
