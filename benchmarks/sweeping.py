@@ -1,8 +1,7 @@
-"""Overhead of running units, and resilience of a sweep when its workers are killed.
+"""Resilience of a sweep when its workers are killed.
 
-Run ``python -m benchmarks.sweeping overhead`` (``--units 10000``), or ``kills`` (``--kills 20``): a Dask scheduler
-with several worker processes of this machine, one of which is killed repeatedly, compared with the same sweep in one
-process.
+Run ``python -m benchmarks.sweeping`` (``--kills 20``): a Dask scheduler with several worker processes of this machine,
+one of which is killed repeatedly, compared with the same sweep in one process.
 """
 
 from __future__ import annotations
@@ -10,25 +9,17 @@ from __future__ import annotations
 import argparse
 import os
 import random
-import resource
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from clusterproof.experiments.progress import Progress
-from clusterproof.experiments.runner import Dask, Execution, Processes, run_units
-from clusterproof.experiments.store import Outcome, Unit, UnitStore
+from clusterproof.experiments.runner import Dask, Execution, run_units
+from clusterproof.experiments.store import Outcome, UnitStore
 from clusterproof.experiments.sweeps.plan import Plan, read_plan
 from clusterproof.experiments.sweeps.result import sweep_frame
-
-SECONDS = 0.05
-ALLOWED = 0.15
 
 SWEEP = """
 measure = ["error", "purity"]
@@ -38,77 +29,6 @@ seeds = {seeds}
 settings = {{ clients = 60, dimension = 20, samples = 200, data = "fresh" }}
 grid = {{ algorithm = ["ifca", "cfl-mgd", "fpfc"], separation = [1.0, 2.0] }}
 """
-
-
-def run_busy(unit: Unit) -> dict[str, float]:
-    """Compute for about as long as the unit says."""
-    return {"sum": turn(int(unit.settings["turns"]), unit.seed)}
-
-
-def turn(turns: int, seed: int) -> float:
-    """Do a piece of work a number of times."""
-    values = np.random.default_rng(seed).standard_normal(1000)
-    for _ in range(turns):
-        values = np.tanh(values + 0.1)
-    return float(values.sum())
-
-
-def overhead(count: int, workers: int) -> bool:
-    """Compare the time of many short units with that of the same work in bare loops, before and after.
-
-    Processor time, of this process and of the workers together, is printed next to it: where other programs compute on
-    the machine, it says more than the time that passed, on which the verdict rests.
-    """
-    started = time.process_time()
-    turn(20_000, 0)
-    turns = round(20_000 * SECONDS / (time.process_time() - started))
-    share = max(1, count // 10 // workers)
-    bare = [bare_seconds(turns, share, workers)]
-    from benchmarks.sweeping import run_busy  # under its own name, not as __main__, for the workers
-
-    units = [Unit("busy", seed, {"turns": turns}) for seed in range(count)]
-    with tempfile.TemporaryDirectory() as folder:
-        store = UnitStore.open(Path(folder), run_busy)
-        started, used = time.perf_counter(), processor_seconds()
-        execution = run_units(run_busy, units, store, Processes(workers), lambda _: None)
-        spent = [workers * (time.perf_counter() - started), processor_seconds() - used]
-    bare.append(bare_seconds(turns, share, workers))
-    assert len(execution.outcomes) == count, execution.failures[:3]
-    print(f"{count} units on {workers} processes: {spent[0] / workers:.1f} s")
-    ratios = []
-    for kind, total, before, after in zip(("time", "processor time"), spent, *bare, strict=True):
-        ratios.append(total / count / ((before + after) / 2) - 1)
-        print(
-            f"{kind} of a unit and a process: {1e3 * total / count:.1f} ms; in bare loops {1e3 * before:.1f} ms "
-            f"before, {1e3 * after:.1f} ms after; overhead {ratios[-1]:.1%}"
-        )
-    passed = ratios[0] < ALLOWED
-    print(f"{'PASS' if passed else 'FAIL'}  overhead {ratios[0]:.1%}, allowed {ALLOWED:.0%}")
-    return passed
-
-
-def processor_seconds() -> float:
-    """Processor time of this process, and of those that it has started and that have ended."""
-    usages = [resource.getrusage(kind) for kind in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
-
-
-def bare_seconds(turns: int, count: int, workers: int) -> tuple[float, float]:
-    """Time and processor time of one of ``count`` pieces of work in each of several processes at once.
-
-    What they import is left out.
-    """
-    code = (
-        "import time; from benchmarks.sweeping import turn; turn(10, 0); "
-        "started, used = time.perf_counter(), time.process_time(); "
-        f"[turn({turns}, seed) for seed in range({count})]; "
-        "print(time.perf_counter() - started, time.process_time() - used)"
-    )
-    command = [sys.executable, "-c", code]
-    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(workers)]
-    spent = [list(map(float, process.communicate()[0].split())) for process in running]
-    passed, used = np.mean(spent, axis=0) / count
-    return float(passed), float(used)
 
 
 def serially(plan: Plan) -> Execution:
@@ -180,18 +100,12 @@ def kills(wanted: int, workers: int) -> bool:
 
 
 def main() -> int:
-    """Measure what is asked for."""
-    parser = argparse.ArgumentParser(description="Sweeps: overhead, and kills")
-    parser.add_argument("what", choices=("overhead", "kills"))
-    parser.add_argument("--units", type=int, default=10_000)
+    """Run the sweep of the command line."""
+    parser = argparse.ArgumentParser(description="A sweep whose workers are killed")
     parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--workers", type=int, default=(os.cpu_count() or 1) + 1)
     given = parser.parse_args()
-    chosen: dict[str, Callable[[], bool]] = {
-        "overhead": lambda: overhead(given.units, given.workers),
-        "kills": lambda: kills(given.kills, given.workers + 1),
-    }
-    return 0 if chosen[given.what]() else 1
+    return 0 if kills(given.kills, given.workers) else 1
 
 
 if __name__ == "__main__":
