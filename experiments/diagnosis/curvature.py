@@ -17,7 +17,7 @@ from array_api_compat import array_namespace
 
 from clusterproof.algorithms.arrays import Array, like, to_numpy
 from clusterproof.algorithms.randomness import generator
-from clusterproof.algorithms.validation import InvalidArgument, check_count
+from clusterproof.algorithms.validation import InvalidArgument
 from clusterproof.experiments.diagnosis.estimates import Estimate, exact, mean_over
 
 SYMMETRY = 0.05
@@ -101,7 +101,7 @@ def extreme_eigenvalues(
     Raises
     ------
     InvalidArgument
-        If an argument is out of range, or the products are not finite or not those of one symmetric matrix.
+        If the products are not finite, or not those of one symmetric matrix.
 
     Notes
     -----
@@ -109,7 +109,6 @@ def extreme_eigenvalues(
     probability of 1.648 sqrt(d) exp(-sqrt(eps) (2 k - 1)): Kuczynski and Wozniakowski (1992), Theorem 4.2,
     applied to H - lambda_min I, whose Krylov spaces are those of H; the same at the other end.
     """
-    check_count("products", products, at_least=1, remedy="give the number of Hessian products")
     basis, images = np.empty((2, min(products, dimension), dimension))
     remainder = generator.standard_normal(dimension)
     scale, size, exhausted = 0.0, 0, False
@@ -128,12 +127,11 @@ def extreme_eigenvalues(
     values, coordinates = np.linalg.eigh((projected + projected.T) / 2)
     asymmetry = float(np.abs(projected - projected.T).max()) / (scale or 1.0)
     if asymmetry > SYMMETRY:
-        raise InvalidArgument(
-            "product",
-            f"asymmetry {asymmetry:.2g}",
+        rule, remedy = (
             "must be that of one symmetric matrix at every call",
-            "take the whole data instead of a new batch each time",
+            "take the whole data at each call",
         )
+        raise InvalidArgument("product", f"asymmetry {asymmetry:.2g}", rule, remedy)
     ends = coordinates[:, [0, -1]].T
     value, vectors = values[[0, -1]], ends @ basis[:size]
     # the theorem in the notes, solved for eps; each end fails with half of the probability
@@ -200,23 +198,18 @@ def curvature(
 
 
 def client_vectors(
-    answer: Callable[..., Array],
-    vectors: tuple[Array, ...],
-    clients: np.ndarray,
-    *,
-    chunk: int,
-    stream: np.random.Generator | None = None,
+    answer: Callable[..., Array], vectors: tuple[Array, ...], clients: np.ndarray, *, chunk: int
 ) -> Iterator[Array]:
     """Yield the clients' gradients or Hessian products (k, d), ``chunk`` clients at a time.
 
-    ``answer`` is the method of a task that every client is asked with ``vectors``, each (d,), the model first;
-    ``stream`` is the source of batches, None for answers without sampling noise.
+    ``answer`` is a method of a task without sampling noise, and ``vectors`` what every client is asked with, each
+    (d,), the model first.
     """
     xp = array_namespace(vectors[0])
-    stream = generator(0, "diagnosis", "unused") if stream is None else stream
+    unused = generator(0, "diagnosis", "unused")
     for start in range(0, len(clients), chunk):
         part = like(clients[start : start + chunk], vectors[0])
-        yield answer(*(xp.tile(vector, (len(part), 1)) for vector in vectors), part, stream)
+        yield answer(*(xp.tile(vector, (len(part), 1)) for vector in vectors), part, unused)
 
 
 def mean_vector(parts: Iterator[Array], count: int) -> np.ndarray:

@@ -19,10 +19,10 @@ FORMAT = 2
 NAMES = (DIAGNOSIS, "diagnosis.json")
 
 MEASURED = """
-Largest and smallest curvature, variances and gradient norm are the extremes over the clusters; the gap is that of a
+Largest and smallest curvature, variance and gradient norm are the extremes over the clusters; the gap is that of a
 cluster's loss at another model to that at its own; the drift is the largest distance of a model to the same cluster's
-in the last measured round. Assumptions 1 and 3 ask for a smoothness L and variances sigma^2 and v^2 that serve at every
-model: none is smaller than the largest of these columns, and no measurement shows that one exists.
+in the last measured round. Assumptions 1 and 3 ask for a smoothness L and a variance sigma^2 that serve at every model:
+none is smaller than the largest of these columns, and no measurement shows that one exists.
 
 ## What was measured
 
@@ -33,9 +33,8 @@ model: none is smaller than the largest of these columns, and no measurement sho
   total error of 1 % over all clusters and rounds: another matrix, whose end may be further out.
 - *stand-in*: the answer takes the last measured models for the optima chi_p*, which are not known. Their gradients are
   not zero, so that they are not optima.
-- sigma^2 is the variance of one sample's loss over {loss_draws} samples of a cluster, v^2 that of its gradient over
-  {gradient_draws}: a client of the cluster drawn at random, and one of its samples. Where a client's loss is not
-  random, the client is the sample.
+- sigma^2 is the variance of one sample's loss over {loss_draws} samples of a cluster: a client of the cluster drawn at
+  random, and one of its samples. Where a client's loss is not random, the client is the sample.
 - Choices are those of at most {choices} clients on a batch each, against the matching of models to true clusters that
   the most clients agree with.
 - A condition on mu and L is said to fail only if no values that the measurements allow meet it, and to hold only if all
@@ -116,7 +115,6 @@ def _trajectory(observation: Observation, last: Observation) -> dict[str, str]:
         "smallest (mu)": number(min(cell.curvature.value[0] for cell in cells)),
         "Delta": number(observation.separation),
         "sigma^2": number(max(cell.loss_variance.value.max() for cell in cells)),
-        "v^2": number(max(float(cell.gradient_variance.value) for cell in cells)),
         "smallest gap": number(min(np.delete(cell.gaps.value, cell.model).min() for cell in cells)),
         "wrong choices": f"{sum(cell.wrong for cell in cells)} of {sum(cell.asked for cell in cells)}",
         "wrong in the run": number(observation.run_wrong),

@@ -51,19 +51,16 @@ def strong_convexity(evidence: Evidence) -> Hypothesis:
     """Assumption 2."""
     least, most = evidence.strong_convexity_range
     answer = Answer.FAILS if most < 0 else Answer.HOLDS if least > 0 else Answer.UNDECIDED
-    reasons = {
-        Answer.FAILS: "There is a direction of negative curvature of a cluster's mean loss, beyond what the choice of "
-        "the asked clients explains: strong convexity fails, and so does convexity.",
-        Answer.HOLDS: "The smallest eigenvalue is positive at every measured model; elsewhere it was not measured.",
-        Answer.UNDECIDED: "The smallest eigenvalue's error bar contains zero.",
-    }
+    reason = "The smallest eigenvalue was measured at these models, and nowhere else."
+    if answer is Answer.FAILS:
+        reason = "A cluster's mean loss has a direction of negative curvature: convexity fails, too."
     return Hypothesis(
         "Assumption 2 (strong convexity)",
         "phi_p(chi') >= phi_p(chi) + <grad phi_p(chi), chi' - chi> + (mu/2) ||chi' - chi||^2",
         Scope.LOCAL,
         answer,
         "mu > 0",
-        reasons[answer],
+        reason,
         {"strong_convexity": evidence.strong_convexity, "at_least": least, "at_most": most},
     )
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from clusterproof.algorithms.arrays import Array, argmin_smallest_index, like, to_numpy
 from clusterproof.algorithms.randomness import generator
 from clusterproof.experiments.diagnosis.curvature import Curvature, client_vectors, curvature, mean_vector
-from clusterproof.experiments.diagnosis.estimates import Estimate, exact, mean_over, variance_over
+from clusterproof.experiments.diagnosis.estimates import Estimate, mean_over, variance_over
 from clusterproof.experiments.diagnosis.task_variants import TaskVariants
 from clusterproof.neural.runs.measurement import match_models
 
@@ -28,8 +27,8 @@ class Budget:
         Further clients at which the two eigenvectors are evaluated, and the models' losses compared.
     products
         Hessian-vector products per cluster for finding the extreme eigenvalues.
-    loss_draws, gradient_draws
-        Samples of losses and gradients for the variances.
+    loss_draws
+        Samples of losses for the variances.
     choices
         Number of clients, over all clusters, that choose a model.
     chunk
@@ -40,7 +39,6 @@ class Budget:
     others: int = 32
     products: int = 28
     loss_draws: int = 512
-    gradient_draws: int = 128
     choices: int = 400
     chunk: int = 16
 
@@ -63,8 +61,6 @@ class ClusterObservation:
         Excess of phi_p at every model over phi_p(chi_p), (P,).
     loss_variance, difference_variance
         Variances over y ~ D_p of f(chi_q; y), and of f(chi_q; y) - f(chi_p; y), (P,).
-    gradient_variance
-        v^2 at chi_p over samples of the cluster.
     wrong, asked
         Number of clients that chose another model on a batch, and number of clients that chose.
     """
@@ -77,7 +73,6 @@ class ClusterObservation:
     gaps: Estimate
     loss_variance: Estimate
     difference_variance: Estimate
-    gradient_variance: Estimate
     wrong: int
     asked: int
 
@@ -192,9 +187,13 @@ def _measure_cluster(
     searched = np.concatenate([asked, others])
     gradient = mean_vector(client_vectors(whole.gradients, (model,), searched, chunk=chunk), len(searched))
     losses = to_numpy(whole.losses(models, like(searched, models), stream)).astype(float)
-    task, clients, complete = _draw_samples(seen, cluster, budget.loss_draws, stream)
-    samples = to_numpy(task.losses(models, like(clients, models), stream)).astype(float)
-    drawn = _draw_samples(seen, cluster, budget.gradient_draws, stream)
+    # samples y ~ D_p: batches of one sample, or clients if their losses are not random, each once if they are few
+    task = seen.whole if seen.single is None else seen.single
+    samples = np.flatnonzero(np.asarray(task.labels) == cluster)
+    complete = seen.single is None and len(samples) <= budget.loss_draws
+    if not complete:
+        samples = stream.choice(samples, budget.loss_draws)
+    drawn = to_numpy(task.losses(models, like(samples, models), stream)).astype(float)
     return ClusterObservation(
         cluster=cluster,
         model=own,
@@ -204,51 +203,11 @@ def _measure_cluster(
         gradient_norm=float(np.linalg.norm(gradient)),
         norm=float(np.linalg.norm(to_numpy(model).astype(float))),
         gaps=mean_over(losses - losses[:, own, None], len(members)),
-        loss_variance=variance_over(samples, complete=complete),
-        difference_variance=variance_over(samples - samples[:, own, None], complete=complete),
-        gradient_variance=_gradient_variance(drawn, model, stream, chunk=chunk),
+        loss_variance=variance_over(drawn, complete=complete),
+        difference_variance=variance_over(drawn - drawn[:, own, None], complete=complete),
         wrong=int(wrong.sum()),
         asked=len(wrong),
     )
-
-
-def _draw_samples(
-    seen: TaskVariants, cluster: int, draws: int, stream: np.random.Generator
-) -> tuple[Any, np.ndarray, bool]:
-    """Draw samples y ~ D_p of a cluster.
-
-    Return the task on which to evaluate them, the index of a client for each sample, and whether these are
-    all clients of the cluster. If a client's loss is random, the task has batches of one sample. Otherwise a
-    sample is a client: each is taken once if the cluster has at most ``draws`` clients.
-    """
-    task = seen.whole if seen.single is None else seen.single
-    members = np.flatnonzero(np.asarray(task.labels) == cluster)
-    if seen.single is None and len(members) <= draws:
-        return task, members, True
-    return task, stream.choice(members, draws), False
-
-
-def _gradient_variance(
-    drawn: tuple[Any, np.ndarray, bool], model: Array, stream: np.random.Generator, *, chunk: int
-) -> Estimate:
-    """v^2 of Assumption 3: E ||grad f(chi; y) - grad phi_p(chi)||^2 over y ~ D_p at one model (d,).
-
-    Independent samples are split into groups of ``chunk``; the spread of the groups' estimates gives the
-    standard error.
-    """
-    task, clients, complete = drawn
-    groups, total, squares, count = [], 0.0, 0.0, len(clients)
-    for part in client_vectors(task.gradients, (model,), clients, chunk=max(2, chunk), stream=stream):
-        gradients = to_numpy(part).astype(float)
-        total = total + gradients.sum(axis=0)
-        squares += float((gradients**2).sum())
-        if len(gradients) > 1:
-            groups.append(float(gradients.var(axis=0, ddof=1).sum()))
-    deviations = max(0.0, squares - float(np.square(total).sum()) / count)
-    if complete:
-        return exact(deviations / count)
-    error = np.std(groups, ddof=1) / math.sqrt(len(groups)) if len(groups) > 1 else math.inf
-    return Estimate(np.asarray(deviations / (count - 1)), np.asarray(error), len(groups))
 
 
 def _shuffled(clients: np.ndarray, seed: int, purpose: str) -> np.ndarray:

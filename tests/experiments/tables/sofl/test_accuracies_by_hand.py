@@ -137,7 +137,8 @@ def test_means_of_the_seeds_are_set_against_the_printed_number() -> None:
         feature, "CFL", server, local, [{"clusters": 4, "rand": 0.5}, {"clusters": 4, "rand": 0.75}]
     )
     assert said == (
-        "feature: of the two, 'server's model' is nearer to the paper's 87.25 % (-2.2 against -15.2 points); 4 clusters for 4, adjusted Rand index 0.62."
+        "feature: of the two, 'server's model' is nearer to the paper's 87.25 % (-2.2 against -15.2 points); "
+        "4 clusters for 4, adjusted Rand index 0.62."
     )
 
 

@@ -38,7 +38,8 @@ from clusterproof.neural.partitions.base import ClientImages, Partition
 from clusterproof.neural.task import ImageTask
 from clusterproof.theory.papers.sofl.tables import TABLE_2, TRUE_CLUSTERS
 
-TABLES = [sofl_accuracies.TABLE_3_MNIST, sofl_accuracies.TABLE_4_CIFAR, sofl_accuracies.TABLE_5_MNIST]
+BY_ID = {table.id: table for table in sofl_accuracies.ALL}
+TABLES = [BY_ID[f"sofl/table-{name}"] for name in ("3-mnist", "4-cifar10", "5-mnist")]
 DIGITS = replace(MNIST, name="digits", images=1400, network={"name": "mlp", "hidden": [32]})
 IMAGES, ROUNDS, CLUSTERING = 1400, 30, 12
 
@@ -298,7 +299,7 @@ def test_assembled_tables_hold_both_accuracies_of_every_run(
     assert table_text(table, 100)
 
 
-@pytest.mark.parametrize("definition", [sofl_accuracies.TABLE_4_MNIST, sofl_accuracies.TABLE_4_CIFAR])
+@pytest.mark.parametrize("definition", [BY_ID["sofl/table-4-mnist"], BY_ID["sofl/table-4-cifar10"]])
 def test_the_account_is_of_as_many_clients_as_the_runs_have(
     anywhere: None, definition: ReproducibleTable
 ) -> None:
@@ -344,8 +345,8 @@ def test_requests_that_make_no_sense_are_refused(
     anywhere: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(InvalidArgument, match="round of the clustering"):
-        sofl_accuracies.TABLE_3_MNIST.units(Request(1, rounds=20))
-    assert sofl_accuracies.TABLE_3_MNIST.units(Request(1, rounds=21))[0].settings["rounds"] == 21
+        BY_ID["sofl/table-3-mnist"].units(Request(1, rounds=20))
+    assert BY_ID["sofl/table-3-mnist"].units(Request(1, rounds=21))[0].settings["rounds"] == 21
     monkeypatch.setenv("CLUSTERPROOF_DATA", str(tmp_path))
     with pytest.raises(InvalidArgument, match="data fetch mnist"):
         require_data("mnist")
