@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -154,33 +155,14 @@ def run_local(experiment: Scenario) -> Result:
     return {"accuracy": _accuracy(task, state.models)}
 
 
-def run_fedavg(experiment: Scenario) -> Result:
-    """Run FedAvg: passes in batches of 100, averages weighted by samples."""
-    task = experiment.task(batch_size=100)
-    state = _train(algorithm_of("fedavg", experiment.training), task, experiment)
-    return {"accuracy": _accuracy(task, _spread(state.models, task))}
-
-
-def run_fine_tuned(experiment: Scenario) -> Result:
-    """Run the method that the public code calls Per-FedAvg."""
-    algorithm = algorithm_of("fine-tuned", experiment.training)
-    assert isinstance(algorithm, FineTunedFedAvg)
-    return _run_personalised(algorithm, experiment.task(batch_size=100), experiment, algorithm.fine_tune)
-
-
-def run_per_fedavg(experiment: Scenario, *, gradient: str) -> Result:
-    """Run Per-FedAvg with its meta-gradient: half as many steps, of two gradients each."""
-    algorithm = algorithm_of("per-fedavg", experiment.training, gradient=gradient)
-    assert isinstance(algorithm, PerFedAvg)
-    return _run_personalised(algorithm, experiment.task(), experiment, algorithm.personalise)
-
-
-def _run_personalised(
-    algorithm: Algorithm[Any], task: SoftmaxMixture, experiment: Scenario, personalise: Callable[..., Any]
+def run_one_model(
+    experiment: Scenario, *, run: str, batch_size: int | None = None, gradient: str | None = None
 ) -> Result:
-    """Run an algorithm whose clients are tested with the models that they make of the server's."""
-    received = _spread(_train(algorithm, task, experiment).models, task)
-    personal = personalise(received, np.arange(task.clients), task, experiment.randomness)
+    """Run an algorithm with one model, from which clients make the models that they are tested with."""
+    task = experiment.task(batch_size)
+    algorithm = algorithm_of(run, experiment.training, gradient=gradient)
+    received = np.repeat(_train(algorithm, task, experiment).models, task.clients, axis=0)
+    personal = algorithm.personalise(received, np.arange(task.clients), task, experiment.randomness)
     return {"accuracy": _accuracy(task, personal), "server_accuracy": _accuracy(task, received)}
 
 
@@ -280,9 +262,9 @@ def run_data(experiment: Scenario) -> Result:
 
 RUNS: dict[str, Callable[..., Result]] = {
     "local": run_local,
-    "fedavg": run_fedavg,
-    "fine-tuned": run_fine_tuned,
-    "per-fedavg": run_per_fedavg,
+    "fedavg": partial(run_one_model, run="fedavg", batch_size=100),
+    "fine-tuned": partial(run_one_model, run="fine-tuned", batch_size=100),
+    "per-fedavg": partial(run_one_model, run="per-fedavg"),
     "ifca": run_ifca,
     "cfl": run_cfl,
     "fpfc": run_fpfc,
@@ -310,11 +292,6 @@ def _train(
         if after is not None:
             after(state)
     return state
-
-
-def _spread(models: np.ndarray, task: SoftmaxMixture) -> np.ndarray:
-    """The model (1, d) of all clients."""
-    return np.repeat(models, task.clients, axis=0)
 
 
 def _accuracy(task: SoftmaxMixture, models: np.ndarray) -> float:
