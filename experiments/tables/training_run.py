@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument, Randomness, State, generator
 from clusterproof.algorithms.aggregation import choose_clusters
-from clusterproof.algorithms.arrays import like, to_numpy
+from clusterproof.algorithms.arrays import argmin_smallest_index, like, to_numpy
 from clusterproof.experiments.comparison import Cell, Comparison, Curve
 from clusterproof.experiments.store import Unit
 from clusterproof.neural.data.loading import DATASETS, ENVIRONMENT, ImageSet, data_folder, load
@@ -223,7 +223,7 @@ def served_by_test_loss(snapshot: Snapshot) -> dict[str, Any]:
         of clusters with a separate model, which more than half of the cluster's test clients get.
     """
     scores = snapshot.task.scores(snapshot.state.models)
-    chosen = _least(to_numpy(scores.losses))
+    chosen = to_numpy(argmin_smallest_index(scores.losses))
     accuracies = to_numpy(scores.accuracies)[np.arange(len(chosen)), chosen]
     return _served(snapshot, chosen, np.asarray(snapshot.task.partition.test.labels), accuracies)
 
@@ -241,16 +241,12 @@ def served_by_training_data(snapshot: Snapshot) -> dict[str, Any]:
     """
     task, models = snapshot.task, snapshot.state.models
     all_clients = like(np.arange(task.clients), models)
-    chosen = _least(to_numpy(task.losses(models, all_clients, evaluation_generator(snapshot))))
+    losses = task.losses(models, all_clients, evaluation_generator(snapshot))
+    chosen = to_numpy(argmin_smallest_index(losses))
     accuracies = to_numpy(task.scores(models).accuracies)
     held = task.partition.test.labels
     of_cluster = np.stack([accuracies[held == cluster].mean(axis=0) for cluster in range(task.clusters)])
     return _served(snapshot, chosen, task.labels, of_cluster[task.labels, chosen])
-
-
-def _least(losses: np.ndarray) -> np.ndarray:
-    """Return the model of smallest loss, (m,) from (m, P); NaN is treated as infinite."""
-    return np.asarray(np.argmin(np.where(np.isnan(losses), np.inf, losses), axis=-1))
 
 
 def _served(

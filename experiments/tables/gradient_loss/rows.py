@@ -39,6 +39,9 @@ COLUMNS = {
 GOALS = {"to purity 0.9": "saved %", "held for 5": "saved, held %", "to accuracy 0.8": "saved, accuracy %"}
 """Columns of iterations and of savings relative to IFCA."""
 
+ENDS = {"purity": ("purity", 1), "ARI": ("ari", 1), "accuracy %": ("accuracy", 100)}
+"""What is recorded, and the factor of it, by column."""
+
 PRINTED = {
     ("mnist", "MLP", "saved %"): 99,
     ("mnist", "MLP", "saved, accuracy %"): 14,
@@ -73,16 +76,12 @@ class Group:
     results: Results
 
     @property
-    def label(self) -> str:
-        """Data, network and step size."""
-        network = network_of(self.problem.network, self.request)
-        widths = "-".join(map(str, [*network.get("channels", []), *network["hidden"]]))
-        return f"{self.problem.data}, {self.problem.network} {widths}, step {self.problem.step_size:g}"
-
-    @property
     def words(self) -> str:
         """Data, network, step size and start."""
-        return f"{self.label}, models start " + ("apart" if self.start == "apart" else "at one point")
+        problem, start = self.problem, "apart" if self.start == "apart" else "at one point"
+        network = network_of(problem.network, self.request)
+        widths = "-".join(map(str, [*network.get("channels", []), *network["hidden"]]))
+        return f"{problem.data}, {problem.network} {widths}, step {problem.step_size:g}, models start {start}"
 
     @property
     def rounds(self) -> int:
@@ -116,14 +115,9 @@ class Group:
                 cells[column] = Cell(self.counted(arrivals[column]))
                 if arm.weight:
                     cells[percent] = self._saved_cell(arm, column)
-        for column, what, scale in (
-            ("purity", "purity", 1),
-            ("ARI", "ari", 1),
-            ("accuracy %", "accuracy", 100),
-        ):
-            cells[column] = Cell(
-                tuple(scale * float(np.mean(curve[-LAST:])) for curve in self.values(arm, what))
-            )
+        for column, (what, scale) in ENDS.items():
+            ends = [scale * float(np.mean(curve[-LAST:])) for curve in self.values(arm, what)]
+            cells[column] = Cell(tuple(ends))
         return Row(arm.method, self.words, cells, self._sentence(arm, arrivals, cells))
 
     def counted(self, arrivals: Arrivals) -> tuple[float, ...]:
