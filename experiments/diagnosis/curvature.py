@@ -35,8 +35,6 @@ class Spectrum:
     ----------
     value
         Rayleigh quotients of ``vectors``, (2,); inside the spectrum.
-    residual
-        ||H vector - value vector||, (2,); some eigenvalue is within this distance of ``value``.
     outer
         Outer bounds on the ends, (2,), each valid with probability at least 99 %; infinite after too few
         products.
@@ -44,16 +42,12 @@ class Spectrum:
         Unit vectors, (2, d).
     asymmetry
         Largest |u'Hv - v'Hu| over the basis of the Krylov space, relative to the spectrum's scale.
-    products
-        Matrix-vector products that were computed.
     """
 
     value: np.ndarray
-    residual: np.ndarray
     outer: np.ndarray
     vectors: np.ndarray
     asymmetry: float
-    products: int
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -62,14 +56,11 @@ class Curvature(Spectrum):
 
     Attributes
     ----------
-    clients
-        Number of clients whose mean Hessian is taken.
     others
         Mean of v' H_i v over all clients i of the cluster for both vectors v, (2,), estimated from clients
         that were not used to find them. An inner bound on the ends of the cluster's spectrum.
     """
 
-    clients: int
     others: Estimate
 
     @property
@@ -140,11 +131,9 @@ def extreme_eigenvalues(
     beyond = inside * (value[1] - value[0]) / (1 - 2 * inside) if inside < 0.5 else math.inf
     return Spectrum(
         value=value,
-        residual=np.linalg.norm(ends @ images[:size] - value[:, None] * vectors, axis=1),
         outer=value + np.array([-beyond, beyond]),
         vectors=vectors,
         asymmetry=asymmetry,
-        products=size,
     )
 
 
@@ -194,7 +183,7 @@ def curvature(
         rest = mean_over(np.stack(forms, axis=-1), members - len(asked))
         value = share * found.value + (1 - share) * rest.value
         quotients = Estimate(value, (1 - share) * rest.error, rest.count)
-    return Curvature(**vars(found), clients=len(asked), others=quotients)
+    return Curvature(**vars(found), others=quotients)
 
 
 def client_vectors(
