@@ -57,9 +57,9 @@ def write(
     record = {
         "format": FORMAT,
         "settings": settings,
-        "hypotheses": [{**asdict(each), "measured": each.measured} for each in hypotheses],
+        "hypotheses": [{**asdict(row), "measured": row.measured} for row in hypotheses],
         "start_distances": evidence.start_distances,
-        "observations": [_without_vectors(asdict(each)) for each in evidence.observations],
+        "observations": [_without_vectors(asdict(round_)) for round_ in evidence.observations],
     }
     content = msgspec.json.format(msgspec.json.encode(record, enc_hook=lambda value: value.tolist()))
     for name, text in zip(
@@ -77,13 +77,13 @@ def to_markdown(evidence: Evidence, hypotheses: Sequence[Hypothesis], settings: 
     )
     rows = [
         (
-            f"**{each.name}**: {each.statement}",
-            each.required,
-            each.measured,
-            f"**{each.answer}**. {each.reason}",
-            each.scope.partition(":")[0],
+            f"**{hypothesis.name}**: {hypothesis.statement}",
+            hypothesis.required,
+            hypothesis.measured,
+            f"**{hypothesis.answer}**. {hypothesis.reason}",
+            hypothesis.scope.partition(":")[0],
         )
-        for each in hypotheses
+        for hypothesis in hypotheses
     ]
     trajectory = [_trajectory(observation, evidence.last) for observation in evidence.observations]
     lines = [

@@ -115,41 +115,41 @@ def claim(rows: Mapping[str, Row]) -> str:
     )
 
 
+def panel(
+    data: str, scale: Scale, request: Request, results: Results
+) -> tuple[list[Row], list[Comparison], list[Curve]]:
+    """Return the rows, the differences between FPFC and each row, and the curves of a data set."""
+    runs = {
+        name: [results[f"{data}, {name}", seed]["curve"] for seed in range(request.seeds)]
+        for name in methods(scale)
+    }
+    ends = {name: [curve[-1] for curve in curves] for name, curves in runs.items()}
+    cells = {name: cells_of(ends[name], KEYS) for name in ROWS if name != TUNED}
+    cells[TUNED] = cells_of(ends["FedAvg"], {"accuracy %": "tuned"})
+    accuracies = {name: cells[name]["accuracy %"] for name in ROWS}
+    # no single model that knows the image but not the client can exceed it
+    most = tuple(results[f"{data}, FedAvg", seed]["single_model"] for seed in range(request.seeds))
+    cells["FedAvg"]["accuracy %"] = replace(accuracies["FedAvg"], ceiling=most)
+    rows = {name: Row(name, data, cells[name], "") for name in ROWS}
+    rows["FPFC"] = replace(rows["FPFC"], sentence=claim(rows))
+    comparisons = [
+        compare(f"Accuracy, FPFC - {name}: {data}", accuracies["FPFC"].values, accuracies[name].values)
+        for name in ROWS
+        if name != "FPFC"
+    ]
+    by_round = [curve_by_round(f"{name}: {data}", runs[name], KEYS) for name in ROWS if name != TUNED]
+    by_lambda = tuple(cells_of(ends[by_strength(strength, scale)], KEYS) for strength in scale.strengths)
+    title = f"FPFC at the end, by its penalty: {data}"
+    return list(rows.values()), comparisons, [*by_round, Curve(title, "lambda", scale.strengths, by_lambda)]
+
+
 def assemble(request: Request, results: Results) -> Table:
     """Make the table from the results."""
     scale, full = settled(request), SCALES["full"]
-    rows: list[Row] = []
-    comparisons: list[Comparison] = []
-    curves: list[Curve] = []
-    for data in DATA:
-        runs = {
-            name: [results[f"{data}, {name}", seed]["curve"] for seed in range(request.seeds)]
-            for name in methods(scale)
-        }
-        ends = {name: [curve[-1] for curve in found] for name, found in runs.items()}
-        cells = {name: cells_of(ends[name], KEYS) for name in ROWS if name != TUNED}
-        cells[TUNED] = cells_of(ends["FedAvg"], {"accuracy %": "tuned"})
-        # no single model that knows the image but not the client can exceed it
-        most = (results[f"{data}, FedAvg", seed]["single_model"] for seed in range(request.seeds))
-        cells["FedAvg"]["accuracy %"] = replace(
-            cells["FedAvg"]["accuracy %"], ceiling=tuple(map(float, most))
-        )
-        of_data = {name: Row(name, data, cells[name], "") for name in ROWS}
-        of_data["FPFC"] = replace(of_data["FPFC"], sentence=claim(of_data))
-        rows += of_data.values()
-        comparisons += [
-            compare(
-                f"Accuracy, FPFC - {name}: {data}",
-                cells["FPFC"]["accuracy %"].values,
-                cells[name]["accuracy %"].values,
-            )
-            for name in ROWS
-            if name != "FPFC"
-        ]
-        curves += [curve_by_round(f"{name}: {data}", runs[name], KEYS) for name in ROWS if name != TUNED]
-        by_lambda = tuple(cells_of(ends[by_strength(each, scale)], KEYS) for each in scale.strengths)
-        title = f"FPFC at the end, by its penalty: {data}"
-        curves.append(Curve(title, "lambda", scale.strengths, by_lambda))
+    rows, comparisons, curves = (
+        [part for parts in kind for part in parts]
+        for kind in zip(*(panel(data, scale, request, results) for data in DATA), strict=True)
+    )
     notes = notes_of(scale)
     if request.scale == "small":
         notes.append(
