@@ -9,7 +9,7 @@ from typing import Any
 from clusterproof.algorithms import FPFC
 from clusterproof.algorithms.costs import cost_of_a_round
 from clusterproof.experiments.choices import Choice, count, number
-from clusterproof.experiments.comparison import Curve, Row, Table
+from clusterproof.experiments.comparison import Curve, Printed, Row, Table
 from clusterproof.experiments.cost_notes import cost_notes
 from clusterproof.experiments.reproducible_table import ReproducibleTable, Request, Results
 from clusterproof.experiments.store import Unit
@@ -22,7 +22,6 @@ from clusterproof.experiments.tables.fpfc.table_1_methods import (
     algorithm_of,
     rounds_of,
 )
-from clusterproof.experiments.tables.fpfc.table_1_printed import PAPER
 from clusterproof.experiments.tables.fpfc.table_1_sentences import Seen, about_data, sentence
 from clusterproof.experiments.tables.training_run import cells_of, compare
 from clusterproof.synthetic.softmax import SoftmaxMixture
@@ -40,6 +39,26 @@ CURVE_SEEDS = 1
 COLUMNS = {"Acc %": 2, "before averaging": 2, "Num": 2, "ARI": 2}
 KEYS = {"Acc %": "accuracy", "Num": "clusters", "ARI": "index"}
 """Keys of the results, by column."""
+
+
+def _printed(accuracy: float, spread: float, *clustering: float) -> dict[str, Printed]:
+    """A row of the paper: three runs, population deviations; "0.06" after a percentage is 6 points."""
+    row = {"Acc %": Printed(accuracy, 100 * spread, 3, True, 0.01)}
+    for name, value, deviation in zip(("Num", "ARI"), clustering[::2], clustering[1::2], strict=False):
+        row[name] = Printed(value, deviation, 3, True, 0.01)
+    return row
+
+
+PAPER = {
+    "LOCAL": _printed(84.97, 0.06),
+    "FedAvg": _printed(30.35, 0.05),
+    "Per-FedAvg": _printed(56.28, 0.06),
+    "IFCA": _printed(60.42, 0.17, 2.33, 0.94, 0.47, 0.33),
+    "CFL": _printed(86.60, 0.05, 42.0, 4.55, 0.28, 0.11),
+    "FPFC-l1": _printed(83.85, 0.06, 5.67, 2.87, 0.63, 0.21),
+    "FPFC": _printed(89.46, 0.04, 4.00, 0.00, 1.00, 0.00),
+}
+"""Table 1 of Yu, Liu, Sun and Wang (2023)."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from clusterproof.experiments.store import Unit
 from clusterproof.experiments.tables.fpfc.table_1 import (
     CURVE_SEEDS,
     METHODS,
+    PAPER,
     SMALL_DATA,
     TABLE,
     compute,
@@ -29,7 +30,6 @@ from clusterproof.experiments.tables.fpfc.table_1_methods import (
     run_fpfc,
     run_oracle,
 )
-from clusterproof.experiments.tables.fpfc.table_1_printed import PAPER
 from clusterproof.synthetic.softmax import SoftmaxMixture
 
 SMALL = Scenario(1, 30, SMALL_DATA)
