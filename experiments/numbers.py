@@ -22,9 +22,9 @@ COLUMNS = {
     "printed_spread": "Float64",
     "ceiling": "Float64",
 }
-"""Types of polars, by name. ``part`` is ``"row"``, ``"comparison"`` or ``"curve"``. ``row`` and ``settings`` are the row's
-name and what distinguishes it, or the name of the comparison or curve. ``parameter`` and ``at`` are those of a curve,
-such as ``"round"`` and 10, and null elsewhere, as is what a number does not have."""
+"""Types of polars, by name. ``part`` is ``"row"``, ``"comparison"`` or ``"curve"``. ``row`` and ``settings`` are the
+row's name and what distinguishes it, or the name of the comparison or curve. ``parameter`` and ``at`` are those of a
+curve, such as ``"round"`` and 10, and null elsewhere, as is what a number does not have."""
 
 
 def numbers(table: Table) -> list[dict[str, Any]]:
