@@ -105,3 +105,17 @@ class ReproducibleTable:
             notes=[*([] if note is None else [note]), *made.notes],
             settings={**settings, "choices": dict(request.choices)},
         )
+
+
+def in_words(settings: Mapping[str, Any]) -> str:
+    """Return settings by name, without brackets; networks by their name and widths."""
+
+    def shown(value: Any) -> str:
+        if isinstance(value, Mapping):
+            options = (f"{name} {shown(part)}" for name, part in value.items() if name != "name")
+            return " ".join([value["name"], *options])
+        if isinstance(value, list | tuple):
+            return " ".join(map(str, value))
+        return "none" if value is None else str(value)
+
+    return ", ".join(f"{name.replace('_', ' ')} {shown(value)}" for name, value in settings.items())

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from clusterproof.experiments.comparison import Cell, Comparison, Row, Table
-from clusterproof.experiments.reproducible_table import ReproducibleTable, Request, Results
+from clusterproof.experiments.reproducible_table import ReproducibleTable, Request, Results, in_words
 from clusterproof.experiments.store import Unit
-from clusterproof.experiments.tables.cfl_mgd.table_2_choices import WIDTHS, choices_of, settled
+from clusterproof.experiments.tables.cfl_mgd.table_2_choices import choices_of, settled
 from clusterproof.experiments.tables.cfl_mgd.table_2_columns import (
     CIFAR_10,
     EFFECTIVE_STEP,
@@ -35,19 +35,23 @@ ACCURACY = "accuracy %"
 RIGHT = "right model %"
 LOST = "seeds that lose a cluster %"
 PRINTED_NUMBERS = (
-    "IFCA's public code, whose sizes the paper takes over, trains on random crops of 24, flips, contrast within "
-    "0.8 of 1 and standardised images, with TensorFlow's tutorial network, weight decay 0.004 in its hidden layers "
-    "(which is no choice here) and starts drawn again. With all these choices CFL-MGD has 75.6 % after 100 rounds "
-    "of one seed, at a training loss of 0.55, and still rises; it is stored in experiments/tables/results. With images "
-    "as they are "
-    "and FedAvg's network an earlier version, whose run is not stored, was flat at 61.7 % from a training loss of 0.14 "
-    "on. With a fifth of the clients and one choice left out, after 100 rounds (experiments/tables/results/README.md): "
-    "images that "
-    "are not standardised cost 6.6 points (12 to 15 after 40 rounds), no crops 3.5 and all images learnt by heart, no "
-    "flips 2.4, no contrast 0.7; FedAvg's network costs 12.8 after 40 rounds of all clients. As far as that shows, "
-    "80.43 needs the tutorial network, standardised images and crops; each by itself at full size waits for a larger "
-    "machine."
+    "IFCA's public code, whose sizes the paper takes over, distorts and standardises images, and has TensorFlow's "
+    "tutorial network. With all that CFL-MGD has 75.6 % after 100 rounds of one seed, and still rises; what each of "
+    "these adds is in experiments/tables/results/README.md."
 )
+OPEN = (
+    "local_steps",
+    "local_unit",
+    "batch_size",
+    "network",
+    "least_share",
+    "restarts",
+    "participation",
+    "momentum",
+    "step_size_decay",
+)
+"""What a note states of the settings."""
+
 STATED = (
     "clusters",
     "step_size",
@@ -61,8 +65,6 @@ STATED = (
     "restarts",
 )
 """What the JSON states of the settings."""
-
-PARTS = {"channels": "channels", "hidden": "hidden units"}
 
 
 def units(request: Request, experiment: PrintedColumn) -> list[Unit]:
@@ -176,71 +178,21 @@ def _notes(experiment: PrintedColumn, judged: bool) -> list[str]:
         else "Each test client is served by the model of least loss on its own labelled test data, as in IFCA's "
         "published code"
     )
-    unit = "steps" if experiment.local_unit == "step" else "epochs"
-    data = "the full local data" if experiment.batch_size is None else f"batches of {experiment.batch_size}"
-    steps = f"{unit} {'on' if unit == 'steps' else 'of'} {data}"
+    stated = {name: getattr(experiment, name) for name in OPEN}
     notes = [
         f"{serving}; the right model is that of its cluster, models matched to clusters one to one.",
-        f"The paper prints neither the number of local steps nor the widths: here {experiment.local_steps} "
-        f"{steps} and {_network(experiment)}. {_starts(experiment)}",
+        f"The paper does not print, or for CIFAR-10 alone: {in_words(stated)}. All methods start from the same models, "
+        "drawn by the network's default law, and see the same participants.",
         "A seed has lost a cluster if no model is the choice of more than half of that cluster's "
         f"{'clients' if own else 'test clients'}. "
         "The spread that the paper prints is over a number of runs that it does not print.",
     ]
-    if experiment.data == MNIST.data:
-        notes.append(
-            "Participation, momentum and decay are printed for CIFAR-10 alone: here "
-            f"{experiment.participation:g}, {experiment.momentum:g} and "
-            f"{'none' if experiment.step_size_decay == 1 else f'{experiment.step_size_decay:g}'}."
-        )
     if experiment.data == CIFAR_10.data:
-        notes += [f"Images: {_images(experiment.preprocessing)}.", PRINTED_NUMBERS]
+        images = in_words(experiment.preprocessing) or "as they are, in training and testing"
+        notes += [f"Images: {images}.", PRINTED_NUMBERS]
     if not judged:
         notes.append("Shorter or smaller than the paper's runs: no verdicts.")
     return notes
-
-
-def _network(experiment: PrintedColumn) -> str:
-    """The network in words."""
-    published = WIDTHS[experiment.network["name"]]
-    if not published:
-        return "TensorFlow's tutorial network, which IFCA's code has"
-    whose = "FedAvg's network" if experiment.data == CIFAR_10.data else "the network of IFCA's code"
-    widths = {part: tuple(experiment.network.get(part, default)) for part, default in published.items()}
-    if widths == published:
-        return whose
-    words = [f"{' and '.join(map(str, each))} {PARTS[part]}" for part, each in widths.items()]
-    return f"{' and '.join(words)} in {whose}"
-
-
-def _starts(experiment: PrintedColumn) -> str:
-    """State how models start."""
-    law = "the tutorial's" if experiment.network["name"] == "tutorial-cnn" else "PyTorch's default"
-    said = f"All methods start from the same models, drawn by {law} law"
-    if experiment.least_share is None and experiment.restarts == 1:
-        return f"{said} without restarts, and see the same participants."
-    parts = []
-    if experiment.least_share is not None:
-        share = f"{100 * experiment.least_share:g} %"
-        parts.append(f"are drawn again until each model is the best for {share} of the participants")
-    if experiment.restarts != 1:
-        parts.append(f"are the best of {experiment.restarts} after ten rounds")
-    return f"{said}, and see the same participants; starts of IFCA and CFL-MGD {' and '.join(parts)}."
-
-
-def _images(preprocessing: Mapping[str, Any]) -> str:
-    """Describe the preprocessing of images."""
-    each = preprocessing.get("augmentation_per", "image")
-    words = {
-        "crop": f"random crops of {preprocessing.get('crop')}, the central one in testing",
-        "flip": "random flips",
-        "contrast": f"random contrast within {preprocessing.get('contrast')} of 1",
-        "standardise": "each standardised",
-    }
-    said = [text for key, text in words.items() if key in preprocessing]
-    if {"crop", "contrast"} & set(preprocessing):
-        said.append(f"drawn for each {each}")
-    return ", ".join(said) if said else "as they are, in training and testing"
 
 
 def _id(experiment: PrintedColumn) -> str:

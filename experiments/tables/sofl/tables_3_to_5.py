@@ -12,13 +12,12 @@ import numpy as np
 
 from clusterproof.experiments.comparison import Cell, Curve, Printed, Row, Table
 from clusterproof.experiments.cost_notes import Shape, cost_in_passes, cost_notes, parameters_of
-from clusterproof.experiments.reproducible_table import ReproducibleTable, Request, Results
+from clusterproof.experiments.reproducible_table import ReproducibleTable, Request, Results, in_words
 from clusterproof.experiments.store import Unit
 from clusterproof.experiments.tables.sofl.choices import choices_of
 from clusterproof.experiments.tables.sofl.runs import (
     CIFAR_10,
     CLASSES,
-    MAP_STARTS,
     METHODS,
     MNIST,
     SHARES,
@@ -219,35 +218,17 @@ def _figure_9(name: str, runs: Mapping[str, Curves]) -> Curve:
 
 
 def _notes(data: Data, number: int, judged: bool) -> list[str]:
+    stated = {name: getattr(data, name) for name in ("clustering_round", *STATED)}
     notes = [
         "The paper says neither which of the two accuracies it prints nor its step size, widths, rounds, "
-        f"grid of the map and how images are divided among the groups. Here: step size {data.step_size:g}, "
-        f"{_widths(data)}, {data.rounds} rounds with the clustering after round {data.clustering_round}, a "
-        f"{data.grid}x{data.grid} map that starts at {MAP_STARTS[data.map_start]}, {data.images} images in all. "
-        f"{100 * data.participation:g} % of the clients take part in a round and are averaged with "
-        + ("equal weights." if data.weighting == "clients" else "weights n_m / n, by IFCA with equal ones."),
+        f"grid of the map and how images are divided among the groups. Here: {in_words(stated)}.",
         "Under shifted labels a single model cannot reach more than 1/K on average: of the K right answers "
         "to an image in K groups it gives one. The bound is on the mean over draws of the test images.",
         "SoFL counts clusters at the elbow of the map's winners, as printed; guarded, by the clients' "
         "silhouette, which may keep each winner a cluster or all clients together.",
-        "CFL splits a cluster whose mean update is shorter than a tenth of its largest"
-        f"{_thresholds(data)}; none is printed"
-        + (
-            "."
-            if data.cfl_noise_ratio is None
-            else f". It is cut only if its test passes with gamma_max = {data.cfl_noise_ratio:g}."
-        ),
-        "IFCA starts from independent models, "
-        + (
-            "without the restarts of its authors' code"
-            if data.ifca_restarts == 1
-            else f"the best of {data.ifca_restarts} starts by the training loss after ten rounds"
-        )
-        + (
-            "."
-            if data.ifca_least_share is None
-            else f", each drawn until every model is the best for {100 * data.ifca_least_share:g} % of the clients."
-        ),
+        "CFL splits a cluster whose mean update is shorter than a tenth of its largest, or, with thresholds, shorter "
+        "than the first while the largest is longer than the second; with a noise ratio, only if its test passes. "
+        "None is printed. IFCA starts from independent models and counts clients, whatever the weighting.",
     ]
     if number == 4:
         notes.append(
@@ -275,21 +256,6 @@ def _costs(data: Data, columns: Sequence[Column]) -> list[str]:
         }
         notes += cost_notes(ran, shape.dimension, where=f"K = {clusters}")
     return [*notes, cost_of_the_map(data.grid)]
-
-
-def _thresholds(data: Data) -> str:
-    if data.cfl_thresholds is None:
-        return ""
-    mean, client = data.cfl_thresholds
-    return f", or, with thresholds, than {mean:g} while the largest is longer than {client:g}"
-
-
-def _widths(data: Data) -> str:
-    hidden = ", ".join(map(str, data.network["hidden"]))
-    if "channels" not in data.network:
-        return f"{hidden} hidden units"
-    known = " (LeNet-5)" if data.network == CIFAR_10.network else ""
-    return f"{', '.join(map(str, data.network['channels']))} channels and {hidden} hidden units{known}"
 
 
 def _id(number: int, data: Data) -> str:

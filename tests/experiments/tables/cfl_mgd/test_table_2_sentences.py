@@ -126,32 +126,6 @@ def test_shares_of_clients_and_seeds_are_in_per_cent_of_their_methods() -> None:
     }
 
 
-def test_what_mnist_leaves_open_is_said_with_its_numbers() -> None:
-    notes = " ".join(assembled({"IFCA": [50.0]}).notes)
-    assert "CIFAR-10 alone: here 0.1, 0.9 and none." in notes
-
-
-@pytest.mark.parametrize(
-    ("choices", "words"),
-    [
-        ({"flip": "yes"}, "Images: random flips."),
-        ({"standardise": "yes", "flip": "yes"}, "Images: random flips, each standardised."),
-        (
-            {"crop": 24},
-            "Images: random crops of 24, the central one in testing, drawn for each image.",
-        ),
-        (
-            {"contrast": 0.5, "augmentation-per": "batch"},
-            "Images: random contrast within 0.5 of 1, drawn for each batch.",
-        ),
-    ],
-)
-def test_what_is_done_to_images_is_said(choices: dict[str, Value], words: str) -> None:
-    """Flips are of each image in any case."""
-    made = assembled({"IFCA": [50.0]}, definition=TABLE_CIFAR, choices=choices)
-    assert words in made.notes
-
-
 def test_printed_numbers_and_spreads_are_those_of_the_page() -> None:
     """A second transcription of Table 2, method by method: CIFAR-10 and MNIST."""
     page = {
