@@ -254,12 +254,7 @@ def _misclassification(
         answer,
         "no bound without mu > 0" if math.isinf(smallest) else f"at most {number(smallest)}",
         reason,
-        {
-            "rate": wrong / asked,
-            "at_least": interval.lower,
-            "at_most": interval.upper,
-            "bound": smallest,
-        },
+        {"rate": wrong / asked, "at_least": interval.lower, "at_most": interval.upper, "bound": smallest},
     )
 
 
