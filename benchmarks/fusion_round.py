@@ -1,4 +1,4 @@
-"""A round of FPFC, against the double loop over pairs of the public code; with ``many``, ten thousand clients.
+"""A round of FPFC, against the double loop over pairs of the public code.
 
 The loop does what the public code does, in its order: weights and biases of every client apart, joined again at each
 visit of a pair; theta and v dense in single precision, written in place; the sum over j of every participant;
@@ -13,14 +13,12 @@ compared.
 Task: 100 clients in 4 clusters, softmax regression with 60 features and 10 classes (d = 610), 30 participants, 10
 local steps; the rounds after 3, when most pairs are stored, and after 200, when those within clusters are.
 
-``python -m benchmarks.fusion_round``, ``python -m benchmarks.fusion_round many``
+``python -m benchmarks.fusion_round``
 """
 
 from __future__ import annotations
 
-import resource
 import statistics
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -233,49 +231,5 @@ def rounds() -> None:
         report_target(name, min(values), LEAST[part])
 
 
-class Centred:
-    """Clients with phi_i(w) = ||w - c_i||^2 / 2 in single precision."""
-
-    def __init__(self, centers: np.ndarray) -> None:
-        self.centers, self.clients = centers, len(centers)
-
-    def gradients(self, points: np.ndarray, clients: np.ndarray, _: np.random.Generator) -> np.ndarray:
-        """Return the gradients at points (..., k, d)."""
-        return np.asarray(points - self.centers[clients])
-
-
-def many() -> None:
-    """Run ten thousand clients from local models, in double precision, three in ten of them a round.
-
-    Only pairs that the penalty still pulls at are stored, in full: 8 d + 20 bytes each. After a few rounds that is
-    every pair within a cluster, m^2 / (2 P) of them. In addition there are two booleans per pair, m^2 bytes each, twice
-    during a round, and about ten arrays (m, d).
-    """
-    clients, rounds = 10_000, 8
-    for dimension, clusters in ((20, 4), (1000, 100)):
-        stream = generator(0, "benchmark", "many", dimension)
-        middles = 4 * stream.standard_normal((clusters, dimension))
-        spread = 0.1 / dimension**0.5 * stream.standard_normal((clients, dimension))
-        task: Any = Centred(middles[np.arange(clients) % clusters] + spread)
-        algorithm = FPFC(step_size=0.5, local_steps=2, participation=0.3, start="own", reuse_memory=True)
-        state = algorithm.initialise(task.centers, task)
-        randomness, began = Randomness.from_seed(0), time.perf_counter()
-        for _ in range(rounds):
-            state = algorithm.step(state, task, randomness)
-        seconds = (time.perf_counter() - began) / rounds
-        stored, within = len(state.pairs.factors), clients * (clients // clusters - 1) // 2
-        vectors = stored * (8 * dimension + 20)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
-        print(
-            f"m = {clients}, d = {dimension}, {clusters} clusters: {seconds:.1f} s a round, {stored} of {within} pairs"
-        )
-        print(
-            f"within clusters stored, {vectors / 1e9:.2f} GB; "
-            f"dense theta and v: {16 * clients**2 * dimension / 1e9:.0f} GB"
-        )
-        report_target(f"peak memory in GB at d = {dimension}", peak, 12, at_most=True)
-        del state
-
-
 if __name__ == "__main__":
-    (many if sys.argv[1:] == ["many"] else rounds)()
+    rounds()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import check_name
@@ -17,197 +17,112 @@ MOST = 1_000_000
 """Largest integer that can be chosen."""
 
 
-class Kind(Protocol):
-    """Kind of values of a choice."""
+@dataclass(frozen=True)
+class Kind:
+    """Kind of values of a choice.
+
+    Attributes
+    ----------
+    words
+        Rule for the text of a value, in a few words.
+    parse
+        Function that returns the value of a text, and raises ValueError if it is invalid.
+    nothing
+        Text that stands for ``empty``. If empty, that is not allowed.
+    empty
+        Value of ``nothing``.
+    """
+
+    words: str
+    parse: Callable[[str], Value]
+    nothing: str = ""
+    empty: Value = None
 
     @property
     def rule(self) -> str:
         """Rule for the text of a value, in a few words."""
+        return self.words + (f", or {self.nothing}" if self.nothing else "")
 
     def read(self, text: str) -> Value:
         """Return the value of a text; raise ValueError if it is invalid."""
+        return self.empty if self.nothing and text == self.nothing else self.parse(text)
 
     def show(self, value: Value) -> str:
         """Return a value as a text that ``read`` accepts."""
+        if value == self.empty:
+            return self.nothing
+        return ",".join(map(_shortest, value)) if isinstance(value, tuple) else _shortest(value)
 
 
-@dataclass(frozen=True)
-class Number:
-    """A finite number within bounds.
+def number(
+    *,
+    above: float = -math.inf,
+    at_least: float = -math.inf,
+    at_most: float = math.inf,
+    below: float = math.inf,
+    nothing: str = "",
+) -> Kind:
+    """Return the kind of finite numbers within bounds; ``nothing`` is the text of None, if that is allowed."""
+    bounds = {"greater than": above, "at least": at_least, "at most": at_most, "below": below}
+    finite = [f"{words} {bound:g}" for words, bound in bounds.items() if math.isfinite(bound)]
 
-    Attributes
-    ----------
-    above, at_least, at_most, below
-        The bounds.
-    nothing
-        Text that stands for None. If empty, None is not allowed.
-    """
-
-    above: float = -math.inf
-    at_least: float = -math.inf
-    at_most: float = math.inf
-    below: float = math.inf
-    nothing: str = ""
-
-    @property
-    def rule(self) -> str:
-        """The bounds in words."""
-        bounds = {
-            "greater than": self.above,
-            "at least": self.at_least,
-            "at most": self.at_most,
-            "below": self.below,
-        }
-        finite = [f"{words} {bound:g}" for words, bound in bounds.items() if math.isfinite(bound)]
-        words = " ".join(["a number", " and ".join(finite)]).strip()
-        return words + (f", or {self.nothing}" if self.nothing else "")
-
-    def read(self, text: str) -> float | None:
-        """Read a number, or the word."""
-        if self.nothing and text == self.nothing:
-            return None
-        number = float(text)
-        if not (self.above < number < self.below and self.at_least <= number <= self.at_most):
+    def parse(text: str) -> float:
+        value = float(text)
+        if not (above < value < below and at_least <= value <= at_most):
             raise ValueError(text)
-        return number
+        return value
 
-    def show(self, value: Value) -> str:
-        """Show a number."""
-        return self.nothing if value is None else _shortest(value)
+    return Kind(" ".join(["a number", " and ".join(finite)]).strip(), parse, nothing)
 
 
-@dataclass(frozen=True)
-class Count:
-    """An integer from 1 to ``most``.
+def count(most: int = MOST, nothing: str = "") -> Kind:
+    """Return the kind of integers from 1 to ``most``; ``nothing`` is the text of None, if that is allowed."""
 
-    Attributes
-    ----------
-    most
-        The largest.
-    nothing
-        Text that stands for None. If empty, None is not allowed.
-    """
-
-    most: int = MOST
-    nothing: str = ""
-
-    @property
-    def rule(self) -> str:
-        """The bounds in words."""
-        return f"an integer from 1 to {self.most}" + (f", or {self.nothing}" if self.nothing else "")
-
-    def read(self, text: str) -> int | None:
-        """Read an integer, or the word."""
-        if self.nothing and text == self.nothing:
-            return None
-        count = int(text)
-        if not 1 <= count <= self.most:
+    def parse(text: str) -> int:
+        value = int(text)
+        if not 1 <= value <= most:
             raise ValueError(text)
-        return count
+        return value
 
-    def show(self, value: Value) -> str:
-        """Show an integer."""
-        return self.nothing if value is None else f"{value}"
+    return Kind(f"an integer from 1 to {most}", parse, nothing)
 
 
-@dataclass(frozen=True)
-class Counts:
-    """Integers separated by commas, such as widths of layers.
+def counts(fewest: int = 1, most: int = 1) -> Kind:
+    """Return the kind of ``fewest`` to ``most`` integers separated by commas, such as widths of layers."""
+    kind = count()
+    length = f"{fewest} to {most}" if fewest < most else f"{most}"
+    several = f"{length} integers from 1 to {MOST}, separated by commas"
 
-    Attributes
-    ----------
-    fewest, most
-        Smallest and largest number of integers.
-    """
-
-    fewest: int = 1
-    most: int = 1
-
-    @property
-    def rule(self) -> str:
-        """Their number and bounds in words."""
-        limits = f"from 1 to {MOST}"
-        if self.most == 1:
-            return f"an integer {limits}"
-        number = f"{self.fewest} to {self.most}" if self.fewest < self.most else f"{self.most}"
-        return f"{number} integers {limits}, separated by commas" + ("" if self.fewest else ", or none")
-
-    def read(self, text: str) -> tuple[int, ...]:
-        """Read integers."""
-        if not self.fewest and text == "none":
-            return ()
-        counts = tuple(int(part) for part in text.split(","))
-        if not (self.fewest <= len(counts) <= self.most and all(1 <= count <= MOST for count in counts)):
+    def parse(text: str) -> tuple[int, ...]:
+        values = tuple(int(str(kind.parse(part))) for part in text.split(","))
+        if not fewest <= len(values) <= most:
             raise ValueError(text)
-        return counts
+        return values
 
-    def show(self, value: Value) -> str:
-        """Show integers."""
-        assert isinstance(value, tuple)
-        return ",".join(map(str, value)) if value else "none"
+    return Kind(kind.words if most == 1 else several, parse, "" if fewest else "none", ())
 
 
-@dataclass(frozen=True)
-class Thresholds:
-    """Two positive numbers of which the first is not the larger one.
+def thresholds(nothing: str = "") -> Kind:
+    """Return the kind of two positive numbers, the second not below the first."""
 
-    Attributes
-    ----------
-    nothing
-        Text that stands for None. If empty, None is not allowed.
-    """
-
-    nothing: str = ""
-
-    @property
-    def rule(self) -> str:
-        """The bounds in words."""
-        words = "two positive numbers separated by a comma, the second not below the first"
-        return words + (f", or {self.nothing}" if self.nothing else "")
-
-    def read(self, text: str) -> tuple[float, ...] | None:
-        """Read two numbers, or the word."""
-        if self.nothing and text == self.nothing:
-            return None
+    def parse(text: str) -> tuple[float, ...]:
         low, high = map(float, text.split(","))
         if not 0 < low <= high < math.inf:
             raise ValueError(text)
         return low, high
 
-    def show(self, value: Value) -> str:
-        """Show two numbers."""
-        if value is None:
-            return self.nothing
-        assert isinstance(value, tuple)
-        return ",".join(map(_shortest, value))
+    return Kind("two positive numbers separated by a comma, the second not below the first", parse, nothing)
 
 
-@dataclass(frozen=True)
-class Word:
-    """One of a few words.
+def word(*words: str) -> Kind:
+    """Return the kind of a few words."""
 
-    Attributes
-    ----------
-    words
-        All of them.
-    """
-
-    words: tuple[str, ...]
-
-    @property
-    def rule(self) -> str:
-        """The words."""
-        return f"one of {', '.join(self.words)}"
-
-    def read(self, text: str) -> str:
-        """Read a word."""
-        if text not in self.words:
+    def parse(text: str) -> str:
+        if text not in words:
             raise ValueError(text)
         return text
 
-    def show(self, value: Value) -> str:
-        """Show a word."""
-        return f"{value}"
+    return Kind(f"one of {', '.join(words)}", parse)
 
 
 @dataclass(frozen=True)
@@ -240,11 +155,6 @@ class Choice:
     def default_at(self, scale: str) -> Value:
         """Return the default of a scale, ``"full"`` or ``"small"``."""
         return self.default if scale == "full" or self.small is None else self.small
-
-    @property
-    def title(self) -> str:
-        """The name in words."""
-        return self.name.replace("-", " ")
 
     def read(self, text: str, scale: str) -> Value:
         """Read a value.
@@ -305,7 +215,7 @@ def read_choices(choices: Sequence[Choice], written: Sequence[str], scale: str) 
 def chosen_note(choices: Sequence[Choice], given: Mapping[str, Value], scale: str) -> str | None:
     """Return a sentence on choices that differ from the defaults, with the defaults in parentheses, or None."""
     parts = [
-        f"{choice.title} {choice.kind.show(given[choice.name])} ({choice.kind.show(default)})"
+        f"{choice.name.replace('-', ' ')} {choice.kind.show(given[choice.name])} ({choice.kind.show(default)})"
         for choice in choices
         if choice.name in given and given[choice.name] != (default := choice.default_at(scale))
     ]
@@ -324,6 +234,6 @@ def list_choices(choices: Sequence[Choice], scale: str) -> list[str]:
 
 
 def _shortest(value: Value) -> str:
-    """Return a number as a text that is read back exactly."""
-    text = f"{value:g}"
-    return text if float(text) == value else f"{value}"
+    """Return a number or word as a text that is read back exactly."""
+    short = f"{value:g}" if isinstance(value, float) else f"{value}"
+    return f"{value}" if isinstance(value, float) and float(short) != value else short

@@ -8,35 +8,34 @@ from typing import Any
 
 from clusterproof.experiments.comparison import Cell, Table
 
-COLUMNS = (
-    "table",
-    "part",
-    "row",
-    "settings",
-    "column",
-    "seed",
-    "parameter",
-    "at",
-    "value",
-    "printed",
-    "printed_spread",
-    "ceiling",
-)
-"""``part`` is ``"row"``, ``"comparison"`` or ``"curve"``. ``row`` and ``settings`` are the row's name and what
-distinguishes it, or the name of the comparison or curve. ``parameter`` and ``at`` are those of a curve, such as
-``"round"`` and 10, and null elsewhere, as is what a number does not have."""
+COLUMNS = {
+    "table": "String",
+    "part": "String",
+    "row": "String",
+    "settings": "String",
+    "column": "String",
+    "seed": "Int64",
+    "parameter": "String",
+    "at": "Float64",
+    "value": "Float64",
+    "printed": "Float64",
+    "printed_spread": "Float64",
+    "ceiling": "Float64",
+}
+"""Types of polars, by name. ``part`` is ``"row"``, ``"comparison"`` or ``"curve"``. ``row`` and ``settings`` are the
+row's name and what distinguishes it, or the name of the comparison or curve. ``parameter`` and ``at`` are those of a
+curve, such as ``"round"`` and 10, and null elsewhere, as is what a number does not have."""
 
 
 def numbers(table: Table) -> list[dict[str, Any]]:
     """List the numbers of a table, a record per seed, with the keys ``COLUMNS``."""
     records: list[dict[str, Any]] = []
     for row in table.rows:
-        of_row = {"part": "row", "row": row.name, "settings": row.settings}
-        records += _numbers_of(row.cells, of_row)
+        records += _numbers_of(row.cells, {"part": "row", "row": row.name, "settings": row.settings})
     for comparison in table.comparisons:
-        of_comparison = {"part": "comparison", "row": comparison.name}
         records += [
-            {**of_comparison, "seed": seed, "value": value} for seed, value in enumerate(comparison.values)
+            {"part": "comparison", "row": comparison.name, "seed": seed, "value": value}
+            for seed, value in enumerate(comparison.values)
         ]
     for curve in table.curves:
         for point, cells in zip(curve.points, curve.cells, strict=True):
@@ -49,13 +48,9 @@ def table_parquet(table: Table) -> bytes:
     """Write the numbers of a table as parquet; what is not a number stays so."""
     import polars
 
-    integers, texts = ("seed",), ("table", "part", "row", "settings", "column", "parameter")
-    kinds = {
-        name: polars.Int64 if name in integers else polars.String if name in texts else polars.Float64
-        for name in COLUMNS
-    }
+    schema = {name: getattr(polars, kind) for name, kind in COLUMNS.items()}
     content = io.BytesIO()
-    polars.DataFrame(numbers(table), schema=kinds).write_parquet(content)
+    polars.DataFrame(numbers(table), schema=schema).write_parquet(content)
     return content.getvalue()
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeAlias, TypeVar
 
 from clusterproof.experiments.choices import Choice, Value, chosen_note
 from clusterproof.experiments.comparison import Table
 from clusterproof.experiments.store import Unit
+
+Settings = TypeVar("Settings", bound=Any)
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,17 @@ class Request:
     def chosen(self, name: str, default: Any) -> Any:
         """Return what was chosen, or the default."""
         return self.choices.get(name, default)
+
+    def settle(self, settings: Settings) -> Settings:
+        """Return a dataclass with the fields that were chosen; choices have their names, with dashes."""
+        names = [each.name for each in fields(settings)]
+        given = {name.replace("-", "_"): value for name, value in self.choices.items()}
+        return replace(settings, **{name: given[name] for name in names if name in given})
+
+    def widths(self, network: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the name and options of a network with the chosen widths."""
+        options = {part: list(self.chosen(part, network[part])) for part in network if part != "name"}
+        return {"name": network["name"], **options}
 
 
 Results: TypeAlias = Mapping[tuple[str, int], Mapping[str, Any]]
@@ -81,11 +94,28 @@ class ReproducibleTable:
     def table(self, request: Request, results: Results) -> Table:
         """Assemble the table and say in it what was chosen."""
         made = self.assemble(request, results)
+        settings = {"seeds": request.seeds, "scale": request.scale, **made.settings}
+        if devices := {str(result["device"]) for result in results.values() if "device" in result}:
+            settings["devices"] = sorted(devices)
         if not request.choices:
-            return made
+            return replace(made, settings=settings)
         note = chosen_note(self.choices, request.choices, request.scale)
         return replace(
             made,
             notes=[*([] if note is None else [note]), *made.notes],
-            settings={**made.settings, "choices": dict(request.choices)},
+            settings={**settings, "choices": dict(request.choices)},
         )
+
+
+def in_words(settings: Mapping[str, Any]) -> str:
+    """Return settings by name, without brackets; networks by their name and widths."""
+
+    def shown(value: Any) -> str:
+        if isinstance(value, Mapping):
+            options = (f"{name} {shown(part)}" for name, part in value.items() if name != "name")
+            return " ".join([value["name"], *options])
+        if isinstance(value, list | tuple):
+            return " ".join(map(str, value))
+        return "none" if value is None else str(value)
+
+    return ", ".join(f"{name.replace('_', ' ')} {shown(value)}" for name, value in settings.items())

@@ -17,7 +17,7 @@ from array_api_compat import array_namespace
 
 from clusterproof.algorithms.arrays import Array, like, to_numpy
 from clusterproof.algorithms.randomness import generator
-from clusterproof.algorithms.validation import InvalidArgument, check_count
+from clusterproof.algorithms.validation import InvalidArgument
 from clusterproof.experiments.diagnosis.estimates import Estimate, exact, mean_over
 
 SYMMETRY = 0.05
@@ -35,8 +35,6 @@ class Spectrum:
     ----------
     value
         Rayleigh quotients of ``vectors``, (2,); inside the spectrum.
-    residual
-        ||H vector - value vector||, (2,); some eigenvalue is within this distance of ``value``.
     outer
         Outer bounds on the ends, (2,), each valid with probability at least 99 %; infinite after too few
         products.
@@ -44,16 +42,12 @@ class Spectrum:
         Unit vectors, (2, d).
     asymmetry
         Largest |u'Hv - v'Hu| over the basis of the Krylov space, relative to the spectrum's scale.
-    products
-        Matrix-vector products that were computed.
     """
 
     value: np.ndarray
-    residual: np.ndarray
     outer: np.ndarray
     vectors: np.ndarray
     asymmetry: float
-    products: int
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -62,14 +56,11 @@ class Curvature(Spectrum):
 
     Attributes
     ----------
-    clients
-        Number of clients whose mean Hessian is taken.
     others
         Mean of v' H_i v over all clients i of the cluster for both vectors v, (2,), estimated from clients
         that were not used to find them. An inner bound on the ends of the cluster's spectrum.
     """
 
-    clients: int
     others: Estimate
 
     @property
@@ -101,7 +92,7 @@ def extreme_eigenvalues(
     Raises
     ------
     InvalidArgument
-        If an argument is out of range, or the products are not finite or not those of one symmetric matrix.
+        If the products are not finite, or not those of one symmetric matrix.
 
     Notes
     -----
@@ -109,7 +100,6 @@ def extreme_eigenvalues(
     probability of 1.648 sqrt(d) exp(-sqrt(eps) (2 k - 1)): Kuczynski and Wozniakowski (1992), Theorem 4.2,
     applied to H - lambda_min I, whose Krylov spaces are those of H; the same at the other end.
     """
-    check_count("products", products, at_least=1, remedy="give the number of Hessian products")
     basis, images = np.empty((2, min(products, dimension), dimension))
     remainder = generator.standard_normal(dimension)
     scale, size, exhausted = 0.0, 0, False
@@ -128,12 +118,11 @@ def extreme_eigenvalues(
     values, coordinates = np.linalg.eigh((projected + projected.T) / 2)
     asymmetry = float(np.abs(projected - projected.T).max()) / (scale or 1.0)
     if asymmetry > SYMMETRY:
-        raise InvalidArgument(
-            "product",
-            f"asymmetry {asymmetry:.2g}",
+        rule, remedy = (
             "must be that of one symmetric matrix at every call",
-            "take the whole data instead of a new batch each time",
+            "take the whole data at each call",
         )
+        raise InvalidArgument("product", f"asymmetry {asymmetry:.2g}", rule, remedy)
     ends = coordinates[:, [0, -1]].T
     value, vectors = values[[0, -1]], ends @ basis[:size]
     # the theorem in the notes, solved for eps; each end fails with half of the probability
@@ -142,11 +131,9 @@ def extreme_eigenvalues(
     beyond = inside * (value[1] - value[0]) / (1 - 2 * inside) if inside < 0.5 else math.inf
     return Spectrum(
         value=value,
-        residual=np.linalg.norm(ends @ images[:size] - value[:, None] * vectors, axis=1),
         outer=value + np.array([-beyond, beyond]),
         vectors=vectors,
         asymmetry=asymmetry,
-        products=size,
     )
 
 
@@ -161,29 +148,18 @@ def curvature(
     products: int,
     chunk: int,
 ) -> Curvature:
-    """Measure both ends of the spectrum of the mean Hessian of a cluster's clients.
+    """Measure both ends of the spectrum of the mean Hessian of a cluster's clients at a model (d,).
 
     Parameters
     ----------
     task
         Answers Hessian products without sampling noise.
-    model
-        (d,).
     asked, others
         Clients whose mean Hessian is taken, and further clients of the cluster; none only if all are in ``asked``.
     members
         Number of clients of the cluster.
-    seed
-        Of the start.
-    products
-        Number of Hessian products.
-    chunk
-        Clients at a time.
-
-    Raises
-    ------
-    InvalidArgument
-        If the products are not finite, or not those of one symmetric matrix.
+    seed, products, chunk
+        Of the start, number of Hessian products, and clients at a time.
     """
     xp = array_namespace(model)
 
@@ -207,37 +183,22 @@ def curvature(
         rest = mean_over(np.stack(forms, axis=-1), members - len(asked))
         value = share * found.value + (1 - share) * rest.value
         quotients = Estimate(value, (1 - share) * rest.error, rest.count)
-    return Curvature(**vars(found), clients=len(asked), others=quotients)
+    return Curvature(**vars(found), others=quotients)
 
 
 def client_vectors(
-    answer: Callable[..., Array],
-    vectors: tuple[Array, ...],
-    clients: np.ndarray,
-    *,
-    chunk: int,
-    stream: np.random.Generator | None = None,
+    answer: Callable[..., Array], vectors: tuple[Array, ...], clients: np.ndarray, *, chunk: int
 ) -> Iterator[Array]:
     """Yield the clients' gradients or Hessian products (k, d), ``chunk`` clients at a time.
 
-    Parameters
-    ----------
-    answer
-        ``gradients`` or ``hessian_products`` of a task.
-    vectors
-        What every client is given, the model first, each (d,).
-    clients
-        Client indices.
-    chunk
-        Clients at a time.
-    stream
-        Source of batches; may be None for answers without sampling noise.
+    ``answer`` is a method of a task without sampling noise, and ``vectors`` what every client is asked with, each
+    (d,), the model first.
     """
     xp = array_namespace(vectors[0])
-    stream = generator(0, "diagnosis", "unused") if stream is None else stream
+    unused = generator(0, "diagnosis", "unused")
     for start in range(0, len(clients), chunk):
         part = like(clients[start : start + chunk], vectors[0])
-        yield answer(*(xp.tile(vector, (len(part), 1)) for vector in vectors), part, stream)
+        yield answer(*(xp.tile(vector, (len(part), 1)) for vector in vectors), part, unused)
 
 
 def mean_vector(parts: Iterator[Array], count: int) -> np.ndarray:

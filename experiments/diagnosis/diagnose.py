@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,40 +13,17 @@ import numpy as np
 from clusterproof.algorithms.arrays import Array, like, to_numpy
 from clusterproof.algorithms.atomic import write_whole
 from clusterproof.algorithms.protocol import Algorithm, Task
-from clusterproof.algorithms.validation import InvalidArgument, check_count
-from clusterproof.experiments.diagnosis import diagnosis_report, hypotheses, theorems
-from clusterproof.experiments.diagnosis.evidence import Diagnosis, Evidence
+from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.experiments.diagnosis import diagnosis_report
+from clusterproof.experiments.diagnosis.evidence import Evidence
+from clusterproof.experiments.diagnosis.hypotheses import judge
 from clusterproof.experiments.diagnosis.observation import Budget, measure
-from clusterproof.experiments.diagnosis.task_variants import views
-
-ROWS = (
-    hypotheses.algorithm,
-    hypotheses.smoothness,
-    hypotheses.strong_convexity,
-    hypotheses.variances,
-    hypotheses.initialisation,
-    hypotheses.enough_samples,
-    hypotheses.small_optima,
-    hypotheses.fresh_batches,
-    hypotheses.enough_data,
-    theorems.loss_gap,
-    theorems.misclassification,
-    theorems.misclassification_without_convexity,
-    theorems.step_size,
-    theorems.heavy_ball,
-    theorems.contraction,
-    theorems.positive_rounds,
-    theorems.repaired_basin,
-)
-"""The hypotheses in the order of the report."""
-
-RECURSION = (theorems.step_size, theorems.heavy_ball)
-"""Hypotheses about the steps of CFL-MGD, and of no other algorithm."""
+from clusterproof.experiments.diagnosis.task_variants import task_variants
 
 
-def default_rounds(rounds: int, count: int = 5) -> tuple[int, ...]:
-    """Choose ``count`` rounds of the last third of a run, evenly spaced, the last among them; fewer if there are."""
-    return tuple(sorted({round(at) for at in np.linspace(2 * rounds / 3, rounds, count)}))
+def default_rounds(rounds: int) -> tuple[int, ...]:
+    """Choose five rounds of the last third of a run, evenly spaced, the last among them; fewer if there are."""
+    return tuple(sorted({round(at) for at in np.linspace(2 * rounds / 3, rounds, 5)}))
 
 
 class Diagnostician:
@@ -58,10 +35,9 @@ class Diagnostician:
     Parameters
     ----------
     task
-        Also answers ``CurvedTask``, see ``clusterproof.experiments.diagnosis.task_variants`` for its variants.
+        Also answers ``CurvedTask``.
     algorithm
-        One with a model for each cluster. Its parameters are read from its ``dynamics``; the steps of one
-        that is neither CFL-MGD nor IFCA are not judged.
+        One with a model for each cluster. The steps of one that is neither CFL-MGD nor IFCA are not judged.
     rounds
         Of the whole run (T).
     folder
@@ -78,7 +54,6 @@ class Diagnostician:
     def __init__(
         self, task: Task, algorithm: Algorithm[Any], *, rounds: int, folder: Path, seed: int = 0
     ) -> None:
-        check_count("rounds", rounds, at_least=1, remedy="a diagnosis is of a run")
         if algorithm.target != "clusters":
             rule = "must be a run of an algorithm with a model for each cluster, such as cfl-mgd or ifca"
             raise InvalidArgument("diagnose", algorithm.name, rule, "leave the diagnosis out")
@@ -89,12 +64,12 @@ class Diagnostician:
             if count < 2:
                 rule = f"is {whose}, which must be at least two for a diagnosis"
                 raise InvalidArgument("diagnose", count, rule, "leave it out")
-        self._views, self._algorithm, self._budget = views(task), algorithm, Budget()
+        self._variants, self._algorithm, self._budget = task_variants(task), algorithm, Budget()
         self._rounds, self._folder, self._seed = rounds, folder, seed
         self.measured_rounds = default_rounds(rounds)
 
     def observe(
-        self, done: int, models: Array, assignments: Array | None, *, step_size: float | None = None
+        self, done: int, models: Array, assignments: Array | None, *, step_size: float = np.nan
     ) -> None:
         """Store the models if they are the first, or of a round that is to be measured.
 
@@ -107,24 +82,18 @@ class Diagnostician:
         assignments
             Last choice of each client, (m,), -1 for none; None before the first round.
         step_size
-            Of this round; the algorithm's if None.
+            Of this round.
 
         Raises
         ------
         InvalidArgument
             If the snapshot cannot be written.
         """
-        if done != 0 and done not in self.measured_rounds:
-            return
-        none = np.full(self._views.batch.clients, -1)
-        content = io.BytesIO()
-        np.savez(
-            content,
-            models=to_numpy(models),
-            assignments=none if assignments is None else to_numpy(assignments),
-            step_size=float(self._parameter("step_size", np.nan) if step_size is None else step_size),
-        )
-        write_whole("out", self._path(done), content.getvalue())
+        if done == 0 or done in self.measured_rounds:
+            chosen = np.array([]) if assignments is None else to_numpy(assignments)
+            content = io.BytesIO()
+            np.savez(content, models=to_numpy(models), assignments=chosen, step_size=step_size)
+            write_whole("out", self._path(done), content.getvalue())
 
     @property
     def pending(self) -> bool:
@@ -136,7 +105,7 @@ class Diagnostician:
         """Whether the folder has a report."""
         return all((self._folder / name).exists() for name in diagnosis_report.NAMES)
 
-    def finish(self, reference: Array, progress: Callable[[int], None] | None = None) -> Diagnosis:
+    def finish(self, reference: Array) -> None:
         """Measure, write ``diagnosis.md`` and ``diagnosis.json`` into the run's folder, remove the snapshots.
 
         That of the first models stays, for a report on more rounds.
@@ -145,8 +114,6 @@ class Diagnostician:
         ----------
         reference
             Any models of the run, for their library and device.
-        progress
-            Called with the number of rounds measured, after each.
 
         Raises
         ------
@@ -155,59 +122,42 @@ class Diagnostician:
         """
         rounds = (0, *self.measured_rounds)
         snapshots = {done: self._read(done) for done in rounds if self._path(done).exists()}
-        finite = {done for done, stored in snapshots.items() if np.isfinite(stored["models"]).all()}
-        observations = []
-        for position, done in enumerate(self.measured_rounds):
-            if done in finite:
-                observation = measure(
-                    self._views,
-                    like(snapshots[done]["models"], reference),
-                    snapshots[done]["assignments"],
-                    round_number=done,
-                    step_size=float(snapshots[done]["step_size"]),
-                    budget=self._budget,
-                    seed=self._seed,
-                )
-                observations.append(observation)
-            if progress is not None:
-                progress(position + 1)
-        if not observations:
+        finite = {done: stored for done, stored in snapshots.items() if np.isfinite(stored["models"]).all()}
+        start = finite.pop(0, None)
+        if not finite:
             rule, remedy = "must have a round whose models are finite", "lower the step size"
             raise InvalidArgument("diagnose", list(self.measured_rounds), rule, remedy)
-        task = self._views.batch
+        observations = [
+            measure(
+                self._variants,
+                like(stored["models"], reference),
+                stored["assignments"],
+                round_number=done,
+                step_size=float(stored["step_size"]),
+                budget=self._budget,
+                seed=self._seed,
+            )
+            for done, stored in finite.items()
+        ]
         evidence = Evidence(
             observations=tuple(observations),
-            start=snapshots[0]["models"].astype(float) if 0 in finite else None,
-            clients=task.clients,
-            clusters=task.clusters,
-            dimension=task.dimension,
+            start=None if start is None else start["models"].astype(float),
+            variants=self._variants,
+            algorithm=self._algorithm,
             rounds=self._rounds,
-            proportions=np.bincount(np.asarray(task.labels), minlength=task.clusters) / task.clients,
-            choice_samples=self._views.choice_samples,
-            gradient_samples=self._views.gradient_samples,
-            held=self._views.held,
-            averaging=self._parameter("averaging", "gradient"),
-            momentum=self._parameter("momentum", 0.0),
-            local_steps=self._parameter("local_steps", 1),
-            participation=self._parameter("participation", 1.0),
-            normalisation=self._parameter("normalisation", "clients"),
-            foreign="" if self._algorithm.dynamics.name in ("cfl-mgd", "ifca") else self._algorithm.name,
         )
-        rows = [row for row in ROWS if not (evidence.foreign and row in RECURSION)]
-        found = Diagnosis(evidence, tuple(row(evidence) for row in rows))
         settings = {
             "algorithm": self._algorithm.settings,
-            "task": dict(task.settings),
+            "task": dict(self._variants.batch.settings),
             "rounds": self._rounds,
             "seed": self._seed,
-            "budget": vars(self._budget),
+            "budget": asdict(self._budget),
             "skipped_rounds": [done for done in self.measured_rounds if done not in finite],
         }
-        diagnosis_report.write(found, settings, self._folder)
+        diagnosis_report.write(evidence, judge(evidence), settings, self._folder)
         for path in self._folder.glob("diagnosis-*.npz"):
             if path != self._path(0):
                 path.unlink()
-        return found
 
     def _path(self, done: int) -> Path:
         return self._folder / f"diagnosis-{done:06d}.npz"
@@ -223,6 +173,3 @@ class Diagnostician:
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             rule = "must be a snapshot as the run wrote it"
             raise InvalidArgument("diagnose", str(path), rule, "run it again") from error
-
-    def _parameter(self, name: str, default: Any) -> Any:
-        return getattr(self._algorithm.dynamics, name, default)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from clusterproof.algorithms.protocol import Algorithm
 from clusterproof.experiments.diagnosis.observation import ClusterObservation, Observation
+from clusterproof.experiments.diagnosis.task_variants import TaskVariants
 
 FAILURE = 0.01
 """Probability that any one of a run's bounds from samples is wrong, all of them together."""
@@ -32,18 +35,20 @@ class Scope(enum.StrEnum):
     STAND_IN = "stand-in: the last model in the optimum's place"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Hypothesis:
     """One hypothesis, judged.
 
     Attributes
     ----------
-    name
+    name, statement
         As in the paper.
-    statement, required, measured
-        The condition, what it requires of this run, and what was measured, with its uncertainty.
-    answer, scope
-        Whether it holds, and what the answer is about.
+    scope
+        What the answer is about.
+    answer
+        Whether it holds.
+    required
+        What the condition requires of this run.
     reason
         A sentence.
     numbers
@@ -52,12 +57,16 @@ class Hypothesis:
 
     name: str
     statement: str
-    required: str
-    measured: str
-    answer: Answer
     scope: Scope
+    answer: Answer
+    required: str
     reason: str
-    numbers: dict[str, float] = field(default_factory=dict)
+    numbers: dict[str, float]
+
+    @property
+    def measured(self) -> str:
+        """The numbers in one line."""
+        return ", ".join(f"{name.replace('_', ' ')} {number(value)}" for name, value in self.numbers.items())
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -70,34 +79,34 @@ class Evidence:
         Measured rounds in their order, at least one. The models of the last stand for the optima.
     start
         Models before the first round (P, d), or None if they were not observed.
-    clients, clusters, dimension, rounds
-        m, P, d and T.
-    proportions
-        l_p of the true clusters, (P,).
-    choice_samples, gradient_samples, held
-        See ``Views``.
-    averaging, momentum, local_steps, participation, normalisation
-        Of the algorithm, CFL-MGD or IFCA, which is without momentum.
-    foreign
-        Name of an algorithm that is neither; empty otherwise.
+    variants
+        The task.
+    algorithm
+        The algorithm; its parameters are read from its ``dynamics``.
+    rounds
+        Number of rounds of the run (T).
     """
 
     observations: tuple[Observation, ...]
     start: np.ndarray | None
-    clients: int
-    clusters: int
-    dimension: int
+    variants: TaskVariants
+    algorithm: Algorithm[Any]
     rounds: int
-    proportions: np.ndarray
-    choice_samples: int
-    gradient_samples: int
-    held: int | None
-    averaging: str
-    momentum: float
-    local_steps: int
-    participation: float
-    normalisation: str
-    foreign: str = ""
+
+    def parameter(self, name: str, default: Any) -> Any:
+        """Return a parameter of the algorithm; ``default`` if it has none, as IFCA has no momentum."""
+        return getattr(self.algorithm.dynamics, name, default)
+
+    @property
+    def recursion_is_known(self) -> bool:
+        """Whether the algorithm's steps are those of CFL-MGD or IFCA."""
+        return self.algorithm.dynamics.name in ("cfl-mgd", "ifca")
+
+    @property
+    def proportions(self) -> np.ndarray:
+        """l_p of the true clusters, (P,)."""
+        task = self.variants.batch
+        return np.bincount(np.asarray(task.labels), minlength=task.clusters) / task.clients
 
     def over_cells(self, quantity: Callable[[Observation, ClusterObservation], float]) -> list[float]:
         """Evaluate a quantity for every cluster of every measured round."""
@@ -107,11 +116,6 @@ class Evidence:
     def last(self) -> Observation:
         """The last measured round."""
         return self.observations[-1]
-
-    @property
-    def smoothness(self) -> float:
-        """Largest curvature that was found: no L is smaller, up to the choice of clients."""
-        return self.scaled_smoothness(lambda *_: 1.0)[0]
 
     @property
     def smoothness_range(self) -> tuple[float, float]:
@@ -155,13 +159,6 @@ class Evidence:
         if self.start is None:
             return np.full(len(models), np.nan)
         return np.asarray(np.linalg.norm(self.start[models] - self.last.models, axis=-1))
-
-    def effective_step(self, observation: Observation, cell: ClusterObservation) -> float:
-        """Return the factor of a cluster's mean gradient in one step: eta l_p where (5) divides by m."""
-        if self.averaging == "model" or self.normalisation == "cluster":
-            return observation.step_size
-        present = self.participation if self.normalisation == "clients" else 1.0
-        return observation.step_size * float(self.proportions[cell.cluster]) * present
 
     @property
     def failure(self) -> float:
@@ -212,11 +209,3 @@ def decide(
         return Answer.HOLDS, f"It is met even by {unfavourable}, the least favourable that were measured."
     reason = f"It is met by {favourable}, but nothing shows that constants such as these serve everywhere."
     return Answer.UNDECIDED, reason
-
-
-@dataclass(frozen=True, eq=False)
-class Diagnosis:
-    """The measurements of a run, and the hypotheses judged by them, one per row of the report."""
-
-    evidence: Evidence
-    hypotheses: tuple[Hypothesis, ...]

@@ -14,7 +14,7 @@ from clusterproof.neural.partitions.base import ClientImages
 
 
 @dataclass(frozen=True, eq=False)
-class Views:
+class TaskVariants:
     """Three variants of a task.
 
     Attributes
@@ -36,20 +36,14 @@ class Views:
 
     batch: Task
     whole: Any
-    single: Task | None
-    choice_samples: int
-    gradient_samples: int
-    held: int | None
+    single: Task | None = None
+    choice_samples: int = 1
+    gradient_samples: int = 1
+    held: int | None = None
 
 
-def views(task: Task) -> Views:
-    """Make the three variants of a task.
-
-    Parameters
-    ----------
-    task
-        An ``ImageTask``; a synthetic mixture with the fields ``data`` and ``samples``; or any task whose
-        answers are not random.
+def task_variants(task: Task) -> TaskVariants:
+    """Make the three variants of an ``ImageTask``, a synthetic mixture, or a task whose answers are not random.
 
     Raises
     ------
@@ -61,14 +55,13 @@ def views(task: Task) -> Views:
             "task", type(task).__name__, "must answer `hessian_products`", "leave the diagnosis out"
         )
     given: Any = task
-    names = {field.name for field in dataclasses.fields(given)} if dataclasses.is_dataclass(given) else set()
-    if {"partition", "batch_size"} <= names:
+    if hasattr(given, "partition"):
         held = int(given.partition.train.sizes.min())
         # the serial engine would call the network once for every sample
         custom = given.network.name == "own" and given.network.vectorises
-        engine = "batched" if custom else given.engine
+        engine = "vmap" if custom else given.engine
         apart = dataclasses.replace(given.partition, train=one_sample_each(given.partition.train))
-        return Views(
+        return TaskVariants(
             batch=task,
             # the curvature from rounded products would not resolve small eigenvalues
             whole=dataclasses.replace(given, batch_size=None, precision="highest"),
@@ -77,11 +70,11 @@ def views(task: Task) -> Views:
             gradient_samples=held if given.batch_size is None else min(held, int(given.batch_size)),
             held=held,
         )
-    if {"data", "samples"} <= names and given.data == "fresh":
+    if getattr(given, "data", None) == "fresh":
         whole = dataclasses.replace(given, data="population")
         single = dataclasses.replace(given, samples=1)
-        return Views(task, whole, single, int(given.samples), int(given.samples), held=None)
-    return Views(task, task, None, 1, 1, held=None)
+        return TaskVariants(task, whole, single, int(given.samples), int(given.samples))
+    return TaskVariants(task, task)
 
 
 def one_sample_each(held: ClientImages) -> ClientImages:

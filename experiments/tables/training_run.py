@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument, Randomness, State, generator
 from clusterproof.algorithms.aggregation import choose_clusters
-from clusterproof.algorithms.arrays import like, to_numpy
+from clusterproof.algorithms.arrays import argmin_smallest_index, like, to_numpy
+from clusterproof.experiments.comparison import Cell, Comparison, Curve
+from clusterproof.experiments.store import Unit
 from clusterproof.neural.data.loading import DATASETS, ENVIRONMENT, ImageSet, data_folder, load
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.partitions.by_name import partition
@@ -122,23 +125,10 @@ def snapshots(
     every: int = 10,
     decay: float = 1.0,
 ) -> Iterator[Snapshot]:
-    """Run an algorithm and yield snapshots at regular intervals.
+    """Run an algorithm and yield a snapshot after ``every`` so many rounds, and after the last.
 
-    All algorithms of a seed start from the same models if their numbers agree, and have the same
-    participants.
-
-    Parameters
-    ----------
-    algorithm, task
-        Algorithm and task of the run.
-    rounds
-        Number of rounds.
-    seed
-        Seed of the run.
-    every
-        Rounds between two snapshots; the last round always has one.
-    decay
-        Factor of the step size after each round.
+    All algorithms of a seed start from the same models if their numbers agree, and have the same participants.
+    ``decay`` is the factor of the step size after each round.
     """
     randomness = Randomness.from_seed(seed, "table")
     models = algorithm.draw_models(task, (), randomness)
@@ -153,32 +143,48 @@ def snapshots(
             yield Snapshot(seed, done, current, task, state, known.copy())
 
 
-def train(
-    algorithm: Algorithm[Any],
-    task: ImageTask,
-    *,
-    rounds: int,
-    seed: int,
-    measure: Measure,
-    every: int = 10,
-    decay: float = 1.0,
-) -> list[dict[str, Any]]:
-    """Run an algorithm and measure it at regular intervals.
-
-    Parameters
-    ----------
-    algorithm, task, rounds, seed, every, decay
-        As for ``snapshots``.
-    measure
-        Function that measures a snapshot.
+def measured_run(unit: Unit, measure: Measure) -> dict[str, Any]:
+    """Train the network of a unit and measure it at regular intervals.
 
     Returns
     -------
-    list
-        One record per snapshot: ``round`` and the result of ``measure``.
+    dict
+        ``curve``: a record per snapshot, its ``round`` and the result of ``measure``; ``device`` and ``engine``.
     """
-    looks = snapshots(algorithm, task, rounds=rounds, seed=seed, every=every, decay=decay)
-    return [{"round": look.round, **measure(look)} for look in looks]
+    settings = unit.settings
+    task = image_task(settings, unit.seed)
+    looks = snapshots(
+        make_algorithm(settings["algorithm"]),
+        task,
+        rounds=settings["rounds"],
+        seed=unit.seed,
+        every=settings.get("every", 10),
+        decay=settings.get("decay", 1.0),
+    )
+    curve = [{"round": look.round, **measure(look)} for look in looks]
+    return {"curve": curve, "device": str(task.device), "engine": task.settings["engine"]}
+
+
+def cells_of(records: Sequence[Mapping[str, Any]], keys: Mapping[str, str]) -> dict[str, Cell]:
+    """Return cells by column from records, one per seed; ``keys`` maps columns to keys of the records."""
+    return {
+        column: Cell(tuple(float(record[key]) for record in records))
+        for column, key in keys.items()
+        if key in records[0]
+    }
+
+
+def curve_by_round(
+    name: str, curves: Sequence[Sequence[Mapping[str, Any]]], keys: Mapping[str, str]
+) -> Curve:
+    """Return columns as functions of the round, from the measurements of each seed."""
+    cells = {float(records[0]["round"]): cells_of(records, keys) for records in zip(*curves, strict=True)}
+    return Curve(name, "round", tuple(cells), tuple(cells.values()))
+
+
+def compare(name: str, first: ArrayLike, second: ArrayLike) -> Comparison:
+    """Return the differences of two methods on the same seeds."""
+    return Comparison(name, tuple(np.subtract(first, second).astype(float).tolist()))
 
 
 def remember(known: np.ndarray, state: State) -> None:
@@ -217,7 +223,7 @@ def served_by_test_loss(snapshot: Snapshot) -> dict[str, Any]:
         of clusters with a separate model, which more than half of the cluster's test clients get.
     """
     scores = snapshot.task.scores(snapshot.state.models)
-    chosen = _least(to_numpy(scores.losses))
+    chosen = to_numpy(argmin_smallest_index(scores.losses))
     accuracies = to_numpy(scores.accuracies)[np.arange(len(chosen)), chosen]
     return _served(snapshot, chosen, np.asarray(snapshot.task.partition.test.labels), accuracies)
 
@@ -235,16 +241,12 @@ def served_by_training_data(snapshot: Snapshot) -> dict[str, Any]:
     """
     task, models = snapshot.task, snapshot.state.models
     all_clients = like(np.arange(task.clients), models)
-    chosen = _least(to_numpy(task.losses(models, all_clients, evaluation_generator(snapshot))))
+    losses = task.losses(models, all_clients, evaluation_generator(snapshot))
+    chosen = to_numpy(argmin_smallest_index(losses))
     accuracies = to_numpy(task.scores(models).accuracies)
     held = task.partition.test.labels
     of_cluster = np.stack([accuracies[held == cluster].mean(axis=0) for cluster in range(task.clusters)])
     return _served(snapshot, chosen, task.labels, of_cluster[task.labels, chosen])
-
-
-def _least(losses: np.ndarray) -> np.ndarray:
-    """Return the model of smallest loss, (m,) from (m, P); NaN is treated as infinite."""
-    return np.asarray(np.argmin(np.where(np.isnan(losses), np.inf, losses), axis=-1))
 
 
 def _served(

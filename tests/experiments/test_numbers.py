@@ -42,7 +42,7 @@ def test_every_number_is_read_back_where_it_belongs(
 ) -> None:
     table = Table("p/table-1", "T", "S", {"A": 1, "B": 2}, rows, comparisons, listed)
     frame = polars.read_parquet(io.BytesIO(table_parquet(table)))
-    assert tuple(frame.columns) == COLUMNS
+    assert tuple(frame.columns) == tuple(COLUMNS)
     places: list[tuple[Any, ...]] = [("row", row.name, row.settings, None, None, row.cells) for row in rows]
     places += [
         ("curve", curve.name, None, curve.parameter, point, curve.cells[index])

@@ -1,7 +1,9 @@
 """Sweeps: what a file asks for, the one table, going on, failures, old options, and a cluster whose workers die."""
 
+import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import polars
 import pytest
@@ -10,8 +12,9 @@ from command_line import refused
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.commands import engine
 from clusterproof.commands.application import main
-from clusterproof.experiments.runner import Execution
-from clusterproof.experiments.store import Outcome
+from clusterproof.experiments.progress import Progress
+from clusterproof.experiments.runner import Dask, Execution, run_units
+from clusterproof.experiments.store import Outcome, UnitStore
 from clusterproof.experiments.sweeps.plan import read_plan
 from clusterproof.experiments.sweeps.result import sweep_frame
 from clusterproof.neural.runs.configuration import configuration_from
@@ -25,6 +28,14 @@ seeds = 2
 settings = { clients = 8, dimension = 3 }
 grid = { algorithm = ["ifca", "cfl-mgd"], momentum = [0.0, 0.5] }
 random = { draws = 2, seed = 1, separation = { low = 1.0, high = 4.0, scale = "log" } }
+"""
+
+KILLED = """
+measure = ["error", "purity"]
+rounds = 150
+every = 50
+settings = { clients = 60, dimension = 20, samples = 200, data = "fresh" }
+grid = { algorithm = ["ifca", "cfl-mgd", "fpfc"], separation = [1.0, 2.0] }
 """
 
 
@@ -141,15 +152,32 @@ def test_more_than_one_place_is_refused(tmp_path: Path, capsys: pytest.CaptureFi
     assert "must be an integer, at least 1" in refused(capsys, *command, "--jobs", "0")
 
 
+def kill_busy_worker(cluster: Any, killed: list[int]) -> None:
+    """Kill a worker's process that has a unit to compute, if there is one; its nanny starts another."""
+    workers = list(cluster.scheduler.workers.items())  # the scheduler changes them meanwhile
+    busy = {address for address, worker in workers if worker.processing}
+    alive = [nanny for nanny in cluster.workers.values() if nanny.pid and nanny.pid not in killed]
+    if victims := [nanny.pid for nanny in alive if nanny.worker_address in busy]:
+        os.kill(victims[0], 9)
+        killed.append(victims[0])
+
+
 @pytest.mark.slow(reason="starts a Dask cluster and kills workers")
 def test_on_a_cluster_whose_workers_are_killed_the_table_is_the_serial_one(tmp_path: Path) -> None:
-    pytest.importorskip("distributed", reason="needs the extra `dask`")
-    from benchmarks.sweeping import SWEEP, under_fire
+    distributed: Any = pytest.importorskip("distributed", reason="needs the extra `dask`")
+    file = write(tmp_path, KILLED)
+    plan, killed = read_plan(file), []
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+    ) as cluster:
 
-    file = write(tmp_path, SWEEP.format(seeds=1))
-    plan = read_plan(file)
-    found, killed = under_fire(plan, tmp_path / "units", workers=2, kills=2)
-    assert killed == 2
+        def watch(progress: Progress) -> None:
+            if len(killed) < 2 and 2 * (len(killed) + 1) <= progress.done < len(plan.units):
+                kill_busy_worker(cluster, killed)
+
+        store = UnitStore.open(tmp_path / "units", plan.compute)
+        found = run_units(plan.compute, plan.units, store, Dask(cluster.scheduler_address), watch)
+    assert len(killed) == 2
     assert found.failures == []
     assert sweep_frame(plan, found).equals(serial(file))
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.experiments.choices import Choice, Count, Counts, Number, Thresholds, Word
+from clusterproof.experiments.choices import Choice, count, counts, number, thresholds, word
 from clusterproof.experiments.comparison import Cell, Comparison, Curve, Printed, Row, Table
 from clusterproof.experiments.reproducible_table import ReproducibleTable, Request, Results
 from clusterproof.experiments.store import Unit
@@ -18,12 +18,12 @@ ROUNDS = 4
 LEAD = 1.0
 
 CHOICES = (
-    Choice("lead", LEAD, Number(above=0, at_most=9), "How far the fast is ahead. Not in the paper."),
-    Choice("batch-size", None, Count(nothing="all"), "Not in the paper.", small=2),
-    Choice("widths", (3,), Counts(1, 2), "Not in the paper."),
-    Choice("thresholds", None, Thresholds("none"), "Not in the paper."),
-    Choice("order", "up", Word(("up", "down")), "Not in the paper."),
-    Choice("depth", 3, Count(9), "Not in the paper.", only_full=True),
+    Choice("lead", LEAD, number(above=0, at_most=9), "How far the fast is ahead. Not in the paper."),
+    Choice("batch-size", None, count(nothing="all"), "Not in the paper.", small=2),
+    Choice("widths", (3,), counts(1, 2), "Not in the paper."),
+    Choice("thresholds", None, thresholds("none"), "Not in the paper."),
+    Choice("order", "up", word("up", "down"), "Not in the paper."),
+    Choice("depth", 3, count(9), "Not in the paper.", only_full=True),
 )
 
 

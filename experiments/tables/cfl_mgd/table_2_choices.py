@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.experiments.choices import Choice, Count, Counts, Number, Word
+from clusterproof.experiments.choices import Choice, count, counts, number, word
 from clusterproof.experiments.reproducible_table import Request
 from clusterproof.experiments.tables.cfl_mgd.table_2_columns import CIFAR_10, MNIST, SERVED, PrintedColumn
 from clusterproof.neural.data.preprocessing import Preprocessing
@@ -21,7 +22,7 @@ WIDTHS: dict[str, dict[str, tuple[int, ...]]] = {
 SMALLEST = 16
 """Side length of the images of the network ``cnn``."""
 
-YES_OR_NO = Word(("no", "yes"))
+YES_OR_NO: dict[str, Any] = {"no": False, "yes": True}
 IFCAS = "Not in the paper; IFCA's public code has"
 
 
@@ -31,19 +32,21 @@ def image_choices() -> list[Choice]:
         Choice(
             "network",
             "cnn",
-            Word(("cnn", "tutorial-cnn")),
+            word("cnn", "tutorial-cnn"),
             f"The paper says two convolutions and two linear layers. {IFCAS} tutorial-cnn, TensorFlow's.",
         ),
         Choice(
-            "crop", None, Count(32, nothing="none"), f"Side of random crops, central in testing. {IFCAS} 24."
+            "crop", None, count(32, nothing="none"), f"Side of random crops, central in testing. {IFCAS} 24."
         ),
-        Choice("flip", "no", YES_OR_NO, f"Whether images are flipped at random. {IFCAS} yes."),
-        Choice("contrast", 0.0, Number(at_least=0, at_most=1), f"Of random changes. {IFCAS} 0.8."),
-        Choice("standardise", "no", YES_OR_NO, f"Whether each image has mean 0, deviation 1. {IFCAS} yes."),
+        Choice("flip", "no", word(*YES_OR_NO), f"Whether images are flipped at random. {IFCAS} yes."),
+        Choice("contrast", 0.0, number(at_least=0, at_most=1), f"Of random changes. {IFCAS} 0.8."),
+        Choice(
+            "standardise", "no", word(*YES_OR_NO), f"Whether each image has mean 0, deviation 1. {IFCAS} yes."
+        ),
         Choice(
             "augmentation-per",
             "image",
-            Word(("image", "batch")),
+            word("image", "batch"),
             f"What crop and contrast are drawn for. {IFCAS} batch.",
         ),
     ]
@@ -56,14 +59,14 @@ def start_choices(experiment: PrintedColumn) -> list[Choice]:
         Choice(
             "least-share",
             None,
-            Number(above=0, at_most=1 / experiment.clusters, nothing="none"),
+            number(above=0, at_most=1 / experiment.clusters, nothing="none"),
             "Starts of IFCA and CFL-MGD are drawn again until each model is the best for that share of the "
             f"participants. {IFCAS} {share:g}.",
         ),
         Choice(
             "restarts",
             1,
-            Count(100),
+            count(100),
             "Starts that IFCA and CFL-MGD try, ten rounds each. Not in the paper; IFCA's paper restarts.",
         ),
     ]
@@ -74,32 +77,32 @@ def choices_of(experiment: PrintedColumn) -> tuple[Choice, ...]:
     widths = WIDTHS[experiment.network["name"]]
     not_printed = "Not in the paper; the default is that of IFCA's public code."
     listed = [
-        Choice("local-steps", experiment.local_steps, Count(), f"H. {not_printed}"),
+        Choice("local-steps", experiment.local_steps, count(), f"H. {not_printed}"),
         Choice(
             "local-unit",
             experiment.local_unit,
-            Word(("step", "epoch")),
+            word("step", "epoch"),
             f"What a local step is: a gradient step, or a pass over the client's data. {not_printed}",
         ),
-        Choice("batch-size", experiment.batch_size, Count(nothing="all"), not_printed),
+        Choice("batch-size", experiment.batch_size, count(nothing="all"), not_printed),
         Choice(
             "hidden",
             widths["hidden"],
-            Counts(),
+            counts(),
             "Units of the hidden layer. "
             + ("Not in the paper; the default is FedAvg's network." if "channels" in widths else not_printed),
         ),
         Choice(
             "test-assignment",
             experiment.test_assignment,
-            Word(tuple(SERVED)),
+            word(*SERVED),
             "How a client gets its model in testing: by the loss on labelled test data, or on its training data, "
             f"and then all test images of its cluster count. {not_printed}",
         ),
         Choice(
             "fedbcd-penalty",
-            experiment.penalty,
-            Number(at_least=0),
+            experiment.fedbcd_penalty,
+            number(at_least=0),
             "FedBCD's mu, twice its rho. Not in the paper; the default is that of this software.",
         ),
     ]
@@ -108,16 +111,16 @@ def choices_of(experiment: PrintedColumn) -> tuple[Choice, ...]:
         listed += image_choices()
     if "channels" in widths:
         about = "Of the two convolutions. Not in the paper; the default is FedAvg's network."
-        listed.append(Choice("channels", widths["channels"], Counts(2, 2), about))
+        listed.append(Choice("channels", widths["channels"], counts(2, 2), about))
     if experiment.data == MNIST.data:
         alone = "In the paper for CIFAR-10 alone; the default is that."
         listed += [
-            Choice("participation", experiment.participation, Number(above=0, at_most=1), alone),
-            Choice("momentum", experiment.momentum, Number(at_least=0, below=1), f"beta. {alone}"),
+            Choice("participation", experiment.participation, number(above=0, at_most=1), alone),
+            Choice("momentum", experiment.momentum, number(at_least=0, below=1), f"beta. {alone}"),
             Choice(
                 "step-size-decay",
-                experiment.decay,
-                Number(above=0, at_most=1),
+                experiment.step_size_decay,
+                number(above=0, at_most=1),
                 "What the step size is multiplied by after each round. In the paper for CIFAR-10 alone; "
                 "IFCA's public code has none on MNIST.",
             ),
@@ -146,25 +149,10 @@ def settled(experiment: PrintedColumn, request: Request) -> PrintedColumn:
     if crop is not None and network["name"] == "cnn" and crop < SMALLEST:
         rule = f"must be at least {SMALLEST}, or nothing is left after two convolutions"
         raise InvalidArgument("choose", f"crop={crop}", rule, "raise it, or choose network=tutorial-cnn")
-    images = {
-        "crop": crop,
-        "flip": request.chosen("flip", "no") == "yes",
-        "contrast": request.chosen("contrast", 0.0),
-        "standardise": request.chosen("standardise", "no") == "yes",
-        "augmentation_per": request.chosen("augmentation-per", "image"),
+    images: dict[str, Any] = {
+        each.name: YES_OR_NO.get(str(value), value)
+        for each in fields(Preprocessing)
+        if (value := request.chosen(each.name.replace("_", "-"), each.default)) != each.default
     }
-    return replace(
-        experiment,
-        network=network,
-        decay=request.chosen("step-size-decay", experiment.decay),
-        local_steps=request.chosen("local-steps", experiment.local_steps),
-        local_unit=request.chosen("local-unit", experiment.local_unit),
-        batch_size=request.chosen("batch-size", experiment.batch_size),
-        momentum=request.chosen("momentum", experiment.momentum),
-        participation=request.chosen("participation", experiment.participation),
-        test_assignment=request.chosen("test-assignment", experiment.test_assignment),
-        penalty=request.chosen("fedbcd-penalty", experiment.penalty),
-        preprocessing=Preprocessing(**images).settings,
-        least_share=request.chosen("least-share", experiment.least_share),
-        restarts=request.chosen("restarts", experiment.restarts),
-    )
+    preprocessing = Preprocessing(**images)
+    return replace(request.settle(experiment), network=network, preprocessing=preprocessing.settings)

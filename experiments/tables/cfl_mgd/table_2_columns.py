@@ -41,6 +41,8 @@ class Method:
         In place of the published one.
     local_steps
         In place of the data set's.
+    sentence
+        Sentence on the row.
     """
 
     title: str
@@ -50,6 +52,7 @@ class Method:
     effective: bool = False
     step_size: float | None = None
     local_steps: int | None = None
+    sentence: str = ""
 
 
 IFCA = {"algorithm": "ifca", "averaging": "model"}
@@ -59,7 +62,13 @@ COMMON: dict[str, Method] = {
     "FedAvg": Method("FedAvg", "as published", {"algorithm": "fedavg"}, "FedAvg"),
     "IFCA": Method("IFCA", "as published", IFCA, "IFCA"),
     "CFL-MGD": Method("CFL-MGD", "as published", CFL_MGD, "CFL-MGD"),
-    "FedBCD": Method("FedBCD", "on the network of the others", {"algorithm": "fedbcd"}, "FedBCD"),
+    "FedBCD": Method(
+        "FedBCD",
+        "on the network of the others",
+        {"algorithm": "fedbcd"},
+        "FedBCD",
+        sentence="The server's model, served to all; the paper gives it another network and prints no more.",
+    ),
     "FedAvg, momentum": Method(
         "FedAvg", "with local momentum: CFL-MGD with one model", {**CFL_MGD, "clusters": 1}
     ),
@@ -100,7 +109,7 @@ class PrintedColumn:
         Clients, images a client and rounds of the small scale.
     network
         Name; widths are not in the paper, and here those of IFCA's and FedAvg's public code.
-    step_size, decay
+    step_size, step_size_decay
         As printed; the decay is stated for CIFAR-10 only.
     local_steps, local_unit, batch_size
         H, how it is counted, and the samples of a gradient, all of a client's if None. They are not
@@ -113,8 +122,8 @@ class PrintedColumn:
         As printed for CIFAR-10.
     test_assignment
         Key of ``SERVED``; the paper does not say.
-    penalty
-        FedBCD's.
+    fedbcd_penalty
+        FedBCD's mu.
     preprocessing
         Preprocessing of images, arguments of ``Preprocessing``.
     least_share, restarts
@@ -130,7 +139,7 @@ class PrintedColumn:
     small: tuple[int, int, int]
     network: Mapping[str, Any]
     step_size: float
-    decay: float
+    step_size_decay: float
     local_steps: int
     local_unit: str
     batch_size: int | None
@@ -139,7 +148,7 @@ class PrintedColumn:
     momentum: float = MOMENTUM
     participation: float = PARTICIPATION
     test_assignment: str = "test-loss"
-    penalty: float = PENALTY
+    fedbcd_penalty: float = PENALTY
     preprocessing: Mapping[str, Any] = field(default_factory=dict)
     least_share: float | None = None
     restarts: int = 1
@@ -160,8 +169,8 @@ class PrintedColumn:
         parameters = dict(method.algorithm)
         if parameters["algorithm"] == "cfl-mgd":
             parameters["momentum"] = self.momentum
-        if parameters["algorithm"] == "fedbcd" and self.penalty != PENALTY:
-            parameters["proximal"] = self.penalty
+        if parameters["algorithm"] == "fedbcd" and self.fedbcd_penalty != PENALTY:
+            parameters["proximal"] = self.fedbcd_penalty
         if parameters["algorithm"] in ("ifca", "cfl-mgd") and "clusters" not in parameters:
             starts = {"least_share": (self.least_share, None), "restarts": (self.restarts, 1)}
             parameters |= {key: value for key, (value, default) in starts.items() if value != default}
@@ -192,7 +201,7 @@ MNIST = PrintedColumn(
     small=(240, 100, 30),
     network={"name": "mlp", "hidden": [200]},
     step_size=0.1,
-    decay=1.0,
+    step_size_decay=1.0,
     local_steps=10,
     local_unit="step",
     batch_size=None,
@@ -208,7 +217,7 @@ CIFAR_10 = PrintedColumn(
     small=(40, 150, 30),
     network={"name": "cnn"},
     step_size=0.01,
-    decay=0.99,
+    step_size_decay=0.99,
     local_steps=5,
     local_unit="epoch",
     batch_size=50,

@@ -14,7 +14,7 @@ from clusterproof.experiments.tables.cfl_mgd.table_2_columns import (
     SERVED,
     PrintedColumn,
 )
-from clusterproof.experiments.tables.training_run import image_task, make_algorithm, train
+from clusterproof.experiments.tables.training_run import measured_run
 
 EARLY = "first rounds of "
 """Prefix of the names of short runs, which only measure whether every cluster has a model."""
@@ -62,7 +62,7 @@ def make_units(experiment: PrintedColumn, request: Request) -> list[Unit]:
             "task": experiment.task,
             "gpu": experiment.data == CIFAR_10.data,
             "algorithm": experiment.algorithm(method),
-            "decay": experiment.decay,
+            "decay": experiment.step_size_decay,
         }
         if experiment.preprocessing:
             settings["preprocessing"] = dict(experiment.preprocessing)
@@ -80,15 +80,4 @@ def make_units(experiment: PrintedColumn, request: Request) -> list[Unit]:
 
 def compute(unit: Unit) -> Mapping[str, Any]:
     """Train and measure; see ``served_by_test_loss`` and ``served_by_training_data``."""
-    settings = unit.settings
-    task = image_task(settings, unit.seed)
-    curve = train(
-        make_algorithm(settings["algorithm"]),
-        task,
-        seed=unit.seed,
-        rounds=settings["rounds"],
-        measure=SERVED[settings.get("test_assignment", "test-loss")],
-        every=settings["every"],
-        decay=settings["decay"],
-    )
-    return {"curve": curve, "device": str(task.device), "engine": task.settings["engine"]}
+    return measured_run(unit, SERVED[unit.settings.get("test_assignment", "test-loss")])

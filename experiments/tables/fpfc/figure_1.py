@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
 
-import numpy as np
-
-from clusterproof.experiments.comparison import Cell, Comparison, Curve, Row, Table
+from clusterproof.experiments.comparison import Comparison, Curve, Row, Table
 from clusterproof.experiments.cost_notes import Shape, cost_in_passes, cost_notes, parameters_of
 from clusterproof.experiments.reproducible_table import ReproducibleTable, Request, Results
 from clusterproof.experiments.store import Unit
@@ -24,7 +21,7 @@ from clusterproof.experiments.tables.fpfc.figure_1_runs import (
     methods,
     settled,
 )
-from clusterproof.experiments.tables.training_run import require_data
+from clusterproof.experiments.tables.training_run import cells_of, compare, curve_by_round, require_data
 from clusterproof.neural.partitions.label_swap import CLUSTERS
 
 SEEDS = 3
@@ -48,8 +45,8 @@ ROWS = (*PUBLISHED[:3], TUNED, *PUBLISHED[3:], "FPFC-l1, as coded", "FPFC, as co
 
 def notes_of(scale: Scale) -> list[str]:
     """Return the notes below the table that apply to all runs of a scale."""
-    fall = f"the step size of all methods falls by {100 * (1 - scale.decay):.1f} % a round"
-    as_code = ", as the code's of FPFC and IFCA does" if scale.decay == DECAY else ""
+    fall = f"the step size of all methods falls by {100 * (1 - scale.step_size_decay):.1f} % a round"
+    as_code = ", as the code's of FPFC and IFCA does" if scale.step_size_decay == DECAY else ""
     documented = "is from the code's documentation, " if scale.strength == STRENGTH else ""
     return [
         "The figure has curves and no numbers; the paper says of it that 'FPFC outperforms all six baselines in "
@@ -103,142 +100,84 @@ def units(request: Request) -> list[Unit]:
     ]
 
 
-@dataclass(frozen=True)
-class Panel:
-    """A data set of the figure.
+def claim(rows: Mapping[str, Row]) -> str:
+    """Compare the paper's claim about the figure with the rows of a data set."""
+    cells = rows["FPFC"].cells
+    own, index = cells["accuracy %"].mean, cells["ARI"].mean
+    others = {name: rows[name].cells for name in PUBLISHED[:-1]}
+    above = [name for name, row in others.items() if row["accuracy %"].mean >= own]
+    purer = [name for name, row in others.items() if "ARI" in row and row["ARI"].mean >= index]
+    accuracy = "above all six" if not above else f"not above {', '.join(above)}"
+    clusters = "above all others'" if not purer else f"not above that of {', '.join(purer)}"
+    return (
+        f"The paper: above all six in accuracy and clustering. Here {own:.1f} % is {accuracy}, and the ARI of "
+        f"{index:.2f}, at a number of clusters of {cells['clusters'].mean:g}, is {clusters}."
+    )
 
-    Attributes
-    ----------
-    data
-        Name of the data set.
-    seeds
-        Number of seeds.
-    results
-        Results of the units.
-    scale
-        Settings of the runs.
-    """
 
-    data: str
-    seeds: int
-    results: Results
-    scale: Scale
-
-    def row(self, name: str) -> Row:
-        """Return a method's row."""
-        ends = [curve[-1] for curve in self.curves("FedAvg" if name == TUNED else name)]
-        cells = _cells(ends, {"accuracy %": "tuned"} if name == TUNED else KEYS)
-        if name == "FedAvg":
-            most = (self.results[f"{self.data}, {name}", seed]["single_model"] for seed in range(self.seeds))
-            cells["accuracy %"] = Cell(cells["accuracy %"].values, ceiling=tuple(map(float, most)))
-        return Row(name, self.data, cells, self._sentence(name, cells))
-
-    def curves(self, name: str) -> list[list[Mapping[str, Any]]]:
-        """Measurements of a method: for each seed, one record per measured round."""
-        return [self.results[f"{self.data}, {name}", seed]["curve"] for seed in range(self.seeds)]
-
-    def comparisons(self) -> list[Comparison]:
-        """Differences in accuracy between FPFC and every other row."""
-        own = self.row("FPFC").cells["accuracy %"].values
-        return [
-            Comparison(
-                f"Accuracy, FPFC - {name}: {self.data}",
-                tuple(map(float, np.subtract(own, self.row(name).cells["accuracy %"].values))),
-            )
-            for name in ROWS
-            if name != "FPFC"
-        ]
-
-    def by_round(self, name: str) -> Curve:
-        """Return the measurements of a method as a function of the round."""
-        points = zip(*self.curves(name), strict=True)
-        cells = {float(records[0]["round"]): _cells(records) for records in points}
-        return Curve(f"{name}: {self.data}", "round", tuple(cells), tuple(cells.values()))
-
-    def by_strength(self) -> Curve:
-        """Return FPFC's final measurements as a function of the penalty's lambda."""
-        names = [by_strength(each, self.scale) for each in self.scale.strengths]
-        cells = tuple(_cells([curve[-1] for curve in self.curves(name)]) for name in names)
-        return Curve(f"FPFC at the end, by its penalty: {self.data}", "lambda", self.scale.strengths, cells)
-
-    def _sentence(self, name: str, cells: Mapping[str, Cell]) -> str:
-        """State what a row means for the figure's claim."""
-        accuracy = cells["accuracy %"]
-        if name == "FPFC":
-            return self._claim(cells)
-        difference = accuracy.mean - self.row_of_fpfc["accuracy %"].mean
-        text = f"{difference:+.1f} points against FPFC"
-        if accuracy.ceiling:
-            most = accuracy.mean + (accuracy.gap or 0.0)
-            text += f"; no single model that knows the image but not the client can exceed {most:.1f} %"
-        if "clusters" in cells:
-            text += f"; number of clusters {cells['clusters'].mean:g}, ARI {cells['ARI'].mean:.2f}"
-        return text + "."
-
-    @property
-    def row_of_fpfc(self) -> dict[str, Cell]:
-        """FPFC's cells."""
-        return _cells([curve[-1] for curve in self.curves("FPFC")])
-
-    def _claim(self, cells: Mapping[str, Cell]) -> str:
-        """Compare the paper's claim about the figure with its rows."""
-        others = {name: self.row(name).cells for name in PUBLISHED[:-1]}
-        own = cells["accuracy %"].mean
-        above = [name for name, row in others.items() if row["accuracy %"].mean >= own]
-        index = cells["ARI"].mean
-        purer = [name for name, row in others.items() if "ARI" in row and row["ARI"].mean >= index]
-        accuracy = "above all six" if not above else f"not above {', '.join(above)}"
-        clusters = "above all others'" if not purer else f"not above that of {', '.join(purer)}"
-        return (
-            f"The paper: above all six in accuracy and clustering. Here {own:.1f} % is {accuracy}, and the ARI of "
-            f"{index:.2f}, at a number of clusters of {cells['clusters'].mean:g}, is {clusters}."
-        )
+def panel(
+    data: str, scale: Scale, request: Request, results: Results
+) -> tuple[list[Row], list[Comparison], list[Curve]]:
+    """Return the rows, the differences between FPFC and each row, and the curves of a data set."""
+    runs = {
+        name: [results[f"{data}, {name}", seed]["curve"] for seed in range(request.seeds)]
+        for name in methods(scale)
+    }
+    ends = {name: [curve[-1] for curve in curves] for name, curves in runs.items()}
+    cells = {name: cells_of(ends[name], KEYS) for name in ROWS if name != TUNED}
+    cells[TUNED] = cells_of(ends["FedAvg"], {"accuracy %": "tuned"})
+    accuracies = {name: cells[name]["accuracy %"] for name in ROWS}
+    # no single model that knows the image but not the client can exceed it
+    most = tuple(results[f"{data}, FedAvg", seed]["single_model"] for seed in range(request.seeds))
+    cells["FedAvg"]["accuracy %"] = replace(accuracies["FedAvg"], ceiling=most)
+    rows = {name: Row(name, data, cells[name], "") for name in ROWS}
+    rows["FPFC"] = replace(rows["FPFC"], sentence=claim(rows))
+    comparisons = [
+        compare(f"Accuracy, FPFC - {name}: {data}", accuracies["FPFC"].values, accuracies[name].values)
+        for name in ROWS
+        if name != "FPFC"
+    ]
+    by_round = [curve_by_round(f"{name}: {data}", runs[name], KEYS) for name in ROWS if name != TUNED]
+    by_lambda = tuple(cells_of(ends[by_strength(strength, scale)], KEYS) for strength in scale.strengths)
+    title = f"FPFC at the end, by its penalty: {data}"
+    return list(rows.values()), comparisons, [*by_round, Curve(title, "lambda", scale.strengths, by_lambda)]
 
 
 def assemble(request: Request, results: Results) -> Table:
     """Make the table from the results."""
     scale, full = settled(request), SCALES["full"]
-    panels = [Panel(data, request.seeds, results, scale) for data in DATA]
+    rows, comparisons, curves = (
+        [part for parts in kind for part in parts]
+        for kind in zip(*(panel(data, scale, request, results) for data in DATA), strict=True)
+    )
     notes = notes_of(scale)
     if request.scale == "small":
         notes.append(
-            f"A miniature: {scale.epochs} pass(es) a round with steps of {scale.step_size:g} and a perceptron, for the "
-            f"code's {full.epochs} with steps of {full.step_size:g} and its convolutions, and fewer rounds."
+            f"A miniature: {scale.local_steps} pass(es) a round with steps of {scale.step_size:g} and a perceptron, "
+            f"for the code's {full.local_steps} with steps of {full.step_size:g} and its convolutions, and fewer "
+            "rounds."
         )
-    notes += costs_of(scale, request.rounds or scale.rounds)
-    shown = [name for name in ROWS if name != TUNED]
+    rounds = request.rounds or scale.rounds
     return Table(
         "fpfc/figure-1",
         "Swapped labels: accuracy (%) and clusters of seven methods, and of FPFC as its code has it",
         "Yu, Liu, Sun and Wang (2023), Figure 1",
         COLUMNS,
-        [panel.row(name) for panel in panels for name in ROWS],
-        [each for panel in panels for each in panel.comparisons()],
-        [curve for panel in panels for curve in (*map(panel.by_round, shown), panel.by_strength())],
-        notes,
+        rows,
+        comparisons,
+        curves,
+        [*notes, *costs_of(scale, rounds)],
         {
-            "seeds": request.seeds,
-            "rounds": request.rounds or scale.rounds,
-            "scale": request.scale,
+            "rounds": rounds,
             "network": dict(scale.network),
             "step_size": scale.step_size,
-            "local_epochs": scale.epochs,
+            "local_epochs": scale.local_steps,
             "batch_size": scale.batch_size,
             "participation": scale.participation,
             "strength": scale.strength,
-            "decay": scale.decay,
-            "devices": sorted({str(result["device"]) for result in results.values()}),
+            "decay": scale.step_size_decay,
         },
     )
-
-
-def _cells(records: Sequence[Mapping[str, Any]], keys: Mapping[str, str] = KEYS) -> dict[str, Cell]:
-    """Return cells by column from records, one per seed; ``keys`` maps columns to keys of the records."""
-    return {
-        column: Cell(tuple(float(record[key]) for record in records))
-        for column, key in keys.items()
-        if key in records[0]
-    }
 
 
 TABLE = ReproducibleTable(

@@ -23,7 +23,7 @@ from clusterproof.algorithms import (
 from clusterproof.algorithms.arrays import Array, like, rows, to_numpy
 from clusterproof.algorithms.evaluation import client_accuracies
 from clusterproof.algorithms.fpfc import SMOOTHING, group_averages
-from clusterproof.experiments.choices import Choice, Count, Counts, Number
+from clusterproof.experiments.choices import Choice, count, counts, number
 from clusterproof.experiments.reproducible_table import Request
 from clusterproof.experiments.store import Unit
 from clusterproof.experiments.tables.fpfc.shared_body import SharedBodyFPFC
@@ -58,7 +58,7 @@ class Scale:
     ----------
     network
         Name and options of the network.
-    step_size, epochs
+    step_size, local_steps
         Step size of the local training, and its number of passes over a client's data.
     rounds, every
         Number of rounds, and of rounds between two points of a curve.
@@ -66,19 +66,19 @@ class Scale:
         Batch size and share of clients per round, for all methods.
     strength
         lambda of both penalties.
-    decay
+    step_size_decay
         Factor by which the step size is multiplied after each round.
     """
 
     network: Mapping[str, Any]
     step_size: float
-    epochs: int
+    local_steps: int
     rounds: int
     every: int
     batch_size: int = BATCH_SIZE
     participation: float = PARTICIPATION
     strength: float = STRENGTH
-    decay: float = DECAY
+    step_size_decay: float = DECAY
 
     @property
     def strengths(self) -> tuple[float, ...]:
@@ -100,46 +100,38 @@ def choices() -> tuple[Choice, ...]:
     hidden, small_hidden = (tuple(scale.network["hidden"]) for scale in (full, small))
     channels = tuple(full.network["channels"])
     return (
-        Choice("step-size", full.step_size, Number(above=0), f"alpha. {code}", small.step_size),
+        Choice("step-size", full.step_size, number(above=0), f"alpha. {code}", small.step_size),
         Choice(
-            "local-steps", full.epochs, Count(), f"T_i, in passes over a client's data. {code}", small.epochs
+            "local-steps",
+            full.local_steps,
+            count(),
+            f"T_i, in passes over a client's data. {code}",
+            small.local_steps,
         ),
-        Choice("batch-size", full.batch_size, Count(), code),
+        Choice("batch-size", full.batch_size, count(), code),
         Choice(
             "participation",
             full.participation,
-            Number(above=0, at_most=1),
+            number(above=0, at_most=1),
             f"Share of clients a round. {code}",
         ),
-        Choice("strength", full.strength, Number(above=SMOOTHING), f"lambda of both penalties. {code}"),
+        Choice("strength", full.strength, number(above=SMOOTHING), f"lambda of both penalties. {code}"),
         Choice(
             "step-size-decay",
-            full.decay,
-            Number(above=0, at_most=1),
+            full.step_size_decay,
+            number(above=0, at_most=1),
             "What the step size is multiplied by after each round. Not in the paper; the default is 0.9 in five "
             "rounds, the public code's.",
         ),
-        Choice("hidden", hidden, Counts(0, 4), f"Units of the linear layers. {code}", small_hidden),
-        Choice("channels", channels, Counts(2, 2), f"Of the two convolutions. {code}", only_full=True),
+        Choice("hidden", hidden, counts(0, 4), f"Units of the linear layers. {code}", small_hidden),
+        Choice("channels", channels, counts(2, 2), f"Of the two convolutions. {code}", only_full=True),
     )
 
 
 def settled(request: Request) -> Scale:
     """Return the scale of a request with its chosen settings."""
     scale = SCALES[request.scale]
-    widths = {
-        part: list(request.chosen(part, default)) for part, default in scale.network.items() if part != "name"
-    }
-    return replace(
-        scale,
-        network={"name": scale.network["name"], **widths},
-        step_size=request.chosen("step-size", scale.step_size),
-        epochs=request.chosen("local-steps", scale.epochs),
-        batch_size=request.chosen("batch-size", scale.batch_size),
-        participation=request.chosen("participation", scale.participation),
-        strength=request.chosen("strength", scale.strength),
-        decay=request.chosen("step-size-decay", scale.decay),
-    )
+    return replace(request.settle(scale), network=request.widths(scale.network))
 
 
 UNNAMED = ("weighting", "noise_ratio", "least_share", "restarts", "trial_rounds")
@@ -150,7 +142,7 @@ def methods(scale: Scale) -> dict[str, Algorithm[Any]]:
     """Return the methods of Figure 1 by name, including FPFC as implemented in the published code."""
     work: dict[str, Any] = {
         "step_size": scale.step_size,
-        "local_steps": scale.epochs,
+        "local_steps": scale.local_steps,
         "participation": scale.participation,
     }
     smooth = FPFC(**work, strength=scale.strength)
@@ -195,7 +187,7 @@ def make_unit(data: str, method: str, seed: int, request: Request) -> Unit:
         "shared_body": method.endswith("as coded"),
         "rounds": rounds,
         "every": scale.every,
-        "decay": scale.decay,
+        "decay": scale.step_size_decay,
     }
     slow = method == "Per-FedAvg" or method.endswith("as coded")
     return Unit(f"{data}, {method}", seed, settings, float(rounds * (2 if slow else 1)))

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from clusterproof.algorithms import FPFC
 from clusterproof.algorithms.costs import cost_of_a_round
-from clusterproof.experiments.choices import Choice, Count, Number
-from clusterproof.experiments.comparison import Cell, Comparison, Curve, Printed, Row, Table
+from clusterproof.experiments.choices import Choice, count, number
+from clusterproof.experiments.comparison import Curve, Printed, Row, Table
 from clusterproof.experiments.cost_notes import cost_notes
 from clusterproof.experiments.reproducible_table import ReproducibleTable, Request, Results
 from clusterproof.experiments.store import Unit
-from clusterproof.experiments.tables.fpfc import table_1_sentences as sentences
 from clusterproof.experiments.tables.fpfc.table_1_methods import (
     MODELS,
     RUNS,
@@ -24,8 +22,8 @@ from clusterproof.experiments.tables.fpfc.table_1_methods import (
     algorithm_of,
     rounds_of,
 )
-from clusterproof.experiments.tables.fpfc.table_1_printed import PAPER
-from clusterproof.experiments.tables.fpfc.table_1_sentences import Seen
+from clusterproof.experiments.tables.fpfc.table_1_sentences import Seen, about_data, sentence
+from clusterproof.experiments.tables.training_run import cells_of, compare
 from clusterproof.synthetic.softmax import SoftmaxMixture
 
 ROUNDS = 2000
@@ -39,6 +37,28 @@ CURVE_SEEDS = 1
 """Seeds of the strengths that no row of the table has."""
 
 COLUMNS = {"Acc %": 2, "before averaging": 2, "Num": 2, "ARI": 2}
+KEYS = {"Acc %": "accuracy", "Num": "clusters", "ARI": "index"}
+"""Keys of the results, by column."""
+
+
+def _printed(accuracy: float, spread: float, *clustering: float) -> dict[str, Printed]:
+    """A row of the paper: three runs, population deviations; "0.06" after a percentage is 6 points."""
+    row = {"Acc %": Printed(accuracy, 100 * spread, 3, True, 0.01)}
+    for name, value, deviation in zip(("Num", "ARI"), clustering[::2], clustering[1::2], strict=False):
+        row[name] = Printed(value, deviation, 3, True, 0.01)
+    return row
+
+
+PAPER = {
+    "LOCAL": _printed(84.97, 0.06),
+    "FedAvg": _printed(30.35, 0.05),
+    "Per-FedAvg": _printed(56.28, 0.06),
+    "IFCA": _printed(60.42, 0.17, 2.33, 0.94, 0.47, 0.33),
+    "CFL": _printed(86.60, 0.05, 42.0, 4.55, 0.28, 0.11),
+    "FPFC-l1": _printed(83.85, 0.06, 5.67, 2.87, 0.63, 0.21),
+    "FPFC": _printed(89.46, 0.04, 4.00, 0.00, 1.00, 0.00),
+}
+"""Table 1 of Yu, Liu, Sun and Wang (2023)."""
 
 
 @dataclass(frozen=True)
@@ -112,10 +132,6 @@ class Line:
         Texts of the row.
     method
         Name of the run.
-    explain
-        Function that returns the sentence of the row.
-    printed
-        Printed row.
     published
         Whether the settings are those of the public code.
     threshold
@@ -125,76 +141,33 @@ class Line:
     name: str
     settings: str
     method: str
-    explain: Callable[[Seen], str]
-    printed: Mapping[str, Printed] = field(default_factory=dict)
     published: bool = False
     threshold: float | None = None
 
 
-def _published(name: str, settings: str, method: str, explain: Callable[[Seen], str], **options: Any) -> Line:
-    return Line(name, settings, method, explain, PAPER[name], published=True, **options)
-
-
-def _sound(name: str, settings: str, method: str, explain: Callable[[Seen], str], **options: Any) -> Line:
-    return Line(name, settings, method, explain, PAPER[name], **options)
-
-
-def _fusion(method: str, threshold: float) -> dict[str, Any]:
-    explain = partial(sentences.about_fusion, method=method, threshold=threshold)
-    return {"method": method, "explain": explain, "threshold": threshold}
-
-
 def lines(training: Training) -> tuple[Line, ...]:
     """Return the rows in the paper's order; under each method the published settings, then sound ones."""
-    steps = training.local_steps
+    steps, meta = training.local_steps, training.meta_steps
     return (
-        _published("LOCAL", f"{steps} gradient steps a round", "local", sentences.about_local),
-        _published("FedAvg", f"{steps} passes, batches of 100", "fedavg", sentences.about_fedavg),
-        _published("Per-FedAvg", "as coded: FedAvg and a step", "fine-tuned", sentences.about_fine_tuned),
-        *(
-            _sound(
-                "Per-FedAvg",
-                f"{order} meta-gradient, {training.meta_steps} steps",
-                f"per-fedavg, {order}",
-                partial(sentences.about_meta, method=f"per-fedavg, {order}", training=training),
-            )
-            for order in ("first-order", "second-order")
-        ),
-        _published(
-            "IFCA", "as coded: sums over all participants", "ifca, published", sentences.about_shared_ifca
-        ),
-        _sound(
-            "IFCA",
-            f"members' mean, {steps} local steps",
-            "ifca, members' mean",
-            partial(sentences.about_ifca, steps=steps),
-        ),
-        _published(
-            "CFL", "as coded: absent clients are zeros", "cfl, absent as zero", sentences.about_absent
-        ),
-        _sound(
-            "CFL",
-            "as coded, but everybody in each round",
-            "cfl, everybody",
-            partial(sentences.about_cfl, method="cfl, everybody"),
-        ),
-        _sound(
-            "CFL",
-            "absent clients left out, relative thresholds",
-            "cfl, absent left out",
-            partial(sentences.about_cfl, method="cfl, absent left out"),
-        ),
-        _published("FPFC-l1", "lambda 0.2, nu 4 (README)", **_fusion("fpfc-l1, lambda 0.2", 4.0)),
-        _published("FPFC-l1", "lambda 0.6, nu 2 (main.py)", **_fusion("fpfc-l1, lambda 0.6", 2.0)),
-        _sound("FPFC-l1", "lambda 0.6, nu 0.1", **_fusion("fpfc-l1, lambda 0.6", 0.1)),
-        _published("FPFC", "lambda 0.6, nu 0.1 (README)", **_fusion(fpfc(0.6), 0.1)),
-        _published("FPFC", "lambda 0.6, nu 3 (main.py)", **_fusion(fpfc(0.6), 3.0)),
-        _sound("FPFC", "lambda 0.7, nu 0.1", **_fusion(fpfc(0.7), 0.1)),
-        Line("Oracle", "true clusters known", "oracle", sentences.about_oracle),
+        Line("LOCAL", f"{steps} gradient steps a round", "local", True),
+        Line("FedAvg", f"{steps} passes, batches of 100", "fedavg", True),
+        Line("Per-FedAvg", "as coded: FedAvg and a step", "fine-tuned", True),
+        Line("Per-FedAvg", f"first-order meta-gradient, {meta} steps", "per-fedavg, first-order"),
+        Line("Per-FedAvg", f"second-order meta-gradient, {meta} steps", "per-fedavg, second-order"),
+        Line("IFCA", "as coded: sums over all participants", "ifca, published", True),
+        Line("IFCA", f"members' mean, {steps} local steps", "ifca, members' mean"),
+        Line("CFL", "as coded: absent clients are zeros", "cfl, absent as zero", True),
+        Line("CFL", "as coded, but everybody in each round", "cfl, everybody"),
+        Line("CFL", "absent clients left out, relative thresholds", "cfl, absent left out"),
+        Line("FPFC-l1", "lambda 0.2, nu 4 (README)", "fpfc-l1, lambda 0.2", True, 4.0),
+        Line("FPFC-l1", "lambda 0.6, nu 2 (main.py)", "fpfc-l1, lambda 0.6", True, 2.0),
+        Line("FPFC-l1", "lambda 0.6, nu 0.1", "fpfc-l1, lambda 0.6", threshold=0.1),
+        Line("FPFC", "lambda 0.6, nu 0.1 (README)", fpfc(0.6), True, 0.1),
+        Line("FPFC", "lambda 0.6, nu 3 (main.py)", fpfc(0.6), True, 3.0),
+        Line("FPFC", "lambda 0.7, nu 0.1", fpfc(0.7), threshold=0.1),
+        Line("Oracle", "true clusters known", "oracle"),
     )
 
-
-LINES = lines(Training())
 
 PAIRS = (
     (("FPFC 0.6", fpfc(0.6), 0.1), ("LOCAL", "local", None)),
@@ -215,57 +188,55 @@ PAIRS = (
 
 CODE = "Not in the paper; the default is the public code's. A row that depends on it has no verdict then."
 CHOICES = (
-    Choice("step-size", Training.step_size, Number(above=0), f"alpha. {CODE}"),
+    Choice("step-size", Training.step_size, number(above=0), f"alpha. {CODE}"),
     Choice(
         "local-steps",
         Training.local_steps,
-        Count(),
+        count(),
         f"T_i: gradient steps, of FedAvg passes, and half as many of Per-FedAvg. {CODE}",
     ),
     Choice(
         "participation",
         Training.participation,
-        Number(above=0, at_most=1),
+        number(above=0, at_most=1),
         f"Share of clients a round. {CODE}",
     ),
     Choice(
         "augmentation",
         Training.augmentation,
-        Number(above=FPFC(step_size=1.0).fusion_penalty.weakest_augmentation),
+        number(above=FPFC(step_size=1.0).fusion_penalty.weakest_augmentation),
         f"rho of FPFC. {CODE}",
     ),
 )
 """Settings that the paper does not specify; lambda and nu are in the rows and curves."""
 
 
+def rounds_of_request(request: Request) -> int:
+    """Return the rounds of methods with partial participation."""
+    return request.rounds or (SMALL_ROUNDS if request.scale == "small" else ROUNDS)
+
+
 def changes(request: Request) -> dict[str, Any]:
     """Fields of ``Training`` with values other than the defaults."""
-    given = {name.replace("-", "_"): value for name, value in request.choices.items()}
-    return {name: value for name, value in given.items() if value != getattr(Training, name)}
+    return dict(asdict(request.settle(Training())).items() - asdict(Training()).items())
 
 
 def units(request: Request) -> list[Unit]:
     """Return the units: every method on every seed, strengths of the curve only on the first few seeds."""
-    small = request.scale == "small"
-    rounds = (SMALL_ROUNDS if small else ROUNDS) if request.rounds is None else request.rounds
-    changed = changes(request)
-
-    def settings(method: Method) -> dict[str, Any]:
-        training = {name: value for name, value in changed.items() if name in method.uses}
-        return {
+    data = SMALL_DATA if request.scale == "small" else {}
+    units = []
+    for name, method in METHODS.items():
+        training = {field: value for field, value in changes(request).items() if field in method.uses}
+        settings = {
             "run": method.run,
             **method.options,
-            "rounds": rounds,
-            "data": SMALL_DATA if small else {},
+            "rounds": rounds_of_request(request),
+            "data": data,
             **({"training": training} if training else {}),
         }
-
-    return [
-        Unit(name, seed, settings(method), method.cost)
-        for name, method in METHODS.items()
-        for seed in range(request.seeds)
-        if method.in_table or seed < CURVE_SEEDS
-    ]
+        seeds = range(request.seeds if method.in_table else min(CURVE_SEEDS, request.seeds))
+        units += [Unit(name, seed, settings, method.cost) for seed in seeds]
+    return units
 
 
 def compute(unit: Unit) -> Mapping[str, Any]:
@@ -279,52 +250,34 @@ def compute(unit: Unit) -> Mapping[str, Any]:
 def assemble(request: Request, results: Results) -> Table:
     """Return the results next to the paper's table."""
     seen = Seen(results, request.seeds)
-    as_published = request.scale == "full" and request.rounds in (None, ROUNDS)
+    rounds = rounds_of_request(request)
+    as_published = request.scale == "full" and rounds == ROUNDS
     changed = changes(request)
     training = Training(**changed)
     rows = []
     for line in lines(training):
         as_coded = line.published and not changed.keys() & METHODS[line.method].uses
-        judged = as_published and as_coded
-        cells = _cells(seen.measured(line.method, line.threshold), line.printed, judged)
-        ceiling = tuple(seen.accuracies("oracle").tolist()) if line.method != "oracle" else ()
-        cells["Acc %"] = Cell(cells["Acc %"].values, line.printed.get("Acc %"), ceiling, judged)
+        printed, judged = PAPER.get(line.name, {}), as_published and as_coded
+        found = seen.measured(line.method, line.threshold)
+        cells = {
+            column: replace(cell, printed=printed.get(column), judged=judged)
+            for column, cell in cells_of(found, KEYS).items()
+        }
+        if line.method != "oracle":
+            ceiling = tuple(seen.accuracies("oracle").tolist())
+            cells["Acc %"] = replace(cells["Acc %"], ceiling=ceiling)
         if line.threshold is not None:
-            own = tuple(result["own_accuracy"] for result in seen.of(line.method))
-            cells["before averaging"] = Cell(own)
-        rows.append(Row(line.name, line.settings, cells, line.explain(seen)))
-    comparisons = [
-        Comparison(
-            f"{first[0]} - {second[0]}",
-            tuple((seen.accuracies(*first[1:]) - seen.accuracies(*second[1:])).tolist()),
-        )
-        for first, second in PAIRS
-    ]
+            cells |= cells_of(seen.of(line.method), {"before averaging": "own_accuracy"})
+        rows.append(Row(line.name, line.settings, cells, sentence(seen, line.method, line.threshold)))
     first_seeds = Seen(results, min(CURVE_SEEDS, request.seeds))
     which = "seed 0" if first_seeds.seeds == 1 else f"seeds 0 to {first_seeds.seeds - 1}"
-    curves = [
-        Curve(
-            f"FPFC, nu 0.1, over the strength of the penalty ({which})",
-            "lambda",
-            STRENGTHS,
-            tuple(_cells(first_seeds.measured(fpfc(strength), 0.1)) for strength in STRENGTHS),
-        ),
-        *(
-            Curve(
-                f"{name}, over the threshold of grouping",
-                "nu",
-                THRESHOLDS,
-                tuple(_cells(seen.measured(method, threshold)) for threshold in THRESHOLDS),
-            )
-            for name, method in (
-                ("FPFC, lambda 0.6", fpfc(0.6)),
-                ("FPFC, lambda 0.7", fpfc(0.7)),
-                ("FPFC-l1, lambda 0.2", "fpfc-l1, lambda 0.2"),
-                ("FPFC-l1, lambda 0.6", "fpfc-l1, lambda 0.6"),
-            )
-        ),
-    ]
-    rounds = results["local", 0]["history"][-1][0]
+    by_strength = [cells_of(first_seeds.measured(fpfc(strength), 0.1), KEYS) for strength in STRENGTHS]
+    title = f"FPFC, nu 0.1, over the strength of the penalty ({which})"
+    curves = [Curve(title, "lambda", STRENGTHS, tuple(by_strength))]
+    for method in (fpfc(0.6), fpfc(0.7), "fpfc-l1, lambda 0.2", "fpfc-l1, lambda 0.6"):
+        title = f"{method.replace('fpfc', 'FPFC')}, over the threshold of grouping"
+        by_threshold = [cells_of(seen.measured(method, threshold), KEYS) for threshold in THRESHOLDS]
+        curves.append(Curve(title, "nu", THRESHOLDS, tuple(by_threshold)))
     return Table(
         "fpfc/table-1",
         "softmax regressions of a hundred devices in four clusters",
@@ -332,19 +285,20 @@ def assemble(request: Request, results: Results) -> Table:
         + (", but for what is chosen" if changed else ""),
         COLUMNS,
         rows,
-        comparisons,
+        [
+            compare(f"{first[0]} - {second[0]}", seen.accuracies(*first[1:]), seen.accuracies(*second[1:]))
+            for first, second in PAIRS
+        ],
         curves,
         [
             "Acc is the unweighted mean over clients of the test accuracy, in percent; of FPFC after the means "
             "weighted by samples within groups. A run of the paper is one data set; its seeds are not known.",
-            sentences.about_data(seen),
+            about_data(seen),
             "Rows that are not as in the public code have the paper's numbers beside them, and no verdict.",
             *_costs(training, rounds, SMALL_DATA if request.scale == "small" else {}),
         ],
         {
-            "seeds": request.seeds,
             "rounds": rounds,
-            "scale": request.scale,
             **asdict(training),
             "models_of_ifca": MODELS,
             "precision": "single",
@@ -366,19 +320,6 @@ def _costs(training: Training, rounds: int, data: Mapping[str, Any]) -> list[str
             cost = replace(cost, forward=cost.forward + 1, backward=cost.backward + 1)
         ran[name] = (cost, rounds_of(rounds, training, all_clients=bool(method.options.get("everybody"))))
     return cost_notes(ran, task.dimension)
-
-
-def _cells(
-    found: list[Mapping[str, Any]], printed: Mapping[str, Printed] | None = None, judged: bool = False
-) -> dict[str, Cell]:
-    """Return the cells of what was measured on the seeds."""
-    printed = {} if printed is None else printed
-    names = {"accuracy": "Acc %", "clusters": "Num", "index": "ARI"}
-    return {
-        column: Cell(tuple(float(result[name]) for result in found), printed.get(column), (), judged)
-        for name, column in names.items()
-        if name in found[0]
-    }
 
 
 TABLE = ReproducibleTable(

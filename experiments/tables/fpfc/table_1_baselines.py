@@ -41,15 +41,15 @@ class FineTunedFedAvg(WeightedFedAvg):
         self, received: np.ndarray, clients: np.ndarray, task: Task, randomness: Randomness
     ) -> np.ndarray:
         """Train the participants: map received models (k, d) to sent models (k, d)."""
-        tuned = self.fine_tune(received, clients, task, randomness)
+        tuned = self.personalise(received, clients, task, randomness)
         return np.asarray(super().descend(tuned, clients, task, randomness))
 
-    def fine_tune(
-        self, received: np.ndarray, clients: np.ndarray, task: Task, randomness: Randomness
+    def personalise(
+        self, points: np.ndarray, clients: np.ndarray, task: Task, randomness: Randomness
     ) -> np.ndarray:
         """Take one step on all samples, (k, d)."""
         assert isinstance(task, SoftmaxMixture)
-        return received - self.step_size * task.whole.gradients(received, clients, randomness.gradient)
+        return points - self.step_size * task.whole.gradients(points, clients, randomness.gradient)
 
 
 @dataclass(frozen=True, kw_only=True)

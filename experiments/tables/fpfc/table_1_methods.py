@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,8 +21,8 @@ from clusterproof.experiments.tables.fpfc.table_1_baselines import (
     SharedIFCA,
     WeightedFedAvg,
 )
-from clusterproof.experiments.tables.fpfc.table_1_oracle import pooled_fit
 from clusterproof.synthetic.softmax import SoftmaxMixture
+from clusterproof.synthetic.softmax_sample import Sample
 
 STEP_SIZE, LOCAL_STEPS, PARTICIPATION, MODELS = 0.1, 10, 0.3, 4
 """Value for all methods in the public code."""
@@ -29,11 +30,11 @@ STEP_SIZE, LOCAL_STEPS, PARTICIPATION, MODELS = 0.1, 10, 0.3, 4
 THRESHOLDS = (0.001, 0.1, 0.5, 1.0, 2.0, 3.0, 4.0)
 """Values of nu at which a run of FPFC is evaluated."""
 
-CHECKPOINTS = 20
-"""Number of intermediate records of the accuracy."""
-
 OTHER_DATA = 40
 """Number of data sets of the same law with which a seed's data set is compared."""
+
+FIT_STEPS, FIT_GRADIENT = 1000, 1e-5
+"""Fit of a cluster's pooled model: largest number of steps, and largest entry of the final gradient."""
 
 Result: TypeAlias = dict[str, Any]
 
@@ -153,45 +154,19 @@ def rounds_of(rounds: int, training: Training, *, all_clients: bool = False) -> 
 def run_local(experiment: Scenario) -> Result:
     """Run LOCAL: every client trains separately in every round."""
     task = experiment.task()
-    algorithm = algorithm_of("local", experiment.training)
-    _, history = _train(algorithm, task, experiment, lambda state: state.models)
-    return {"accuracy": history[-1][1], "history": history, **_data_record(task)}
+    state = _train(algorithm_of("local", experiment.training), task, experiment)
+    return {"accuracy": _accuracy(task, state.models)}
 
 
-def run_fedavg(experiment: Scenario) -> Result:
-    """Run FedAvg: passes in batches of 100, averages weighted by samples."""
-    task = experiment.task(batch_size=100)
-    algorithm = algorithm_of("fedavg", experiment.training)
-    _, history = _train(algorithm, task, experiment, lambda state: _spread(state.models, task))
-    return {"accuracy": history[-1][1], "history": history}
-
-
-def run_fine_tuned(experiment: Scenario) -> Result:
-    """Run the method that the public code calls Per-FedAvg."""
-    algorithm = algorithm_of("fine-tuned", experiment.training)
-    assert isinstance(algorithm, FineTunedFedAvg)
-    return _run_personalised(algorithm, experiment.task(batch_size=100), experiment, algorithm.fine_tune)
-
-
-def run_per_fedavg(experiment: Scenario, *, gradient: str) -> Result:
-    """Run Per-FedAvg with its meta-gradient: half as many steps, of two gradients each."""
-    algorithm = algorithm_of("per-fedavg", experiment.training, gradient=gradient)
-    assert isinstance(algorithm, PerFedAvg)
-    return _run_personalised(algorithm, experiment.task(), experiment, algorithm.personalise)
-
-
-def _run_personalised(
-    algorithm: Algorithm[Any], task: SoftmaxMixture, experiment: Scenario, personalise: Callable[..., Any]
+def run_one_model(
+    experiment: Scenario, *, run: str, batch_size: int | None = None, gradient: str | None = None
 ) -> Result:
-    """Run an algorithm whose clients are tested with the models that they make of the server's."""
-    randomness, all_clients = experiment.randomness, np.arange(task.clients)
-
-    def deployed(state: State) -> np.ndarray:
-        return np.asarray(personalise(_spread(state.models, task), all_clients, task, randomness))
-
-    state, history = _train(algorithm, task, experiment, deployed)
-    server = _accuracy(task, _spread(state.models, task))
-    return {"accuracy": history[-1][1], "server_accuracy": server, "history": history}
+    """Run an algorithm with one model, from which clients make the models that they are tested with."""
+    task = experiment.task(batch_size)
+    algorithm = algorithm_of(run, experiment.training, gradient=gradient)
+    received = np.repeat(_train(algorithm, task, experiment).models, task.clients, axis=0)
+    personal = algorithm.personalise(received, np.arange(task.clients), task, experiment.randomness)
+    return {"accuracy": _accuracy(task, personal), "server_accuracy": _accuracy(task, received)}
 
 
 def run_ifca(experiment: Scenario, *, published: bool) -> Result:
@@ -203,23 +178,19 @@ def run_ifca(experiment: Scenario, *, published: bool) -> Result:
     task = experiment.task()
     algorithm = algorithm_of("ifca", experiment.training, published=published)
     start = experiment.randomness.initialisation.standard_normal((MODELS, task.dimension))
-    chosen, all_clients = np.zeros(task.clients, dtype=np.int64), np.arange(task.clients)
-    nothing = experiment.randomness.assignment
-
-    def deployed(state: State) -> np.ndarray:
-        if not published:
-            chosen[:] = choose_clusters(task, state.models, all_clients, nothing)
-        return np.asarray(state.models[chosen])
+    chosen = np.zeros(task.clients, dtype=np.int64)
 
     def note(state: State) -> None:
         chosen[np.asarray(state.clients)] = np.asarray(state.assignments)
 
-    state, history = _train(algorithm, task, experiment, deployed, start=start.astype(np.float32), after=note)
+    state = _train(algorithm, task, experiment, start=start.astype(np.float32), after=note)
+    if not published:
+        all_clients = np.arange(task.clients)
+        chosen = choose_clusters(task, state.models, all_clients, experiment.randomness.assignment)
     return {
-        "accuracy": history[-1][1],
+        "accuracy": _accuracy(task, state.models[chosen]),
         **_clustering(chosen, task),
         "model_norm": float(np.linalg.norm(state.models[np.unique(chosen)], axis=1).mean()),
-        "history": history,
     }
 
 
@@ -231,21 +202,11 @@ def run_cfl(experiment: Scenario, *, published: bool, everybody: bool) -> Result
     task = experiment.task(batch_size=50)
     algorithm = algorithm_of("cfl", experiment.training, published=published, everybody=everybody)
     rounds = rounds_of(experiment.rounds, experiment.training, all_clients=everybody)
-    counts: list[tuple[int, int]] = []
-
-    def deployed(state: Any) -> np.ndarray:
-        counts.append((int(state.rounds), int(state.assignments.max()) + 1))
-        return np.asarray(state.models)
-
-    state, history = _train(algorithm, task, experiment, deployed, rounds=rounds)
-    members = np.bincount(state.assignments)
+    state = _train(algorithm, task, experiment, rounds=rounds)
     return {
-        "accuracy": history[-1][1],
+        "accuracy": _accuracy(task, state.models),
         **_clustering(state.assignments, task),
-        "rounds": rounds,
-        "pairs_or_less": int((members <= 2).sum()),
-        "cluster_history": counts,
-        "history": history,
+        "pairs_or_less": int((np.bincount(state.assignments) <= 2).sum()),
     }
 
 
@@ -254,26 +215,23 @@ def run_fpfc(experiment: Scenario, *, penalty: str, strength: float) -> Result:
     task = experiment.task()
     algorithm = algorithm_of("fpfc", experiment.training, penalty=penalty, strength=strength)
     assert isinstance(algorithm, FPFC)
-    state, history = _train(algorithm, task, experiment, lambda state: state.models)
+    state = _train(algorithm, task, experiment)
     assert isinstance(state, FusionState)
     lengths = algorithm.difference_lengths(state)
-    result: Result = {"own_accuracy": history[-1][1], "history": history, "thresholds": {}}
+    found = {}
     for threshold in THRESHOLDS:
-        near = lengths <= threshold
-        groups = grouped(near[None])[0]
+        groups = grouped((lengths <= threshold)[None])[0]
         averaged = group_averages(state.models, groups, task.sizes.astype(state.models.dtype))
-        transitive = bool((near == (groups[:, None] == groups)).all())
-        result["thresholds"][f"{threshold:g}"] = {
+        found[f"{threshold:g}"] = {
             "accuracy": _accuracy(task, averaged),
             **_clustering(groups, task),
-            "transitive": transitive,
             **_missing_members(groups, task),
         }
-    same = task.labels[:, None] == task.labels
-    off = ~np.eye(task.clients, dtype=bool)
-    result["longest_within"] = float(lengths[same & off].max())
-    result["shortest_between"] = float(lengths[~same].min())
-    return result
+    return {
+        "own_accuracy": _accuracy(task, state.models),
+        "thresholds": found,
+        "shortest_between": float(lengths[task.labels[:, None] != task.labels].min()),
+    }
 
 
 def run_oracle(experiment: Scenario) -> Result:
@@ -285,7 +243,34 @@ def run_oracle(experiment: Scenario) -> Result:
         members = np.flatnonzero(task.labels == cluster)
         models[members], gradient_norm = pooled_fit(task, members)
         gradient_norms.append(gradient_norm)
-    return {"accuracy": _accuracy(task, models), "largest_slope": max(gradient_norms), **_data_record(task)}
+    return {
+        "accuracy": _accuracy(task, models),
+        "largest_slope": max(gradient_norms),
+        "median_size": float(np.median(task.sizes)),
+    }
+
+
+def pooled_fit(task: SoftmaxMixture, members: np.ndarray) -> tuple[np.ndarray, float]:
+    """Minimise a cluster's pooled loss; return the model (d,) and the norm of its gradient."""
+    from scipy.optimize import minimize
+
+    data = [task.training_data(int(client)) for client in members]
+    features = np.concatenate([np.column_stack([x, np.ones(len(x))]) for x, _ in data]).T.astype(float)
+    targets = np.concatenate([classes for _, classes in data])
+    # with uncorrelated features, a tenth of the steps suffices
+    root = np.linalg.cholesky(features @ features.T / features.shape[1])
+    pooled = Sample.of(np.linalg.solve(root, features), targets, task.classes)
+
+    def evaluate(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        matrix = flat.reshape(task.classes, -1)
+        return pooled.loss(matrix), pooled.gradient(matrix).ravel()
+
+    options = {"maxiter": FIT_STEPS, "gtol": FIT_GRADIENT, "ftol": 0.0, "maxcor": 20}
+    start = np.zeros(task.dimension)
+    solution = minimize(evaluate, start, jac=True, method="L-BFGS-B", options=options)
+    model = np.linalg.solve(root.T, solution.x.reshape(task.classes, -1).T).T
+    gradient = Sample.of(features, targets, task.classes).gradient(model)
+    return model.ravel(), float(np.linalg.norm(gradient))
 
 
 def run_data(experiment: Scenario) -> Result:
@@ -303,9 +288,9 @@ def run_data(experiment: Scenario) -> Result:
 
 RUNS: dict[str, Callable[..., Result]] = {
     "local": run_local,
-    "fedavg": run_fedavg,
-    "fine-tuned": run_fine_tuned,
-    "per-fedavg": run_per_fedavg,
+    "fedavg": partial(run_one_model, run="fedavg", batch_size=100),
+    "fine-tuned": partial(run_one_model, run="fine-tuned", batch_size=100),
+    "per-fedavg": partial(run_one_model, run="per-fedavg"),
     "ifca": run_ifca,
     "cfl": run_cfl,
     "fpfc": run_fpfc,
@@ -319,30 +304,20 @@ def _train(
     algorithm: Algorithm[Any],
     task: SoftmaxMixture,
     experiment: Scenario,
-    deployed: Callable[[Any], np.ndarray],
     *,
     rounds: int | None = None,
     start: np.ndarray | None = None,
     after: Callable[[Any], None] | None = None,
-) -> tuple[Any, list[tuple[int, float]]]:
-    """Run an algorithm; return its last state, and finished rounds and accuracy in percent at intervals."""
-    rounds = experiment.rounds if rounds is None else rounds
+) -> Any:
+    """Run an algorithm, call ``after`` with the state of each round, and return the last state."""
     randomness = experiment.randomness
     first = task.initial_models(algorithm.model_count(task), (), randomness.initialisation)
     state = algorithm.initialise(first if start is None else start, task)
-    every, history = max(1, rounds // CHECKPOINTS), []
-    for done in range(1, rounds + 1):
+    for _ in range(experiment.rounds if rounds is None else rounds):
         state = algorithm.step(state, task, randomness)
         if after is not None:
             after(state)
-        if done % every == 0 or done == rounds:
-            history.append((done, _accuracy(task, deployed(state))))
-    return state, history
-
-
-def _spread(models: np.ndarray, task: SoftmaxMixture) -> np.ndarray:
-    """The model (1, d) of all clients."""
-    return np.repeat(models, task.clients, axis=0)
+    return state
 
 
 def _accuracy(task: SoftmaxMixture, models: np.ndarray) -> float:
@@ -364,11 +339,3 @@ def _missing_members(groups: np.ndarray, task: SoftmaxMixture) -> Result:
         members = task.labels == cluster
         misassigned |= members & (groups != np.bincount(groups[members]).argmax())
     return {"stray_sizes": sorted(task.sizes[misassigned].tolist())}
-
-
-def _data_record(task: SoftmaxMixture) -> Result:
-    return {
-        "samples": int(task.sizes.sum()),
-        "median_size": float(np.median(task.sizes)),
-        "smoothness": task.smoothness,
-    }

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from importlib.resources import files
-from typing import Any
 
 from clusterproof.experiments.tables.gradient_loss.arrivals import Arrivals, Savings, in_words
 from clusterproof.theory.checker import Family
@@ -41,41 +37,19 @@ ITERATIONS = 150
 """Iterations of each run; one more stands for a run that does not arrive."""
 
 
-@dataclass(frozen=True)
-class Runs:
-    """Stored runs.
-
-    Attributes
-    ----------
-    content
-        Content of the file: a list of records with ``row``, ``settings``, ``column``, ``seed`` and ``value``.
-    """
-
-    content: bytes
-
-    @property
-    def digest(self) -> str:
-        """SHA-256, hexadecimal."""
-        return hashlib.sha256(self.content).hexdigest()
-
-    @cached_property
-    def records(self) -> list[Mapping[str, Any]]:
-        """Records with the settings of the claims."""
-        return [record for record in json.loads(self.content) if record["settings"] == SETTINGS]
-
-    def arrivals(self, row: str, column: str) -> Arrivals:
-        """Iteration at which each seed arrives, None for one that never does."""
-        found = {
-            int(one["seed"]): float(one["value"])
-            for one in self.records
-            if (one["row"], one["column"]) == (row, column)
-        }
-        return tuple(int(found[seed]) if found[seed] <= ITERATIONS else None for seed in sorted(found))
+def stored_runs() -> bytes:
+    """Return the content of the file, a list of records with ``row``, ``settings``, ``column``, ``seed``, ``value``."""
+    return (files("clusterproof.experiments.tables") / "results" / RESULTS).read_bytes()
 
 
-def stored_runs() -> Runs:
-    """Return the runs that are stored in the package."""
-    return Runs((files("clusterproof.experiments.tables") / "results" / RESULTS).read_bytes())
+def stored_arrivals(content: bytes, row: str, column: str) -> Arrivals:
+    """Return the iteration at which each seed arrives, None for one that never does."""
+    found = {
+        int(record["seed"]): int(record["value"])
+        for record in json.loads(content)
+        if (record["settings"], record["row"], record["column"]) == (SETTINGS, row, column)
+    }
+    return tuple(found[seed] if found[seed] <= ITERATIONS else None for seed in sorted(found))
 
 
 def judged(column: str, printed: int) -> Finding:
@@ -83,7 +57,8 @@ def judged(column: str, printed: int) -> Finding:
     from clusterproof.experiments.comparison import Cell, Printed
 
     runs = stored_runs()
-    savings = Savings(runs.arrivals("IFCA", column), runs.arrivals("GL-CFL 0.2", column), ITERATIONS)
+    baseline, proposed = (stored_arrivals(runs, row, column) for row in ("IFCA", "GL-CFL 0.2"))
+    savings = Savings(baseline, proposed, ITERATIONS)
     cell = Cell(savings.values, Printed(float(printed), resolution=1.0), judged=savings.exact)
     refuted = cell.within_chance is False
     if not savings.exact:
@@ -96,9 +71,9 @@ def judged(column: str, printed: int) -> Finding:
         )
     return Finding(
         verdict=Kind.VIOLATED if refuted else Kind.CONSISTENT,
-        reason=f"{column} on MNIST, {len(savings.baseline)} seeds: IFCA after {in_words(savings.baseline)} iterations, "
-        f"GL-CFL with lambda = 0.2 after {in_words(savings.proposed)}, saved {savings.words} %; {judgement} (stored "
-        f"results {RESULTS}, SHA-256 {runs.digest[:16]})",
+        reason=f"{column} on MNIST, {len(baseline)} seeds: IFCA after {in_words(baseline)} iterations, "
+        f"GL-CFL with lambda = 0.2 after {in_words(proposed)}, saved {savings.words} %; {judgement} (stored "
+        f"results {RESULTS}, SHA-256 {hashlib.sha256(runs).hexdigest()[:16]})",
         measured=cell.mean if savings.exact else None,
         bound=float(printed),
     )

@@ -105,12 +105,9 @@ def assemble(request: Request, results: Results, name: str, problems: tuple[Prob
         curves,
         [*notes_of(request), *_notes(request, results)],
         {
-            "seeds": request.seeds,
             "rounds": {problem.name: problem.rounds(request) for problem in problems},
-            "scale": request.scale,
             "batch_size": request.chosen("batch-size", BATCH_SIZE),
             "empty_cluster": request.chosen("empty-cluster", EMPTY_CLUSTER),
-            "devices": sorted({str(result["device"]) for result in results.values()}),
         },
     )
 
@@ -151,36 +148,17 @@ TABLE = iterations_table(
     "GL-CFL, Figures 4 and 5: iterations to purity and accuracy, all data, networks and step sizes",
     *ALL,
 )
-MNIST_MLP = iterations_table(
-    "gradient-loss/mnist-mlp", "GL-CFL, the same on MNIST, perceptron", Problem("mnist", "MLP")
-)
 MNIST_MLP_SMALL_STEP = iterations_table(
     "gradient-loss/mnist-mlp-small-step",
     "GL-CFL, the same on MNIST, perceptron with step 0.01",
     Problem("mnist", "MLP", 0.01),
 )
-MNIST_CNN = iterations_table(
-    "gradient-loss/mnist-cnn", "GL-CFL, the same on MNIST, convolutions", Problem("mnist", "CNN")
-)
-FASHION_MLP = iterations_table(
-    "gradient-loss/fashion-mnist-mlp",
-    "GL-CFL, the same on Fashion-MNIST, perceptron",
-    Problem("fashion-mnist", "MLP"),
-)
-FASHION_CNN = iterations_table(
-    "gradient-loss/fashion-mnist-cnn",
-    "GL-CFL, the same on Fashion-MNIST, convolutions",
-    Problem("fashion-mnist", "CNN"),
-)
-CIFAR_MLP = iterations_table(
-    "gradient-loss/cifar10-mlp", "GL-CFL, the same on CIFAR-10, perceptron", Problem("cifar10", "MLP")
-)
-CIFAR_CNN = iterations_table(
-    "gradient-loss/cifar10-cnn", "GL-CFL, the same on CIFAR-10, convolutions", Problem("cifar10", "CNN")
-)
-EMNIST_MLP = iterations_table(
-    "gradient-loss/emnist-mlp", "GL-CFL, the same on EMNIST, perceptron", Problem("emnist", "MLP")
-)
-EMNIST_CNN = iterations_table(
-    "gradient-loss/emnist-cnn", "GL-CFL, the same on EMNIST, convolutions", Problem("emnist", "CNN")
+ONE_PROBLEM = tuple(
+    iterations_table(
+        f"gradient-loss/{data}-{network.lower()}",
+        f"GL-CFL, the same on {title}, {'perceptron' if network == 'MLP' else 'convolutions'}",
+        Problem(data, network),
+    )
+    for data, title in zip(DATA, ("MNIST", "Fashion-MNIST", "CIFAR-10", "EMNIST"), strict=True)
+    for network in NETWORKS
 )

@@ -18,6 +18,7 @@ from clusterproof.experiments.tables.gradient_loss.arrivals import (
     in_words,
 )
 from clusterproof.experiments.tables.gradient_loss.runs import Arm, Problem, network_of
+from clusterproof.experiments.tables.training_run import compare
 
 PURITY, ACCURACY, HELD = 0.9, 0.8, 5
 LAST = 10
@@ -37,6 +38,9 @@ COLUMNS = {
 
 GOALS = {"to purity 0.9": "saved %", "held for 5": "saved, held %", "to accuracy 0.8": "saved, accuracy %"}
 """Columns of iterations and of savings relative to IFCA."""
+
+ENDS = {"purity": ("purity", 1), "ARI": ("ari", 1), "accuracy %": ("accuracy", 100)}
+"""What is recorded, and the factor of it, by column."""
 
 PRINTED = {
     ("mnist", "MLP", "saved %"): 99,
@@ -72,16 +76,12 @@ class Group:
     results: Results
 
     @property
-    def label(self) -> str:
-        """Data, network and step size."""
-        network = network_of(self.problem.network, self.request)
-        widths = "-".join(map(str, [*network.get("channels", []), *network["hidden"]]))
-        return f"{self.problem.data}, {self.problem.network} {widths}, step {self.problem.step_size:g}"
-
-    @property
     def words(self) -> str:
         """Data, network, step size and start."""
-        return f"{self.label}, models start " + ("apart" if self.start == "apart" else "at one point")
+        problem, start = self.problem, "apart" if self.start == "apart" else "at one point"
+        network = network_of(problem.network, self.request)
+        widths = "-".join(map(str, [*network.get("channels", []), *network["hidden"]]))
+        return f"{problem.data}, {problem.network} {widths}, step {problem.step_size:g}, models start {start}"
 
     @property
     def rounds(self) -> int:
@@ -115,14 +115,9 @@ class Group:
                 cells[column] = Cell(self.counted(arrivals[column]))
                 if arm.weight:
                     cells[percent] = self._saved_cell(arm, column)
-        for column, what, scale in (
-            ("purity", "purity", 1),
-            ("ARI", "ari", 1),
-            ("accuracy %", "accuracy", 100),
-        ):
-            cells[column] = Cell(
-                tuple(scale * float(np.mean(curve[-LAST:])) for curve in self.values(arm, what))
-            )
+        for column, (what, scale) in ENDS.items():
+            ends = [scale * float(np.mean(curve[-LAST:])) for curve in self.values(arm, what)]
+            cells[column] = Cell(tuple(ends))
         return Row(arm.method, self.words, cells, self._sentence(arm, arrivals, cells))
 
     def counted(self, arrivals: Arrivals) -> tuple[float, ...]:
@@ -135,10 +130,9 @@ class Group:
 
     def comparison(self) -> Comparison:
         """Return IFCA's iterations minus GL-CFL's with the paper's weight."""
-        proposed = self.counted(self.arrivals(self._arm(0.2))["to purity 0.9"])
-        differences = np.subtract(self.counted(self.baseline["to purity 0.9"]), proposed)
+        proposed = self.arrivals(self._arm(0.2))["to purity 0.9"]
         name = f"Iterations, IFCA - GL-CFL 0.2: {self.words}"
-        return Comparison(name, tuple(map(float, differences)))
+        return compare(name, self.counted(self.baseline["to purity 0.9"]), self.counted(proposed))
 
     def curve(self, weight: float) -> Curve:
         """Return the purity by iteration."""
@@ -180,21 +174,11 @@ class Group:
             text += f": {lost} of {len(reached)} runs only touch it"
         if arm.weight and "saved %" in cells:
             text += f"; IFCA {in_words(self.baseline['to purity 0.9'])}: saved "
-            text += f"{self.savings(arm, 'to purity 0.9').words} %" + self._against_paper(cells["saved %"])
+            text += f"{self.savings(arm, 'to purity 0.9').words} %"
         end = cells["purity"].mean
         if end < PURITY and any(reached):
             text += f"; the last {LAST} iterations have {end:.2f}"
         return text + "."
-
-    def _against_paper(self, cell: Cell) -> str:
-        """Compare with what the paper prints."""
-        if cell.printed is None:
-            return ""
-        text = f", where the paper prints {cell.printed.value:g} %"
-        if cell.ceiling and max(cell.ceiling) < cell.printed.value:
-            most = ", ".join(f"{value:.0f}" for value in cell.ceiling)
-            text += f"; of so few iterations no more than {most} % can be saved"
-        return text
 
 
 def start_row(apart: Group, together: Group) -> Row:

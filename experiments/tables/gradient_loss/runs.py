@@ -11,7 +11,7 @@ import numpy as np
 from clusterproof.algorithms import GradientLoss, Randomness, adjusted_rand_index, generator, purity
 from clusterproof.algorithms.arrays import Array, like, rows, to_numpy
 from clusterproof.algorithms.starts import Starts, draw_starts
-from clusterproof.experiments.choices import Choice, Count, Counts, Number, Word
+from clusterproof.experiments.choices import Choice, count, counts, number, word
 from clusterproof.experiments.reproducible_table import Request
 from clusterproof.experiments.store import Unit
 from clusterproof.experiments.tables.training_run import image_task, make_algorithm
@@ -120,15 +120,15 @@ def choices_of(problems: Sequence[Problem]) -> tuple[Choice, ...]:
     listed = []
     if len(problems) == 1 and problems[0].step_size == STEP_SIZES[0]:
         about = "alpha. Not in the paper; the default is common, and gradient-loss/iterations has 0.01, too."
-        listed.append(Choice("step-size", STEP_SIZES[0], Number(above=0), about))
+        listed.append(Choice("step-size", STEP_SIZES[0], number(above=0), about))
     listed += [
         Choice(
-            "batch-size", BATCH_SIZE, Count(), "Of the mini-batch. Not in the paper; the default is common."
+            "batch-size", BATCH_SIZE, count(), "Of the mini-batch. Not in the paper; the default is common."
         ),
         Choice(
             "empty-cluster",
             EMPTY_CLUSTER,
-            Word(("when-empty", "always")),
+            word("when-empty", "always"),
             "When K devices are pinned to the K clusters for an iteration: if one is empty, or in each. The paper "
             "can be read both ways in II-C; the default changes the method least.",
         ),
@@ -137,7 +137,7 @@ def choices_of(problems: Sequence[Problem]) -> tuple[Choice, ...]:
         Choice(
             "ifca-restarts",
             1,
-            Count(100),
+            count(100),
             "Starts that IFCA tries from models apart, ten iterations each, of which the one of least training loss "
             "is taken; those iterations are not counted. Not in the paper; IFCA's authors restart it.",
         )
@@ -146,8 +146,8 @@ def choices_of(problems: Sequence[Problem]) -> tuple[Choice, ...]:
         for part, default in NETWORKS[network].items():
             if part != "name":
                 name = part if part == "channels" or len(networks) == 1 else f"{part}-{network.lower()}"
-                linear = Counts(2, 2) if network == "MLP" else Counts(1, 4)
-                kind = Counts(2, 2) if part == "channels" else linear
+                linear = counts(2, 2) if network == "MLP" else counts(1, 4)
+                kind = counts(2, 2) if part == "channels" else linear
                 words = "Of the two convolutions." if part == "channels" else "Units of the hidden layers."
                 about = f"{words} In the paper's Fig. 3 alone, which is no text; the default is common."
                 listed.append(Choice(name, tuple(default), kind, about))

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from clusterproof.algorithms.weighting import WEIGHTINGS
-from clusterproof.experiments.choices import Choice, Count, Counts, Number, Thresholds, Word
+from clusterproof.experiments.choices import Choice, count, counts, number, thresholds, word
 from clusterproof.experiments.tables.sofl.runs import GRID, MAP_STARTS, SHARES, SMALL, Data
 
-
-def map_choices() -> tuple[Choice, ...]:
-    """Unspecified settings of the map."""
-    about = (
-        "Side of the map. Not in the paper; 25 neurons are about what MiniSom's rule gives for 20 clients."
-    )
-    return (Choice("grid", GRID, Count(50), about),)
+GRID_CHOICE = Choice(
+    "grid",
+    GRID,
+    count(50),
+    "Side of the map. Not in the paper; 25 neurons are about what MiniSom's rule gives for 20 clients.",
+)
 
 
 def training_choices(data: Data) -> tuple[Choice, ...]:
@@ -23,19 +22,19 @@ def training_choices(data: Data) -> tuple[Choice, ...]:
     width = "Not in the paper; the default is a common width." if len(hidden) == 1 else lenet
     listed = [
         Choice(
-            "step-size", data.step_size, Number(above=0), "Not in the paper; the default is IFCA's on MNIST."
+            "step-size", data.step_size, number(above=0), "Not in the paper; the default is IFCA's on MNIST."
         ),
-        Choice("hidden", hidden, Counts(len(hidden), len(hidden)), f"Units of the hidden layers. {width}"),
+        Choice("hidden", hidden, counts(len(hidden), len(hidden)), f"Units of the hidden layers. {width}"),
     ]
     if "channels" in data.network:
         channels = tuple(data.network["channels"])
-        listed.append(Choice("channels", channels, Counts(2, 2), f"Of the two convolutions. {lenet}"))
+        listed.append(Choice("channels", channels, counts(2, 2), f"Of the two convolutions. {lenet}"))
     return (
         *listed,
         Choice(
             "clustering-round",
-            data.clustering,
-            Count(),
+            data.clustering_round,
+            count(),
             "Round after which clients are clustered and CFL may split. In the paper for Figure 9 alone; "
             "the default is that.",
             small=small,
@@ -43,7 +42,7 @@ def training_choices(data: Data) -> tuple[Choice, ...]:
         Choice(
             "share",
             data.share,
-            Word(tuple(SHARES)),
+            word(*SHARES),
             "Whether a group has its split of the images or the full set. Not in the paper, whose number of images "
             "is that of all clients.",
         ),
@@ -54,55 +53,55 @@ def choices_of(data: Data) -> tuple[Choice, ...]:
     """Unspecified settings of Tables 3, 4 and 5."""
     return (
         *training_choices(data),
-        *map_choices(),
+        GRID_CHOICE,
         Choice(
             "map-start",
             data.map_start,
-            Word(tuple(MAP_STARTS)),
+            word(*MAP_STARTS),
             "What the map's neurons start at, clients' updates or random unit vectors, as MiniSom's. Not in the "
             "paper; random ones may leave fewer winners than clusters.",
         ),
         Choice(
             "participation",
             data.participation,
-            Number(above=0, at_most=1),
+            number(above=0, at_most=1),
             "Share of the clients in a round. The paper draws m of them and does not print m; the default is all.",
         ),
         Choice(
             "weighting",
             data.weighting,
-            Word(WEIGHTINGS),
+            word(*WEIGHTINGS),
             "What a client counts in averages, one or its samples. The paper prints n_m / n; the default is that of "
             "the stored runs. IFCA counts clients, as its paper does.",
         ),
         Choice(
             "ifca-restarts",
             data.ifca_restarts,
-            Count(100),
+            count(100),
             "Starts that IFCA tries, ten rounds each, of which the one of least training loss is taken. Not in the "
             "paper; IFCA's authors restart it.",
         ),
         Choice(
             "ifca-least-share",
             data.ifca_least_share,
-            Number(above=0, at_most=0.5, nothing="none"),
+            number(above=0, at_most=0.5, nothing="none"),
             "IFCA's start is drawn again until each model is the best for that share of the participants. Not in the "
             "paper; IFCA's public code has 0.35 for two models and 0.1 for four.",
         ),
         Choice(
             "cfl-noise-ratio",
             data.cfl_noise_ratio,
-            Number(at_least=0, below=1, nothing="none"),
+            number(at_least=0, below=1, nothing="none"),
             "gamma_max of CFL's test of a split. Not in the paper; CFL's public code has no such test.",
         ),
         Choice(
             "cfl-thresholds",
-            data.thresholds,
-            Thresholds("" if data.thresholds else "none"),
+            data.cfl_thresholds,
+            thresholds("" if data.cfl_thresholds else "none"),
             "eps_1 and eps_2 of the row of CFL with thresholds. Not in the paper; the default is "
             + (
                 "between the updates of like and of unlike clients as measured."
-                if data.thresholds
+                if data.cfl_thresholds
                 else "to have no such row."
             ),
         ),

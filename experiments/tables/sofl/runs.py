@@ -22,9 +22,7 @@ from clusterproof.experiments.tables.training_run import (
     Snapshot,
     all_assigned,
     evaluation_generator,
-    image_task,
-    make_algorithm,
-    train,
+    measured_run,
 )
 from clusterproof.theory.papers.sofl.tables import SINGLE_MODEL
 
@@ -74,9 +72,9 @@ class Data:
         of unstated widths, here LeNet-5 (5.1.2).
     epochs
         E (5.1.2).
-    rounds, clustering
+    rounds, clustering_round
         Rounds, which the paper does not state, and the round of the clustering (5.2.4, Figure 9).
-    thresholds
+    cfl_thresholds
         CFL's eps_1 and eps_2, which the paper does not state: on MNIST the mean update of unlike clients is
         0.12 to 0.14 long at round 20 and the longest 0.74 to 1.27; of like ones the longest is 0.31.
     weighting, ifca_restarts, ifca_least_share, cfl_noise_ratio
@@ -93,8 +91,8 @@ class Data:
     network: Mapping[str, Any]
     epochs: int
     rounds: int
-    clustering: int
-    thresholds: tuple[float, float] | None = None
+    clustering_round: int
+    cfl_thresholds: tuple[float, float] | None = None
     step_size: float = STEP_SIZE
     participation: float = 1.0
     grid: int = GRID
@@ -108,7 +106,7 @@ class Data:
     @property
     def methods(self) -> list[str]:
         """The rows, of ``METHODS``."""
-        return [name for name in METHODS if self.thresholds or name != "CFL, thresholds"]
+        return [name for name in METHODS if self.cfl_thresholds or name != "CFL, thresholds"]
 
 
 MNIST = Data("mnist", "MNIST", 10_000, (1, 28, 28), {"name": "mlp", "hidden": [100]}, 3, 50, 20, (0.2, 0.5))
@@ -165,29 +163,6 @@ class Column:
         return 100 / self.clusters if self.skew == "label" and method in SINGLE_MODEL else None
 
 
-def length(data: Data, request: Request) -> tuple[int, int, int]:
-    """Return the images, rounds and round of the clustering that a request means.
-
-    Raises
-    ------
-    InvalidArgument
-        If the run ends before the clustering.
-    """
-    images, rounds, clustering = (
-        SMALL[data.name] if request.scale == "small" else (data.images, data.rounds, data.clustering)
-    )
-    clustering = request.chosen("clustering-round", clustering)
-    if request.rounds is not None and request.rounds <= clustering:
-        rule = f"must be more than {clustering}, the round of the clustering"
-        raise InvalidArgument("rounds", request.rounds, rule, "give more, or leave it out")
-    if request.rounds is None and rounds <= clustering:
-        written = f"clustering-round={clustering}"
-        raise InvalidArgument(
-            "choose", written, f"must be less than the {rounds} rounds", "give --rounds, too"
-        )
-    return images, request.rounds or rounds, clustering
-
-
 def cost_of_the_map(grid: int) -> str:
     """State the cost of the clustering in addition to the rounds."""
     draws = SoFL(step_size=STEP_SIZE).updates
@@ -199,89 +174,98 @@ def cost_of_the_map(grid: int) -> str:
 
 
 def settled(data: Data, request: Request) -> Data:
-    """Return a data set's training parameters with the user's choices."""
-    widths = {part: list(request.chosen(part, data.network[part])) for part in data.network if part != "name"}
-    return replace(
-        data,
-        network={"name": data.network["name"], **widths},
-        thresholds=request.chosen("cfl-thresholds", data.thresholds),
-        step_size=request.chosen("step-size", data.step_size),
-        participation=request.chosen("participation", data.participation),
-        grid=request.chosen("grid", data.grid),
-        map_start=request.chosen("map-start", data.map_start),
-        share=request.chosen("share", data.share),
-        weighting=request.chosen("weighting", data.weighting),
-        ifca_restarts=request.chosen("ifca-restarts", data.ifca_restarts),
-        ifca_least_share=request.chosen("ifca-least-share", data.ifca_least_share),
-        cfl_noise_ratio=request.chosen("cfl-noise-ratio", data.cfl_noise_ratio),
+    """Return a data set's training parameters at the scale and with the choices of a request."""
+    images, rounds, clustering_round = (
+        SMALL[data.name] if request.scale == "small" else (data.images, data.rounds, data.clustering_round)
     )
+    sized = replace(
+        data,
+        images=images,
+        rounds=request.rounds or rounds,
+        clustering_round=clustering_round,
+        network=request.widths(data.network),
+    )
+    return request.settle(sized)
 
 
-def algorithm_settings(data: Data, method: str, clusters: int, clustering: int) -> dict[str, Any]:
-    """Return a function that creates the algorithm of a method for n groups, clustered after r rounds.
+def check_rounds(data: Data, request: Request) -> None:
+    """Raise ``InvalidArgument`` if the runs end before the clustering.
+
+    Raises
+    ------
+    InvalidArgument
+        If the number of rounds is not above the round of the clustering.
+    """
+    if data.rounds <= data.clustering_round:
+        if request.rounds is not None:
+            rule = f"must be more than {data.clustering_round}, the round of the clustering"
+            raise InvalidArgument("rounds", request.rounds, rule, "give more, or leave it out")
+        written = f"clustering-round={data.clustering_round}"
+        rule = f"must be less than the {data.rounds} rounds"
+        raise InvalidArgument("choose", written, rule, "give --rounds, too")
+
+
+def algorithm_settings(data: Data, method: str, clusters: int) -> dict[str, Any]:
+    """Return the settings of the algorithm of a method for a number of groups, without defaults.
 
     Raises
     ------
     InvalidArgument
         If IFCA's models cannot all have the chosen share.
     """
-    algorithm: dict[str, Any] = {**METHODS[method], "step_size": data.step_size, "local_steps": data.epochs}
-    if data.participation != 1:
-        algorithm["participation"] = data.participation
-    if data.weighting != "clients" and method != "IFCA":
-        algorithm["weighting"] = data.weighting
-    if data.ifca_restarts != 1 and method == "IFCA":
-        algorithm["restarts"] = data.ifca_restarts
-    if data.ifca_least_share is not None and method == "IFCA":
-        if data.ifca_least_share * clusters > 1:
-            written = f"ifca-least-share={data.ifca_least_share:g}"
-            rule = f"must be at most 1 / {clusters}, with {clusters} models"
-            raise InvalidArgument("choose", written, rule, "lower it")
-        algorithm["least_share"] = data.ifca_least_share
-    if data.cfl_noise_ratio is not None and method.startswith("CFL"):
-        algorithm["noise_ratio"] = data.cfl_noise_ratio
-    if method.startswith("CFL"):
-        algorithm["warm_up"] = clustering
-    if method == "CFL, thresholds" and data.thresholds:
-        algorithm["mean_threshold"], algorithm["client_threshold"] = data.thresholds
-    if method.startswith("SoFL"):
-        algorithm["pretraining"] = clustering
-        if data.grid != GRID:
-            algorithm["grid"] = data.grid
-        if data.map_start != "sample":
-            algorithm["initialisation"] = data.map_start
-    return algorithm
+    defaults: dict[str, Any] = {"participation": 1, "weighting": "clients"}
+    given: dict[str, Any] = {"participation": data.participation, "weighting": data.weighting}
+    match method.partition(",")[0]:
+        case "IFCA":
+            if data.ifca_least_share is not None and data.ifca_least_share * clusters > 1:
+                written = f"ifca-least-share={data.ifca_least_share:g}"
+                rule = f"must be at most 1 / {clusters}, with {clusters} models"
+                raise InvalidArgument("choose", written, rule, "lower it")
+            defaults |= {"restarts": 1, "least_share": None}
+            given = {
+                "participation": data.participation,
+                "restarts": data.ifca_restarts,
+                "least_share": data.ifca_least_share,
+            }
+        case "CFL":
+            mean, client = (data.cfl_thresholds if method == "CFL, thresholds" else None) or (None, None)
+            defaults |= {"noise_ratio": None, "mean_threshold": None, "client_threshold": None}
+            given |= {"noise_ratio": data.cfl_noise_ratio, "warm_up": data.clustering_round}
+            given |= {"mean_threshold": mean, "client_threshold": client}
+        case "SoFL":
+            defaults |= {"grid": GRID, "initialisation": "sample"}
+            given |= {
+                "pretraining": data.clustering_round,
+                "grid": data.grid,
+                "initialisation": data.map_start,
+            }
+    chosen = {name: value for name, value in given.items() if name not in defaults or value != defaults[name]}
+    return {**METHODS[method], "step_size": data.step_size, "local_steps": data.epochs, **chosen}
 
 
 def make_unit(column: Column, method: str, share: str, seed: int, request: Request) -> Unit:
     """One run of a method in a column."""
     data = settled(column.data, request)
-    images, rounds, clustering = length(data, request)
     recipe: dict[str, Any] = {"name": "rotated-groups" if column.skew == "feature" else "label-shift"}
     if column.concentration is not None:
         recipe = {"name": "quantity", "concentration": column.concentration}
-    algorithm = algorithm_settings(data, method, column.clusters, clustering)
     settings = {
         "data": data.name,
-        "partition": {**recipe, "clusters": column.clusters, "images": images, "share": share},
+        "partition": {**recipe, "clusters": column.clusters, "images": data.images, "share": share},
         "network": dict(data.network),
         "task": {"batch_size": 100, "local_unit": "epoch"},
         "gpu": data.name == CIFAR_10.name,
-        "algorithm": algorithm,
-        "rounds": rounds,
+        "algorithm": algorithm_settings(data, method, column.clusters),
+        "rounds": data.rounds,
     }
     weight = 1 if share == "split" else column.clusters
-    cost = images * rounds * weight * (20 if data.name == CIFAR_10.name else 1) / 1e5
+    cost = data.images * data.rounds * weight * (20 if data.name == CIFAR_10.name else 1) / 1e5
     return Unit(f"{method}, {column.name}, {share}", seed, settings, cost)
 
 
 def compute(unit: Unit) -> Mapping[str, Any]:
     """Train and measure every 10 rounds; see ``both_accuracies``."""
-    settings = unit.settings
-    task = image_task(settings, unit.seed)
-    algorithm = make_algorithm(settings["algorithm"])
-    curve = train(algorithm, task, rounds=settings["rounds"], seed=unit.seed, measure=both_accuracies)
-    return {"curve": curve, "device": str(task.device), "engine": task.settings["engine"]}
+    return measured_run(unit, both_accuracies)
 
 
 def both_accuracies(snapshot: Snapshot) -> dict[str, Any]:

@@ -20,23 +20,28 @@ from clusterproof.algorithms import self_organising_map as som
 from clusterproof.algorithms.aggregation import local_descent
 from clusterproof.algorithms.arrays import like, rows, to_numpy
 from clusterproof.algorithms.second_clustering import by_appearance
-from clusterproof.experiments.comparison import Cell, Comparison, Printed, Row, Table
+from clusterproof.experiments.comparison import Cell, Printed, Row, Table
 from clusterproof.experiments.cost_notes import Shape, cost_in_passes, cost_notes, parameters_of
 from clusterproof.experiments.reproducible_table import ReproducibleTable, Request, Results
 from clusterproof.experiments.store import Unit
-from clusterproof.experiments.tables.sofl.choices import map_choices, training_choices
+from clusterproof.experiments.tables.sofl.choices import GRID_CHOICE, training_choices
 from clusterproof.experiments.tables.sofl.runs import (
     CLASSES,
     GRID,
     MNIST,
     SHARES,
-    SMALL,
     STEP_SIZE,
     Data,
     cost_of_the_map,
     settled,
 )
-from clusterproof.experiments.tables.training_run import image_task, make_algorithm, require_data, snapshots
+from clusterproof.experiments.tables.training_run import (
+    compare,
+    image_task,
+    make_algorithm,
+    require_data,
+    snapshots,
+)
 from clusterproof.neural.partitions.groups import CLIENTS
 from clusterproof.theory.papers.sofl.tables import TABLE_2, TRUE_CLUSTERS
 
@@ -67,51 +72,31 @@ K_MEANS = {
 """How k-means is started, and how often."""
 
 
-def length(request: Request) -> tuple[int, int]:
-    """Return the images in all and rounds before the clustering that a request means.
+def units(request: Request) -> list[Unit]:
+    """One set of updates a seed, and its clusterings.
 
     Raises
     ------
     InvalidArgument
-        If both the round of the clustering and the number of rounds are chosen.
+        If the data are missing, or both the round of the clustering and the number of rounds are chosen.
     """
+    require_data(MNIST.name)
     chosen = request.chosen("clustering-round", None)
     if chosen and request.rounds:
         raise InvalidArgument("choose", f"clustering-round={chosen}", "says what --rounds says", "give one")
-    images, _, clustering = (
-        SMALL["mnist"] if request.scale == "small" else (MNIST.images, 0, MNIST.clustering)
-    )
-    return images, request.rounds or chosen or clustering
-
-
-def units(request: Request) -> list[Unit]:
-    """One set of updates a seed.
-
-    Raises
-    ------
-    InvalidArgument
-        If the data are missing, or see ``length``.
-    """
-    require_data(MNIST.name)
-    return [make_unit(seed, request) for seed in range(request.seeds)]
-
-
-def make_unit(seed: int, request: Request) -> Unit:
-    """The updates of a seed and their clusterings."""
-    images, rounds = length(request)
     data = settled(MNIST, request)
     settings = {
         "data": data.name,
-        "partition": {"name": "rotated-groups", "clusters": 4, "images": images, "share": data.share},
+        "partition": {"name": "rotated-groups", "clusters": 4, "images": data.images, "share": data.share},
         "network": dict(data.network),
         "task": {"batch_size": 100, "local_unit": "epoch"},
         "algorithm": {"algorithm": "fedavg", "step_size": data.step_size, "local_steps": data.epochs},
-        "rounds": rounds,
+        "rounds": request.rounds or data.clustering_round,
         "repetitions": REPETITIONS,
     }
     if data.grid != GRID:
         settings["grid"] = data.grid
-    return Unit(RUN, seed, settings)
+    return [Unit(RUN, seed, settings) for seed in range(request.seeds)]
 
 
 def compute(unit: Unit) -> Mapping[str, Any]:
@@ -201,7 +186,7 @@ def _by_map(way: str, start: str, updates: np.ndarray, draw: np.random.Generator
 def assemble(request: Request, results: Results) -> Table:
     """Compare the clusterings with the printed columns."""
     data = settled(MNIST, request)
-    images, rounds = length(request)
+    rounds = request.rounds or data.clustering_round
     judged = request.as_long_as_the_papers
     found = [results[RUN, seed] for seed in range(request.seeds)]
     scores = {
@@ -216,11 +201,10 @@ def assemble(request: Request, results: Results) -> Table:
                 key: Cell(values, printed_scores(column).get(key), judged=judged)
                 for key, values in scores[name].items()
             },
-            _sentence(name, scores[name], column),
+            "",
         )
         for name, (title, about, column) in WAYS.items()
     ]
-    right = {name: np.array(own[RIGHT]) for name, own in scores.items()}
     pairs = [
         ("k-means++ of ten", "k-means, random start"),
         ("both, sample", "map, sample"),
@@ -234,13 +218,13 @@ def assemble(request: Request, results: Results) -> Table:
         columns={RAND: 3, PURITY: 3, CLUSTERS: 1, RIGHT: 0},
         rows=table_rows,
         comparisons=[
-            Comparison(f"{one} - {other}, {RIGHT}", tuple(map(float, right[one] - right[other])))
+            compare(f"{one} - {other}, {RIGHT}", scores[one][RIGHT], scores[other][RIGHT])
             for one, other in pairs
         ],
         notes=[
             f"Updates of 20 clients, four rotations of MNIST with five each, after {rounds} rounds of FedAvg on "
-            f"{images} images in all: {SHARES[data.share]}. Each clustering is started {REPETITIONS} times on the same "
-            "updates; every number is a mean over these starts, a value a seed of data and training.",
+            f"{data.images} images in all: {SHARES[data.share]}. Each clustering is started {REPETITIONS} times on the "
+            "same updates; every number is a mean over these starts, a value a seed of data and training.",
             "Euclidean k-means does not tell updates from models: they differ by the same vector for all clients.",
             *_costs(data, rounds),
             "Printed: scores of the paper's columns of labels, true clusters clients 1-5, 6-10, 11-15, 16-20.",
@@ -250,15 +234,9 @@ def assemble(request: Request, results: Results) -> Table:
             ),
         ],
         settings={
-            "seeds": request.seeds,
-            "scale": request.scale,
             "rounds": rounds,
-            "images": images,
             "repetitions": REPETITIONS,
-            "step_size": data.step_size,
-            "share": data.share,
-            "grid": data.grid,
-            "network": dict(data.network),
+            **{name: getattr(data, name) for name in ("images", "step_size", "share", "grid", "network")},
         },
     )
 
@@ -285,20 +263,6 @@ def printed_scores(column: str) -> dict[str, Printed]:
     }
 
 
-def _sentence(name: str, scores: Mapping[str, tuple[float, ...]], column: str) -> str:
-    mean = {key: float(np.mean(values)) for key, values in scores.items()}
-    said = (
-        f"{mean[RIGHT]:.0f} % of the starts give the true partition; {mean[CLUSTERS]:.1f} clusters on average, "
-        f"purity {mean[PURITY]:.2f}, adjusted Rand index {mean[RAND]:.2f}"
-    )
-    if column:
-        paper = printed_scores(column)
-        said += f" (the printed labels: {paper[CLUSTERS].value:g}, {paper[PURITY].value:.2f}, {paper[RAND].value:.2f})"
-    if name.startswith("map") and mean[PURITY] == 1 and mean[RIGHT] < 100:
-        said += "; no client is with another cluster's, and clusters are split"
-    return said + "."
-
-
 TABLE = ReproducibleTable(
     "sofl/table-2",
     "SoFL, Table 2: clients clustered by k-means, by a self-organising map and by both",
@@ -306,5 +270,5 @@ TABLE = ReproducibleTable(
     units,
     compute,
     assemble,
-    (*training_choices(MNIST), *map_choices()),
+    (*training_choices(MNIST), GRID_CHOICE),
 )

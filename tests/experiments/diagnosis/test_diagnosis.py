@@ -10,7 +10,7 @@ from small_images import client_data, load, module, random_partition
 
 from clusterproof.algorithms import InvalidArgument, generator
 from clusterproof.experiments.diagnosis.observation import Budget, measure
-from clusterproof.experiments.diagnosis.task_variants import one_sample_each, views
+from clusterproof.experiments.diagnosis.task_variants import one_sample_each, task_variants
 from clusterproof.neural.networks import MLP
 from clusterproof.neural.task import ImageTask
 from clusterproof.synthetic import LogCoshMixture, QuadraticMixture, RegressionMixture
@@ -44,7 +44,7 @@ def quadratics(clients=12, dimension=5, seed=0):
 
 def observed(task, models, assignments=None, *, budget=None, round_number=0, step_size=0.1, seed=0):
     return measure(
-        views(task),
+        task_variants(task),
         models,
         np.asarray(task.labels) if assignments is None else assignments,
         round_number=round_number,
@@ -63,7 +63,7 @@ class TestRegression:
     @pytest.fixture(scope="class")
     @classmethod
     def seen(cls):
-        budget = Budget(loss_draws=40_000, gradient_draws=20_000, chunk=400)
+        budget = Budget(loss_draws=40_000, chunk=400)
         return observed(cls.task, cls.models, budget=budget)
 
     def test_curvature_is_that_of_each_clusters_covariance(self, seen):
@@ -71,7 +71,6 @@ class TestRegression:
             truth = np.linalg.eigvalsh(COVARIANCES[cell.cluster])
             np.testing.assert_allclose(cell.curvature.value, truth[[0, -1]], rtol=1e-9)
             np.testing.assert_allclose(cell.curvature.others.value, truth[[0, -1]], rtol=1e-9)
-            assert (cell.curvature.residual < 1e-9).all()
 
     def test_separation_is_the_distance_of_the_models(self, seen):
         assert seen.separation == pytest.approx(np.linalg.norm(self.models[0] - self.models[1]))
@@ -83,23 +82,11 @@ class TestRegression:
             np.testing.assert_allclose(cell.loss_variance.value, truth, rtol=0.06)
             assert (cell.loss_variance.error < 0.03 * truth).all()
 
-    def test_gradient_variances_within_their_error_and_five_percent(self, seen):
-        for cell in seen.clusters:
-            for found, cluster in (
-                (cell.gradient_variance, cell.cluster),
-                (cell.intruder_variance, 1 - cell.cluster),
-            ):
-                truth = float(self.task.gradient_variance(self.models[cell.cluster], cluster))
-                assert abs(found.value - truth) <= 5 * found.error
-                assert found.error < 0.05 * truth
-
     def test_gaps_and_gradients_are_those_of_the_expected_losses(self, seen):
-        for row, cell in enumerate(seen.clusters):
+        for cell in seen.clusters:
             losses = np.array([self.task.expected_loss(model, cell.cluster) for model in self.models])
-            np.testing.assert_allclose(cell.losses.value, losses, rtol=1e-12)
             np.testing.assert_allclose(cell.gaps.value, losses - losses[cell.model], atol=1e-12)
             gradient = self.task.expected_gradient(self.models[cell.cluster], cell.cluster)
-            np.testing.assert_allclose(seen.gradients[row], gradient, rtol=1e-12)
             assert cell.gradient_norm == pytest.approx(np.linalg.norm(gradient))
 
     def test_variance_of_the_difference_is_that_of_drawn_rows(self, seen):
@@ -114,19 +101,11 @@ class TestRegression:
             assert cell.difference_variance.value[other] == pytest.approx(truth, rel=0.06)
             assert cell.difference_variance.value[cell.model] == 0
 
-    def test_a_scaled_models_variance_follows_the_closed_form(self, seen):
-        for cell in seen.clusters:
-            truth = [
-                float(self.task.loss_variance(scale * self.models[cell.model], cell.cluster))
-                for scale in (1, 2, 4)
-            ]
-            np.testing.assert_allclose(cell.scaled_variance.value, truth, rtol=0.08)
-
 
 def test_wrong_choices_follow_the_exact_probability():
     task = regression(labels=np.arange(600) % 2, samples=3)
     models = task.optima + np.array([[0.1, -0.2, 0.1], [0.0, 0.3, -0.1]])
-    seen = observed(task, models, budget=Budget(choices=600, loss_draws=10, gradient_draws=4))
+    seen = observed(task, models, budget=Budget(choices=600, loss_draws=10))
     for cell in seen.clusters:
         assert cell.asked == 300
         truth = float(task.misclassification_probability(models, cell.cluster)[1 - cell.cluster])
@@ -191,16 +170,11 @@ class TestQuadratic:
             truth = [self.task.loss_variance(model, cell.cluster) for model in self.models]
             np.testing.assert_allclose(cell.loss_variance.value, truth, rtol=1e-10)
             assert (cell.loss_variance.error == 0).all()
-            gradients = self.task.gradient_variance(self.models[cell.cluster], cell.cluster)
-            assert cell.gradient_variance.value == pytest.approx(gradients, rel=1e-9)
-            foreign = self.task.gradient_variance(self.models[cell.cluster], 1 - cell.cluster)
-            assert cell.intruder_variance.value == pytest.approx(foreign, rel=1e-9)
 
     def test_the_rest_of_the_cluster_completes_the_quotients(self, seen):
         for cell in seen.clusters:
             # four were asked and the two others tried: together the whole cluster
             spectrum = np.linalg.eigvalsh(self.task.cluster_hessians[cell.cluster])
-            assert cell.curvature.clients == 4
             assert cell.curvature.others.count == 0
             assert spectrum[0] <= cell.curvature.others.value[0] <= spectrum[-1]
             assert spectrum[0] <= cell.curvature.others.value[1] <= spectrum[-1]
@@ -228,11 +202,11 @@ def test_a_log_cosh_loss_is_curved_as_at_its_optimum():
     task = LogCoshMixture.random(
         clusters=2, clients=8, dimension=6, condition_number=10.0, separation=2.0, samples=100, seed=0
     )
-    seen = observed(task, task.optima.copy(), budget=Budget(loss_draws=50, gradient_draws=10))
+    seen = observed(task, task.optima.copy(), budget=Budget(loss_draws=50))
     for cell in seen.clusters:
         # every second derivative is mu at the optimum, and L far away
         np.testing.assert_allclose(cell.curvature.value, task.strong_convexity, rtol=1e-9)
-    far = observed(task, task.optima + 50.0, budget=Budget(loss_draws=50, gradient_draws=10))
+    far = observed(task, task.optima + 50.0, budget=Budget(loss_draws=50))
     np.testing.assert_allclose(far.clusters[0].curvature.value, task.smoothness, rtol=1e-9)
 
 
@@ -250,7 +224,7 @@ class TestNetwork:
     @pytest.fixture(scope="class")
     @classmethod
     def seen(cls):
-        budget = Budget(clients=3, products=43, loss_draws=4000, gradient_draws=2000, chunk=200)
+        budget = Budget(clients=3, products=43, loss_draws=4000, chunk=200)
         return observed(cls.task, cls.models, budget=budget)
 
     def loss_of(self, clients):
@@ -285,36 +259,29 @@ class TestNetwork:
             assert cell.curvature.value[1] == pytest.approx(truth[-1], rel=1e-8)
 
     def test_gradient_is_torchs(self, seen):
-        for row, cell in enumerate(seen.clusters):
+        for cell in seen.clusters:
             gradient = torch.func.grad(self.loss_of(self.members(cell.cluster)))(self.models[cell.model])
-            np.testing.assert_allclose(seen.gradients[row], gradient.numpy(), atol=1e-12)
+            assert cell.gradient_norm == pytest.approx(gradient.norm().item(), rel=1e-10)
 
     def test_variances_are_those_of_single_images(self, seen):
         network = module(self.task.network).double()
         for cell in seen.clusters:
             load(network, self.models[cell.model])
-            losses, gradients = [], []
+            losses = []
             for client in self.members(cell.cluster):
                 for image, target in zip(
                     *client_data(self.task.partition.train, client, torch.float64), strict=True
                 ):
-                    network.zero_grad()
                     loss = torch.nn.functional.cross_entropy(network(image[None]), target[None])
-                    loss.backward()
                     losses.append(loss.item())
-                    gradients.append(torch.cat([p.grad.flatten() for p in network.parameters()]).numpy())
             found = cell.loss_variance.value[cell.model]
             assert abs(found - np.var(losses)) <= 5 * cell.loss_variance.error[cell.model]
             assert cell.loss_variance.error[cell.model] < 0.05 * found
-            around = np.var(gradients, axis=0).sum()
-            assert abs(cell.gradient_variance.value - around) <= 5 * cell.gradient_variance.error
-            assert cell.gradient_variance.error < 0.05 * around
 
     def test_gaps_are_differences_of_torchs_losses(self, seen):
         for cell in seen.clusters:
             loss = self.loss_of(self.members(cell.cluster))
             values = np.array([loss(model).item() for model in self.models])
-            np.testing.assert_allclose(cell.losses.value, values, rtol=1e-10)
             np.testing.assert_allclose(cell.gaps.value, values - values[cell.model], atol=1e-12)
 
     def test_single_precision_agrees_to_its_accuracy(self, seen):
@@ -325,7 +292,7 @@ class TestNetwork:
             )
 
     def test_samples_of_a_choice_and_of_a_gradient(self):
-        found = views(self.task)
+        found = task_variants(self.task)
         assert (found.choice_samples, found.gradient_samples, found.held) == (5, 4, 5)
         apart = found.single
         assert apart.clients == 42
@@ -355,11 +322,11 @@ def test_a_task_without_hessians_is_refused():
         pass
 
     with pytest.raises(InvalidArgument, match="hessian_products"):
-        views(Flat())
+        task_variants(Flat())
 
 
 def test_fresh_batches_in_hessian_products_are_refused():
     task = regression(samples=5)
-    seen = replace(views(task), whole=task)
+    seen = replace(task_variants(task), whole=task)
     with pytest.raises(InvalidArgument, match="one symmetric matrix"):
         measure(seen, task.optima + 0.1, task.labels, round_number=0, step_size=0.1, budget=Budget())

@@ -46,16 +46,12 @@ def test_agrees_with_arpack_on_a_spectrum_like_a_networks():
     assert found.value[0] < 0
 
 
-def test_vectors_are_unit_eigenvectors_and_the_residual_is_theirs():
+def test_vectors_are_unit_and_the_values_are_their_quotients():
     matrix = symmetric(np.linspace(-1, 3, 50))
     found = extreme_eigenvalues(lambda v: matrix @ v, 50, generator(2), products=20)
-    for value, residual, vector in zip(found.value, found.residual, found.vectors, strict=True):
+    for value, vector in zip(found.value, found.vectors, strict=True):
         assert np.linalg.norm(vector) == pytest.approx(1)
-        image = matrix @ vector
-        assert value == pytest.approx(vector @ image)
-        assert residual == pytest.approx(np.linalg.norm(image - value * vector), rel=1e-6)
-        # Weyl: an eigenvalue lies within the residual
-        assert np.abs(np.linalg.eigvalsh(matrix) - value).min() <= residual + 1e-12
+        assert value == pytest.approx(vector @ matrix @ vector)
 
 
 def test_ritz_values_never_leave_the_spectrum_and_outer_ends_cover_it():

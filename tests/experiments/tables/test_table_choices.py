@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from made_tables import table
 
-from clusterproof.experiments.choices import Choice, Count, Counts, Number, Thresholds, Value, Word
+from clusterproof.experiments.choices import Choice, Value
 from clusterproof.experiments.reproducible_table import Request
 from clusterproof.experiments.store import Unit
 
@@ -39,21 +39,20 @@ def identities(units: list[Unit]) -> dict[tuple[str, int], str]:
 
 def another(choice: Choice) -> Value:
     """Return a valid value that is not the default."""
-    default, kind = choice.default, choice.kind
-    if isinstance(kind, Number):
-        if not default:
-            return 0.125
-        assert isinstance(default, float)
-        return kind.read(str(default / 2 if kind.above < default / 2 else default * 1.5))
-    if isinstance(kind, Count):
-        return 20 if default is None else kind.read(str(2 if default == 1 else int(str(default)) - 1))
-    if isinstance(kind, Counts):
-        assert isinstance(default, tuple)
+    default = choice.default
+    if isinstance(default, tuple) and all(isinstance(width, int) for width in default):
         return tuple(int(width) + 3 for width in default) or (17,)
-    if isinstance(kind, Thresholds):
-        return (0.125, 0.75)
-    assert isinstance(kind, Word)
-    return next(word for word in kind.words if word != default)
+    if isinstance(default, str):
+        words = choice.kind.words.removeprefix("one of ").split(", ")
+        return next(word for word in words if word != default)
+    for text in ("0.125", "20", "2", "0.5", "1.5", "0.125,0.75"):
+        try:
+            value = choice.kind.read(text)
+        except ValueError:
+            continue
+        if value != default:
+            return value
+    raise AssertionError(choice.name)
 
 
 @pytest.mark.parametrize("name", NAMES)

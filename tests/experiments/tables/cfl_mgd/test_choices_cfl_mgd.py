@@ -9,10 +9,8 @@ pytestmark = pytest.mark.usefixtures("without_data")
 
 
 def test_cfl_mgds_rows_and_notes_state_what_was_chosen() -> None:
-    plain, three = mgd("cfl-mgd/table-2-mnist", {}), mgd("cfl-mgd/table-2-mnist", {"local-steps": 3})
-    assert sum("Of H = 10 and H = 3" in row.sentence for row in plain.rows) == 3
-    assert not any("nearer" in row.sentence for row in three.rows)  # H = 3 twice
-    assert "10 steps on the full local data and the network of IFCA's code" in plain.notes[1]
+    plain = mgd("cfl-mgd/table-2-mnist", {})
+    assert "local steps 10, local unit step, batch size none, network mlp hidden 200, " in plain.notes[1]
     assert "labelled test data" in plain.notes[0]
     given: dict[str, Value] = {
         "local-steps": 4,
@@ -26,11 +24,11 @@ def test_cfl_mgds_rows_and_notes_state_what_was_chosen() -> None:
     }
     made = mgd("cfl-mgd/table-2-mnist", given)
     text = " ".join(made.notes[1:])
-    assert "4 epochs of batches of 20 and 50 hidden units in the network of IFCA's code" in text
+    assert "local steps 4, local unit epoch, batch size 20, network mlp hidden 50," in text
     assert "own training data" in text
     assert "labelled" not in text
     assert "half of that cluster's clients." in text
-    assert "CIFAR-10 alone: here 0.25, 0.5 and 0.9." in text
+    assert "participation 0.25, momentum 0.5, step size decay 0.9." in text
     abouts = [row.settings for row in made.rows]
     assert abouts.count("3 local passes") == 3
     assert "3 local steps" not in abouts
@@ -56,20 +54,14 @@ def test_cifar_states_what_ifcas_code_does_and_what_waits() -> None:
     plain, made = mgd("cfl-mgd/table-2-cifar10", {}), mgd("cfl-mgd/table-2-cifar10", IFCAS)
     texts = [" ".join(one.notes) for one in (plain, made)]
     assert "Images: as they are, in training and testing." in texts[0]
-    assert "batches of 50 and FedAvg's network." in texts[0]
-    assert "without restarts" in texts[0]
-    assert (
-        "Images: random crops of 24, the central one in testing, random flips, random contrast within 0.8 of 1, "
-        "each standardised, drawn for each batch." in texts[1]
-    )
+    assert "local steps 5, local unit epoch, batch size 50, network cnn," in texts[0]
+    assert "least share none, restarts 1," in texts[0]
     for part in (
-        "tutorial network",
-        "the tutorial's law",
-        "the best for 35 % of",
-        "best of 3 after ten rounds",
+        "Images: crop 24, flip True, contrast 0.8, standardise True, augmentation per batch.",
+        "network tutorial-cnn, least share 0.35, restarts 3,",
     ):
         assert part in texts[1]
-    assert all("80.43" in text and "waits for a larger machine" in text for text in texts)
+    assert all("75.6 % after 100 rounds" in text for text in texts)
     methods = made.settings["methods"]
     for name in ("IFCA", "CFL-MGD, reset", "IFCA, its own step"):
         assert (methods[name]["least_share"], methods[name]["restarts"]) == (0.35, 3)

@@ -47,43 +47,10 @@ def test_a_row_says_what_it_is_worth_without_the_seeds_that_lost_a_cluster() -> 
     scores = {"CFL-MGD": [90.0, 60.0, 80.0], "IFCA": [70.0] * 3}
     lost = {"CFL-MGD": [4, 3, 4], "IFCA": [3, 3, 2]}
     said = sentences(assembled(scores, lost))
-    assert (
-        "76.67 %, -19.38 points from the paper's 96.05. 1 of 3 seeds lost a cluster; the others have 85.00 %."
-        in (said["CFL-MGD", "as published"])
-    )
+    assert "1 of 3 seeds lost a cluster; the others have 85.00 %." in said["CFL-MGD", "as published"]
     assert "No seed has all 4 clusters at the end." in said["IFCA", "as published"]
     assert "All 4 clusters are found in every seed." in said["CFL-MGD", "momentum zero at each round's start"]
     assert not any("lost a cluster" in text for key, text in said.items() if key[0] in ("FedAvg", "FedBCD"))
-
-
-@pytest.mark.parametrize(("ten", "three", "nearer"), [(90.0, 95.0, 3), (95.0, 90.0, 10), (95.0, 98.0, 10)])
-def test_it_is_said_which_number_of_local_steps_is_nearer_to_the_paper(
-    ten: float, three: float, nearer: int
-) -> None:
-    """The paper prints 96.05 %."""
-    said = sentences(assembled({"CFL-MGD": [ten - 4, ten + 4], "CFL-MGD, H = 3": [three - 1, three + 1]}))[
-        "CFL-MGD", "as published"
-    ]
-    assert f"Of H = 10 and H = 3 ({three:.2f} %), which the paper leaves open, H = {nearer} is nearer" in said
-
-
-def test_controls_say_what_momentum_brings() -> None:
-    """On the mean of two seeds: 71 - 60, 80 - 75.5, 80 - 64 and 80 - 82."""
-    scores = {"FedAvg": [59.0, 61.0], "FedAvg, momentum": [70.0, 72.0], "CFL-MGD": [76.0, 84.0]}
-    scores |= {"CFL-MGD, reset": [75.0, 76.0], "IFCA": [61.0, 67.0], EFFECTIVE: [77.0, 87.0]}
-    said = sentences(assembled(scores))
-    assert (
-        "momentum alone brings +11.00 points over FedAvg."
-        in (said["FedAvg", "with local momentum: CFL-MGD with one model"])
-    )
-    assert (
-        "What is carried over rounds brings +4.50 points."
-        in said["CFL-MGD", "momentum zero at each round's start"]
-    )
-    assert (
-        "It is +16.00 points from IFCA at the same step (paper +3.45) and -2.00 from IFCA"
-        in said["CFL-MGD", "as published"]
-    )
 
 
 @pytest.mark.parametrize(
@@ -157,32 +124,6 @@ def test_shares_of_clients_and_seeds_are_in_per_cent_of_their_methods() -> None:
         ("CFL-MGD", "as published"),
         ("IFCA", "at step eta / (1 - beta)"),
     }
-
-
-def test_what_mnist_leaves_open_is_said_with_its_numbers() -> None:
-    notes = " ".join(assembled({"IFCA": [50.0]}).notes)
-    assert "CIFAR-10 alone: here 0.1, 0.9 and none." in notes
-
-
-@pytest.mark.parametrize(
-    ("choices", "words"),
-    [
-        ({"flip": "yes"}, "Images: random flips."),
-        ({"standardise": "yes", "flip": "yes"}, "Images: random flips, each standardised."),
-        (
-            {"crop": 24},
-            "Images: random crops of 24, the central one in testing, drawn for each image.",
-        ),
-        (
-            {"contrast": 0.5, "augmentation-per": "batch"},
-            "Images: random contrast within 0.5 of 1, drawn for each batch.",
-        ),
-    ],
-)
-def test_what_is_done_to_images_is_said(choices: dict[str, Value], words: str) -> None:
-    """Flips are of each image in any case."""
-    made = assembled({"IFCA": [50.0]}, definition=TABLE_CIFAR, choices=choices)
-    assert words in made.notes
 
 
 def test_printed_numbers_and_spreads_are_those_of_the_page() -> None:

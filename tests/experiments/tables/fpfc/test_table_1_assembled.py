@@ -48,13 +48,9 @@ def result(method: str, seed: int) -> dict[str, Any]:
             else {"accuracy": accuracy(method, seed)}
         ),
         **({"clusters": 5, "index": 0.25} if method.startswith(("ifca", "cfl")) else {}),
-        "history": [(1000, 1.0), (2000, 2.0)],
-        "samples": 10,
         "server_accuracy": 0.0,
         "model_norm": 1.0,
-        "cluster_history": [(1, 1)],
         "pairs_or_less": 0,
-        "rounds": 600,
         "shortest_between": 9.0,
         "median_size": 7.0,
         "largest_slope": 1e-6,

@@ -86,7 +86,7 @@ def test_fine_tuning_is_a_full_step_from_which_participants_train_on():
         total += PASSES.sizes[client] * trained(PASSES, tuned, client, turns.of(client), 1)
     assert_close(state.models[0], total / PASSES.sizes[clients].sum())
     received = np.repeat(START, 12, axis=0)
-    deployed = algorithm.fine_tune(received, np.arange(12), PASSES, Randomness.from_seed(1, "test"))
+    deployed = algorithm.personalise(received, np.arange(12), PASSES, Randomness.from_seed(1, "test"))
     assert_close(deployed, received - 0.1 * WHOLE.gradients(received, np.arange(12), NOTHING))
 
 

@@ -20,7 +20,6 @@ from clusterproof.experiments.tables.fpfc.table_1_methods import (
     run_cfl,
     run_fpfc,
     run_ifca,
-    run_local,
     run_oracle,
 )
 from clusterproof.synthetic.softmax import SoftmaxMixture
@@ -80,7 +79,6 @@ def test_ifca_tests_a_client_with_the_model_that_it_chose(published: bool) -> No
     assert found["accuracy"] == pytest.approx(percent(task, state.models[chosen]))
     norms = [float(np.linalg.norm(state.models[p].astype(float))) for p in set(chosen)]
     assert found["model_norm"] == pytest.approx(statistics.mean(norms), rel=1e-5)
-    assert [rounds for rounds, _ in found["history"]] == [1, 2, 3]
 
 
 @pytest.mark.parametrize(("published", "everybody"), [(True, False), (True, True), (False, False)])
@@ -92,18 +90,10 @@ def test_cfl_counts_its_clusters_and_those_of_two_clients_or_one(published: bool
     algorithm = (
         AbsentAsZeroCFL(**work, mean_threshold=0.5, client_threshold=1.0) if published else CFL(**work)
     )
-    counts: list[int] = []
-
-    def note(state: Any) -> None:
-        counts.append(len(set(state.assignments.tolist())))
-
-    done = 9 if everybody else rounds
-    state = after_rounds(algorithm, task, None, done, note)
+    state = after_rounds(algorithm, task, None, 9 if everybody else rounds, lambda state: None)
     found = run_cfl(scenario(rounds), published=published, everybody=everybody)
-    assert found["rounds"] == done
-    assert found["cluster_history"] == list(enumerate(counts, start=1))
-    assert found["clusters"] == counts[-1]
     sizes = Counter(state.assignments.tolist())
+    assert found["clusters"] == len(sizes)
     assert found["pairs_or_less"] == sum(size <= 2 for size in sizes.values())
     assert found["accuracy"] == pytest.approx(percent(data(), state.models))
 
@@ -130,9 +120,7 @@ def test_fpfc_tells_who_stands_outside_and_how_far_models_are_apart(strength: fl
     found = run_fpfc(scenario(rounds), penalty="scad", strength=strength)
     pairs = [(i, j) for i in ALL_CLIENTS.tolist() for j in range(i)]
     same = {pair: task.labels[pair[0]] == task.labels[pair[1]] for pair in pairs}
-    within = [float(lengths[pair]) for pair in pairs if same[pair]]
     between = [float(lengths[pair]) for pair in pairs if not same[pair]]
-    assert found["longest_within"] == pytest.approx(max(within))
     assert found["shortest_between"] == pytest.approx(min(between))
     outside = {}
     for threshold in (0.1, 0.5, 1.0):
@@ -143,9 +131,6 @@ def test_fpfc_tells_who_stands_outside_and_how_far_models_are_apart(strength: fl
                 if lengths[i, j] <= threshold:
                     groups[i] = groups[j] = min(groups[i], groups[j])
         assert measured["clusters"] == len(set(groups))
-        assert measured["transitive"] == all(
-            (groups[i] == groups[j]) == (lengths[i, j] <= threshold) for i, j in pairs
-        )
         outside[threshold] = 20
         for cluster in range(4):
             outside[threshold] -= max(
@@ -155,15 +140,6 @@ def test_fpfc_tells_who_stands_outside_and_how_far_models_are_apart(strength: fl
         assert not Counter(measured["stray_sizes"]) - Counter(task.sizes.tolist())
         assert measured["stray_sizes"] == sorted(measured["stray_sizes"])
     assert outside[0.1] > outside[1.0] > 0
-
-
-def test_a_run_is_looked_at_some_twenty_times_and_at_its_end() -> None:
-    """Every second of 45 rounds, and the last; the data are those of the clients."""
-    found = run_local(scenario(45, local_steps=1))
-    assert [done for done, _ in found["history"]] == [*range(2, 45, 2), 45]
-    sizes = [len(data().training_data(client)[1]) for client in range(20)]
-    assert (found["samples"], found["median_size"]) == (sum(sizes), statistics.median(sizes))
-    assert statistics.median(sizes) != statistics.mean(sizes)
 
 
 def test_a_run_trains_as_its_unit_says() -> None:
@@ -185,5 +161,8 @@ def test_the_gradient_that_is_left_is_the_largest_of_all_clusters(monkeypatch: p
         return true(*arguments, options={**options, "maxiter": 1} if len(calls) == 1 else options, **more)
 
     monkeypatch.setattr(optimize, "minimize", broken_off)
-    assert run_oracle(scenario(1))["largest_slope"] > 0.01
+    found = run_oracle(scenario(1))
+    assert found["largest_slope"] > 0.01
+    sizes = [len(data().training_data(client)[1]) for client in range(20)]
+    assert found["median_size"] == statistics.median(sizes) != statistics.mean(sizes)
     assert len(calls) == 4

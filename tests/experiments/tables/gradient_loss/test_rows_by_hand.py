@@ -136,18 +136,6 @@ def test_what_the_paper_prints_stands_beside_its_own_weight(
         assert found == (printed if beside else {}), (row.name, row.settings)
 
 
-@pytest.mark.parametrize(("baseline", "remark"), [((2, 2), True), ((2, 40), False), ((40, 40), False)])
-def test_too_few_iterations_are_said_where_no_run_can_save_what_is_printed(
-    baseline: tuple[int, int], remark: bool
-) -> None:
-    """21 % are printed; of two iterations none can be saved, of forty 95 %."""
-    runs = {"apart, IFCA": [run(at, 1) for at in baseline]}
-    said = apart(assembled(runs, Problem("cifar10", "MLP")))["GL-CFL 0.2"].sentence
-    assert "where the paper prints 21 %" in said
-    assert ("; of so few iterations no more than 0, 0 % can be saved" in said) == remark
-    assert ("of so few" in said) == remark
-
-
 def test_a_miniature_is_not_judged_even_where_all_arrive() -> None:
     runs = {"apart, IFCA": [run(40, 80), run(50, 20)], "apart, GL-CFL 0.2": [run(10, 60), run(25, 30)]}
     for scale in ("full", "small"):

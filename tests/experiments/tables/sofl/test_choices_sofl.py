@@ -13,7 +13,9 @@ pytestmark = pytest.mark.usefixtures("without_data")
 
 def test_sofls_notes_state_what_was_chosen() -> None:
     plain = accuracies_of("sofl/table-4-mnist", Request(3))
-    assert any("step size 0.1, 100 hidden units, 50 rounds" in note for note in plain.notes)
+    assert any(
+        "rounds 50, images 10000, step size 0.1, network mlp hidden 100," in note for note in plain.notes
+    )
     assert "choices" not in plain.settings
     given: dict[str, Value] = {
         "step-size": 0.2,
@@ -28,10 +30,8 @@ def test_sofls_notes_state_what_was_chosen() -> None:
     made = accuracies_of("sofl/table-4-mnist", Request(3, choices=given))
     text = " ".join(made.notes[1:])
     for part in (
-        "step size 0.2, 50 hidden units, 50 rounds with the clustering after round 7",
-        "a 6x6 map that starts at random unit vectors",
-        "50 % of the clients take part",
-        "than 0.3 while the largest is longer than 0.6",
+        "clustering round 7, rounds 50, images 10000, step size 0.2, network mlp hidden 50,",
+        "cfl thresholds 0.3 0.6, participation 0.5, share full, grid 6, map start random,",
     ):
         assert part in text
     assert made.notes[0].startswith("Chosen in place of the default: step size 0.2 (0.1); hidden 50 (100); ")
@@ -99,6 +99,4 @@ def test_a_run_must_outlast_its_clustering() -> None:
 def test_sofls_fair_baselines_are_stated() -> None:
     given: dict[str, Value] = {"ifca-least-share": 0.1, "cfl-noise-ratio": 0.5, "weighting": "samples"}
     text = " ".join(accuracies_of("sofl/table-4-mnist", Request(1, choices=given)).notes)
-    assert "gamma_max = 0.5" in text
-    assert "each drawn until every model is the best for 10 % of the clients" in text
-    assert "weights n_m / n" in text
+    assert "weighting samples, ifca restarts 1, ifca least share 0.1, cfl noise ratio 0.5." in text

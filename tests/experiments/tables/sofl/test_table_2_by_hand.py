@@ -21,7 +21,7 @@ from clusterproof.experiments.tables.sofl.table_2 import (
     WAYS,
     assemble,
     compute,
-    make_unit,
+    units,
 )
 
 TRUE = [client // 5 for client in range(20)]
@@ -76,41 +76,12 @@ def test_differences_are_of_the_right_partitions() -> None:
     }
 
 
-def test_a_sentence_has_each_score_beside_the_papers() -> None:
+def test_printed_scores_are_those_of_the_printed_labels() -> None:
     """Printed k-means: the third true cluster is with the first but for one client, so is one of the fourth."""
-    scores = {RAND: 0.5, PURITY: 0.75, CLUSTERS: 3.5, RIGHT: 40.0}
     labels = (0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 2, 3, 3, 3, 3, 3)
-    rand = adjusted_rand_score(TRUE, labels)
-    said = by_way(assembled({"k-means, random start": scores}))["k-means, random start"].sentence
-    assert said == (
-        "40 % of the starts give the true partition; 3.5 clusters on average, purity 0.75, adjusted Rand index 0.50 "
-        f"(the printed labels: 4, {16 / 20:.2f}, {rand:.2f})."
-    )
-
-
-def test_a_sentence_is_on_the_mean_of_the_seeds() -> None:
-    """All right on the first, nothing on the second."""
-    rows = by_way(assembled({}, Request(2)))
-    assert rows["map, sample"].sentence.startswith(
-        "50 % of the starts give the true partition; 2.5 clusters on average, purity 0.62, adjusted Rand index 0.50 ("
-    )
-    assert "split" not in rows["map, sample"].sentence
-
-
-@pytest.mark.parametrize(
-    ("name", "scores", "split"),
-    [
-        ("map, sample", {RIGHT: 90.0}, True),
-        ("map, random", {RIGHT: 0.0}, True),
-        ("map, sample", {RIGHT: 100.0}, False),
-        ("map, sample", {RIGHT: 90.0, PURITY: 0.95}, False),
-        ("both, sample", {RIGHT: 90.0}, False),
-    ],
-)
-def test_clusters_are_split_where_none_is_mixed_and_not_all_are_right(
-    name: str, scores: dict[str, float], split: bool
-) -> None:
-    assert ("clusters are split" in by_way(assembled({name: scores}))[name].sentence) == split
+    printed = by_way(assembled({}))["k-means, random start"].cells
+    assert printed[RAND].printed.value == pytest.approx(adjusted_rand_score(TRUE, labels))
+    assert printed[PURITY].printed.value == pytest.approx(16 / 20)
 
 
 def test_only_the_papers_run_is_judged() -> None:
@@ -124,6 +95,7 @@ def test_only_the_papers_run_is_judged() -> None:
         assert table.rows[0].cells[RIGHT].values == (100, 0)
 
 
+@pytest.mark.usefixtures("without_data")
 def test_scores_are_means_over_the_starts(plant: Callable[..., Any]) -> None:
     """Of the true partition, all clients in one cluster, and one cluster split: by scikit-learn and by hand."""
     partitions, seen = [TRUE, ONE, SPLIT], []
@@ -133,7 +105,7 @@ def test_scores_are_means_over_the_starts(plant: Callable[..., Any]) -> None:
         return iter(np.array(each) for each in partitions)
 
     plant(table_2, "clusterings", made)
-    unit = make_unit(0, Request(1, scale="small"))
+    (unit,) = units(Request(1, scale="small"))
     settings = {
         **unit.settings,
         "data": "digits",
