@@ -29,8 +29,9 @@ GROUPS = {
     "data": "clusterproof.data",
     "network": "clusterproof.networks",
     "algorithm": "clusterproof.algorithms",
+    "measure": "clusterproof.measures",
 }
-"""The group of entry points of each section of a configuration."""
+"""The group of entry points of each section of a configuration, and of the measures of ``run``."""
 
 HOW = "MODULE:NAME or FILE.py:NAME"
 
