@@ -14,6 +14,7 @@ from typing import Any
 import tomlkit
 
 from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument
+from clusterproof.algorithms.names_elsewhere import name_here
 from clusterproof.neural.custom.algorithms import own_algorithm
 from clusterproof.neural.custom.references import (
     GROUPS,
@@ -25,7 +26,7 @@ from clusterproof.neural.custom.references import (
     settled,
 )
 from clusterproof.neural.data.preprocessing import Preprocessing
-from clusterproof.neural.runs.options import SECTIONS, parameters
+from clusterproof.neural.runs.options import SECTIONS, all_options, parameters
 from clusterproof.neural.runs.training_settings import TrainingSettings
 from clusterproof.neural.runs.values import checked, line_of, plain
 
@@ -290,7 +291,8 @@ def _checked(section: str, name: str, table: Mapping[str, Any]) -> dict[str, Any
         if key not in known:
             owner, has = f"{section} {name}".rstrip(), ", ".join(known) or "none"
             rule = f"is no parameter of {owner}, which has {has}"
-            raise InvalidArgument(f"{section}.{key}", value, rule, _nearest(key, list(known)))
+            remedy = _nearest(key, list(known), [option.flag for option in all_options()])
+            raise InvalidArgument(f"{section}.{key}", value, rule, remedy)
     return {key: checked(f"{section}.{key}", value, known[key]) for key, value in table.items()}
 
 
@@ -298,6 +300,9 @@ def _values(record: Any) -> dict[str, Any]:
     return {entry.name: getattr(record, entry.name) for entry in fields(record) if entry.init}
 
 
-def _nearest(word: str, known: Sequence[str]) -> str:
+def _nearest(word: str, known: Sequence[str], options: Sequence[str] = ()) -> str:
+    """Return what may be meant: an option of another name here, or a known name that is spelled similarly."""
+    if meant := name_here(word, known) or name_here(word, options):
+        return meant
     nearest = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
     return f"the nearest is {nearest[0]}" if nearest else "leave it out or choose one of these"
