@@ -29,7 +29,7 @@ _NAMES = {
     "the momentum is {momentum}": "beta bt beta1 momentum_factor",
     "the concentration of the partition dirichlet is {concentration}": "alpha dir_alpha dirichlet_alpha partition_alpha "
     "phi",
-    "the strength of FPFC's penalty is {strength}": "lambda lamda lmbda",
+    "the strength of FPFC's penalty is {strength}": "lambda lmbda",
     "FedDyn's alpha is {alpha}": "feddyn_alpha",
     "the network is {network}": "model model_name arch architecture backbone net",
     "the data set is {data}": "dataset data_name",

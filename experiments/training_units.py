@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from clusterproof.experiments.diagnosis import Diagnostician
+from clusterproof.experiments.progress import RoundLines
 from clusterproof.experiments.store import Unit
 from clusterproof.neural.custom.references import code_sum, is_own
 from clusterproof.neural.runs.configuration import Configuration, configuration_from
+from clusterproof.neural.runs.report import metrics_text
 from clusterproof.neural.runs.storage.run_folder import CONFIGURATION
 from clusterproof.neural.runs.training import TrainingResult, train
 
@@ -61,11 +65,25 @@ def train_seed(unit: Unit) -> dict[str, Any]:
 
 
 def train_unit(unit: Unit) -> TrainingResult:
-    """Train a unit in its folder, or resume it."""
+    """Train a unit in its folder, or resume it; write a line of progress every 30 s where there is no terminal."""
     import torch
 
     torch.set_num_threads(unit.settings["threads"])
     sections = unit.settings["sections"]
     configuration = configuration_from({**sections, "training": {**sections["training"], "seed": unit.seed}})
     folder = Path(unit.folder)
-    return train(configuration, out=folder, resume=(folder / CONFIGURATION).is_file(), observer=Diagnostician)
+    rounds, words = RoundLines(configuration.training.rounds), "training"
+
+    def advance(row: Mapping[str, Any]) -> None:
+        nonlocal words
+        words = metrics_text(row) or words
+        if not sys.stderr.isatty() and (line := rounds.line(row["round"], words)):
+            print(f"clusterproof: {unit.name}: {line}", file=sys.stderr, flush=True)
+
+    return train(
+        configuration,
+        out=folder,
+        resume=(folder / CONFIGURATION).is_file(),
+        progress=advance,
+        observer=Diagnostician,
+    )

@@ -113,19 +113,27 @@ def show_table(headers: Sequence[str], rows: Iterable[Sequence[str]], no_wrap: S
 
 
 @contextmanager
-def progress(total: int) -> Iterator[Callable[[int, str], None]]:
+def progress(total: int, *, lines: bool = False) -> Iterator[Callable[[int, str], None]]:
     """Show a progress bar if standard error is a terminal.
 
     Parameters
     ----------
     total
         Number of steps; if 0, nothing is shown.
+    lines
+        Whether to write a line every 30 s if standard error is not a terminal.
 
     Yields
     ------
     Callable
         Function of the number of finished steps and a description of the current step.
     """
+    if total and lines and not sys.stderr.isatty():
+        from clusterproof.experiments.progress import RoundLines
+
+        rounds = RoundLines(total)
+        yield lambda done, text: complain(line) if (line := rounds.line(done, text)) else None
+        return
     if not total or not sys.stderr.isatty():
         yield lambda *_: None
         return

@@ -30,7 +30,7 @@ from clusterproof.neural.runs.configuration import (
     refuse_code,
 )
 from clusterproof.neural.runs.options import SECTIONS, Option, all_options
-from clusterproof.neural.runs.report import describe_training
+from clusterproof.neural.runs.report import describe_training, metrics_text
 from clusterproof.neural.runs.resumption import CHANGEABLE
 from clusterproof.neural.runs.storage.run_folder import (
     CHECKPOINTS,
@@ -98,13 +98,16 @@ def train(
     def advance(row: Mapping[str, Any]) -> None:
         nonlocal words
         rows.append(row)
-        if row["accuracy"] is not None:
-            words = f"accuracy {row['accuracy']:.4f}"
+        words = metrics_text(row) or words
         show(row["round"], words)
 
     rounds = configuration.training.rounds
     try:
-        with terminal.progress(rounds) as show, _deferred_interrupt() as stop, _without_warnings_of_torch():
+        with (
+            terminal.progress(rounds, lines=True) as show,
+            _deferred_interrupt() as stop,
+            _without_warnings_of_torch(),
+        ):
             show(0, "getting ready")
             result = carry_out(
                 configuration,

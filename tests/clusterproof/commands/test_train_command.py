@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from tiny_training import TINY
 
 from clusterproof.algorithms import CFLMGD, FedAvg
 from clusterproof.commands.application import main
+from clusterproof.experiments import progress
 from clusterproof.neural.runs.configuration import configuration_from, read_toml, to_toml
 from clusterproof.neural.runs.storage.run_folder import CONFIGURATION, stored_configuration
 
@@ -97,3 +99,20 @@ def test_threads_may_stand_beside_a_file(tmp_path: Path, capsys: pytest.CaptureF
     out = tmp_path / "run"
     assert run_command(capsys, "--config", str(path), "--threads", "2", "--out", str(out))[0] == 0
     assert stored_configuration(out).training.threads == 2
+
+
+def test_without_a_terminal_lines_say_round_and_metrics(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = iter(range(0, 1000, 20))  # seconds between two calls
+    lines_of = partial(progress.RoundLines, clock=lambda: next(clock))
+    monkeypatch.setattr(progress, "RoundLines", lines_of)
+    arguments = [*FLAGS, "--rounds", "5", "--evaluate-every", "2", "--out", str(tmp_path / "run")]
+    status, _, errors = run_command(capsys, *arguments)
+    assert status == 0
+    found = [re.sub(r"\d\.\d+|clusters \d|purity \d", "#", line) for line in errors.splitlines()]
+    assert found == [
+        "clusterproof: round 1 of 5, training, 3 min left",
+        "clusterproof: round 3 of 5, accuracy #, training loss #, #, #, 53 s left",
+        "clusterproof: round 5 of 5, accuracy #, training loss #, #, #",
+    ]
