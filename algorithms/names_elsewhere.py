@@ -27,11 +27,11 @@ _NAMES = {
     "num_join_clients",
     "FedProx's proximal strength is {proximal}": "mu proximal_mu prox_mu",
     "the momentum is {momentum}": "beta bt beta1 momentum_factor",
-    "the concentration of the partition dirichlet is {concentration}": "alpha dir_alpha dirichlet_alpha partition_alpha "
-    "phi",
+    "the concentration of the partition dirichlet is {concentration}": "alpha dir_alpha dirichlet_alpha "
+    "partition_alpha phi",
     "the strength of FPFC's penalty is {strength}": "lambda lmbda",
     "FedDyn's alpha is {alpha}": "feddyn_alpha",
-    "the network is {network}": "model model_name arch architecture backbone net",
+    "the network is {network}": "model model_name arch architecture net",
     "the data set is {data}": "dataset data_name",
     "the partition is {partition}": "partition_method partition_type split dist heterogeneity",
     "the algorithm is {algorithm}": "algo method strategy federated_optimizer",

@@ -6,7 +6,7 @@ import inspect
 import signal
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -20,7 +20,7 @@ from clusterproof.algorithms.validation import check_count
 from clusterproof.commands import terminal
 from clusterproof.commands.train_seeds import train_seeds
 from clusterproof.experiments.diagnosis import Diagnostician
-from clusterproof.neural.custom.references import GROUPS, HOW
+from clusterproof.neural.custom.references import GROUPS, HOW, is_own
 from clusterproof.neural.runs.configuration import (
     NAMES,
     Configuration,
@@ -29,7 +29,7 @@ from clusterproof.neural.runs.configuration import (
     read_sections,
     refuse_code,
 )
-from clusterproof.neural.runs.options import SECTIONS, Option, all_options
+from clusterproof.neural.runs.options import SECTIONS, Option, all_options, parameters
 from clusterproof.neural.runs.report import describe_training, metrics_text
 from clusterproof.neural.runs.resumption import CHANGEABLE
 from clusterproof.neural.runs.storage.run_folder import (
@@ -40,9 +40,6 @@ from clusterproof.neural.runs.storage.run_folder import (
 )
 from clusterproof.neural.runs.training import TrainingResult
 from clusterproof.neural.runs.training import train as carry_out
-
-ALLOWED_WITH_CONFIG = ("rounds", "seed", "device", "threads")
-"""Options that may be combined with --config; they override the file."""
 
 
 def train(
@@ -64,7 +61,7 @@ def train(
     Parameters
     ----------
     config
-        TOML file with a configuration, such as the configuration.toml of another run.
+        TOML file with a configuration, such as the configuration.toml of another run; other options override it.
     resume
         Folder of a run to resume; the results are bitwise those of an uninterrupted run.
     out
@@ -167,10 +164,9 @@ def _configure(
             if value is not None:
                 rule = "does not go with --resume, which continues a run in its own folder"
                 raise InvalidArgument(name, str(value), rule, "leave it out")
-        _allow_only(given, CHANGEABLE, "--resume")
+        _allow_changeable(given)
         sections, source = stored_configuration(resume, trust=trust).sections, resume / CONFIGURATION
     elif config is not None:
-        _allow_only(given, ALLOWED_WITH_CONFIG, "--config")
         sections, source = read_sections(config), config
     else:
         sections, source = {}, None
@@ -186,15 +182,19 @@ def _configure(
 
     try:
         if config is not None and not trust:
-            refuse_code(sections)
+            refuse_code({section: table for section, table in sections.items() if section not in given})
+        dropped = _leave_out(sections, given)
         for flag, value in given.items():
             section, key = keys[flag]
             table = sections.setdefault(section, {})
             if isinstance(table, dict):
                 table[key] = _numbers(flag, value) if isinstance(value, str) and flag in _LISTS else value
-        return configuration_from(sections), translate
+        configuration = configuration_from(sections)
     except InvalidArgument as error:
         raise translate(error) from error
+    for name, keys in dropped.items():
+        terminal.complain(f"left out of {source}, as {name} has no such parameter: {', '.join(keys)}")
+    return configuration, translate
 
 
 def _free_folder() -> Path:
@@ -202,13 +202,27 @@ def _free_folder() -> Path:
     return next(path for number in count(1) if not (path := Path(f"training-{number}")).exists())
 
 
-def _allow_only(given: Mapping[str, Any], allowed: Sequence[str], file_option: str) -> None:
-    """Reject options that may not be combined with a file."""
+def _allow_changeable(given: Mapping[str, Any]) -> None:
+    """Reject options that may not be combined with --resume."""
     for flag, value in given.items():
-        if flag not in allowed:
-            names = ", ".join("--" + name.replace("_", "-") for name in allowed)
+        if flag not in CHANGEABLE:
+            names = ", ".join("--" + name.replace("_", "-") for name in CHANGEABLE)
             remedy = f"leave it out; {names} may be combined with it"
-            raise InvalidArgument(flag, value, f"does not go with {file_option}", remedy)
+            raise InvalidArgument(flag, value, "does not go with --resume", remedy)
+
+
+def _leave_out(sections: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Remove, and return by the new name, parameters of a file whose owner an option replaces."""
+    dropped = {}
+    for section in ("partition", "network", "algorithm"):
+        name, table = given.get(section), sections.get(section)
+        is_known = name in SECTIONS[section] or is_own(section, str(name))
+        if is_known and isinstance(table, dict) and name != table.get("name", NAMES[section]):
+            known = parameters(section, name)
+            dropped[name] = [key for key in table if key != "name" and key not in known]
+            for key in dropped[name]:
+                del table[key]
+    return {name: keys for name, keys in dropped.items() if keys}
 
 
 def _numbers(flag: str, text: str) -> list[int]:
