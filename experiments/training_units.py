@@ -18,7 +18,7 @@ from clusterproof.neural.runs.training import TrainingResult, train
 
 SUMMARISED = (
     "accuracy",
-    "right",
+    "correct_model",
     "accuracy_after_local_training",
     "training_loss",
     "test_loss",

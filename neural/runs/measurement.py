@@ -57,7 +57,7 @@ def evaluate(
     dict
         Means over clients: ``accuracy`` of the served models on the test data; ``test_loss`` and
         ``training_loss``, the least of any model on a test client's data and on that of the round's
-        participants, where the clients choose; ``right``, the share of test clients that are served their
+        participants, where the clients choose; ``correct_model``, the share of test clients that are served their
         cluster's model, one model being matched to each cluster so that most are;
         ``accuracy_after_local_training`` where asked for.
     """
@@ -91,7 +91,7 @@ def evaluate(
         measured["training_loss"] = _mean(present.min(axis=-1))
         served = rows(models, like(chosen, models)) if after_local_training else models
     measured["accuracy"] = _mean(accuracies)
-    measured["right"] = share_of_right(chosen, task.partition.test.labels, task.clusters)
+    measured["correct_model"] = share_with_correct_model(chosen, task.partition.test.labels, task.clusters)
     if after_local_training:
         settings = algorithm.settings
         trained = client_accuracies(
@@ -111,7 +111,7 @@ def _personal_accuracies(
     return to_numpy(task.accuracies(personal, clients))
 
 
-def share_of_right(chosen: np.ndarray, labels: np.ndarray, clusters: int) -> float:
+def share_with_correct_model(chosen: np.ndarray, labels: np.ndarray, clusters: int) -> float:
     """Share of clients whose model is their cluster's, one model being matched to each so that most are.
 
     Parameters

@@ -12,7 +12,7 @@
                           rounds without an evaluation
 ``test_loss``
 ``accuracy``              in [0, 1]
-``right``                 in [0, 1]
+``correct_model``         share of test clients that are served their cluster's model; ``right`` in older runs
 ``accuracy_after_...``    in [0, 1], if requested
 ========================  ========================================================================
 """
@@ -41,10 +41,12 @@ COLUMNS = (
     "training_loss",
     "test_loss",
     "accuracy",
-    "right",
+    "correct_model",
     "accuracy_after_local_training",
 )
 """The columns in their order; those in ``WHOLE`` are integers."""
+OLD_NAMES = {"right": "correct_model"}
+"""Columns of runs that earlier versions stored, by their old names."""
 
 
 def with_row(columns: Mapping[str, list[Any]], row: Mapping[str, Any]) -> dict[str, list[Any]]:

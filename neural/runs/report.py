@@ -79,7 +79,7 @@ def describe_training(
 def _measured(row: Mapping[str, Any]) -> str:
     words = {
         "accuracy": "test accuracy",
-        "right": "share with their cluster's model",
+        "correct_model": "share with their cluster's model",
         "training_loss": "training loss",
         "test_loss": "test loss",
         "accuracy_after_local_training": "accuracy after local training",

@@ -86,7 +86,7 @@ def assemble(request: Request, results: Results, experiment: PrintedColumn) -> T
         }
         parts = [_level(cells[ACCURACY])]
         if method.title in WITH_EARLY:
-            cells[RIGHT] = Cell(tuple(100 * record["right"] for record in last[name]))
+            cells[RIGHT] = Cell(tuple(100 * record["correct_model"] for record in last[name]))
             parts.append(_clusters(last[name], experiment.clusters))
         if name in WITH_EARLY:
             lost = [record["found"] < experiment.clusters for record in early[name]]

@@ -72,10 +72,10 @@ def test_a_failed_seed_is_named_and_costs_no_other(
 
 
 def test_a_mean_is_of_the_runs_that_measured_it() -> None:
-    lines = summary([{"accuracy": 0.5, "right": None}, {"accuracy": 0.75, "right": 1.0}])
+    lines = summary([{"accuracy": 0.5, "correct_model": None}, {"accuracy": 0.75, "correct_model": 1.0}])
     assert [line.split() for line in lines] == [
         ["accuracy", "0.625", "±", f"{0.25 / math.sqrt(2):.4g}"],
-        ["right", "1"],
+        ["correct_model", "1"],
     ]
 
 
