@@ -26,7 +26,7 @@ SUMMARISED = (
     "adjusted_rand_index",
     "clusters",
 )
-"""Final metrics of which ``train --seeds`` prints the mean and the standard deviation."""
+"""Metrics of which ``train --seeds`` prints the mean and the standard deviation."""
 
 
 def training_unit(configuration: Configuration, seed: int, *, threads: int, device: str) -> Unit:
@@ -57,11 +57,9 @@ def train_seed(unit: Unit) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``metrics`` of the last round by name, and ``remarks`` of a resumed run.
+        ``remarks`` of a resumed run; the metrics are in the unit's folder.
     """
-    result = train_unit(unit)
-    metrics = {name: column[-1] for name, column in result.metrics.items()}
-    return {"metrics": metrics, "remarks": list(result.remarks)}
+    return {"remarks": list(train_unit(unit).remarks)}
 
 
 def train_unit(unit: Unit) -> TrainingResult:

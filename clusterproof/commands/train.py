@@ -52,6 +52,7 @@ def train(
     jobs: terminal.OptionalInteger = None,
     dask: str | None = None,
     slurm: terminal.OptionalInteger = None,
+    plot: Path | None = None,
     **options: Any,
 ) -> int:
     """Train networks on data divided among clients.
@@ -70,24 +71,27 @@ def train(
     trust
         Allow user-supplied code that the file of --config or --resume names.
     seeds
-        Number of seeds, starting with --seed, each trained in a folder of --out. Prints the mean and standard
-        deviation of the final metrics; rerun the command to resume.
+        Number of seeds, starting with --seed, each trained in a folder of --out. Prints a table of means and
+        standard deviations of the metrics; rerun the command to resume.
     jobs
         With --seeds: parallel processes; by default as many as the cores allow with --threads each, or one per GPU.
     dask
         With --seeds: address of a Dask scheduler; its workers, on a shared file system, train the seeds.
     slurm
         With --seeds: number of SLURM jobs that train the seeds.
+    plot
+        With --seeds: file for a figure of the metrics round by round, png, svg or pdf; bands are one standard
+        deviation.
     """
     given = {flag: value for flag, value in options.items() if value is not None}
-    _check_seeds(seeds, resume, {"jobs": jobs, "dask": dask, "slurm": slurm})
+    _check_seeds(seeds, resume, {"jobs": jobs, "dask": dask, "slurm": slurm, "plot": plot})
     configuration, translate = _configure(config, resume, out, given, trust)
     folder = resume or out or _free_folder()
     if resume is None and out is None:
         terminal.complain(f"no --out was given: the run is stored in {folder}")
     if seeds is not None:
         options_to_resume = () if out is not None else ("--out", str(folder))
-        return train_seeds(configuration, seeds, folder, jobs, dask, slurm, *options_to_resume)
+        return train_seeds(configuration, seeds, folder, jobs, dask, slurm, plot, *options_to_resume)
     rows: list[Mapping[str, Any]] = []
     result: TrainingResult | None = None
     words = "training"
