@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.experiments.comparison import Cell, Comparison, Curve, Printed, Row, Table
+from clusterproof.experiments.comparison import HALF_A_POINT, Cell, Comparison, Curve, Printed, Row, Table
 from clusterproof.experiments.cost_notes import Shape, cost_in_passes, cost_notes, parameters_of
 from clusterproof.experiments.reproducible_table import ReproducibleTable, Request, Results
 from clusterproof.experiments.store import Unit
@@ -191,7 +191,7 @@ def accuracy_cell(
     ceiling = column.ceiling(method) if kind == "server" else None
     return Cell(
         tuple(float(record[kind]) for record in found),
-        Printed(float(column.printed[_paper(method)]), resolution=column.unit),
+        Printed(float(column.printed[_paper(method)]), resolution=column.unit, negligible=HALF_A_POINT),
         () if ceiling is None else (ceiling,) * len(found),
         judged,
     )
