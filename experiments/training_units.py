@@ -10,8 +10,8 @@ from typing import Any
 from clusterproof.experiments.diagnosis import Diagnostician
 from clusterproof.experiments.progress import RoundLines
 from clusterproof.experiments.store import Unit
-from clusterproof.neural.custom.references import code_sum, is_own
-from clusterproof.neural.runs.configuration import Configuration, configuration_from
+from clusterproof.neural.custom.kept_code import code_sums
+from clusterproof.neural.runs.configuration import Configuration, configuration_from, user_code_names
 from clusterproof.neural.runs.report import metrics_text
 from clusterproof.neural.runs.storage.run_folder import CONFIGURATION
 from clusterproof.neural.runs.training import TrainingResult, train
@@ -45,8 +45,7 @@ def training_unit(configuration: Configuration, seed: int, *, threads: int, devi
     """
     sections = configuration.sections
     del sections["training"]["seed"]
-    named = {"network": configuration.network.name, "algorithm": configuration.algorithm_reference or ""}
-    code = {section: code_sum(section, name) for section, name in named.items() if is_own(section, name)}
+    code = code_sums(user_code_names(configuration))
     settings = {"sections": sections, "threads": threads, "device": device, "code": code}
     return Unit(configuration.algorithm.name, seed, settings, cost=configuration.training.rounds)
 

@@ -159,6 +159,12 @@ def _place(section: str, name: str) -> tuple[str, str]:
     return place, attribute
 
 
+def file_of(section: str, name: str) -> Path | None:
+    """Return the file of user-supplied code that is named as ``FILE.py:NAME``; None otherwise."""
+    place, _ = _place(section, name) if is_own(section, name) else ("", "")
+    return Path(place).resolve() if place.endswith(".py") else None
+
+
 def code_sum(section: str, name: str) -> str:
     """SHA-256 of the file that an object is imported from; empty if there is none."""
     place, _ = _place(section, name)

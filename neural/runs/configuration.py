@@ -16,6 +16,7 @@ import tomlkit
 from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument
 from clusterproof.algorithms.names_elsewhere import name_here
 from clusterproof.neural.custom.algorithms import own_algorithm
+from clusterproof.neural.custom.kept_code import found_beside
 from clusterproof.neural.custom.references import (
     GROUPS,
     HOW,
@@ -173,6 +174,12 @@ def configuration_from(sections: Mapping[str, Any]) -> Configuration:
     return configuration
 
 
+def user_code_names(configuration: Configuration) -> dict[str, str]:
+    """Names of data, network and algorithm, any of which may be user-supplied code."""
+    algorithm = configuration.algorithm_reference or ""
+    return {"data": configuration.data, "network": configuration.network.name, "algorithm": algorithm}
+
+
 def to_toml(configuration: Configuration) -> str:
     """Write a configuration as TOML, which ``read_toml`` reads back to an equal one."""
     return tomlkit.dumps(configuration.sections)
@@ -221,7 +228,7 @@ def refuse_code(sections: Mapping[str, Any]) -> None:
 
 
 def read_sections(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read the content of a TOML file, still unchecked.
+    """Read the content of a TOML file, still unchecked; files of code are looked for next to it first.
 
     Raises
     ------
@@ -230,13 +237,14 @@ def read_sections(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     remedy = "see the configuration.toml that every training run leaves in its folder"
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        sections = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         rule = f"must be a file that can be read ({error.strerror})"
         raise InvalidArgument("config", os.fspath(path), rule, "choose another file") from error
     except (ValueError, RecursionError) as error:
         rule = " ".join(f"must be a TOML file ({error})".split())
         raise InvalidArgument("config", os.fspath(path), rule, remedy) from error
+    return found_beside(sections, Path(path).parent)
 
 
 def located(error: InvalidArgument, path: str | os.PathLike[str]) -> InvalidArgument:

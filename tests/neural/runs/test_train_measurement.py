@@ -60,7 +60,7 @@ def measured(
     after = options.pop("after_local_training", False)
     algorithm = ALGORITHMS[name](**{"step_size": 0.1, **options})
     given: dict[str, Any] = {"test_assignment": protocol, "seed": 0, "done": 1, "after_local_training": after}
-    return evaluate(algorithm, task, state, np.asarray(assignments), **given)
+    return evaluate(algorithm, task, state, np.asarray(assignments), **given).metrics
 
 
 @pytest.mark.parametrize("batch_size", [None, 3])
