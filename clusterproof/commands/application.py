@@ -140,6 +140,8 @@ def _meant(error: CycloptsError) -> str | None:
     inner = SETTINGS.get(" ".join(error.command_chain or ()))
     if meant is None and inner is not None:
         meant = name_here(written, INNER, inner)
+    if meant is None and any(".py:" in token for token in error.root_input_tokens or ()):
+        meant = "parameters of your own code are keys of its section in a file for --config"
     return meant and f"Unknown option: {written}; {meant}."
 
 

@@ -20,7 +20,7 @@ from clusterproof.algorithms.validation import check_count
 from clusterproof.commands import terminal
 from clusterproof.commands.train_seeds import train_seeds
 from clusterproof.experiments.diagnosis import Diagnostician
-from clusterproof.neural.custom.references import GROUPS, HOW, is_own
+from clusterproof.neural.custom.references import GROUPS, HOW, is_own, is_reference
 from clusterproof.neural.runs.configuration import (
     NAMES,
     Configuration,
@@ -28,6 +28,7 @@ from clusterproof.neural.runs.configuration import (
     located,
     read_sections,
     refuse_code,
+    user_code_names,
 )
 from clusterproof.neural.runs.options import SECTIONS, Option, all_options, parameters
 from clusterproof.neural.runs.report import describe_training, metrics_text
@@ -103,6 +104,8 @@ def train(
         show(row["round"], words)
 
     rounds = configuration.training.rounds
+    own = any(is_reference(name) for name in user_code_names(configuration).values())
+    command = f"clusterproof train --resume {folder}{' --trust' if own else ''}"
     try:
         with (
             terminal.progress(rounds, lines=True) as show,
@@ -123,9 +126,7 @@ def train(
     except KeyboardInterrupt:
         if not list((folder / CHECKPOINTS).glob("*.json")):
             raise
-        terminal.complain(
-            f"interrupted; run `clusterproof train --resume {folder}` to resume from the last checkpoint"
-        )
+        terminal.complain(f"interrupted; run `{command}` to resume from the last checkpoint")
         return 130
     finally:  # print the metrics even if the disk is full
         if result is not None or rows:
@@ -137,9 +138,7 @@ def train(
         print(f"hypotheses of CFL-MGD's theory in {folder / DIAGNOSIS}")
     if not result.complete:
         done = result.metrics["round"][-1]
-        terminal.complain(
-            f"interrupted after round {done}; run `clusterproof train --resume {folder}` to resume"
-        )
+        terminal.complain(f"interrupted after round {done}; run `{command}` to resume")
         return 130
     return 0
 

@@ -87,9 +87,8 @@ def train_seeds(
         for remark in execution.outcomes[index].result["remarks"]:
             terminal.complain(f"{units[index].name}: {remark}")
     if finished:
-        algorithm = configuration.algorithm_reference or configuration.algorithm.name
         title = (
-            f"{algorithm} on {configuration.data}, {configuration.partition.name}, {configuration.network.name}, "
+            f"{configuration.algorithm.name} on {configuration.data}, {configuration.partition.name}, {configuration.network.name}, "
             f"{training.rounds} rounds"
         )
         print(f"{title}: {len(finished)} of {seeds} seeds from {training.seed}, mean ± standard deviation")

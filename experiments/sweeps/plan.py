@@ -82,7 +82,7 @@ class Plan:
     compute: Function
 
 
-def read_plan(path: Path) -> Plan:
+def read_plan(path: Path, *, trust: bool = False) -> Plan:
     """Read a sweep's file.
 
     ``measure``, ``rounds``, ``seeds`` (a number of them, or a list), ``replicates`` and ``every`` (measure each so
@@ -90,7 +90,7 @@ def read_plan(path: Path) -> Plan:
     (one value each), ``grid`` (a list each; all combinations) and ``random`` (``draws`` sets of values from ``seed``,
     the same for every combination) name the options of ``clusterproof run``, or of ``clusterproof train`` where
     ``command`` is ``"train"``. A setting that an algorithm, a task or a network of the grid does not have is left out
-    there, and runs that become equal by that are one.
+    there, and runs that become equal by that are one. ``trust`` allows code that the file names.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def read_plan(path: Path) -> Plan:
         for draw in range(draws):
             # the same ones for every combination, which can then be compared draw by draw
             drawn = {name: _draw(kind, generator(random_seed, name, draw)) for name, kind in random.items()}
-            unit = runs.make_unit({**chosen, **drawn}, **common)
+            unit = runs.make_unit({**chosen, **drawn}, trust=trust, **common)
             used.update(unit.settings["options"])
             for seed in seeds:
                 key = json.dumps([unit.method, seed, unit.settings], sort_keys=True)

@@ -50,7 +50,7 @@ def owners() -> dict[str, tuple[str, ...]]:
     return options | {"algorithm": (), "task": ()}
 
 
-def make_unit(chosen: Mapping[str, Any], **common: Any) -> Unit:
+def make_unit(chosen: Mapping[str, Any], *, trust: bool = False, **common: Any) -> Unit:
     """Make a run's unit with seed 0 from options by their names; those that it has no use for are left out.
 
     Raises

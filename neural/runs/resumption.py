@@ -21,7 +21,7 @@ def compare_configuration(configuration: Configuration, stored: Stored) -> tuple
     """Require the configuration of a stored run; return its choices that are kept, and remarks on differences."""
     now, then = (kept_names(part) for part in (configuration.sections, stored.settings["configuration"]))
     # a parameter that did not exist when the run was begun had the effect of its default
-    records = {"algorithm": configuration.algorithm, "training": configuration.training}
+    records: dict[str, Any] = {"algorithm": configuration.algorithm, "training": configuration.training}
     defaults = {name: {field.name: field.default for field in fields(of)} for name, of in records.items()}
     for section in now:
         for key in {**now[section], **then.get(section, {})}:

@@ -213,6 +213,7 @@ train --out x {{--batch --bs}} 2       :: the batch size is --batch-size
 train --out x {{--join-ratio --fraction-fit}} .1      :: clients in a round is --participation
 train --out x {{--mu --proximal-mu}} .1       :: proximal strength is --proximal
 train --out x --beta .9              :: the momentum is --momentum
+train --out x --algorithm two.py:Two --clip 1        :: --clip; parameters of your own code are keys of its section
 train --out x --alpha .1             :: --alpha = 0.1 | the concentration of the partition dirichlet is
 train --out x --config foreign.toml  :: line 2, [training] global_rounds = 3 | communication rounds is rounds
 run ifca {{--lr --eta}} 1              :: the step size is --step-size
