@@ -74,9 +74,9 @@ def run(
         storage.check_destination(out)
     if json_file is not None:
         check_writable("json", json_file)
-    for name, value in (("record", record), ("measure", measure)):
+    for option, value in (("record", record), ("measure", measure)):
         if value and out is None:
-            raise InvalidArgument(name, value, "is stored next to the trace", "add --out FOLDER")
+            raise InvalidArgument(option, value, "is stored next to the trace", "add --out FOLDER")
     own = {"algorithm": algorithm} if is_own("algorithm", algorithm) else {}
     own |= {"measure": measure} if measure else {}
     with terminal.progress(rounds) as advance, np.errstate(all="ignore"), _naming(own):
@@ -96,14 +96,14 @@ def run(
             measure={measure.rpartition(":")[2]: load_own("measure", measure)} if measure else {},
         )
         seconds = time.perf_counter() - started
-    record = record_of(problem, trace, seconds, method.target)
+    summary = record_of(problem, trace, seconds, method.target)
     try:
         if out is not None:
             storage.save_trace(trace, out)
         if json_file is not None:
-            write_whole("json", json_file, report.to_json(asdict(record)).encode())
+            write_whole("json", json_file, report.to_json(asdict(summary)).encode())
     finally:  # print the result even if the disk is full
-        print(describe_run(problem, record))
+        print(describe_run(problem, summary))
     if out is not None:
         print(f"stored in {out}")
     return 0

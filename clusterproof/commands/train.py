@@ -195,8 +195,8 @@ def _configure(
         configuration = configuration_from(sections)
     except InvalidArgument as error:
         raise translate(error) from error
-    for name, keys in dropped.items():
-        terminal.complain(f"left out of {source}, as {name} has no such parameter: {', '.join(keys)}")
+    for name, left_out in dropped.items():
+        terminal.complain(f"left out of {source}, as {name} has no such parameter: {', '.join(left_out)}")
     return configuration, translate
 
 
@@ -216,10 +216,10 @@ def _allow_changeable(given: Mapping[str, Any]) -> None:
 
 def _leave_out(sections: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, list[str]]:
     """Remove, and return by the new name, parameters of a file whose owner an option replaces."""
-    dropped = {}
+    dropped: dict[str, list[str]] = {}
     for section in ("partition", "network", "algorithm"):
-        name, table = given.get(section), sections.get(section)
-        is_known = name in SECTIONS[section] or is_own(section, str(name))
+        name, table = str(given.get(section)), sections.get(section)
+        is_known = name in SECTIONS[section] or is_own(section, name)
         if is_known and isinstance(table, dict) and name != table.get("name", NAMES[section]):
             known = parameters(section, name)
             dropped[name] = [key for key in table if key != "name" and key not in known]

@@ -88,8 +88,8 @@ def train_seeds(
             terminal.complain(f"{units[index].name}: {remark}")
     if finished:
         title = (
-            f"{configuration.algorithm.name} on {configuration.data}, {configuration.partition.name}, {configuration.network.name}, "
-            f"{training.rounds} rounds"
+            f"{configuration.algorithm.name} on {configuration.data}, {configuration.partition.name}, "
+            f"{configuration.network.name}, {training.rounds} rounds"
         )
         print(f"{title}: {len(finished)} of {seeds} seeds from {training.seed}, mean ± standard deviation")
         frame = read_metrics({unit.seed: Path(unit.folder) for unit in finished})
