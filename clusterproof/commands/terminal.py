@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,8 +20,6 @@ from rich.progress import (
 )
 from rich.table import Table
 from rich.text import Text
-
-from clusterproof.algorithms.validation import InvalidArgument
 
 if TYPE_CHECKING:
     from clusterproof.experiments.progress import Progress as Units
@@ -166,32 +163,6 @@ def watch_units() -> Iterator[Callable[[Units], None]]:
             shown[0](state.done, state.text)
 
         yield watch
-
-
-def require(option: str, value: object, module: str, purpose: str, extra: str) -> None:
-    """Check that a library is installed.
-
-    Parameters
-    ----------
-    option, value
-        The option that needs the library, and its value.
-    module
-        Name under which it is imported.
-    purpose
-        Purpose of the library, such as ``"to draw"``.
-    extra
-        The extra that installs it.
-
-    Raises
-    ------
-    InvalidArgument
-        If the library is missing; the message names the extra.
-    """
-    try:
-        importlib.import_module(module)
-    except ImportError as error:
-        remedy = f"install the extra `{extra}`: pip install 'clusterproof[{extra}]'"
-        raise InvalidArgument(option, value, f"needs {module} {purpose} ({error})", remedy) from error
 
 
 def complain(message: str) -> None:

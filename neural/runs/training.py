@@ -12,13 +12,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Randomness
-from clusterproof.algorithms.validation import require_polars
+from clusterproof.algorithms.validation import require, require_polars
 from clusterproof.neural.custom.kept_code import code_sums, kept_names, user_files
 from clusterproof.neural.custom.references import naming_user_code
 from clusterproof.neural.runs.assembly import Assembly, assemble, guard_of
 from clusterproof.neural.runs.client_metrics import ClientMetrics
 from clusterproof.neural.runs.configuration import Configuration, naming, user_code_names
-from clusterproof.neural.runs.metrics_file import Board, require_tensorboard, write_metrics
+from clusterproof.neural.runs.metrics_file import Board, write_metrics
 from clusterproof.neural.runs.resumption import compare_code, compare_configuration, compare_data
 from clusterproof.neural.runs.storage.checkpoint import Checkpoint, find_checkpoint, save_checkpoint, tidy
 from clusterproof.neural.runs.storage.run_folder import (
@@ -105,7 +105,7 @@ def train(
     """
     require_polars("out", os.fspath(out))
     if configuration.training.tensorboard:
-        require_tensorboard()
+        require("training.tensorboard", True, "tensorboard", "board")
     with naming_user_code(user_code_names(configuration)), _memory_errors():
         if resume:
             with held_folder(out) as folder:

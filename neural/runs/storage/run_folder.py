@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import tomlkit
 
 from clusterproof.algorithms.atomic import write_whole
-from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.algorithms.validation import InvalidArgument, require
 from clusterproof.neural.custom.kept_code import FOLDER, found_beside, keep_code, kept_names
 from clusterproof.neural.runs.configuration import (
     Configuration,
@@ -175,12 +175,9 @@ def _locked(folder: Path) -> Iterator[None]:
 
 def _make_lock(folder: Path) -> FileLock:
     """Return the lock of a folder, without acquiring it."""
-    try:
-        from filelock import FileLock
-    except ImportError as error:
-        remedy = "install the extra `neural`: pip install 'clusterproof[neural]'"
-        raise InvalidArgument("out", os.fspath(folder), f"needs filelock ({error})", remedy) from error
-    return FileLock(folder / LOCK, blocking=False, fallback_to_soft=False)
+    filelock = require("out", os.fspath(folder), "filelock", "neural")
+    lock: FileLock = filelock.FileLock(folder / LOCK, blocking=False, fallback_to_soft=False)
+    return lock
 
 
 def _clear(folder: Path, *, remove: bool) -> None:
