@@ -86,8 +86,9 @@ def light() -> AbstractContextManager[None]:
     InvalidArgument
         If matplotlib is not installed.
     """
-    style = require("plot", None, "matplotlib.style", "plot")
-    return style.context(LIGHT, after_reset=True)
+    sheets = require("plot", None, "matplotlib.style", "plot")
+    context: AbstractContextManager[None] = sheets.context(LIGHT, after_reset=True)
+    return context
 
 
 def styled(draw: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]:
