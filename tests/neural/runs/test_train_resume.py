@@ -282,12 +282,12 @@ def test_metrics_are_the_columns_of_the_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["ifca", "local", "fedavg"])
 def test_every_client_has_a_row_in_every_evaluated_round(tmp_path: Path, name: str) -> None:
-    configuration = configure(name, client_metrics=True, evaluate_every=2)
+    configuration = configure(name, client_metrics=True, evaluate_every=1)
     result = train(configuration, out=tmp_path / "whole")
     frame = polars.read_parquet(tmp_path / "whole" / "clients.parquet")
-    assert frame["round"].to_list() == [done for done in (2, 4, 6) for _ in range(6)]
-    assert frame["client"].to_list() == list(range(6)) * 3
-    assert frame["cluster"].to_list() == [0, 0, 0, 1, 1, 1] * 3
+    assert frame["round"].to_list() == [done for done in range(1, 7) for _ in range(6)]
+    assert frame["client"].to_list() == list(range(6)) * 6
+    assert frame["cluster"].to_list() == [0, 0, 0, 1, 1, 1] * 6
     for done, part in frame.group_by("round"):
         assert part["accuracy"].mean() == pytest.approx(result.metrics["accuracy"][done[0] - 1])
         correct = share_with_correct_model(part["assignment"].to_numpy(), part["cluster"].to_numpy(), 2)
