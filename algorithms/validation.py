@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 import math
 import operator
 from collections.abc import Sequence
 from typing import Any
+
+from clusterproof.algorithms.names_elsewhere import name_here
 
 
 class InvalidArgument(ValueError):
@@ -90,10 +93,11 @@ def check_choice(argument: str, value: Any, choices: Sequence[str], *, remedy: s
 
 
 def check_name(argument: str, value: str, known: Sequence[str]) -> None:
-    """Raise ``InvalidArgument``, which suggests similar names, unless the name is known."""
+    """Raise ``InvalidArgument``, which suggests the name that is meant or similar ones, unless the name is known."""
     if value not in known:
         nearest = difflib.get_close_matches(value, known, n=3, cutoff=0.3)
         hint = f"the nearest are {', '.join(nearest)}" if nearest else f"such as {known[0]}"
+        hint = name_here(value, known) or hint
         raise InvalidArgument(argument, value, f"must be one of {', '.join(known)}", hint)
 
 
@@ -120,13 +124,33 @@ def check_descent(step_size: float, clusters: int | None, averaging: str, local_
         )
 
 
-def require_polars(argument: str, value: object, extra: str = "store") -> None:
-    """Raise ``InvalidArgument``, which names the extra to install, unless polars is installed."""
+def require(argument: str, value: object, module: str, extra: str) -> Any:
+    """Import a library of an extra.
+
+    Parameters
+    ----------
+    argument, value
+        What needs the library.
+    module
+        Name under which it is imported.
+    extra
+        The extra that installs it.
+
+    Raises
+    ------
+    InvalidArgument
+        If the library is missing; the message names the extra.
+    """
     try:
-        import polars  # noqa: F401 - the import itself is the test
+        return importlib.import_module(module)
     except ImportError as error:
         remedy = f"install the extra `{extra}`: pip install 'clusterproof[{extra}]'"
-        raise InvalidArgument(argument, value, f"needs polars ({error})", remedy) from error
+        raise InvalidArgument(argument, value, f"needs {module} ({error})", remedy) from error
+
+
+def require_polars(argument: str, value: object, extra: str = "store") -> None:
+    """Raise ``InvalidArgument``, which names the extra to install, unless polars is installed."""
+    require(argument, value, "polars", extra)
 
 
 def error_line(error: BaseException) -> str:

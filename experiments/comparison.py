@@ -15,16 +15,16 @@ CONFIDENCE = 0.95
 
 POWER = 0.8
 """Power of the test at the reported detectable difference."""
-SMALL = 0.1
-"""Largest spread, relative to a printed number, that can establish a reproduction."""
+HALF_A_POINT = 0.5
+"""Difference of two accuracies in percent that is taken as none."""
 SLICES = 1000
 """Number of equally likely values by which the distribution of a variance is approximated."""
 
 RULE = (
-    "reproduced: our mean is within the paper's spread (where it prints none within ours, if that is at most a "
-    "tenth of its number) and differs by no more than chance, Welch's interval at 95 %; within chance: it is "
-    "farther off, but the runs are so few, or spread so far, that no difference is shown; not reproduced: one "
-    "is shown. Where the paper prints no spread, its runs are taken to spread as ours do; s.e. are standard "
+    "not reproduced: Welch's test at 95 % shows a difference; compatible to d: it shows none, and d is the smallest "
+    f"true difference that it would have shown with probability {POWER:g}, by the spreads and the numbers of runs of "
+    "both sides; reproduced: it shows none, and d is at most half a spread, half a point of accuracy or half of the "
+    "last printed digit. Where the paper prints no spread, its runs are taken to spread as ours do; s.e. are standard "
     "errors of the difference"
 )
 """Explanation of the verdicts on cells."""
@@ -46,6 +46,8 @@ class Printed:
         Whether the denominator of the spread is the number of runs n instead of n - 1.
     resolution
         Unit of the last printed digit; differences up to half of it are ignored.
+    negligible
+        Difference that is taken as none, such as ``HALF_A_POINT``.
     """
 
     value: float
@@ -53,6 +55,7 @@ class Printed:
     runs: int = 1
     population: bool = False
     resolution: float = 0.0
+    negligible: float = 0.0
 
     def variance(self, default: float | None) -> float | None:
         """Return the variance of a single run, unbiased; ``default`` if no spread is printed."""
@@ -175,16 +178,15 @@ class Cell:
 
     @property
     def verdict(self) -> str | None:
-        """By ``RULE``: ``"reproduced"``, ``"within chance"`` or ``"not reproduced"``; None if it cannot be decided."""
-        if self.within_chance is None or self.printed is None or self.difference is None:
+        """By ``RULE``: ``"reproduced"``, ``"compatible"`` or ``"not reproduced"``; None if it cannot be decided."""
+        detectable, variances = self.detectable, self._variances()
+        if self.within_chance is None or self.printed is None or detectable is None or variances is None:
             return None
         if not self.within_chance:
             return "not reproduced"
-        spread = self.printed.spread
-        if spread is None and self.deviation is not None:  # a larger spread is weaker evidence
-            spread = self.deviation if self.deviation <= SMALL * abs(self.printed.value) else 0.0
-        near = max(spread or 0.0, self.printed.resolution / 2)
-        return "reproduced" if abs(self.difference) <= near else "within chance"
+        spread = math.sqrt((variances[0] * len(self.values) + variances[1] * self.printed.runs) / 2)
+        near = max(spread / 2, self.printed.negligible, self.printed.resolution / 2)
+        return "reproduced" if detectable <= near else "compatible"
 
     @property
     def gap(self) -> float | None:

@@ -1,4 +1,4 @@
-"""How far a computation of many units is: how many are done, how many failed, and how long the rest takes."""
+"""How far a run or a computation of many units is, and how long the rest takes."""
 
 from __future__ import annotations
 
@@ -59,6 +59,52 @@ class Progress:
             return False
         self._last, self._tenths = now, tenths
         return True
+
+
+@dataclass
+class RoundLines:
+    """Lines on the rounds of a run, for the log of a process without a terminal.
+
+    Attributes
+    ----------
+    total
+        Number of rounds.
+    interval
+        Seconds between two lines, at least.
+    clock
+        Returns seconds.
+    """
+
+    total: int
+    interval: float = 30.0
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        """Start the clock."""
+        self._started = self._last = self.clock()
+        self._before: int | None = None
+
+    def line(self, done: int, words: str) -> str | None:
+        """Return the round, the words and the time left, or None within the interval.
+
+        Parameters
+        ----------
+        done
+            Number of finished rounds; a resumed run begins with more than one.
+        words
+            Metrics of the round.
+        """
+        if self._before is None and done:
+            self._before = done - 1
+        now = self.clock()
+        if now - self._last < self.interval:
+            return None
+        self._last = now
+        left = ""
+        if self._before is not None and self._before < done < self.total:
+            seconds = (now - self._started) * (self.total - done) / (done - self._before)
+            left = f", {duration(seconds)} left"
+        return f"round {done} of {self.total}, {words}{left}"
 
 
 def duration(seconds: float) -> str:

@@ -10,12 +10,10 @@ import msgspec
 
 from clusterproof.experiments.comparison import (
     CONFIDENCE,
-    POWER,
     RULE,
     Cell,
     Comparison,
     Curve,
-    Row,
     Table,
 )
 
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-STYLES = {"reproduced": "green", "within chance": "yellow", "not reproduced": "red"}
+STYLES = {"reproduced": "green", "compatible": "yellow", "not reproduced": "red"}
 """Of the verdicts on a cell."""
 
 LARGEST_WIDTH = 110
@@ -48,9 +46,7 @@ def table_text(table: Table, width: int) -> RenderableType:
             for column, digits in table.columns.items()
             if column in row.cells
         ]
-        lines += [
-            Text(line, style="dim") for line in wrapped.wrap(f"{row.sentence} {_power(row, table.columns)}")
-        ]
+        lines += [Text(line, style="dim") for line in wrapped.wrap(row.sentence)]
     if table.comparisons:
         lines += [Text(""), Text("Differences on the same seeds, mean and its 95 % interval", style="bold")]
         longest = max(len(comparison.name) for comparison in table.comparisons)
@@ -136,20 +132,9 @@ def _cell_line(label: str, cell: Cell, digits: int) -> Text:
         "ceiling": show(ceiling),
     }
     word = cell.verdict
+    reach = f" to {show(cell.detectable)}" if word == "compatible" else ""
     line = label + "".join(f"{parts[name]:>{size}}" for name, size in _SIZES.items())
-    return Text(line.rstrip()) if word is None else Text.assemble(line, (f"  {word}", STYLES[word]))
-
-
-def _power(row: Row, columns: Mapping[str, int]) -> str:
-    """State how large a difference would have had to be for the words that show none."""
-    shown = [
-        f"{name} {cell.detectable:.{digits}f}"
-        for name, digits in columns.items()
-        if (cell := row.cells.get(name)) and cell.within_chance and cell.detectable is not None
-    ]
-    if not shown:
-        return ""
-    return f"A true difference of {', '.join(shown)} would have been shown with probability {POWER:g}."
+    return Text(line.rstrip()) if word is None else Text.assemble(line, (f"  {word}{reach}", STYLES[word]))
 
 
 def _with_spread(value: str, spread: str) -> str:

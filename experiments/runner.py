@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 import psutil
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.validation import error_line
+from clusterproof.algorithms.validation import error_line, require
 from clusterproof.experiments.progress import Progress
 from clusterproof.experiments.source import source_digest
 from clusterproof.experiments.store import Outcome, Unit, UnitStore
@@ -285,7 +285,7 @@ class Dask:
         InvalidArgument
             If Dask is not installed, or the scheduler does not answer, at the start or later.
         """
-        distributed = require_dask("dask", self.address, "distributed")
+        distributed = require("dask", self.address, "distributed", "dask")
         try:
             distributed.comm.registry.get_backend(distributed.comm.addressing.parse_address(self.address)[0])
             client = distributed.Client(self.address, timeout=TIMEOUT, set_as_default=False)
@@ -317,8 +317,8 @@ class Slurm:
         InvalidArgument
             If dask-jobqueue or SLURM is not installed.
         """
-        jobqueue = require_dask("slurm", self.jobs, "dask_jobqueue")
-        distributed = require_dask("slurm", self.jobs, "distributed")
+        jobqueue = require("slurm", self.jobs, "dask_jobqueue", "dask")
+        distributed = require("slurm", self.jobs, "distributed", "dask")
         if shutil.which("sbatch") is None:
             rule = "needs SLURM, and there is no `sbatch` here"
             raise InvalidArgument("slurm", self.jobs, rule, "run it on a login node")
@@ -341,21 +341,6 @@ def slurm_settings() -> Mapping[str, Any]:
     usual = {"cores": 1, "memory": "4GB", "processes": 1}
     configured = {name: dask.config.get(f"jobqueue.slurm.{name}", None) for name in usual}
     return usual | {name: value for name, value in configured.items() if value is not None}
-
-
-def require_dask(argument: str, value: object, module: str) -> Any:
-    """Import a module of Dask.
-
-    Raises
-    ------
-    InvalidArgument
-        If the module is not installed.
-    """
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        remedy = "install the extra `dask`: pip install 'clusterproof[dask]'"
-        raise InvalidArgument(argument, value, f"needs Dask ({error})", remedy) from error
 
 
 def _compute_on(client: Any, function: Function, units: Sequence[Unit], name: str) -> Answers:

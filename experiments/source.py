@@ -9,6 +9,8 @@ from functools import cache
 from importlib import metadata, util
 from pathlib import Path
 
+from clusterproof.neural.custom.kept_code import import_targets
+
 LIBRARIES = ("numpy", "scipy", "torch")
 """Libraries whose versions affect results; included if a module imports them."""
 
@@ -80,17 +82,8 @@ def _targets(module: str, tree: ast.AST, path: Path) -> Iterator[str]:
     """Return the names that a module imports; of a package in which it looks for modules, all of them."""
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                base = ".".join(
-                    [*package.split(".")[: package.count(".") + 2 - node.level], *base.split(".")]
-                )
-            yield base
-            yield from (f"{base}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield from import_targets(node, package)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield from [node.value] if node.value.startswith("clusterproof.") else []  # compiled loops
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("_below"):
             package = ast.unparse(node.args[0])  # argument of algorithms.discovery

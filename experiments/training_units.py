@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from clusterproof.experiments.diagnosis import Diagnostician
+from clusterproof.experiments.progress import RoundLines
 from clusterproof.experiments.store import Unit
-from clusterproof.neural.custom.references import code_sum, is_own
-from clusterproof.neural.runs.configuration import Configuration, configuration_from
+from clusterproof.neural.custom.kept_code import code_sums
+from clusterproof.neural.runs.configuration import Configuration, configuration_from, user_code_names
+from clusterproof.neural.runs.report import metrics_text
 from clusterproof.neural.runs.storage.run_folder import CONFIGURATION
 from clusterproof.neural.runs.training import TrainingResult, train
 
 SUMMARISED = (
     "accuracy",
-    "right",
+    "correct_model",
     "accuracy_after_local_training",
     "training_loss",
     "test_loss",
@@ -22,7 +26,7 @@ SUMMARISED = (
     "adjusted_rand_index",
     "clusters",
 )
-"""Final metrics of which ``train --seeds`` prints the mean and the standard deviation."""
+"""Metrics of which ``train --seeds`` prints the mean and the standard deviation."""
 
 
 def training_unit(configuration: Configuration, seed: int, *, threads: int, device: str) -> Unit:
@@ -41,8 +45,7 @@ def training_unit(configuration: Configuration, seed: int, *, threads: int, devi
     """
     sections = configuration.sections
     del sections["training"]["seed"]
-    named = {"network": configuration.network.name, "algorithm": configuration.algorithm_reference or ""}
-    code = {section: code_sum(section, name) for section, name in named.items() if is_own(section, name)}
+    code = code_sums(user_code_names(configuration))
     settings = {"sections": sections, "threads": threads, "device": device, "code": code}
     return Unit(configuration.algorithm.name, seed, settings, cost=configuration.training.rounds)
 
@@ -53,19 +56,31 @@ def train_seed(unit: Unit) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``metrics`` of the last round by name, and ``remarks`` of a resumed run.
+        ``remarks`` of a resumed run; the metrics are in the unit's folder.
     """
-    result = train_unit(unit)
-    metrics = {name: column[-1] for name, column in result.metrics.items()}
-    return {"metrics": metrics, "remarks": list(result.remarks)}
+    return {"remarks": list(train_unit(unit).remarks)}
 
 
 def train_unit(unit: Unit) -> TrainingResult:
-    """Train a unit in its folder, or resume it."""
+    """Train a unit in its folder, or resume it; write a line of progress every 30 s where there is no terminal."""
     import torch
 
     torch.set_num_threads(unit.settings["threads"])
     sections = unit.settings["sections"]
     configuration = configuration_from({**sections, "training": {**sections["training"], "seed": unit.seed}})
     folder = Path(unit.folder)
-    return train(configuration, out=folder, resume=(folder / CONFIGURATION).is_file(), observer=Diagnostician)
+    rounds, words = RoundLines(configuration.training.rounds), "training"
+
+    def advance(row: Mapping[str, Any]) -> None:
+        nonlocal words
+        words = metrics_text(row) or words
+        if not sys.stderr.isatty() and (line := rounds.line(row["round"], words)):
+            print(f"clusterproof: {unit.name}: {line}", file=sys.stderr, flush=True)
+
+    return train(
+        configuration,
+        out=folder,
+        resume=(folder / CONFIGURATION).is_file(),
+        progress=advance,
+        observer=Diagnostician,
+    )

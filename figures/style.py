@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
 
 import numpy as np
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.validation import require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
@@ -86,13 +86,9 @@ def light() -> AbstractContextManager[None]:
     InvalidArgument
         If matplotlib is not installed.
     """
-    try:
-        from matplotlib import style
-    except ImportError as error:
-        remedy = "install the extra: pip install 'clusterproof[plot]'"
-        raise InvalidArgument("plot", None, f"needs matplotlib ({error})", remedy) from error
-
-    return style.context(LIGHT, after_reset=True)
+    sheets = require("plot", None, "matplotlib.style", "plot")
+    context: AbstractContextManager[None] = sheets.context(LIGHT, after_reset=True)
+    return context
 
 
 def styled(draw: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.validation import require
 from clusterproof.experiments.sweeps.plan import Plan
 from clusterproof.figures.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, new_figure
 
@@ -29,11 +30,7 @@ def check_plot(path: Path) -> None:
     InvalidArgument
         If matplotlib is not installed, or the name does not end in png, svg or pdf.
     """
-    try:
-        import matplotlib  # noqa: F401 - the import itself is the test
-    except ImportError as error:
-        remedy = "install the extra `plot`: pip install 'clusterproof[plot]'"
-        raise InvalidArgument("plot", str(path), f"needs matplotlib ({error})", remedy) from error
+    require("plot", str(path), "matplotlib", "plot")
     if path.suffix.lstrip(".") not in FORMATS:
         rule = f"must end in one of {', '.join(FORMATS)}"
         raise InvalidArgument("plot", str(path), rule, "such as sweep.png")

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, UnknownOptionError
 
 
 def _version() -> str:
@@ -23,6 +23,14 @@ def _version() -> str:
 
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 """Error numbers that a write to an open stream may raise."""
+
+SETTINGS = {
+    "table": lambda name: f"--choose {name.replace('_', '-')}=VALUE",
+    "conform": "--set {}=VALUE".format,
+}
+"""How the commands whose settings are no options take them."""
+INNER = ("step_size", "local_epochs", "local_steps", "batch_size", "participation", "momentum", "proximal")
+"""The settings that most tables and definitions have."""
 
 app = App(
     name="clusterproof",
@@ -84,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(status or 0)
     except CycloptsError as error:
         command = "".join(f" {name}" for name in error.command_chain or ())
-        return _give_up(2, f"{error} See `clusterproof{command} --help`.")
+        return _give_up(2, f"{_meant(error) or error} See `clusterproof{command} --help`.")
     except KeyboardInterrupt as error:
         options = getattr(error, "options", None)  # of terminal.Interrupted
         command = "" if options is None else shlex.join(["clusterproof", *tokens, *options])
@@ -118,6 +126,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _give_up(
             1, f"a defect: {type(error).__name__}: {error}; `python -X dev -m clusterproof` shows where"
         )
+
+
+def _meant(error: CycloptsError) -> str | None:
+    """Return the answer to an unknown option that other libraries have under this name."""
+    if not isinstance(error, UnknownOptionError):
+        return None
+    from clusterproof.algorithms.names_elsewhere import name_here
+
+    written = (error.token.keyword or error.token.value).partition("=")[0]
+    known = [name for argument in error.argument_collection for name in argument.names if argument.parse]
+    meant = name_here(written, known)
+    inner = SETTINGS.get(" ".join(error.command_chain or ()))
+    if meant is None and inner is not None:
+        meant = name_here(written, INNER, inner)
+    if meant is None and any(".py:" in token for token in error.root_input_tokens or ()):
+        meant = "parameters of your own code are keys of its section in a file for --config"
+    return meant and f"Unknown option: {written}; {meant}."
 
 
 def _discard_output() -> None:

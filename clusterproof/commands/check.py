@@ -14,7 +14,7 @@ from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.algorithms.storage import load_trace
-from clusterproof.algorithms.validation import check_count, check_seed, error_line
+from clusterproof.algorithms.validation import check_count, check_seed, error_line, require
 from clusterproof.commands import engine, terminal
 from clusterproof.commands.check_unit import evaluate_in_processes
 from clusterproof.synthetic import from_settings
@@ -128,7 +128,7 @@ def check(
         evaluated = _one_by_one(chosen, seed, trials)
     else:
         check_count("jobs", jobs, at_least=1, at_most=engine.MOST, remedy="give a number of processes")
-        terminal.require("jobs", jobs, "joblib", "for processes", "sweep")
+        require("jobs", jobs, "joblib", "sweep")
         evaluated = evaluate_in_processes(chosen, module, seed, trials, jobs)
     named = {*ids, *stated} if ids or stated else set()
     listed = None if verbose else named

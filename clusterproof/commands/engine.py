@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.validation import check_count
+from clusterproof.algorithms.validation import check_count, require
 from clusterproof.commands import terminal
 from clusterproof.experiments.runner import (
     Dask,
@@ -17,7 +17,6 @@ from clusterproof.experiments.runner import (
     Function,
     Processes,
     Slurm,
-    require_dask,
     run_units,
 )
 from clusterproof.experiments.store import Unit, UnitStore, cache_folder
@@ -62,11 +61,11 @@ def choose(
         rule = f"cannot be combined with --{given[0]}"
         raise InvalidArgument(given[1], values[given[1]], rule, "leave one of the two out")
     if dask is not None:
-        require_dask("dask", dask, "distributed")
+        require("dask", dask, "distributed", "dask")
         return Dask(dask)
     if slurm is not None:
         check_count("slurm", slurm, at_least=1, at_most=100_000, remedy="give a number of jobs")
-        require_dask("slurm", slurm, "dask_jobqueue")
+        require("slurm", slurm, "dask_jobqueue", "dask")
         return Slurm(slurm)
     if jobs is not None:
         check_count("jobs", jobs, at_least=1, at_most=MOST, remedy="leave it out for the default")

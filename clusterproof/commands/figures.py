@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, write_whole
-from clusterproof.algorithms.validation import check_name, check_seed
+from clusterproof.algorithms.validation import check_name, check_seed, require
 from clusterproof.commands import terminal
 from clusterproof.figures import FIGURES, save
 from clusterproof.figures.appearance import check_width
@@ -55,7 +55,7 @@ def draw(
             raise InvalidArgument("out", None, "must be given to draw", "add --out DIR")
         terminal.show_table(("id", "title"), [(name, figure.title) for name, figure in FIGURES.items()])
         return 0
-    terminal.require("out", str(out), "matplotlib", "to draw", "plot")
+    require("out", str(out), "matplotlib", "plot")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:

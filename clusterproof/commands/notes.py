@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.validation import require
 from clusterproof.commands import terminal
 
 
@@ -19,7 +20,7 @@ def notes(*, out: Path, verdicts: Path | None = None) -> int:
         Report of `clusterproof check --all --json` with the catalogue's verdicts; the stored report by default.
     """
     for module in ("marimo", "myst_nb", "clusterproof.notes.site.build"):
-        terminal.require("out", str(out), module, "to build the site", "docs")
+        require("out", str(out), module, "docs")
     from clusterproof.notes.results import STORED_VERDICTS, read_verdicts
     from clusterproof.notes.site.build import build
 

@@ -20,7 +20,7 @@ from clusterproof.algorithms.validation import check_count, check_seed, require_
 from clusterproof.commands import terminal
 from clusterproof.commands.run_record import RunRecord, record_of
 from clusterproof.experiments import synthetic_options
-from clusterproof.neural.custom.references import HOW, is_own, naming_user_code
+from clusterproof.neural.custom.references import HOW, is_own, load_own, naming_user_code
 from clusterproof.synthetic import TASKS, Mixture
 from clusterproof.theory.checker import report
 
@@ -34,6 +34,8 @@ def run(
     replicates: terminal.OptionalInteger = None,
     out: Path | None = None,
     json_file: Annotated[Path | None, Parameter("--json")] = None,
+    record: str = "",
+    measure: str | None = None,
     **options: Any,
 ) -> int:
     """Run an algorithm on a synthetic task whose optima are known.
@@ -54,6 +56,11 @@ def run(
         New folder for the trace and its settings.
     json_file
         Write settings, errors, bound and clustering as JSON; `clusterproof schema run` prints its schema.
+    record
+        Fields of the algorithm's state to store after every round, separated by commas; needs --out.
+    measure
+        A function of (state, task) to evaluate and store after every round, as FILE.py:NAME or MODULE:NAME; needs
+        --out.
     """
     given = {name: value for name, value in options.items() if value is not None}
     synthetic_options.check_options(algorithm, task, given)
@@ -67,7 +74,11 @@ def run(
         storage.check_destination(out)
     if json_file is not None:
         check_writable("json", json_file)
+    for option, value in (("record", record), ("measure", measure)):
+        if value and out is None:
+            raise InvalidArgument(option, value, "is stored next to the trace", "add --out FOLDER")
     own = {"algorithm": algorithm} if is_own("algorithm", algorithm) else {}
+    own |= {"measure": measure} if measure else {}
     with terminal.progress(rounds) as advance, np.errstate(all="ignore"), _naming(own):
         advance(0, f"drawing the {task} task")
         problem = synthetic_options.make_task(task, given, seed)
@@ -81,16 +92,18 @@ def run(
             seed=seed,
             replicates=replicates,
             progress=lambda done: advance(done, algorithm),
+            record=[name.strip() for name in record.split(",") if name.strip()],
+            measure={measure.rpartition(":")[2]: load_own("measure", measure)} if measure else {},
         )
         seconds = time.perf_counter() - started
-    record = record_of(problem, trace, seconds, method.target)
+    summary = record_of(problem, trace, seconds, method.target)
     try:
         if out is not None:
             storage.save_trace(trace, out)
         if json_file is not None:
-            write_whole("json", json_file, report.to_json(asdict(record)).encode())
+            write_whole("json", json_file, report.to_json(asdict(summary)).encode())
     finally:  # print the result even if the disk is full
-        print(describe_run(problem, record))
+        print(describe_run(problem, summary))
     if out is not None:
         print(f"stored in {out}")
     return 0
@@ -98,14 +111,15 @@ def run(
 
 @contextmanager
 def _naming(own: Mapping[str, str]) -> Iterator[None]:
-    """Name the option of a user-supplied algorithm, by its reference, in errors of its code and of its checks."""
+    """Name the option of a user-supplied algorithm or measure, by its reference, in errors of its code and checks."""
     try:
         with naming_user_code(own):
             yield
     except InvalidArgument as error:
-        if not own or error.argument not in ("algorithm", "algorithm.name"):
+        section = error.argument.removesuffix(".name")
+        if section not in own:
             raise
-        raise InvalidArgument("algorithm", own["algorithm"], error.rule, error.remedy) from error
+        raise InvalidArgument(section, own[section], error.rule, error.remedy) from error
 
 
 def describe_run(task: Mixture, record: RunRecord) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -13,12 +13,16 @@ from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.algorithms.validation import require_polars
 from clusterproof.commands import engine, terminal
 from clusterproof.experiments.devices import trains_on_a_gpu, visible_gpus
-from clusterproof.experiments.sweeps.plan import read_plan
+from clusterproof.experiments.summary import summarise
+from clusterproof.experiments.sweeps.plan import Plan, read_plan
 from clusterproof.experiments.sweeps.result import as_parquet, describe, sweep_frame
 from clusterproof.figures.sweep_curves import check_plot, draw
 
+if TYPE_CHECKING:
+    from polars import DataFrame
+
 SHOWN = 20
-"""Largest number of failed units that are reported individually."""
+"""Largest number of failed units that are reported individually, and of settings whose means are printed."""
 
 
 def sweep(
@@ -31,6 +35,7 @@ def sweep(
     jobs: terminal.OptionalInteger = None,
     dask: str | None = None,
     slurm: terminal.OptionalInteger = None,
+    trust: Annotated[bool, Parameter(negative="")] = False,
     parts: Annotated[Path | None, Parameter(show=False)] = None,
 ) -> int:
     """Run algorithms over grids, random values and seeds, and store the measurements as one table.
@@ -54,6 +59,8 @@ def sweep(
         Address of a Dask scheduler; its workers run the sweep.
     slurm
         Number of SLURM jobs that run the sweep.
+    trust
+        Allow user-supplied code that the file names.
     parts
         Old name of --out, which was once the file for the table.
     """
@@ -62,7 +69,7 @@ def sweep(
     out = engine.renamed("parts", parts, "out", out)
     if parquet is None:
         raise InvalidArgument("parquet", None, "must be given", "name the file for the table")
-    plan = read_plan(file)
+    plan = read_plan(file, trust=trust)
     elsewhere = dask is not None or slurm is not None
     gpus = visible_gpus(jobs) if not elsewhere and trains_on_a_gpu(plan.units) else ()
     where = engine.choose(jobs, dask, slurm, gpus=gpus)
@@ -81,6 +88,8 @@ def sweep(
     write_whole("parquet", parquet, as_parquet(frame))
     if plot is not None and len(frame):
         write_whole("plot", plot, draw(frame, plan, plot.suffix.lstrip(".")))
+    if len(frame):
+        _show_means(frame, plan)
     print(
         f"{len(execution.outcomes)} of {len(plan.units)} runs, "
         f"{execution.computed - len(execution.failures)} of them now, "
@@ -88,3 +97,14 @@ def sweep(
         f"{frame.height} rows stored in {parquet}"
     )
     return 1 if execution.failures else 0
+
+
+def _show_means(frame: DataFrame, plan: Plan) -> None:
+    """Print mean and standard deviation of the measures after the last round, by setting."""
+    settings = [name for name in plan.swept if name != "seed" and name in frame.columns] or ["algorithm"]
+    means = summarise(frame.filter(frame["round"] == frame["round"].max()), settings, plan.measures)
+    print("mean ± standard deviation over seeds and replicates, after the last round")
+    rows = [["-" if value is None else str(value) for value in row] for row in means.head(SHOWN).rows()]
+    terminal.show_table(means.columns, rows)
+    if len(means) > SHOWN:
+        print(f"... and {len(means) - SHOWN} more settings")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,8 +20,6 @@ from rich.progress import (
 )
 from rich.table import Table
 from rich.text import Text
-
-from clusterproof.algorithms.validation import InvalidArgument
 
 if TYPE_CHECKING:
     from clusterproof.experiments.progress import Progress as Units
@@ -113,19 +110,27 @@ def show_table(headers: Sequence[str], rows: Iterable[Sequence[str]], no_wrap: S
 
 
 @contextmanager
-def progress(total: int) -> Iterator[Callable[[int, str], None]]:
+def progress(total: int, *, lines: bool = False) -> Iterator[Callable[[int, str], None]]:
     """Show a progress bar if standard error is a terminal.
 
     Parameters
     ----------
     total
         Number of steps; if 0, nothing is shown.
+    lines
+        Whether to write a line every 30 s if standard error is not a terminal.
 
     Yields
     ------
     Callable
         Function of the number of finished steps and a description of the current step.
     """
+    if total and lines and not sys.stderr.isatty():
+        from clusterproof.experiments.progress import RoundLines
+
+        rounds = RoundLines(total)
+        yield lambda done, text: complain(line) if (line := rounds.line(done, text)) else None
+        return
     if not total or not sys.stderr.isatty():
         yield lambda *_: None
         return
@@ -158,32 +163,6 @@ def watch_units() -> Iterator[Callable[[Units], None]]:
             shown[0](state.done, state.text)
 
         yield watch
-
-
-def require(option: str, value: object, module: str, purpose: str, extra: str) -> None:
-    """Check that a library is installed.
-
-    Parameters
-    ----------
-    option, value
-        The option that needs the library, and its value.
-    module
-        Name under which it is imported.
-    purpose
-        Purpose of the library, such as ``"to draw"``.
-    extra
-        The extra that installs it.
-
-    Raises
-    ------
-    InvalidArgument
-        If the library is missing; the message names the extra.
-    """
-    try:
-        importlib.import_module(module)
-    except ImportError as error:
-        remedy = f"install the extra `{extra}`: pip install 'clusterproof[{extra}]'"
-        raise InvalidArgument(option, value, f"needs {module} {purpose} ({error})", remedy) from error
 
 
 def complain(message: str) -> None:

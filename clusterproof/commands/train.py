@@ -6,7 +6,7 @@ import inspect
 import signal
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -20,7 +20,7 @@ from clusterproof.algorithms.validation import check_count
 from clusterproof.commands import terminal
 from clusterproof.commands.train_seeds import train_seeds
 from clusterproof.experiments.diagnosis import Diagnostician
-from clusterproof.neural.custom.references import GROUPS, HOW
+from clusterproof.neural.custom.references import GROUPS, HOW, is_own, is_reference
 from clusterproof.neural.runs.configuration import (
     NAMES,
     Configuration,
@@ -28,9 +28,10 @@ from clusterproof.neural.runs.configuration import (
     located,
     read_sections,
     refuse_code,
+    user_code_names,
 )
-from clusterproof.neural.runs.options import SECTIONS, Option, all_options
-from clusterproof.neural.runs.report import describe_training
+from clusterproof.neural.runs.options import SECTIONS, Option, all_options, parameters
+from clusterproof.neural.runs.report import describe_training, metrics_text
 from clusterproof.neural.runs.resumption import CHANGEABLE
 from clusterproof.neural.runs.storage.run_folder import (
     CHECKPOINTS,
@@ -40,9 +41,6 @@ from clusterproof.neural.runs.storage.run_folder import (
 )
 from clusterproof.neural.runs.training import TrainingResult
 from clusterproof.neural.runs.training import train as carry_out
-
-ALLOWED_WITH_CONFIG = ("rounds", "seed", "device", "threads")
-"""Options that may be combined with --config; they override the file."""
 
 
 def train(
@@ -55,6 +53,7 @@ def train(
     jobs: terminal.OptionalInteger = None,
     dask: str | None = None,
     slurm: terminal.OptionalInteger = None,
+    plot: Path | None = None,
     **options: Any,
 ) -> int:
     """Train networks on data divided among clients.
@@ -64,7 +63,7 @@ def train(
     Parameters
     ----------
     config
-        TOML file with a configuration, such as the configuration.toml of another run.
+        TOML file with a configuration, such as the configuration.toml of another run; other options override it.
     resume
         Folder of a run to resume; the results are bitwise those of an uninterrupted run.
     out
@@ -73,24 +72,27 @@ def train(
     trust
         Allow user-supplied code that the file of --config or --resume names.
     seeds
-        Number of seeds, starting with --seed, each trained in a folder of --out. Prints the mean and standard
-        deviation of the final metrics; rerun the command to resume.
+        Number of seeds, starting with --seed, each trained in a folder of --out. Prints a table of means and
+        standard deviations of the metrics; rerun the command to resume.
     jobs
         With --seeds: parallel processes; by default as many as the cores allow with --threads each, or one per GPU.
     dask
         With --seeds: address of a Dask scheduler; its workers, on a shared file system, train the seeds.
     slurm
         With --seeds: number of SLURM jobs that train the seeds.
+    plot
+        With --seeds: file for a figure of the metrics round by round, png, svg or pdf; bands are one standard
+        deviation.
     """
     given = {flag: value for flag, value in options.items() if value is not None}
-    _check_seeds(seeds, resume, {"jobs": jobs, "dask": dask, "slurm": slurm})
+    _check_seeds(seeds, resume, {"jobs": jobs, "dask": dask, "slurm": slurm, "plot": plot})
     configuration, translate = _configure(config, resume, out, given, trust)
     folder = resume or out or _free_folder()
     if resume is None and out is None:
         terminal.complain(f"no --out was given: the run is stored in {folder}")
     if seeds is not None:
         options_to_resume = () if out is not None else ("--out", str(folder))
-        return train_seeds(configuration, seeds, folder, jobs, dask, slurm, *options_to_resume)
+        return train_seeds(configuration, seeds, folder, jobs, dask, slurm, plot, *options_to_resume)
     rows: list[Mapping[str, Any]] = []
     result: TrainingResult | None = None
     words = "training"
@@ -98,13 +100,18 @@ def train(
     def advance(row: Mapping[str, Any]) -> None:
         nonlocal words
         rows.append(row)
-        if row["accuracy"] is not None:
-            words = f"accuracy {row['accuracy']:.4f}"
+        words = metrics_text(row) or words
         show(row["round"], words)
 
     rounds = configuration.training.rounds
+    own = any(is_reference(name) for name in user_code_names(configuration).values())
+    command = f"clusterproof train --resume {folder}{' --trust' if own else ''}"
     try:
-        with terminal.progress(rounds) as show, _deferred_interrupt() as stop, _without_warnings_of_torch():
+        with (
+            terminal.progress(rounds, lines=True) as show,
+            _deferred_interrupt() as stop,
+            _without_warnings_of_torch(),
+        ):
             show(0, "getting ready")
             result = carry_out(
                 configuration,
@@ -119,9 +126,7 @@ def train(
     except KeyboardInterrupt:
         if not list((folder / CHECKPOINTS).glob("*.json")):
             raise
-        terminal.complain(
-            f"interrupted; run `clusterproof train --resume {folder}` to resume from the last checkpoint"
-        )
+        terminal.complain(f"interrupted; run `{command}` to resume from the last checkpoint")
         return 130
     finally:  # print the metrics even if the disk is full
         if result is not None or rows:
@@ -133,9 +138,7 @@ def train(
         print(f"hypotheses of CFL-MGD's theory in {folder / DIAGNOSIS}")
     if not result.complete:
         done = result.metrics["round"][-1]
-        terminal.complain(
-            f"interrupted after round {done}; run `clusterproof train --resume {folder}` to resume"
-        )
+        terminal.complain(f"interrupted after round {done}; run `{command}` to resume")
         return 130
     return 0
 
@@ -164,10 +167,9 @@ def _configure(
             if value is not None:
                 rule = "does not go with --resume, which continues a run in its own folder"
                 raise InvalidArgument(name, str(value), rule, "leave it out")
-        _allow_only(given, CHANGEABLE, "--resume")
+        _allow_changeable(given)
         sections, source = stored_configuration(resume, trust=trust).sections, resume / CONFIGURATION
     elif config is not None:
-        _allow_only(given, ALLOWED_WITH_CONFIG, "--config")
         sections, source = read_sections(config), config
     else:
         sections, source = {}, None
@@ -183,15 +185,19 @@ def _configure(
 
     try:
         if config is not None and not trust:
-            refuse_code(sections)
+            refuse_code({section: table for section, table in sections.items() if section not in given})
+        dropped = _leave_out(sections, given)
         for flag, value in given.items():
             section, key = keys[flag]
             table = sections.setdefault(section, {})
             if isinstance(table, dict):
                 table[key] = _numbers(flag, value) if isinstance(value, str) and flag in _LISTS else value
-        return configuration_from(sections), translate
+        configuration = configuration_from(sections)
     except InvalidArgument as error:
         raise translate(error) from error
+    for name, left_out in dropped.items():
+        terminal.complain(f"left out of {source}, as {name} has no such parameter: {', '.join(left_out)}")
+    return configuration, translate
 
 
 def _free_folder() -> Path:
@@ -199,13 +205,27 @@ def _free_folder() -> Path:
     return next(path for number in count(1) if not (path := Path(f"training-{number}")).exists())
 
 
-def _allow_only(given: Mapping[str, Any], allowed: Sequence[str], file_option: str) -> None:
-    """Reject options that may not be combined with a file."""
+def _allow_changeable(given: Mapping[str, Any]) -> None:
+    """Reject options that may not be combined with --resume."""
     for flag, value in given.items():
-        if flag not in allowed:
-            names = ", ".join("--" + name.replace("_", "-") for name in allowed)
+        if flag not in CHANGEABLE:
+            names = ", ".join("--" + name.replace("_", "-") for name in CHANGEABLE)
             remedy = f"leave it out; {names} may be combined with it"
-            raise InvalidArgument(flag, value, f"does not go with {file_option}", remedy)
+            raise InvalidArgument(flag, value, "does not go with --resume", remedy)
+
+
+def _leave_out(sections: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Remove, and return by the new name, parameters of a file whose owner an option replaces."""
+    dropped: dict[str, list[str]] = {}
+    for section in ("partition", "network", "algorithm"):
+        name, table = str(given.get(section)), sections.get(section)
+        is_known = name in SECTIONS[section] or is_own(section, name)
+        if is_known and isinstance(table, dict) and name != table.get("name", NAMES[section]):
+            known = parameters(section, name)
+            dropped[name] = [key for key in table if key != "name" and key not in known]
+            for key in dropped[name]:
+                del table[key]
+    return {name: keys for name, keys in dropped.items() if keys}
 
 
 def _numbers(flag: str, text: str) -> list[int]:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.atomic import check_writable
 from clusterproof.commands import engine, terminal
 from clusterproof.experiments.devices import gpus, visible_gpus
+from clusterproof.experiments.summary import read_metrics, select_rounds, summarise
 from clusterproof.experiments.training_units import SUMMARISED, train_seed, training_unit
+from clusterproof.figures import seed_curves
+from clusterproof.figures.sweep_curves import check_plot
 from clusterproof.neural.runs.configuration import Configuration
 from clusterproof.neural.runs.storage.run_folder import CONFIGURATION
+
+if TYPE_CHECKING:
+    from polars import DataFrame
 
 
 def train_seeds(
@@ -24,9 +29,10 @@ def train_seeds(
     jobs: int | None,
     dask: str | None,
     slurm: int | None,
+    plot: Path | None,
     *options: str,
 ) -> int:
-    """Train with several seeds, each in a separate folder, and print mean and deviation of the final metrics.
+    """Train with several seeds, each in a separate folder; print and draw means and deviations of the metrics.
 
     Parameters
     ----------
@@ -38,6 +44,8 @@ def train_seeds(
         Folder of the runs.
     jobs, dask, slurm
         Local processes or cluster, see ``engine.choose``.
+    plot
+        File for a figure of the metrics, or None.
     options
         Further options that the command needs to resume after an interrupt.
 
@@ -53,6 +61,9 @@ def train_seeds(
         raise InvalidArgument(
             "out", str(out), rule, f"continue it with --resume {out}, or choose another name"
         )
+    if plot is not None:
+        check_plot(plot)
+        check_writable("plot", plot)
     training = configuration.training
     elsewhere = dask is not None or slurm is not None
     device = training.device
@@ -71,34 +82,37 @@ def train_seeds(
     execution, _ = engine.compute(train_seed, units, out, where, *options)
     for unit, line in execution.failures:
         terminal.complain(f"failed: {unit.name}: {line}")
-    finished = [execution.outcomes[index].result for index in sorted(execution.outcomes)]
+    finished = [units[index] for index in sorted(execution.outcomes)]
     for index in sorted(execution.outcomes):
         for remark in execution.outcomes[index].result["remarks"]:
             terminal.complain(f"{units[index].name}: {remark}")
     if finished:
-        print(
+        title = (
             f"{configuration.algorithm.name} on {configuration.data}, {configuration.partition.name}, "
-            f"{configuration.network.name}: {training.rounds} rounds, {len(finished)} of {seeds} seeds from "
-            f"{training.seed}, mean and standard deviation"
+            f"{configuration.network.name}, {training.rounds} rounds"
         )
-        for line in summary([result["metrics"] for result in finished]):
-            print(line)
+        print(f"{title}: {len(finished)} of {seeds} seeds from {training.seed}, mean ± standard deviation")
+        frame = read_metrics({unit.seed: Path(unit.folder) for unit in finished})
+        terminal.show_table(*seed_table(frame), no_wrap=("metric",))
+        if plot is not None:
+            from clusterproof.figures.files import save
+
+            save(seed_curves.draw(frame, title), plot, theme="both" if plot.suffix == ".svg" else "light")
+            print(f"drawn in {plot}")
     print(f"stored in {out}")
     return 1 if execution.failures else 0
 
 
-def summary(metrics: Sequence[Mapping[str, float | None]]) -> list[str]:
-    """Return one line per metric: its mean and standard deviation (n - 1 in the denominator) over runs.
+def seed_table(frame: DataFrame) -> tuple[list[str], list[list[str]]]:
+    """Return headers and rows of the table of metrics (rows) after some rounds (columns).
 
     Parameters
     ----------
-    metrics
-        Metrics of each run by name; None for those that were not measured.
+    frame
+        As returned by ``read_metrics``.
     """
-    lines = []
-    for name in SUMMARISED:
-        values = [value for run in metrics if (value := run.get(name)) is not None]
-        if values:
-            spread = f" ± {np.std(values, ddof=1):.4g}" if len(values) > 1 else ""
-            lines.append(f"  {name.replace('_', ' '):<30} {np.mean(values):.4g}{spread}")
-    return lines
+    rounds = select_rounds(frame)
+    measured = [name for name in SUMMARISED if frame[name].drop_nulls().len()]
+    means = summarise(frame.filter(frame["round"].is_in(rounds)).sort("round"), ["round"], measured)
+    headers = ["metric", *(f"round {done}" for done in means["round"])]
+    return headers, [[name, *means[name]] for name in measured]

@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, generator
+from clusterproof.algorithms.names_elsewhere import name_here
 from clusterproof.algorithms.validation import check_count, check_name, check_seed
 from clusterproof.experiments.runner import Function
 from clusterproof.experiments.store import Unit
@@ -26,6 +27,13 @@ Value: TypeAlias = "bool | int | float | str | list[int | float]"
 """Of a setting."""
 
 MOST_UNITS = 1_000_000
+OLD_MEASURES = {
+    "mean-error": "mean_error",
+    "adjusted-rand-index": "adjusted_rand_index",
+    "cluster-count": "clusters",
+    "right": "correct_model",
+}
+"""Measures that a file of version 0.1 names otherwise."""
 
 
 class Range(msgspec.Struct, forbid_unknown_fields=True):
@@ -74,7 +82,7 @@ class Plan:
     compute: Function
 
 
-def read_plan(path: Path) -> Plan:
+def read_plan(path: Path, *, trust: bool = False) -> Plan:
     """Read a sweep's file.
 
     ``measure``, ``rounds``, ``seeds`` (a number of them, or a list), ``replicates`` and ``every`` (measure each so
@@ -82,7 +90,7 @@ def read_plan(path: Path) -> Plan:
     (one value each), ``grid`` (a list each; all combinations) and ``random`` (``draws`` sets of values from ``seed``,
     the same for every combination) name the options of ``clusterproof run``, or of ``clusterproof train`` where
     ``command`` is ``"train"``. A setting that an algorithm, a task or a network of the grid does not have is left out
-    there, and runs that become equal by that are one.
+    there, and runs that become equal by that are one. ``trust`` allows code that the file names.
 
     Raises
     ------
@@ -95,6 +103,7 @@ def read_plan(path: Path) -> Plan:
         if (value := getattr(content, argument)) is not None:
             check_count(argument, value, at_least=1, remedy="leave it out")
     runs: Any = _runs_of(content.command)
+    content.measure = [OLD_MEASURES.get(name, name) for name in content.measure]
     for name in content.measure:
         check_name("measure", name, list(runs.MEASURES))
     if not content.measure or len(set(content.measure)) < len(content.measure):
@@ -114,7 +123,7 @@ def read_plan(path: Path) -> Plan:
         for draw in range(draws):
             # the same ones for every combination, which can then be compared draw by draw
             drawn = {name: _draw(kind, generator(random_seed, name, draw)) for name, kind in random.items()}
-            unit = runs.make_unit({**chosen, **drawn}, **common)
+            unit = runs.make_unit({**chosen, **drawn}, trust=trust, **common)
             used.update(unit.settings["options"])
             for seed in seeds:
                 key = json.dumps([unit.method, seed, unit.settings], sort_keys=True)
@@ -232,6 +241,7 @@ def _check_names(known: list[str], *tables: Mapping[str, Any]) -> None:
             if name not in known:
                 nearest = difflib.get_close_matches(name, known, n=3)
                 remedy = f"the nearest are {', '.join(nearest)}" if nearest else "see the command's --help"
+                remedy = name_here(name, (*known, *_File.__struct_fields__)) or remedy
                 raise InvalidArgument("setting", name, "must be an option of the sweep's command", remedy)
             if name in seen:
                 rule = "must stand in one table alone"

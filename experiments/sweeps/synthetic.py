@@ -35,10 +35,10 @@ def _of_assignments(measure: Callable[..., Any]) -> Callable[[Trace, int], np.nd
 
 MEASURES: dict[str, Callable[[Trace, int], np.ndarray]] = {
     "error": lambda trace, number: _errors(trace, number).max(axis=-1),
-    "mean-error": lambda trace, number: _errors(trace, number).mean(axis=-1),
+    "mean_error": lambda trace, number: _errors(trace, number).mean(axis=-1),
     "purity": _of_assignments(metrics.purity),
-    "adjusted-rand-index": _of_assignments(metrics.adjusted_rand_index),
-    "cluster-count": _of_assignments(lambda own, _: metrics.cluster_count(own)),
+    "adjusted_rand_index": _of_assignments(metrics.adjusted_rand_index),
+    "clusters": _of_assignments(lambda own, _: metrics.cluster_count(own)),
 }
 """Largest and mean distance of a model to its optimum; purity, adjusted Rand index and number of clusters, as the
 clients last chose. Each of a trace and a number of rounds done, (R,)."""
@@ -50,7 +50,7 @@ def owners() -> dict[str, tuple[str, ...]]:
     return options | {"algorithm": (), "task": ()}
 
 
-def make_unit(chosen: Mapping[str, Any], **common: Any) -> Unit:
+def make_unit(chosen: Mapping[str, Any], *, trust: bool = False, **common: Any) -> Unit:
     """Make a run's unit with seed 0 from options by their names; those that it has no use for are left out.
 
     Raises

@@ -35,6 +35,7 @@ def make_unit(
     replicates: int | None,
     every: int | None,
     measure: list[str],
+    trust: bool = False,
 ) -> Unit:
     """Make a run's unit with seed 0 from options by name; options that do not apply to the run are left out.
 
@@ -48,7 +49,8 @@ def make_unit(
     places = {option.flag: (option.section, option.key) for option in all_options()}
     names = {section: str(chosen.get(section, default)) for section, default in NAMES.items()}
     sections: dict[str, dict[str, Any]] = {section: {"name": name} for section, name in names.items()}
-    refuse_code(sections)
+    if not trust:
+        refuse_code(sections)
     sections["training"] = {"rounds": rounds, "evaluate_every": every or rounds}
     given = {}
     for option, value in chosen.items():

@@ -218,7 +218,7 @@ def served_by_test_loss(snapshot: Snapshot) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``accuracy``: percent, mean over the test clients. ``right``: share of the test clients that
+        ``accuracy``: percent, mean over the test clients. ``correct_model``: share of the test clients that
         get the model of their cluster, models being matched to clusters one to one. ``found``: number
         of clusters with a separate model, which more than half of the cluster's test clients get.
     """
@@ -259,7 +259,7 @@ def _served(
     shares = [float(right[labels == cluster].mean()) for cluster in range(clusters)]
     return {
         "accuracy": 100 * float(accuracies.mean()),
-        "right": float(right.mean()),
+        "correct_model": float(right.mean()),
         "found": sum(share > 0.5 for share in shares),
     }
 

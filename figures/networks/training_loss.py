@@ -14,10 +14,10 @@ from clusterproof.algorithms import (
     FedAvg,
     FedBCD,
     GradientLoss,
-    InvalidArgument,
     generator,
     run,
 )
+from clusterproof.algorithms.validation import require
 from clusterproof.figures.illustration import Illustration
 
 if TYPE_CHECKING:
@@ -56,12 +56,9 @@ def make_task(name: str, seed: int, **options: int) -> ImageTask:
     InvalidArgument
         If torch is not installed; the message names the extra.
     """
-    try:
-        from clusterproof.neural.networks import network
-    except ImportError as error:
-        remedy = "install the extra: pip install 'clusterproof[neural]'"
-        raise InvalidArgument("id", "training-loss", f"needs torch ({error})", remedy) from error
+    require("id", "training-loss", "torch", "neural")
     from clusterproof.neural.data.loading import load
+    from clusterproof.neural.networks import network
     from clusterproof.neural.partitions.by_name import partition
     from clusterproof.neural.task import ImageTask
 

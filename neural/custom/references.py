@@ -29,8 +29,9 @@ GROUPS = {
     "data": "clusterproof.data",
     "network": "clusterproof.networks",
     "algorithm": "clusterproof.algorithms",
+    "measure": "clusterproof.measures",
 }
-"""The group of entry points of each section of a configuration."""
+"""The group of entry points of each section of a configuration, and of the measures of ``run``."""
 
 HOW = "MODULE:NAME or FILE.py:NAME"
 
@@ -156,6 +157,12 @@ def _place(section: str, name: str) -> tuple[str, str]:
     """Module or file of a name, and the attribute in it."""
     place, _, attribute = offered(section).get(name, name).rpartition(":")
     return place, attribute
+
+
+def file_of(section: str, name: str) -> Path | None:
+    """Return the file of user-supplied code that is named as ``FILE.py:NAME``; None otherwise."""
+    place, _ = _place(section, name) if is_own(section, name) else ("", "")
+    return Path(place).resolve() if place.endswith(".py") else None
 
 
 def code_sum(section: str, name: str) -> str:

@@ -11,7 +11,7 @@ from tempfile import TemporaryFile
 from urllib.parse import urlsplit
 
 from clusterproof.algorithms.atomic import write_whole
-from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.algorithms.validation import InvalidArgument, require
 from clusterproof.neural.data.catalogue import Dataset
 from clusterproof.neural.data.published import PublishedFile, fault, read_members
 
@@ -82,11 +82,7 @@ def fetch(
 
 def _retrieve(file: PublishedFile, path: Path, show: Callable[[int, str], None]) -> str:
     """Fetch a file from the first mirror that gives it as published; return that mirror's host."""
-    try:
-        from pooch import HTTPDownloader
-    except ImportError as error:
-        remedy = "install the extra `neural`: pip install 'clusterproof[neural]'"
-        raise InvalidArgument("data", file.name, f"needs pooch to be fetched ({error})", remedy) from error
+    pooch = require("data", file.name, "pooch", "neural")
     # identity: a server that declares a .gz file to be merely encoded would have it unpacked on the way
     options = {"timeout": TIMEOUT, "headers": {"Accept-Encoding": "identity"}, "chunk_size": 2**16}
     failures = []
@@ -94,7 +90,7 @@ def _retrieve(file: PublishedFile, path: Path, show: Callable[[int, str], None])
         host = urlsplit(url).netloc
         partial = path.with_name(f".clusterproof-{secrets.token_hex(4)}.partial")
         try:
-            HTTPDownloader(progressbar=_Percentage(show, file.name), **options)(url, str(partial), None)
+            pooch.HTTPDownloader(progressbar=_Percentage(show, file.name), **options)(url, str(partial), None)
             wrong = fault(partial, file)
             if wrong is None:
                 os.replace(partial, path)

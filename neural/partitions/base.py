@@ -177,6 +177,31 @@ def cut(rows: np.ndarray, parts: np.ndarray) -> list[np.ndarray]:
     return np.split(rows, np.cumsum(parts)[:-1])
 
 
+def divide_classes(images: Images, proportions: np.ndarray, draw: np.random.Generator) -> list[np.ndarray]:
+    """Divide each class among all clients at random.
+
+    Parameters
+    ----------
+    images
+        A half of a data set.
+    proportions
+        Of each class, (classes, m), each row adding up to 1.
+    draw
+        Decides which images a client gets, and their order.
+
+    Returns
+    -------
+    list of numpy.ndarray
+        The rows of ``images`` that each client holds; possibly none.
+    """
+    shares: list[list[np.ndarray]] = [[] for _ in range(proportions.shape[1])]
+    for label, of_clients in enumerate(proportions):
+        found = draw.permutation(np.flatnonzero(images.labels == label))
+        for share, part in zip(shares, cut(found, whole_parts(of_clients, len(found))), strict=True):
+            share.append(part)
+    return [draw.permutation(np.concatenate(share)) for share in shares]
+
+
 @recipe
 def given(data: ImageSet, *, seed: int) -> Partition:
     """Leave every sample to the client that the data set names, for training and for testing.

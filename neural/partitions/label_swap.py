@@ -10,10 +10,9 @@ from clusterproof.neural.data.images import Images, ImageSet
 from clusterproof.neural.partitions.base import (
     ClientImages,
     Partition,
-    cut,
+    divide_classes,
     gather_images,
     recipe,
-    whole_parts,
 )
 
 CLUSTERS = 4
@@ -84,12 +83,7 @@ def label_swap(
 def _divide(images: Images, proportions: np.ndarray, draw: np.random.Generator, half: str) -> ClientImages:
     """Divide each class in its proportions, (classes, m)."""
     clients = proportions.shape[1]
-    shares: list[list[np.ndarray]] = [[] for _ in range(clients)]
-    for label, of_clients in enumerate(proportions):
-        found = draw.permutation(np.flatnonzero(images.labels == label))
-        for share, part in zip(shares, cut(found, whole_parts(of_clients, len(found))), strict=True):
-            share.append(part)
-    rows = [draw.permutation(np.concatenate(share)) for share in shares]
+    rows = divide_classes(images, proportions, draw)
     if not all(map(len, rows)):
         rule = f"must leave every client a {half} image: client {[*map(len, rows)].index(0)} has none"
         raise InvalidArgument("clients", clients, rule, "give fewer, a larger concentration or another seed")

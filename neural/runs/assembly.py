@@ -10,6 +10,7 @@ import numpy as np
 
 from clusterproof.algorithms import Algorithm, InvalidArgument
 from clusterproof.algorithms.guard import Guard
+from clusterproof.algorithms.validation import require
 from clusterproof.neural.data import loading as datasets
 from clusterproof.neural.data.preprocessing import central
 from clusterproof.neural.partitions import by_name as partitions
@@ -54,11 +55,7 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
         If something does not fit together, is missing or is too large; what is wrong in a configuration is
         named as ``section.key``.
     """
-    try:
-        import torch
-    except ImportError as error:
-        remedy = "install the extra `neural`: pip install 'clusterproof[neural]'"
-        raise InvalidArgument("torch", None, f"must be installed ({error})", remedy) from error
+    torch = require("torch", None, "torch", "neural")
     from clusterproof.neural.custom.module_network import own_network
     from clusterproof.neural.networks import network
     from clusterproof.neural.task import ImageTask

@@ -14,7 +14,9 @@ from typing import Any
 import tomlkit
 
 from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument
+from clusterproof.algorithms.names_elsewhere import name_here
 from clusterproof.neural.custom.algorithms import own_algorithm
+from clusterproof.neural.custom.kept_code import found_beside
 from clusterproof.neural.custom.references import (
     GROUPS,
     HOW,
@@ -25,7 +27,7 @@ from clusterproof.neural.custom.references import (
     settled,
 )
 from clusterproof.neural.data.preprocessing import Preprocessing
-from clusterproof.neural.runs.options import SECTIONS, parameters
+from clusterproof.neural.runs.options import SECTIONS, all_options, parameters
 from clusterproof.neural.runs.training_settings import TrainingSettings
 from clusterproof.neural.runs.values import checked, line_of, plain
 
@@ -172,6 +174,12 @@ def configuration_from(sections: Mapping[str, Any]) -> Configuration:
     return configuration
 
 
+def user_code_names(configuration: Configuration) -> dict[str, str]:
+    """Names of data, network and algorithm, any of which may be user-supplied code."""
+    algorithm = configuration.algorithm_reference or ""
+    return {"data": configuration.data, "network": configuration.network.name, "algorithm": algorithm}
+
+
 def to_toml(configuration: Configuration) -> str:
     """Write a configuration as TOML, which ``read_toml`` reads back to an equal one."""
     return tomlkit.dumps(configuration.sections)
@@ -220,7 +228,7 @@ def refuse_code(sections: Mapping[str, Any]) -> None:
 
 
 def read_sections(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read the content of a TOML file, still unchecked.
+    """Read the content of a TOML file, still unchecked; files of code are looked for next to it first.
 
     Raises
     ------
@@ -229,13 +237,14 @@ def read_sections(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     remedy = "see the configuration.toml that every training run leaves in its folder"
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        sections = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         rule = f"must be a file that can be read ({error.strerror})"
         raise InvalidArgument("config", os.fspath(path), rule, "choose another file") from error
     except (ValueError, RecursionError) as error:
         rule = " ".join(f"must be a TOML file ({error})".split())
         raise InvalidArgument("config", os.fspath(path), rule, remedy) from error
+    return found_beside(sections, Path(path).parent)
 
 
 def located(error: InvalidArgument, path: str | os.PathLike[str]) -> InvalidArgument:
@@ -290,7 +299,8 @@ def _checked(section: str, name: str, table: Mapping[str, Any]) -> dict[str, Any
         if key not in known:
             owner, has = f"{section} {name}".rstrip(), ", ".join(known) or "none"
             rule = f"is no parameter of {owner}, which has {has}"
-            raise InvalidArgument(f"{section}.{key}", value, rule, _nearest(key, list(known)))
+            remedy = _nearest(key, list(known), [option.flag for option in all_options()])
+            raise InvalidArgument(f"{section}.{key}", value, rule, remedy)
     return {key: checked(f"{section}.{key}", value, known[key]) for key, value in table.items()}
 
 
@@ -298,6 +308,9 @@ def _values(record: Any) -> dict[str, Any]:
     return {entry.name: getattr(record, entry.name) for entry in fields(record) if entry.init}
 
 
-def _nearest(word: str, known: Sequence[str]) -> str:
+def _nearest(word: str, known: Sequence[str], options: Sequence[str] = ()) -> str:
+    """Return what may be meant: an option of another name here, or a known name that is spelled similarly."""
+    if meant := name_here(word, known) or name_here(word, options):
+        return meant
     nearest = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
     return f"the nearest is {nearest[0]}" if nearest else "leave it out or choose one of these"

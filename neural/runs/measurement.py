@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,27 @@ if TYPE_CHECKING:
     from clusterproof.neural.task import ImageTask
 
 
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Metrics after a round.
+
+    Attributes
+    ----------
+    metrics
+        Means over clients: ``accuracy`` of the served models on the test data; ``test_loss`` and
+        ``training_loss``, the least of any model on a test client's data and on that of the round's
+        participants, where the clients choose; ``correct_model``, the share of test clients that are served their
+        cluster's model, one model being matched to each cluster so that most are;
+        ``accuracy_after_local_training`` where asked for.
+    accuracies, assignments
+        Accuracy of each test client, and the model that serves it, (m_test,).
+    """
+
+    metrics: dict[str, float | None]
+    accuracies: np.ndarray
+    assignments: np.ndarray
+
+
 def evaluate(
     algorithm: Algorithm[State],
     task: ImageTask,
@@ -26,7 +48,7 @@ def evaluate(
     done: int,
     after_local_training: bool = False,
     name: str = "",
-) -> dict[str, float | None]:
+) -> Evaluation:
     """Measure the models of a state on the test data.
 
     An algorithm with a model for every client serves each client that one. Otherwise a test client chooses among
@@ -51,15 +73,6 @@ def evaluate(
         Measure, too, what every client's model predicts after its next local training.
     name
         Of a user's algorithm, for errors about what it returns.
-
-    Returns
-    -------
-    dict
-        Means over clients: ``accuracy`` of the served models on the test data; ``test_loss`` and
-        ``training_loss``, the least of any model on a test client's data and on that of the round's
-        participants, where the clients choose; ``right``, the share of test clients that are served their
-        cluster's model, one model being matched to each cluster so that most are;
-        ``accuracy_after_local_training`` where asked for.
     """
     assert state.clients is not None, "a round led here"
     stream = generator(seed, "evaluation", done)
@@ -91,14 +104,14 @@ def evaluate(
         measured["training_loss"] = _mean(present.min(axis=-1))
         served = rows(models, like(chosen, models)) if after_local_training else models
     measured["accuracy"] = _mean(accuracies)
-    measured["right"] = share_of_right(chosen, task.partition.test.labels, task.clusters)
+    measured["correct_model"] = share_with_correct_model(chosen, task.partition.test.labels, task.clusters)
     if after_local_training:
         settings = algorithm.settings
         trained = client_accuracies(
             task, served, stream, step_size=settings["step_size"], local_steps=settings.get("local_steps", 1)
         )
         measured["accuracy_after_local_training"] = _mean(trained.after_local_training)
-    return measured
+    return Evaluation(measured, accuracies, chosen)
 
 
 def _personal_accuracies(
@@ -111,7 +124,7 @@ def _personal_accuracies(
     return to_numpy(task.accuracies(personal, clients))
 
 
-def share_of_right(chosen: np.ndarray, labels: np.ndarray, clusters: int) -> float:
+def share_with_correct_model(chosen: np.ndarray, labels: np.ndarray, clusters: int) -> float:
     """Share of clients whose model is their cluster's, one model being matched to each so that most are.
 
     Parameters

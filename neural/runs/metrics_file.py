@@ -12,7 +12,7 @@
                           rounds without an evaluation
 ``test_loss``
 ``accuracy``              in [0, 1]
-``right``                 in [0, 1]
+``correct_model``         share of test clients that are served their cluster's model; ``right`` in older runs
 ``accuracy_after_...``    in [0, 1], if requested
 ========================  ========================================================================
 """
@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from clusterproof.algorithms.atomic import write_whole
-from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.algorithms.validation import InvalidArgument, require
 
 WHOLE = ("round", "participants", "clusters")
 COLUMNS = (
@@ -41,10 +41,12 @@ COLUMNS = (
     "training_loss",
     "test_loss",
     "accuracy",
-    "right",
+    "correct_model",
     "accuracy_after_local_training",
 )
 """The columns in their order; those in ``WHOLE`` are integers."""
+OLD_NAMES = {"right": "correct_model"}
+"""Columns of runs that earlier versions stored, by their old names."""
 
 
 def with_row(columns: Mapping[str, list[Any]], row: Mapping[str, Any]) -> dict[str, list[Any]]:
@@ -84,7 +86,7 @@ class Board:
     """
 
     def __init__(self, folder: Path) -> None:
-        require_tensorboard()
+        require("training.tensorboard", True, "tensorboard", "board")
         from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 
         self._path = folder / f"events.out.tfevents.{time.time():.6f}.{os.getpid()}"
@@ -124,18 +126,3 @@ class Board:
         except OSError as error:
             rule = f"must be a folder that can be written ({error.strerror})"
             raise InvalidArgument("out", str(self._path.parent), rule, "choose another place") from error
-
-
-def require_tensorboard() -> None:
-    """Check that curves can be written for TensorBoard.
-
-    Raises
-    ------
-    InvalidArgument
-        If it is not installed; the message names the extra to install.
-    """
-    try:
-        import tensorboard  # noqa: F401 - the import itself is the test
-    except ImportError as error:
-        remedy = "install the extra `board`: pip install 'clusterproof[board]'"
-        raise InvalidArgument("training.tensorboard", True, f"needs tensorboard ({error})", remedy) from error

@@ -19,6 +19,14 @@ PROTOCOLS = {
 }
 
 
+def metrics_text(row: Mapping[str, Any]) -> str:
+    """Write the main metrics of a round for a line of progress; empty for a round without an evaluation."""
+    if row["accuracy"] is None:
+        return ""
+    loss = "" if row["training_loss"] is None else f", training loss {row['training_loss']:.4g}"
+    return f"accuracy {row['accuracy']:.4f}{loss}, purity {row['purity']:.3g}, clusters {row['clusters']}"
+
+
 def describe_training(
     configuration: Configuration, rows: Sequence[Mapping[str, Any]], result: TrainingResult | None
 ) -> str:
@@ -71,7 +79,7 @@ def describe_training(
 def _measured(row: Mapping[str, Any]) -> str:
     words = {
         "accuracy": "test accuracy",
-        "right": "share with their cluster's model",
+        "correct_model": "share with their cluster's model",
         "training_loss": "training loss",
         "test_loss": "test loss",
         "accuracy_after_local_training": "accuracy after local training",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.neural.custom.references import code_sum, is_own
+from clusterproof.neural.custom.kept_code import code_sums, kept_names, user_files
+from clusterproof.neural.custom.references import code_sum, file_of, is_own
 from clusterproof.neural.runs.assembly import Assembly
-from clusterproof.neural.runs.configuration import Configuration
+from clusterproof.neural.runs.configuration import Configuration, user_code_names
 from clusterproof.neural.runs.storage.checkpoint import Stored, current_versions
 
 CHANGEABLE = ("rounds", "checkpoint_every", "device", "diagnose")
@@ -17,9 +19,10 @@ CHANGEABLE = ("rounds", "checkpoint_every", "device", "diagnose")
 
 def compare_configuration(configuration: Configuration, stored: Stored) -> tuple[dict[str, Any], list[str]]:
     """Require the configuration of a stored run; return its choices that are kept, and remarks on differences."""
-    now, then = configuration.sections, stored.settings["configuration"]
-    # an algorithm's parameter that did not exist when the run was begun had the effect of its default
-    defaults = {"algorithm": {field.name: field.default for field in fields(configuration.algorithm)}}
+    now, then = (kept_names(part) for part in (configuration.sections, stored.settings["configuration"]))
+    # a parameter that did not exist when the run was begun had the effect of its default
+    records: dict[str, Any] = {"algorithm": configuration.algorithm, "training": configuration.training}
+    defaults = {name: {field.name: field.default for field in fields(of)} for name, of in records.items()}
     for section in now:
         for key in {**now[section], **then.get(section, {})}:
             value = now[section].get(key)
@@ -43,21 +46,8 @@ def compare_configuration(configuration: Configuration, stored: Stored) -> tuple
     return choices, remarks
 
 
-def user_code_names(configuration: Configuration) -> dict[str, str]:
-    """Names of data, network and algorithm, any of which may be user-supplied code."""
-    algorithm = configuration.algorithm_reference or ""
-    return {"data": configuration.data, "network": configuration.network.name, "algorithm": algorithm}
-
-
-def code_sums(configuration: Configuration) -> dict[str, str]:
-    """SHA-256 of the files of a user-supplied network and algorithm, by section."""
-    names = user_code_names(configuration)
-    sections = [section for section in ("network", "algorithm") if is_own(section, names[section])]
-    return {section: code_sum(section, names[section]) for section in sections}
-
-
-def compare_code(configuration: Configuration, assembly: Assembly, stored: Stored) -> list[str]:
-    """Require unchanged user-supplied data, and remark on user-supplied code that has changed."""
+def compare_data(configuration: Configuration, assembly: Assembly, stored: Stored) -> None:
+    """Require that user-supplied data are those with which the run was begun."""
     before, now = (
         settings["partition"].get("note", "")
         for settings in (stored.settings["task"], assembly.task.settings)
@@ -67,9 +57,28 @@ def compare_code(configuration: Configuration, assembly: Assembly, stored: Store
         raise InvalidArgument(
             "data.name", configuration.data, rule, "bring the data back, or start another run"
         )
-    then = stored.settings.get("code", {})
+
+
+def compare_code(configuration: Configuration, stored: Stored) -> list[str]:
+    """Require unchanged user-supplied code; return remarks on originals that changed after they were copied.
+
+    Raises
+    ------
+    InvalidArgument
+        If the code is not that with which the run was begun; the message names the file.
+    """
+    names = user_code_names(configuration)
+    files, found = user_files(names), code_sums(names)
+    for key, digest in stored.settings.get("code", {}).items():
+        # before version 0.2 there was one sum by section, of files, too
+        present = found[key] if key in found else code_sum(key, names[key]) if key in names else None
+        if present != digest:
+            section = key if key in names else next(name for name in names if file_of(name, names[name]))
+            rule = f"needs {files.get(key, key)} as it was when the run was begun (SHA-256 {digest[:16]}...)"
+            remedy = "bring the file back, or start another run"
+            raise InvalidArgument(f"{section}.name", names[section], rule, remedy)
     return [
-        f"{stored.path}: was written with other code of the {section}; what follows may differ"
-        for section, found in code_sums(configuration).items()
-        if then.get(section) != found
+        f"{path} has changed since the run was begun, which goes on with its copy {files[key]}"
+        for key, path in stored.settings.get("origins", {}).items()
+        if key in files and Path(path).is_file() and Path(path).read_bytes() != files[key].read_bytes()
     ]

@@ -12,20 +12,18 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Randomness
-from clusterproof.algorithms.validation import require_polars
+from clusterproof.algorithms.validation import require, require_polars
+from clusterproof.neural.custom.kept_code import code_sums, kept_names, user_files
 from clusterproof.neural.custom.references import naming_user_code
 from clusterproof.neural.runs.assembly import Assembly, assemble, guard_of
-from clusterproof.neural.runs.configuration import Configuration, naming
-from clusterproof.neural.runs.metrics_file import Board, require_tensorboard, write_metrics
-from clusterproof.neural.runs.resumption import (
-    code_sums,
-    compare_code,
-    compare_configuration,
-    user_code_names,
-)
+from clusterproof.neural.runs.client_metrics import ClientMetrics
+from clusterproof.neural.runs.configuration import Configuration, naming, user_code_names
+from clusterproof.neural.runs.metrics_file import Board, write_metrics
+from clusterproof.neural.runs.resumption import compare_code, compare_configuration, compare_data
 from clusterproof.neural.runs.storage.checkpoint import Checkpoint, find_checkpoint, save_checkpoint, tidy
 from clusterproof.neural.runs.storage.run_folder import (
     CHECKPOINTS,
+    CLIENTS,
     METRICS,
     TENSORBOARD,
     check_new,
@@ -107,7 +105,7 @@ def train(
     """
     require_polars("out", os.fspath(out))
     if configuration.training.tensorboard:
-        require_tensorboard()
+        require("training.tensorboard", True, "tensorboard", "board")
     with naming_user_code(user_code_names(configuration)), _memory_errors():
         if resume:
             with held_folder(out) as folder:
@@ -129,12 +127,14 @@ def _resume(
 ) -> TrainingResult:
     """Continue a run in a locked folder."""
     stored = find_checkpoint(folder / CHECKPOINTS)
+    changes = [] if stored is None else compare_code(configuration, stored)
     choices, remarks = ({}, []) if stored is None else compare_configuration(configuration, stored)
     assembly = assemble(configuration, choices)
     if stored is None:  # stopped before its first checkpoint was finished
         checkpoint = _start(configuration, assembly)
     else:
-        remarks += compare_code(configuration, assembly, stored)
+        remarks += changes
+        compare_data(configuration, assembly, stored)
         checkpoint = stored.restore(assembly.algorithm, assembly.choices["device"])
         tidy(folder / CHECKPOINTS, checkpoint.rounds)
     write_configuration(folder, configuration)
@@ -175,16 +175,20 @@ def _continue(
 ) -> TrainingResult:
     """Carry out the remaining rounds and store the results."""
     training = configuration.training
+    names = user_code_names(configuration)
+    files = {key: str(path) for key, path in user_files(names).items()}
     settings = {
-        "configuration": configuration.sections,
+        "configuration": kept_names(configuration.sections),
         "choices": assembly.choices,
         "task": assembly.task.settings,
-        "code": code_sums(configuration),
+        "code": code_sums(names),
+        **({"origins": now.settings.get("origins", files)} if files else {}),
     }
     now, stopped = replace(now, settings=settings), False
     diagnostician = _diagnostician(configuration, assembly, folder, observer)
     with _naming_resumption(folder), _threads(assembly.choices["threads"]):
         board = Board(folder / TENSORBOARD) if training.tensorboard else None
+        clients = ClientMetrics(folder / CLIENTS, now.rounds) if training.client_metrics else None
         if now.rounds == 0:
             save_checkpoint(folder / CHECKPOINTS, now)
         _write_metrics(folder, board, now)
@@ -192,14 +196,18 @@ def _continue(
             diagnostician.observe(0, now.state.models, None)
         while now.rounds < training.rounds and not stopped:
             try:
-                now = advance(configuration, assembly, now)
+                now = advance(configuration, assembly, now, clients)
             except Exception:  # whatever stopped the round: the rows of the rounds before it are kept
+                if clients is not None:
+                    clients.write()
                 _write_metrics(folder, board, now)
                 raise
             if diagnostician is not None:
                 _observe(diagnostician, now)
             stopped = stop is not None and stop()
             if now.rounds % training.checkpoint_every == 0 or now.rounds == training.rounds or stopped:
+                if clients is not None:
+                    clients.write()
                 save_checkpoint(folder / CHECKPOINTS, now)
                 _write_metrics(folder, board, now)
             if progress is not None:

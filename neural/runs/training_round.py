@@ -19,6 +19,7 @@ from clusterproof.algorithms import (
 from clusterproof.algorithms.arrays import to_numpy
 from clusterproof.algorithms.guard import copy_arrays, is_custom
 from clusterproof.neural.runs.assembly import Assembly, guard_of
+from clusterproof.neural.runs.client_metrics import ClientMetrics
 from clusterproof.neural.runs.configuration import Configuration
 from clusterproof.neural.runs.divergence import describe, find_culprit
 from clusterproof.neural.runs.measurement import evaluate
@@ -27,8 +28,10 @@ from clusterproof.neural.runs.storage.checkpoint import Checkpoint, generator_st
 from clusterproof.neural.runs.storage.state_tree import all_finite, lay_out_alike, map_arrays
 
 
-def advance(configuration: Configuration, assembly: Assembly, now: Checkpoint) -> Checkpoint:
-    """Carry out a round and measure its result."""
+def advance(
+    configuration: Configuration, assembly: Assembly, now: Checkpoint, clients: ClientMetrics | None = None
+) -> Checkpoint:
+    """Carry out a round and measure its result, that of each client, too, if ``clients`` is given."""
     training, task = configuration.training, assembly.task
     done = now.rounds + 1
     algorithm = _decayed(assembly.algorithm, training.step_size_decay, now.rounds)
@@ -77,7 +80,7 @@ def advance(configuration: Configuration, assembly: Assembly, now: Checkpoint) -
     }
     if done % training.evaluate_every == 0 or done == training.rounds:
         with np.errstate(all="ignore"):
-            row |= evaluate(
+            evaluation = evaluate(
                 algorithm,
                 task,
                 outcome,
@@ -88,6 +91,10 @@ def advance(configuration: Configuration, assembly: Assembly, now: Checkpoint) -
                 after_local_training=training.after_local_training,
                 name=name,
             )
+        row |= evaluation.metrics
+        if clients is not None:
+            labels = task.partition.test.labels
+            clients.add(done, labels, evaluation.assignments, evaluation.accuracies)
     return replace(
         now,
         rounds=done,

@@ -56,6 +56,8 @@ class TrainingSettings:
         Of the processor, at most 1024; torch's own number where left out.
     tensorboard
         Also write the curves for TensorBoard.
+    client_metrics
+        Also write clients.parquet: accuracy and assignment of every test client in every evaluated round.
     diagnose
         Also measure, at five rounds of the last third, which hypotheses of CFL-MGD's theory hold, and write
         diagnosis.md; for algorithms with a model a cluster.
@@ -82,6 +84,7 @@ class TrainingSettings:
     precision: Literal["highest", "tf32", "bf16"] = "highest"
     threads: Annotated[int, Meta(ge=1, le=MOST_THREADS)] | None = None
     tensorboard: bool = False
+    client_metrics: bool = False
     diagnose: bool = False
 
     def __post_init__(self) -> None:

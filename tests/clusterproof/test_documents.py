@@ -28,7 +28,7 @@ PAGES = [
         "benchmarks/README.md",
         "notes/README.md",
     ),
-    *("notes/your-own.md", "notes/fpfc-repaired.md", "notes/sweeps.md"),
+    *("notes/your-own.md", "notes/fpfc-repaired.md", "notes/sweeps.md", "notes/coming-from.md"),
     *("notes/your-own-theorem.md", "notes/your-own-algorithm.md", "notes/conformance.md", *LESSONS),
 ]
 """All pages with commands but CONTRIBUTING.md, which has tests of its own."""
@@ -36,6 +36,7 @@ LONG = {
     *(
         "README.md",
         "notes/sweeps.md",
+        "notes/coming-from.md",
         "experiments/tables/results/README.md",
         "notes/your-own.md",
         "notes/your-own-theorem.md",

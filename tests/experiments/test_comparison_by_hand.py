@@ -14,11 +14,15 @@ def test_a_difference_of_half_a_digit_is_chance_and_reproduced() -> None:
     assert Cell((4.2501, 4.2501), printed).verdict == "not reproduced"
 
 
-def test_more_than_half_a_digit_is_not_near_where_the_paper_does_not_spread() -> None:
-    """4.0 and 4.16 are 0.08 off, with a standard error of 0.08: chance, but farther than half of 0.1."""
-    printed = Printed(4.0, 0.0, 3, population=True, resolution=0.1)
-    assert Cell((4.0, 4.16), printed).verdict == "within chance"
-    assert Cell((3.96, 4.12), printed).verdict == "reproduced"
+def test_half_a_spread_is_of_both_sides_together() -> None:
+    """Variances of a run 2 and 0: their mean is 1, and what is shown far more than 1 / 2."""
+    cell = Cell((4.0, 4.0 + 2.0), Printed(5.0, 0.0, 10**9))
+    assert cell.detectable is not None
+    assert cell.verdict == "compatible"
+    assert Cell(cell.values, Printed(5.0, 0.0, 10**9, negligible=cell.detectable)).verdict == "reproduced"
+    assert (
+        Cell(cell.values, Printed(5.0, 0.0, 10**9, negligible=0.99 * cell.detectable)).verdict == "compatible"
+    )
 
 
 def test_a_population_spread_of_one_run_is_none() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clusterproof.experiments.progress import Progress, duration
+from clusterproof.experiments.progress import Progress, RoundLines, duration
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,28 @@ def test_a_line_is_due_at_each_tenth_and_each_minute_but_not_within_ten_seconds(
     progress.add(1.0, failed=True)
     # 130 seconds for 14 of 100
     assert progress.text == "13 of 100 done, 1 failed, 13 min left"
+
+
+def test_a_line_every_interval_has_round_words_and_the_time_left() -> None:
+    now = [0.0]
+    lines = RoundLines(100, 30.0, lambda: now[0])
+
+    def at(seconds: float, done: int) -> str | None:
+        now[0] = seconds
+        return lines.line(done, "accuracy 0.5")
+
+    assert at(0, 0) is None
+    assert at(29.9, 1) is None
+    assert at(32, 8) == "round 8 of 100, accuracy 0.5, 6 min left"  # 4 s a round
+    assert at(61, 15) is None
+    assert at(62, 16) == "round 16 of 100, accuracy 0.5, 5 min left"  # 3.875 s
+    assert at(350, 100) == "round 100 of 100, accuracy 0.5"
+
+
+def test_the_rounds_before_a_resumption_took_no_time() -> None:
+    now = [0.0]
+    lines = RoundLines(100, 10.0, lambda: now[0])
+    now[0] = 5.0
+    assert lines.line(91, "") is None
+    now[0] = 10.0
+    assert lines.line(92, "accuracy 0.5") == "round 92 of 100, accuracy 0.5, 40 s left"

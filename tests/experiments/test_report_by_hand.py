@@ -52,7 +52,7 @@ def test_each_number_is_in_its_column() -> None:
     for name, text in expected.items():
         end = heads.index(name) + len(name)
         assert line[end - len(text) : end] == text, name
-    assert line.endswith("  within chance")
+    assert line.endswith(f"  compatible to {CELL.detectable:.2f}")
     # what is not judged has neither
     line = next(line for line in lines(made(judged=False)) if line.startswith("    score"))
     assert line.split() == ["score", "91.00", "±", "1.41", "95.00", "-4.00", "96.50"]
@@ -101,7 +101,7 @@ def test_json_has_every_number_under_its_name() -> None:
         "gap": 5.5,
     }
     assert {name: cell[name] for name in expected} == pytest.approx(expected)
-    assert (cell["values"], cell["ceiling"], cell["verdict"]) == ([90, 92], [96, 97], "within chance")
+    assert (cell["values"], cell["ceiling"], cell["verdict"]) == ([90, 92], [96, 97], "compatible")
     assert cell["printed"]["value"] == 95
     (comparison,) = record["comparisons"]
     assert comparison["values"] == [1, 4, 4]

@@ -191,7 +191,7 @@ def test_a_scheduler_that_is_none_is_refused(tmp_path: Path, capsys: pytest.Capt
 
 def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(InvalidArgument, match=r"needs Dask .* install the extra `dask`"):
+    with pytest.raises(InvalidArgument, match=r"needs distributed .* install the extra `dask`"):
         engine.choose(None, "tcp://127.0.0.1:1", None)
 
 

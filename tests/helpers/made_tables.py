@@ -33,6 +33,6 @@ def mgd(name: str, given: dict[str, Value]) -> Table:
     request, definition = Request(2, choices=given), table(name)
     results = {}
     for index, unit in enumerate(definition.units(request)):
-        record = {"round": 300, "accuracy": float(index % 90), "right": 1.0, "found": 2}
+        record = {"round": 300, "accuracy": float(index % 90), "correct_model": 1.0, "found": 2}
         results[unit.method, unit.seed] = {"curve": [record], "device": "cpu"}
     return shown(definition.table(request, results))

@@ -95,7 +95,7 @@ def assemble(request: Request, results: Results, experiment: PrintedColumn) -> T
         cells = {ACCURACY: Cell(tuple(scores[name].astype(float).tolist()), printed, judged=judged)}
         parts = [method.sentence] if method.sentence else []
         if method.title in WITH_EARLY:
-            cells[RIGHT] = Cell(tuple(100 * record["right"] for record in last))
+            cells[RIGHT] = Cell(tuple(100 * record["correct_model"] for record in last))
             parts.append(_clusters(last, experiment.clusters))
         if name in WITH_EARLY:
             early = [results[EARLY + name, seed]["curve"][-1] for seed in range(early_seeds(request))]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from clusterproof.experiments.comparison import Printed
+from clusterproof.experiments.comparison import HALF_A_POINT, Printed
 from clusterproof.experiments.tables.training_run import served_by_test_loss, served_by_training_data
 
 MOMENTUM = 0.9
@@ -186,7 +186,7 @@ class PrintedColumn:
 def _printed(*numbers: str) -> dict[str, Printed]:
     pairs = [map(float, number.split()) for number in numbers]
     return {
-        name: Printed(value, spread, resolution=0.01)
+        name: Printed(value, spread, resolution=0.01, negligible=HALF_A_POINT)
         for name, (value, spread) in zip(("CFL-MGD", "IFCA", "FedAvg", "FedBCD"), pairs, strict=True)
     }
 

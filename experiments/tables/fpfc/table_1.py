@@ -43,7 +43,7 @@ KEYS = {"Acc %": "accuracy", "Num": "clusters", "ARI": "index"}
 
 def _printed(accuracy: float, spread: float, *clustering: float) -> dict[str, Printed]:
     """A row of the paper: three runs, population deviations; "0.06" after a percentage is 6 points."""
-    row = {"Acc %": Printed(accuracy, 100 * spread, 3, True, 0.01)}
+    row = {"Acc %": Printed(accuracy, 100 * spread, 3, True, 0.01, HALF_A_POINT)}
     for name, value, deviation in zip(("Num", "ARI"), clustering[::2], clustering[1::2], strict=False):
         row[name] = Printed(value, deviation, 3, True, 0.01)
     return row

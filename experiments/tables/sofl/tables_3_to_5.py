@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from clusterproof.experiments.comparison import Cell, Curve, Printed, Row, Table
+from clusterproof.experiments.comparison import HALF_A_POINT, Cell, Curve, Printed, Row, Table
 from clusterproof.experiments.cost_notes import Shape, cost_in_passes, cost_notes, parameters_of
 from clusterproof.experiments.reproducible_table import ReproducibleTable, Request, Results, in_words
 from clusterproof.experiments.store import Unit
@@ -198,7 +198,7 @@ def accuracy_cell(
     ceiling = column.ceiling(method) if kind == "server" else None
     return Cell(
         tuple(float(record[kind]) for record in found),
-        Printed(float(column.printed[_paper(method)]), resolution=column.unit),
+        Printed(float(column.printed[_paper(method)]), resolution=column.unit, negligible=HALF_A_POINT),
         () if ceiling is None else (ceiling,) * len(found),
         judged,
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from clusterproof.algorithms.randomness import generator
-from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.algorithms.validation import require
 from clusterproof.neural.data.images import Images, ImageSet
 
 TRAINING = 1440
@@ -41,10 +41,6 @@ def _table() -> np.ndarray:
         path = Path(found.origin).parent / "datasets" / "data" / "digits.csv.gz"
         if path.is_file():
             return np.loadtxt(path, delimiter=",")
-    try:
-        from sklearn.datasets import load_digits  # should the file ever move
-    except ImportError as error:
-        remedy = "install the extra `neural`: pip install 'clusterproof[neural]'"
-        raise InvalidArgument("data", "digits", f"needs scikit-learn ({error})", remedy) from error
-    bunch = load_digits()
+    # should the file ever move
+    bunch = require("data", "digits", "sklearn.datasets", "neural").load_digits()
     return np.column_stack([bunch.data, bunch.target])

@@ -25,6 +25,7 @@ from clusterproof.algorithms.protocol import Algorithm, State
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.storage import versions
 from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.neural.runs.metrics_file import OLD_NAMES
 from clusterproof.neural.runs.storage.state_tree import put_together, state_class, take_apart
 
 FORMAT = 1
@@ -117,7 +118,7 @@ class Stored(Record, kw_only=True):
                 state=put_together(self.state, arrays, state_class(algorithm), device),
                 last_assignments=last,
                 randomness=randomness_from(self.randomness),
-                metrics=self.metrics,
+                metrics={OLD_NAMES.get(name, name): column for name, column in self.metrics.items()},
                 settings=self.settings,
             )
         except (KeyError, TypeError, ValueError, OverflowError, AttributeError, SafetensorError) as error:

@@ -1,7 +1,8 @@
 """The folder of a training run: its files, and the lock that keeps a second process out.
 
-``configuration.toml`` holds the configuration, ``checkpoints`` the last two checkpoints, ``metrics.parquet`` a row a
-round, ``tensorboard`` the curves and ``diagnosis.md`` and ``.json`` the hypotheses, if requested.
+``configuration.toml`` holds the configuration, ``code`` copies of the user's files that it names, ``checkpoints`` the
+last two checkpoints, ``metrics.parquet`` a row a round, ``clients.parquet`` a row a client and evaluated round and
+``tensorboard`` the curves and ``diagnosis.md`` and ``.json`` the hypotheses, if requested.
 """
 
 from __future__ import annotations
@@ -14,15 +15,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import tomlkit
+
 from clusterproof.algorithms.atomic import write_whole
-from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.algorithms.validation import InvalidArgument, require
+from clusterproof.neural.custom.kept_code import FOLDER, found_beside, keep_code, kept_names
 from clusterproof.neural.runs.configuration import (
     Configuration,
     configuration_from,
     located,
     read_toml,
     refuse_code,
-    to_toml,
+    user_code_names,
 )
 from clusterproof.neural.runs.storage.checkpoint import find_checkpoint
 
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
 CONFIGURATION = "configuration.toml"
 CHECKPOINTS = "checkpoints"
 METRICS = "metrics.parquet"
+CLIENTS = "clients.parquet"
 TENSORBOARD = "tensorboard"
 DIAGNOSIS = "diagnosis.md"
 LOCK = ".lock"
@@ -129,7 +134,7 @@ def stored_configuration(out: str | os.PathLike[str], *, trust: bool = False) ->
     if stored is None:
         raise _no_run(out)
     try:
-        sections = stored.settings["configuration"]
+        sections = found_beside(stored.settings["configuration"], Path(out))
         if not trust:
             refuse_code(sections)
         return configuration_from(sections)
@@ -138,8 +143,10 @@ def stored_configuration(out: str | os.PathLike[str], *, trust: bool = False) ->
 
 
 def write_configuration(folder: Path, configuration: Configuration) -> None:
-    """Write the configuration file of a run."""
-    write_whole("out", folder / CONFIGURATION, to_toml(configuration).encode())
+    """Write the configuration file of a run, and copies of the user's code that it names."""
+    keep_code(folder, user_code_names(configuration))
+    text = tomlkit.dumps(kept_names(configuration.sections))
+    write_whole("out", folder / CONFIGURATION, text.encode())
 
 
 @contextmanager
@@ -168,17 +175,15 @@ def _locked(folder: Path) -> Iterator[None]:
 
 def _make_lock(folder: Path) -> FileLock:
     """Return the lock of a folder, without acquiring it."""
-    try:
-        from filelock import FileLock
-    except ImportError as error:
-        remedy = "install the extra `neural`: pip install 'clusterproof[neural]'"
-        raise InvalidArgument("out", os.fspath(folder), f"needs filelock ({error})", remedy) from error
-    return FileLock(folder / LOCK, blocking=False, fallback_to_soft=False)
+    filelock = require("out", os.fspath(folder), "filelock", "neural")
+    lock: FileLock = filelock.FileLock(folder / LOCK, blocking=False, fallback_to_soft=False)
+    return lock
 
 
 def _clear(folder: Path, *, remove: bool) -> None:
     """Remove the files of a run without a checkpoint."""
-    shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
+    for name in (CHECKPOINTS, FOLDER):
+        shutil.rmtree(folder / name, ignore_errors=True)
     with suppress(OSError):
         for name in (CONFIGURATION, HOLDER, LOCK):
             (folder / name).unlink(missing_ok=True)

@@ -71,3 +71,50 @@ def test_mistakes_are_named(
     said = refused(capsys, "run", f"own.py:{name}", *SMALL, *more)
     assert message in said
     assert f"own.py:{name}" in said
+
+
+MEASURES = """
+import numpy as np
+
+
+def gap(state, task):
+    return np.linalg.norm(np.asarray(state.models) - task.optima.mean(axis=0))
+
+
+def fails(state, task):
+    return {}["a"]
+"""
+
+
+def test_recorded_fields_and_a_measure_are_stored_next_to_the_trace() -> None:
+    Path("measures.py").write_text(MEASURES)
+    options = ["--record", "control, controls", "--measure", "measures.py:gap", "--out", "out"]
+    assert main(["run", "scaffold", *SMALL, "--local-steps", "2", *options]) == 0
+    trace = load_trace("out")
+    assert {name: array.shape for name, array in trace.recorded.items()} == {
+        "control": (4, 1, 2),
+        "controls": (4, 4, 2),
+    }
+    mean = trace.recorded["controls"].mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(trace.recorded["control"], mean, atol=1e-9)
+    assert trace.recorded["controls"][1:].any()
+    task = QuadraticMixture.random(clusters=2, clients=4, dimension=2, seed=0)
+    distances = np.linalg.norm(trace.models[:, 0] - task.optima.mean(axis=0), axis=-1)
+    np.testing.assert_allclose(trace.measured["gap"], distances, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--record models", "--record = 'models': is stored next to the trace; add --out FOLDER"),
+        ("--record momentum --out o", "must be a field of State, which has models, clients, assignments"),
+        ("--measure gap --out o", "--measure = 'gap': must be MODULE:NAME or FILE.py:NAME"),
+        ("--measure measures.py:fails --out o", "--measure = 'measures.py:fails': raised KeyError: 'a' ("),
+        ("--measure measures.py:none --out o", "has no attribute 'none'"),
+    ],
+)
+def test_what_cannot_be_recorded_is_named(
+    options: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("measures.py").write_text(MEASURES)
+    assert message in refused(capsys, "run", "fedavg", *SMALL, *options.split())

@@ -2,6 +2,8 @@
 
 import re
 import shlex
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from tiny_training import TINY
 
 from clusterproof.algorithms import CFLMGD, FedAvg
 from clusterproof.commands.application import main
+from clusterproof.experiments import progress
 from clusterproof.neural.runs.configuration import configuration_from, read_toml, to_toml
 from clusterproof.neural.runs.storage.run_folder import CONFIGURATION, stored_configuration
 
@@ -91,9 +94,43 @@ def test_without_out_it_chooses_a_folder_and_says_so(
         assert (tmp_path / name / CONFIGURATION).is_file()
 
 
-def test_threads_may_stand_beside_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_override_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "tiny.toml"
     path.write_text(to_toml(configuration_from(TINY)), encoding="utf-8")
     out = tmp_path / "run"
-    assert run_command(capsys, "--config", str(path), "--threads", "2", "--out", str(out))[0] == 0
-    assert stored_configuration(out).training.threads == 2
+    more = ["--threads", "2", "--hidden", "3", "--step-size", "0.05", "--images", "100", "--local-steps", "1"]
+    assert run_command(capsys, "--config", str(path), *more, "--out", str(out))[0] == 0
+    found = stored_configuration(out)
+    assert (found.training.threads, found.network.options) == (2, {"hidden": [3]})
+    assert found.partition.options == {**configuration_from(TINY).partition.options, "images": 100}
+    before = configuration_from(TINY).algorithm
+    assert found.algorithm == replace(before, step_size=0.05, local_steps=1)  # type: ignore[call-arg]
+
+
+def test_parameters_that_another_algorithm_lacks_are_left_out_of_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "tiny.toml"
+    path.write_text(to_toml(configuration_from(TINY)), encoding="utf-8")
+    arguments = ["--config", str(path), "--algorithm", "fedavg", "--out", str(tmp_path / "run")]
+    status, _, errors = run_command(capsys, *arguments)
+    assert status == 0
+    assert re.search(r"left out of .*tiny.toml, as fedavg has no such parameter: .*\baveraging\b", errors)
+    assert stored_configuration(tmp_path / "run").algorithm == FedAvg(step_size=0.1, local_steps=2)
+
+
+def test_without_a_terminal_lines_say_round_and_metrics(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = iter(range(0, 1000, 20))  # seconds between two calls
+    lines_of = partial(progress.RoundLines, clock=lambda: next(clock))
+    monkeypatch.setattr(progress, "RoundLines", lines_of)
+    arguments = [*FLAGS, "--rounds", "5", "--evaluate-every", "2", "--out", str(tmp_path / "run")]
+    status, _, errors = run_command(capsys, *arguments)
+    assert status == 0
+    found = [re.sub(r"clusters \d|purity [\d.]+|\d\.\d+", "#", line) for line in errors.splitlines()]
+    assert found == [
+        "clusterproof: round 1 of 5, training, 3 min left",
+        "clusterproof: round 3 of 5, accuracy #, training loss #, #, #, 53 s left",
+        "clusterproof: round 5 of 5, accuracy #, training loss #, #, #",
+    ]

@@ -8,14 +8,20 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import polars
 import pytest
 from command_line import ROOT, refused, without_progress
 
 from clusterproof.commands.application import main
-from clusterproof.commands.train_seeds import summary
+from clusterproof.commands.train_seeds import seed_table
+from clusterproof.experiments.summary import summarise
+from clusterproof.experiments.training_units import SUMMARISED
+from clusterproof.figures import seed_curves
+from clusterproof.figures.style import caption_of
 
 OPTIONS = ("train", "--clients-per-cluster", "2", "--hidden", "4", "--rounds", "3", "--checkpoint-every", "1")
 
@@ -37,8 +43,8 @@ def contents(folder: Path) -> dict[str, object]:
 def test_seeds_are_single_runs_and_their_metrics_are_averaged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = tmp_path / "seeds"
-    assert main([*OPTIONS, "--seed", "4", "--seeds", "2", "--out", str(out), "--jobs", "2"]) == 0
+    out, plot = tmp_path / "seeds", ("--plot", str(tmp_path / "seeds.svg"))
+    assert main([*OPTIONS, "--seed", "4", "--seeds", "2", "--out", str(out), "--jobs", "2", *plot]) == 0
     output, errors = capsys.readouterr()
     assert without_progress(errors) == []
     for seed in (4, 5):
@@ -46,9 +52,11 @@ def test_seeds_are_single_runs_and_their_metrics_are_averaged(
         assert main([*OPTIONS, "--seed", str(seed), "--out", str(single)]) == 0
         assert contents(out / f"seed-{seed}") == contents(single)
     purities = [polars.read_parquet(out / f"seed-{seed}/metrics.parquet")["purity"][-1] for seed in (4, 5)]
-    line = next(line.split() for line in output.splitlines() if line.startswith("  purity"))
-    assert line == ["purity", f"{statistics.mean(purities):.4g}", "±", f"{statistics.stdev(purities):.4g}"]
-    assert "3 rounds, 2 of 2 seeds from 4" in output
+    line = next(line.split("  ") for line in output.splitlines() if line.startswith("purity"))
+    assert line[-1] == f"{statistics.mean(purities):.4g} ± {statistics.stdev(purities):.2g}"
+    assert "3 rounds: 2 of 2 seeds from 4" in output
+    assert "metric  round 1  round 2  round 3" in output
+    assert (tmp_path / "seeds.svg").read_text(encoding="utf-8").count("band ") == 3
     # a third seed is one more; what is finished is not trained again
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet")}
     capsys.readouterr()
@@ -72,11 +80,52 @@ def test_a_failed_seed_is_named_and_costs_no_other(
 
 
 def test_a_mean_is_of_the_runs_that_measured_it() -> None:
-    lines = summary([{"accuracy": 0.5, "right": None}, {"accuracy": 0.75, "right": 1.0}])
-    assert [line.split() for line in lines] == [
-        ["accuracy", "0.625", "±", f"{0.25 / math.sqrt(2):.4g}"],
-        ["right", "1"],
+    frame = polars.DataFrame(
+        {"seed": [3, 4, 3], "round": [2, 2, 1], "accuracy": [0.5, 0.75, 0.1], "purity": [None, 1.0, 0.4]}
+    )
+    means = summarise(frame, ["round"], ["accuracy", "purity"])
+    assert means.rows() == [(2, f"0.625 ± {0.25 / math.sqrt(2):.2g}", "1"), (1, "0.1", "0.4")]
+    assert summarise(frame.head(1), ["round"], ["purity"]).rows() == [(2, "-")]
+
+
+@pytest.mark.parametrize(
+    ("rounds", "shown"), [(range(1, 101), [25, 50, 75, 100]), ([10, 20, 25], [10, 20, 25]), ([7], [7])]
+)
+def test_the_table_shows_rounds_in_which_every_seed_was_evaluated(
+    rounds: Sequence[int], shown: list[int]
+) -> None:
+    columns = {name: [0.5] * len(rounds) for name in SUMMARISED}
+    frames = [polars.DataFrame({"seed": seed, "round": rounds, **columns}) for seed in (0, 1)]
+    alone = polars.DataFrame({"seed": 1, "round": [200], **{name: [0.5] for name in SUMMARISED}})
+    headers, rows = seed_table(polars.concat([*frames, alone]))
+    assert headers == ["metric", *(f"round {done}" for done in shown)]
+    assert rows[0] == ["accuracy", *["0.5 ± 0"] * len(shown)]
+
+
+def test_the_figure_has_means_and_bands_of_one_deviation() -> None:
+    accuracies = {0: [0.2, 0.6, 0.8], 1: [0.4, 0.6, 0.9], 2: [0.3, 0.3, 0.7]}
+    frame = polars.concat(
+        polars.DataFrame(
+            {"seed": seed, "round": [1, 2, 3], "accuracy": values, "training_loss": None}
+        ).with_columns(polars.lit(1.0).alias("adjusted_rand_index"))
+        for seed, values in accuracies.items()
+    )
+    figure = seed_curves.draw(frame, "ifca on digits")
+    assert [panel.get_title(loc="left") for panel in figure.axes] == [
+        "a  Test accuracy",
+        "b  Adjusted Rand index",
     ]
+    (line,), (band,) = figure.axes[0].lines, figure.axes[0].collections
+    values = np.array(list(accuracies.values()))
+    mean, deviation = values.mean(axis=0), values.std(axis=0, ddof=1)
+    np.testing.assert_allclose(line.get_ydata(), mean)
+    points = band.get_paths()[0].vertices
+    for place in range(3):
+        ends = points[points[:, 0] == place + 1][:, 1]
+        assert (ends.min(), ends.max()) == pytest.approx(
+            (mean[place] - deviation[place], mean[place] + deviation[place])
+        )
+    assert "Mean over 3 seeds (0, 1, 2)" in caption_of(figure)
 
 
 @pytest.mark.parametrize(
@@ -85,6 +134,8 @@ def test_a_mean_is_of_the_runs_that_measured_it() -> None:
         ("--seeds 0", "must be an integer, at least 1"),
         ("--seeds 2 --resume r", "does not go with --resume"),
         ("--jobs 2", "asks for --seeds"),
+        ("--plot a.png", "asks for --seeds"),
+        ("--seeds 2 --plot a.txt --out o", "must end in one of png, svg, pdf"),
         ("--dask tcp://x:1", "asks for --seeds"),
         ("--seeds 2 --jobs 2 --slurm 1 --out o", "cannot be combined with --jobs"),
         ("--seeds 2 --out run", "continue it with --resume"),

@@ -50,7 +50,7 @@ def test_served_by_training_data_as_by_plain_loops() -> None:
         agree = [
             np.mean(np.array(chosen) == (task.labels if same else 1 - task.labels)) for same in (True, False)
         ]
-        assert found["right"] == pytest.approx(max(agree))
+        assert found["correct_model"] == pytest.approx(max(agree))
 
 
 def loss(model: torch.Tensor, pixels: np.ndarray, targets: np.ndarray) -> tuple[float, float]:
@@ -94,7 +94,7 @@ def test_a_cluster_is_found_where_more_than_half_of_its_clients_get_its_model(ha
     )
     state = State(np.zeros((2, 3)), None, None)
     record = served_by_test_loss(Snapshot(0, 1, FedAvg(step_size=1.0), task, state, labels))
-    assert record == {"accuracy": 50.0, "right": (half + 4) / 8, "found": found}
+    assert record == {"accuracy": 50.0, "correct_model": (half + 4) / 8, "found": found}
 
 
 def test_a_data_set_is_there_where_any_of_its_files_is(

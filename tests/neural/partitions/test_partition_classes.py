@@ -1,5 +1,6 @@
 """Clusters that have some of the classes, and clusters in which two labels change places."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -119,12 +120,22 @@ def test_the_test_half_has_the_same_or_independent_proportions() -> None:
     assert abs(np.corrcoef(train.ravel(), again.ravel())[0, 1]) < 0.25
 
 
-@pytest.mark.parametrize("concentration", [1.0, 0.3])
-def test_proportions_follow_the_dirichlet_law(concentration: float) -> None:
+@pytest.mark.parametrize(
+    ("name", "concentration", "options"),
+    [
+        ("label-swap", 1.0, {}),
+        ("label-swap", 0.3, {}),
+        ("dirichlet", 1.0, {"least_samples": 1}),
+        ("dirichlet", 0.3, {"least_samples": 1}),
+    ],
+)
+def test_proportions_follow_the_dirichlet_law(
+    name: str, concentration: float, options: dict[str, int]
+) -> None:
     data = made_set(5000, 5000, side=3)
     shares = []
     for seed in range(40):
-        made = partition("label-swap", data, seed=seed, concentration=concentration)
+        made = partition(name, data, seed=seed, concentration=concentration, **options)
         counts = class_counts(made.train)
         shares += (counts[7] / 500).tolist()  # one client, all classes: independent of each other
     # rounding to 1/500 hides the least shares
@@ -132,6 +143,39 @@ def test_proportions_follow_the_dirichlet_law(concentration: float) -> None:
     for quantile in (0.6, 0.75, 0.9):
         margin = 4 * np.sqrt(quantile * (1 - quantile) / len(shares))
         assert abs(np.mean(np.array(shares) < law.ppf(quantile)) - quantile) < margin + 0.02
+
+
+def test_dirichlet_gives_every_client_enough_of_every_sample_once() -> None:
+    data = made_set(600, 400)
+    for seed in range(5):
+        made = partition("dirichlet", data, seed=seed, clients=8, concentration=0.3, least_samples=20)
+        assert (made.clusters, made.paired, made.train.labels.tolist()) == (1, True, [0] * 8)
+        assert made.train.sizes.min() >= 20
+        for held, images in ((made.train, data.train), (made.test, data.test)):
+            assert is_well_formed(held)
+            found = identify(held, images)
+            assert sorted(row for one in found for row, _ in one) == list(range(len(images)))
+            assert targets(held) == [[int(images.labels[row]) for row, _ in one] for one in found]
+        # 60 and 40 images a class, each count within one of its proportion
+        train, test = class_counts(made.train), class_counts(made.test)
+        assert np.abs(train / 60 - test / 40).max() <= 1 / 60 + 1 / 40
+
+
+def test_the_classes_of_iid_clients_are_independent_of_the_client() -> None:
+    """Pearson's statistic of a table with given margins has the mean N / (N - 1) (m - 1) (C - 1)."""
+    data, clients, statistics = made_set(600, 403), 7, []
+    data = replace(data, train=replace(data.train, labels=np.sort(data.train.labels)))
+    for seed in range(100):
+        made = partition("iid", data, seed=seed, clients=clients)
+        assert np.ptp(made.train.sizes) <= 1
+        assert np.ptp(made.test.sizes) <= 1
+        counts = class_counts(made.train)
+        assert (counts.sum(axis=0) == 60).all()
+        statistics.append(scipy.stats.chi2_contingency(counts, correction=False).statistic)
+    freedom = (clients - 1) * 9
+    margin = 4 * np.sqrt(2 * freedom / len(statistics))
+    assert np.mean(statistics) == pytest.approx(600 / 599 * freedom, abs=margin)
+    assert sorted(row for one in identify(made.test, data.test) for row, _ in one) == list(range(403))
 
 
 @pytest.mark.parametrize(("name", "tolerance"), [("fashion-mnist", 0.0), ("mnist", 0.02)])

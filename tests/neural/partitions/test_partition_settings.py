@@ -20,6 +20,8 @@ OPTIONS: list[tuple[str, dict[str, Any]]] = [
     ("label-shift", {"shifts": (1, 5, 9, 3), "images": 800}),
     ("quantity", {"concentration": np.float64(2.0), "clients_per_cluster": 7}),
     ("label-swap", {"test": "independent", "clients": 8}),
+    ("dirichlet", {"concentration": np.float64(2.0), "clients": 7, "least_samples": 3}),
+    ("iid", {"clients": 7}),
 ]
 
 
@@ -102,6 +104,13 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"concentration": "1"}, "concentration"),
         ({"test": "other"}, "test"),
     ],
+    "dirichlet": [
+        ({"clients": 0}, "clients"),
+        ({"clients": 4, "least_samples": 26}, "clients"),
+        ({"concentration": 0.0}, "concentration"),
+        ({"least_samples": 0}, "least_samples"),
+    ],
+    "iid": [*(({"clients": clients}, "clients") for clients in (0, 41))],
     "given": [({}, "partition")],
 }
 

@@ -17,7 +17,7 @@ from clusterproof.algorithms import ALGORITHMS, InvalidArgument, State
 from clusterproof.neural.networks import MLP
 from clusterproof.neural.runs.assembly import assemble
 from clusterproof.neural.runs.configuration import configuration_from
-from clusterproof.neural.runs.measurement import evaluate, share_of_right
+from clusterproof.neural.runs.measurement import evaluate, share_with_correct_model
 from clusterproof.neural.runs.training import train
 from clusterproof.neural.task import ImageTask
 
@@ -37,7 +37,7 @@ def test_right_is_the_best_of_all_matchings(data: st.DataObject, clusters: int, 
     for owners in itertools.permutations([*range(models), *[None] * clusters], clusters):
         right = [owners[label] == choice for choice, label in zip(chosen, labels, strict=True)]
         best = max(best, float(np.mean(right)))
-    assert share_of_right(chosen, labels, clusters) == pytest.approx(best)
+    assert share_with_correct_model(chosen, labels, clusters) == pytest.approx(best)
 
 
 def make_task(*, paired: bool, batch_size: int | None = None) -> ImageTask:
@@ -60,7 +60,7 @@ def measured(
     after = options.pop("after_local_training", False)
     algorithm = ALGORITHMS[name](**{"step_size": 0.1, **options})
     given: dict[str, Any] = {"test_assignment": protocol, "seed": 0, "done": 1, "after_local_training": after}
-    return evaluate(algorithm, task, state, np.asarray(assignments), **given)
+    return evaluate(algorithm, task, state, np.asarray(assignments), **given).metrics
 
 
 @pytest.mark.parametrize("batch_size", [None, 3])
@@ -85,7 +85,7 @@ def test_a_test_client_is_served_by_the_protocol(paired: bool, protocol: str, ba
     assert found["test_loss"] == pytest.approx(np.mean(losses))
     least = [min(loss_and_accuracy(model, train_half, client)[0] for model in models) for client in (0, 3, 4)]
     assert found["training_loss"] == pytest.approx(np.mean(least))
-    assert found["right"] == share_of_right(np.array(chosen), test_half.labels, 2)
+    assert found["correct_model"] == share_with_correct_model(np.array(chosen), test_half.labels, 2)
 
 
 @pytest.mark.parametrize("name", ["local", "cfl", "sofl", "fpfc"])
@@ -97,8 +97,8 @@ def test_every_client_is_served_its_own_model(name: str) -> None:
     found = measured(name, task, state, assignments)
     own = [loss_and_accuracy(models[i], task.partition.test, i)[1] for i in range(len(SIZES))]
     assert found["accuracy"] == pytest.approx(np.mean(own))
-    assert found["right"] == share_of_right(assignments, task.partition.test.labels, 2)
-    assert found["right"] == 4 / 5
+    assert found["correct_model"] == share_with_correct_model(assignments, task.partition.test.labels, 2)
+    assert found["correct_model"] == 4 / 5
 
 
 def test_other_test_clients_choose_among_the_clusters_means() -> None:

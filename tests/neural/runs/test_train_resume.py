@@ -16,6 +16,7 @@ from clusterproof.algorithms import ALGORITHMS, InvalidArgument, Randomness, run
 from clusterproof.algorithms.arrays import to_numpy
 from clusterproof.neural.runs.assembly import assemble
 from clusterproof.neural.runs.configuration import Configuration, configuration_from
+from clusterproof.neural.runs.measurement import share_with_correct_model
 from clusterproof.neural.runs.storage import checkpoint
 from clusterproof.neural.runs.storage.checkpoint import find_checkpoint, save_checkpoint
 from clusterproof.neural.runs.storage.run_folder import stored_configuration
@@ -77,7 +78,7 @@ def content(folder: Path) -> dict[str, Any]:
         elif path.suffix in (".safetensors", ".toml"):
             found[name] = path.read_bytes()
         elif path.suffix == ".parquet":
-            found[name] = polars.read_parquet(path).drop("seconds").to_dicts()
+            found[name] = polars.read_parquet(path).drop("seconds", strict=False).to_dicts()
         elif path.is_file() and path.name != ".lock" and "tensorboard" not in name:
             raise AssertionError(f"what is {name}?")
     return found
@@ -277,6 +278,26 @@ def test_metrics_are_the_columns_of_the_file(tmp_path: Path) -> None:
     schema = {name: frame.schema[name] for name in frame.columns}
     assert_frame_equal(frame, polars.DataFrame(dict(result.metrics), schema=schema))
     assert (frame["seconds"] > 0).all()
+
+
+@pytest.mark.parametrize("name", ["ifca", "local", "fedavg"])
+def test_every_client_has_a_row_in_every_evaluated_round(tmp_path: Path, name: str) -> None:
+    configuration = configure(name, client_metrics=True, evaluate_every=1)
+    result = train(configuration, out=tmp_path / "whole")
+    frame = polars.read_parquet(tmp_path / "whole" / "clients.parquet")
+    assert frame["round"].to_list() == [done for done in range(1, 7) for _ in range(6)]
+    assert frame["client"].to_list() == list(range(6)) * 6
+    assert frame["cluster"].to_list() == [0, 0, 0, 1, 1, 1] * 6
+    for done, part in frame.group_by("round"):
+        assert part["accuracy"].mean() == pytest.approx(result.metrics["accuracy"][done[0] - 1])
+        correct = share_with_correct_model(part["assignment"].to_numpy(), part["cluster"].to_numpy(), 2)
+        assert correct == result.metrics["correct_model"][done[0] - 1]
+    # a run whose last checkpoint is older than the file, as after a kill, has each row once
+    train(configuration, out=tmp_path / "parts", stop=stop_after(5))
+    newest = tmp_path / "parts" / "checkpoints" / "checkpoint-000005.safetensors"
+    newest.write_bytes(b"")
+    assert resumed(tmp_path / "parts").complete
+    assert polars.read_parquet(tmp_path / "parts" / "clients.parquet").equals(frame)
 
 
 def test_curves_for_tensorboard_survive_an_interruption(tmp_path: Path) -> None:

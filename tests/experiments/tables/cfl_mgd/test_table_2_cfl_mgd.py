@@ -177,7 +177,7 @@ def test_each_test_client_gets_the_model_of_least_loss(seed: int, models: int, d
     # of all ways to give models to clusters, none twice, the best
     owners = itertools.permutations([*range(models), None, None, None], 3)
     best = max(sum(owner[labels[i]] == p for i, p in enumerate(chosen)) for owner in set(owners))
-    assert found["right"] == pytest.approx(best / 15)
+    assert found["correct_model"] == pytest.approx(best / 15)
     assert found["found"] <= min(models, 3)
 
 
@@ -188,7 +188,7 @@ def test_a_lost_cluster_is_counted(digits: ImageTask) -> None:
     models[1, -10] += 50.0  # always the first class
     look = Snapshot(0, 1, FedAvg(step_size=1.0), digits, State(models, None, None), digits.labels)
     found = served_by_test_loss(look)
-    assert (found["right"], found["found"]) == (0.5, 1)
+    assert (found["correct_model"], found["found"]) == (0.5, 1)
 
 
 def test_units_of_the_digits() -> None:
@@ -225,7 +225,7 @@ def made_results(
         early = unit.method.startswith(EARLY)
         value = 50.0 if early else 10.0 * names.index(unit.method) + unit.seed / 10
         found = experiment.clusters - (early and unit.seed < lost)
-        record = {"round": 300, "accuracy": value, "right": 1.0, "found": found}
+        record = {"round": 300, "accuracy": value, "correct_model": 1.0, "found": found}
         results[unit.method, unit.seed] = {"curve": [{**record, "round": 10}, record], "device": "cpu"}
     return results
 

@@ -31,7 +31,7 @@ def assembled(
         early = unit.method.startswith(EARLY)
         value = 0.0 if early else accuracies.get(unit.method, [50.0] * seeds)[unit.seed]
         whole = (found or {}).get(unit.method, [experiment.clusters] * 20)[unit.seed % 20]
-        last = {"round": 300, "accuracy": value, "right": 0.75, "found": whole}
+        last = {"round": 300, "accuracy": value, "correct_model": 0.75, "found": whole}
         first = {**last, "round": 10, "accuracy": value / 2}
         results[unit.method, unit.seed] = {"curve": [first, last], "device": "cpu"}
     return definition.table(request, results)
