@@ -7,7 +7,7 @@ its solution only as a candidate for the exact check.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,24 +115,12 @@ class Family:
         return solution
 
     def _attempt(self, number: float, tolerance: float, tilt: float) -> Solution | None:
-        import clarabel
-        from scipy.sparse import csc_array
-
-        settings = clarabel.DefaultSettings()
-        settings.verbose = False
-        settings.time_limit = SECONDS
-        settings.tol_feas = settings.tol_gap_abs = settings.tol_gap_rel = tolerance
-        matrix = csc_array(self._matrix + number * self._matrix_change)
+        matrix = self._matrix + number * self._matrix_change
         vector = self._vector + number * self._vector_change
         cost = self._cost + tilt * self._tilting
-        cones = [
-            clarabel.ZeroConeT(self._dimensions.zero),
-            clarabel.NonnegativeConeT(self._dimensions.nonneg),
-            *(clarabel.PSDTriangleConeT(order) for order in self._dimensions.psd),
-        ]
-        quadratic = csc_array((len(cost), len(cost)))
-        answer = clarabel.DefaultSolver(quadratic, cost, matrix, vector, cones, settings).solve()
-        if str(answer.status) != "Solved":
+        sizes = (self._dimensions.zero, self._dimensions.nonneg, self._dimensions.psd)
+        answer = _solved(matrix, vector, cost, sizes, tolerance, SECONDS)
+        if answer is None:
             return None
         unknowns = np.array(answer.x)
         derivative = float(np.array(answer.z) @ (self._matrix_change @ unknowns - self._vector_change))
@@ -142,3 +130,51 @@ class Family:
             if np.isfinite([value, derivative, *unknowns]).all()
             else None
         )
+
+
+def optimum(
+    matrix: np.ndarray,
+    vector: np.ndarray,
+    cost: np.ndarray,
+    sizes: tuple[int, int, Sequence[int]],
+    seconds: float,
+) -> np.ndarray | None:
+    """Minimise ``cost @ x`` over x with ``vector - matrix @ x`` in a cone; None if unsolved.
+
+    Parameters
+    ----------
+    sizes
+        Of the cone: equalities, inequalities, and the orders of positive semidefinite matrices, whose upper triangles
+        are column by column with off-diagonal entries times sqrt(2).
+    seconds
+        Time limit.
+    """
+    answer = guarded(lambda tolerance: _solved(matrix, vector, cost, sizes, tolerance, seconds))
+    unknowns = None if answer is None else np.array(answer.x)
+    return unknowns if unknowns is not None and np.isfinite(unknowns).all() else None
+
+
+def _solved(
+    matrix: Any,
+    vector: Any,
+    cost: Any,
+    sizes: tuple[int, int, Sequence[int]],
+    tolerance: float,
+    seconds: float,
+) -> Any:
+    """Return Clarabel's answer; None unless it reports it as optimal."""
+    import clarabel
+    from scipy.sparse import csc_array
+
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.time_limit = seconds
+    settings.tol_feas = settings.tol_gap_abs = settings.tol_gap_rel = tolerance
+    cones = [
+        clarabel.ZeroConeT(sizes[0]),
+        clarabel.NonnegativeConeT(sizes[1]),
+        *(clarabel.PSDTriangleConeT(order) for order in sizes[2]),
+    ]
+    quadratic = csc_array((len(cost), len(cost)))
+    answer = clarabel.DefaultSolver(quadratic, cost, csc_array(matrix), vector, cones, settings).solve()
+    return answer if str(answer.status) == "Solved" else None
