@@ -98,11 +98,11 @@ def test_no_constant_exists_below_the_contraction() -> None:
 @pytest.mark.parametrize("client_class", list(ClientClass))
 @pytest.mark.parametrize("round_", [FEDAVG, replace(FEDAVG, sampling=F(1, 9)), FEDPROX])
 def test_forged_certificates_are_refused(round_: Round, client_class: ClientClass) -> None:
-    certificate = prove_round(replace(round_, client_class=client_class))
+    certificate = prove_round(replace(round_, client_class=client_class), disagreement=F(1, 100))
     assert certificate is not None
     forged = {
         "constant": replace(certificate, constant=certificate.constant * F("0.98")),
-        "rate": replace(certificate, rate=certificate.rate - F("0.01") * (1 - certificate.rate)),
+        "rate": replace(certificate, rate=certificate.rate * F("0.99")),
         "multiplier": replace(
             certificate, multipliers={**certificate.multipliers, "0,*": certificate.multipliers["0,*"] * 2}
         ),
