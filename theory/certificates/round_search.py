@@ -99,8 +99,8 @@ def prove_round(
 class Search:
     """The semidefinite program of a number of rounds.
 
-    Its unknowns are the gain (rate - 1) scale, the constant, a margin, and lambda_ab. With a scale of the order of D^2 / G
-    in units of the step, the gain and the constant are of one order in the bound.
+    Its unknowns are the gain (rate - 1) scale, the constant, a margin, and lambda_ab. With a scale of the order of
+    D^2 / G in units of the step, the gain and the constant are of one order in the bound.
 
     Parameters
     ----------
