@@ -21,7 +21,7 @@ FORMATS = ("png", "svg", "pdf")
 MOST_CURVES = 24
 
 
-def check_plot(path: Path) -> None:
+def check_plot(path: Path, argument: str = "plot") -> None:
     """Refuse, before anything is computed, what cannot be drawn.
 
     Raises
@@ -33,10 +33,10 @@ def check_plot(path: Path) -> None:
         import matplotlib  # noqa: F401 - the import itself is the test
     except ImportError as error:
         remedy = "install the extra `plot`: pip install 'clusterproof[plot]'"
-        raise InvalidArgument("plot", str(path), f"needs matplotlib ({error})", remedy) from error
+        raise InvalidArgument(argument, str(path), f"needs matplotlib ({error})", remedy) from error
     if path.suffix.lstrip(".") not in FORMATS:
         rule = f"must end in one of {', '.join(FORMATS)}"
-        raise InvalidArgument("plot", str(path), rule, "such as sweep.png")
+        raise InvalidArgument(argument, str(path), rule, f"such as {argument}.png")
 
 
 def draw(frame: DataFrame, plan: Plan, kind: str) -> bytes:

@@ -1,8 +1,8 @@
 """The best bound that proofs of single rounds give, composed of exact certificates.
 
 For FedAvg and FedProx, phi(E) = sup E|x+ - x*|^2 over |x - x*|^2 <= E is concave, and each certificate of one round is
-a line above it; E_(r+1) = min_j (rho_j E_r + c_j zeta*^2). For SCAFFOLD and ProxSkip each weight a has a rate rho of the
-Lyapunov function |x - x*|^2 + a G, and the last round one that bounds |x+ - x*|^2 alone.
+a line above it; E_(r+1) = min_j (rho_j E_r + c_j zeta*^2). For SCAFFOLD and ProxSkip each weight a has a rate rho of
+the Lyapunov function |x - x*|^2 + a G, and the last round has one that bounds |x+ - x*|^2 alone.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def exact_worst_case(
     limit = MORE_STEPS if more else STEPS
     if steps > limit:
         offer = f"; --exact computes up to {MORE_STEPS}" if not more and steps <= MORE_STEPS else ""
-        return None, f"{steps if steps < 10**6 else 'too many'} gradients, more than {limit}{offer}"
+        return None, f"more than {limit} local gradients in all{offer}"
     unit, noise, squared = float(round_.unit**2), float(setting.heterogeneity**2), float(setting.distance**2)
     scale = min(max(squared / (unit * noise), 1 / MAX_SCALE), MAX_SCALE) if noise else MAX_SCALE
     # rate D^2 + constant eta^2 zeta*^2 with rate = 1 + gain / scale
@@ -44,4 +44,4 @@ def exact_worst_case(
     best = Search(Proof(round_, rounds), scale).least((goal[0] / max(goal), goal[1] / max(goal)))
     if best is None:
         return None, "the solver gave no value"
-    return squared + best[0] * goal[0] + best[1] * goal[1], None
+    return squared + best[0] * goal[0] + best[1] * goal[1], "value of a solver, not certified"

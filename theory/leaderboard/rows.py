@@ -25,7 +25,7 @@ COMPUTED = (*ONE_ROUND, "exact", "worst-quadratic", "expected")
 VIOLATED = "violated: "
 """Begins the reason of a bound that is below an instance or the exact worst case."""
 
-MARGIN = {"worst-quadratic": 1e-8, "exact": 1e-4}
+MARGIN = {"worst-quadratic": 1e-8, "exact": 1e-5}
 """By how much, relative to its value, a column must exceed a bound to violate it: rounding, accuracy of the solver."""
 
 MAX_ROUNDS = 100_000
@@ -194,7 +194,7 @@ def judged(
             for truth, margin in MARGIN.items():
                 attained, instance = values[truth]
                 if attained is not None and attained > value + margin * abs(attained):
-                    what = instance if instance else "the exact worst case, by the solver,"
+                    what = "the exact worst case, by the solver," if truth == "exact" else instance
                     reason = f"{VIOLATED}{what} has E|x_R - x*|^2 = {attained:.9g}"
                     break
         yield Row(round=number, column=column, value=value, reason=reason)
