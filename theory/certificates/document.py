@@ -135,8 +135,9 @@ def from_json(text: bytes | str) -> tuple[Certificate | RoundCertificate, str | 
         raw = json.loads(text, object_pairs_hook=_without_duplicates)
         if isinstance(raw, dict) and raw.get("format") in RUN_BOUND_FORMATS:
             raise Unreadable("of the bound on a run; version 0.1 reads it")
-        form = _RoundDocument if isinstance(raw, dict) and "algorithm" in raw else _Document
-        document: _Document | _RoundDocument = msgspec.convert(raw, form, dec_hook=_fraction)
+        of_round = isinstance(raw, dict) and "algorithm" in raw
+        form: type[_Document | _RoundDocument] = _RoundDocument if of_round else _Document
+        document = msgspec.convert(raw, form, dec_hook=_fraction)
     except Unreadable:
         raise
     except (ValueError, TypeError, RecursionError) as error:

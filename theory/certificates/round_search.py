@@ -60,11 +60,12 @@ def prove_round(
         None if the solver claims no bound, or none passes the exact check.
     """
     unit = round_.unit**2
-    scale = 1.0 if ratio is not None else min(float(distance / unit / disagreement), MAX_SCALE)
+    relative = float(distance / unit / disagreement)
+    scale = 1.0 if ratio is not None else min(max(relative, 1.0), MAX_SCALE)
     search = Search(Proof(round_, weight=weight / unit), scale)
     scaled = None if ratio is None else ratio / unit
     if rate is None:
-        goal = (1.0, 1.0) if ratio is None else (1.0, 0.0)
+        goal = (min(relative, 1.0), 1.0) if ratio is None else (1.0, 0.0)
         best = search.least(goal, ratio=None if scaled is None else float(scaled))
         if best is None:
             return None
@@ -157,16 +158,20 @@ class Search:
         units = np.ones(size)  # lengths of the vectors of the basis
         if mean:
             units[0] = math.sqrt(self.scale)
-        constant = np.zeros((size, size))
-        squares = [*block.outcomes, *([] if block.start is None else [(-1.0, block.start)])]
-        for share, vector in squares:
+
+        def square(vector: np.ndarray) -> np.ndarray:
             row = vector.astype(float) * units
-            constant -= float(share) * np.outer(row, row)
+            return np.outer(row, row)
+
+        constant = np.zeros((size, size))
+        for share, outcome in block.outcomes:
+            constant -= float(share) * square(outcome)
         unknowns = np.zeros((3 + len(self.names), size, size))
-        for place, (vector, divisor) in enumerate(((block.start, self.scale), (block.disagreement, 1.0))):
-            if vector is not None:
-                row = vector.astype(float) * units
-                unknowns[place] = np.outer(row, row) / divisor
+        if block.start is not None:
+            constant += square(block.start)
+            unknowns[0] = square(block.start) / self.scale
+        if block.disagreement is not None:
+            unknowns[1] = square(block.disagreement)
         unknowns[2] = -np.eye(size)
         a, b = np.array(list(self.proof.pairs.values())).T
         vectors = np.stack([positions[a], positions[b], gradients[a], gradients[b]], axis=1) * units
@@ -220,7 +225,8 @@ def rounded_up(value: Fraction | float) -> Fraction:
     """Return the next decimal with twelve significant digits."""
     if value == 0:
         return Fraction(0)
-    scale = Fraction(10) ** (11 - math.floor(math.log10(abs(value))))
+    digits = 11 - math.floor(math.log10(abs(float(value))))
+    scale = Fraction(10 ** max(digits, 0), 10 ** max(-digits, 0))
     return Fraction(math.floor(Fraction(value) * scale) + 1) / scale
 
 

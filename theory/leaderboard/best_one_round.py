@@ -54,7 +54,7 @@ class OneRound:
                 if isinstance(candidate, RoundCertificate) and candidate.round == self.round:
                     certificate = candidate if failing_condition(candidate) is None else None
             if certificate is None:
-                relative = Fraction(SPACING**place).limit_denominator(10**6)
+                relative = Fraction(f"{SPACING**place:.6e}")
                 certificate = prove_round(self.round, distance=relative * self.round.unit**2)
             self.certificates[place] = certificate
         return self.certificates[place]
@@ -66,8 +66,8 @@ class OneRound:
         values = {}
         for number in range(1, max(rounds) + 1):
             relative = error / unit if unit else math.inf
-            # no tangent changes beyond 10^-4 and 10^4
-            place = round(math.log(min(max(relative, 1e-4), 1e4)) / math.log(SPACING))
+            # beyond these ends the tangents hardly change
+            place = round(math.log(min(max(relative, 1e-8), 1e4)) / math.log(SPACING))
             if self.tangent(place) is None:
                 return None
             lines = [line for line in self.certificates.values() if line is not None]

@@ -51,10 +51,8 @@ class Bound:
         """
         classes = list(TaskClass)
         if classes.index(TaskClass(setting.client_class)) < classes.index(TaskClass(self.client_class)):
-            return (
-                None,
-                f"hypothesis fails: every client is {self.client_class}, not only {setting.client_class}",
-            )
+            what = "a quadratic" if self.client_class == TaskClass.QUADRATIC else "strongly convex"
+            return None, f"hypothesis fails: every client is {what}"
         try:
             value = float(self.function(setting))
         except Outside as outside:

@@ -162,7 +162,7 @@ class Worst:
         zeta, distance = float(self.setting.heterogeneity), float(self.setting.distance)
         return (
             f"half of the clients with f'' = {first} and f'(x*) = {zeta:g}, half with f'' = {second} and"
-            f" f'(x*) = {-zeta:g}, x_0 = x* + {distance:g}"
+            f" f'(x*) = {0 - zeta:g}, x_0 = x* + {distance:g}"
         )
 
 
@@ -184,7 +184,8 @@ def worst_quadratics(setting: Setting, round_: Round, rounds: list[int]) -> dict
         opposite = np.array([[zeta], [-zeta]])
         several = [moments_of(round_, pair[:, None, None], opposite, start) for pair in pairs]
         with np.errstate(all="ignore"):
-            return np.nan_to_num(squared_distances(several, at), nan=np.inf)
+            found = squared_distances(several, at)
+        return np.where(np.isnan(found), np.inf, found)
 
     ends = np.geomspace(low, high, GRID // 2 + 1), np.linspace(low, high, GRID // 2 + 1)
     marks = np.unique(np.concatenate([*ends, np.clip([2 * mean], low, high)]))

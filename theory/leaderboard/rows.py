@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,8 +26,8 @@ COMPUTED = (*ONE_ROUND, "exact", "worst-quadratic", "expected")
 VIOLATED = "violated: "
 """Begins the reason of a bound that is below an instance or the exact worst case."""
 
-MARGIN = {"worst-quadratic": 1e-8, "exact": 1e-5}
-"""By how much, relative to its value, a column must exceed a bound to violate it: rounding, accuracy of the solver."""
+MARGIN = {"worst-quadratic": (1e-8, 0.0), "exact": (1e-5, 1e-6)}
+"""By how much a column must exceed a bound to violate it, relative to its value and to D^2: rounding, the solver."""
 
 MAX_ROUNDS = 100_000
 
@@ -147,7 +148,7 @@ def leaderboard(
     best = {column: _one_round(setting, round_, kind, numbers) for column, kind in ONE_ROUND.items()}
     worst = worst_quadratics(setting, round_, numbers)
     expected = None if task is None else expected_errors(setting, round_, task, numbers)
-    rows = []
+    rows: list[Row] = []
     for place, number in enumerate(numbers):
         values = {bound.id: bound(settings[number]) for bound in own}
         values |= {column: found[number] for column, found in best.items()}
@@ -158,7 +159,7 @@ def leaderboard(
         else:
             known, reason = expected
             values["expected"] = (None if known is None else known[place], reason)
-        rows += judged(number, values, [bound.id for bound in own])
+        rows += judged(number, values, [bound.id for bound in own], float(setting.distance**2))
     return rows
 
 
@@ -186,17 +187,22 @@ def _one_round(
 
 
 def judged(
-    number: int, values: dict[str, tuple[float | None, str | None]], bounds: Iterable[str]
+    number: int, values: dict[str, tuple[float | None, str | None]], bounds: Sequence[str], squared: float
 ) -> Iterable[Row]:
-    """Yield the rows of one number of rounds, and mark bounds that a column shows to be violated."""
+    """Yield the rows of one number of rounds, and mark bounds that a column shows to be violated.
+
+    ``squared`` is D^2.
+    """
     for column, (value, reason) in values.items():
         if column in bounds and value is not None:
-            for truth, margin in MARGIN.items():
+            for truth, (relative, absolute) in MARGIN.items():
                 attained, instance = values[truth]
-                if attained is not None and attained > value + margin * abs(attained):
+                if attained is not None and attained > value + relative * attained + absolute * squared:
                     what = "the exact worst case, by the solver," if truth == "exact" else instance
                     reason = f"{VIOLATED}{what} has E|x_R - x*|^2 = {attained:.9g}"
                     break
+        if value is not None and not math.isfinite(value):
+            value, reason = None, f"above the largest floating-point number: {reason or column}"
         yield Row(round=number, column=column, value=value, reason=reason)
 
 
