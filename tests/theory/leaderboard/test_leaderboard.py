@@ -181,12 +181,11 @@ def test_no_random_clients_exceed_the_exact_worst_case(
 def test_the_exact_worst_case_is_that_of_pepit(algorithm: str, clients: int) -> None:
     """PEPit models every client by itself; nothing is averaged over permutations."""
     pepit = pytest.importorskip("PEPit")
+    smooth = pytest.importorskip("PEPit.functions").SmoothStronglyConvexFunction
+    proximal_step = pytest.importorskip("PEPit.primitive_steps").proximal_step
     problem = pepit.PEP()
     mu, eta, p, m = 0.1, 0.5, 0.5, 0.5
-    losses = [
-        problem.declare_function(pepit.functions.SmoothStronglyConvexFunction, mu=mu, L=1.0)
-        for _ in range(clients)
-    ]
+    losses = [problem.declare_function(smooth, mu=mu, L=1.0) for _ in range(clients)]
     mean = sum(losses[1:], losses[0]) / clients
     optimum = mean.stationary_point()
     at = [loss.gradient(optimum) for loss in losses]
@@ -217,7 +216,7 @@ def test_the_exact_worst_case_is_that_of_pepit(algorithm: str, clients: int) -> 
             for index, loss in enumerate(losses):
                 point = model
                 if algorithm == "fedprox":
-                    point = pepit.primitive_steps.proximal_step(model, loss, 1 / m)[0]
+                    point = proximal_step(model, loss, 1 / m)[0]
                 else:
                     for _ in range(2):
                         corrected = shift - controls[index] if algorithm == "scaffold" else 0 * start
@@ -228,7 +227,7 @@ def test_the_exact_worst_case_is_that_of_pepit(algorithm: str, clients: int) -> 
             model = average(ends)
         worst = (model - optimum) ** 2
     problem.set_performance_metric(worst)
-    expected = problem.solve(verbose=0)
+    expected = problem.solve(wrapper="cvxpy", solver="CLARABEL", verbose=0)
     setting = {
         **A,
         "heterogeneity": "1/2",
