@@ -195,7 +195,8 @@ def best_rate(local_steps: int, product: Fraction, option: str) -> float:
 def test_the_rates_of_scaffold_with_the_best_weight(
     local_steps: int, product: str, option: str, rate: float
 ) -> None:
-    assert best_rate(local_steps, F(product), option) == pytest.approx(rate, abs=6e-5)
+    # the published values are minima over coarser weights
+    assert rate - 4e-4 < best_rate(local_steps, F(product), option) < rate + 6e-5
 
 
 ROUNDS: dict[str, dict[str, Any]] = {
