@@ -20,6 +20,9 @@ from clusterproof.theory.certificates.solving import optimum
 SLACKS = (Fraction(1, 10**4), Fraction(1, 10**3), Fraction(1, 10**2))
 """Relative additions to the least constant, tried in turn, that leave room for rounding the multipliers."""
 
+SMALL = Fraction(1, 1000)
+"""Share of the decrease of the distance in a round that margins are relative to, next to the constant."""
+
 SECONDS = 60.0
 """Time limit of one solve."""
 
@@ -64,6 +67,7 @@ def prove_round(
     scale = 1.0 if ratio is not None else min(max(relative, 1.0), MAX_SCALE)
     search = Search(Proof(round_, weight=weight / unit), scale)
     scaled = None if ratio is None else ratio / unit
+    given = rate is not None
     if rate is None:
         goal = (min(relative, 1.0), 1.0) if ratio is None else (1.0, 0.0)
         best = search.least(goal, ratio=None if scaled is None else float(scaled))
@@ -78,7 +82,10 @@ def prove_round(
         constant = Fraction(best[1])
     for slack in SLACKS:
         if scaled is None:
-            proved_rate, proved = rate, rounded_up(constant * (1 + slack))
+            # where the constant can be 0, a proof has no interior without a margin in the rate
+            proved_rate = rate if given else rounded_up(rate + SMALL * slack * abs(1 - rate))
+            margin = SMALL * abs(rate - 1) * Fraction(scale)
+            proved = rounded_up(constant + slack * (constant + margin))
         else:
             proved_rate = rounded_up(rate + slack * abs(1 - rate))
             proved = proved_rate * scaled

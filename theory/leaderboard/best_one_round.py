@@ -60,7 +60,7 @@ class OneRound:
         return self.certificates[place]
 
     def bounds(self, setting: Setting, rounds: list[int]) -> dict[int, float] | None:
-        """Return the bound after each number of rounds; None if a round has no certificate."""
+        """Return the bound after each number of rounds; None if the first round has no certificate."""
         noise = float(setting.heterogeneity**2)
         unit, error = float(self.round.unit**2) * noise, float(setting.distance**2)
         values = {}
@@ -68,9 +68,10 @@ class OneRound:
             relative = error / unit if unit else math.inf
             # beyond these ends the tangents hardly change
             place = round(math.log(min(max(relative, 1e-8), 1e4)) / math.log(SPACING))
-            if self.tangent(place) is None:
-                return None
+            self.tangent(place)
             lines = [line for line in self.certificates.values() if line is not None]
+            if not lines:
+                return None
             error = min(float(line.rate) * error + float(line.constant) * noise for line in lines)
             if number in rounds:
                 values[number] = error

@@ -199,7 +199,7 @@ def judged(
                 attained, instance = values[truth]
                 if attained is not None and attained > value + relative * attained + absolute * squared:
                     what = "the exact worst case, by the solver," if truth == "exact" else instance
-                    reason = f"{VIOLATED}{what} has E|x_R - x*|^2 = {attained:.9g}"
+                    reason = f"{VIOLATED}{what} has E|x_R - x*|^2 = {attained:.6g}"
                     break
         if value is not None and not math.isfinite(value):
             value, reason = None, f"above the largest floating-point number: {reason or column}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checkout import ROOT
 
 from clusterproof import InvalidArgument, NoisyQuadraticMixture, QuadraticMixture, verify
 from clusterproof.commands.application import main
@@ -443,3 +445,29 @@ def test_sampling_is_computed_from_the_clients(capsys: pytest.CaptureFixture[str
         printed.append(capsys.readouterr().out)
     assert printed[0] == printed[1]
     assert "drift: hypothesis fails: all clients take part in every round" in printed[0]
+
+
+def test_gradient_descent_has_one_value() -> None:
+    """With one local step on full participation every valid column but NASTYA's is (1 - eta mu)^2R D^2."""
+    rows = leaderboard(
+        "fedavg", client_class="strong", rounds=[3, 30], **{**A, "local_steps": 1, "step_size": "1/16"}
+    )
+    for number in (3, 30):
+        found = values(rows, number)
+        for column in ("drift", "one-round-convex", "one-round-strong", "worst-quadratic"):
+            assert found[column] == pytest.approx((1 - 0.1 / 16) ** (2 * number), rel=1e-4), column
+
+
+def test_the_page_prints_what_it_states(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "notes/leaderboard.md").read_text(encoding="utf-8")
+    for name, content in re.findall(r"(?ms)^New file `(.+?)`:\n\n```python\n(.*?)^```$", page):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    first, *_, last = re.findall(r"(?m)^\$ clusterproof (leaderboard .*)$", page.replace("\\\n", " "))
+    table, instance = re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL)
+    assert main(first.split()) == 0
+    assert capsys.readouterr().out.startswith(table)
+    assert main(last.split()) == 1
+    assert capsys.readouterr().out.endswith(instance)
