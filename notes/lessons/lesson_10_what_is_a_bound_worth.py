@@ -12,7 +12,6 @@ with app.setup(hide_code=True):
     import numpy as np
 
     from clusterproof import leaderboard
-    from clusterproof.figures.style import set_ticks
     from clusterproof.notes.live import BLACK, BLUE, ORANGE, VERMILLION, label_axes, panels, sliders
 
     ROUNDS = [1, 3, 10, 30, 100, 300, 1000]
@@ -153,7 +152,8 @@ def picture(local_steps, rounds):
     left.axvline(rounds, color=BLACK, linewidth=0.5)
     for panel in (left, right):
         panel.set(xscale="log", yscale="log")
-    set_ticks(right, x=SLIDERS["local_steps"])
+    right.set_xticks(SLIDERS["local_steps"], [str(steps) for steps in SLIDERS["local_steps"]])
+    right.minorticks_off()
     label_axes(left, f"a  Bounds, K = {local_steps}", "rounds R", "squared distance")
     label_axes(right, f"b  Bound over the worst quadratic, R = {rounds}", "local steps K", "ratio")
     left.legend(fontsize=7, frameon=False)
