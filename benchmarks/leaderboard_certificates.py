@@ -38,11 +38,13 @@ def main() -> None:
             )
             lines, one = OneRound(round_), Fraction(1)
             lines.bounds(Setting.from_round(round_, TaskClass.CONVEX, one, one, 1000), [1000])
-            documents = {
-                place: json.loads(to_json(line)) for place, line in lines.certificates.items() if line
-            }
-            text = json.dumps(documents, indent=0)
-            (STORED / f"{name}-{client_class}.json").write_text(text + "\n", encoding="utf-8")
+            documents = [
+                f'"{place}": {json.dumps(json.loads(to_json(line)))}'
+                for place, line in lines.certificates.items()
+                if line is not None
+            ]
+            text = "{\n" + ",\n".join(documents) + "\n}\n"
+            (STORED / f"{name}-{client_class}.json").write_text(text, encoding="utf-8")
             print(f"{name} {client_class}: {len(documents)} certificates, {len(text)} bytes")
 
 
