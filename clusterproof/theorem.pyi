@@ -17,5 +17,3 @@ from .theory.checker import reals as reals
 from .theory.checker import searched as searched
 from .theory.checker import suppose as suppose
 from .theory.checker.claim_decorator import claim as claim
-from .theory.leaderboard import Setting as Setting
-from .theory.leaderboard import leaderboard_bound as leaderboard_bound

@@ -353,7 +353,8 @@ def test_a_forged_stored_certificate_is_not_used(tmp_path: Path, monkeypatch: py
 
 
 BOUNDS = """
-from clusterproof.theorem import leaderboard_bound, suppose
+from clusterproof.theorem import suppose
+from clusterproof.theory.leaderboard import leaderboard_bound
 
 @leaderboard_bound("mine/small", algorithm="fedavg", client_class="strong")
 def small(setting):
