@@ -258,10 +258,10 @@ def test_the_worst_quadratics_are_those_of_a_finer_search() -> None:
 
 def test_the_expected_error_is_that_of_a_run_and_of_the_same_two_quadratics() -> None:
     task = QuadraticMixture(
-        hessians=np.array([[[0.1]], [[1.0]]]), centers=np.array([[-5.0], [0.5]]), labels=np.zeros(2, int)
+        hessians=np.array([[[0.1]], [[1.0]]]), centers=np.array([[-3.0], [0.5]]), labels=np.zeros(2, int)
     )
-    zeta, distance = np.abs(0.1 * (task.pooled_optimum + 5))[0], np.abs(task.pooled_optimum)[0]
-    setting = {**A, "heterogeneity": float(zeta), "distance": float(distance) or 1}
+    zeta, distance = np.abs(0.1 * (task.pooled_optimum + 3))[0], np.abs(task.pooled_optimum)[0]
+    setting = {**A, "heterogeneity": float(zeta), "distance": float(distance)}
     for algorithm, extra in (
         ("fedavg", {}),
         ("fedavg", {"sampling": 1}),
