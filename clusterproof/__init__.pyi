@@ -75,5 +75,6 @@ from .theory.checker import rationals as rationals
 from .theory.checker import reals as reals
 from .theory.checker import searched as searched
 from .theory.checker import suppose as suppose
+from .theory.leaderboard import leaderboard as leaderboard
 
 __version__: str

@@ -22,7 +22,7 @@ FORMATS = ("png", "svg", "pdf")
 MOST_CURVES = 24
 
 
-def check_plot(path: Path) -> None:
+def check_plot(path: Path, argument: str = "plot") -> None:
     """Refuse, before anything is computed, what cannot be drawn.
 
     Raises
@@ -30,10 +30,10 @@ def check_plot(path: Path) -> None:
     InvalidArgument
         If matplotlib is not installed, or the name does not end in png, svg or pdf.
     """
-    require("plot", str(path), "matplotlib", "plot")
+    require(argument, str(path), "matplotlib", "plot")
     if path.suffix.lstrip(".") not in FORMATS:
         rule = f"must end in one of {', '.join(FORMATS)}"
-        raise InvalidArgument("plot", str(path), rule, "such as sweep.png")
+        raise InvalidArgument(argument, str(path), rule, f"such as {argument}.png")
 
 
 def draw(frame: DataFrame, plan: Plan, kind: str) -> bytes:

@@ -47,6 +47,9 @@ app.command("clusterproof.commands.run:run", name="run", help="Run an algorithm 
 app.command("clusterproof.commands.certify:certify", name="certify", help="Prove a convergence rate.")
 app.command("clusterproof.commands.verify:verify", name="verify", help="Check a certificate.")
 app.command(
+    "clusterproof.commands.leaderboard:leaderboard", name="leaderboard", help="Compare convergence bounds."
+)
+app.command(
     "clusterproof.commands.conform:conform",
     name="conform",
     help="Compare an implementation with an algorithm's definition.",

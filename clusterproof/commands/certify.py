@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -10,21 +12,33 @@ from cyclopts import Parameter
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable
 from clusterproof.theory import certificates
-from clusterproof.theory.certificates import Certificate
+from clusterproof.theory.certificates import Certificate, NoCertificate, RoundCertificate
 
 
 def certify(
     *,
-    momentum: str,
-    condition_number: Annotated[str, Parameter(["--condition", "--condition-number"])],
-    proportion: str,
-    step_size: str = "1",
+    momentum: str | None = None,
+    condition_number: Annotated[str | None, Parameter(["--condition", "--condition-number"])] = None,
+    proportion: str | None = None,
+    step_size: str | None = None,
     function_class: Annotated[str, Parameter("--class")],
     disturbance: Annotated[bool, Parameter(negative=())] = False,
     rate: str | None = None,
+    algorithm: str | None = None,
+    smoothness: str | None = None,
+    strong_convexity: str | None = None,
+    local_steps: int | None = None,
+    server_step_size: str | None = None,
+    sampling: str | None = None,
+    proximal: str | None = None,
+    probability: str | None = None,
+    option: str | None = None,
+    weight: str | None = None,
+    distance: str | None = None,
+    heterogeneity: str | None = None,
     out: Path | None = None,
 ) -> int:
-    """Prove a convergence rate of the cluster dynamics.
+    """Prove a convergence rate of the cluster dynamics or, with --algorithm, a bound on one round.
 
     Exit status: 0 if the rate was proved, 1 if no certificate was found, 2 for bad input.
 
@@ -37,43 +51,112 @@ def certify(
     proportion
         The cluster's share of the clients.
     step_size
-        The step size times L.
+        The step size times L, 1 by default. With --algorithm, the size of a local step.
     function_class
-        quadratic: eigenvalues in [mu, L]; smooth: every L-smooth mu-strongly convex function.
+        quadratic: eigenvalues in [mu, L]; smooth: every L-smooth mu-strongly convex function. With --algorithm, strong:
+        every client is such a function; convex: clients are convex, and their mean is mu-strongly convex.
     disturbance
         For smooth functions, also bound how disturbances propagate; the rate may be larger.
     rate
-        Prove this rate instead of the smallest one. A larger rate has a smaller prefactor.
+        Prove this rate instead of the smallest one. A larger rate has a smaller prefactor or constant.
+    algorithm
+        fedavg, fedprox, scaffold or proxskip: bound the squared distance after one round.
+    smoothness
+        L, 1 by default; this and the following options are of --algorithm.
+    strong_convexity
+        mu, below L.
+    local_steps
+        K, 1 by default, at most 8.
+    server_step_size
+        Of FedAvg and SCAFFOLD, 1 by default.
+    sampling
+        (N - S) / (S (N - 1)) if S of N clients take part, for FedAvg and FedProx.
+    proximal
+        m of FedProx, whose local problems are solved exactly.
+    probability
+        p of ProxSkip.
+    option
+        I or II of SCAFFOLD, II by default.
+    weight
+        Weight of the control variates' error.
+    distance
+        Initial distance at which the bound is to be least, 1 by default.
+    heterogeneity
+        zeta* at which the bound is to be least, 1 by default.
     out
         Write the certificate to this file.
     """
     if out is not None:
         check_writable("out", out)
-    try:
-        certificate = certificates.certify(
-            momentum,
-            condition_number,
-            proportion,
-            step_size,
-            function_class=function_class,
-            disturbance=disturbance,
-            rate=rate,
-        )
-    except InvalidArgument as error:
-        if error.argument != "condition_number":
-            raise
-        raise InvalidArgument("condition", error.value, error.rule, error.remedy) from error
-    if not isinstance(certificate, Certificate):
+    dynamics = {"momentum": momentum, "condition": condition_number, "proportion": proportion}
+    setting = {
+        "smoothness": smoothness,
+        "strong_convexity": strong_convexity,
+        "local_steps": local_steps,
+        "server_step_size": server_step_size,
+        "sampling": sampling,
+        "proximal": proximal,
+        "probability": probability,
+        "option": option,
+        "weight": weight,
+        "distance": distance,
+        "heterogeneity": heterogeneity,
+    }
+    rest, needed = (dynamics, {"strong_convexity": strong_convexity}) if algorithm else (setting, dynamics)
+    of = f"is not of {algorithm}" if algorithm else "is of a round of an algorithm"
+    for name, value in rest.items():
+        if value is not None:
+            raise InvalidArgument(name, value, of, "leave it out" if algorithm else "give --algorithm")
+    for name, value in needed.items():
+        if value is None:
+            raise InvalidArgument(name, value, "must be given", f"add --{name.replace('_', '-')}")
+    if algorithm:
+        if disturbance:
+            raise InvalidArgument("disturbance", True, of, "leave it out")
+        given = {name: value for name, value in setting.items() if value is not None}
+        with renamed_argument("client_class", "class"):
+            certificate: Certificate | RoundCertificate | NoCertificate = certificates.certify(
+                algorithm=algorithm, client_class=function_class, step_size=step_size, rate=rate, **given
+            )
+    else:
+        with renamed_argument("condition_number", "condition"):
+            certificate = certificates.certify(
+                momentum,
+                condition_number,
+                proportion,
+                1 if step_size is None else step_size,
+                function_class=function_class,
+                disturbance=disturbance,
+                rate=rate,
+            )
+    if isinstance(certificate, NoCertificate):
         print(f"no certificate found: {certificate.reason}")
         return 1
     if out is not None:
         certificates.write_certificate(certificate, out, argument="out")
-    _show(certificate, out)
+    print(describe(certificate))
+    if out is not None:
+        print(f"stored in {out}")
     return 0
 
 
-def describe(certificate: Certificate) -> str:
+@contextmanager
+def renamed_argument(name: str, option: str) -> Iterator[None]:
+    """Name an option in the messages about an argument of the library."""
+    try:
+        yield
+    except InvalidArgument as error:
+        if error.argument != name:
+            raise
+        raise InvalidArgument(option, error.value, error.rule, error.remedy) from error
+
+
+def describe(certificate: Certificate | RoundCertificate) -> str:
     """Return the constants as decimals and the statement that was proved."""
+    if isinstance(certificate, RoundCertificate):
+        numbers = {name: float(getattr(certificate, name)) for name in ("rate", "constant", "weight")}
+        lines = [f"{name} {number:.12g}" for name, number in numbers.items() if name != "weight" or number]
+        return "\n".join([f"class {certificate.round.client_class}", *lines, certificate.statement])
     lines = [
         f"class {certificate.function_class}",
         f"rate {float(certificate.rate):.12g} of the distance per round",
@@ -83,10 +166,3 @@ def describe(certificate: Certificate) -> str:
     if certificate.disturbance is not None:
         lines.append(f"disturbance {float(certificate.disturbance):.9g}")
     return "\n".join([*lines, certificate.statement])
-
-
-def _show(certificate: Certificate, out: Path | None) -> None:
-    """Print what was proved and where the certificate is stored."""
-    print(describe(certificate))
-    if out is not None:
-        print(f"stored in {out}")

@@ -103,34 +103,32 @@ def _run(
         raise InvalidArgument(
             "as", None, "must be given", f"such as --as {next(iter(DEFINITIONS))}; --list prints all"
         )
-    start = _load(implementation)
+    start = import_object(implementation)
     chosen = dict(_read_setting(text) for text in settings)
     given = None if supports is None else [name for name in supports.split(",") if name]
     return hold(start, algorithm, settings=chosen, supports=given, dtype=dtype, loss=loss, timeout=timeout)
 
 
-def _load(reference: str) -> Any:
+def import_object(reference: str, argument: str = "implementation") -> Any:
     """Import what a reference names, which runs that code."""
     place, _, name = reference.rpartition(":")
     if not place or not name:
-        raise InvalidArgument("implementation", reference, f"must be {HOW}", "name the class after the colon")
+        raise InvalidArgument(argument, reference, f"must be {HOW}", "name the object after the colon")
     try:
         module = import_place(place)
     except FileNotFoundError as error:
         rule = f"must be in a file that exists ({error.strerror})"
-        raise InvalidArgument("implementation", reference, rule, "correct the path") from error
+        raise InvalidArgument(argument, reference, rule, "correct the path") from error
     except (Exception, SystemExit) as error:  # a user's module may raise anything
         rule = f"cannot be imported ({type(error).__name__}: {' '.join(str(error).split())})"
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
         remedy = f"install {missing}, or correct the name" if missing else "correct the module"
-        raise InvalidArgument("implementation", reference, rule, remedy) from error
+        raise InvalidArgument(argument, reference, rule, remedy) from error
     try:
         return attrgetter(name)(module)
     except AttributeError as error:
         names = ", ".join(known for known in vars(module) if not known.startswith("_")) or "nothing"
-        raise InvalidArgument(
-            "implementation", reference, f"has no {name}", f"it has {names[:200]}"
-        ) from error
+        raise InvalidArgument(argument, reference, f"has no {name}", f"it has {names[:200]}") from error
 
 
 def _read_setting(text: str) -> tuple[str, Any]:

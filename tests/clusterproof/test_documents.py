@@ -30,6 +30,7 @@ PAGES = [
     ),
     *("notes/your-own.md", "notes/fpfc-repaired.md", "notes/sweeps.md", "notes/coming-from.md"),
     *("notes/your-own-theorem.md", "notes/your-own-algorithm.md", "notes/conformance.md", *LESSONS),
+    "notes/leaderboard.md",
 ]
 """All pages with commands but CONTRIBUTING.md, which has tests of its own."""
 LONG = {
@@ -48,8 +49,11 @@ LONG = {
 
 pytestmark = pytest.mark.usefixtures("claims_of_files")
 
-STATUS = {"conform my_fedprox_torch.py:TorchFedProx --as fedprox": 1}
-"""Exit statuses other than 0."""
+STATUS = {
+    r"conform my_fedprox_torch.py:TorchFedProx --as fedprox": 1,
+    r"leaderboard .* --module my_bound.py --fail-on violated": 1,
+}
+"""Exit statuses other than 0, by pattern."""
 
 READ_ONLY = {
     r"check( --json report\.json| --verbose)?": "every quick claim, minutes: `make check`",
@@ -146,7 +150,8 @@ def test_commands_run_as_printed(
         words = in_little(line)
         if words:
             capsys.readouterr()
-            assert main(words) == STATUS.get(line, 0), (line, capsys.readouterr())
+            expected = next((code for pattern, code in STATUS.items() if re.fullmatch(pattern, line)), 0)
+            assert main(words) == expected, (line, capsys.readouterr())
 
 
 @pytest.mark.slow(reason="compares a run with its law")

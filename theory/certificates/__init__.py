@@ -1,8 +1,10 @@
 """Convergence rates with exact certificates, found by a solver and proved without it."""
 
 from clusterproof.theory.certificates.certify import certify, certify_at
+from clusterproof.theory.certificates.certify_round import certify_round
 from clusterproof.theory.certificates.companion import lyapunov_matrix
 from clusterproof.theory.certificates.document import read_certificate, to_json, write_certificate
+from clusterproof.theory.certificates.one_round import RoundCertificate
 from clusterproof.theory.certificates.record import Certificate, FunctionClass, NoCertificate
 from clusterproof.theory.certificates.verify import Verification, verify
 
@@ -10,9 +12,11 @@ __all__ = [
     "Certificate",
     "FunctionClass",
     "NoCertificate",
+    "RoundCertificate",
     "Verification",
     "certify",
     "certify_at",
+    "certify_round",
     "lyapunov_matrix",
     "read_certificate",
     "to_json",

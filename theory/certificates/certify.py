@@ -6,11 +6,15 @@ import math
 import time
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any, overload
 
+from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import check_choice, check_number
+from clusterproof.theory.certificates.certify_round import certify_round
 from clusterproof.theory.certificates.companion import entries
 from clusterproof.theory.certificates.exact import fraction, rational, require, require_rationals
 from clusterproof.theory.certificates.lyapunov import System, Unknowns
+from clusterproof.theory.certificates.one_round import RoundCertificate
 from clusterproof.theory.certificates.parameters import Parameters, exact, root_above
 from clusterproof.theory.certificates.proof import failing_condition
 from clusterproof.theory.certificates.quadratic import CONSTANT_DIGITS, at_rate, best_rate
@@ -36,6 +40,7 @@ STEEP_TILTS = (0.5, 0.2, 0.1, 0.05, 0.02)
 """Weights that are tried before ``TILTS`` at a given rate, where the margin is larger."""
 
 
+@overload
 def certify(
     momentum: object,
     condition_number: object,
@@ -45,13 +50,31 @@ def certify(
     function_class: str = "smooth",
     disturbance: bool = False,
     rate: object = None,
-) -> Certificate | NoCertificate:
-    """Prove a convergence rate of the cluster dynamics (noise-free CFL-MGD, gradient averaging).
+) -> Certificate | NoCertificate: ...
+
+
+@overload
+def certify(*, algorithm: str, **setting: Any) -> RoundCertificate | NoCertificate: ...
+
+
+def certify(
+    momentum: object = None,
+    condition_number: object = None,
+    proportion: object = None,
+    step_size: object = None,
+    *,
+    function_class: str = "smooth",
+    disturbance: bool = False,
+    rate: object = None,
+    algorithm: str | None = None,
+    **setting: Any,
+) -> Certificate | RoundCertificate | NoCertificate:
+    """Prove a convergence rate of the cluster dynamics (noise-free CFL-MGD, gradient averaging), or bound one round.
 
     Parameters
     ----------
     momentum, condition_number, proportion, step_size
-        beta, kappa, l and the step size times L: numbers, or strings such as ``"1/3"``. A float stands
+        beta, kappa, l and the step size times L (1 by default): numbers, or strings such as ``"1/3"``. A float stands
         for its shortest decimal.
     function_class
         ``"quadratic"``: the exact rate (spectral radius of the companion matrix, rounded up), in closed
@@ -63,10 +86,12 @@ def certify(
         The rate to prove, below 1; if None, the least that can be proved. At critical damping (tuned
         momentum) the least rate has a prefactor of 10^5, so that its bound is vacuous for a hundred rounds; a rate a
         few per cent of 1 - r above it has one of about 3.
+    algorithm, **setting
+        Instead of the above: an algorithm, one round of which is bounded, and the keywords of ``certify_round``.
 
     Returns
     -------
-    Certificate or NoCertificate
+    Certificate or RoundCertificate or NoCertificate
         A certificate was checked in exact arithmetic. No certificate does not mean divergence.
 
     Raises
@@ -74,9 +99,18 @@ def certify(
     InvalidArgument
         If a parameter is out of range, or a package of the extra ``certify`` is not installed.
     """
+    if algorithm is not None:
+        dynamics = {"momentum": momentum, "condition_number": condition_number, "proportion": proportion}
+        for name, value in dynamics.items():
+            if value is not None:
+                raise InvalidArgument(name, value, f"is not of a round of {algorithm}", "leave it out")
+        return certify_round(algorithm, step_size=step_size, rate=rate, **setting)
+    if setting:
+        raise InvalidArgument(next(iter(setting)), "...", "is of a round of an algorithm", "give algorithm")
     check_choice(
         "class", function_class, [str(name) for name in FunctionClass], remedy="choose one of the two"
     )
+    step_size = 1 if step_size is None else step_size
     parameters = _parameters(momentum, condition_number, proportion, step_size)
     chosen = None if rate is None else exact("rate", rate)
     if chosen is not None:

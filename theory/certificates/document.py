@@ -24,8 +24,10 @@ import msgspec
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import write_whole
 from clusterproof.theory.certificates.lyapunov import PAIRS, POSITIVITY_PAIRS, START_PAIRS, Unknowns
+from clusterproof.theory.certificates.one_round import RoundCertificate
 from clusterproof.theory.certificates.parameters import Parameters
 from clusterproof.theory.certificates.record import Certificate, FunctionClass
+from clusterproof.theory.certificates.rounds import Algorithm, ClientClass, Round
 
 FORMAT = "clusterproof-certificate-1"
 RUN_BOUND_FORMATS = ("clusterproof-run-bound-1", "clusterproof-smooth-run-bound-1")
@@ -80,13 +82,38 @@ class _Document(msgspec.Struct, forbid_unknown_fields=True):
     sha256: str
 
 
-def to_json(certificate: Certificate) -> str:
+class _RoundParameters(msgspec.Struct, forbid_unknown_fields=True):
+    smoothness: Fraction
+    strong_convexity: Fraction
+    step_size: Fraction | None
+    local_steps: Fraction
+    server_step_size: Fraction
+    sampling: Fraction
+    proximal: Fraction | None
+    probability: Fraction | None
+    option: str | None
+
+
+class _RoundDocument(msgspec.Struct, forbid_unknown_fields=True):
+    format: Literal["clusterproof-certificate-1"]
+    statement: str
+    algorithm: Algorithm
+    client_class: ClientClass = msgspec.field(name="class")
+    parameters: _RoundParameters
+    rate: Fraction
+    constant: Fraction
+    weight: Fraction
+    proof: dict[str, Fraction]
+    sha256: str
+
+
+def to_json(certificate: Certificate | RoundCertificate) -> str:
     """Return a certificate as JSON text."""
     content = _content(certificate)
     return json.dumps(content | {"sha256": _checksum(content)}, indent=1) + "\n"
 
 
-def from_json(text: bytes | str) -> tuple[Certificate, str | None]:
+def from_json(text: bytes | str) -> tuple[Certificate | RoundCertificate, str | None]:
     """Read a certificate from JSON text, without checking its proof.
 
     Returns
@@ -108,12 +135,14 @@ def from_json(text: bytes | str) -> tuple[Certificate, str | None]:
         raw = json.loads(text, object_pairs_hook=_without_duplicates)
         if isinstance(raw, dict) and raw.get("format") in RUN_BOUND_FORMATS:
             raise Unreadable("of the bound on a run; version 0.1 reads it")
-        document = msgspec.convert(raw, _Document, dec_hook=_fraction)
+        of_round = isinstance(raw, dict) and "algorithm" in raw
+        form: type[_Document | _RoundDocument] = _RoundDocument if of_round else _Document
+        document = msgspec.convert(raw, form, dec_hook=_fraction)
     except Unreadable:
         raise
     except (ValueError, TypeError, RecursionError) as error:
         raise Unreadable(str(error)[:200]) from error
-    certificate = _certificate(document)
+    certificate = _certificate(document) if isinstance(document, _Document) else _of_round(document)
     content = _content(certificate)
     if document.statement != content["statement"]:
         return certificate, "the statement is not the one that the fields make"
@@ -142,7 +171,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def write_certificate(
-    certificate: Certificate, path: str | os.PathLike[str], *, argument: str = "path"
+    certificate: Certificate | RoundCertificate, path: str | os.PathLike[str], *, argument: str = "path"
 ) -> None:
     """Write a certificate to a file, atomically.
 
@@ -154,7 +183,7 @@ def write_certificate(
     write_whole(argument, Path(path), to_json(certificate).encode())
 
 
-def read_certificate(path: str | os.PathLike[str]) -> Certificate:
+def read_certificate(path: str | os.PathLike[str]) -> Certificate | RoundCertificate:
     """Read a certificate from a file; ``verify`` checks it.
 
     Raises
@@ -164,20 +193,36 @@ def read_certificate(path: str | os.PathLike[str]) -> Certificate:
     """
     try:
         certificate, problem = from_json(read_bytes(path))
+        if problem is not None:
+            raise Unreadable(problem)
     except (Unreadable, Inconsistent) as error:
-        certificate, problem = None, str(error)
-    if certificate is None or problem is not None:
-        rule = f"must be a certificate ({problem})"
-        raise InvalidArgument("path", os.fspath(path), rule, "make one with `clusterproof certify`")
+        rule = f"must be a certificate ({error})"
+        raise InvalidArgument(
+            "path", os.fspath(path), rule, "make one with `clusterproof certify`"
+        ) from error
     return certificate
 
 
-def _content(certificate: Certificate) -> dict[str, Any]:
+def _content(certificate: Certificate | RoundCertificate) -> dict[str, Any]:
     """Return everything but the checksum, in the order of the file."""
 
     def written(numbers: Mapping[str, Fraction]) -> dict[str, str]:
         return {name: str(number) for name, number in numbers.items()}
 
+    if isinstance(certificate, RoundCertificate):
+        round_ = certificate.round
+        parameters = {name: getattr(round_, name) for name in _RoundParameters.__struct_fields__}
+        return {
+            "format": FORMAT,
+            "statement": certificate.statement,
+            "algorithm": str(round_.algorithm),
+            "class": str(round_.client_class),
+            "parameters": {name: None if it is None else str(it) for name, it in parameters.items()},
+            "rate": str(certificate.rate),
+            "constant": str(certificate.constant),
+            "weight": str(certificate.weight),
+            "proof": written(certificate.multipliers),
+        }
     proof, disturbance = certificate.proof, certificate.disturbance
     return {
         "format": FORMAT,
@@ -223,6 +268,24 @@ def _certificate(document: _Document) -> Certificate:
         prefactor=document.prefactor,
         disturbance=document.disturbance,
         proof=proof,
+    )
+
+
+def _of_round(document: _RoundDocument) -> RoundCertificate:
+    parameters = msgspec.structs.asdict(document.parameters)
+    if (steps := document.parameters.local_steps).denominator != 1:
+        raise Inconsistent("the parameters are out of range: local_steps is not a whole number")
+    parameters |= {"local_steps": int(steps)}
+    try:
+        round_ = Round(algorithm=document.algorithm, client_class=document.client_class, **parameters)
+    except InvalidArgument as error:
+        raise Inconsistent(f"the parameters are out of range: {error}") from error
+    return RoundCertificate(
+        round=round_,
+        rate=document.rate,
+        constant=document.constant,
+        weight=document.weight,
+        multipliers=document.proof,
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from clusterproof.theory.certificates.exact import is_positive_semidefinite, rational
 from clusterproof.theory.certificates.rounds import (
+    MAX_LOCAL_STEPS,
     Algorithm,
     Block,
     ClientClass,
@@ -99,6 +100,9 @@ def failing_conditions(certificate: RoundCertificate) -> Iterator[str]:
     """Yield every condition that does not hold, in the order of the checks."""
     round_ = certificate.round
     unit = round_.unit**2
+    if round_.local_steps > MAX_LOCAL_STEPS:
+        yield f"the round has more than {MAX_LOCAL_STEPS} local steps"
+        return
     if certificate.weight < 0 or (certificate.weight > 0 and not round_.controls):
         yield "the weight is negative, or the algorithm has no control variates"
         return

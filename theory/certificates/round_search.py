@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -21,8 +20,14 @@ from clusterproof.theory.certificates.solving import optimum
 SLACKS = (Fraction(1, 10**4), Fraction(1, 10**3), Fraction(1, 10**2))
 """Relative additions to the least constant, tried in turn, that leave room for rounding the multipliers."""
 
+SMALL = Fraction(1, 1000)
+"""Share of the decrease of the distance in a round that margins are relative to, next to the constant."""
+
 SECONDS = 60.0
 """Time limit of one solve."""
+
+MAX_SCALE = 1e4
+"""Largest D^2 / G, in units of the step, of the program; the best rate is constant to 1e-8 beyond."""
 
 DIGITS = 12
 """Decimals of a multiplier."""
@@ -58,24 +63,39 @@ def prove_round(
         None if the solver claims no bound, or none passes the exact check.
     """
     unit = round_.unit**2
-    search = Search(Proof(round_, weight=weight / unit))
-    goal = (float(distance / unit), float(disagreement))
+    relative = float(distance / unit / disagreement)
+    scale = 1.0 if ratio is not None else min(max(relative, 1.0), MAX_SCALE)
+    search = Search(Proof(round_, weight=weight / unit), scale)
     scaled = None if ratio is None else ratio / unit
-    best = search.least(
-        goal, rate=None if rate is None else float(rate), ratio=None if scaled is None else float(scaled)
-    )
-    if best is None:
-        return None
+    given = rate is not None
+    if rate is None:
+        goal = (min(relative, 1.0), 1.0) if ratio is None else (1.0, 0.0)
+        best = search.least(goal, ratio=None if scaled is None else float(scaled))
+        if best is None:
+            return None
+        rate = 1 + rounded_up(best[0] / search.scale)
+    constant = Fraction(0)
+    if scaled is None:
+        best = search.least((0.0, 1.0), rate=rate)
+        if best is None:
+            return None
+        constant = Fraction(best[1])
     for slack in SLACKS:
-        proved_rate = rate if rate is not None else rounded_up(best.rate + float(slack) * abs(1 - best.rate))
-        constant = rounded_up(best.constant * (1 + float(slack))) if scaled is None else proved_rate * scaled
-        multipliers = search.interior(float(proved_rate), float(constant))
+        if scaled is None:
+            # where the constant can be 0, a proof has no interior without a margin in the rate
+            proved_rate = rate if given else rounded_up(rate + SMALL * slack * abs(1 - rate))
+            margin = SMALL * abs(rate - 1) * Fraction(scale)
+            proved = rounded_up(constant + slack * (constant + margin))
+        else:
+            proved_rate = rounded_up(rate + slack * abs(1 - rate))
+            proved = proved_rate * scaled
+        multipliers = search.interior(proved_rate, proved)
         if multipliers is None:
             continue
         certificate = RoundCertificate(
             round=round_,
             rate=proved_rate,
-            constant=constant * unit,
+            constant=proved * unit,
             weight=weight,
             multipliers=balanced(search.proof, multipliers),
         )
@@ -84,26 +104,22 @@ def prove_round(
     return None
 
 
-@dataclass(frozen=True)
-class Least:
-    """The solver's optimum, in units of the step."""
-
-    rate: float
-    constant: float
-    value: float
-
-
 class Search:
-    """The semidefinite program of a number of rounds: unknowns are the rate, the constant, a margin, and lambda_ab.
+    """The semidefinite program of a number of rounds.
+
+    Its unknowns are the gain (rate - 1) scale, the constant, a margin, and lambda_ab. With a scale of the order of
+    D^2 / G in units of the step, the gain and the constant are of one order in the bound.
 
     Parameters
     ----------
     proof
         Its conditions.
+    scale
+        The scale, greater than 0.
     """
 
-    def __init__(self, proof: Proof) -> None:
-        self.proof = proof
+    def __init__(self, proof: Proof, scale: float = 1.0) -> None:
+        self.proof, self.scale = proof, scale
         self.names = list(proof.pairs)
         blocks = (proof.trajectory.means, proof.trajectory.deviations)
         self.blocks = [self._tabulate(block, mean=k == 0) for k, block in enumerate(blocks)]
@@ -114,24 +130,30 @@ class Search:
                     self.flow[point - 1, column] = sign
 
     def least(
-        self, goal: tuple[float, float], *, rate: float | None = None, ratio: float | None = None
-    ) -> Least | None:
-        """Minimise rate goal[0] + constant goal[1]; None if unsolved."""
-        cost = np.zeros(3 + len(self.names))
-        cost[:2] = np.array(goal) / max(goal)
-        fixed = {2: 0.0}
-        if rate is not None:
-            fixed[0] = rate
-        answer = self._solve(cost, fixed, ratio)
-        if answer is None:
-            return None
-        return Least(answer[0], answer[1], float(answer[:2] @ goal))
+        self, goal: tuple[float, float], *, rate: Fraction | None = None, ratio: float | None = None
+    ) -> tuple[float, float] | None:
+        """Minimise goal[0] gain + goal[1] constant; return the gain and the constant, or None if unsolved.
 
-    def interior(self, rate: float, constant: float) -> np.ndarray | None:
+        Parameters
+        ----------
+        goal
+            Its two weights.
+        rate
+            A given rate; None if it is free.
+        ratio
+            constant / rate; None if both are free.
+        """
+        cost = np.zeros(3 + len(self.names))
+        cost[:2] = goal
+        fixed = {2: 0.0} | ({} if rate is None else {0: float(rate - 1) * self.scale})
+        answer = self._solve(cost, fixed, ratio)
+        return None if answer is None else (float(answer[0]), float(answer[1]))
+
+    def interior(self, rate: Fraction, constant: Fraction) -> np.ndarray | None:
         """Return multipliers with the largest margin at a rate and a constant; None if it is not positive."""
         cost = np.zeros(3 + len(self.names))
         cost[2] = -1.0
-        answer = self._solve(cost, {0: rate, 1: constant}, None)
+        answer = self._solve(cost, {0: float(rate - 1) * self.scale, 1: float(constant)}, None)
         return None if answer is None or answer[2] <= 0 else np.asarray(answer[3:])
 
     def _tabulate(self, block: Block, *, mean: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -140,17 +162,26 @@ class Search:
             np.array(vectors, dtype=float) for vectors in (block.positions, block.gradients)
         )
         size = positions.shape[1]
+        units = np.ones(size)  # lengths of the vectors of the basis
+        if mean:
+            units[0] = math.sqrt(self.scale)
+
+        def square(vector: np.ndarray) -> np.ndarray:
+            row = vector.astype(float) * units
+            return np.outer(row, row)
+
         constant = np.zeros((size, size))
-        for share, vector in block.outcomes:
-            row = vector.astype(float)
-            constant -= float(share) * np.outer(row, row)
+        for share, outcome in block.outcomes:
+            constant -= float(share) * square(outcome)
         unknowns = np.zeros((3 + len(self.names), size, size))
-        for place, start in enumerate((block.start, block.disagreement)):
-            if start is not None:
-                unknowns[place] = np.outer(start.astype(float), start.astype(float))
+        if block.start is not None:
+            constant += square(block.start)
+            unknowns[0] = square(block.start) / self.scale
+        if block.disagreement is not None:
+            unknowns[1] = square(block.disagreement)
         unknowns[2] = -np.eye(size)
         a, b = np.array(list(self.proof.pairs.values())).T
-        vectors = np.stack([positions[a], positions[b], gradients[a], gradients[b]], axis=1)
+        vectors = np.stack([positions[a], positions[b], gradients[a], gradients[b]], axis=1) * units
         for curvatures in {self.proof.curvatures(name) for name in self.names}:
             chosen = np.array(
                 [
@@ -171,8 +202,8 @@ class Search:
             equalities.append(np.eye(count)[[column]])
             values.append(np.array([value]))
         if ratio is not None:
-            equalities.append(np.array([[-ratio, 1.0] + [0.0] * (count - 2)]))
-            values.append(np.zeros(1))
+            equalities.append(np.array([[-ratio / self.scale, 1.0] + [0.0] * (count - 2)]))
+            values.append(np.array([ratio]))
         signs = -np.eye(count)[3:]
         signs[:, 2] = 1.0  # lambda - margin >= 0
         rows, vectors = [*equalities, signs], [*values, np.zeros(len(signs))]
@@ -197,9 +228,12 @@ def balanced(proof: Proof, multipliers: np.ndarray) -> dict[str, Fraction]:
     return {name: number for name, number in exact.items() if number != 0}
 
 
-def rounded_up(value: float) -> Fraction:
+def rounded_up(value: Fraction | float) -> Fraction:
     """Return the next decimal with twelve significant digits."""
-    scale = Fraction(10) ** (11 - math.floor(math.log10(abs(value) or 1.0)))
+    if value == 0:
+        return Fraction(0)
+    digits = 11 - math.floor(math.log10(abs(float(value))))
+    scale = Fraction(10 ** max(digits, 0), 10 ** max(-digits, 0))
     return Fraction(math.floor(Fraction(value) * scale) + 1) / scale
 
 

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from clusterproof.theory.certificates import one_round, proof
 from clusterproof.theory.certificates.document import Inconsistent, Unreadable, from_json, read_bytes, to_json
 from clusterproof.theory.certificates.exact import require_rationals
-from clusterproof.theory.certificates.proof import failing_condition
 from clusterproof.theory.certificates.record import Certificate
 
-Document = Certificate | bytes | str | Mapping[str, Any] | os.PathLike[str]
+Document = Certificate | one_round.RoundCertificate | bytes | str | Mapping[str, Any] | os.PathLike[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class Verification:
     valid: bool
     condition: str
     readable: bool = True
-    certificate: Certificate | None = None
+    certificate: Certificate | one_round.RoundCertificate | None = None
 
     def __bool__(self) -> bool:
         return self.valid
@@ -65,13 +65,16 @@ def verify(document: Document) -> Verification:
     require_rationals()
     try:
         certificate, problem = from_json(_text(document))
-        if isinstance(document, Certificate) and document != certificate:
+        if isinstance(document, Certificate | one_round.RoundCertificate) and document != certificate:
             raise Unreadable("not a certificate's fields: they read differently once written")
     except Unreadable as error:
         return Verification(valid=False, condition=f"unreadable: {error}", readable=False)
     except Inconsistent as error:
         return Verification(valid=False, condition=str(error))
-    failure = failing_condition(certificate) or problem
+    if isinstance(certificate, Certificate):
+        failure = proof.failing_condition(certificate) or problem
+    else:
+        failure = one_round.failing_condition(certificate) or problem
     if failure is not None:
         return Verification(valid=False, condition=failure, certificate=certificate)
     return Verification(
@@ -82,9 +85,9 @@ def verify(document: Document) -> Verification:
 def _text(document: Document) -> bytes | str:
     if isinstance(document, bytes | str):
         return document
-    if not isinstance(document, Certificate | Mapping):
+    if not isinstance(document, Certificate | one_round.RoundCertificate | Mapping):
         return read_bytes(document)
     try:
-        return to_json(document) if isinstance(document, Certificate) else json.dumps(dict(document))
+        return json.dumps(dict(document)) if isinstance(document, Mapping) else to_json(document)
     except Exception as error:  # a record may hold anything
         raise Unreadable(f"not a certificate's fields ({type(error).__name__})") from error

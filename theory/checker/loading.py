@@ -16,7 +16,7 @@ from clusterproof.algorithms.plugins import PluginWarning, leave_out
 from clusterproof.theory.checker.claim import REGISTRY
 from clusterproof.theory.checker.claim_decorator import module_of
 
-__all__ = ["PLUGINS", "PluginWarning", "load_claims", "load_plugins", "source_of"]
+__all__ = ["PLUGINS", "PluginWarning", "load_claims", "load_module", "load_plugins", "source_of"]
 
 PLUGINS = "clusterproof.claims"
 """Group of the entry points whose modules state claims."""
@@ -45,11 +45,37 @@ def load_claims(source: str | Path) -> list[str]:
         If it cannot be imported, for whatever reason, or states no claim. No claim of it is kept then.
     """
     text = str(source)
+    before = dict(REGISTRY)
+    name = load_module(source)
+    own = [claim for claim in REGISTRY if _belongs(claim, name, before)]
+    if not own:
+        imported = [claim for claim in REGISTRY if claim not in before]
+        remedy = (
+            f"name the file that states {imported[0]}" if imported else "decorate a function with @claim(...)"
+        )
+        raise InvalidArgument("module", text, "must state a claim", remedy)
+    return own
+
+
+def load_module(source: str | Path) -> str:
+    """Import a user's file or module, which is executed, and return the name that it has in ``sys.modules``.
+
+    Parameters
+    ----------
+    source
+        Path of a Python file, or dotted name of a module.
+
+    Raises
+    ------
+    InvalidArgument
+        If it cannot be imported, for whatever reason. No claim of it is kept then.
+    """
+    text = str(source)
     path = Path(text)
     is_file = path.suffix == ".py" or path.is_file()
     before = dict(REGISTRY)
     try:
-        name = _execute(path) if is_file else _import(text)
+        return _execute(path) if is_file else _import(text)
     except (Exception, SystemExit) as error:
         REGISTRY.clear()
         REGISTRY.update(before)
@@ -62,14 +88,6 @@ def load_claims(source: str | Path) -> list[str]:
             if is_file
             else "give the path of a file, or a module's dotted name",
         ) from error
-    own = [claim for claim in REGISTRY if _belongs(claim, name, before)]
-    if not own:
-        imported = [claim for claim in REGISTRY if claim not in before]
-        remedy = (
-            f"name the file that states {imported[0]}" if imported else "decorate a function with @claim(...)"
-        )
-        raise InvalidArgument("module", text, "must state a claim", remedy)
-    return own
 
 
 def source_of(module: str) -> str | None:

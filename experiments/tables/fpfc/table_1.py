@@ -9,7 +9,7 @@ from typing import Any
 from clusterproof.algorithms import FPFC
 from clusterproof.algorithms.costs import cost_of_a_round
 from clusterproof.experiments.choices import Choice, count, number
-from clusterproof.experiments.comparison import Curve, Printed, Row, Table
+from clusterproof.experiments.comparison import HALF_A_POINT, Curve, Printed, Row, Table
 from clusterproof.experiments.cost_notes import cost_notes
 from clusterproof.experiments.reproducible_table import ReproducibleTable, Request, Results
 from clusterproof.experiments.store import Unit

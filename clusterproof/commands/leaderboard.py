@@ -1,0 +1,189 @@
+"""The command ``leaderboard``: compare convergence bounds with each other and with the truth."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.atomic import check_writable, write_whole
+from clusterproof.commands import terminal
+from clusterproof.commands.conform import import_object
+from clusterproof.theory.leaderboard import Row, violations
+from clusterproof.theory.leaderboard import leaderboard as compute
+
+REPEATED = ("worst-quadratic",)
+"""Columns whose remark is another one after every number of rounds."""
+
+
+def leaderboard(
+    algorithm: str,
+    /,
+    *,
+    client_class: str,
+    smoothness: str,
+    strong_convexity: str,
+    heterogeneity: str,
+    distance: str,
+    rounds: str,
+    local_steps: terminal.Integer = 1,
+    step_size: str | None = None,
+    sampling: str | None = None,
+    clients: terminal.OptionalInteger = None,
+    participants: terminal.OptionalInteger = None,
+    server_step_size: str = "1",
+    proximal: str | None = None,
+    probability: str | None = None,
+    option: str | None = None,
+    task: str | None = None,
+    module: str | None = None,
+    json_file: Annotated[Path | None, Parameter("--json")] = None,
+    figure: Path | None = None,
+    exact: Annotated[bool, Parameter(negative=())] = False,
+    fail_on: str | None = None,
+) -> int:
+    """Compare the bounds on the expected squared distance E|x_R - x*|^2 in one setting.
+
+    Numbers are decimals or fractions such as 1/64, taken exactly.
+
+    Exit status: 0, 1 if --fail-on violated is met, 2 for bad input.
+
+    Parameters
+    ----------
+    algorithm
+        fedavg, fedprox (local problems solved exactly), scaffold or proxskip (a round is one iteration).
+    client_class
+        strong: every client is L-smooth and mu-strongly convex; convex: clients are convex and L-smooth, their mean is
+        mu-strongly convex; quadratic: two kinds of scalar quadratics.
+    smoothness
+        L.
+    strong_convexity
+        mu, below L.
+    heterogeneity
+        zeta*, the root of the mean of |grad f_i(x*)|^2.
+    distance
+        |x_0 - x*|.
+    rounds
+        Numbers of rounds, such as 1,3,10.
+    local_steps
+        K.
+    step_size
+        eta of a local step.
+    sampling
+        (N - S) / (S (N - 1)) if S of N clients take part in a round.
+    clients
+        N, with --participants, instead of --sampling.
+    participants
+        S.
+    server_step_size
+        Of FedAvg and SCAFFOLD.
+    proximal
+        m of FedProx.
+    probability
+        p of ProxSkip.
+    option
+        I or II of SCAFFOLD, II by default.
+    task
+        QuadraticMixture or NoisyQuadraticMixture as FILE.py:NAME or MODULE:NAME, on which the exact expected error from
+        the model 0 is computed.
+    module
+        Python file or module that states bounds with leaderboard_bound; it is executed.
+    json_file
+        Write the rows as JSON.
+    figure
+        Draw the columns to this png, svg or pdf.
+    exact
+        Compute the exact worst case up to 40 local gradients in all, not 24, which takes some ten seconds.
+    fail_on
+        violated: exit with status 1 if an instance or the exact worst case exceeds a bound.
+    """
+    if fail_on not in (None, "violated"):
+        raise InvalidArgument("fail_on", fail_on, "must be violated", "leave it out or give violated")
+    for name, path in (("json", json_file), ("figure", figure)):
+        if path is not None:
+            check_writable(name, path)
+    if figure is not None:
+        from clusterproof.figures.sweep_curves import check_plot
+
+        check_plot(figure, "figure")
+    rows = compute(
+        algorithm,
+        client_class=client_class,
+        smoothness=smoothness,
+        strong_convexity=strong_convexity,
+        local_steps=local_steps,
+        step_size=step_size,
+        heterogeneity=heterogeneity,
+        distance=distance,
+        sampling=_sampling(sampling, clients, participants),
+        server_step_size=server_step_size,
+        proximal=proximal,
+        probability=probability,
+        option=option,
+        rounds=_rounds(rounds),
+        task=None if task is None else import_object(task, "task"),
+        module=module,
+        more_steps=exact,
+    )
+    if json_file is not None:
+        write_whole("json", json_file, (json.dumps(rows, indent=1) + "\n").encode())
+    given: dict[str, object] = {"L": smoothness, "mu": strong_convexity}
+    given |= {"m": proximal} if algorithm == "fedprox" else {"K": local_steps, "eta": step_size}
+    given |= {"p": probability, "zeta*": heterogeneity, "D": distance}
+    words = ", ".join(f"{name} = {value}" for name, value in given.items() if value is not None)
+    caption = f"E|x_R - x*|^2 of {algorithm}, class {client_class}: {words}"
+    print(f"{caption}\n")
+    _show(rows)
+    if figure is not None:
+        from clusterproof.figures.bounds import save_bounds
+
+        save_bounds(rows, caption, figure)
+    broken = violations(rows)
+    for row in broken:
+        print(f"{row['column']}, {row['round']} rounds: {row['value']:.6g} {row['reason']}")
+    return int(bool(broken) and fail_on is not None)
+
+
+def _sampling(sampling: str | None, clients: int | None, participants: int | None) -> str | Fraction:
+    """Return theta from either way to give it."""
+    if clients is None and participants is None:
+        return "0" if sampling is None else sampling
+    if sampling is not None:
+        raise InvalidArgument("sampling", sampling, "cannot be combined with --clients", "leave one out")
+    if clients is None or participants is None or not 1 <= participants <= clients or clients < 2:
+        rule = "must be given with --clients, at least 1 and at most their number, of two or more"
+        raise InvalidArgument("participants", participants, rule, "such as --clients 10 --participants 5")
+    return Fraction(clients - participants, participants * (clients - 1))
+
+
+def _rounds(text: str) -> list[int]:
+    try:
+        return [int(number) for number in text.split(",")]
+    except ValueError as error:
+        rule = "must be whole numbers with commas between them"
+        raise InvalidArgument("rounds", text, rule, "such as 1,3,10") from error
+
+
+def _show(rows: Sequence[Row]) -> None:
+    """Print the values as a table, then why some are missing, and remarks."""
+    columns = list(dict.fromkeys(row["column"] for row in rows))
+    values = {(row["round"], row["column"]): row["value"] for row in rows}
+    lines = []
+    for number in dict.fromkeys(row["round"] for row in rows):
+        cells = [values[number, column] for column in columns]
+        lines.append([str(number), *("-" if cell is None else f"{cell:.6g}" for cell in cells)])
+    terminal.show_table(["rounds", *columns], lines)
+    print()
+    remarks: dict[tuple[str, str], list[int]] = {}
+    for row in rows:
+        if row["reason"] and row not in violations([row]):
+            remarks.setdefault((row["column"], row["reason"]), []).append(row["round"])
+    for (column, reason), numbers in remarks.items():
+        every = len(numbers) == len(lines) and column not in REPEATED
+        place = "" if every else ", R = " + ", ".join(map(str, numbers))
+        print(f"{column}{place}: {reason}")

@@ -1,0 +1,472 @@
+"""The leaderboard has the values of its published table, in their order, and no instance exceeds a valid bound."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import time
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from checkout import ROOT
+
+from clusterproof import InvalidArgument, NoisyQuadraticMixture, QuadraticMixture, verify
+from clusterproof.commands.application import main
+from clusterproof.theory.leaderboard import Row, best_one_round, leaderboard, violations
+
+A: dict[str, Any] = {
+    "smoothness": 1,
+    "strong_convexity": "0.1",
+    "local_steps": 4,
+    "step_size": "1/64",
+    "heterogeneity": 1,
+    "distance": 1,
+}
+B = {**A, "strong_convexity": "0.01", "local_steps": 8, "step_size": "1/128"}
+C = {**A, "sampling": "1/9"}
+COLUMNS = (
+    "nastya",
+    "drift",
+    "one-round-convex",
+    "convex quadratic",
+    "one-round-strong",
+    "exact",
+    "worst-quadratic",
+)
+TABLE = {  # field.md 4.4; nan: no value
+    ("a", 1): (1.21660, 0.99048, 0.98946, 0.98789, 0.98759, 0.98759, 0.98757),
+    ("a", 3): (1.21038, 0.97176, 0.96872, 0.96411, 0.96323, 0.96323, 0.96317),
+    ("a", 10): (1.18891, 0.90937, 0.89971, 0.88534, 0.88261, 0.88261, 0.88241),
+    ("a", 30): (1.13010, 0.75534, 0.72992, 0.69436, 0.68763, np.nan, 0.68709),
+    ("a", 100): (0.95098, 0.41505, 0.36048, 0.29888, 0.28745, np.nan, 0.28623),
+    ("a", 300): (0.61076, 0.12396, 0.06271, 0.03017, 0.02512, np.nan, 0.02345),
+    ("a", 1000): (0.26345, 0.05588, 0.00548, 0.000645, 0.001461, np.nan, 0.000375),
+    ("b", 1): (2.97723, 1.00217, 0.99934, 0.99879, 0.99878, 0.99878, 0.99875),
+    ("b", 10): (2.97442, 1.02174, 0.99342, 0.98792, 0.98787, np.nan, 0.98758),
+    ("b", 100): (2.94677, 1.22131, 0.93638, 0.88564, 0.88524, np.nan, 0.88249),
+    ("b", 1000): (2.70912, 3.26309, 0.53214, 0.30036, 0.30316, np.nan, 0.28649),
+    ("c", 1): (np.nan, np.nan, 0.99007, 0.98841, 0.98801, 0.98801, 0.98800),
+    ("c", 10): (np.nan, np.nan, 0.90554, 0.89026, 0.88664, np.nan, 0.88650),
+    ("c", 100): (np.nan, np.nan, 0.39442, 0.32734, 0.31187, np.nan, 0.31103),
+    ("c", 1000): (np.nan, np.nan, 0.05934, 0.03568, 0.03592, np.nan, 0.03475),
+}
+
+
+def values(rows: list[Row], number: int) -> dict[str, float | None]:
+    return {row["column"]: row["value"] for row in rows if row["round"] == number}
+
+
+def assert_ordered(found: dict[str, float | None], bounds: tuple[str, ...], column: str) -> None:
+    """Assert (4) <= (3) <= (2), and (3) <= every bound, where they have values."""
+    chain = [found["worst-quadratic"], found["exact"], found[column]]
+    known = [value for value in chain if value is not None]
+    assert all(low <= high * (1 + 1e-6) for low, high in itertools.pairwise(known)), found
+    truth = max(value for value in chain[:2] if value is not None)
+    for name in (*bounds, column):
+        bound = found[name]
+        assert bound is None or truth <= bound * (1 + 1e-6), (name, found)
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "more"),
+    [
+        ("c", C, False),
+        pytest.param("a", A, True, marks=pytest.mark.slow(reason="forty gradients in one program")),
+        pytest.param("b", B, False, marks=pytest.mark.slow(reason="a thousand rounds in two classes")),
+    ],
+)
+def test_the_table_within_one_per_cent_and_in_its_order(
+    name: str, setting: dict[str, Any], more: bool
+) -> None:
+    numbers = [number for key, number in TABLE if key == name]
+    started = time.process_time()
+    strong = leaderboard("fedavg", client_class="strong", rounds=numbers, more_steps=more, **setting)
+    assert more or time.process_time() - started < 3
+    convex = leaderboard("fedavg", client_class="convex", rounds=numbers, **setting)
+    for number in numbers:
+        found, larger = values(strong, number), values(convex, number)
+        assert_ordered(found, ("nastya", "drift", "one-round-convex"), "one-round-strong")
+        assert_ordered(larger, ("nastya",), "one-round-convex")
+        assert larger["drift"] is None
+        assert larger["one-round-strong"] is None
+        row = [found | {"convex quadratic": larger["worst-quadratic"]}][0]
+        got = np.array([row[column] for column in COLUMNS], dtype=float)
+        np.testing.assert_allclose(got, TABLE[name, number], rtol=0.01, err_msg=str(number))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "setting"),
+    [
+        ("fedavg", {**A, "step_size": "1/4", "server_step_size": "3/4"}),
+        ("fedprox", {**A, "proximal": "1/2"}),
+        ("scaffold", {**A, "local_steps": 2, "step_size": "1/3", "option": "I"}),
+        ("scaffold", {**A, "local_steps": 2, "step_size": "1/3", "option": "II"}),
+        ("proxskip", {**A, "local_steps": 1, "step_size": 1, "probability": "0.3"}),
+    ],
+)
+def test_every_algorithm_is_in_order(algorithm: str, setting: dict[str, Any]) -> None:
+    rows = leaderboard(algorithm, client_class="strong", rounds=[1, 2, 4], **setting)
+    bounds = {row["column"] for row in rows} - set(COLUMNS) - {"expected"}
+    for number in (1, 2, 4):
+        found = values(rows, number)
+        assert found["exact"] is not None
+        assert_ordered(found, tuple(bounds), "one-round-strong")
+    first = values(rows, 1)
+    if algorithm in ("fedavg", "fedprox", "scaffold"):  # one round: the best proof is exact
+        assert first["one-round-strong"] == pytest.approx(first["exact"], rel=1e-3)
+    assert violations(rows) == []
+
+
+def play(
+    rng: np.random.Generator, algorithm: str, rounds: int, setting: dict[str, Any]
+) -> tuple[float, float]:
+    """Play random strongly convex clients with mu = 0.1 and L = 1; return E|x_R - x*|^2 for D^2 = 1 and zeta*^2 = 1.
+
+    Half of the clients are quadratics with extreme curvatures, half have gradient mu y + (L - mu) tanh y.
+    """
+    clients, size = int(rng.integers(2, 5)), int(rng.integers(1, 4))
+    spectra = rng.choice([0.1, 1.0], (clients, size))
+    bases = np.linalg.qr(rng.normal(size=(clients, size, size)))[0]
+    hessians = np.einsum("ijk,ik,ilk->ijl", bases, spectra, bases)
+    linear = rng.normal(size=(clients, size))
+    linear -= linear.mean(axis=0)
+    linear /= np.sqrt((linear**2).sum() / clients)
+    curved = rng.integers(2, size=clients) == 1
+
+    def gradients(points: np.ndarray) -> np.ndarray:
+        bent = 0.1 * points + 0.9 * np.tanh(points)
+        flat = np.einsum("ijk,ik->ij", hessians, points)
+        return np.where(curved[:, None], bent, flat) + linear
+
+    model = rng.normal(size=size)
+    model /= np.linalg.norm(model)
+    step, steps = float(Fraction(setting["step_size"])), setting["local_steps"]
+    controls = np.zeros((clients, size))
+    for _ in range(rounds):
+        points = np.tile(model, (clients, 1))
+        first, shift = gradients(points), controls.mean(axis=0) - controls
+        for _ in range(steps):
+            points = points - step * (gradients(points) + (shift if algorithm == "scaffold" else 0))
+        if setting.get("option") == "I":
+            controls = first
+        else:
+            controls = controls - controls.mean(axis=0) + (model - points) / (steps * step)
+        model = model + float(setting.get("server_step_size", 1)) * (points.mean(axis=0) - model)
+    return float((model**2).sum()), clients
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "setting", "rounds"),
+    [
+        ("fedavg", {**A, "local_steps": 3, "step_size": "1/2"}, 2),
+        ("scaffold", {**A, "local_steps": 3, "step_size": "1/3", "option": "II"}, 2),
+    ],
+)
+def test_no_random_clients_exceed_the_exact_worst_case(
+    algorithm: str, setting: dict[str, Any], rounds: int
+) -> None:
+    found = values(leaderboard(algorithm, client_class="strong", rounds=rounds, **setting), rounds)
+    assert found["exact"] is not None
+    rng = np.random.default_rng(1)
+    largest = max(play(rng, algorithm, rounds, setting)[0] for _ in range(200))
+    assert 0.3 * found["exact"] < largest <= found["exact"] * (1 + 1e-6)
+
+
+@pytest.mark.slow(reason="models and solves with another package")
+@pytest.mark.parametrize("clients", [2, 3])
+@pytest.mark.parametrize("algorithm", ["fedavg", "fedprox", "scaffold", "proxskip"])
+def test_the_exact_worst_case_is_that_of_pepit(algorithm: str, clients: int) -> None:
+    """PEPit models every client by itself; nothing is averaged over permutations."""
+    pepit = pytest.importorskip("PEPit")
+    smooth = pytest.importorskip("PEPit.functions").SmoothStronglyConvexFunction
+    proximal_step = pytest.importorskip("PEPit.primitive_steps").proximal_step
+    problem = pepit.PEP()
+    mu, eta, p, m = 0.1, 0.5, 0.5, 0.5
+    losses = [problem.declare_function(smooth, mu=mu, L=1.0) for _ in range(clients)]
+    mean = sum(losses[1:], losses[0]) / clients
+    optimum = mean.stationary_point()
+    at = [loss.gradient(optimum) for loss in losses]
+    start = problem.set_initial_point()
+    problem.set_initial_condition((start - optimum) ** 2 <= 1)
+    problem.add_constraint(sum((g**2 for g in at[1:]), at[0] ** 2) / clients <= 0.25)
+
+    def average(points: list[Any]) -> Any:
+        return sum(points[1:], points[0]) / len(points)
+
+    model, controls, worst = start, [0 * start] * clients, None
+    if algorithm == "proxskip":
+        branches = [(1.0, [start] * clients, controls)]
+        for _ in range(2):
+            following = []
+            for share, points, shifts in branches:
+                moved = [
+                    x - eta * (f.gradient(x) - h) for f, x, h in zip(losses, points, shifts, strict=True)
+                ]
+                centre = average(moved)
+                met = [h + p / eta * (centre - x) for h, x in zip(shifts, moved, strict=True)]
+                following += [(share * p, [centre] * clients, met), (share * (1 - p), moved, shifts)]
+            branches = following
+        worst = sum(share * average([(x - optimum) ** 2 for x in points]) for share, points, _ in branches)
+    else:
+        for _ in range(2):
+            ends, shift = [], average(controls)
+            for index, loss in enumerate(losses):
+                point = model
+                if algorithm == "fedprox":
+                    point = proximal_step(model, loss, 1 / m)[0]
+                else:
+                    for _ in range(2):
+                        corrected = shift - controls[index] if algorithm == "scaffold" else 0 * start
+                        point = point - eta * (loss.gradient(point) + corrected)
+                ends.append(point)
+            if algorithm == "scaffold":
+                controls = [c - shift + (model - y) / (2 * eta) for c, y in zip(controls, ends, strict=True)]
+            model = average(ends)
+        worst = (model - optimum) ** 2
+    problem.set_performance_metric(worst)
+    expected = problem.solve(wrapper="cvxpy", solver="CLARABEL", verbose=0)
+    setting = {
+        **A,
+        "heterogeneity": "1/2",
+        "local_steps": 1 if algorithm == "proxskip" else 2,
+        "step_size": "1/2",
+        "proximal": "1/2" if algorithm == "fedprox" else None,
+        "probability": "1/2" if algorithm == "proxskip" else None,
+    }
+    found = values(leaderboard(algorithm, client_class="strong", rounds=2, **setting), 2)
+    assert found["exact"] == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_worst_quadratics_are_those_of_a_finer_search() -> None:
+    """Closed form of FedAvg on two scalars, on a fine grid."""
+    rounds, rho, eta, zeta = 30, np.linspace(0.1, 1, 91), 1 / 4, 1.0
+    first, second = np.meshgrid(rho, rho)
+    cover = [1 - (1 - eta * a) ** 4 for a in (first, second)]
+    mean = (cover[0] + cover[1]) / 2
+    rest = (-cover[0] / first + cover[1] / second) * zeta / 2 / mean
+    finer = float(((rest + (1 - mean) ** rounds * (1 - rest)) ** 2).max())
+    rows = leaderboard("fedavg", client_class="strong", rounds=rounds, **{**A, "step_size": "1/4"})
+    found = values(rows, rounds)["worst-quadratic"]
+    assert found is not None
+    assert finer * (1 - 1e-9) <= found <= finer * 1.01
+
+
+def test_the_expected_error_is_that_of_a_run_and_of_the_same_two_quadratics() -> None:
+    task = QuadraticMixture(
+        hessians=np.array([[[0.1]], [[1.0]]]), centers=np.array([[-3.0], [0.5]]), labels=np.zeros(2, int)
+    )
+    zeta, distance = np.abs(0.1 * (task.pooled_optimum + 3))[0], np.abs(task.pooled_optimum)[0]
+    setting = {**A, "heterogeneity": float(zeta), "distance": float(distance)}
+    for algorithm, extra in (
+        ("fedavg", {}),
+        ("fedavg", {"sampling": 1}),
+        ("fedprox", {"proximal": 1}),
+        ("scaffold", {}),
+        ("proxskip", {"local_steps": 1, "probability": "1/3"}),
+    ):
+        rows = leaderboard(algorithm, client_class="strong", rounds=3, task=task, **{**setting, **extra})
+        found = values(rows, 3)
+        assert found["expected"] is not None
+        assert found["worst-quadratic"] is not None
+        assert found["expected"] <= found["worst-quadratic"] * (1 + 1e-9)
+        exact = _simulated(algorithm, task, {**setting, **extra})
+        assert found["expected"] == pytest.approx(exact, rel=1e-9)
+    outside = leaderboard(
+        "fedavg", client_class="strong", rounds=3, task=task, **{**setting, "smoothness": "0.9"}
+    )
+    assert "smoothness 1 is above 0.9" in next(
+        str(row["reason"]) for row in outside if row["column"] == "expected"
+    )
+
+
+def _simulated(algorithm: str, task: QuadraticMixture, setting: dict[str, Any]) -> float:
+    """Follow three rounds over every outcome of coins and draws of one of two clients."""
+    hessians, centers = task.hessians[:, 0, 0], task.centers[:, 0]
+    eta, m = 1 / 64, 1.0
+    optimum, total = float(task.pooled_optimum[0]), 0.0
+    p = float(Fraction(setting.get("probability", "1/2")))
+    outcomes = 2 if setting.get("sampling") == 1 or algorithm == "proxskip" else 1
+    for path in itertools.product(range(outcomes), repeat=3):
+        model, controls, points, share = 0.0, np.zeros(2), np.zeros(2), 1.0
+        for outcome in path:
+            if algorithm == "proxskip":
+                share *= p if outcome else 1 - p
+                points = points - eta * (hessians * (points - centers) - controls)
+                if outcome:
+                    controls = controls + p / eta * (points.mean() - points)
+                    points = np.full(2, points.mean())
+                continue
+            share /= outcomes
+            ends = np.full(2, model)
+            if algorithm == "fedprox":
+                ends = (hessians * centers + m * model) / (hessians + m)
+            else:
+                for _ in range(4):
+                    ends = ends - eta * (hessians * (ends - centers) + controls.mean() - controls)
+            if algorithm == "scaffold":
+                controls = controls - controls.mean() + (model - ends) / (4 * eta)
+            model = float(ends[outcome] if setting.get("sampling") == 1 else ends.mean())
+        error = ((points - optimum) ** 2).mean() if algorithm == "proxskip" else (model - optimum) ** 2
+        total += share * float(error)
+    return total
+
+
+def test_noise_adds_the_variance_of_the_local_gradients() -> None:
+    eta, a, variance = 1 / 64, 1.0, 0.04
+    task = NoisyQuadraticMixture(
+        hessians=np.full((2, 1, 1), a),
+        centers=np.zeros((2, 1)),
+        covariance=np.array([[variance]]),
+        labels=np.zeros(2, int),
+    )
+    rows = leaderboard("fedavg", client_class="strong", rounds=1, task=task, **A)
+    exact = eta**2 * variance / 2 * sum((1 - eta * a) ** (2 * k) for k in range(4))
+    assert values(rows, 1)["expected"] == pytest.approx(exact, rel=1e-9)
+
+
+def test_stored_certificates_are_checked_without_a_solver_and_forged_ones_refused() -> None:
+    started, checked = time.process_time(), 0
+    for path in best_one_round.STORED.glob("*.json"):
+        for document in json.loads(path.read_text(encoding="utf-8")).values():
+            assert verify(document)
+            checked += 1
+    assert time.process_time() - started < 10
+    assert checked >= 12
+    forged = {**document, "constant": str(Fraction(document["constant"]) * Fraction(98, 100))}
+    assert "positive semidefinite" in verify(forged).condition
+
+
+def test_a_forged_stored_certificate_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = values(leaderboard("fedavg", client_class="strong", rounds=1, **A), 1)
+    content = json.loads((best_one_round.STORED / "a-strong.json").read_text(encoding="utf-8"))
+    for document in content.values():
+        document["rate"] = str(Fraction(document["rate"]) * Fraction(99, 100))
+    (tmp_path / "a-strong.json").write_text(json.dumps(content), encoding="utf-8")
+    monkeypatch.setattr(best_one_round, "STORED", tmp_path)
+    found = values(leaderboard("fedavg", client_class="strong", rounds=1, **A), 1)
+    assert found["one-round-strong"] == pytest.approx(honest["one-round-strong"], rel=1e-9)
+
+
+BOUNDS = """
+from clusterproof.theorem import suppose
+from clusterproof.theory.leaderboard import leaderboard_bound
+
+@leaderboard_bound("mine/small", algorithm="fedavg", client_class="strong")
+def small(setting):
+    suppose("no heterogeneity at all", setting.rounds < 100)
+    return setting.distance**2 / 2
+
+@leaderboard_bound("mine/large", algorithm="fedavg", client_class="quadratic")
+def large(setting):
+    return 2 * setting.distance**2
+"""
+
+
+def test_bounds_of_a_module_are_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(BOUNDS, encoding="utf-8")
+    for client_class in ("strong", "quadratic"):
+        rows = leaderboard("fedavg", client_class=client_class, rounds=[1, 100], module=file, **A)
+        by = {(row["round"], row["column"]): row for row in rows}
+        assert [row["column"] for row in violations(rows)] == ["mine/small"]
+        assert "half of the clients" in str(by[1, "mine/small"]["reason"])
+        assert by[100, "mine/small"]["reason"] == "hypothesis fails: no heterogeneity at all"
+        large = by[1, "mine/large"]
+        assert (large["value"] is None) == (client_class == "strong")
+    command = ["leaderboard", "fedavg", "--client-class", "strong", "--rounds", "1", "--module", str(file)]
+    for name, value in A.items():
+        command += [f"--{name.replace('_', '-')}", str(value)]
+    rows_file, figure = tmp_path / "rows.json", tmp_path / "figure.svg"
+    command += ["--json", str(rows_file), "--figure", str(figure)]
+    assert main([*command, "--fail-on", "violated"]) == 1
+    assert "mine/small, 1 rounds: 0.5 violated: half of the clients" in capsys.readouterr().out
+    written = json.loads(rows_file.read_text(encoding="utf-8"))
+    assert {tuple(row) for row in written} == {("round", "column", "value", "reason")}
+    assert "prefers-color-scheme" in figure.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("x = 1\n", "must state a bound"),
+        (BOUNDS.replace("mine/small", "drift"), "must not be the name of another column"),
+        (BOUNDS.replace("/ 2", "* float('nan')"), "must return a number"),
+        (BOUNDS.replace("/ 2", "+ missing"), "must return a number"),
+    ],
+)
+def test_a_module_that_is_wrong(tmp_path: Path, content: str, message: str) -> None:
+    file = tmp_path / "wrong.py"
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(InvalidArgument, match=message):
+        leaderboard("fedavg", client_class="strong", rounds=1, module=file, **A)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "--rounds 0",
+        "--rounds 1,x",
+        "--client-class smooth",
+        "--step-size 1/0",
+        "--strong-convexity 1",
+        "--clients 10",
+        "--clients 10 --participants 11",
+        "--clients 10 --participants 5 --sampling 1/9",
+        "--figure x.gif",
+        "--fail-on consistent",
+        "--proximal 1",
+        "--option I",
+        "--heterogeneity=-1",
+        "--task nothing",
+    ],
+)
+def test_bad_input_is_one_line(change: str, capsys: pytest.CaptureFixture[str]) -> None:
+    given = {f"--{name.replace('_', '-')}": str(value) for name, value in A.items()}
+    given |= {"--client-class": "strong", "--rounds": "1"}
+    words = change.replace("=", " ").split()
+    given |= dict(zip(words[::2], words[1::2], strict=True))
+    assert main(["leaderboard", "fedavg", *(f"{name}={value}" for name, value in given.items())]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("clusterproof: ")
+    assert error.count("\n") == 1
+
+
+def test_sampling_is_computed_from_the_clients(capsys: pytest.CaptureFixture[str]) -> None:
+    words = [f"--{name.replace('_', '-')}={value}" for name, value in A.items()]
+    words += ["--client-class=strong", "--rounds=1"]
+    printed = []
+    for sampling in (["--sampling=1/9"], ["--clients=10", "--participants=5"]):
+        assert main(["leaderboard", "fedavg", *words, *sampling]) == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+    assert "drift: hypothesis fails: all clients take part in every round" in printed[0]
+
+
+def test_gradient_descent_has_one_value() -> None:
+    """With one local step on full participation every valid column but NASTYA's is (1 - eta mu)^2R D^2."""
+    rows = leaderboard(
+        "fedavg", client_class="strong", rounds=[3, 30], **{**A, "local_steps": 1, "step_size": "1/16"}
+    )
+    for number in (3, 30):
+        found = values(rows, number)
+        for column in ("drift", "one-round-convex", "one-round-strong", "worst-quadratic"):
+            assert found[column] == pytest.approx((1 - 0.1 / 16) ** (2 * number), rel=1e-4), column
+
+
+def test_the_page_prints_what_it_states(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "notes/leaderboard.md").read_text(encoding="utf-8")
+    for name, content in re.findall(r"(?ms)^New file `(.+?)`:\n\n```python\n(.*?)^```$", page):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    first, *_, last = re.findall(r"(?m)^\$ clusterproof (leaderboard .*)$", page.replace("\\\n", " "))
+    table, instance = re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL)
+    assert main(first.split()) == 0
+    assert capsys.readouterr().out.startswith(table)
+    assert main(last.split()) == 1
+    assert capsys.readouterr().out.endswith(instance)

@@ -1,0 +1,160 @@
+"""Certify one round of an algorithm from its parameters."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.validation import check_choice, check_count, check_number
+from clusterproof.theory.certificates.exact import require, require_rationals
+from clusterproof.theory.certificates.one_round import RoundCertificate
+from clusterproof.theory.certificates.parameters import exact
+from clusterproof.theory.certificates.record import NoCertificate
+from clusterproof.theory.certificates.round_search import prove_round
+from clusterproof.theory.certificates.rounds import Algorithm, ClientClass, Round
+
+MAX_SEARCHED = 8
+"""Local steps of a round that multipliers are searched for."""
+
+
+def certify_round(
+    algorithm: str,
+    *,
+    client_class: str = "strong",
+    smoothness: object = 1,
+    strong_convexity: object,
+    local_steps: int = 1,
+    step_size: object = None,
+    server_step_size: object = 1,
+    sampling: object = 0,
+    proximal: object = None,
+    probability: object = None,
+    option: str | None = None,
+    rate: object = None,
+    weight: object = None,
+    distance: object = 1,
+    heterogeneity: object = 1,
+) -> RoundCertificate | NoCertificate:
+    """Prove a bound on one round of a federated algorithm, for every number of clients.
+
+    Parameters
+    ----------
+    algorithm
+        ``"fedavg"``, ``"fedprox"``, ``"scaffold"`` or ``"proxskip"``.
+    client_class
+        ``"strong"``: every client is L-smooth and mu-strongly convex. ``"convex"``: every client is convex and
+        L-smooth, and their mean is mu-strongly convex.
+    smoothness, strong_convexity, local_steps, step_size, server_step_size, sampling, proximal, probability, option
+        As for ``rounds.Round``; numbers, or strings such as ``"1/64"``, taken exactly. At most ``MAX_SEARCHED`` local
+        steps. The option of SCAFFOLD is II by default.
+    rate
+        rho, for which the least constant is proved. If None: for FedAvg and FedProx the one with the least
+        rho D^2 + c zeta*^2; for SCAFFOLD and ProxSkip the least with constant = rho weight.
+    weight
+        For SCAFFOLD and ProxSkip, the weight a of the control variates' error. If None, (K eta)^2 for option II, a
+        third of it for option I, and (eta / p)^2 for ProxSkip.
+    distance, heterogeneity
+        D and zeta*, which only choose the rate.
+
+    Returns
+    -------
+    RoundCertificate or NoCertificate
+        A certificate was checked in exact arithmetic. No certificate does not mean divergence.
+
+    Raises
+    ------
+    InvalidArgument
+        If a parameter is out of range, or a package of the extra ``certify`` is not installed.
+    """
+    check_count("local_steps", local_steps, at_least=1, at_most=MAX_SEARCHED, remedy="choose at most 8")
+    require_rationals()
+    require("clarabel", "clarabel")
+    round_ = make_round(
+        algorithm,
+        client_class=client_class,
+        smoothness=smoothness,
+        strong_convexity=strong_convexity,
+        local_steps=local_steps,
+        step_size=step_size,
+        server_step_size=server_step_size,
+        sampling=sampling,
+        proximal=proximal,
+        probability=probability,
+        option=option,
+    )
+    squares = {
+        name: exact(name, value) ** 2
+        for name, value in (("distance", distance), ("heterogeneity", heterogeneity))
+    }
+    for name, value in squares.items():
+        check_number(name, float(value), above=0, remedy="give a length greater than 0")
+    chosen = None if weight is None else exact("weight", weight)
+    if chosen is not None and (chosen < 0 or not round_.controls):
+        raise InvalidArgument(
+            "weight", str(chosen), "must be at least 0, of control variates", "leave it out"
+        )
+    weight_ = default_weight(round_) if chosen is None else chosen
+    given = None if rate is None else exact("rate", rate)
+    if given is not None and given <= 0:
+        raise InvalidArgument("rate", str(given), "must be greater than 0", "give one such as 0.99")
+    if round_.probability is not None and given is None and chosen is None:
+        return closed_form(round_)
+    certificate = prove_round(
+        round_,
+        distance=squares["distance"],
+        disagreement=squares["heterogeneity"],
+        rate=given,
+        weight=weight_,
+        ratio=weight_ if round_.controls and given is None else None,
+    )
+    if certificate is None:
+        return NoCertificate(
+            reason="the solver gave no multipliers that pass the exact check; this does not show divergence"
+        )
+    return certificate
+
+
+def make_round(
+    algorithm: str, *, client_class: str, local_steps: int, option: str | None = None, **numbers: object
+) -> Round:
+    """Return a round from numbers or strings, taken exactly; the option of SCAFFOLD is II by default.
+
+    Raises
+    ------
+    InvalidArgument
+        If one is out of range.
+    """
+    check_choice("algorithm", algorithm, [str(name) for name in Algorithm], remedy="choose one of them")
+    classes = [str(name) for name in ClientClass]
+    check_choice("client_class", client_class, classes, remedy="choose one of the two")
+    return Round(
+        algorithm=Algorithm(algorithm),
+        client_class=ClientClass(client_class),
+        local_steps=local_steps,
+        option=(option or "II") if algorithm == Algorithm.SCAFFOLD else option,
+        **{name: exact(name, value) for name, value in numbers.items() if value is not None},
+    )
+
+
+def default_weight(round_: Round) -> Fraction:
+    """Return the weight of the controls' error with which the rates of SCAFFOLD and ProxSkip are known, or 0."""
+    if not round_.controls:
+        return Fraction(0)
+    if round_.probability is not None:
+        return (round_.unit / round_.probability) ** 2
+    return (round_.local_steps * round_.unit) ** 2 / (3 if round_.option == "I" else 1)
+
+
+def closed_form(round_: Round) -> RoundCertificate:
+    """Return the certificate of a ProxSkip iteration without slack: max {(1 - eta mu)^2, (eta L - 1)^2, 1 - p^2}.
+
+    With I the sum of the two interpolation inequalities between x* and x_i, (1 - eta mu)^2 |dx|^2 - |dx - eta dg|^2
+    is 2 eta (1 - eta mu) I plus a square for eta <= 2 / (L + mu), and the same with eta L - 1 above.
+    """
+    assert round_.probability is not None
+    kept = max(1 - round_.unit * round_.strong_convexity, round_.unit * round_.smoothness - 1)
+    rate, weight = max(kept**2, 1 - round_.probability**2), default_weight(round_)
+    multipliers = {"0,*": 2 * kept, "*,0": 2 * kept}
+    return RoundCertificate(
+        round=round_, rate=rate, constant=rate * weight, weight=weight, multipliers=multipliers
+    )

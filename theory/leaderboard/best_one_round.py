@@ -1,0 +1,121 @@
+"""The best bound that proofs of single rounds give, composed of exact certificates.
+
+For FedAvg and FedProx, phi(E) = sup E|x+ - x*|^2 over |x - x*|^2 <= E is concave, and each certificate of one round is
+a line above it; E_(r+1) = min_j (rho_j E_r + c_j zeta*^2). For SCAFFOLD and ProxSkip each weight a has a rate rho of
+the Lyapunov function |x - x*|^2 + a G, and the last round has one that bounds |x+ - x*|^2 alone.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from clusterproof.theory.certificates.certify_round import closed_form, default_weight
+from clusterproof.theory.certificates.document import from_json, to_json
+from clusterproof.theory.certificates.one_round import RoundCertificate, failing_condition
+from clusterproof.theory.certificates.round_search import prove_round
+from clusterproof.theory.certificates.rounds import Round
+from clusterproof.theory.leaderboard.setting import Setting
+
+SPACING = 1.2
+"""Ratio of the values of E at which neighbouring certificates are best."""
+
+WEIGHTS = [Fraction(4) ** k for k in range(-3, 4)]
+"""Weights of the Lyapunov functions, relative to the usual one."""
+
+STORED = Path(__file__).with_name("stored")
+"""Files of certificates that are checked again before they are used."""
+
+
+class OneRound:
+    """Certificates of one round, found or read when they are needed.
+
+    Attributes
+    ----------
+    certificates
+        Those that were used, by the logarithm of E / zeta*^2, in units of the squared step, to the base ``SPACING``.
+    """
+
+    def __init__(self, round_: Round) -> None:
+        self.round = round_
+        self.certificates: dict[int, RoundCertificate | None] = {}
+        self._stored = stored_for(round_)
+
+    def tangent(self, place: int) -> RoundCertificate | None:
+        """Return the certificate that is best at a place; None if none was found."""
+        if place not in self.certificates:
+            certificate = None
+            if place in self._stored:
+                candidate = from_json(self._stored[place])[0]
+                if isinstance(candidate, RoundCertificate) and candidate.round == self.round:
+                    certificate = candidate if failing_condition(candidate) is None else None
+            if certificate is None:
+                relative = Fraction(f"{SPACING**place:.6e}")
+                certificate = prove_round(self.round, distance=relative * self.round.unit**2)
+            self.certificates[place] = certificate
+        return self.certificates[place]
+
+    def bounds(self, setting: Setting, rounds: list[int]) -> dict[int, float] | None:
+        """Return the bound after each number of rounds; None if the first round has no certificate."""
+        noise = float(setting.heterogeneity**2)
+        unit, error = float(self.round.unit**2) * noise, float(setting.distance**2)
+        values = {}
+        for number in range(1, max(rounds) + 1):
+            relative = error / unit if unit else math.inf
+            # beyond these ends the tangents hardly change
+            place = round(math.log(min(max(relative, 1e-8), 1e4)) / math.log(SPACING))
+            self.tangent(place)
+            lines = [line for line in self.certificates.values() if line is not None]
+            if not lines:
+                return None
+            error = min(float(line.rate) * error + float(line.constant) * noise for line in lines)
+            if number in rounds:
+                values[number] = error
+        return values
+
+
+def lyapunov_bounds(setting: Setting, round_: Round, rounds: list[int]) -> dict[int, float]:
+    """Return the least bound over the weights after each number of rounds, for SCAFFOLD and ProxSkip."""
+    error, noise = setting.distance**2, setting.heterogeneity**2
+    best = dict.fromkeys(rounds, math.inf)
+    usual = default_weight(round_)
+    if 1 in rounds and noise > 0 and error > 0:
+        alone = prove_round(round_, distance=error, disagreement=noise)
+        if alone is not None:
+            best[1] = float(alone.rate * error + alone.constant * noise)
+    for factor in WEIGHTS:
+        weight = factor * usual
+        start = float(error + weight * noise)
+        exact = round_.probability is not None and factor == 1
+        repeated = closed_form(round_) if exact else prove_round(round_, weight=weight, ratio=weight)
+        last = prove_round(round_, ratio=weight)
+        for number in rounds:
+            if repeated is not None and failing_condition(repeated) is None:
+                best[number] = min(best[number], float(repeated.rate) ** number * start)
+                if last is not None:
+                    once = float(last.rate) * float(repeated.rate) ** (number - 1)
+                    best[number] = min(best[number], once * start)
+    return {number: value for number, value in best.items() if math.isfinite(value)}
+
+
+@cache
+def _read(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content
+
+
+def stored_for(round_: Round) -> dict[int, str]:
+    """Return the stored documents of a round by their places."""
+    wanted = json.loads(
+        to_json(RoundCertificate(round=round_, rate=Fraction(1), constant=Fraction(0), multipliers={}))
+    )
+    for path in sorted(STORED.glob("*.json")):
+        documents = _read(path)
+        first = next(iter(documents.values()))
+        if all(first[name] == wanted[name] for name in ("algorithm", "class", "parameters")):
+            return {int(place): json.dumps(document) for place, document in documents.items()}
+    return {}

@@ -1,0 +1,210 @@
+"""Bounds that take part in a leaderboard: typed functions of the setting, the library's and those of users."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.validation import check_choice
+from clusterproof.theory.certificates.rounds import Algorithm
+from clusterproof.theory.checker.loading import load_module
+from clusterproof.theory.checker.sides import Outside, suppose
+from clusterproof.theory.leaderboard.setting import Setting, TaskClass
+
+Value = float | Fraction
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound on E|x_R - x*|^2.
+
+    Attributes
+    ----------
+    id
+        Name of its column.
+    algorithm, client_class
+        The algorithm, and the largest class of tasks, that it is about.
+    function
+        Takes a ``Setting`` and returns the bound; states its hypotheses by ``suppose``.
+    remark
+        Stated with every value; None if there is nothing to state.
+    """
+
+    id: str
+    algorithm: str
+    client_class: str
+    function: Callable[[Setting], Value]
+    remark: str | None = None
+
+    def __call__(self, setting: Setting) -> tuple[float | None, str | None]:
+        """Return the bound and the remark, or None and the hypothesis that does not hold.
+
+        Raises
+        ------
+        InvalidArgument
+            If the function fails, or returns no number that is at least 0.
+        """
+        classes = list(TaskClass)
+        if classes.index(TaskClass(setting.client_class)) < classes.index(TaskClass(self.client_class)):
+            what = "a quadratic" if self.client_class == TaskClass.QUADRATIC else "strongly convex"
+            return None, f"hypothesis fails: every client is {what}"
+        try:
+            value = float(self.function(setting))
+        except Outside as outside:
+            return None, f"hypothesis fails: {outside}"
+        except OverflowError:
+            return None, "the bound is infinite"
+        except Exception as error:
+            rule = f"must return a number ({type(error).__name__}: {error})"
+            raise InvalidArgument(
+                "bound", self.id, rule, "state hypotheses by suppose(name, holds)"
+            ) from error
+        if not value >= 0:
+            raise InvalidArgument(
+                "bound", self.id, f"must return a number that is at least 0, not {value}", "correct it"
+            )
+        if math.isinf(value):
+            return None, "the bound is infinite"
+        return value, self.remark
+
+
+def leaderboard_bound(
+    bound_id: str, *, algorithm: str, client_class: str, remark: str | None = None
+) -> Callable[[Callable[[Setting], Value]], Bound]:
+    """Turn a function of a ``Setting`` into a bound of the leaderboard.
+
+    Parameters
+    ----------
+    bound_id
+        Name of its column.
+    algorithm
+        The algorithm that it is about.
+    client_class
+        The largest class of tasks that it is proved for: ``"convex"`` contains ``"strong"``, which contains
+        ``"quadratic"``.
+    remark
+        A sentence for every value, such as the source.
+
+    Raises
+    ------
+    InvalidArgument
+        If the algorithm or the class is unknown.
+    """
+    check_choice("algorithm", algorithm, [str(name) for name in Algorithm], remedy="choose one of them")
+    check_choice("client_class", client_class, [str(name) for name in TaskClass], remedy="choose one of them")
+    return lambda function: Bound(bound_id, algorithm, client_class, function, remark)
+
+
+def load_bounds(source: str | Path, taken: Sequence[str]) -> list[Bound]:
+    """Import a file or module, and return the bounds that it states; it is executed.
+
+    Raises
+    ------
+    InvalidArgument
+        If it cannot be imported, states no bound, or a name is taken.
+    """
+    module = sys.modules[load_module(source)]
+    found = [value for value in vars(module).values() if isinstance(value, Bound)]
+    if not found:
+        remedy = "decorate a function with @leaderboard_bound(...)"
+        raise InvalidArgument("module", str(source), "must state a bound", remedy)
+    names = [*taken]
+    for bound in found:
+        if bound.id in names:
+            raise InvalidArgument("module", bound.id, "must not be the name of another column", "rename it")
+        names.append(bound.id)
+    return found
+
+
+TRANSCRIBED = "as transcribed; the published page was not compared"
+
+
+@leaderboard_bound("nastya", algorithm="fedavg", client_class="convex", remark=TRANSCRIBED)
+def nastya(setting: Setting) -> Value:
+    """NASTYA, Theorem 2.3 without compression and with equal samples (Sadiev et al. 2022), n = K, gamma = eta.
+
+    FedAvg with server step size eta_g is NASTYA with eta = eta_g gamma n: (1 - eta mu/2)^R D^2 + (9/2) gamma^2
+    (n L / mu) (n + 1) zeta*^2.
+    """
+    local, n = setting.step_size, setting.local_steps
+    server = setting.server_step_size * local * n
+    suppose("all clients take part in every round", setting.sampling == 0)
+    suppose("strong_convexity > 0", setting.strong_convexity > 0)
+    suppose(
+        "server_step_size * step_size * local_steps <= 1 / (16 L)", server <= 1 / (16 * setting.smoothness)
+    )
+    suppose("step_size <= 1 / (5 local_steps L)", local <= 1 / (5 * n * setting.smoothness))
+    kept = float(1 - server * setting.strong_convexity / 2) ** setting.rounds
+    floor = Fraction(9, 2) * local**2 * n * setting.smoothness / setting.strong_convexity
+    return kept * float(setting.distance**2) + float(floor * (n + 1) * setting.heterogeneity**2)
+
+
+@leaderboard_bound("drift", algorithm="fedavg", client_class="strong")
+def drift(setting: Setting) -> Value:
+    """|x_R - x*| <= r^R D + (1 - r^R) / (1 - r) eta^2 L K (K - 1) zeta*/2, r = (1 - eta mu)^K.
+
+    K local steps contract by r. At x* the first-order terms sum to 0, and |grad f_i(y_k) - g_i*| <= L eta k |g_i*|.
+    """
+    step, steps = setting.step_size, setting.local_steps
+    suppose("all clients take part in every round", setting.sampling == 0)
+    suppose("server_step_size = 1", setting.server_step_size == 1)
+    limit = 2 / (setting.smoothness + setting.strong_convexity)
+    suppose("step_size <= 2 / (L + mu)", step <= limit)
+    kept = float(1 - step * setting.strong_convexity) ** steps
+    drifted = float(step**2 * setting.smoothness * steps * (steps - 1) * setting.heterogeneity) / 2
+    rounds = setting.rounds
+    times = rounds if kept == 1 else (1 - kept**rounds) / (1 - kept)
+    return (kept**rounds * float(setting.distance) + times * drifted) ** 2
+
+
+@leaderboard_bound("scaffold/sharp", algorithm="scaffold", client_class="strong")
+def scaffold_sharp(setting: Setting) -> Value:
+    """(1 - eta mu)^(2KR) (D^2 + a zeta*^2), a = (K eta)^2 for option II and a third of it for option I.
+
+    Of the Lyapunov function |x - x*|^2 + a mean|c_i - c - grad f_i(x*)|^2, from controls that are 0.
+    """
+    step, steps = setting.step_size, setting.local_steps
+    suppose("server_step_size = 1", setting.server_step_size == 1)
+    if setting.option == "I" or step * setting.smoothness * steps <= 1:
+        suppose("step_size * L * local_steps <= 1", step * setting.smoothness * steps <= 1)
+    else:
+        largest, least = step * setting.smoothness, step * setting.strong_convexity
+        powers = [(1 - least) ** k for k in range(steps + 1)]
+        sigma = [1 - sum(powers[:n]) / steps for n in range(1, steps + 1)]
+        gap = (2 - largest - least) * (powers[-1] ** 2 - sigma[-1] ** 2)
+        allowed = largest + least < 2 and (largest - least) * sum(each**2 for each in sigma) <= gap
+        suppose("step_size * L * local_steps <= 1, or the weaker condition of theorem A", allowed)
+    weight = (steps * step) ** 2 / (3 if setting.option == "I" else 1)
+    start = float(setting.distance**2 + weight * setting.heterogeneity**2)
+    return float(1 - step * setting.strong_convexity) ** (2 * steps * setting.rounds) * start
+
+
+def _proxskip(setting: Setting, rate: float) -> float:
+    """Return rate^R (D^2 + (eta / p)^2 zeta*^2), of the mean over clients of |x_i - x*|^2, from controls that are 0."""
+    weight = (setting.step_size / setting.probability) ** 2
+    return rate**setting.rounds * float(setting.distance**2 + weight * setting.heterogeneity**2)
+
+
+@leaderboard_bound("proxskip/theorem-6", algorithm="proxskip", client_class="strong")
+def proxskip_theorem_6(setting: Setting) -> Value:
+    """Rate max {1 - eta mu, 1 - p^2} for eta <= 1 / L (Variance Reduced ProxSkip, Theorem 6)."""
+    suppose("step_size <= 1 / L", setting.step_size <= 1 / setting.smoothness)
+    slow = max(1 - setting.step_size * setting.strong_convexity, 1 - setting.probability**2)
+    return _proxskip(setting, float(slow))
+
+
+@leaderboard_bound("proxskip/sharp", algorithm="proxskip", client_class="strong")
+def proxskip_sharp(setting: Setting) -> Value:
+    """Rate max {(1 - eta mu)^2, (1 - eta L)^2, 1 - p^2}."""
+    step = setting.step_size
+    ends = [(1 - step * curvature) ** 2 for curvature in (setting.strong_convexity, setting.smoothness)]
+    return _proxskip(setting, float(max(*ends, 1 - setting.probability**2)))
+
+
+ENTERED = (nastya, drift, scaffold_sharp, proxskip_theorem_6, proxskip_sharp)
+"""The library's bounds."""

@@ -1,0 +1,211 @@
+"""The rows of a leaderboard: every column after every number of rounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TypedDict
+
+from clusterproof.algorithms.validation import check_choice, check_count
+from clusterproof.theory.certificates.certify_round import MAX_SEARCHED, make_round
+from clusterproof.theory.certificates.exact import require, require_rationals
+from clusterproof.theory.certificates.parameters import exact
+from clusterproof.theory.certificates.rounds import Algorithm, ClientClass, Round
+from clusterproof.theory.leaderboard.best_one_round import OneRound, lyapunov_bounds
+from clusterproof.theory.leaderboard.bounds import ENTERED, load_bounds
+from clusterproof.theory.leaderboard.exact_worst_case import exact_worst_case
+from clusterproof.theory.leaderboard.quadratics import expected_errors, worst_quadratics
+from clusterproof.theory.leaderboard.setting import Setting, TaskClass, certified_class
+
+ONE_ROUND = {"one-round-convex": ClientClass.CONVEX, "one-round-strong": ClientClass.STRONG}
+COMPUTED = (*ONE_ROUND, "exact", "worst-quadratic", "expected")
+"""Columns that are computed; the others are entered bounds."""
+
+VIOLATED = "violated: "
+"""Begins the reason of a bound that is below an instance or the exact worst case."""
+
+MARGIN = {"worst-quadratic": (1e-8, 0.0), "exact": (1e-5, 1e-6)}
+"""By how much a column must exceed a bound to violate it, relative to its value and to D^2: rounding, the solver."""
+
+MAX_ROUNDS = 100_000
+
+
+class Row(TypedDict):
+    """One value of a leaderboard.
+
+    Attributes
+    ----------
+    round
+        R, the number of rounds.
+    column
+        Name of the bound or of what is computed.
+    value
+        Of E|x_R - x*|^2; None if there is none.
+    reason
+        The hypothesis that fails, why there is no value, or a remark; otherwise None.
+    """
+
+    round: int
+    column: str
+    value: float | None
+    reason: str | None
+
+
+def leaderboard(
+    algorithm: str,
+    *,
+    client_class: str,
+    smoothness: object,
+    strong_convexity: object,
+    local_steps: int = 1,
+    step_size: object = None,
+    heterogeneity: object,
+    distance: object,
+    sampling: object = 0,
+    server_step_size: object = 1,
+    proximal: object = None,
+    probability: object = None,
+    option: str | None = None,
+    rounds: int | Sequence[int],
+    task: object = None,
+    module: str | Path | None = None,
+    more_steps: bool = False,
+) -> list[Row]:
+    """Compare bounds on E|x_R - x*|^2 with each other, with the best possible ones, and with instances.
+
+    Parameters
+    ----------
+    algorithm
+        ``"fedavg"``, ``"fedprox"`` (local problems solved exactly; local steps and step size are not used),
+        ``"scaffold"`` or ``"proxskip"`` (a round is one iteration, and the distance a mean over clients).
+    client_class
+        ``"strong"``: every client is L-smooth and mu-strongly convex. ``"convex"``: clients are convex and L-smooth,
+        and their mean is mu-strongly convex. ``"quadratic"``: two kinds of scalar quadratics.
+    smoothness, strong_convexity, local_steps, step_size
+        L, mu, K and eta. Numbers, or strings such as ``"1/64"``, are taken exactly.
+    heterogeneity, distance
+        zeta*, the root of the mean of |grad f_i(x*)|^2, and |x_0 - x*|. Controls start at 0.
+    sampling
+        (N - S) / (S (N - 1)) if S of N clients take part in a round.
+    server_step_size, proximal, probability, option
+        eta_g; m of FedProx; p of ProxSkip; "I" or "II" of SCAFFOLD, by default II.
+    rounds
+        Numbers of rounds.
+    task
+        A ``QuadraticMixture`` or ``NoisyQuadraticMixture``, on which the error from the model 0 is computed.
+    module
+        File or module that states bounds with ``leaderboard_bound``; it is executed.
+    more_steps
+        Compute the exact worst case up to 40 local gradients in all, not 24, which takes some ten seconds.
+
+    Returns
+    -------
+    list of dict
+        ``{"round", "column", "value", "reason"}`` for every number of rounds and every column: the entered bounds,
+        ``one-round-convex`` and ``one-round-strong`` (the best bound by proofs of single rounds, certified),
+        ``exact`` (the worst case over class strong, a solver's value), ``worst-quadratic`` (the largest instance
+        found) and ``expected`` (on the task).
+
+    Raises
+    ------
+    InvalidArgument
+        If an argument is out of range, or a package of the extra ``certify`` is not installed.
+    """
+    check_choice("client_class", client_class, [str(name) for name in TaskClass], remedy="choose one of them")
+    numbers = [rounds] if isinstance(rounds, int) else list(rounds)
+    for number in numbers or [0]:
+        check_count(
+            "rounds", number, at_least=1, at_most=MAX_ROUNDS, remedy="give numbers of rounds, such as 1,3,10"
+        )
+    numbers = sorted(set(numbers))
+    check_count("local_steps", local_steps, at_least=1, at_most=10**4, remedy="choose 1")
+    require_rationals()
+    require("clarabel", "clarabel")
+    prox = algorithm == Algorithm.FEDPROX
+    task_class = TaskClass(client_class)
+    round_ = make_round(
+        algorithm,
+        client_class=str(certified_class(task_class)),
+        smoothness=smoothness,
+        strong_convexity=strong_convexity,
+        local_steps=1 if prox else local_steps,
+        step_size=None if prox else step_size,
+        sampling=sampling,
+        server_step_size=server_step_size,
+        proximal=proximal,
+        probability=probability,
+        option=option,
+    )
+    lengths = exact("heterogeneity", heterogeneity), exact("distance", distance)
+    settings = {number: Setting.from_round(round_, task_class, *lengths, number) for number in numbers}
+    setting = settings[numbers[0]]
+    own = [bound for bound in ENTERED if bound.algorithm == algorithm]
+    if module is not None:
+        loaded = load_bounds(module, [*COMPUTED, *(bound.id for bound in ENTERED)])
+        own += [bound for bound in loaded if bound.algorithm == algorithm]
+    best = {column: _one_round(setting, round_, kind, numbers) for column, kind in ONE_ROUND.items()}
+    worst = worst_quadratics(setting, round_, numbers)
+    expected = None if task is None else expected_errors(setting, round_, task, numbers)
+    rows: list[Row] = []
+    for place, number in enumerate(numbers):
+        values = {bound.id: bound(settings[number]) for bound in own}
+        values |= {column: found[number] for column, found in best.items()}
+        values["exact"] = exact_worst_case(setting, round_, number, more=more_steps)
+        values["worst-quadratic"] = (worst[number].value, worst[number].words)
+        if expected is None:
+            values["expected"] = (None, "no task was given")
+        else:
+            known, reason = expected
+            values["expected"] = (None if known is None else known[place], reason)
+        rows += judged(number, values, [bound.id for bound in own], float(setting.distance**2))
+    return rows
+
+
+def _one_round(
+    setting: Setting, round_: Round, kind: ClientClass, numbers: list[int]
+) -> dict[int, tuple[float | None, str | None]]:
+    """Return the column of the best bound by proofs of single rounds of a class."""
+
+    def nothing(reason: str) -> dict[int, tuple[float | None, str | None]]:
+        return dict.fromkeys(numbers, (None, reason))
+
+    if kind is ClientClass.STRONG and setting.client_class == TaskClass.CONVEX:
+        return nothing("hypothesis fails: every client is strongly convex")
+    if round_.local_steps > MAX_SEARCHED:
+        return nothing(f"certificates have at most {MAX_SEARCHED} local steps")
+    if kind is ClientClass.CONVEX and round_.algorithm is Algorithm.PROXSKIP:
+        return nothing("no certificate: clients start a round at different points")
+    of_class = replace(round_, client_class=kind)
+    if round_.controls:
+        found = lyapunov_bounds(setting, of_class, numbers)
+    else:
+        found = OneRound(of_class).bounds(setting, numbers) or {}
+    missing = "no certificate was found; this does not show divergence"
+    return {number: (found[number], None) if number in found else (None, missing) for number in numbers}
+
+
+def judged(
+    number: int, values: dict[str, tuple[float | None, str | None]], bounds: Sequence[str], squared: float
+) -> Iterable[Row]:
+    """Yield the rows of one number of rounds, and mark bounds that a column shows to be violated.
+
+    ``squared`` is D^2.
+    """
+    for column, (value, reason) in values.items():
+        if column in bounds and value is not None:
+            for truth, (relative, absolute) in MARGIN.items():
+                attained, instance = values[truth]
+                if attained is not None and attained > value + relative * attained + absolute * squared:
+                    what = "the exact worst case, by the solver," if truth == "exact" else instance
+                    reason = f"{VIOLATED}{what} has E|x_R - x*|^2 = {attained:.6g}"
+                    break
+        if value is not None and not math.isfinite(value):
+            value, reason = None, f"above the largest floating-point number: {reason or column}"
+        yield Row(round=number, column=column, value=value, reason=reason)
+
+
+def violations(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows of bounds that an instance or the exact worst case exceeds."""
+    return [row for row in rows if (row["reason"] or "").startswith(VIOLATED)]

@@ -1,0 +1,105 @@
+"""What a bound on the distance after a number of rounds may depend on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.theory.certificates.rounds import ClientClass, Round
+
+
+class TaskClass(StrEnum):
+    """Classes of tasks, each of which contains the following ones."""
+
+    CONVEX = "convex"
+    """Every f_i is convex and L-smooth, and f is mu-strongly convex."""
+
+    STRONG = "strong"
+    """Every f_i is L-smooth and mu-strongly convex."""
+
+    QUADRATIC = "quadratic"
+    """f_i(x) = a_i (x - b_i)^2 / 2 with mu <= a_i <= L; half of the clients are of one kind, half of another."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """An algorithm, a class of tasks, and a start; every number is exact.
+
+    Attributes
+    ----------
+    algorithm
+        ``"fedavg"``, ``"fedprox"``, ``"scaffold"`` or ``"proxskip"``.
+    client_class
+        ``"convex"``, ``"strong"`` or ``"quadratic"``, see ``TaskClass``.
+    smoothness, strong_convexity
+        L and mu.
+    local_steps, step_size, server_step_size
+        K, eta and eta_g. For FedProx 1, 1 / m and 1: its clients solve their problems exactly.
+    sampling
+        theta = (N - S) / (S (N - 1)) if S of N clients take part in a round, drawn without replacement.
+    proximal, probability, option
+        m of FedProx, p of ProxSkip, "I" or "II" of SCAFFOLD; otherwise 0, 0 and "".
+    heterogeneity
+        zeta*, the root of the mean of |grad f_i(x*)|^2.
+    distance
+        D = |x_0 - x*|. Controls start at 0.
+    rounds
+        R; of ProxSkip, iterations.
+    """
+
+    algorithm: str
+    client_class: str
+    smoothness: Fraction
+    strong_convexity: Fraction
+    local_steps: int
+    step_size: Fraction
+    server_step_size: Fraction
+    sampling: Fraction
+    proximal: Fraction
+    probability: Fraction
+    option: str
+    heterogeneity: Fraction
+    distance: Fraction
+    rounds: int
+
+    @classmethod
+    def from_round(
+        cls, round_: Round, task_class: TaskClass, heterogeneity: Fraction, distance: Fraction, rounds: int
+    ) -> Setting:
+        """Return the setting of a round.
+
+        Raises
+        ------
+        InvalidArgument
+            If the distance or the heterogeneity is negative, or both are 0.
+        """
+        for name, value in (("heterogeneity", heterogeneity), ("distance", distance)):
+            if value < 0:
+                raise InvalidArgument(name, str(value), "must be at least 0", "give a length")
+        if distance == 0 == heterogeneity:
+            raise InvalidArgument(
+                "distance", 0, "must be greater than 0 if heterogeneity is 0", "give |x_0 - x*|"
+            )
+        return cls(
+            algorithm=str(round_.algorithm),
+            client_class=str(task_class),
+            smoothness=round_.smoothness,
+            strong_convexity=round_.strong_convexity,
+            local_steps=round_.local_steps,
+            step_size=round_.unit,
+            server_step_size=round_.server_step_size,
+            sampling=round_.sampling,
+            proximal=round_.proximal or Fraction(0),
+            probability=round_.probability or Fraction(0),
+            option=round_.option or "",
+            heterogeneity=heterogeneity,
+            distance=distance,
+            rounds=rounds,
+        )
+
+
+def certified_class(task_class: TaskClass) -> ClientClass:
+    """Return the smallest class of certificates that contains a class of tasks."""
+    return ClientClass.CONVEX if task_class is TaskClass.CONVEX else ClientClass.STRONG
