@@ -1,0 +1,1 @@
+"""Statements about SCAFFOLD (Karimireddy et al., 2020)."""
