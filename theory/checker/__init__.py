@@ -12,7 +12,7 @@ from clusterproof.theory.checker.family import Family
 from clusterproof.theory.checker.frequency import Frequency, probability
 from clusterproof.theory.checker.range_ends import earlier
 from clusterproof.theory.checker.ranges import choice, integers, rationals, reals
-from clusterproof.theory.checker.sides import Sides, at_least, at_most, equal, suppose
+from clusterproof.theory.checker.sides import Sides, at_least, at_most, equal, suppose, up_to_constant
 from clusterproof.theory.checker.space import Replicates, Stream
 from clusterproof.theory.checker.theorem import Theorem
 
@@ -37,4 +37,5 @@ __all__ = [
     "reals",
     "searched",
     "suppose",
+    "up_to_constant",
 ]

@@ -23,7 +23,18 @@ P = ParamSpec("P")
 R = TypeVar("R", bound=Conclusions)
 
 ID = re.compile(r"[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*")
-OPTIONS = ("part", "ill_posed", "budget", "replicates", "confirm", "prove", "extremes", "exhaustible")
+OPTIONS = (
+    "part",
+    "ill_posed",
+    "budget",
+    "replicates",
+    "confirm",
+    "prove",
+    "extremes",
+    "exhaustible",
+    "units",
+    "families",
+)
 """What may be said of how a statement is tried."""
 
 
@@ -84,7 +95,7 @@ def claim(
         it states a hypothesis on the run. None for a claim that is not about runs.
     how
         ``budget`` (instances to try where there are too many for all), ``replicates``, ``confirm``, ``prove``,
-        ``extremes``, ``exhaustible``, ``part`` and ``ill_posed``, as in the statement machine.
+        ``extremes``, ``exhaustible``, ``part``, ``ill_posed``, ``units`` and ``families``, as in ``Statement``.
 
     Returns
     -------

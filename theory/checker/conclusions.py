@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -135,6 +136,8 @@ def judge(
                 if isinstance(s, Sides) and s.failure == each.failure
             ]
             judged[name] = _random(each, compared[name], same, share)
+        if isinstance(each, Sides) and each.hidden:
+            judged[name] = replace(judged[name], broken=judged[name].factors[WHOLE] == math.inf)
     return judged
 
 

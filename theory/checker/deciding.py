@@ -17,9 +17,11 @@ from clusterproof.theory.checker.conclusions import WHOLE
 from clusterproof.theory.checker.constants import constant_factors
 from clusterproof.theory.checker.counterexample import RunDisagrees, agree
 from clusterproof.theory.checker.needed_hypotheses import needed_hypotheses
+from clusterproof.theory.checker.scaled_verdicts import CopyCheck, written
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.ties import COMPARED, Tie
 from clusterproof.theory.checker.trial import Evaluation, Trial, attempt
+from clusterproof.theory.checker.unit_check import check_units
 from clusterproof.theory.checker.vacuity import exclude_each_other
 from clusterproof.theory.checker.verdict import Finding, Kind
 
@@ -35,20 +37,36 @@ def decide(claim: Parts, context: Context) -> Finding:
         Seed, budget or repetitions, and the error level, which the parts share equally.
     """
     context = dataclasses.replace(context, significance=context.significance / len(claim.parts))
+    checks = {part.name: check_units(part, context) for part in claim.parts if part.units is not None}
+    for part in claim.parts:
+        if part.name in checks and (mismatch := checks[part.name].mismatch) is not None:
+            return CopyCheck(claim, part, context).on_units(mismatch)
     trials: list[Trial] = []
+    constants: list[str] = []
     ties = {part.name: [Tie(proof) for proof in claim.parts if proof.whole] for part in claim.parts}
     for part in claim.parts:
         compared = ties[part.name] if part.same and not part.whole else []
         trials.append(attempt(part, context, compared))
         if trials[-1].found is not None:
             return _refuted(claim, trials, trials[-1].found, context, compared)
+        if trials[-1].hidden:
+            found = CopyCheck(claim, part, context).on_families(trials[-1])
+            if isinstance(found, Finding):
+                return dataclasses.replace(found, **_counts(trials))
+            constants.append(found)
     main = [trial for trial in trials if trial.statement.same]
     # a proof of the whole does not stand in for the instances that it is held against
     held = [trial for trial in main if not trial.statement.whole] or main
     if not any(trial.instances or trial.proved for trial in held):
         return _vacuous(trials, context)
     certainty = _certainty(trials, ties)
-    reason = sentences.holds(trials, certainty)
+    reason = "; ".join(
+        [
+            *constants,
+            sentences.holds(trials, certainty),
+            *(": ".join(filter(None, (name, check.words))) for name, check in checks.items()),
+        ]
+    )
     # nor are its quantities' values instances of the statement
     return _consistent([trial for trial in trials if not trial.statement.whole], reason, certainty, context)
 
@@ -96,7 +114,12 @@ def _certainty(trials: Sequence[Trial], ties: Mapping[str, Sequence[Tie]]) -> Ce
         elif part.same or not any(each.statement.whole for each in trials):
             ways.append(None)
             refused |= {tie.proof.name: tie.refused for tie in ties[part.name] if tie.refused}
-    proof = None if None in ways else next(way for way in ("separate", "symbols", "exhausted") if way in ways)
+    hidden = any(trial.hidden for trial in trials)
+    proof = (
+        None
+        if None in ways or hidden
+        else next(way for way in ("separate", "symbols", "exhausted") if way in ways)
+    )
     steps = [
         trial.statement.name
         for trial in trials
@@ -122,7 +145,7 @@ def _consistent(trials: Sequence[Trial], reason: str, certainty: Certainty, cont
             key=lambda one: -1.0 if one.factors.get(WHOLE) is None else float(one.factors[WHOLE]),
         )
         numbers = {"measured": judged.measured, "bound": judged.allowed}
-        if 0 < tightest.used < math.inf:
+        if 0 < tightest.used < math.inf and not any(trial.hidden for trial in trials):
             numbers["slack"] = 1 / tightest.used
     with_intervals = [
         judged
@@ -150,6 +173,8 @@ def _consistent(trials: Sequence[Trial], reason: str, certainty: Certainty, cont
 
 def _sharpness(trials: Sequence[Trial], context: Context) -> dict[str, float | None] | None:
     """Merge the factors: those of the same statement are one, a step and each of several parts keeps its own."""
+    if any(trial.hidden for trial in trials):
+        return None
     found: dict[str, Any] = {}
     several = _several(trials)
     for trial in trials:
@@ -228,13 +253,6 @@ def _refuted(
     trial, part = trials[-1], trials[-1].statement
     judged = found.judged[found.broken or ""]
     confirm(claim, part, found)
-    example = part.space.encode(found.instance)
-    if part.name:
-        example["part"] = part.name
-    if part.random:
-        example["seed"] = context.seed
-        if part.space.replicates is not None:
-            example["replicates"] = part.replicates if context.trials is None else context.trials
     reason = sentences.broken(trial, found)
     tied = (tie.proof for tie in ties if tie.compared and not tie.refused)
     if trial.proved or any(attempt(proof, context).proved for proof in tied):
@@ -246,7 +264,7 @@ def _refuted(
         bound=judged.allowed,
         slack=judged.allowed / judged.measured if judged.measured else None,
         confidence=judged.interval,
-        counterexample=example,
+        counterexample=written(part, context, found.instance),
         **_counts(trials) | {"trials": judged.trials, "failures": judged.failures},
     )
 

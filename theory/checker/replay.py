@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.checker import sentences
-from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE
+from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, Context
 from clusterproof.theory.checker.claim_parts import Parts
 from clusterproof.theory.checker.conclusions import judge
 from clusterproof.theory.checker.deciding import confirm
+from clusterproof.theory.checker.scaled_verdicts import CopyCheck
 from clusterproof.theory.checker.sides import Outside
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.trial import Evaluation, Trial, planned
@@ -43,8 +45,15 @@ def replay(claim: Parts, counterexample: Mapping[str, Any]) -> Finding:
         known = ", ".join(each.name for each in claim.parts if each.name) or "none is named"
         raise InvalidArgument("counterexample.part", name, f"must be one of the parts: {known}", "correct it")
     seed, replicates = _recorded_randomness(part, numbers)
+    code: dict[str, Any] = {key: numbers.pop(key) for key in ("scaling", "family") if key in numbers}
     one = part.space.decode(numbers)
+    settings = planned(part) if part.random else 1
+    significance = CLAIM_SIGNIFICANCE / len(claim.parts) / settings
+    context = Context(seed, replicates, significance, claim.id)
     try:
+        if code:
+            found = CopyCheck(claim, part, context).replay(one, code)
+            return replace(found, reason=f"replayed: {found.reason}", counterexample=dict(counterexample))
         conclusions = part.conclude(one, seed=seed, claim=claim.id, replicates=replicates)
     except Outside as outside:
         raise InvalidArgument(
@@ -53,8 +62,7 @@ def replay(claim: Parts, counterexample: Mapping[str, Any]) -> Finding:
             f'must meet the hypothesis "{outside}"',
             f"take it from the JSON of `clusterproof check {claim.id}`",
         ) from outside
-    settings = planned(part) if part.random else 1
-    judged = judge(conclusions, CLAIM_SIGNIFICANCE / len(claim.parts) / settings, one)
+    judged = judge(conclusions, significance, one)
     evaluation = Evaluation(one, conclusions, judged)
     first = next(iter(judged)) if evaluation.broken is None else evaluation.broken
     worst = judged[first]

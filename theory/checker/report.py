@@ -15,7 +15,7 @@ from rich.text import Text
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.checker.catalogue import as_json, find_claim, replay
-from clusterproof.theory.checker.claim import Claim
+from clusterproof.theory.checker.claim import REGISTRY, Claim
 from clusterproof.theory.checker.counterexample_code import code_of
 from clusterproof.theory.checker.tightness import NEEDED, idle_parts
 from clusterproof.theory.checker.verdict import Finding, Kind, Verdict
@@ -302,13 +302,15 @@ def summary(
         )
     idle = sum(bool(idle_parts(verdict)) for verdict in verdicts)
     line += f"; terms not exercised in {idle}" if idle else ""
+    units = sum(verdict.claim in REGISTRY and REGISTRY[verdict.claim].units for verdict in verdicts)
+    line += f"; units checked in {units}" if units else ""
     noun = "claim" if left_out == 1 else "claims"
     return _wrap(f"{line}; without {left_out} {noun} judged as transcribed" if left_out else line, width)
 
 
 def claim_record(claim: Claim) -> dict[str, Any]:
     """Describe a claim in plain JSON values."""
-    names = ("id", "paper", "label", "kind", "title", "card", "repaired_by", "quick", "transcribed")
+    names = ("id", "paper", "label", "kind", "title", "card", "repaired_by", "quick", "transcribed", "units")
     return {name: getattr(claim, name) for name in names}
 
 

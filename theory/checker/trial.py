@@ -25,7 +25,7 @@ from clusterproof.theory.checker.corners import (
 from clusterproof.theory.checker.expectation import Expectation
 from clusterproof.theory.checker.proof import Unproved, certify
 from clusterproof.theory.checker.proof_sources import objection
-from clusterproof.theory.checker.sides import Outside, naming_hypotheses
+from clusterproof.theory.checker.sides import Outside, Sides, naming_hypotheses
 from clusterproof.theory.checker.space_search import search
 from clusterproof.theory.checker.statement import DRAWN, SEARCHED, Statement
 from clusterproof.theory.checker.ties import COMPARED, Tie, recording_calls
@@ -149,6 +149,12 @@ class Trial:
         if not rows.any() or rows.all():
             return None
         return [int(i) for i in np.flatnonzero(rows)], float(entries.factors[~rows].max())
+
+    @property
+    def hidden(self) -> bool:
+        """Whether the statement holds up to a hidden constant."""
+        sides = {} if self.tightest is None else self.tightest.conclusions
+        return any(isinstance(each, Sides) and each.hidden for each in sides.values())
 
     @property
     def proved(self) -> bool:

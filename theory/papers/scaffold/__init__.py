@@ -1,1 +1,1 @@
-"""SCAFFOLD: sharp one-round rates, where option I diverges, and the bias of its stationary law."""
+"""SCAFFOLD (Karimireddy et al., 2020): printed and sharp rates, where option I diverges, and the bias of its law."""

@@ -182,7 +182,14 @@ def a23_mean(noise_free: NoiseFreeRun) -> Sides:
     return at_most(third, noise=last)
 
 
-@PAPER.claim("a23-meant", label="(A23), noise part", kind="upper", budget=60, exhaustible=60)
+@PAPER.claim(
+    "a23-meant",
+    label="(A23), noise part",
+    kind="upper",
+    budget=60,
+    exhaustible=60,
+    units={"jump": "gradient"},
+)
 def a23_meant(
     clients: Annotated[int, integers(1, 2)],
     round_: Annotated[int, integers(1, 3)],
@@ -240,7 +247,7 @@ def last_step(
     }
 
 
-@a23_meant.proof("induction", at=last_step)
+@a23_meant.proof("induction", at=last_step, units={"noise": (2, -2)})
 def a23_meant_on_symbols(noise: NotNegative, limit: AtLeastOne, share: Share) -> Sides:
     """From t to t + 1, noise = |C| v^2 / n' and limit = 1 / (1 - beta^2), of whose product the moment is a share.
 

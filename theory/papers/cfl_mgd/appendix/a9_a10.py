@@ -224,7 +224,10 @@ def a10_meant(task: AnyTask, stream: Stream) -> dict[str, Sides]:
     )
 
 
-@a10_meant.proof("algebra")
+@a10_meant.proof(
+    "algebra",
+    units={"diameter": "length", "apart": "length", "radius": "length", "off": "length", "saved": (0, 2)},
+)
 def a10_meant_on_symbols(
     diameter: NotNegative,
     apart: Annotated[Any, rationals(0, earlier("diameter"), 4)],

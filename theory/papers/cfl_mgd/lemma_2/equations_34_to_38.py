@@ -197,7 +197,9 @@ def equation_34(round_: SmallBatches, stream: Stream) -> Sides:
     )
 
 
-@equation_34.proof("algebra")
+@equation_34.proof(
+    "algebra", units={"error": "length", "slope": "gradient", "total": "gradient", "weight": "step"}
+)
 def equation_34_on_symbols(one: OwnTerm, *, rounding: float = 0.0) -> Sides:
     """The identity in each coordinate, the own clients' gradients summed."""
     return one.split(rounding)
@@ -304,7 +306,13 @@ equation_36.also("two values", budget=60, exhaustible=60, extremes=(CERTAIN,))(e
 equation_36.also("noise across")(intrusion_across)
 
 
-@PAPER.claim("equation-37", label="(37)", kind="identity", budget=150)
+@PAPER.claim(
+    "equation-37",
+    label="(37)",
+    kind="identity",
+    budget=150,
+    units={"centers": "length", "first": "length", "second": "length"},
+)
 def equation_37(
     centers: Centers,
     own: Annotated[int, integers(0, 63)],

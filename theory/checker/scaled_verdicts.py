@@ -1,0 +1,202 @@
+"""Verdicts on scaled copies and on families: of statements that depend on the units, or hold up to a constant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import islice
+from typing import Any
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.theory.checker import sentences
+from clusterproof.theory.checker.claim import Context
+from clusterproof.theory.checker.claim_parts import Parts
+from clusterproof.theory.checker.conclusions import WHOLE, judge
+from clusterproof.theory.checker.hidden_constants import growth
+from clusterproof.theory.checker.instance_words import quantities
+from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.checker.statement import Statement
+from clusterproof.theory.checker.trial import Evaluation, Trial
+from clusterproof.theory.checker.unit_check import Mismatch, candidates, compare, conclude
+from clusterproof.theory.checker.units import Scaling, image
+from clusterproof.theory.checker.verdict import Finding, Kind
+
+STEP = 4
+SCALINGS = [
+    Scaling(Fraction(STEP) ** value, Fraction(STEP) ** length)
+    for value, length in ((1, 0), (-1, 0), (0, 1), (0, -1))
+]
+COPIED, POWERS, MEMBERS = 4, (1, 2, 4, 8, 16, 32), 6
+"""Instances and powers of these scalings that are tried, and copies along which the ratio of the sides must not
+grow."""
+BASES = 3
+"""Tightest instances, and as many of the first, at which families start."""
+
+
+@dataclass(frozen=True)
+class CopyCheck:
+    """Evaluates instances, scaled copies and families of one statement of a claim."""
+
+    claim: Parts
+    part: Statement
+    context: Context
+
+    def evaluate(self, one: dict[str, Any], scaling: Scaling | None = None) -> Evaluation:
+        """Evaluate an instance, or its scaled copy."""
+        conclusions = conclude(self.part, self.context, one, scaling)
+        moved = one if scaling is None else image(self.part.units or {}, one, scaling)
+        return Evaluation(moved, conclusions, judge(conclusions, self.context.significance, moved))
+
+    def on_units(self, mismatch: Mismatch) -> Finding:
+        """Decide on a statement whose sides have different units.
+
+        It is violated where a scaled copy of an admissible instance breaks it, for every hidden constant where the
+        ratio of the sides grows along scaled copies; otherwise it is ill-posed.
+        """
+        for one in islice(candidates(self.part, self.context), COPIED):
+            for scaling in SCALINGS:
+                found = self._along_copies(one, scaling)
+                for power in POWERS:
+                    found = found or self._broken_copy(one, scaling**power)
+                if found is not None:
+                    return replace(found, reason=f"units: {mismatch.sentence}; {found.reason}")
+        return self._ill_posed(mismatch)
+
+    def on_families(self, trial: Trial) -> Finding | str:
+        """Decide on a statement up to a constant that a family violates; name the least constant where none does."""
+        ranked = sorted(trial.evaluated, key=lambda each: -each[0])[:BASES] + trial.evaluated[:BASES]
+        worst = trial.tightest
+        assert worst is not None
+        for name in self.part.families:
+            for _, one in ranked:
+                members = self._members(one, name)
+                if (found := self._growing(one, members, {"family": name}, name)) is not None:
+                    return found
+                worst = max([worst, *members.values()], key=lambda each: each.used)
+        lower = any(getattr(each, "lower", False) for each in worst.conclusions.values())
+        constant = 1 / worst.used if lower and worst.used else worst.used
+        along = f" and along {', '.join(self.part.families)}" if self.part.families else ""
+        at = quantities(self.part.space.encode(worst.instance))
+        word = "largest" if lower else "least"
+        return f"{word} constant on {trial.instances} instances{along}: {constant:.4g}, at {at}; this is no theorem"
+
+    def replay(self, one: dict[str, Any], code: Mapping[str, Any]) -> Finding:
+        """Evaluate the scaled copy, or the family, of a written counterexample; InvalidArgument if there is none."""
+        name, remedy = next(iter(code)), "take it from a report"
+        if name == "scaling" and self.part.units is None:
+            raise InvalidArgument(
+                "counterexample.scaling", code[name], "must be left out: no unit is declared", remedy
+            )
+        if name == "family" and code[name] not in self.part.families:
+            rule = f"must be a family of the claim; it has {', '.join(self.part.families) or 'none'}"
+            raise InvalidArgument("counterexample.family", code[name], rule, remedy)
+        if name == "family":
+            members = self._members(one, code[name])
+            found, last = self._growing(one, members, code, code[name]), list(members.values())[-1]
+        else:
+            scaling = Scaling.decode(code[name])
+            found, last = (
+                self._along_copies(one, scaling) or self._broken_copy(one, scaling),
+                self.evaluate(one, scaling),
+            )
+            copies = {scaling: last.conclusions}
+            if found is None and (mismatch := compare(self.part, self.context, one, copies)) is not None:
+                found = self._ill_posed(mismatch)
+        return found or self._finding(one, last, code, "holds", Kind.CONSISTENT)
+
+    def _members(self, one: dict[str, Any], name: str) -> dict[Any, Evaluation]:
+        """Evaluate the members of a family that meet the hypotheses, by the value of its quantity."""
+        members = {}
+        for value in self.part.families[name]:
+            allowed, moved = self.part.space.ranges[name], one | {name: value}
+            if not allowed.holds(value, moved):
+                rule = f"must be {allowed.describe()}"
+                raise InvalidArgument(f"families[{name!r}]", value, rule, "extend the range, upwards=True")
+            with suppress(Outside, ArithmeticError):
+                members[value] = self.evaluate(moved)
+        return members
+
+    def _along_copies(self, one: dict[str, Any], scaling: Scaling) -> Finding | None:
+        members: dict[Any, Evaluation] = {}
+        with suppress(Outside, ArithmeticError):
+            members.update((STEP**k, self.evaluate(one, scaling**k)) for k in range(MEMBERS))
+        return self._growing(
+            one, members, {"scaling": scaling.encode()}, f"copies, {scaling} again and again"
+        )
+
+    def _growing(
+        self, one: dict[str, Any], members: Mapping[Any, Evaluation], code: Mapping[str, Any], along: str
+    ) -> Finding | None:
+        """Refute a statement up to a constant if the ratio of its sides grows along a family."""
+        judged = list(members.values())
+        for name, sides in judged[-1].conclusions.items() if judged else ():
+            hidden, lower = getattr(sides, "hidden", ""), getattr(sides, "lower", False)
+            each = [evaluation.judged[name] for evaluation in judged]
+            ratios = [[one.factors[WHOLE] for one in each]] if hidden else []
+            if hidden and not lower:
+                # a summand that stays in proportion bounds the ratio, however small it is on these members
+                terms = [term for term in each[0].parts if any(one.parts[term] for one in each)]
+                ratios = [[one.measured / (one.parts[term] or math.nan) for one in each] for term in terms]
+            growths = [growth(list(members), ratio) for ratio in ratios]
+            slowest = min((grown for grown in growths if grown), key=lambda grown: grown.speed, default=None)
+            if slowest is None or None in growths or (slowest.logarithm and hidden == "polylogarithmic"):
+                continue
+            values = ", ".join(map(str, members))
+            quotient = "right over left" if lower else "left over right"
+            reason = (
+                f"violated for every hidden constant: {quotient} grows like {slowest} along {along} ({values}), to "
+                f"{float(each[-1].factors[WHOLE]):.4g}; start {quantities(self.part.space.encode(one))}"
+            )
+            return self._finding(one, judged[-1], code, reason, self._refuted, name)
+        return None
+
+    def _broken_copy(self, one: dict[str, Any], scaling: Scaling) -> Finding | None:
+        with suppress(Outside, ArithmeticError):
+            copy = self.evaluate(one, scaling)
+            if copy.broken is not None:
+                reason = f"a copy ({scaling}) breaks it: {sentences.broken(Trial(self.part), copy)}"
+                return self._finding(one, copy, {"scaling": scaling.encode()}, reason, self._refuted)
+        return None
+
+    def _ill_posed(self, mismatch: Mismatch) -> Finding:
+        one, code = mismatch.instance, {"scaling": mismatch.scaling.encode()}
+        reason = f"units: {mismatch.sentence}, at {quantities(self.part.space.encode(one))}"
+        return self._finding(one, self.evaluate(one, mismatch.scaling), code, reason, Kind.ILL_POSED)
+
+    @property
+    def _refuted(self) -> Kind:
+        return Kind.ILL_POSED if self.claim.ill_posed else Kind.VIOLATED
+
+    def _finding(
+        self,
+        one: dict[str, Any],
+        last: Evaluation,
+        code: Mapping[str, Any],
+        reason: str,
+        verdict: Kind,
+        conclusion: str | None = None,
+    ) -> Finding:
+        judged = last.judged[conclusion or last.broken or next(iter(last.judged))]
+        example = written(self.part, self.context, one) | dict(code)
+        return Finding(
+            verdict=verdict,
+            reason=reason,
+            measured=judged.measured,
+            bound=judged.allowed,
+            counterexample=example,
+        )
+
+
+def written(part: Statement, context: Context, one: dict[str, Any]) -> dict[str, Any]:
+    """Write a counterexample: its quantities, the part, and what gives its random numbers."""
+    example = part.space.encode(one)
+    if part.name:
+        example["part"] = part.name
+    if part.random:
+        example["seed"] = context.seed
+        if part.space.replicates is not None:
+            example["replicates"] = part.replicates if context.trials is None else context.trials
+    return example
