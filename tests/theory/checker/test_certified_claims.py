@@ -156,6 +156,10 @@ ALTERED: dict[str, tuple[str, str, str]] = {
 """For each claim that a separate function proves: module, what it states, and a false or another statement."""
 
 
+SECONDS = pytest.mark.slow(reason="compares long rounds with their proof")
+LONG = ("fedavg/drift", "proxskip/sharp", "proxskip/theorem-6", "sproxskip/additive")
+ALTERATIONS = [pytest.param(name, marks=SECONDS if name in LONG else ()) for name in ALTERED]
+
 HOMES = {
     "cfl-mgd/a1": f"{APPENDIX}.a1_to_a3",
     "cfl-mgd/a9": f"{APPENDIX}.a9_a10",
@@ -186,7 +190,7 @@ def test_every_claim_that_a_separate_function_proves_is_altered() -> None:
     }  # whose proof is a step
 
 
-@pytest.mark.parametrize("name", ALTERED)
+@pytest.mark.parametrize("name", ALTERATIONS)
 def test_an_altered_statement_is_not_certified(
     name: str, monkeypatch: pytest.MonkeyPatch, registry: dict[str, object], tmp_path: Path
 ) -> None:
@@ -208,7 +212,7 @@ def test_an_altered_statement_is_not_certified(
     assert theory.check(name, trials=5).verdict is not Kind.CERTIFIED
 
 
-@pytest.mark.parametrize("name", ALTERED)
+@pytest.mark.parametrize("name", ALTERATIONS)
 def test_sides_that_the_proof_did_not_give_are_not_certified(name: str) -> None:
     claim = theory.find_claim(name)
     assert claim.parts is not None

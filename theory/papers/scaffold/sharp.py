@@ -103,7 +103,12 @@ def whole_round(one: Sums) -> Sides:
     return at_most(after, rate=rate * (one.distance + one.controls))
 
 
-@sharp.step("one local step", prove=True, exhaustible=100, budget=30)
+ATTAINED = dict.fromkeys(("share", "factor", "q"), Fraction(1)) | dict.fromkeys(
+    ("before", "z", "qz", "slack"), Fraction(0)
+)
+
+
+@sharp.step("one local step", prove=True, exhaustible=100, budget=30, extremes=[ATTAINED])
 def one_local_step(
     before: NotNegative,
     share: Share,

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from clusterproof.theory.checker import Sides, at_least, at_most, choice, equal
+from clusterproof.theory.checker import Sides, at_most, choice, equal
 from clusterproof.theory.exact.algebra import NotNegative, Share
 from clusterproof.theory.exact.planar_clients import PlanarClients, mean, squares
 from clusterproof.theory.papers.scaffold.rounds import PAPER, Round, Start, inner, psi
@@ -58,10 +58,10 @@ def multipliers(local_steps: int, p: Any) -> tuple[list[Any], list[Any], list[An
     return from_optimum, to_optimum, neighbours
 
 
-def arrow(local_steps: int, p: Any, b: Any, unit: Any = 1) -> tuple[list[Any], list[Any]]:
-    """xi_k and ``unit`` times A_k for k = 0 .. K - 1, in units of the step; b = p / (L - mu) times ``unit``."""
+def arrow(local_steps: int, p: Any, b: Any, unit: Any = 1) -> tuple[list[Any], list[Any], list[Any]]:
+    """xi_k, and the two parts of A_k times ``unit``, for k = 0 .. K - 1; b = p / (L - mu) times ``unit``, eta = 1."""
     count, mu = local_steps, 1 - p
-    xi, diagonal = [], []
+    xi, first, second = [], [], []
     power: Any = 0 * p
     for k in range(count):
         n, power = count - 1 - k, power + (p**-k if k else 0)  # (p^-k - 1) / mu
@@ -72,8 +72,9 @@ def arrow(local_steps: int, p: Any, b: Any, unit: Any = 1) -> tuple[list[Any], l
         else:
             gained = 2 - mu * n * p**k / 2 - p ** (k + 1) / 2
             spent = 1 + n * p ** (k + 1)
-        diagonal.append(b * gained - unit * spent)
-    return xi, diagonal
+        first.append(b * gained)
+        second.append(unit * spent)
+    return xi, first, second
 
 
 @sharp_option_1.step("energy", budget=25)
@@ -90,10 +91,10 @@ def energy(clients: PlanarClients, start: Start) -> dict[str, Sides]:
     form = THIRD * p ** (2 * count) * squares(q)
     weights = zip(*multipliers(count, p), *arrow(count, p, p / span), strict=True)
     gathered, beta = 0 * form, Fraction(0)
-    for k, (from_optimum, to_optimum, neighbour, xi, a) in enumerate(weights):
+    for k, (from_optimum, to_optimum, neighbour, xi, gained, spent) in enumerate(weights):
         left += 2 * p ** (count - k) * inner(points[k], w[k]) - squares(w[k]) - 2 * beta * inner(q, w[k])
         beta += p ** (count - k - 1) / count  # p^(K-k) S_k / K
-        form += a * squares(w[k]) - 2 * p**count * xi * inner(q, w[k])
+        form += (gained - spent) * squares(w[k]) - 2 * p**count * xi * inner(q, w[k])
         square = squares(v[k]) / (2 * span)
         gathered += from_optimum * (inner(points[k], v[k]) - h[k] - square) + to_optimum * (h[k] - square)
         gathered += neighbour * (h[k + 1] - h[k] - inner(v[k], points[k + 1] - points[k]))
@@ -113,7 +114,7 @@ def form_is_positive(
     count: Annotated[int, choice(2, 3, 4)], m: Share, larger: NotNegative
 ) -> dict[str, Sides]:
     """A_k > 0 and sum xi_k^2 / A_k <= 1/3, for K eta mu = m and (1 - m) b = K - m + ``larger``."""
-    xi, diagonal = arrow(count, 1 - m / count, count - m + larger, 1 - m)
-    used = sum((1 - m) * x**2 / a for x, a in zip(xi, diagonal, strict=True))
-    positive = {f"A_{k}": at_least(a, zero=0) for k, a in enumerate(diagonal)}
+    parts = list(zip(*arrow(count, 1 - m / count, count - m + larger, 1 - m), strict=True))
+    used = sum((1 - m) * x**2 / (gained - spent) for x, gained, spent in parts)
+    positive = {f"A_{k}": at_most(spent, gained=gained) for k, (_, gained, spent) in enumerate(parts)}
     return positive | {"sum": at_most(used, third=THIRD)}
