@@ -25,6 +25,7 @@ __all__ += ["label_axes", "panels", "sliders"]
 LABELS = {
     "clients": "clients m",
     "condition_number": "condition number κ",
+    "constant": "constant c₄",
     "flat": "smaller curvature λ",
     "gap": "gap of the losses",
     "local_steps": "local steps H",

@@ -150,7 +150,7 @@ def _():
     ## What it costs, and what the paper says instead
 
     Each gradient's noise is carried on: the stationary error grows like $1/\sqrt{{1 - \beta}}$. With a long horizon plain
-    descent wins again (`clusterproof check cfl-mgd/momentum-horizon`, and lesson 5).
+    descent wins again (`clusterproof check cfl-mgd/momentum-horizon`, and lesson 6).
 
     The paper's rate, $1 - l\mu/8L$, does not contain $\beta$ at all. It is too optimistic where $\sqrt\beta > 1 - l\mu/8L$
     ($\kappa = 1$, $l = 1/2$, $\beta = 0.9$: the truth is {true:.3f}, the claim {claimed:.4f}), and far too pessimistic
@@ -208,7 +208,7 @@ def _():
     ## What breaks when an assumption is dropped
 
     - **Quadratic losses.** On smooth strongly convex losses the rate $\sqrt\beta$ is not available: heavy ball can even cycle.
-      What can still be proved, and how, is lesson 6.
+      What can still be proved, and how, is lesson 7.
     - **Full participation.** If a random half takes part and the server divides by all clients, the step is halved again; if
       it divides by those who took part, it is $\eta l_p$ in the mean, and random.
     - **All clients in the right cluster.** Then $l_p$ is fixed. Lesson 3 is about when that can be trusted.

@@ -220,7 +220,7 @@ def _():
     - **Equal curvatures.** If all clients have the same Hessian, $M = B^H$ and nothing can go wrong: the divergence needs
       clients that differ, which is what federated learning is about.
     - **Linear losses near the optimum.** On networks the same averaging often works, because ten local steps on stochastic
-      gradients forget most of the buffer. Nothing in the analysis says so: lesson 8.
+      gradients forget most of the buffer. Nothing in the analysis says so: lesson 9.
     """)
     return
 

@@ -1,4 +1,4 @@
-"""Lesson 6: from a numerical rate to a rational certificate that a third party re-checks."""
+"""Lesson 7: from a numerical rate to a rational certificate that a third party re-checks."""
 
 import marimo
 
@@ -24,7 +24,7 @@ with app.setup(hide_code=True):
 @app.cell(hide_code=True)
 def _():
     mo.md(rf"""
-    # Lesson 6. From a numerical rate to a certificate that a third party re-checks
+    # Lesson 7. From a numerical rate to a certificate that a third party re-checks
 
     **The question.** A solver says that a method contracts by {exact_rate(0.4):.2f} a round. It says so in floating point, up to a
     tolerance, after thousands of operations. When is that a theorem?
@@ -211,14 +211,14 @@ def _():
 
     Momentum = Annotated[Fraction, rationals(0, Fraction(3, 10), 10)]
 
-    @claim("lesson-6/faster-than-exact")
+    @claim("lesson-7/faster-than-exact")
     def faster_than_exact(momentum: Momentum):
         """A mode is faster than its spectral radius says."""
         exact = exact_rate(float(momentum))
         claimed = exact - 0.05 * (1 - exact)
         return at_most(abs(propagators(FLATTEST, float(momentum), 60)[0][-1]), claimed=claimed**60)
 
-    found = check("lesson-6/faster-than-exact")
+    found = check("lesson-7/faster-than-exact")
     print(found.verdict, "--", found.reason)
     return
 

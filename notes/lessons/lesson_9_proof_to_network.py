@@ -1,4 +1,4 @@
-"""Lesson 8: from proof to network, which hypotheses a network meets and what survives."""
+"""Lesson 9: from proof to network, which hypotheses a network meets and what survives."""
 
 import marimo
 
@@ -20,7 +20,7 @@ with app.setup(hide_code=True):
 @app.cell(hide_code=True)
 def _():
     mo.md(r"""
-    # Lesson 8. A theorem meets a network
+    # Lesson 9. A theorem meets a network
 
     **The question.** CFL-MGD finds the clusters when it trains a network, and its paper has a theorem. Does the theorem explain
     the run?
@@ -235,13 +235,13 @@ def _():
 
     Probability = Annotated[Fraction, rationals(Fraction(1, 10), Fraction(9, 10), 10)]
 
-    @claim("lesson-8/one-deviation")
+    @claim("lesson-9/one-deviation")
     def one_deviation(larger: Probability):
         """One standard deviation is enough for nine right choices in ten."""
         wrong = 1 - larger if larger / (1 - larger) >= 1 else Fraction(0)
         return at_most(wrong, tenth=Fraction(1, 10))
 
-    verdict = check("lesson-8/one-deviation")
+    verdict = check("lesson-9/one-deviation")
     print(verdict.verdict, "--", verdict.reason)
     return
 

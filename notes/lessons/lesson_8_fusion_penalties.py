@@ -1,4 +1,4 @@
-"""Lesson 7: fusion penalties and clustering by updates."""
+"""Lesson 8: fusion penalties and clustering by updates."""
 
 import marimo
 
@@ -25,7 +25,7 @@ def _():
     }
     assert all(one.verdict in ("certified", "consistent") for one in verdicts.values())
     mo.md(rf"""
-    # Lesson 7. Fusion penalties and clustering by updates
+    # Lesson 8. Fusion penalties and clustering by updates
 
     **The question.** Instead of $P$ models and a choice, give every client a separate model and pull the models together. How
     strong may the pull be, so that exactly the clusters are recovered? And can one see the clusters in the
@@ -245,7 +245,7 @@ def _():
 
     Clusters = Annotated[int, integers(2, 6)]
 
-    @claim("lesson-7/opposite-updates")
+    @claim("lesson-8/opposite-updates")
     def opposite_updates(clusters: Clusters):
         """Updates of different clusters are opposite at rest."""
         task = QuadraticMixture(
@@ -255,7 +255,7 @@ def _():
         )
         return at_most(1 + stationary_cosines(task, 0.5, 1)[0, 1], opposite=0.1)
 
-    found = check("lesson-7/opposite-updates")
+    found = check("lesson-8/opposite-updates")
     print(found.verdict, "--", found.reason)
     return
 
