@@ -164,7 +164,7 @@ def picture(separation, momentum):
     left.set_xlim(-0.8 * separation, 0.8 * separation)
     left.set_ylim(-0.5 * separation, 1.15 * separation)  # the legend is above the clients
     label_axes(left, "a  Models and clients", "first coordinate", "second coordinate")
-    right.set_ylim(1e-6, 5)
+    right.set_ylim(1e-6, 300)
     label_axes(right, "b  Distance from the optima", "round", "mean over the clusters")
     for panel in (left, right):
         panel.legend(fontsize=7, frameon=False, loc="upper right")

@@ -63,6 +63,9 @@ def _(verdict):
     assert abs(e[3]) > allowed
     mo.md(
         rf"""
+    The simplest instance that breaks the lemma has two `clients`, of which one is the model's `own`; the `start` is the distance from
+    the optimum, and after `round` 2 the next error exceeds the two terms on the right, $(1 - l/8) |e_2|$ and the constant.
+
     ## Proof sketch, by hand
 
     Two clients. One has the loss $(\chi - 1)^2/2$, the other $(\chi + 1)^2/2$. So $\mu = L = 1$, the optima are $\pm 1$,

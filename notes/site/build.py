@@ -28,7 +28,7 @@ In clustered federated learning, clients that may not share their data train tog
 belong together. Clusterproof checks its theory: it states the claims of papers in code, searches for counterexamples on
 tasks whose solution is known, and replaces theorems that fail by theorems that hold.
 
-<figure class="drawn"><img src="figures/welcome.svg" alt="{picture}"></figure>
+<figure class="drawn welcome"><img src="figures/welcome.svg" alt="{picture}"></figure>
 
 A published lemma states that the error of CFL-MGD shrinks in *every* round, up to a constant. This run has no noise,
 its losses are parabolas, and the rounds with a cross break the lemma.
@@ -38,7 +38,7 @@ its losses are parabolas, and the rounds with a cross break the lemma.
 search finds and a pencil checks.</span></a>
 <a href="your-own-algorithm.html"><strong>Test your algorithm</strong><span>Write it in a few lines, run it on tasks
 whose solution is known, and compare it with theorems and with the paper.</span></a>
-<a href="lessons/{first}.html"><strong>Teach it</strong><span>{count}, from clients and rounds to certificates, with
+<a href="teaching.html"><strong>Teach it</strong><span>{count}, from clients and rounds to certificates, with
 figures that move, exercises with solutions, and literature.</span></a>
 </div>
 
@@ -178,7 +178,6 @@ def _write_sources(source: Path, extra: Path, lessons: Sequence[str], command_li
         "index": INDEX.format(
             lessons=listed,
             documents="\n".join(documents),
-            first=lessons[0],
             count="One lesson" if len(lessons) == 1 else f"{len(lessons)} lessons",
             picture=_welcome(extra / "figures" / "welcome.svg"),
         ),

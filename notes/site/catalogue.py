@@ -55,7 +55,7 @@ quadratic, with curvatures from 0.1 to 1: $P = 2$, $d = 30$, $m = 50$ and $T = 6
 """
     + "".join(
         f"| {NAMES[key]} | {' : '.join(map(str, shares))} | "
-        + " | ".join(f"{value:,}".replace(",", "\N{NO-BREAK SPACE}") for value in numbers)
+        + " | ".join(f"{value:,.12g}".replace(",", "\N{NO-BREAK SPACE}") for value in numbers)
         + " |\n"
         for key, (shares, *numbers) in SIZES.items()
     )
