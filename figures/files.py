@@ -67,7 +67,14 @@ def save(
         file = io.BytesIO()
         shown = dressed(figure, width=width, theme=theme, caption=caption)
         with light():
-            shown.savefig(file, format=form, metadata=kinds.get(form, {}))
+            if form == "svg":  # equal to savefig's file, which draws twice
+                from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+                resolution = shown.dpi
+                FigureCanvasSVG(shown).print_svg(file, metadata=kinds[form])
+                shown.dpi = resolution
+            else:
+                shown.savefig(file, format=form, metadata=kinds.get(form, {}))
         return file.getvalue()
 
     if theme != "both":
