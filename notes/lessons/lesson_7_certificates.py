@@ -174,13 +174,13 @@ def _(controls):
 @app.cell(hide_code=True)
 def _():
     shown = {slack: ellipse(0.4, slack) for slack in SLIDERS["slack"]}
-    axis = {slack: 1 / np.sqrt(np.linalg.eigvalsh(matrix)[0]) for slack, (_, matrix, _, _) in shown.items()}
+    axis = {slack: 1 / np.sqrt(np.linalg.eigvalsh(matrix)[-1]) for slack, (_, matrix, _, _) in shown.items()}
     prefactor = {slack: np.sqrt(matrix.sum()) for slack, (_, matrix, _, _) in shown.items()}
     assert prefactor[1.002] > prefactor[1.02] > prefactor[1.1]
     assert axis[1.002] < axis[1.02] < axis[1.1]
     mo.md(rf"""
-    **Answers.** The ellipse shrinks: at $\beta = 0.4$ its longer half-axis is {axis[1.1]:.2f} for a rate that is 1.1 times the spectral
-    radius, and {axis[1.002]:.2f} for 1.002 times. As $V \ge \|e_t\|^2$ is larger on a smaller ellipse, the prefactor $C_0$ grows from
+    **Answers.** The ellipse becomes thinner: at $\beta = 0.4$ its shorter half-axis is {axis[1.1]:.3f} for a rate of 1.1 times the
+    spectral radius, and {axis[1.002]:.3f} for 1.002 times. So $V$ at the start, where both errors are 1, grows, and its root $C_0$ from
     {prefactor[1.1]:.1f} to {prefactor[1.002]:.1f}. A better rate is paid with a larger prefactor.
     """)
     return

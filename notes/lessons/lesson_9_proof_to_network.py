@@ -102,7 +102,7 @@ def _(answers, found):
 {rows}
 
     Of {len(found)} hypotheses {answers["holds"]} hold, {answers["fails"]} fail and {answers["not decidable"]} cannot be decided. The
-    step is within its limit, as $\\eta L$ is {steps["numbers"]["at_most"]:.2f} at most. Strong convexity fails, because there is a
+    step is within its limit, as $\eta L$ is {steps["numbers"]["at_most"]:.2f} at most. Strong convexity fails, because there is a
     direction of negative curvature. So the theorem does not explain this run.
 
     ## The figure
