@@ -50,7 +50,7 @@ models start at half of the radius $\frac14\sqrt{\mu/L}\,\Delta$ from their opti
 quadratic, with curvatures from 0.1 to 1: $P = 2$, $d = 30$, $m = 50$ and $T = 60$. *Tuned* is the momentum $(1 -
 \sqrt{l\mu/L})^2$.
 
-| setting | shares of the clusters | $d$ | $\kappa$ | $m$ | $n'$ | $s$ | $T$ |
+| setting | shares of the clusters | d | κ | m | n' | s | T |
 | --- | --- | --- | --- | --- | --- | --- | --- |
 """
     + "".join(
