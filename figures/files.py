@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from xml.etree import ElementTree
 
 from clusterproof.algorithms import InvalidArgument
@@ -70,8 +70,9 @@ def save(
             if form == "svg":  # equal to savefig's file, which draws twice
                 from matplotlib.backends.backend_svg import FigureCanvasSVG
 
+                canvas: Any = FigureCanvasSVG(shown)
                 resolution = shown.dpi
-                FigureCanvasSVG(shown).print_svg(file, metadata=kinds[form])
+                canvas.print_svg(file, metadata=kinds[form])
                 shown.dpi = resolution
             else:
                 shown.savefig(file, format=form, metadata=kinds.get(form, {}))
