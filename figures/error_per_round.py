@@ -11,7 +11,7 @@ import clusterproof.figures.style as style
 from clusterproof.algorithms import generator, run
 from clusterproof.figures.illustration import Illustration
 from clusterproof.figures.runs import draw_runs
-from clusterproof.theory.bounds.audit_settings import experiment
+from clusterproof.theory.bounds.audit_settings import NAMES, experiment
 from clusterproof.theory.bounds.corollary_b1 import CorollaryB1
 from clusterproof.theory.bounds.gaussian import gaussian_dynamics
 from clusterproof.theory.bounds.setting import Setting
@@ -51,7 +51,7 @@ def draw(seed: int) -> style.Figure:
     setting, task = trial.setting, trial.regression
     start, floor = max(setting.start), literal_floor(setting)
     caption = (
-        f"Option I on Gaussian regression, {SETTING}: {style.describe(task)}, "
+        f"Option I on Gaussian regression, {NAMES[SETTING]} clusters: {style.describe(task)}, "
         rf"$\Delta = {setting.separation:g}$, $L = \eta = 1$, $\beta = {setting.momentum:g}$ (tuned), "
         rf"$T = {trial.rounds}$, $\|e_0\|$ = {start:.3g}. Median and {100 * style.BAND[0]:g}-"
         f"{100 * style.BAND[1]:g} % band of {REPLICATES} runs. Bounds: the largest over the clusters, "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from xml.etree import ElementTree
 
 from clusterproof.algorithms import InvalidArgument
@@ -67,7 +67,15 @@ def save(
         file = io.BytesIO()
         shown = dressed(figure, width=width, theme=theme, caption=caption)
         with light():
-            shown.savefig(file, format=form, metadata=kinds.get(form, {}))
+            if form == "svg":  # equal to savefig's file, which draws twice
+                from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+                canvas: Any = FigureCanvasSVG(shown)
+                resolution = shown.dpi
+                canvas.print_svg(file, metadata=kinds[form])
+                shown.dpi = resolution
+            else:
+                shown.savefig(file, format=form, metadata=kinds.get(form, {}))
         return file.getvalue()
 
     if theme != "both":

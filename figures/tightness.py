@@ -9,7 +9,13 @@ import numpy as np
 
 import clusterproof.figures.style as style
 from clusterproof.figures.illustration import Illustration
-from clusterproof.theory.bounds.audit_settings import Experiment, experiment, run_errors, starting_models
+from clusterproof.theory.bounds.audit_settings import (
+    NAMES,
+    Experiment,
+    experiment,
+    run_errors,
+    starting_models,
+)
 from clusterproof.theory.bounds.corollary_b1 import CorollaryB1
 from clusterproof.theory.bounds.gaussian import gaussian_dynamics
 from clusterproof.theory.bounds.theorem_b import TheoremB
@@ -100,7 +106,7 @@ def draw(seed: int) -> style.Figure:
 
 def _row_name(trial: Experiment) -> str:
     setting, _, _ = trial.name.partition(",")
-    return rf"{setting}, $\beta = {trial.algorithm.momentum:.3g}$"
+    return rf"{NAMES[setting]}, $\beta = {trial.algorithm.momentum:.3g}$"
 
 
 def _caption(trials: Sequence[Experiment], rows: Sequence[Sequence[Tightness]], seed: int) -> str:
@@ -109,7 +115,9 @@ def _caption(trials: Sequence[Experiment], rows: Sequence[Sequence[Tightness]], 
     described = {}
     for trial in trials:
         name, _, _ = trial.name.partition(",")
-        described[name] = f"{name}: {style.describe(trial.regression)}, $T = {trial.rounds}$."
+        described[name] = (
+            f"{NAMES[name].capitalize()}: {style.describe(trial.regression)}, $T = {trial.rounds}$."
+        )
     delta = ", ".join(f"{value:g}" for value in trials[0].setting.failure)
     return (
         f"Option I on Gaussian regression, $L = \\eta = 1$, $\\Delta = {trials[0].task.separation:g}$, "

@@ -22,9 +22,13 @@ from clusterproof.figures.style import (
 __all__ = ["BLACK", "BLUE", "GREEN", "ORANGE", "PURPLE", "SKY", "VERMILLION"]
 __all__ += ["label_axes", "panels", "sliders"]
 
+PANEL_WIDTH = 4.8
+"""Inches of a figure with a single panel: on a telephone, its words are still legible."""
+
 LABELS = {
     "clients": "clients m",
     "condition_number": "condition number κ",
+    "constant": "constant c₄",
     "flat": "smaller curvature λ",
     "gap": "gap of the losses",
     "local_steps": "local steps H",
@@ -69,5 +73,8 @@ def sliders(values: Mapping[str, Sequence[float]]) -> Any:
 
 
 def panels(count: int = 1, height: float = 3.3) -> tuple[Figure, list[Axes]]:
-    """Make a figure with panels side by side, as wide as the text and ``height`` inches high."""
-    return new_figure("", panels=count, height=height)
+    """Make a figure with panels side by side, as wide as the text, or narrower if there is one, and this height."""
+    figure, axes = new_figure("", panels=count, height=height)
+    if count == 1:
+        figure.set_figwidth(PANEL_WIDTH)
+    return figure, axes

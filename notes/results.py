@@ -22,7 +22,7 @@ POWER_TABLE = STORED / "power-table.txt"
 """Fractions of wrong runs that break each bound, as ``python -m benchmarks.power_table`` prints them."""
 
 DIGITS_DIAGNOSIS, MNIST_DIAGNOSIS = (STORED / f"{data}-diagnosis.json" for data in ("digits", "mnist"))
-"""Hypotheses of CFL-MGD's analysis on networks, as ``train --diagnose`` writes them; lesson 8 has the commands."""
+"""Hypotheses of CFL-MGD's analysis on networks, as ``train --diagnose`` writes them; lesson 9 has the commands."""
 
 
 def read_verdicts(path: Path) -> dict[str, dict[str, Any]]:

@@ -145,12 +145,22 @@ def _(controls):
 def _():
     claimed, true = 1 - 0.5 / 8, float(spectral_rate(0.5, 0.9))
     assert true > claimed
+    tuned = {condition: fastest(0.1 / condition) for condition in SLIDERS["condition_number"]}
+    common = {condition: spectral_rate(0.1, beta) for condition, beta in tuned.items()}
+    assert all(
+        abs(common[condition] - spectral_rate(0.1 / condition, tuned[condition])) < 1e-9
+        for condition in tuned
+    )
     mo.md(
         rf"""
+    **Answers.** At the share 0.1 the best momentum is {tuned[2]:.2f} for $\kappa = 2$ and {tuned[10]:.2f} for $\kappa = 10$. It makes
+    the steepest mode underdamped: both ends of the spectrum then have the same rate, {common[2]:.3f} and {common[10]:.3f}, and the
+    steepest mode swings.
+
     ## What it costs, and what the paper says instead
 
     Each gradient's noise is carried on: the stationary error grows like $1/\sqrt{{1 - \beta}}$. With a long horizon plain
-    descent wins again (`clusterproof check cfl-mgd/momentum-horizon`, and lesson 5).
+    descent wins again (`clusterproof check cfl-mgd/momentum-horizon`, and lesson 6).
 
     The paper's rate, $1 - l\mu/8L$, does not contain $\beta$ at all. It is too optimistic where $\sqrt\beta > 1 - l\mu/8L$
     ($\kappa = 1$, $l = 1/2$, $\beta = 0.9$: the truth is {true:.3f}, the claim {claimed:.4f}), and far too pessimistic
@@ -208,10 +218,18 @@ def _():
     ## What breaks when an assumption is dropped
 
     - **Quadratic losses.** On smooth strongly convex losses the rate $\sqrt\beta$ is not available: heavy ball can even cycle.
-      What can still be proved, and how, is lesson 6.
+      What can still be proved, and how, is lesson 7.
     - **Full participation.** If a random half takes part and the server divides by all clients, the step is halved again; if
       it divides by those who took part, it is $\eta l_p$ in the mean, and random.
     - **All clients in the right cluster.** Then $l_p$ is fixed. Lesson 3 is about when that can be trusted.
+
+    ## Literature
+
+    - B. T. Polyak: Some methods of speeding up the convergence of iteration methods. USSR Computational Mathematics and
+      Mathematical Physics 4, 1964. The heavy ball method, and its best momentum on quadratics.
+    - L. Lessard, B. Recht, A. Packard: Analysis and design of optimization algorithms via integral quadratic constraints. SIAM
+      Journal on Optimization 26, 2016. A smooth strongly convex loss on which heavy ball cycles.
+    - X. Zhao et al.: CFL-MGD (see lesson 0). The division by all clients is in (5), the rate in Lemma 2.
     """)
     return
 

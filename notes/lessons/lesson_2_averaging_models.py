@@ -152,8 +152,18 @@ def _(controls):
 
 @app.cell(hide_code=True)
 def _():
+    first = {
+        steps: next((b for b in np.arange(0, 1, 0.001) if rates(float(b), steps)[1] > 1), None)
+        for steps in SLIDERS["local_steps"]
+    }
+    assert first[1] is first[2] is None
+    assert first[5] < first[10] < first[20]
     mo.md(
         rf"""
+    **Answers.** With $H = 5$ the pair diverges from $\beta = {first[5]:.3f}$ on, with $H = 10$ from {first[10]:.3f} and with $H = 20$
+    from {first[20]:.3f}. With $H = 1$ it never does (exercise 1), and with $H = 2$ no momentum on a grid of 1/1000 does either.
+    More local steps help here, because a client that works longer forgets more of a buffer that is not its own.
+
     ## The repair
 
     Start every round from $u = 0$ (`reset_momentum`). Then a client with Hessian $A_i$ takes an error $e$ to
@@ -220,7 +230,15 @@ def _():
     - **Equal curvatures.** If all clients have the same Hessian, $M = B^H$ and nothing can go wrong: the divergence needs
       clients that differ, which is what federated learning is about.
     - **Linear losses near the optimum.** On networks the same averaging often works, because ten local steps on stochastic
-      gradients forget most of the buffer. Nothing in the analysis says so: lesson 8.
+      gradients forget most of the buffer. Nothing in the analysis says so: lesson 9.
+
+    ## Literature
+
+    - B. McMahan et al.: FedAvg (see lesson 0). X. Zhao et al.: CFL-MGD, option II in (4), (6) and (10).
+    - H. Yu, R. Jin, S. Yang: On the linear speedup analysis of communication efficient momentum SGD for distributed non-convex
+      optimization. ICML 2019. Averages models and buffers, too.
+    - X. Li, K. Huang, W. Yang, S. Wang, Z. Zhang: On the convergence of FedAvg on non-IID data. ICLR 2020. Why local steps of a
+      constant size have a wrong limit. S. P. Karimireddy et al.: SCAFFOLD. ICML 2020. The name client drift, and a remedy.
     """)
     return
 

@@ -43,7 +43,8 @@ def _():
     B^* = \frac{{\Delta}}{{1 + \sqrt\kappa}}
     $$
 
-    of their optima, and from no larger radius for certain. The toolkit on `ifca/basin`: {basin.verdict}, {basin.reason}.
+    of their optima, and from no larger radius for certain. The toolkit checks both halves under the name `ifca/basin`, and
+    finds them {basin.verdict} with its runs.
 
     ## Proof sketch
 
@@ -151,8 +152,18 @@ def _(controls):
 @app.cell(hide_code=True)
 def _():
     exact = worst_case_error(1, 1, 2.0, 1.0, 0.5, 20)
+    ended = {
+        (rows, start): int((shares_found(2.0, rows, start)[0][-1] > 0.9).sum())
+        for rows, start in ((5, 0.5), (20, 1.5), (20, 2.0))
+    }
+    assert ended[5, 0.5] < 20 == ended[20, 1.5]
     mo.md(
         rf"""
+    **Answers.** A start beyond the basin need not be lost: at separation 2 and with 20 rows {ended[20, 1.5]} of 20 runs from 1.5
+    basin radii end with nine in ten clients at their own model, and {ended[20, 2.0]} from 2 radii. A start within it is not
+    safe with five rows: from half a radius {ended[5, 0.5]} of 20 do, because the noise of so few rows sends clients to wrong models in
+    every round.
+
     ## A lost cluster
 
     If no client chooses a model, it gets no gradient and stays where it is. Nothing brings it back unless another model moves
@@ -215,6 +226,12 @@ def _():
       along a direction that its data hardly show.
     - **The basin.** Outside it nothing is certain, in either direction: many starts beyond it converge. It is a guarantee, not
       a border.
+
+    ## Literature
+
+    - A. Ghosh et al.: IFCA (see lesson 0), whose theorem starts within a basin of the order of $\sqrt{\mu/L}\,\Delta$.
+    - X. Zhao et al.: CFL-MGD (see lesson 0). Assumption 4 takes the radius $\tfrac14 \sqrt{\mu/L}\,\Delta$; Lemma 1 bounds the
+      probability of a wrong choice by Chebyshev's inequality.
     """)
     return
 

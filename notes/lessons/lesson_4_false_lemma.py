@@ -63,6 +63,9 @@ def _(verdict):
     assert abs(e[3]) > allowed
     mo.md(
         rf"""
+    The simplest instance that breaks the lemma has two `clients`, of which one is the model's `own`; the `start` is the distance from
+    the optimum, and after `round` 2 the next error exceeds the two terms on the right, $(1 - l/8) |e_2|$ and the constant.
+
     ## Proof sketch, by hand
 
     Two clients. One has the loss $(\chi - 1)^2/2$, the other $(\chi + 1)^2/2$. So $\mu = L = 1$, the optima are $\pm 1$,
@@ -98,6 +101,13 @@ def excess(momentum, share, rounds=30):
     return errors, allowed
 
 
+@app.function(hide_code=True)
+def broken_rounds(momentum, share):
+    """Rounds whose error exceeds what Lemma 2 allows after the round before."""
+    errors, allowed = excess(momentum, share)
+    return 1 + np.flatnonzero(errors[1:] > allowed + 1e-15)
+
+
 @app.cell(hide_code=True)
 def _():
     mo.md(r"""
@@ -114,7 +124,7 @@ def picture(momentum, share):
     """Draw the errors of a run and what the lemma allows."""
     errors, allowed = excess(momentum, share)
     rounds = np.arange(len(errors))
-    broken = rounds[1:][errors[1:] > allowed + 1e-15]
+    broken = broken_rounds(momentum, share)
     figure, (panel,) = panels(1)
     panel.plot(rounds, errors, color=BLUE, marker="o", markersize=3, label="error of the model")
     panel.plot(rounds[1:], allowed, color=BLACK, linestyle="--", label="allowed by Lemma 2")
@@ -130,11 +140,9 @@ def picture(momentum, share):
 @app.function(hide_code=True)
 def describe(momentum, share):
     """State which rounds break the lemma."""
-    errors, allowed = excess(momentum, share)
-    broken = [t + 1 for t in range(len(allowed)) if errors[t + 1] > allowed[t] + 1e-15]
-    sentence = (
-        f"rounds that break Lemma 2: {', '.join(map(str, broken))}" if broken else "no round breaks Lemma 2"
-    )
+    errors, broken = excess(momentum, share)[0], broken_rounds(momentum, share)
+    which = f"round{'s' * (len(broken) > 1)} {', '.join(map(str, broken))}" if len(broken) else "no round"
+    sentence = f"{which} break{'s' * (len(broken) < 2)} Lemma 2"
     return f"At momentum {momentum:g} and share {share:g}, {sentence}; the error after 30 rounds is {errors[-1]:.2g}."
 
 
@@ -153,13 +161,21 @@ def _(controls):
 
 @app.cell(hide_code=True)
 def _():
-    mo.md(r"""
+    first = {
+        share: next(b for b in np.arange(0, 1, 0.01) if len(broken_rounds(b, share)))
+        for share in SLIDERS["share"]
+    }
+    assert first[0.5] < first[0.3] < first[0.1]
+    mo.md(rf"""
+    **Answers.** At $l = 1/2$ the least momentum that breaks the lemma, to two digits, is {first[0.5]:.2f}; at the smaller shares 0.3 and 0.1 it is
+    {first[0.3]:.2f} and {first[0.1]:.2f}. A shorter step needs more momentum to overshoot.
+
     ## What is true instead
 
     Lemma H (`clusterproof show cfl-mgd/lemma-h`): without noise $|e_t| \le |\Pi_t(a)| |e_0|$ mode by mode, with the
     $\Pi_t(a)$ of lesson 1 at $a = \eta l_p \lambda$ in closed form. It decays, but not in every round, and it may leave
-    the ball that it started in by a factor of up to $2/\sqrt3$. The region of momentum and share in which every round
-    contracts is drawn by `clusterproof figures contraction-map --out figures-out`.
+    the ball that it started in by a factor of up to $2/\sqrt3$. The region of momentum and condition number in which
+    every round contracts is drawn by `clusterproof figures contraction-map --out figures-out`.
 
     ## Exercises
 
@@ -234,6 +250,13 @@ def _():
       Its constant $l/4$ alone already hides an overshoot of up to $l/4$ in every round.
     - **Momentum.** At $\beta = 0$ nothing overshoots: the lemma is then the textbook contraction with step $\eta l$, and true.
     - **One dimension.** With several eigenvalues each has its own path; that one of them overshoots is enough.
+
+    ## Literature
+
+    - X. Zhao et al.: CFL-MGD (see lesson 0). Lemma 2 is (31); its proof is (32)–(38) with the appendix's (A18)–(A37).
+    - B. T. Polyak: heavy ball (see lesson 1). That its error need not decrease in every round is well known.
+    - D. R. MacIver, Z. Hatfield-Dodds et al.: Hypothesis: a new approach to property-based testing. Journal of Open Source
+      Software 4, 2019. The search, and the reduction of a counterexample to its simplest form.
     """)
     return
 

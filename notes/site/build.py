@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import html
 import io
 import re
 import shutil
@@ -11,6 +13,8 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
+from clusterproof.figures.files import save
+from clusterproof.figures.style import settled
 from clusterproof.notes.results import STORED_VERDICTS, read_verdicts
 from clusterproof.notes.site import catalogue, gallery, lesson_pages, reference
 
@@ -20,12 +24,26 @@ CHECKOUT = HERE.parents[1]
 
 INDEX = """# Clusterproof
 
-Clusterproof checks the theory of clustered federated learning: it states the claims of papers in code, searches for
-counterexamples on tasks whose solution is known, and returns a verdict on each.
+In clustered federated learning, clients that may not share their data train together, and find out which of them
+belong together. Clusterproof checks its theory: it states the claims of papers in code, searches for counterexamples on
+tasks whose solution is known, and replaces theorems that fail by theorems that hold.
 
-[The catalogue](catalogue/index.md) has every claim with its verdict, [the gallery](gallery.md) every figure. The eight
-lessons take one finding each. `marimo run` opens one with live sliders; here each slider shows pictures that were drawn
-beforehand.
+<figure class="drawn welcome"><img src="figures/welcome.svg" alt="{picture}"></figure>
+
+A published lemma states that the error of CFL-MGD shrinks in *every* round, up to a constant. This run has no noise,
+its losses are parabolas, and the rounds with a cross break the lemma.
+
+<div class="ways">
+<a href="lessons/lesson_4_false_lemma.html"><strong>See a theorem fail</strong><span>Lesson 4: a counterexample that a
+search finds and a pencil checks.</span></a>
+<a href="your-own-algorithm.html"><strong>Test your algorithm</strong><span>Write it in a few lines, run it on tasks
+whose solution is known, and compare it with theorems and with the paper.</span></a>
+<a href="teaching.html"><strong>Teach it</strong><span>{count}, from clients and rounds to certificates, with
+figures that move, exercises with solutions, and literature.</span></a>
+</div>
+
+[The catalogue](catalogue/index.md) has every claim with its verdict, and [the gallery](gallery.md) every figure. The
+sliders on these pages need no server; `marimo run` opens a lesson as a notebook, whose sliders are computed live.
 
 ```{{toctree}}
 :caption: Lessons
@@ -102,29 +120,46 @@ def build(
 
     read_verdicts(verdicts)
     with tempfile.TemporaryDirectory() as folder:
-        source, extra, html = (Path(folder) / name for name in ("source", "extra", "html"))
+        source, extra, pages = (Path(folder) / name for name in ("source", "extra", "html"))
+        fonts = Path(folder) / "fonts"
+        _write_font(fonts)
         _write_sources(source, extra, lesson_pages.names() if lessons is None else lessons, command_line)
         settings = {
             "verdicts_report": str(verdicts),
-            "html_static_path": [str(HERE / "static")],
+            "html_static_path": [str(HERE / "static"), str(fonts)],
             "html_extra_path": [str(extra)],
         }
         warnings = io.StringIO()
         trees, configuration = Path(folder) / "trees", str(HERE)
         options: Any = {"buildername": "html", "confoverrides": settings, "status": None, "freshenv": True}
-        app = Sphinx(str(source), configuration, str(html), str(trees), warning=warnings, **options)
+        app = Sphinx(str(source), configuration, str(pages), str(trees), warning=warnings, **options)
         with redirect_stdout(io.StringIO()):
             app.build()
         if app.statuscode:
             raise RuntimeError(f"Sphinx failed: {warnings.getvalue()[-2000:]}")
-        shutil.copytree(html, out, dirs_exist_ok=True)
+        shutil.copytree(pages, out, dirs_exist_ok=True)
     return [line for line in ANSI_STYLES.sub("", warnings.getvalue()).splitlines() if line.strip()]
+
+
+def _welcome(path: Path) -> str:
+    """Draw the picture of the first page; return its alternative text."""
+    lesson, position = lesson_pages.load("lesson_4_false_lemma"), {"momentum": 0.8, "share": 0.5}
+    save(settled(lesson.picture(**position)), path, theme="both")
+    return html.escape(lesson.describe(**position))
+
+
+def _write_font(folder: Path) -> None:
+    """Write the font of formulas into a style sheet: browsers refuse a font's file next to a page from ``file://``."""
+    folder.mkdir()
+    font = base64.b64encode((HERE / "static" / "stix-two-math.woff2").read_bytes()).decode()
+    rule = f'@font-face {{ font-family: "STIX Two Math"; src: url("data:font/woff2;base64,{font}"); }}\n'
+    (folder / "math-font.css").write_text(rule, encoding="utf-8")
 
 
 def _write_sources(source: Path, extra: Path, lessons: Sequence[str], command_line: str) -> None:
     """Write every page's source."""
     extra.mkdir(parents=True)
-    for part in ("lessons", "catalogue", "reference", "pictures"):
+    for part in ("lessons", "catalogue", "reference"):
         (source / part).mkdir(parents=True)
     lesson_pages.write(lessons, source / "lessons", extra)
     guides = [path for path in sorted(HERE.parent.glob("*.md")) if path.name != "README.md"]
@@ -137,10 +172,15 @@ def _write_sources(source: Path, extra: Path, lessons: Sequence[str], command_li
         **documents,
         **{f"catalogue/{name}": text for name, text in catalogue.pages().items()},
         **{f"reference/{name}": text for name, text in reference.pages().items()},
-        "gallery": gallery.page(source / "pictures"),
+        "gallery": gallery.page(extra / "figures"),
         "command-line": reference.command_line(command_line),
         "report": reference.report(),
-        "index": INDEX.format(lessons=listed, documents="\n".join(documents)),
+        "index": INDEX.format(
+            lessons=listed,
+            documents="\n".join(documents),
+            count="One lesson" if len(lessons) == 1 else f"{len(lessons)} lessons",
+            picture=_welcome(extra / "figures" / "welcome.svg"),
+        ),
     }
     for name, text in texts.items():
         (source / f"{name}.md").write_text(text, encoding="utf-8")

@@ -19,6 +19,7 @@ from clusterproof import theory
 from clusterproof.notes.results import read_verdicts
 from clusterproof.notes.site.notation import written
 from clusterproof.theory import Claim
+from clusterproof.theory.bounds.audit_settings import NAMES, SIZES
 from clusterproof.theory.checker.report import TIMES, number
 from clusterproof.theory.checker.tightness import NEEDED
 
@@ -50,6 +51,27 @@ MEANINGS = {
     "ill-posed": "as printed it has no unique meaning; the reading that is checked instead has a separate name",
 }
 
+SETTINGS = (
+    r"""## Named settings
+
+Bounds are compared with runs in these settings, which claims and figures name. Always $L = \eta = 1$ and $\Delta = 2$;
+models start at half of the radius $\frac14\sqrt{\mu/L}\,\Delta$ from their optima. *Two curved* has losses that are not
+quadratic, with curvatures from 0.1 to 1: $P = 2$, $d = 30$, $m = 50$ and $T = 60$. *Tuned* is the momentum $(1 -
+\sqrt{l\mu/L})^2$.
+
+| setting | shares of the clusters | d | κ | m | n' | s | T |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+"""
+    + "".join(
+        f"| {NAMES[key]} | {' : '.join(map(str, shares))} | "
+        + " | ".join(f"{value:,.12g}".replace(",", "\N{NO-BREAK SPACE}") for value in numbers)
+        + " |\n"
+        for key, (shares, *numbers) in SIZES.items()
+    )
+    + "\n"
+)
+"""The section that defines the settings."""
+
 NOT_STORED, TRANSCRIBED = "not evaluated", "judged as transcribed"
 
 
@@ -64,7 +86,10 @@ def setup(app: Sphinx) -> dict[str, Any]:
 def pages() -> dict[str, str]:
     """Return the source of every page of the catalogue by its name below ``catalogue/``."""
     papers = sorted({claim.paper for claim in theory.catalogue()})
-    found = {paper: f"# {PAPERS.get(paper, paper)}\n\n```{{claims}} {paper}\n```\n" for paper in papers}
+    found = {
+        paper: f"# {PAPERS.get(paper, paper)}\n\n{SETTINGS if paper == 'cfl-mgd' else ''}```{{claims}} {paper}\n```\n"
+        for paper in papers
+    }
     listed = "\n".join(papers)
     found["index"] = (
         "# The catalogue\n\n"

@@ -1,7 +1,7 @@
 """Sphinx's settings of the site; the builder adds the paths.
 
-Nothing may leave the reader's machine: formulas are MathML and not a script from a content network, and the search
-shows no summaries, which it would fetch from pages that a browser refuses to read from ``file://``.
+Nothing may leave the reader's machine: formulas are MathML in a font of the site and not a script from a content
+network, and the search shows no summaries, which it would fetch from pages that a browser refuses to read from ``file://``.
 """
 
 from importlib import metadata
@@ -22,7 +22,7 @@ extensions = [
 
 html_theme = "furo"
 html_math_renderer = "mathml"
-html_css_files = ["site.css"]
+html_css_files = ["math-font.css", "site.css"]
 html_js_files = ["accessible.js", "catalogue.js", "frames.js", "search.js"]
 html_show_search_summary = False
 html_copy_source = False

@@ -1,10 +1,13 @@
-"""The gallery: every figure with its caption and the claims that it illustrates."""
+"""The gallery: every figure with its caption, its files and the claims that it illustrates."""
 
 from __future__ import annotations
 
+import html
+import inspect
+import shutil
 from pathlib import Path
 
-from clusterproof.figures import FIGURES
+from clusterproof.figures import FIGURES, Illustration
 from clusterproof.figures.files import alternative_of, description_of, save
 from clusterproof.notes.results import STORED_FIGURES
 from clusterproof.notes.site.catalogue import anchor
@@ -16,25 +19,54 @@ momentum $\beta$, $H$ local steps, $T$ rounds; $e_0$ is the error at the start, 
 """
 
 
-def page(pictures: Path) -> str:
-    """Write the page, and the figures' pictures into a folder; one that is not stored is drawn."""
-    parts = [f"# Gallery\n\nEvery figure, drawn by `clusterproof figures ID --out DIR`.\n\n{SYMBOLS}"]
+def page(files: Path) -> str:
+    """Write the page, and the figures' files into a folder: svg in two widths, pdf and source."""
+    (files / "narrow").mkdir(parents=True)
+    thumbnails, sections = [], []
     for name, figure in FIGURES.items():
-        picture = pictures / f"{name}.svg"
-        stored = STORED_FIGURES / picture.name
-        if stored.exists():
-            picture.write_bytes(stored.read_bytes())
-        else:
-            save(figure.draw(0), picture, title=figure.title, theme="both", caption=False)
-        links = [_link(claim) for claim in figure.claims]
-        shown = f"Illustrates {', '.join(links)}.\n\n" if links else ""
-        words = alternative_of(picture) or figure.title
-        parts.append(
-            f"(figure-{name})=\n## {figure.title}\n\n"
-            f"```{{figure}} pictures/{picture.name}\n:figclass: drawn\n:alt: {words}\n```\n\n"
-            f"{description_of(picture)}\n\n{shown}`clusterproof figures {name} --out figures-out`\n"
+        _write_files(name, figure, files)
+        picture = files / f"{name}.svg"
+        words = html.escape(alternative_of(picture) or figure.title)
+        thumbnails.append(
+            f'<a href="#figure-{name}"><img src="figures/{name}.svg" alt="">'
+            f"<span>{html.escape(figure.title)}</span></a>"
         )
-    return "\n".join(parts)
+        telephone = f'<source media="(max-width: 46rem)" srcset="figures/narrow/{name}.svg">'
+        narrow = telephone if (files / "narrow" / picture.name).exists() else ""
+        downloads = ", ".join(
+            f'<a href="figures/{name}.{suffix}" download>{kind}</a>'
+            for suffix, kind in (("svg", "SVG"), ("pdf", "PDF"), ("py", "source in Python"))
+        )
+        links = [_link(claim) for claim in figure.claims]
+        illustrated = f"Illustrates {', '.join(links)}.\n\n" if links else ""
+        sections.append(
+            f"(figure-{name})=\n## {figure.title}\n\n"
+            f'<figure class="drawn"><picture>{narrow}'
+            f'<img src="figures/{name}.svg" alt="{words}"></picture></figure>\n\n'
+            f"{description_of(picture)}\n\n{illustrated}Download: {downloads}. "
+            f"Draw it: `clusterproof figures {name} --out figures-out`\n"
+        )
+    return "\n".join(
+        (
+            "# Gallery\n\nEvery figure of the toolkit. A caption names every parameter and the seed.\n",
+            f'<div class="thumbnails">{"".join(thumbnails)}</div>\n',
+            SYMBOLS,
+            *sections,
+        )
+    )
+
+
+def _write_files(name: str, figure: Illustration, files: Path) -> None:
+    """Copy the stored files of a figure, or draw them, and copy the module that draws it."""
+    stored = [STORED_FIGURES / part for part in (f"{name}.svg", f"{name}.pdf", f"narrow/{name}.svg")]
+    if stored[0].exists():
+        for path in filter(Path.exists, stored):
+            shutil.copyfile(path, files / path.relative_to(STORED_FIGURES))
+    else:
+        drawn = figure.draw(0)
+        save(drawn, files / f"{name}.svg", title=figure.title, theme="both", caption=False)
+        save(drawn, files / f"{name}.pdf", title=figure.title)
+    shutil.copyfile(inspect.getfile(inspect.unwrap(figure.draw)), files / f"{name}.py")
 
 
 def _link(claim: str) -> str:

@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from clusterproof.figures.files import save
-from clusterproof.figures.style import settled
+from clusterproof.figures.style import Figure, settled
 from clusterproof.notes import lessons
 from clusterproof.notes.live import LABELS
 
@@ -30,7 +30,8 @@ PICTURE_CALL = "picture(**controls.value)"
 
 def names() -> list[str]:
     """Return the names of the lessons' modules, in their order."""
-    return sorted(module.name for module in pkgutil.iter_modules(lessons.__path__))
+    found = [module.name for module in pkgutil.iter_modules(lessons.__path__)]
+    return sorted(found, key=lambda name: int(name.split("_")[1]))
 
 
 def load(name: str) -> ModuleType:
@@ -82,14 +83,25 @@ def _page(name: str, pages: Path, frames: Path) -> None:
 
 
 def draw(name: str, folder: str) -> None:
-    """Draw the figure of a lesson at every position of its sliders into a folder, with sentences in ``said.json``."""
+    """Draw the figure of a lesson at every position of its sliders into a folder, described in ``frames.json``."""
     module, place = load(name), Path(folder)
     place.mkdir(parents=True)
-    said = {}
+    frames = {}
     for key, values in positions(module):
-        save(settled(module.picture(**values)), place / f"{key}.svg", theme="both")
-        said[key] = module.describe(**values)
-    (place / "said.json").write_text(json.dumps(said), encoding="utf-8")
+        figure = settled(module.picture(**values))
+        save(figure, place / f"{key}.svg", theme="both")
+        source = f"../frames/{name}/{key}.svg"
+        frames[key] = {"src": source, "alt": module.describe(**values), "panels": _panels(figure)}
+    (place / "frames.json").write_text(json.dumps(frames), encoding="utf-8")
+
+
+def _panels(figure: Figure) -> list[list[float]]:
+    """Return the part of the drawing that each panel takes: x, y, width and height in its units, points."""
+    boxes = sorted((box.x0, box.x1) for panel in figure.axes if (box := panel.get_tightbbox()) is not None)
+    width, height = (float(72 * inches) for inches in figure.get_size_inches())
+    middles = [36 * (left[1] + right[0]) / figure.dpi for left, right in itertools.pairwise(boxes)]
+    ends = [0.0, *middles, width]
+    return [[round(x, 1), 0, round(end - x, 1), height] for x, end in itertools.pairwise(ends)]
 
 
 def _cells(cells: list[dict[str, Any]], name: str, frames: Path) -> Iterator[dict[str, Any]]:
@@ -113,7 +125,7 @@ def _cell(cell: dict[str, Any], name: str, frames: Path) -> dict[str, Any] | Non
     if cell["cell_type"] != "code":
         return cell
     if PICTURE_CALL in text:
-        return _prose(cell, _figure(load(name), name, frames))
+        return _prose(cell, _figure(load(name), frames))
     if "controls = " in text:
         return None
     if "remove-input" not in cell["metadata"].get("tags", []):
@@ -129,22 +141,21 @@ def _prose(cell: dict[str, Any], text: str) -> dict[str, Any]:
     return {"cell_type": "markdown", "id": cell["id"], "metadata": {}, "source": text}
 
 
-def _figure(module: ModuleType, name: str, frames: Path) -> str:
+def _figure(module: ModuleType, frames: Path) -> str:
     """Write the sliders and the figure as HTML."""
-    said = json.loads((frames / "said.json").read_text(encoding="utf-8"))
-    shown = {key: {"src": f"../frames/{name}/{key}.svg", "alt": text} for key, text in said.items()}
+    shown = json.loads((frames / "frames.json").read_text(encoding="utf-8"))
     controls = "".join(
         f"<label>{html.escape(LABELS.get(slider, slider))} <span></span>"
         f'<input type="range" min="0" max="{len(values) - 1}" value="{(len(values) - 1) // 2}" step="1" '
         f"data-values='{json.dumps(values)}'></label>"
         for slider, values in module.SLIDERS.items()
     )
-    first = "-".join(str((len(values) - 1) // 2) for values in module.SLIDERS.values())
+    first = shown["-".join(str((len(values) - 1) // 2) for values in module.SLIDERS.values())]
+    said = html.escape(first["alt"])
     return (
         f'<figure class="frames"><div class="controls">{controls}</div>'
-        '<div class="shown" role="group" aria-label="picture" tabindex="0">'
-        f'<img src="{shown[first]["src"]}" alt="{html.escape(said[first])}"></div>'
-        f'<figcaption aria-live="polite">{html.escape(said[first])}</figcaption>'
+        f'<div class="shown"><img src="{first["src"]}" alt="{said}"></div>'
+        f'<figcaption aria-live="polite">{said}</figcaption>'
         f'<script type="application/json">{json.dumps(shown)}</script></figure>'
     )
 

@@ -17,6 +17,7 @@ MENDED = (
         re.compile(r"<mo [^>]*>(&#x0007C;|&#x02016;)</mo>"),
         r'<mo stretchy="false" lspace="0" rspace="0">\1</mo>',
     ),
+    (re.compile(r"<mo>&#x0002F;</mo>"), '<mo lspace="0" rspace="0">/</mo>'),
     (re.compile(r"(<mi>(?:ln|log|exp|cos|sin)</mi>)(?!<mo)"), r'\1<mspace width="0.17em"></mspace>'),
 )
 """What latex2mathml spaces otherwise than LaTeX: relations, angles, bars, and a function before its argument."""

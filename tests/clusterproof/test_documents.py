@@ -28,7 +28,13 @@ PAGES = [
         "benchmarks/README.md",
         "notes/README.md",
     ),
-    *("notes/your-own.md", "notes/fpfc-repaired.md", "notes/sweeps.md", "notes/coming-from.md"),
+    *(
+        "notes/your-own.md",
+        "notes/fpfc-repaired.md",
+        "notes/sweeps.md",
+        "notes/coming-from.md",
+        "notes/teaching.md",
+    ),
     *("notes/your-own-theorem.md", "notes/your-own-algorithm.md", "notes/conformance.md", *LESSONS),
     "notes/leaderboard.md",
 ]
@@ -43,7 +49,7 @@ LONG = {
         "notes/your-own-theorem.md",
     ),
     *(f"notes/lessons/lesson_{name}.py" for name in ("1_momentum_and_clusters", "4_false_lemma")),
-    "notes/lessons/lesson_8_proof_to_network.py",
+    "notes/lessons/lesson_9_proof_to_network.py",
 }
 """Pages whose commands take several seconds."""
 

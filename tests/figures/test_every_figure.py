@@ -17,7 +17,7 @@ accuracy-sofl: 20 clients | $K = 4$ | at most 25 % | three seeds | 30 rounds | s
 contraction-map: step size 1/L | $l = l_p = 0.5$ | 5 eigenvalues | 400 rounds
 drift: 60 clients | $P = 4$ | $d = 3$ | $\kappa = 5$ | $\Delta = 2$ | $\eta = 0.1$ | $\mu = 1$ |
    $\alpha = 0.5$ | $H = 8$ | $10^{-
-error-per-round: S2 | $P = 4$ | (0.4, 0.3, 0.2, 0.1) | $d = 20$ | $\kappa = 10$ | $m = 200$ | n' = 200000 |
+error-per-round: four unequal | $P = 4$ | (0.4, 0.3, 0.2, 0.1) | $d = 20$ | $\kappa = 10$ | $m = 200$ | n' = 200000 |
    $s = 0.3$ | $\Delta = 2$ | $\beta = 0.81$ | $T = 80$ | 20 runs | 20-80 % band | (0.01, 0.02, 0.02)
 fpfc-residual: $m = 12$ | $d = 3$ | $\lambda = 1$ | $\xi = 0.5$ | $\rho = 6$ | 4 participants | 40 rounds
 fusion-strength: $a = 3.7$ | 100 rounds | $m = 24$ | $P = 3$ | $d = 5$ | $\kappa = 2$ | $\Delta = 10$ |
@@ -36,7 +36,7 @@ similarity-matrices: $P = 4$ | $d = 10$ | $m = 60$ | n' = 100 | $s = 0.5$ | $\De
    200 rounds | $-1/(K - 1)$ = -0.333 | $\lambda = 0.5$ | $\alpha = 0.1$ | after 2 rounds from 0.75
 success-map: 6 runs | round 50 | $P = 4$ | $d = 10$ | $m = 60$ | n' = 20. | $\eta = 1$ | $\beta = 0.9$ |
    $\|e_0\| = 1$ | all 60 clients
-tightness: S1: $P = 2$ | (0.5, 0.5) | n' = 1000, | $T = 12$ | S3: $P = 3$ | $d = 100$ | $\kappa = 4$ |
+tightness: Two equal: $P = 2$ | (0.5, 0.5) | n' = 1000, | $T = 12$ | Three wide: $P = 3$ | $d = 100$ | $\kappa = 4$ |
    $m = 60$ | n' = 20000, | n' = 1000000, | $T = 40$ | 40 runs | (0.01, 0.02, 0.02)
 training-loss: scikit-learn | 16 clients with 90 images | 10 local steps | $\eta = 0.1$ | $\beta = 0.9$ |
    $P = 4$ | no single model of norm up to | 20 devices | $\alpha = 0.1$ | $\lambda = 0.2$ |

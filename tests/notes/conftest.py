@@ -1,10 +1,12 @@
-"""The site, built once: that of ``CLUSTERPROOF_SITE``, or one with a single lesson."""
+"""The site, built once: that of ``CLUSTERPROOF_SITE``, or one with two lessons."""
 
 import os
 import warnings
 from pathlib import Path
 
 import pytest
+
+LESSONS = ("lesson_0_clients_and_clusters", "lesson_4_false_lemma")
 
 
 @pytest.fixture(scope="session")
@@ -18,5 +20,5 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with warnings.catch_warnings():
         warnings.simplefilter("default")  # Sphinx's own extensions use what it will remove
         help_pages = app.generate_docs(output_format="markdown")
-        assert build(out, command_line=help_pages, lessons=("lesson_4_false_lemma",)) == []
+        assert build(out, command_line=help_pages, lessons=LESSONS) == []
     return out

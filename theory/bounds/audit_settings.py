@@ -1,4 +1,4 @@
-"""The settings S1-S5 of the audit of CFL-MGD (section 9), on which bounds are compared with runs."""
+"""The named settings on which bounds for CFL-MGD are compared with runs; keys as in its audit, section 9."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Experiment:
         return setting_of(self.task, self.algorithm, start, self.rounds)
 
 
-_SIZES: dict[str, tuple[Any, ...]] = {
+SIZES: dict[str, tuple[Any, ...]] = {
     "S1": ((1, 1), 20, 1.0, 100, 1000, 0.5, 12),
     "S1+": ((1, 1), 20, 1.0, 100, 10_000_000_000, 0.5, 12),
     "S2": ((4, 3, 2, 1), 20, 10.0, 200, 200_000, 0.3, 80),
@@ -74,7 +74,18 @@ _SIZES: dict[str, tuple[Any, ...]] = {
     "S3+": ((1, 1, 1), 100, 4.0, 60, 1_000_000, 0.5, 40),
     "S5": ((1, 1), 10, 1.0, 20_000, 14, 0.7, 8),
 }
-"""Proportions, d, kappa, m, n', s and T by the name of the setting."""
+"""Proportions, d, kappa, m, n', s and T by the key of the setting."""
+
+NAMES = {
+    "S1": "two equal",
+    "S1+": "two equal, noiseless",
+    "S2": "four unequal",
+    "S3": "three wide",
+    "S3+": "three wide, precise",
+    "S4": "two curved",
+    "S5": "two scarce",
+}
+"""What readers call the settings. The keys are part of seeds and stored verdicts."""
 
 
 def _opposite(dimension: int) -> np.ndarray:
@@ -101,7 +112,7 @@ def experiment(name: str, momentum: float | None) -> Experiment:
     momentum
         beta; the tuned one if None.
     """
-    proportions, dimension, condition, clients, samples, noise, rounds = _SIZES[name]
+    proportions, dimension, condition, clients, samples, noise, rounds = SIZES[name]
     clusters = len(proportions)
     optima = _opposite(dimension) if clusters == 2 else math.sqrt(2.0) * np.eye(clusters, dimension)
     task = RegressionMixture(

@@ -1,4 +1,4 @@
-"""Lesson 8's command makes the stored diagnosis of the digits."""
+"""Lesson 9's command makes the stored diagnosis of the digits."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from checkout import ROOT
 from clusterproof.commands.application import main
 from clusterproof.notes.results import DIGITS_DIAGNOSIS
 
-LESSON = ROOT / "notes/lessons/lesson_8_proof_to_network.py"
+LESSON = ROOT / "notes/lessons/lesson_9_proof_to_network.py"
 
 
 @pytest.mark.slow(reason="trains a network and measures its curvature")

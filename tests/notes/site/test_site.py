@@ -14,13 +14,16 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from checkout import CLEAN, ROOT
 
 import clusterproof.experiments.tables.gradient_loss.claims  # noqa: F401 - stating claims registers them
+from clusterproof.figures import FIGURES
 from clusterproof.notes.results import STORED_VERDICTS, read_verdicts
+from clusterproof.notes.site import lesson_pages
 from clusterproof.theory import REGISTRY
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -108,6 +111,31 @@ def test_mathematics_is_drawn(site: Path, page: Any) -> None:
     assert above["height"] > 4
     assert above["y"] + above["height"] <= below["y"] + 1
     assert page.locator("article", has_text="\\frac").count() == 0
+    bracket, letter = (
+        page.locator(f"div.math {tag}").first.bounding_box() for tag in ("mo:text-is('(')", "mi")
+    )
+    assert bracket["height"] > 1.5 * letter["height"]  # it grows only in a font with a table of mathematics
+
+
+@slow
+@in_a_browser
+@pytest.mark.parametrize(("width", "stacked"), [(WIDE, False), (420, True)])
+def test_panels_are_stacked_on_a_telephone(site: Path, page: Any, width: int, stacked: bool) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto((site / "lessons/lesson_0_clients_and_clusters.html").as_uri())
+    images = page.locator("figure.frames img")
+    page.wait_for_function("[...document.querySelectorAll('figure.frames img')].every(one => one.complete)")
+    left, right = (images.nth(number).bounding_box() for number in (0, 1))
+    assert images.count() == 2
+    assert (right["y"] >= left["y"] + left["height"] - 1) is stacked
+    assert (right["x"] >= left["x"] + left["width"] - 1) is not stacked
+    assert min(left["width"], right["width"]) > 300
+
+
+def test_lessons_are_in_the_order_of_their_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = [SimpleNamespace(name=f"lesson_{number}_x") for number in (10, 2, 0)]
+    monkeypatch.setattr(lesson_pages.pkgutil, "iter_modules", lambda _: there)
+    assert lesson_pages.names() == ["lesson_0_x", "lesson_2_x", "lesson_10_x"]
 
 
 @slow
@@ -119,7 +147,7 @@ def test_a_slider_shows_another_picture_and_another_sentence(site: Path, page: A
     for value in ("0", "7"):
         page.get_by_label("momentum").fill(value)
         page.wait_for_function("document.querySelector('figure.frames img').complete")
-        assert page.evaluate("document.querySelector('figure.frames img').naturalWidth") > 500
+        assert page.evaluate("document.querySelector('figure.frames img').naturalWidth") > 400
         assert image.get_attribute("alt") == said.inner_text()
         sources.add(image.get_attribute("src"))
         sentences.add(said.inner_text())
@@ -259,10 +287,13 @@ def test_every_claim_is_in_the_catalogue_with_its_stored_verdict(site: Path) -> 
 @slow
 def test_every_figure_of_the_gallery_has_its_words(site: Path) -> None:
     text = (site / "gallery.html").read_text(encoding="utf-8")
-    images = re.findall(r"<img [^>]*>", text)
-    assert images
+    images = re.findall(r"<picture>.*?(<img [^>]*>)", text)
+    assert len(images) == len(FIGURES)
     assert all(re.search(r'\balt="[^"]{20,}"', image) for image in images)
     assert "Seed 0" in text
+    for name in FIGURES:
+        assert all(f'href="figures/{name}.{kind}" download' in text for kind in ("svg", "pdf", "py")), name
+        assert (site / f"figures/{name}.pdf").read_bytes().startswith(b"%PDF"), name
 
 
 @slow

@@ -33,7 +33,7 @@ def assumption_3_ball(
         s ``noise``, D ``diameter``, B ``radius``, tr(Sigma) the largest trace of a cluster.
 
     Source
-        Ours (audit of CFL-MGD, 2.1). Upper bound, attained at e = 0.
+        Ours. Upper bound, attained at e = 0.
 
     Checked
         Closed-form variances of random regressions with a covariance of its own a cluster, at

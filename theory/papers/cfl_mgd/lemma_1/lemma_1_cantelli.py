@@ -36,7 +36,7 @@ def lemma_1_cantelli(pair: Pair) -> Sides:
         Delta ``separation``, n' ``samples``.
 
     Source
-        Ours (audit of CFL-MGD, 2.2). Tight: attained for one row by losses with two values.
+        Ours. Tight: attained for one row by losses with two values.
 
     Checked
         As Lemma 1: on Gaussian regression, and on every law of a grid whose losses take two values.

@@ -60,7 +60,7 @@ def lemma_1_exact(
         n' ``samples``.
 
     Source
-        Ours (audit of CFL-MGD, 2.2); replaces Lemma 1 for Gaussian regression. Identity.
+        Ours; replaces Lemma 1 for Gaussian regression. Identity.
 
     Checked
         Against clients whose rows are drawn one by one, on random tasks and models: a
@@ -95,7 +95,7 @@ def lemma_1_worst_case(
         B the radius, Delta ``separation``, s ``noise``, n' ``samples``.
 
     Source
-        Ours (audit of CFL-MGD, 2.2). Upper bound; attained at kappa = 1.
+        Ours. Upper bound; attained at kappa = 1.
 
     Checked
         Random models on the rim of random basins of random regressions, against the exact tail.

@@ -89,7 +89,7 @@ def asymptotic_region(
         l ``proportions``, beta ``momentum``.
 
     Source
-        Ours (audit of CFL-MGD, section 3). Identity of two regions.
+        Ours. Identity of two regions.
 
     Checked
         On a grid of (l, kappa, beta): spectral radius of the companion matrices of the spectrum's

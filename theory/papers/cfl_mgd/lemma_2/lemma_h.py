@@ -123,7 +123,7 @@ def lemma_h(curvature: Annotated[float, reals(0, 1)], momentum: Annotated[float,
         a = eta l_p lambda, beta ``momentum``.
 
     Source
-        Ours (audit of CFL-MGD, section 3); replaces the contraction of Lemma 2. Tight: attained
+        Ours; replaces the contraction of Lemma 2. Tight: attained
         in each case.
 
     Checked

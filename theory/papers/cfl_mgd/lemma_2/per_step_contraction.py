@@ -118,7 +118,7 @@ def per_step_region(
         l_p ``proportions``, beta ``momentum``.
 
     Source
-        Ours (audit of CFL-MGD, section 3). Identity of two regions.
+        Ours. Identity of two regions.
 
     Checked
         On a grid of (l_p, beta), recursion over 4000 rounds against the inequality; no

@@ -102,7 +102,7 @@ def model_averaging_recursion(option_two: OptionTwo, stream: Stream) -> dict[str
         B_i = ((I - eta A_i, -eta beta I), (A_i, beta I)), H ``local_steps``.
 
     Source
-        Ours (audit of CFL-MGD, section 4); replaces (12)-(20). Identity.
+        Ours; replaces (12)-(20). Identity.
 
     Checked
         Runs of option II on random clusters against the recursion at every round to 1e-10, and
@@ -154,7 +154,7 @@ def model_averaging_drift(
         H ``local_steps``, beta ``momentum``, eta ``step_size``.
 
     Source
-        Ours (audit of CFL-MGD, section 4). Identity to first order.
+        Ours. Identity to first order.
 
     Checked
         On random clusters the fixed point's distance divided by eta, at eta = 1e-3 and 5e-4: the
@@ -280,7 +280,7 @@ def model_averaging_reset(
         Pi_H of Lemma H, beta ``momentum``, H ``local_steps``.
 
     Source
-        Ours (audit of CFL-MGD, section 4); repairs option II. Upper bound.
+        Ours; repairs option II. Upper bound.
 
     Checked
         Runs on random clusters with beta <= 0.93: the distance from the fixed point shrinks by at

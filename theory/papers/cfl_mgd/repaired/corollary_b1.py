@@ -63,8 +63,8 @@ def corollary_b1(place: Place, replicates: Replicates, stream: Stream) -> dict[s
         attained as T grows at kappa = 1, l_p = l.
 
     Checked
-        The whole on S1, on S1 with so many samples that hardly any noise is left, on S2 (four clusters of
-        unequal size, kappa = 10) and on S3 with fifty times the samples, all at their tuned momentum; and each
+        The whole in the setting two equal, in the same with so many samples that hardly any noise is left, in four
+        unequal and in three wide with fifty times the samples, all at their tuned momentum; and each
         step of the proof where it is sharpest: the noise-free envelope, the variance and the
         misclassification, on small tasks within the hypotheses.
     """

@@ -59,7 +59,7 @@ def momentum_helps(
         l_p ``proportions``, beta ``momentum``, eta ``step_size``.
 
     Source
-        Ours (audit of CFL-MGD, section 6.3). Identity.
+        Ours. Identity.
 
     Checked
         Random (eta l_p mu, kappa, beta): spectral radii of the companion matrices by numpy's eigenvalue
@@ -86,7 +86,7 @@ def momentum_helps(
 
 
 def horizon_task() -> tuple[RegressionMixture, np.ndarray, float]:
-    """S2's slowest cluster: its task, starting direction and l_p."""
+    """Return the slowest cluster of four unequal: its task, starting direction and l_p."""
     task = experiment("S2", 0.0).regression
     start = np.ones(task.dimension) / math.sqrt(task.dimension) * 0.5 * task.basin_radius
     return task, start, float(task.proportions.min())
@@ -130,11 +130,11 @@ def momentum_horizon(rounds: Annotated[int, choice(*HORIZONS[2:])]) -> dict[str,
         N = l_p m n', a_j = alpha lambda_j, T ``rounds``.
 
     Source
-        Ours (audit of CFL-MGD, section 6.3). Identity.
+        Ours. Identity.
 
     Checked
-        On the slowest cluster of S2: the exact recursion's limit against the closed form; the best
-        momentum for T = 10, ..., 640, which must not rise from 20 on and end at 0; and runs of the
+        On the slowest cluster of the setting four unequal: the exact recursion's limit against the closed form;
+        the best momentum for T = 10, ..., 640, which must not rise from 20 on and end at 0; and runs of the
         algorithm at T = 40 whose mean squared error at the best momentum is below that at 0 and at 0.95.
     """
     best = dict(zip(HORIZONS, best_momenta(), strict=True))

@@ -50,7 +50,7 @@ def momentum_certified(context: Context) -> Finding:
         kappa ``condition_number``, l_p ``proportions``, beta ``momentum``.
 
     Source
-        Ours (audit of CFL-MGD, section 6.3). Upper bound.
+        Ours. Upper bound.
 
     Checked
         ``clusterproof certify`` finds the certificates; each is written to JSON, read back and

@@ -19,12 +19,12 @@ BOUND = TheoremA()
 LOG_COSH = {"S4": (0.0, 20_000), "S4 at 2/5": (0.4, 20_000), "S4 at 3/5": (0.6, 1_000_000)}
 """Momentum and samples of the settings that are not quadratic."""
 NOISELESS = "S1+"
-"""S1 at momentum 0 with so many samples that hardly any noise is left."""
+"""Two equal clusters at momentum 0 with so many samples that hardly any noise is left."""
 Place = Annotated[str, choice("S1", "S1 tuned", NOISELESS, *LOG_COSH)]
 
 
 def experiment_at(place: str) -> Experiment:
-    """Return a setting of the audit."""
+    """Return one of the named settings."""
     if place in LOG_COSH:
         return log_cosh_experiment(*LOG_COSH[place])
     return experiment(NOISELESS, 0.0) if place == NOISELESS else experiment(*REGRESSIONS[place])
@@ -67,11 +67,12 @@ def theorem_a(place: Place, replicates: Replicates, stream: Stream) -> dict[str,
         As Theorem B; r, C_0, C_1 of ``clusterproof certify``.
 
     Source
-        Ours (audit of CFL-MGD, section 6); replaces Theorem 1. Upper bound.
+        Ours; replaces Theorem 1. Upper bound.
 
     Checked
         Noise-free envelope and second moment on regressions as for Theorem B; the whole against runs
-        on S1, on S1 with hardly any noise, and on S4, whose losses are not quadratic, at every round.
+        in the setting two equal, in the same with hardly any noise, and in two curved, whose losses are not
+        quadratic, at every round.
     """
     return statements.runs(BOUND, experiment_at(place), replicates, stream)
 

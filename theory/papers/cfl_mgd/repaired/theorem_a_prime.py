@@ -55,9 +55,9 @@ def theorem_a_prime(momentum: Momentum, replicates: Replicates, stream: Stream) 
         below it.
 
     Checked
-        Runs on S4, whose losses are not quadratic, at three momenta. The steps of the proof: one step of the
-        exponential moment, which is an equality for Gaussian noise, and for the two-valued noise of the same
-        proxy; the telescoping product, on linear Gaussian chains in closed form; and what a certificate gives,
+        Runs in the setting two curved, whose losses are not quadratic, at three momenta. The steps of the proof: one
+        step of the exponential moment, which is an equality for Gaussian noise, and for the two-valued noise of the
+        same proxy; the telescoping product, on linear Gaussian chains in closed form; and what a certificate gives,
         at random states of losses of its class.
     """
     setting = log_cosh_experiment(momentum, 10**6 if momentum == 0.6 else 20_000)

@@ -61,7 +61,7 @@ def theorem_b(place: Place, replicates: Replicates, stream: Stream) -> dict[str,
         In four stages, each where it is sharpest: the noise-free envelope against runs from all
         directions of the spectrum; the variance against the exact second moments of Gaussian
         regression, at every round; pi against the exact F tail on the rim of the basin; and the
-        whole against runs with real data on S1, S2 and S3 of the audit, at every round.
+        whole against runs with real data in the settings two equal, four unequal and three wide, at every round.
     """
     return statements.runs(BOUND, experiment(*REGRESSIONS[place]), replicates, stream)
 

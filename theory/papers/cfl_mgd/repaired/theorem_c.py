@@ -41,11 +41,11 @@ def theorem_c(place: Place, replicates: Replicates, stream: Stream) -> dict[str,
         m ``clients``, n' ``samples``, alpha_p = eta l_p, Delta ``separation``.
 
     Source
-        Ours (audit of CFL-MGD, section 6); sharper than Theorem B where it applies. Upper bound;
+        Ours; sharper than Theorem B where it applies. Upper bound;
         the moments are exact.
 
     Checked
-        Runs with real data from random starts on S1, S2 and S3 of the audit, at every round.
+        Runs with real data from random starts in the settings two equal, four unequal and three wide, at every round.
     """
     setting = experiment(*REGRESSIONS[place])
     initial = setting.initial(stream, replicates)

@@ -39,10 +39,10 @@ def theorem_c_prime(place: Place, replicates: Replicates, stream: Stream) -> dic
         As Theorem C; A the companion matrix, s ``noise``.
 
     Source
-        Ours (audit of CFL-MGD, section 6). Upper bound; r is the best of 80 fixed ones.
+        Ours. Upper bound; r is the best of 80 fixed ones.
 
     Checked
-        Runs with real data from random starts on S1, S2 and S3 of the audit, at every round.
+        Runs with real data from random starts in the settings two equal, four unequal and three wide, at every round.
     """
     setting = experiment(*REGRESSIONS[place])
     initial = setting.initial(stream, replicates)

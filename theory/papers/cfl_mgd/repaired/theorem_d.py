@@ -36,7 +36,7 @@ Rounds = Annotated[int, integers(1, 30)]
 
 
 def experiment_at(place: str, tuned_momentum: bool) -> Experiment:
-    """Return a setting of the audit, or the one in which clients are misassigned."""
+    """Return one of the named settings, or the one in which clients are misassigned."""
     if place == "crowded":
         return crowded_experiment()
     return experiment(place, None if tuned_momentum else 0.0)
@@ -82,8 +82,8 @@ def theorem_d(
         Theorem B. Two-sided: a run whose error is too small violates it as well.
 
     Checked
-        Runs from one random start on S1, S2 and S3 of the audit at two momenta, and on a setting with
-        misassigned clients: the deviation and the error at every round. The steps of the proof: the mean
+        Runs from one random start in the settings two equal, four unequal and three wide at two momenta, and in
+        one with misassigned clients: the deviation and the error at every round. The steps of the proof: the mean
         gradient, the linear recursion, the drift and the covariance of real gradients within the tube, the
         domination of the counts, and the size of the union.
     """

@@ -16,7 +16,7 @@ PAPER = Family("cfl-mgd")
 
 
 def base_setting() -> Setting:
-    """S1 of the audit, which meets Assumption 4."""
+    """Return the setting "two equal", which meets Assumption 4."""
     return experiment("S1", None).setting
 
 
@@ -41,7 +41,7 @@ def remark_1(
         O(1 / sqrt(m n')): ``cfl-mgd/corollary-b1``.
 
     Checked
-        rho with the appendix's constants on S1 of the audit, at m = n' = 10^k: the smallest size
+        rho with the appendix's constants in the setting two equal, at m = n' = 10^k: the smallest size
         at which it exceeds the order with the given constant.
     """
     size = 10**exponent

@@ -1,4 +1,4 @@
-"""Lesson 6: from a numerical rate to a rational certificate that a third party re-checks."""
+"""Lesson 7: from a numerical rate to a rational certificate that a third party re-checks."""
 
 import marimo
 
@@ -24,7 +24,7 @@ with app.setup(hide_code=True):
 @app.cell(hide_code=True)
 def _():
     mo.md(rf"""
-    # Lesson 6. From a numerical rate to a certificate that a third party re-checks
+    # Lesson 7. From a numerical rate to a certificate that a third party re-checks
 
     **The question.** A solver says that a method contracts by {exact_rate(0.4):.2f} a round. It says so in floating point, up to a
     tolerance, after thousands of operations. When is that a theorem?
@@ -91,7 +91,7 @@ def _(honest, rate, tampered):
     ## The figure
 
     Left: the ellipse of $V$ for the flattest mode at $\kappa = 10$, $l = 1/2$, and its image under $A / r$, for a rate $r$ that
-    is your factor above the spectral radius. Right: rates over the momentum. How does the ellipse grow when $r$ nears the
+    is your factor above the spectral radius. Right: rates over the momentum. What happens to the ellipse when $r$ nears the
     spectral radius, and what does that do to $C_0$?
     """
     )
@@ -173,6 +173,21 @@ def _(controls):
 
 @app.cell(hide_code=True)
 def _():
+    shown = {slack: ellipse(0.4, slack) for slack in SLIDERS["slack"]}
+    axis = {slack: 1 / np.sqrt(np.linalg.eigvalsh(matrix)[-1]) for slack, (_, matrix, _, _) in shown.items()}
+    prefactor = {slack: np.sqrt(matrix.sum()) for slack, (_, matrix, _, _) in shown.items()}
+    assert prefactor[1.002] > prefactor[1.02] > prefactor[1.1]
+    assert axis[1.002] < axis[1.02] < axis[1.1]
+    mo.md(rf"""
+    **Answers.** The ellipse becomes thinner: at $\beta = 0.4$ its shorter half-axis is {axis[1.1]:.3f} for a rate of 1.1 times the
+    spectral radius, and {axis[1.002]:.3f} for 1.002 times. So $V$ at the start, where both errors are 1, grows, and its root $C_0$ from
+    {prefactor[1.1]:.1f} to {prefactor[1.002]:.1f}. A better rate is paid with a larger prefactor.
+    """)
+    return
+
+
+@app.cell(hide_code=True)
+def _():
     mo.md(r"""
     ## Exercises
 
@@ -211,14 +226,14 @@ def _():
 
     Momentum = Annotated[Fraction, rationals(0, Fraction(3, 10), 10)]
 
-    @claim("lesson-6/faster-than-exact")
+    @claim("lesson-7/faster-than-exact")
     def faster_than_exact(momentum: Momentum):
         """A mode is faster than its spectral radius says."""
         exact = exact_rate(float(momentum))
         claimed = exact - 0.05 * (1 - exact)
         return at_most(abs(propagators(FLATTEST, float(momentum), 60)[0][-1]), claimed=claimed**60)
 
-    found = check("lesson-6/faster-than-exact")
+    found = check("lesson-7/faster-than-exact")
     print(found.verdict, "--", found.reason)
     return
 
@@ -234,6 +249,15 @@ def _():
       proves nothing.
     - **Exact arithmetic.** A matrix whose least eigenvalue is $-10^{-9}$ passes every numerical test of a solver. It fails here,
       which is the point.
+
+    ## Literature
+
+    - L. Lessard, B. Recht, A. Packard: heavy ball and integral quadratic constraints (see lesson 1). Rates from semidefinite
+      programs.
+    - A. Taylor, J. Hendrickx, F. Glineur: Smooth strongly convex interpolation and exact worst-case performance of first-order
+      methods. Mathematical Programming 161, 2017. The inequalities of smooth losses, and that there are no others.
+    - A. Taylor, B. Van Scoy, L. Lessard: Lyapunov functions for first-order methods: tight automated convergence guarantees.
+      ICML 2018. Lyapunov functions with function values.
     """)
     return
 
