@@ -203,7 +203,9 @@ def test_ties_that_an_implementation_breaks_in_another_way_are_undecidable() -> 
 
 def test_shares_of_rounds_are_counted_for_each_run_and_client() -> None:
     assignments = np.random.default_rng(0).integers(-1, 2, (5, 3, 4))
-    shares = [each for each in statistics_of_assignments(assignments, np.zeros(4, int), 2) if "share" in each.name]
+    shares = [
+        each for each in statistics_of_assignments(assignments, np.zeros(4, int), 2) if "share" in each.name
+    ]
     assert len(shares) == 3
     for model, found in zip((-1, 0, 1), shares, strict=True):
         counted = [[list(assignments[:, run, i]).count(model) / 5 for i in range(4)] for run in range(3)]
