@@ -103,6 +103,7 @@ def certify(
         "heterogeneity": heterogeneity,
     }
     rest, needed = (dynamics, {"strong_convexity": strong_convexity}) if algorithm else (setting, dynamics)
+    needed = {**needed, "class": function_class}
     of = f"is not of {algorithm}" if algorithm else "is of a round of an algorithm"
     for name, value in rest.items():
         if value is not None:

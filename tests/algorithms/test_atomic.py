@@ -4,11 +4,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.atomic import remove_abandoned, write_whole
+from clusterproof.algorithms.atomic import check_writable, remove_abandoned, write_whole
 
 STOPPED = """
 import os, signal, sys
@@ -39,3 +40,23 @@ def test_a_write_that_fails_keeps_what_was_there(tmp_path: Path) -> None:
         write_whole("out", tmp_path / "file" / "below", b"new")
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_into_a_missing_folder_is_refused_before_the_computation_and_after(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "missing" / "file")
+    with pytest.raises(InvalidArgument, match="must be a file that can be written"):
+        check_writable("out", link)
+    with pytest.raises(InvalidArgument, match="must be a file that can be written"):
+        write_whole("out", link, b"new")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX systems")
+def test_a_reader_that_goes_away_is_no_wrong_argument(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = Thread(target=lambda: open(pipe, "rb").close())
+    reader.start()
+    with pytest.raises(BrokenPipeError):
+        write_whole("out", pipe, bytes(2**20))  # more than a pipe holds
+    reader.join()

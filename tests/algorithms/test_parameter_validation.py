@@ -239,11 +239,6 @@ def test_parameters_are_keyword_only_stored_untouched_and_frozen(kind):
         algorithm.step_size = 1.0
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
-def test_command_line_names_are_those_of_the_classes(name):
-    assert ALGORITHMS[name].name == name
-
-
 def test_defaults_that_a_paper_prints_are_the_papers():
     """SoFL, 5.1 and 5.2: lambda = 0.1 of FedProx; sigma = 1.5, eta = 0.1, 300 iterations of the map."""
     assert FedProx(step_size=0.1).proximal == 0.1

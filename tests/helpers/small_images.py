@@ -1,6 +1,7 @@
 """Small random partitions, and independent implementations of the networks as modules of torch.nn."""
 
 import copy
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -46,7 +47,7 @@ def module(network):
 
 def _perceptron(network):
     layers = [nn.Flatten()]
-    for inputs, outputs in pairwise(network.widths):
+    for inputs, outputs in pairwise((math.prod(network.image_shape), *network.hidden, network.classes)):
         layers += [nn.Linear(inputs, outputs), nn.ReLU()]
     return nn.Sequential(*layers[:-1])
 

@@ -95,6 +95,16 @@ def test_smoothness_and_strong_convexity_are_the_extreme_curvatures(task):
 
 
 @settings(max_examples=examples(40))
+@given(QUADRATIC)
+def test_the_client_smoothness_is_the_least_common_lipschitz_constant_of_the_clients_gradients(task):
+    constants = [
+        np.linalg.norm(differences(partial(population_gradient, task, [i]), np.zeros(task.dimension), 1.0), 2)
+        for i in range(task.clients)
+    ]
+    assert task.client_smoothness == pytest.approx(max(constants), rel=1e-10)
+
+
+@settings(max_examples=examples(40))
 @given(LOGISTIC, st.floats(0, 5), st.integers(0, 5))
 def test_logistic_curvatures_lie_between_the_guarantees_and_reach_the_upper_one(task, size, seed):
     model = size * np.random.default_rng(seed).standard_normal(task.dimension)

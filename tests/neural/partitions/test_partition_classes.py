@@ -95,7 +95,7 @@ def test_of_47_classes_each_of_8_clusters_has_40() -> None:
 def test_swap_covers_both_halves_and_exchanges_two_labels(clients: int, test: str, seed: int) -> None:
     data = made_set(600, 500)
     made = partition("label-swap", data, seed=seed, clients=clients, concentration=2.0, test=test)
-    assert made.paired
+    assert (made.paired, made.clusters, made.classes) == (True, 4, 10)
     for held, images in ((made.train, data.train), (made.test, data.test)):
         assert is_well_formed(held)
         assert held.labels.tolist() == [k for k in range(4) for _ in range(clients // 4)]

@@ -79,7 +79,10 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
     "rotated-groups": [({"clusters": 8}, "clusters")],
     "label-shift": [
         *(({"clusters": clusters}, "clusters") for clusters in (11, 0)),
-        *(({"shifts": shifts}, "shifts") for shifts in ([0, 2, 4], [0, 2, 4, 10], [0, 2, 4, 1.5], 3)),
+        *(
+            ({"shifts": shifts}, "shifts")
+            for shifts in ([0, 2, 4], [0, 2, 4, 10], [0, 2, 4, 1.5], [-1, 0, 1, 2], 3)
+        ),
         *(({"images": images}, "images") for images in (101, 39)),
         ({"clients_per_cluster": 0}, "clients_per_cluster"),
         ({"share": "half"}, "share"),

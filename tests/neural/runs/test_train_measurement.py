@@ -223,6 +223,19 @@ def test_a_personal_step_is_taken_before_the_accuracy_is_measured(name: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("name", "partition", "personal"),
+    [
+        ("per-fedavg", "rotated-groups", True),
+        ("per-fedavg", "rotations", False),
+        ("ifca", "rotated-groups", False),
+    ],
+)
+def test_a_personal_step_is_announced_where_it_is_taken(name: str, partition: str, personal: bool) -> None:
+    configuration = configuration_from({"partition": {"name": partition}, "algorithm": {"name": name}})
+    assert assemble(configuration).choices.get("personal_step", False) == personal
+
+
+@pytest.mark.parametrize(
     ("algorithm", "refused"),
     [
         ({"name": "per-fedavg"}, True),

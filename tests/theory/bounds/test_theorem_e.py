@@ -122,6 +122,25 @@ def test_full_participation_is_theorem_d_exactly() -> None:
         assert (before.tube.reach >= expected.reach * (1 - 1e-12)).all()
 
 
+@pytest.mark.parametrize("reset", [False, True])
+def test_in_advance_with_all_clients_is_on_the_record(reset: bool) -> None:
+    """Nothing is drawn, so that both speak of one run: its error by mode is e <- (1 - a) e + beta (e - its past)."""
+    algorithm = CFLMGD(step_size=1.0, momentum=0.6, averaging="model", local_steps=3, reset_momentum=reset)
+    dynamics, rounds = gaussian_dynamics(task(), algorithm), 4
+    before = theorem_e(dynamics, NORMS, rounds=rounds, failure=FAILURE)
+    after = theorem_e_recorded(dynamics, NORMS, np.full((rounds, 1, 2), 20), failure=FAILURE)
+    assert_close(before.tube.reach, after.tube.reach)
+    error = past = np.ones(10)
+    for step in range(3 * rounds):
+        if reset and step % 3 == 0:
+            past = error
+        error, past = (1 - geometric_spectrum(10, 4.0)) * error + 0.6 * (error - past), error
+        if step % 3 == 2:
+            for response in (before.response, after.response):
+                ours = response[(step + 1) // 3, 0, 0]
+                np.testing.assert_allclose(np.sort(ours), np.sort(error), rtol=0, atol=1e-12)
+
+
 def test_one_local_step_is_option_one_that_divides_by_the_cluster() -> None:
     counts = np.random.default_rng(0).integers(0, 6, (ROUNDS, 3, 2))
     counts[..., 1] = 10 - counts[..., 0]

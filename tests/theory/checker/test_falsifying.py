@@ -82,6 +82,8 @@ def test_the_true_rate_holds_and_is_sharp(seed: int) -> None:
     # 1 along the eigenvector of mu, which a search of 60 runs comes near; round 0, an identity, does not count
     assert 0.9 < verdict.sharpness["all"] <= 1
     assert verdict.counterexample is None
+    assert verdict.instances is not None
+    assert verdict.instances <= 60
 
 
 def test_a_start_that_only_rounding_tells_from_the_optimum_breaks_no_true_rate() -> None:

@@ -11,6 +11,7 @@ from faulty_rounds import FAULTS, run_with_fault
 from clusterproof import Undecidable, assert_same_law
 from clusterproof.algorithms import CFLMGD, IFCA, Algorithm, FedAvg, InvalidArgument, run
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
+from clusterproof.theory.checker.run_statistics import statistics_of_assignments
 from clusterproof.theory.checker.same_law import same_law
 
 ROUNDS, REPLICATES = 40, 200
@@ -198,3 +199,14 @@ def test_ties_that_an_implementation_breaks_in_another_way_are_undecidable() -> 
     last = dataclasses.replace(trace, models=trace.models[:, :, ::-1], assignments=2 - trace.assignments)
     with pytest.raises(Undecidable, match="starts that differ by rounding give another law"):
         assert_same_law(task, last)
+
+
+def test_shares_of_rounds_are_counted_for_each_run_and_client() -> None:
+    assignments = np.random.default_rng(0).integers(-1, 2, (5, 3, 4))
+    shares = [
+        each for each in statistics_of_assignments(assignments, np.zeros(4, int), 2) if "share" in each.name
+    ]
+    assert len(shares) == 3
+    for model, found in zip((-1, 0, 1), shares, strict=True):
+        counted = [[list(assignments[:, run, i]).count(model) / 5 for i in range(4)] for run in range(3)]
+        np.testing.assert_allclose(found.values, counted)
