@@ -21,7 +21,7 @@ def certify(
     condition_number: Annotated[str | None, Parameter(["--condition", "--condition-number"])] = None,
     proportion: str | None = None,
     step_size: str | None = None,
-    function_class: Annotated[str, Parameter("--class")],
+    function_class: Annotated[str | None, Parameter("--class")] = None,
     disturbance: Annotated[bool, Parameter(negative=())] = False,
     rate: str | None = None,
     algorithm: str | None = None,
@@ -103,7 +103,6 @@ def certify(
         "heterogeneity": heterogeneity,
     }
     rest, needed = (dynamics, {"strong_convexity": strong_convexity}) if algorithm else (setting, dynamics)
-    needed = {**needed, "class": function_class}
     of = f"is not of {algorithm}" if algorithm else "is of a round of an algorithm"
     for name, value in rest.items():
         if value is not None:
@@ -111,6 +110,8 @@ def certify(
     for name, value in needed.items():
         if value is None:
             raise InvalidArgument(name, value, "must be given", f"add --{name.replace('_', '-')}")
+    if function_class is None:
+        raise InvalidArgument("class", None, "must be given", "add --class")
     if algorithm:
         if disturbance:
             raise InvalidArgument("disturbance", True, of, "leave it out")

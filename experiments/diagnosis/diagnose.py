@@ -13,7 +13,7 @@ import numpy as np
 from clusterproof.algorithms.arrays import Array, like, to_numpy
 from clusterproof.algorithms.atomic import write_whole
 from clusterproof.algorithms.protocol import Algorithm, Task
-from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.algorithms.validation import InvalidArgument, check_count
 from clusterproof.experiments.diagnosis import diagnosis_report
 from clusterproof.experiments.diagnosis.evidence import Evidence
 from clusterproof.experiments.diagnosis.hypotheses import judge
@@ -54,6 +54,7 @@ class Diagnostician:
     def __init__(
         self, task: Task, algorithm: Algorithm[Any], *, rounds: int, folder: Path, seed: int = 0
     ) -> None:
+        check_count("rounds", rounds, at_least=1, remedy="a diagnosis is of a run")
         if algorithm.target != "clusters":
             rule = "must be a run of an algorithm with a model for each cluster, such as cfl-mgd or ifca"
             raise InvalidArgument("diagnose", algorithm.name, rule, "leave the diagnosis out")
