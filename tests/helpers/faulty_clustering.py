@@ -179,9 +179,7 @@ class FaultyFPFC(FPFC):
             theta, dual = self._pairs(state.models, theta, dual, pairs)
         points = self._train(state, task, clients, sent, randomness)
         models = state.models.copy()
-        np.put_along_axis(
-            models, np.broadcast_to(clients, points.shape[:-1])[..., None], points, axis=-2
-        )
+        np.put_along_axis(models, np.broadcast_to(clients, points.shape[:-1])[..., None], points, axis=-2)
         if fault != "pairs before clients":
             theta, dual = self._pairs(models, theta, dual, pairs)
         if fault == "pairs twice":

@@ -80,6 +80,14 @@ class Expectation:
         return mean - width, mean + width, spread & (count >= FEWEST)
 
 
+def replicates_to_try(most: int) -> list[int]:
+    """Return ``FEWEST``, its doubles, and ``most``; only ``most`` if that is less."""
+    sizes = [min(FEWEST, most)]
+    while sizes[-1] < most:
+        sizes.append(min(2 * sizes[-1], most))
+    return sizes
+
+
 def expectation(
     samples: Any,
     *,

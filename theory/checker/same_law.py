@@ -48,9 +48,10 @@ def assert_same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | 
     """Require that a run has the law of the algorithm that it declares.
 
     The run is compared with the library's own run of that algorithm on the same task, from the same starts, for as many
-    rounds. Without noise every round must agree to rounding; where only the participants are random, the library's run
-    with the participants of the trace must, too. With noise the replicates of both are two samples: compared are means and covariances of the models and of their increments, the covariance of consecutive
-    increments, and assignments and sizes of the clusters, in each round and pooled over rounds and coordinates.
+    rounds. Without noise every round must agree to rounding; where only the participants are random, every round must
+    agree with the library's run of the same participants. With noise the replicates of both are two samples: compared
+    are means and covariances of the models and of their increments, the covariance of consecutive increments, and
+    assignments and sizes of the clusters, in each round and pooled over rounds and coordinates.
 
     Parameters
     ----------
@@ -100,7 +101,8 @@ def same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | None = 
     if not _draws_numbers(algorithm, task, distinct, trace.rounds):
         moved = _own_run(algorithm, task, trace, _perturbed(distinct, PERTURBATIONS, rounding), 1)
         stable = _stable(once, moved, len(distinct), tolerance)
-        return _compare_paths(models, assignments, once, stable, tolerance, "the run is without noise")
+        every = np.arange(models.shape[1])
+        return _compare_paths(models, assignments, once, stable, tolerance, every, "the run is without noise")
     repeated = _compare_repeated(algorithm, task, trace, models, assignments, tolerance=tolerance)
     if repeated is not None and repeated[0] == "differs":
         return repeated
@@ -167,21 +169,27 @@ def _stable(own: Trace, moved: Trace, count: int, tolerance: float) -> np.ndarra
 
 
 def _compare_paths(
-    models: np.ndarray, assignments: np.ndarray, own: Trace, stable: np.ndarray, tolerance: float, known: str
+    models: np.ndarray,
+    assignments: np.ndarray,
+    own: Trace,
+    stable: np.ndarray,
+    tolerance: float,
+    numbers: np.ndarray,
+    reason: str,
 ) -> tuple[Kind, str]:
-    """Compare a run without noise round by round, as far as rounding does not decide how it goes on."""
+    """Compare the replicates of given numbers round by round, as far as rounding does not decide how they go on."""
     wrong = ~_close(models, own.models, tolerance) & stable[:, :, None, None]
     if wrong.any():
         place = tuple(int(i) for i in np.argwhere(wrong)[0])
-        where = f"round {place[0]}, replicate {place[1]}, model {place[2]}, coordinate {place[3]}"
+        where = f"round {place[0]}, replicate {numbers[place[1]]}, model {place[2]}, coordinate {place[3]}"
         return "differs", (
-            f"{where}: {float(models[place])!r} is not {float(own.models[place])!r}, and {known}"
+            f"{where}: {float(models[place])!r} is not {float(own.models[place])!r}, and {reason}"
         )
     odd = (assignments != own.assignments) & stable[1:, :, None]
     if odd.any():
         step, replicate, client = (int(i) for i in np.argwhere(odd)[0])
         return "differs", (
-            f"round {step + 1}, replicate {replicate}: client {client} is with model "
+            f"round {step + 1}, replicate {numbers[replicate]}: client {client} is with model "
             f"{assignments[step, replicate, client]}, not {own.assignments[step, replicate, client]}"
         )
     if not stable.all():
@@ -227,8 +235,8 @@ def _compare_repeated(
     rounding = 1e-3 * tolerance * unit_of([own.models[:2]])
     moved = _own_run(algorithm, given, trace, _perturbed(starts, PERTURBATIONS, rounding), 1)
     stable = _stable(own, moved, len(known), tolerance)
-    reason = f"only the participants are random (replicate {known[0]} is the first of those run again with theirs)"
-    return _compare_paths(models[:, known], assignments[:, known], own, stable, tolerance, reason)
+    reason = "the participants are those of the run, and nothing else is random"
+    return _compare_paths(models[:, known], assignments[:, known], own, stable, tolerance, known, reason)
 
 
 class _Tests:
