@@ -287,7 +287,7 @@ def _expectation(one: Expectation, significance: float) -> Judgement:
         place=tuple(int(i) for i in place),
         factors=factors,
         interval=Confidence(level=1 - significance, lower=float(lower[place]), upper=float(upper[place])),
-        confirms=one.range is None,
+        confirms=not one.exact,
         undecided="" if (decides | identities).all() else REMEDY,
         settled=bool(wrong.any() or (identities | (holds & decides)).all()),
     )
