@@ -83,7 +83,7 @@ def judge_runs(seeds: Iterable[int], replicates: int = 150) -> tuple[Counter[tup
     wrong = []
     for seed in seeds:
         task, algorithm, start = draw_setting(seed)
-        trace = run(algorithm, task, rounds=12, seed=seed, replicates=replicates, initial=start)
+        trace = run(algorithm, task, rounds=6, seed=seed, replicates=replicates, initial=start)
         for asked, kind, sentence in verdicts(task, trace):
             counts[algorithm.name + " " + asked, kind] += 1
             if kind in ("differs", "broken"):
@@ -93,7 +93,12 @@ def judge_runs(seeds: Iterable[int], replicates: int = 150) -> tuple[Counter[tup
 
 if __name__ == "__main__":
     first, last = (int(text) for text in (["0", *sys.argv[1:]])[-2:])
-    counts, wrong = judge_runs(range(first, last))
-    for key, number in sorted(counts.items()):
-        print(number, *key)
-    print(*wrong, f"{len(wrong)} wrong accusations", sep="\n")
+    total: Counter[tuple[str, str]] = Counter()
+    for seed in range(first, last):
+        counts, wrong = judge_runs([seed])
+        total += counts
+        print(*wrong, sep="\n", end="\n" if wrong else "", flush=True)
+        if (seed + 1 - first) % 25 == 0 or seed == last - 1:
+            print(f"after {seed + 1 - first} runs:")
+            for key, number in sorted(total.items()):
+                print(" ", number, *key, flush=True)
