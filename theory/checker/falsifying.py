@@ -79,8 +79,8 @@ def falsify(
     budget
         Number of runs to try that meet the hypotheses.
     replicates
-        Most repetitions of each run for a bound on an expectation: 10 000 at least unless samples have a ``range``.
-        Runs begin with 10 000, doubled up to this number while an interval contains what is allowed.
+        Most repetitions of each run for a bound on an expectation: 10 000, doubled while an interval contains what is
+        allowed. Fewer than 10 000 decide only if samples have a ``range``.
     seed
         Seed of the search and of the runs.
     measure
@@ -101,7 +101,7 @@ def falsify(
     Notes
     -----
     A bound that holds with a probability is a claim with ``at_most(..., failure=...)``. A bound on an expectation is
-    violated if the confidence intervals of two independent samples are beyond it.
+    violated if the intervals of two samples are beyond it.
 
     Examples
     --------

@@ -89,8 +89,10 @@ def test_a_fault_is_seen_to_rounding_in_one_run_without_noise(
     ],
 )
 def test_a_fault_is_seen_in_replicates(setting: Setting, fault: str) -> None:
+    # the variance of the participants hides that of the gradients in fewer rounds
+    rounds = 40 if fault in TASK_FAULTS else ROUNDS
     with pytest.raises(AssertionError, match=r"estimate .*, expectation .* \(200 replicates against 2000"):
-        assert_same_law(setting[0], faulty_run(fault, setting, REPLICATES))
+        assert_same_law(setting[0], faulty_run(fault, setting, REPLICATES, rounds))
 
 
 def test_more_participants_than_declared_are_seen_in_replicates() -> None:
