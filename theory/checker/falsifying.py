@@ -79,8 +79,8 @@ def falsify(
     budget
         Number of runs to try that meet the hypotheses.
     replicates
-        Most repetitions of each run for a bound on an expectation: 10 000, doubled while an interval contains what is
-        allowed. Fewer than 10 000 decide only if samples have a ``range``.
+        Most repetitions of each run for a bound on an expectation. Runs begin with 10 000, doubled while an interval
+        contains what is allowed; fewer decide only if samples have a ``range``.
     seed
         Seed of the search and of the runs.
     measure
@@ -90,8 +90,7 @@ def falsify(
     Returns
     -------
     Verdict
-        Violated, consistent or vacuous. ``counterexample["code"]`` is Python to paste; ``sharpness`` is the factor
-        with which the bound would still have held.
+        Violated, consistent or vacuous. ``counterexample["code"]`` is Python; ``sharpness`` the factor that holds.
 
     Raises
     ------
