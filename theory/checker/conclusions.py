@@ -72,6 +72,8 @@ class Judgement:
         Whether a broken statement must break on a second, fresh sample: its interval is asymptotic.
     undecided
         Why the interval decides nothing; empty where it does.
+    settled
+        Whether further replicates are not needed: an interval is beyond what is allowed, or all are on the right side.
     """
 
     broken: bool
@@ -85,6 +87,7 @@ class Judgement:
     interval: Confidence | None = None
     confirms: bool = False
     undecided: str = ""
+    settled: bool = True
     exact: bool = False
     entries: Entries | None = None
     typical: float | None = None
@@ -266,6 +269,7 @@ def _expectation(one: Expectation, significance: float) -> Judgement:
     # a constant that equals what is allowed, such as the error of round 0, needs no interval
     identities = np.ptp(one.samples, axis=0) == 0
     identities &= (lower <= one.allowed) & (one.allowed <= upper)
+    holds = ~above & ~below & ((one.allowed < lower) | (one.allowed > upper))
     excess = (one.allowed - mean if one.lower else mean - one.allowed) / np.maximum(upper - lower, 1e-300)
     if not identities.all():
         excess = np.where(identities, -np.inf, excess)
@@ -286,6 +290,7 @@ def _expectation(one: Expectation, significance: float) -> Judgement:
         place=tuple(int(i) for i in place),
         factors=factors,
         interval=Confidence(level=1 - significance, lower=float(lower[place]), upper=float(upper[place])),
-        confirms=one.range is None,
+        confirms=not one.exact,
         undecided="" if (decides | identities).all() else REMEDY,
+        settled=bool(wrong.any() or (identities | (holds & decides)).all()),
     )

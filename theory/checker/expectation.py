@@ -16,6 +16,10 @@ FEWEST = 10_000
 """Replicates at least from which an interval by the central limit theorem decides."""
 LARGEST_SHARE = 0.01
 """Of the sum of squared deviations, that a single replicate may have for it to decide."""
+BETS = 0.5 ** np.arange(1, 13)
+"""Shares lambda of the test for samples that are bounded from below only."""
+HALVINGS = 16
+"""Steps of bisection for its limit, each valid."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,7 @@ class Expectation:
     sense
         ``"at_most"``, ``"at_least"`` or ``"equal"``.
     range
-        Least and largest value that a sample can have; None where no such numbers are known.
+        Least and largest value that a sample can have, the largest may be infinite; None where none are known.
     words
         As in ``Sides``.
     """
@@ -47,6 +51,11 @@ class Expectation:
         """Whether the expectation must be at least what is allowed."""
         return self.sense == "at_least"
 
+    @property
+    def exact(self) -> bool:
+        """Whether the limit that may refute holds for any number of replicates."""
+        return self.range is not None and (np.isfinite(self.range[1]) or self.sense == "at_most")
+
     def interval(self, significance: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Interval for the expectation of each entry, and whether it decides, each (...).
 
@@ -58,15 +67,17 @@ class Expectation:
         Notes
         -----
         With a range it is the empirical Bernstein bound (Audibert, Munos and Szepesvari 2009, Theorem 1), which holds
-        for any number of replicates. Otherwise it is that of the central limit theorem, which decides only with
-        ``FEWEST`` replicates none of which dominates the variance. Either is wider by what rounding may explain.
+        for any number of replicates. If samples are bounded from below only, and the expectation must be at most a
+        number, the lower limit is that of ``_lower_limit``; only this limit is exact. Otherwise the interval is that of
+        the central limit theorem, which decides only with ``FEWEST`` replicates none of which dominates the variance.
+        All are wider by what rounding may explain.
         """
         count = len(self.samples)
         rounding = TOLERANCE * unit_of((self.samples, self.allowed))
         mean = self.samples.mean(axis=0)
         share = significance / max(mean.size, 1)
         deviations = np.square(self.samples - mean)
-        if self.range is not None:
+        if self.range is not None and np.isfinite(self.range[1]):
             log = math.log(3 / share)
             width = np.sqrt(2 * deviations.mean(axis=0) * log / count)
             width += 3 * (self.range[1] - self.range[0]) * log / count + rounding
@@ -77,7 +88,35 @@ class Expectation:
         width = rounding - ndtri(share / 2) * np.sqrt(total / max(count - 1, 1) / count)
         with np.errstate(all="ignore"):
             spread = (total > count * rounding**2) & (deviations.max(axis=0) <= LARGEST_SHARE * total)
+        if self.range is not None and self.exact:
+            lower = _lower_limit(self.samples - self.range[0], share) + self.range[0] - rounding
+            return lower, mean + width, np.ones(mean.shape, dtype=bool)
         return mean - width, mean + width, spread & (count >= FEWEST)
+
+
+def _lower_limit(samples: np.ndarray, significance: float) -> np.ndarray:
+    """Limit below the expectation of samples of at least 0, (replicates, ...), whatever their law.
+
+    For expectation m the mean over lambda of prod_i (1 + lambda (x_i / m - 1)) has expectation 1, and by Markov's
+    inequality is at least 1 / alpha with probability alpha at most; it decreases with m. Restated from Waudby-Smith and
+    Ramdas (2024), "Estimating means of bounded random variables by betting".
+    """
+    low, high = np.zeros(samples.shape[1:]), samples.mean(axis=0)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        excess = samples / np.maximum(middle, 1e-300) - 1
+        logs = np.stack([np.log1p(bet * excess).sum(axis=0) for bet in BETS])
+        refuted = np.logaddexp.reduce(logs) - math.log(len(BETS)) >= -math.log(significance)
+        low, high = np.where(refuted, middle, low), np.where(refuted, high, middle)
+    return low
+
+
+def replicates_to_try(most: int) -> list[int]:
+    """Return ``FEWEST``, its doubles, and ``most``; only ``most`` if that is less."""
+    sizes = [min(FEWEST, most)]
+    while sizes[-1] < most:
+        sizes.append(min(2 * sizes[-1], most))
+    return sizes
 
 
 def expectation(
@@ -100,9 +139,11 @@ def expectation(
     at_most, at_least, equal
         One of the three: what is allowed, broadcast to (...).
     range
-        Least and largest value that a sample can have, if they are known: the interval is then exact. Otherwise it
-        is asymptotic, and decides with at least 10 000 replicates none of which dominates the variance, and only if a
-        second sample says the same.
+        Least and largest value that a sample can have, if they are known: the interval is then exact. For squares and
+        other samples of at least 0, ``(0, math.inf)`` gives ``at_most`` an exact test, which needs fewer replicates; of
+        ``at_least`` and ``equal`` there is none without a largest value (Bahadur and Savage 1956, restated). Otherwise
+        the interval is asymptotic, and decides with at least 10 000 replicates none of which dominates the variance,
+        and only if a second sample says the same.
     words
         As in ``Sides``.
 

@@ -22,14 +22,15 @@ from clusterproof.theory.checker.comparison import Comparison
 from clusterproof.theory.checker.conclusions import Judgement, judge
 from clusterproof.theory.checker.counterexample_code import literal
 from clusterproof.theory.checker.deciding import decide
-from clusterproof.theory.checker.drawn import Written, searched
-from clusterproof.theory.checker.expectation import FEWEST, Expectation
+from clusterproof.theory.checker.drawn import searched
+from clusterproof.theory.checker.expectation import FEWEST, Expectation, replicates_to_try
 from clusterproof.theory.checker.range_ends import Instance
 from clusterproof.theory.checker.ranges import Range
 from clusterproof.theory.checker.rounding import TOLERANCE
 from clusterproof.theory.checker.run_code import imports, run_code
 from clusterproof.theory.checker.sides import Outside, Sides, at_most, suppose, with_unit
 from clusterproof.theory.checker.space import mark_of
+from clusterproof.theory.checker.start_grid import Starts
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.trace_bound import largest_length
 from clusterproof.theory.checker.verdict import Finding, Kind, Verdict
@@ -43,8 +44,6 @@ Bound = Callable[[Any, Trace], Any]
 BUDGET = 300
 SEARCHES = 3
 """Number of searches, of which the simplest counterexample is taken; only one if the first finds none."""
-REACH = 2
-"""Number of grid steps of the starting models on both sides of the optima that the algorithm aims at."""
 
 
 def falsify(
@@ -80,7 +79,8 @@ def falsify(
     budget
         Number of runs to try that meet the hypotheses.
     replicates
-        Repetitions of each run for a bound on an expectation: 10 000 at least unless samples have a ``range``.
+        Most repetitions of each run for a bound on an expectation. Runs begin with 10 000, doubled while an interval
+        contains what is allowed; fewer decide only if samples have a ``range``.
     seed
         Seed of the search and of the runs.
     measure
@@ -90,8 +90,7 @@ def falsify(
     Returns
     -------
     Verdict
-        Violated, consistent or vacuous. ``counterexample["code"]`` is Python to paste; ``sharpness`` is the factor
-        with which the bound would still have held.
+        Violated, consistent or vacuous. ``counterexample["code"]`` is Python; ``sharpness`` the factor that holds.
 
     Raises
     ------
@@ -101,7 +100,7 @@ def falsify(
     Notes
     -----
     A bound that holds with a probability is a claim with ``at_most(..., failure=...)``. A bound on an expectation is
-    violated if the confidence intervals of two independent samples are beyond it.
+    violated if the intervals of two samples are beyond it.
 
     Examples
     --------
@@ -136,7 +135,9 @@ def falsify(
         raise InvalidArgument(
             "measure", list(measure), "must name one quantity", "falsify one bound at a time"
         )
-    share = CLAIM_SIGNIFICANCE if replicates is None else CLAIM_SIGNIFICANCE / (2 * SEARCHES * budget)
+    share = CLAIM_SIGNIFICANCE
+    if replicates is not None:
+        share /= 2 * SEARCHES * budget * len(replicates_to_try(replicates))
     search = _Search(bound, algorithm, rounds, seed, measure, replicates, share)
     statement = Statement("", search.function(strategy, starts), budget=budget)
     name = f"falsify/{getattr(bound, '__name__', 'bound').strip('<>')}"
@@ -188,7 +189,7 @@ class _Search:
         ranges: dict[str, Range] = {
             "task": searched(lambda: tasks),
             **self._parameters(),
-            "start": _Starts(lambda start: np.asarray(start).tolist(), np.array, self.make, starts),
+            "start": Starts(lambda start: np.asarray(start).tolist(), np.array, self.make, starts),
         }
         kinds: Any = {name: Annotated[Any, allowed] for name, allowed in ranges.items()}
         statement.__annotations__ = kinds
@@ -270,41 +271,47 @@ class _Search:
             )
         return trace.errors, "trace.errors"
 
-    def _run(self, rounds: int, seed: int, task: Any, start: Any, parameters: dict[str, Any]) -> Trace:
+    def _run(
+        self,
+        rounds: int,
+        seed: int,
+        task: Any,
+        start: Any,
+        parameters: dict[str, Any],
+        replicates: int | None = None,
+    ) -> Trace:
         made, initial = self.make(task, **parameters), np.asarray(start, dtype=float)
         return run(
-            made,
-            task,
-            rounds=rounds,
-            seed=seed,
-            initial=initial,
-            replicates=self.replicates,
-            measure=self.measure,
+            made, task, rounds=rounds, seed=seed, initial=initial, replicates=replicates, measure=self.measure
         )
 
-    def estimate(self, *, task: Any, start: Any, **parameters: Any) -> tuple[Expectation, int]:
-        """Run with replicates, and give the expectation with the seed of its sample.
+    def estimate(self, *, task: Any, start: Any, **parameters: Any) -> tuple[Expectation, int, int]:
+        """Run with replicates until these decide; give the expectation, and the seed and size of its sample.
 
         What breaks on the sample of the search is drawn again, since the search chose the run by it.
         """
         for seed in (self.seed, self.seed + 1):
-            with np.errstate(all="ignore"):
-                given = self.bound(task, self._run(self.rounds, seed, task, start, parameters))
-            if not isinstance(given, Expectation):
-                raise InvalidArgument(
-                    "replicates", self.replicates, "must be left out for a bound on every run",
-                    "leave it out, or return expectation(samples, at_most=...)",
-                )  # fmt: skip
-            if not self._judged(given).broken:
+            for replicates in replicates_to_try(self.replicates or FEWEST):
+                with np.errstate(all="ignore"):
+                    trace = self._run(self.rounds, seed, task, start, parameters, replicates)
+                    given = self.bound(task, trace)
+                if not isinstance(given, Expectation):
+                    raise InvalidArgument(
+                        "replicates", self.replicates, "must be left out for a bound on every run",
+                        "leave it out, or return expectation(samples, at_most=...)",
+                    )  # fmt: skip
+                if (judged := self._judged(given)).settled:
+                    break
+            if not judged.broken:
                 break
-        return given, seed
+        return given, seed, replicates
 
     def _judged(self, given: Expectation) -> Judgement:
         return judge({"": given}, self.significance)[""]
 
     def estimated(self, one: Instance) -> dict[str, Any]:
         """Give the counterexample to a bound on an expectation, and what the verdict says of it."""
-        given, seed = self.estimate(**one)
+        given, seed, replicates = self.estimate(**one)
         judged = self._judged(given)
         place = f" at entry {judged.place}" if judged.place else ""
         task, made = one["task"], self.make(**{name: one[name] for name in one if name != "start"})
@@ -317,9 +324,9 @@ class _Search:
                 "start": np.asarray(one["start"]).tolist(),
                 "rounds": self.rounds,
                 "seed": seed,
-                "replicates": self.replicates,
+                "replicates": replicates,
                 "code": imports(task, made) + f"{initial}\ntrace = run({made!r}, task, rounds={self.rounds}, "
-                f"replicates={self.replicates}, initial=initial, seed={seed})\n{comment}\n",
+                f"replicates={replicates}, initial=initial, seed={seed})\n{comment}\n",
             },
         }
 
@@ -364,30 +371,6 @@ class _Search:
                 ),
             },
         }
-
-
-@dataclass(frozen=True, eq=False)
-class _Starts(Written):
-    """Starting models, which depend on the task and the algorithm."""
-
-    make: Callable[..., Algorithm[Any]]
-    strategies: Callable[[Any], SearchStrategy[Any]] | None
-
-    def strategy(self, so_far: Instance) -> SearchStrategy[Any]:
-        """Grid points around what the algorithm aims at, or what the user says."""
-        from hypothesis import strategies as st
-
-        task = so_far["task"]
-        if self.strategies is not None:
-            return self.strategies(task)
-        made = self.make(**so_far)
-        count = made.model_count(task)
-        aims = task.reference_optima(made.target)
-        middle = aims if aims is not None and len(aims) == count else np.zeros((count, task.dimension))
-        step = task.separation / 4 if np.isfinite(task.separation) else 1.0
-        row = st.lists(st.integers(-REACH, REACH), min_size=task.dimension, max_size=task.dimension)
-        grid = st.lists(row, min_size=count, max_size=count)
-        return grid.map(lambda rows: middle + step * np.array(rows, dtype=float))
 
 
 def _plain(one: Instance) -> dict[str, Any]:

@@ -180,7 +180,7 @@ def _compare_expectation(one: Expectation) -> Answer:
     """Judge an expectation over the replicates of a run: by both halves where its interval is asymptotic."""
     halves = (
         [one]
-        if one.range is not None
+        if one.exact
         else [
             dataclasses.replace(one, samples=one.samples[start::2])
             for start in (0, 1)

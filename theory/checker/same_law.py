@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from clusterproof.algorithms import Algorithm, InvalidArgument, Trace, run
+from clusterproof.algorithms.participation import participant_count
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
@@ -33,6 +34,8 @@ DOMINATED = 0.01
 """Share of one replicate in a sum of squares beyond which ranks are compared, too."""
 PERTURBATIONS = 32
 """Starts that differ by rounding, of which one at least shows a tie: all prefer one model with probability 2e-10."""
+REPEATED = 10
+"""Replicates that are run again with their own participants."""
 LARGEST = 1e100
 """Models of a diverged run are cut off here."""
 POOLED = "in standard deviations"
@@ -45,9 +48,10 @@ def assert_same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | 
     """Require that a run has the law of the algorithm that it declares.
 
     The run is compared with the library's own run of that algorithm on the same task, from the same starts, for as many
-    rounds. Without noise every round must agree to rounding. With noise the replicates of both are two samples:
-    compared are means and covariances of the models and of their increments, the covariance of consecutive
-    increments, and assignments and sizes of the clusters, in each round and pooled over rounds and coordinates.
+    rounds. Without noise every round must agree to rounding; where only the participants are random, every round must
+    agree with the library's run of the same participants. With noise the replicates of both are two samples: compared
+    are means and covariances of the models and of their increments, the covariance of consecutive increments, and
+    assignments and sizes of the clusters, in each round and pooled over rounds and coordinates.
 
     Parameters
     ----------
@@ -97,7 +101,11 @@ def same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | None = 
     if not _draws_numbers(algorithm, task, distinct, trace.rounds):
         moved = _own_run(algorithm, task, trace, _perturbed(distinct, PERTURBATIONS, rounding), 1)
         stable = _stable(once, moved, len(distinct), tolerance)
-        return _compare_paths(models, assignments, once, stable, tolerance)
+        every = np.arange(models.shape[1])
+        return _compare_paths(models, assignments, once, stable, tolerance, every, "the run is without noise")
+    repeated = _compare_repeated(algorithm, task, trace, models, assignments, tolerance=tolerance)
+    if repeated is not None and repeated[0] == "differs":
+        return repeated
     replicates = models.shape[1]
     copies = math.ceil(max(REFERENCES, replicates) / replicates)
     reference = _own_run(algorithm, task, trace, np.tile(starts, (copies, 1, 1)), 2)
@@ -161,27 +169,74 @@ def _stable(own: Trace, moved: Trace, count: int, tolerance: float) -> np.ndarra
 
 
 def _compare_paths(
-    models: np.ndarray, assignments: np.ndarray, own: Trace, stable: np.ndarray, tolerance: float
+    models: np.ndarray,
+    assignments: np.ndarray,
+    own: Trace,
+    stable: np.ndarray,
+    tolerance: float,
+    numbers: np.ndarray,
+    reason: str,
 ) -> tuple[Kind, str]:
-    """Compare a run without noise round by round, as far as rounding does not decide how it goes on."""
+    """Compare the replicates of given numbers round by round, as far as rounding does not decide how they go on."""
     wrong = ~_close(models, own.models, tolerance) & stable[:, :, None, None]
     if wrong.any():
         place = tuple(int(i) for i in np.argwhere(wrong)[0])
-        where = f"round {place[0]}, replicate {place[1]}, model {place[2]}, coordinate {place[3]}"
+        where = f"round {place[0]}, replicate {numbers[place[1]]}, model {place[2]}, coordinate {place[3]}"
         return "differs", (
-            f"{where}: {float(models[place])!r} is not {float(own.models[place])!r}, and the run is without noise"
+            f"{where}: {float(models[place])!r} is not {float(own.models[place])!r}, and {reason}"
         )
     odd = (assignments != own.assignments) & stable[1:, :, None]
     if odd.any():
         step, replicate, client = (int(i) for i in np.argwhere(odd)[0])
         return "differs", (
-            f"round {step + 1}, replicate {replicate}: client {client} is with model "
+            f"round {step + 1}, replicate {numbers[replicate]}: client {client} is with model "
             f"{assignments[step, replicate, client]}, not {own.assignments[step, replicate, client]}"
         )
     if not stable.all():
         step = int(np.argwhere(~stable)[0][0])
         return "undecidable", f"from round {step} on, a start that differs by rounding gives another run"
     return "holds", f"every round agrees to {tolerance:.0e}, relative to the models"
+
+
+class _WithParticipants:
+    """A task whose participants are given, (rounds, R, k)."""
+
+    def __init__(self, task: Mixture, participants: np.ndarray) -> None:
+        self._task, self._participants, self.drawn = task, participants, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._task, name)
+
+    def draw_participants(self, count: int, shape: tuple[int, ...], generator: object) -> np.ndarray:
+        """Return the participants of the next round, once more for each further copy of the replicates."""
+        chosen = self._participants[self.drawn % len(self._participants)]
+        self.drawn += 1
+        return np.tile(chosen, (shape[0] // len(chosen), 1))
+
+
+def _compare_repeated(
+    algorithm: Algorithm[Any], task: Mixture, trace: Trace, *arrays: np.ndarray, tolerance: float
+) -> tuple[Kind, str] | None:
+    """Compare replicates with the library's runs of the same participants; None if more than these is random."""
+    models, assignments = arrays
+    # where each client has a model, those of the participants move
+    by_client = algorithm.target == "clients"
+    present = (models[1:] != models[:-1]).any(axis=-1) if by_client else assignments >= 0
+    count = participant_count(getattr(algorithm, "participation", 1.0), task.clients)
+    known = np.flatnonzero((present.sum(axis=-1) == count).all(axis=0))[:REPEATED]
+    if count == task.clients or not len(known) or present.shape[-1] != task.clients:
+        return None
+    participants = np.nonzero(present[:, known])[-1].reshape(trace.rounds, len(known), count)
+    given: Any = _WithParticipants(task, participants)
+    starts = models[0, known][:, : algorithm.model_count(task)]
+    if _draws_numbers(algorithm, given, starts, trace.rounds) or given.drawn != trace.rounds:
+        return None
+    own = _own_run(algorithm, given, trace, starts, 1)
+    rounding = 1e-3 * tolerance * unit_of([own.models[:2]])
+    moved = _own_run(algorithm, given, trace, _perturbed(starts, PERTURBATIONS, rounding), 1)
+    stable = _stable(own, moved, len(known), tolerance)
+    reason = "the participants are those of the run, and nothing else is random"
+    return _compare_paths(models[:, known], assignments[:, known], own, stable, tolerance, known, reason)
 
 
 class _Tests:

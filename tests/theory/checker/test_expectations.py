@@ -1,5 +1,6 @@
 """Statements about expectations: an interval decides, so that true ones are not violated, whatever the law."""
 
+import math
 from typing import Annotated, Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from clusterproof import choice, claim, expectation, theory
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory import Kind
 from clusterproof.theory.checker import Replicates, Stream
-from clusterproof.theory.checker.expectation import Expectation
+from clusterproof.theory.checker.expectation import BETS, Expectation, replicates_to_try
 
 One = Annotated[int, choice(1)]
 LAWS: dict[str, tuple[Any, float, tuple[float, float] | None]] = {
@@ -20,6 +21,9 @@ LAWS: dict[str, tuple[Any, float, tuple[float, float] | None]] = {
     "rare event": (lambda stream, n: (stream.random(n) < 1e-3).astype(float), 1e-3, None),
     "rare event, bounded": (lambda stream, n: (stream.random(n) < 1e-3).astype(float), 1e-3, (0.0, 1.0)),
     "uniform, bounded": (lambda stream, n: stream.random(n), 0.5, (0.0, 1.0)),
+    "square": (lambda stream, n: stream.chisquare(1, n), 1.0, (0.0, math.inf)),
+    "heavy tail, at least 0": (lambda stream, n: stream.pareto(2.1, n), 1 / 1.1, (0.0, math.inf)),
+    "at least -3": (lambda stream, n: stream.exponential(1.0, n) - 3, -2.0, (-3.0, math.inf)),
     "constant": (lambda stream, n: np.ones(n), 1.0, None),
 }
 MORE = pytest.mark.slow(reason="more seeds")
@@ -77,6 +81,49 @@ def test_the_exact_interval_is_the_empirical_bernstein_bound() -> None:
             [lower[entry], upper[entry]], [column.mean() - width, column.mean() + width]
         )
     assert decides.all()
+
+
+@pytest.mark.parametrize("law", ["square", "heavy tail, at least 0", "at least -3", "rare event"])
+def test_the_limit_for_samples_of_at_least_0_is_above_the_mean_as_rarely_as_it_says(law: str) -> None:
+    """500 samples at level .05; by Markov the true share is smaller, and 5 % would be exceeded by 2 % seldom."""
+    draws, mean, bounds = LAWS[law]
+    least = 0.0 if bounds is None else bounds[0]
+    samples = draws(np.random.default_rng(1), 200 * 500).reshape(200, 500)
+    one = Expectation(samples, np.ones(500), "at_most", (least, math.inf))
+    lower, _, decides = one.interval(0.05 * 500)
+    assert decides.all()
+    assert (lower > mean).mean() < 0.07
+    assert (lower >= least - 1e-6).all()
+
+
+def test_the_limit_for_samples_of_at_least_0_is_where_the_bets_win() -> None:
+    """The mean over lambda of prod (1 + lambda (x / m - 1)) passes 1 / alpha there, by its definition."""
+    samples = np.random.default_rng(2).exponential(size=(300, 1))
+    (lower,), *_ = Expectation(samples, np.ones(1), "at_most", (0.0, math.inf)).interval(0.01)
+    won = [
+        np.mean([np.prod(1 + bet * (samples / m - 1)) for bet in BETS])
+        for m in (lower * (1 - 1e-4), lower * (1 + 1e-4))
+    ]
+    assert won[0] > 100 > won[1]
+    assert 0.7 < lower < samples.mean()
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(0.8, Kind.VIOLATED), (1.0, Kind.CONSISTENT)])
+def test_squares_decide_with_fewer_replicates(factor: float, verdict: Kind, registry: object) -> None:
+    found = check("square", "at_most", factor, seed=0, replicates=5_000)
+    assert found.verdict is verdict
+    assert "not exercised" not in found.reason
+
+
+@pytest.mark.parametrize("sense", ["at_least", "equal"])
+def test_without_a_largest_value_no_limit_above_the_mean_is_exact(sense: str, registry: object) -> None:
+    assert "not exercised" in check("square", sense, 1.0, seed=0, replicates=5_000).reason
+
+
+def test_replicates_double_up_to_the_budget() -> None:
+    assert replicates_to_try(65_000) == [10_000, 20_000, 40_000, 65_000]
+    assert replicates_to_try(10_000) == [10_000]
+    assert replicates_to_try(300) == [300]
 
 
 @pytest.mark.parametrize("bounds", [None, (0.0, 1.0)])

@@ -91,3 +91,29 @@ def test_a_rare_event_and_too_few_replicates_decide_nothing() -> None:
         )  # fmt: skip
         assert verdict.verdict == "consistent"
         assert "not exercised" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("factor", "most", "verdict"),
+    [(0.8, [10_000], "violated"), (0.99, [40_000, 80_000], "violated"), (1.0, [80_000], "consistent")],
+)
+def test_replicates_double_until_the_interval_decides(factor: float, most: list[int], verdict: str) -> None:
+    """Squared errors of deviation 29 %: 1 % is 3.5 standard errors of 10 000 replicates, and 7 of 40 000."""
+    sizes = []
+
+    def bound(task: RegressionMixture, trace: Trace) -> Expectation:
+        sizes.append(trace.models.shape[1])
+        squares = np.asarray(trace.errors)[1, :, 0] ** 2
+        return expectation(squares, at_most=factor * second_moment(task, 1)[1, 0])
+
+    task = RegressionMixture.random(clusters=1, clients=1, dimension=1, samples=1, noise=1.0, seed=0)
+    found = falsify(
+        bound, algorithm=FedAvg(step_size=STEP), tasks=task, rounds=1, replicates=80_000,
+        starts=lambda task: st.just(task.optima + 1),
+    )  # fmt: skip
+    assert found.verdict == verdict
+    assert max(sizes) in most
+    assert set(sizes) <= {10_000, 20_000, 40_000, 80_000}
+    if found.counterexample is not None:
+        assert found.counterexample["replicates"] in sizes
+        assert f"replicates={found.counterexample['replicates']}" in found.counterexample["code"]

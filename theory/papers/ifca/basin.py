@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -18,29 +18,21 @@ from clusterproof.theory.checker import (
     Stream,
     at_most,
     choice,
-    drawn,
     equal,
     integers,
     reals,
+    searched,
     suppose,
 )
 
 PAPER = Family("ifca")
 
 
-def random_mixture(stream: np.random.Generator) -> RegressionMixture:
-    """Two to four clusters in three to six dimensions, condition number up to 30, exact losses."""
-    clusters, dimension = int(stream.integers(2, 5)), int(stream.integers(4, 7))
-    return RegressionMixture.random(
-        clusters=clusters,
-        clients=int(stream.integers(clusters, 15)),
-        dimension=dimension,
-        condition_number=float(10 ** stream.uniform(0, 1.5)),
-        separation=float(stream.uniform(0.5, 4)),
-        noise=float(stream.uniform(0, 2)),
-        data="population",
-        seed=int(stream.integers(2**31)),
-    )
+def exact_mixtures() -> Any:
+    """Strategy of mixtures of two to ten clusters up to 1 : 20 in size, condition number up to 10^4, exact losses."""
+    from clusterproof.synthetic import strategies
+
+    return strategies.wide_mixtures("regression", clusters=(2, 10), noise=1.0, data="population")
 
 
 def worst_pair(condition: float, radius: float) -> tuple[RegressionMixture, np.ndarray]:
@@ -97,7 +89,7 @@ ROUND = {
     extremes=(ROUND,),
 )
 def basin(
-    task: Annotated[RegressionMixture, drawn(random_mixture)],
+    task: Annotated[RegressionMixture, searched(exact_mixtures)],
     share: Annotated[float, choice(0.999, 0.9, 0.5, 0.1)],
     step: Annotated[float, reals(Fraction(1, 5), 1)],
     stream: Stream,
@@ -128,10 +120,10 @@ def basin(
         contracts the distance by 1 - eta l_p mu, so that the models stay within B.
 
     Checked
-        IFCA on random mixtures from random directions at up to 0.999 of the radius, eta L from 1/5 to 1, 40
-        rounds: assignments and errors at every round; and one curvature, where the errors attain the rate. At
-        the worst pair the client is right at 0.999 of the
-        radius and wrong at 1.001.
+        IFCA on mixtures of up to ten clusters of sizes up to 1 : 20, kappa up to 10^4, Delta from .01 and d up to 50,
+        from random directions at up to 0.999 of the radius, eta L from 1/5 to 1, 40 rounds: assignments and errors at
+        every round; and one curvature, where the errors attain the rate. At the worst pair the client is right at
+        0.999 of the radius and wrong at 1.001.
     """
     suppose("losses and gradients are the expected ones", task.data == "population")
     directions = stream.standard_normal(task.optima.shape)
