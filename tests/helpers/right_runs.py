@@ -57,10 +57,14 @@ def draw_setting(seed: int) -> tuple[Mixture, Algorithm[Any], np.ndarray | None]
     augmentation = float(stream.uniform(1, 3)) * 2 * 0.6 / smoothing
     largest = getattr(task, "client_smoothness", task.smoothness)
     fusion = FPFC(
-        step_size=float(stream.uniform(0.3, 1)) / (largest + augmentation), strength=0.6, smoothing=smoothing,
-        augmentation=augmentation, threshold=0.5, local_steps=int(stream.integers(1, 6)),
+        step_size=float(stream.uniform(0.3, 1)) / (largest + augmentation),
+        strength=0.6,
+        smoothing=smoothing,
+        augmentation=augmentation,
+        threshold=0.5,
+        local_steps=int(stream.integers(1, 6)),
         participation=participation,
-    )  # fmt: skip
+    )
     return task, fusion, None if start is None else task.optima.mean(axis=0, keepdims=True)
 
 

@@ -17,12 +17,22 @@ from clusterproof.theory.checker.same_law import same_law
 
 ROUNDS, REPLICATES = 12, 200
 THREE = {
-    "clusters": 3, "clients": 12, "dimension": 4, "condition_number": 20.0, "separation": 2.0, "seed": 0,
+    "clusters": 3,
+    "clients": 12,
+    "dimension": 4,
+    "condition_number": 20.0,
+    "separation": 2.0,
+    "seed": 0,
     "proportions": (0.5, 0.3, 0.2),
-}  # fmt: skip
+}
 TWO = {
-    "clusters": 2, "clients": 8, "dimension": 3, "condition_number": 3.0, "separation": 3.0, "seed": 1,
-}  # fmt: skip
+    "clusters": 2,
+    "clients": 8,
+    "dimension": 3,
+    "condition_number": 3.0,
+    "separation": 3.0,
+    "seed": 1,
+}
 Setting = tuple[Mixture, IFCA | FPFC, np.ndarray | None]
 
 
@@ -43,9 +53,14 @@ def fpfc(samples: int | None = None, **options: Any) -> Setting:
         task = RegressionMixture.random(**TWO, noise=0.5, samples=samples)
     smoothness = getattr(task, "client_smoothness", task.smoothness)
     fusion = FPFC(
-        step_size=1 / (smoothness + 4.5), strength=0.6, smoothing=0.3, augmentation=4.5, threshold=0.5,
-        local_steps=3, **options,
-    )  # fmt: skip
+        step_size=1 / (smoothness + 4.5),
+        strength=0.6,
+        smoothing=0.3,
+        augmentation=4.5,
+        threshold=0.5,
+        local_steps=3,
+        **options,
+    )
     return task, fusion, None
 
 

@@ -82,7 +82,7 @@ def test_the_last_values_decide() -> None:
         # the second term bounds the ratio, though it is small on the family
         (lambda kappa: kappa, {"one": 1, "late": lambda kappa: 1e-9 * kappa}, False, "consistent"),
     ],
-)  # fmt: skip
+)
 def test_a_bound_is_violated_where_the_ratio_to_each_term_grows(
     registry: None, left: Any, right: dict[str, Any], soft: bool, verdict: str
 ) -> None:

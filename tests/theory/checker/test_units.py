@@ -73,7 +73,13 @@ RIGHT: dict[str, tuple[dict[str, Any], str, str]] = {
         "at_most(R, noise=sigma**2 / (mu * K * S * epsilon), rate=beta / mu, sampling=N / S)",
     ),
     "SCAFFOLD IV": (
-        {"mu": "curvature", "beta": "curvature", "delta": "curvature", "sigma": "gradient", "epsilon": SQUARED},
+        {
+            "mu": "curvature",
+            "beta": "curvature",
+            "delta": "curvature",
+            "sigma": "gradient",
+            "epsilon": SQUARED,
+        },
         "R K N",
         "at_most(R, noise=beta * sigma**2 / (mu * K * N * epsilon), rate=(beta + delta * K) / (mu * K))",
     ),
@@ -93,60 +99,77 @@ RIGHT: dict[str, tuple[dict[str, Any], str, str]] = {
         "T H",
         "at_most(gap, start=2 * D**2 / (gamma * T), floor=24 * gamma**2 * sigma**2 * H**2 * L)",
     ),
-}  # fmt: skip
+}
 LEFT = {"Psi", "e", "measured", "gap", "b"}
 # name: (units, numbers, statement, what the message names)
 WRONG: dict[str, tuple[dict[str, Any], str, str, str]] = {
     "SCAFFOLD I convex, D = ||.||^2": (
-        {**ORDERS, "D": D2}, "R B",
+        {**ORDERS, "D": D2},
+        "R B",
         f"at_most(R, drift={DRIFT}, rate=B**2 * beta * D**2 / epsilon)",
         "the term rate lacks a factor of the unit length^-2, such as D^-1",
     ),
     "SCAFFOLD I convex": (
-        {**ORDERS, "D": "length"}, "R B",
+        {**ORDERS, "D": "length"},
+        "R B",
         f"at_most(R, drift={DRIFT}, rate=B**2 * beta * D**2 / epsilon)",
         "the term drift lacks a factor of the unit length^2, such as D^2",
     ),
     "SCAFFOLD III convex": (
-        {"beta": "curvature", "D": "length", "F": "value", "epsilon": "value"}, "R N S",
+        {"beta": "curvature", "D": "length", "F": "value", "epsilon": "value"},
+        "R N S",
         "at_most(R, rate=beta * D**2 / epsilon, sampling=N * F / S)",
         "the term sampling lacks a factor of the unit value^-1, such as F^-1",
     ),
     "SCAFFOLD I non-convex, drift": (
-        {**ORDERS, "epsilon": SQUARED, "F": "value"}, "R B",
-        f"at_most(R, drift={DRIFT}, rate=B**2 * beta * F / epsilon)", "beta^1/2 F",
+        {**ORDERS, "epsilon": SQUARED, "F": "value"},
+        "R B",
+        f"at_most(R, drift={DRIFT}, rate=B**2 * beta * F / epsilon)",
+        "beta^1/2 F",
     ),
     "SCAFFOLD I non-convex, sampling": (
-        {**ORDERS, "epsilon": SQUARED, "F": "value"}, "R S",
+        {**ORDERS, "epsilon": SQUARED, "F": "value"},
+        "R S",
         "at_most(R, sampling=G**2 * F / (S * epsilon**2))",
         "the term sampling lacks a factor of the unit value length^-2, such as beta",
     ),
     "SCAFFOLD (6)": (
-        {"y": "length", "move": "length", "g": "gradient", "gamma": "step"}, "",
-        "equal((y + move, y + g))", "adds, compares or takes functions of unlike units",
+        {"y": "length", "move": "length", "g": "gradient", "gamma": "step"},
+        "",
+        "equal((y + move, y + g))",
+        "adds, compares or takes functions of unlike units",
     ),
     "ProxSkip with gamma / p": (
-        {"gamma": "step", "Psi": D2, "h": "gradient", "D": "length"}, "p",
-        "at_most(Psi, models=D**2, controls=gamma / p * h**2)", "the term controls lacks a factor of the unit value^-1",
+        {"gamma": "step", "Psi": D2, "h": "gradient", "D": "length"},
+        "p",
+        "at_most(Psi, models=D**2, controls=gamma / p * h**2)",
+        "the term controls lacks a factor of the unit value^-1",
     ),
     "NASTYA with gamma": (
-        {**STEPS, "e": "length", "L": "curvature", "zeta": "gradient"}, "n",
-        "at_most(e**2, floor=gamma * n * L / mu * zeta**2)", "such as gamma or ",
+        {**STEPS, "e": "length", "L": "curvature", "zeta": "gradient"},
+        "n",
+        "at_most(e**2, floor=gamma * n * L / mu * zeta**2)",
+        "such as gamma or ",
     ),
     "SCAFFOLD IV, epsilon a gap": (
-        {"mu": "curvature", "beta": "curvature", "sigma": "gradient", "epsilon": "value"}, "R K N",
+        {"mu": "curvature", "beta": "curvature", "sigma": "gradient", "epsilon": "value"},
+        "R K N",
         "at_most(R, noise=beta * sigma**2 / (mu * K * N * epsilon), rate=beta / (mu * K))",
         "the term noise lacks a factor of the unit value^-1 length^2, such as beta^-1 or mu^-1",
     ),
     "Q-RR without 1 / mu": (
-        {**STEPS, "e": "length", "radius": RADIUS}, "",
-        "at_most(e**2, floor=2 * gamma**2 * radius)", "such as gamma or mu^-1",
+        {**STEPS, "e": "length", "radius": RADIUS},
+        "",
+        "at_most(e**2, floor=2 * gamma**2 * radius)",
+        "such as gamma or mu^-1",
     ),
     "rate 1 - gamma": (
-        {"gamma": "step", "D": "length", "e": "length"}, "",
-        "at_most(e**2, start=(1 - gamma)**4 * D**2)", "adds, compares or takes functions of unlike units",
+        {"gamma": "step", "D": "length", "e": "length"},
+        "",
+        "at_most(e**2, start=(1 - gamma)**4 * D**2)",
+        "adds, compares or takes functions of unlike units",
     ),
-}  # fmt: skip
+}
 ALTERED = [(name, symbol) for name, (units, _, _) in RIGHT.items() for symbol in units if symbol not in LEFT]
 
 
@@ -197,12 +220,22 @@ def compared(function: Any, units: dict[str, Any], **how: Any) -> UnitCheck:
 
 POSITIVE = Annotated[float, reals(Fraction(1, 10), 10)]
 NUMBERS = [
-    "1 + gamma * L", "max(1, gamma * L)", "min(n, L * D / G)", "math.log(1 + n * L * D**2 / F)", "math.exp(-gamma * L)",
-    "(1 - gamma * L / 100)**n", "math.sqrt(F / (L * D**2))", "abs(1 - gamma * G / D)", "(G**2 / (L * F))**(n / 10)",
+    "1 + gamma * L",
+    "max(1, gamma * L)",
+    "min(n, L * D / G)",
+    "math.log(1 + n * L * D**2 / F)",
+    "math.exp(-gamma * L)",
+    "(1 - gamma * L / 100)**n",
+    "math.sqrt(F / (L * D**2))",
+    "abs(1 - gamma * G / D)",
+    "(G**2 / (L * F))**(n / 10)",
     # digits cancel, so that rounding is far above 1e-9 of what is left
-    "((F + 1e-13 * L * D**2) - F) / F", "1 - math.sqrt(1 - 1e-15 * gamma * L)", "(G * 3 - G - 2 * G) / G",
-    "((gamma * L)**1.7 + 1e-12) - (gamma * L)**1.7", "math.log(1 + 1e-14 * gamma * L)",
-]  # fmt: skip
+    "((F + 1e-13 * L * D**2) - F) / F",
+    "1 - math.sqrt(1 - 1e-15 * gamma * L)",
+    "(G * 3 - G - 2 * G) / G",
+    "((gamma * L)**1.7 + 1e-12) - (gamma * L)**1.7",
+    "math.log(1 + 1e-14 * gamma * L)",
+]
 EXPONENTS = st.sampled_from([-2, -1, -0.5, 0, 0.5, 1, 2])
 
 
