@@ -1,4 +1,4 @@
-"""How tight the repaired bounds are, on the audit's settings S1-S5 and under partial participation.
+"""How tight the repaired bounds are, in the named settings and under partial participation.
 
 Run ``python -m benchmarks.tightness_table`` (minutes). Each cell is the 5 % quantile over runs of
 bound / error after the last round, least and largest over the clusters: the bound over the observed
@@ -16,6 +16,7 @@ import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Trace, run
 from clusterproof.theory.bounds.audit_settings import (
+    NAMES,
     PARTICIPATION,
     Experiment,
     experiment,
@@ -137,7 +138,7 @@ def main() -> None:
     print(
         f"bound / error after T rounds, 5 % quantile of {REPLICATES} runs, least-largest cluster; seed {SEED}"
     )
-    print(f"{'setting':34s}" + "".join(f"{name:>11s}" for name in BOUNDS) + "   broken")
+    print(f"{'setting':40s}" + "".join(f"{name:>11s}" for name in BOUNDS) + "   broken")
     started, total, seconds = time.perf_counter(), 0, 0.0
     for one in settings():
         initial = starting_models(one, SEED, REPLICATES, "benchmarks/tightness")
@@ -160,7 +161,13 @@ def main() -> None:
             cells.append(f"{ratios.min():.3g}-{ratios.max():.3g}")
             broken += int(bound.broken(trace).any(axis=(0, 2)).sum())
         total += broken
-        print(f"{one.name:34s}" + "".join(f"{text:>11s}" for text in cells) + f"{broken:9d}", flush=True)
+        key, comma, rest = one.name.partition(",")
+        print(
+            f"{NAMES.get(key, key) + comma + rest:40s}"
+            + "".join(f"{text:>11s}" for text in cells)
+            + f"{broken:9d}",
+            flush=True,
+        )
     print(
         f"{total} runs break a bound; the column D norm took {seconds:.2f} s of one core, the table "
         f"{time.perf_counter() - started:.0f} s"
