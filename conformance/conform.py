@@ -226,7 +226,7 @@ def judge(
     if changed is not None:
         declared = ", ".join(f"{name} = {runs[0].probe.settings[name]}" for name in changed)
         form = ", ".join(f"{name} = {_short(value)}" for name, value in changed.items())
-        sentence = f"conforms to {definition.name} with {form}; {declared} was declared"
+        sentence = f"conforms to {definition.name} with {form}; {declared} was expected"
         return call.report("variant", sentence, **found)
     likely, sentence = explain(definition, runs, dtype)
     if not likely and undeclared_double:

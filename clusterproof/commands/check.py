@@ -73,7 +73,8 @@ def check(
     seed
         Seed of the checks.
     trials
-        Random instances or repetitions of each check; by default, the number that the claim states.
+        Replicates of claims that have replicates, random instances of the others; by default, the number that the claim
+        states. Fewer replicates decide less.
     paper
         Only the claims of this paper.
     module

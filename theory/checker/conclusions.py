@@ -13,7 +13,7 @@ import numpy as np
 from clusterproof.theory.checker.comparison import Comparison, at
 from clusterproof.theory.checker.expectation import Expectation
 from clusterproof.theory.checker.frequency import Frequency
-from clusterproof.theory.checker.rounding import is_exact
+from clusterproof.theory.checker.rounding import FLOOR, floats_of, is_exact, unit_of
 from clusterproof.theory.checker.scalar_sides import Single, is_single
 from clusterproof.theory.checker.sides import Sides, with_unit
 from clusterproof.theory.checker.statistics import clopper_pearson
@@ -125,7 +125,9 @@ def judge(
     judged: dict[str, Judgement] = {}
     for name, each in conclusions.items():
         if isinstance(each, Expectation):
-            judged[name] = _expectation(each, share)
+            judged[name] = _expectation(
+                each, share, FLOOR * unit_of(floats_of(list((instance or {}).values())))
+            )
         elif isinstance(each, Frequency):
             judged[name] = _frequency(each, share)
         elif name not in compared:
@@ -260,8 +262,9 @@ def _frequency(one: Frequency, significance: float) -> Judgement:
     )
 
 
-def _expectation(one: Expectation, significance: float) -> Judgement:
+def _expectation(one: Expectation, significance: float, floor: float) -> Judgement:
     lower, upper, decides = one.interval(significance)
+    lower, upper = lower - floor, upper + floor  # what rounding leaves of the floats of the instance
     above = np.zeros(lower.shape, dtype=bool) if one.lower else lower > one.allowed
     below = np.zeros(lower.shape, dtype=bool) if one.sense == "at_most" else upper < one.allowed
     wrong = (above | below) & decides

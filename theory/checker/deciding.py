@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,7 +41,16 @@ def decide(claim: Parts, context: Context) -> Finding:
     checks = {part.name: check_units(part, context) for part in claim.parts if part.units is not None}
     for part in claim.parts:
         if part.name in checks and (mismatch := checks[part.name].mismatch) is not None:
-            return CopyCheck(claim, part, context).on_units(mismatch)
+            decided = CopyCheck(claim, part, context).on_units(mismatch)
+            if decided.verdict is not Kind.VIOLATED:
+                with suppress(ArithmeticError):
+                    trial = attempt(part, context)
+                    if trial.found is not None:
+                        found = _refuted(claim, [trial], trial.found, context, [])
+                        return dataclasses.replace(
+                            found, reason=f"units: {mismatch.sentence}; {found.reason}"
+                        )
+            return decided
     trials: list[Trial] = []
     constants: list[str] = []
     ties = {part.name: [Tie(proof) for proof in claim.parts if proof.whole] for part in claim.parts}

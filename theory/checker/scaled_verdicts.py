@@ -53,10 +53,12 @@ class CopyCheck:
     def on_units(self, mismatch: Mismatch) -> Finding:
         """Decide on a statement whose sides have different units.
 
-        It is violated where a scaled copy of an admissible instance breaks it, for every hidden constant where the
-        ratio of the sides grows along scaled copies; otherwise it is ill-posed.
+        It is violated where an admissible instance or a scaled copy of one breaks it, for every hidden constant where
+        the ratio of the sides grows along scaled copies; otherwise it is ill-posed.
         """
-        for one in islice(candidates(self.part, self.context), COPIED):
+        for one in (mismatch.instance, *islice(candidates(self.part, self.context), COPIED)):
+            if (found := self._broken(one)) is not None:
+                return replace(found, reason=f"units: {mismatch.sentence}; {found.reason}")
             for scaling in SCALINGS:
                 found = self._along_copies(one, scaling)
                 for power in POWERS:
@@ -153,6 +155,15 @@ class CopyCheck:
             return self._finding(one, judged[-1], code, reason, self._refuted, name)
         return None
 
+    def _broken(self, one: dict[str, Any]) -> Finding | None:
+        with suppress(Outside, ArithmeticError):
+            itself = self.evaluate(one)
+            if itself.broken is not None:
+                return self._finding(
+                    one, itself, {}, sentences.broken(Trial(self.part), itself), self._refuted
+                )
+        return None
+
     def _broken_copy(self, one: dict[str, Any], scaling: Scaling) -> Finding | None:
         with suppress(Outside, ArithmeticError):
             copy = self.evaluate(one, scaling)
@@ -164,7 +175,7 @@ class CopyCheck:
     def _ill_posed(self, mismatch: Mismatch) -> Finding:
         one, code = mismatch.instance, {"scaling": mismatch.scaling.encode()}
         reason = f"units: {mismatch.sentence}, at {quantities(self.part.space.encode(one))}"
-        return self._finding(one, self.evaluate(one, mismatch.scaling), code, reason, Kind.ILL_POSED)
+        return self._finding(one, self.evaluate(one), code, reason, Kind.ILL_POSED)
 
     @property
     def _refuted(self) -> Kind:

@@ -9,7 +9,7 @@ import pytest
 from clusterproof import choice, claim, expectation, theory
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory import Kind
-from clusterproof.theory.checker import Replicates, Stream
+from clusterproof.theory.checker import Replicates, Stream, reals
 from clusterproof.theory.checker.expectation import BETS, Expectation, replicates_to_try
 
 One = Annotated[int, choice(1)]
@@ -166,3 +166,14 @@ def test_a_constant_that_is_what_is_allowed_needs_no_interval(registry: object) 
 def test_what_is_no_expectation_is_refused(arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidArgument, match=words):
         expectation([0.2, 0.7], **arguments)
+
+
+def test_what_rounding_leaves_of_the_instance_breaks_no_expectation(registry: object) -> None:
+    """0 in exact arithmetic, for a task without noise: 5e-17 squared, next to a bound of 0."""
+
+    @claim("toy/expectation", replicates=20_000)
+    def stated(scale: Annotated[float, reals(1, 2)], stream: Stream, replicates: Replicates) -> Expectation:
+        left = ((0.1 * 3 - 0.3) * scale) ** 2
+        return expectation(np.full(replicates, left), at_most=0.0, range=(0, np.inf))
+
+    assert theory.check("toy/expectation").verdict is Kind.CONSISTENT

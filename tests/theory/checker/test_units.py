@@ -389,3 +389,16 @@ def test_certified_claims_of_three_papers_declare_units_and_agree() -> None:
                 found = check_units(part, Context(0, None, 1e-9, one.id))
                 assert found.mismatch is None
                 assert re.fullmatch("units agree at [1-9][0-9]* instances", found.words)
+
+
+def test_an_instance_that_breaks_a_statement_with_wrong_units_is_its_counterexample() -> None:
+    def one(distance: Q, noise: Q) -> Sides:
+        return at_most(distance**2 + noise, start=distance**2)
+
+    claim(one, units={"distance": "length", "noise": "gradient"})
+    for seed in range(4):
+        verdict = theory.check("toy/one", seed=seed)
+        assert verdict.verdict == "violated"
+        assert verdict.counterexample
+        assert verdict.measured > verdict.bound  # type: ignore[operator]
+        assert theory.replay("toy/one", verdict.counterexample).verdict == "violated"
