@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +21,7 @@ from clusterproof.theory.checker.scaled_verdicts import CopyCheck, written
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.ties import COMPARED, Tie
 from clusterproof.theory.checker.trial import Evaluation, Trial, attempt
-from clusterproof.theory.checker.unit_check import check_units
+from clusterproof.theory.checker.unit_check import Mismatch, check_units
 from clusterproof.theory.checker.vacuity import exclude_each_other
 from clusterproof.theory.checker.verdict import Finding, Kind
 
@@ -41,16 +40,7 @@ def decide(claim: Parts, context: Context) -> Finding:
     checks = {part.name: check_units(part, context) for part in claim.parts if part.units is not None}
     for part in claim.parts:
         if part.name in checks and (mismatch := checks[part.name].mismatch) is not None:
-            decided = CopyCheck(claim, part, context).on_units(mismatch)
-            if decided.verdict is not Kind.VIOLATED:
-                with suppress(ArithmeticError):
-                    trial = attempt(part, context)
-                    if trial.found is not None:
-                        found = _refuted(claim, [trial], trial.found, context, [])
-                        return dataclasses.replace(
-                            found, reason=f"units: {mismatch.sentence}; {found.reason}"
-                        )
-            return decided
+            return _decide_units(claim, part, context, mismatch)
     trials: list[Trial] = []
     constants: list[str] = []
     ties = {part.name: [Tie(proof) for proof in claim.parts if proof.whole] for part in claim.parts}
@@ -79,6 +69,21 @@ def decide(claim: Parts, context: Context) -> Finding:
     )
     # nor are its quantities' values instances of the statement
     return _consistent([trial for trial in trials if not trial.statement.whole], reason, certainty, context)
+
+
+def _decide_units(claim: Parts, part: Statement, context: Context, mismatch: Mismatch) -> Finding:
+    """Decide on a part whose sides have different units; ill-posed only where the search finds nothing either."""
+    decided = CopyCheck(claim, part, context).on_units(mismatch)
+    if decided.verdict is Kind.VIOLATED:
+        return decided
+    try:
+        trial = attempt(part, context)
+    except ArithmeticError:  # an instance divides by zero
+        return decided
+    if trial.found is None:
+        return decided
+    found = _refuted(claim, [trial], trial.found, context, [])
+    return dataclasses.replace(found, reason=f"units: {mismatch.sentence}; {found.reason}")
 
 
 @dataclass(frozen=True)
