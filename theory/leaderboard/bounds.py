@@ -18,6 +18,9 @@ from clusterproof.theory.leaderboard.setting import Setting, TaskClass
 
 Value = float | Fraction
 
+STATED: list[Bound] = []
+"""Every bound that was decorated, whether or not it has a name."""
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -59,6 +62,8 @@ class Bound:
             return None, f"hypothesis fails: {outside}"
         except OverflowError:
             return None, "the bound is infinite"
+        except ZeroDivisionError:
+            return None, "the bound divides by 0"
         except Exception as error:
             rule = f"must return a number ({type(error).__name__}: {error})"
             raise InvalidArgument(
@@ -97,19 +102,33 @@ def leaderboard_bound(
     """
     check_choice("algorithm", algorithm, [str(name) for name in Algorithm], remedy="choose one of them")
     check_choice("client_class", client_class, [str(name) for name in TaskClass], remedy="choose one of them")
-    return lambda function: Bound(bound_id, algorithm, client_class, function, remark)
+
+    def stated(function: Callable[[Setting], Value]) -> Bound:
+        bound = Bound(bound_id, algorithm, client_class, function, remark)
+        STATED.append(bound)
+        return bound
+
+    return stated
 
 
 def load_bounds(source: str | Path, taken: Sequence[str]) -> list[Bound]:
-    """Import a file or module, and return the bounds that it states; it is executed.
+    """Import a file or module, and return the bounds that it or a module that it imports states; it is executed.
 
     Raises
     ------
     InvalidArgument
         If it cannot be imported, states no bound, or a name is taken.
     """
-    module = sys.modules[load_module(source)]
-    found = [value for value in vars(module).values() if isinstance(value, Bound)]
+    before = len(STATED)
+    own = vars(sys.modules[load_module(source)])
+    named = [value for value in own.values() if isinstance(value, Bound)]
+    found = [
+        bound
+        for place, bound in enumerate(STATED)
+        if place >= before or getattr(bound.function, "__globals__", None) is own or bound in named
+    ]
+    found += [bound for bound in named if bound not in found]
+    found = [bound for bound in found if bound not in ENTERED]
     if not found:
         remedy = "decorate a function with @leaderboard_bound(...)"
         raise InvalidArgument("module", str(source), "must state a bound", remedy)
