@@ -25,10 +25,7 @@ FLATTEST = 1e-6
 """Least curvature of an instance relative to L, where clients need not be strongly convex."""
 
 GRID, LEVELS = 17, 5
-"""Curvatures of the first grid, and how often it is refined around its best point."""
-
-PLANAR_GRID = 9
-"""Angles of the first grid in the plane, of the Hessians and of the start."""
+"""Curvatures, or angles, of the first grid, and how often it is refined around its best point."""
 
 
 @dataclass(frozen=True)
@@ -202,19 +199,18 @@ def _scalars(setting: Setting, low: float) -> Family:
 
 
 def _planar(setting: Setting, low: float) -> Family:
-    """Return the pairs mu I + (L - mu) u u', u = (cos a, +-sin a), with gradients +-zeta* e_2.
+    """Return the pairs mu I + (L - mu) u u', u = (sin b, +-cos b), with gradients +-zeta* e_2.
 
-    The means of their gradients and Hessians are diagonal, and their drift is along e_1. The parameters are
-    tan a / sqrt(L / mu), which is 1 where the bias of small steps is largest, and the angle of x_0 - x*, of which
-    half a circle suffices.
+    The means of their gradients and Hessians are diagonal, and their drift is along e_1. The parameters are b,
+    near sqrt(mu / L) where the bias of small steps is largest, and the angle of x_0 - x*, of which half a circle
+    suffices.
     """
     high, zeta, distance = (
         float(value) for value in (setting.smoothness, setting.heterogeneity, setting.distance)
     )
 
     def parts(point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        angle = np.arctan(point[0] * np.sqrt(high / low))
-        return np.array([np.cos(angle), np.sin(angle)]), np.array([np.cos(point[1]), np.sin(point[1])])
+        return np.array([np.sin(point[0]), np.cos(point[0])]), np.array([np.cos(point[1]), np.sin(point[1])])
 
     def task(point: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         axis, toward = parts(point)
@@ -231,10 +227,12 @@ def _planar(setting: Setting, low: float) -> Family:
             f" x_0 = x* + ({start})"
         )
 
-    tangents, angles = np.geomspace(1 / 16, 4, PLANAR_GRID), np.linspace(np.pi, 2 * np.pi, PLANAR_GRID)
-    points = np.array(list(product(tangents, angles)))
-    limits = np.array([[1e-3, np.pi], [1e3, 2 * np.pi]])
-    return Family(points, np.array([0.5, 0.4]), lambda near: np.clip(near, *limits), task, words)
+    least = np.sqrt(low / high) / 32
+    points = np.array(
+        list(product(np.geomspace(least, np.pi / 2, GRID), np.linspace(np.pi, 2 * np.pi, GRID // 2 + 1)))
+    )
+    limits = np.array([[least, np.pi], [np.pi / 2, 2 * np.pi]])
+    return Family(points, np.full(2, 0.4), lambda near: np.clip(near, *limits), task, words)
 
 
 def worst_quadratics(setting: Setting, round_: Round, rounds: list[int]) -> dict[int, tuple[float, str]]:

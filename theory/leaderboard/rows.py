@@ -96,6 +96,7 @@ def leaderboard(
         Numbers of rounds.
     task
         A ``QuadraticMixture`` or ``NoisyQuadraticMixture``, on which the error from the model 0 is computed.
+        A bound below it is violated if the task is in the setting.
     module
         File or module that states bounds with ``leaderboard_bound``; it is executed.
     more_steps
