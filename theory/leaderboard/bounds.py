@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from traceback import walk_stack
+from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import check_choice
@@ -18,8 +20,8 @@ from clusterproof.theory.leaderboard.setting import Setting, TaskClass
 
 Value = float | Fraction
 
-STATED: list[Bound] = []
-"""Every bound that was decorated, whether or not it has a name."""
+STATED: list[tuple[Bound, list[dict[str, Any]]]] = []
+"""Every decorated bound, whether or not it has a name, and the namespaces of the modules that were running then."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ def leaderboard_bound(
 
     def stated(function: Callable[[Setting], Value]) -> Bound:
         bound = Bound(bound_id, algorithm, client_class, function, remark)
-        STATED.append(bound)
+        STATED.append((bound, [frame.f_globals for frame, _ in walk_stack(sys._getframe())]))
         return bound
 
     return stated
@@ -119,16 +121,10 @@ def load_bounds(source: str | Path, taken: Sequence[str]) -> list[Bound]:
     InvalidArgument
         If it cannot be imported, states no bound, or a name is taken.
     """
-    before = len(STATED)
     own = vars(sys.modules[load_module(source)])
     named = [value for value in own.values() if isinstance(value, Bound)]
-    found = [
-        bound
-        for place, bound in enumerate(STATED)
-        if place >= before or getattr(bound.function, "__globals__", None) is own or bound in named
-    ]
-    found += [bound for bound in named if bound not in found]
-    found = [bound for bound in found if bound not in ENTERED]
+    stated = [bound for bound, places in STATED if any(place is own for place in places)]
+    found = [bound for bound in dict.fromkeys([*stated, *named]) if bound not in ENTERED]
     if not found:
         remedy = "decorate a function with @leaderboard_bound(...)"
         raise InvalidArgument("module", str(source), "must state a bound", remedy)

@@ -472,20 +472,31 @@ def test_a_bound_is_judged_by_the_task_if_it_is_in_the_setting(
 
 
 def test_bounds_without_a_name_are_listed_every_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    content = """
+    """In a list, and under a function of another module."""
+    helper = """
 from clusterproof.theory.leaderboard import leaderboard_bound
-from clusterproof.theory.leaderboard.bounds import drift
 def state(number):
     decorated = leaderboard_bound(f"mine/{number}", algorithm="fedavg", client_class="strong")
     return decorated(lambda setting: 2 / (setting.rounds - number))
-several = [state(number) for number in range(2)]
 """
+    content = """
+from bounds_helper import leaderboard_bound, state
+from clusterproof.theory.leaderboard.bounds import drift
+several = [leaderboard_bound("mine/three", algorithm="fedavg", client_class="strong")(lambda setting: 3)]
+for number in range(2):
+    state(number)
+"""
+    (tmp_path / "bounds_helper.py").write_text(helper, encoding="utf-8")
     (tmp_path / "unnamed_bounds.py").write_text(content, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     for module in ("unnamed_bounds.py", "unnamed_bounds.py", "unnamed_bounds", "unnamed_bounds"):
         rows = leaderboard("fedavg", client_class="strong", rounds=1, module=module, **A)
         own = {row["column"]: (row["value"], row["reason"]) for row in rows if "mine" in row["column"]}
-        assert own == {"mine/0": (2.0, None), "mine/1": (None, "the bound divides by 0")}
+        assert own == {
+            "mine/three": (3.0, None),
+            "mine/0": (2.0, None),
+            "mine/1": (None, "the bound divides by 0"),
+        }
 
 
 @pytest.mark.parametrize(
@@ -542,6 +553,9 @@ def test_sampling_is_computed_from_the_clients(capsys: pytest.CaptureFixture[str
         assert main(["leaderboard", "fedavg", *words, *sampling]) == 0
         printed.append(capsys.readouterr().out)
     assert printed[0] == printed[1]
+    assert "theta = 1/9" in printed[0].splitlines()[0]
+    assert main(["leaderboard", "scaffold", *words, "--clients=10", "--participants=5"]) == 2
+    assert capsys.readouterr().err.startswith("clusterproof: --participants = 5: ")
     assert "drift: hypothesis fails: all clients take part in every round" in printed[0]
 
 
