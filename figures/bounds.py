@@ -28,8 +28,8 @@ COMPUTED: dict[str, Look] = {
 }
 """Looks of the columns that are computed."""
 
-ENTERED: tuple[Look, ...] = LOOKS[1:]
-"""Looks of the entered bounds, in their order; repeated where there are more."""
+MARKERS = "s^DvPx<>hpd"
+"""Of the entered bounds, in their order; with the six colours of ``LOOKS`` 66 looks."""
 
 
 @styled
@@ -46,7 +46,10 @@ def draw_bounds(rows: Sequence[Row], caption: str) -> Figure:
     figure, (panel,) = new_figure(caption)
     columns = list(dict.fromkeys(row["column"] for row in rows if row["value"]))
     entered = [column for column in columns if column not in COMPUTED]
-    looks = {column: ENTERED[number % len(ENTERED)] for number, column in enumerate(entered)} | COMPUTED
+    looks: dict[str, Look] = {
+        column: {**LOOKS[1 + place % (len(LOOKS) - 1)], "marker": MARKERS[place % len(MARKERS)]}
+        for place, column in enumerate(entered)
+    } | COMPUTED
     for column in columns:
         points = [(row["round"], row["value"]) for row in rows if row["column"] == column and row["value"]]
         panel.plot(*zip(*points, strict=True), **{"markersize": 4, **looks[column]}, label=column, gid=column)

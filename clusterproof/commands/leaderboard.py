@@ -63,7 +63,7 @@ def leaderboard(
     smoothness
         L.
     strong_convexity
-        mu, below L.
+        mu, at least 0 and below L.
     heterogeneity
         zeta*, the root of the mean of |grad f_i(x*)|^2.
     distance
@@ -75,7 +75,7 @@ def leaderboard(
     step_size
         eta of a local step.
     sampling
-        (N - S) / (S (N - 1)) if S of N clients take part in a round.
+        theta = (N - S) / (S (N - 1)) if S of N clients take part in a round; of FedAvg and FedProx.
     clients
         N, with --participants, instead of --sampling.
     participants
@@ -90,7 +90,7 @@ def leaderboard(
         I or II of SCAFFOLD, II by default.
     task
         QuadraticMixture or NoisyQuadraticMixture as FILE.py:NAME or MODULE:NAME, on which the exact expected error from
-        the model 0 is computed.
+        the model 0 is computed. A bound below it is violated.
     module
         Python file or module that states bounds with leaderboard_bound; it is executed.
     json_file
@@ -111,6 +111,7 @@ def leaderboard(
         from clusterproof.figures.sweep_curves import check_plot
 
         check_plot(figure, "figure")
+    theta = _sampling(algorithm, sampling, clients, participants)
     rows = compute(
         algorithm,
         client_class=client_class,
@@ -120,7 +121,7 @@ def leaderboard(
         step_size=step_size,
         heterogeneity=heterogeneity,
         distance=distance,
-        sampling=_sampling(sampling, clients, participants),
+        sampling=theta,
         server_step_size=server_step_size,
         proximal=proximal,
         probability=probability,
@@ -134,6 +135,8 @@ def leaderboard(
         write_whole("json", json_file, (json.dumps(rows, indent=1) + "\n").encode())
     given: dict[str, object] = {"L": smoothness, "mu": strong_convexity}
     given |= {"m": proximal} if algorithm == "fedprox" else {"K": local_steps, "eta": step_size}
+    given |= {"eta_g": None if Fraction(server_step_size) == 1 else server_step_size}
+    given |= {"theta": theta if Fraction(theta) else None, "option": None if option == "II" else option}
     given |= {"p": probability, "zeta*": heterogeneity, "D": distance}
     words = ", ".join(f"{name} = {value}" for name, value in given.items() if value is not None)
     caption = f"E|x_R - x*|^2 of {algorithm}, class {client_class}: {words}"
@@ -149,7 +152,9 @@ def leaderboard(
     return int(bool(broken) and fail_on is not None)
 
 
-def _sampling(sampling: str | None, clients: int | None, participants: int | None) -> str | Fraction:
+def _sampling(
+    algorithm: str, sampling: str | None, clients: int | None, participants: int | None
+) -> str | Fraction:
     """Return theta from either way to give it."""
     if clients is None and participants is None:
         return "0" if sampling is None else sampling
@@ -158,6 +163,9 @@ def _sampling(sampling: str | None, clients: int | None, participants: int | Non
     if clients is None or participants is None or not 1 <= participants <= clients or clients < 2:
         rule = "must be given with --clients, at least 1 and at most their number, of two or more"
         raise InvalidArgument("participants", participants, rule, "such as --clients 10 --participants 5")
+    if participants < clients and algorithm in ("scaffold", "proxskip"):
+        rule = f"must be the number of clients for {algorithm}"
+        raise InvalidArgument("participants", participants, rule, "leave --clients and --participants out")
     return Fraction(clients - participants, participants * (clients - 1))
 
 

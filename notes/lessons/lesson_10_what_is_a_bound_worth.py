@@ -55,8 +55,8 @@ def _():
     clients splits into means and deviations. Rounded to fractions, the multipliers are a proof that is checked in exact
     arithmetic. The best bound of this kind takes the least over many $(\rho, c)$ in every round.
 
-    **What the truth can be.** Any task bounds the worst case from below. Two scalar quadratics, with the worst curvatures,
-    are a good one.
+    **What the truth can be.** Any task bounds the worst case from below. Two quadratics, scalar with the worst curvatures or
+    in the plane with the worst directions, are a good one.
 
     ## In code
     """)
@@ -115,7 +115,7 @@ def _():
     After 100 rounds the published bound, NASTYA's (as transcribed), allows {few["nastya"]:.2f} of the initial squared distance,
     the drift bound {few["drift"]:.2f}, the best proof of its kind {few["one-round-strong"]:.3f}, and two quadratics attain
     {few["worst-quadratic"]:.3f}. The remaining gap is below one per cent: nobody needs to look for a better proof at this horizon. After
-    1000 rounds the drift bound is {many["drift"] / many["worst-quadratic"]:.0f} times the worst quadratic, and even the best proof of single
+    1000 rounds the drift bound is {many["drift"] / many["worst-quadratic"]:.0f} times the worst quadratic found, and even the best proof of single
     rounds is {many["one-round-strong"] / many["worst-quadratic"]:.1f} times as large. Whether a proof over several rounds does better is open.
 
     ## The figure

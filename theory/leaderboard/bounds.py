@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from traceback import walk_stack
+from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import check_choice
@@ -17,6 +19,9 @@ from clusterproof.theory.checker.sides import Outside, suppose
 from clusterproof.theory.leaderboard.setting import Setting, TaskClass
 
 Value = float | Fraction
+
+STATED: list[tuple[Bound, list[dict[str, Any]]]] = []
+"""Every decorated bound, whether or not it has a name, and the namespaces of the modules that were running then."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,8 @@ class Bound:
             return None, f"hypothesis fails: {outside}"
         except OverflowError:
             return None, "the bound is infinite"
+        except ZeroDivisionError:
+            return None, "the bound divides by 0"
         except Exception as error:
             rule = f"must return a number ({type(error).__name__}: {error})"
             raise InvalidArgument(
@@ -97,19 +104,27 @@ def leaderboard_bound(
     """
     check_choice("algorithm", algorithm, [str(name) for name in Algorithm], remedy="choose one of them")
     check_choice("client_class", client_class, [str(name) for name in TaskClass], remedy="choose one of them")
-    return lambda function: Bound(bound_id, algorithm, client_class, function, remark)
+
+    def stated(function: Callable[[Setting], Value]) -> Bound:
+        bound = Bound(bound_id, algorithm, client_class, function, remark)
+        STATED.append((bound, [frame.f_globals for frame, _ in walk_stack(sys._getframe())]))
+        return bound
+
+    return stated
 
 
 def load_bounds(source: str | Path, taken: Sequence[str]) -> list[Bound]:
-    """Import a file or module, and return the bounds that it states; it is executed.
+    """Import a file or module, and return the bounds that it or a module that it imports states; it is executed.
 
     Raises
     ------
     InvalidArgument
         If it cannot be imported, states no bound, or a name is taken.
     """
-    module = sys.modules[load_module(source)]
-    found = [value for value in vars(module).values() if isinstance(value, Bound)]
+    own = vars(sys.modules[load_module(source)])
+    named = [value for value in own.values() if isinstance(value, Bound)]
+    stated = [bound for bound, places in STATED if any(place is own for place in places)]
+    found = [bound for bound in dict.fromkeys([*stated, *named]) if bound not in ENTERED]
     if not found:
         remedy = "decorate a function with @leaderboard_bound(...)"
         raise InvalidArgument("module", str(source), "must state a bound", remedy)

@@ -6,8 +6,11 @@ by one of finitely many matrices T_w. Its second moments follow E z z' <- sum_w 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
+from math import ceil
 
 import numpy as np
 
@@ -22,7 +25,7 @@ FLATTEST = 1e-6
 """Least curvature of an instance relative to L, where clients need not be strongly convex."""
 
 GRID, LEVELS = 17, 5
-"""Curvatures of the first grid, and how often it is refined around its best point."""
+"""Curvatures, or angles, of the first grid, and how often it is refined around its best point."""
 
 
 @dataclass(frozen=True)
@@ -148,62 +151,129 @@ def squared_distances(several: list[Moments], rounds: list[int]) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Worst:
-    """The two kinds of scalar quadratics with the largest distance found."""
+class Family:
+    """Instances of a setting with two parameters, for a search.
 
-    value: float
-    curvatures: tuple[float, float]
-    setting: Setting
-
-    @property
-    def words(self) -> str:
-        """The instance, as text."""
-        first, second = (f"{curvature:.10g}" for curvature in self.curvatures)
-        zeta, distance = float(self.setting.heterogeneity), float(self.setting.distance)
-        return (
-            f"half of the clients with f'' = {first} and f'(x*) = {zeta:g}, half with f'' = {second} and"
-            f" f'(x*) = {0 - zeta:g}, x_0 = x* + {distance:g}"
-        )
-
-
-def worst_quadratics(setting: Setting, round_: Round, rounds: list[int]) -> dict[int, Worst]:
-    """Search the pairs of curvatures of the class on a grid, and refine it around the largest distance.
-
-    Every value is that of an instance, so that it bounds the worst case from below.
+    Attributes
+    ----------
+    points, widths
+        Parameters of the first grid, (n, 2), and how far around its best point it is refined, (2,).
+    admitted
+        Moves parameters (n, 2) into their range.
+    task
+        Hessians, gradients at x* and x_0 - x* of one of both halves of the clients, by the parameters.
+    words
+        Describes the instance of the parameters.
     """
+
+    points: np.ndarray
+    widths: np.ndarray
+    admitted: Callable[[np.ndarray], np.ndarray]
+    task: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
+    words: Callable[[np.ndarray], str]
+
+
+def _scalars(setting: Setting, low: float) -> Family:
+    """Return the pairs of scalar quadratics with curvatures a_1, a_2 and gradients zeta*, -zeta*."""
     high, mean = float(setting.smoothness), float(setting.strong_convexity)
-    low = max(FLATTEST * high, 0.0 if setting.client_class == TaskClass.CONVEX else mean)
-    zeta, start = float(setting.heterogeneity), np.array([float(setting.distance)])
+    zeta, distance = float(setting.heterogeneity), float(setting.distance)
 
     def admitted(pairs: np.ndarray) -> np.ndarray:
         pairs = np.clip(pairs, low, high)
         pairs[:, 0] = np.maximum(pairs[:, 0], 2 * mean - pairs[:, 1])
         return np.unique(np.minimum(pairs, high), axis=0)
 
-    def evaluate(pairs: np.ndarray, at: list[int]) -> np.ndarray:
-        opposite = np.array([[zeta], [-zeta]])
-        several = [moments_of(round_, pair[:, None, None], opposite, start) for pair in pairs]
-        with np.errstate(all="ignore"):
-            found = squared_distances(several, at)
-        return np.where(np.isnan(found), np.inf, found)
+    def task(pair: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return pair[:, None, None], np.array([[zeta], [-zeta]]), np.array([distance])
+
+    def words(pair: np.ndarray) -> str:
+        return (
+            f"half of the clients with f'' = {pair[0]:.10g} and f'(x*) = {zeta:g}, half with f'' = {pair[1]:.10g}"
+            f" and f'(x*) = {0 - zeta:g}, x_0 = x* + {distance:g}"
+        )
 
     ends = np.geomspace(low, high, GRID // 2 + 1), np.linspace(low, high, GRID // 2 + 1)
     marks = np.unique(np.concatenate([*ends, np.clip([2 * mean], low, high)]))
-    pairs = admitted(np.array(list(product(marks, marks))))
-    values = evaluate(pairs, rounds)
+    points = np.array(list(product(marks, marks)))
+    return Family(points, np.full(2, (high - low) / GRID), admitted, task, words)
+
+
+def _planar(setting: Setting, low: float) -> Family:
+    """Return the pairs mu I + (L - mu) u u', u = (sin b, +-cos b), with gradients +-zeta* e_2.
+
+    The means of their gradients and Hessians are diagonal, and their drift is along e_1. The parameters are b,
+    near sqrt(mu / L) where the bias of small steps is largest, and the angle of x_0 - x*, of which half a circle
+    suffices.
+    """
+    high, zeta, distance = (
+        float(value) for value in (setting.smoothness, setting.heterogeneity, setting.distance)
+    )
+
+    def parts(point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.array([np.sin(point[0]), np.cos(point[0])]), np.array([np.cos(point[1]), np.sin(point[1])])
+
+    def task(point: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        axis, toward = parts(point)
+        axes = np.stack([axis, axis * [1, -1]])
+        hessians = low * np.eye(2) + (high - low) * axes[:, :, None] * axes[:, None, :]
+        return hessians, np.array([[0, zeta], [0, -zeta]]), distance * toward
+
+    def words(point: np.ndarray) -> str:
+        (x, y), toward = parts(point)
+        start = ", ".join(f"{distance * entry:.6g}" for entry in toward.round(12) + 0.0)
+        return (
+            f"half of the clients with Hessian {low:.10g} I + {high - low:.10g} u u', u = ({x:.6g}, {y:.6g}), and"
+            f" gradient (0, {zeta:g}) at x*, half with u = ({x:.6g}, {-y:.6g}) and (0, {0 - zeta:g}),"
+            f" x_0 = x* + ({start})"
+        )
+
+    least = np.sqrt(low / high) / 32
+    points = np.array(
+        list(product(np.geomspace(least, np.pi / 2, GRID), np.linspace(np.pi, 2 * np.pi, GRID // 2 + 1)))
+    )
+    limits = np.array([[least, np.pi], [np.pi / 2, 2 * np.pi]])
+    return Family(points, np.full(2, 0.4), lambda near: np.clip(near, *limits), task, words)
+
+
+def worst_quadratics(setting: Setting, round_: Round, rounds: list[int]) -> dict[int, tuple[float, str]]:
+    """Return the largest distance found, and its instance in words: on a grid, refined around its best point.
+
+    Scalars are searched in every class, and in the plane except in class quadratic, which is of scalars. Every value is
+    that of an instance, so that it bounds the worst case from below.
+    """
+    flattest = FLATTEST * float(setting.smoothness)
+    low = max(flattest, float(setting.strong_convexity))
+    families = [_scalars(setting, flattest if setting.client_class == TaskClass.CONVEX else low)]
+    if setting.client_class != TaskClass.QUADRATIC:
+        families.append(_planar(setting, low))
+    found = [_search(family, round_, rounds) for family in families]
+    return {number: max((each[number] for each in found), key=lambda pair: pair[0]) for number in rounds}
+
+
+def _search(family: Family, round_: Round, rounds: list[int]) -> dict[int, tuple[float, str]]:
+    """Return the largest distance of a family after each number of rounds, and its instance in words."""
+
+    def evaluate(points: np.ndarray, at: list[int]) -> np.ndarray:
+        several = [moments_of(round_, *family.task(point)) for point in points]
+        with np.errstate(all="ignore"):
+            values = squared_distances(several, at)
+        return np.where(np.isnan(values), np.inf, values)
+
+    points = family.admitted(family.points)
+    values = evaluate(points, rounds)
     found = {}
     for place, number in enumerate(rounds):
         index = int(values[:, place].argmax())
-        best, value = pairs[index], float(values[index, place])
-        width = np.full(2, (high - low) / GRID)
+        best, value = points[index], float(values[index, place])
+        width = family.widths
         for _ in range(LEVELS if np.isfinite(value) else 0):
             offsets = np.array(list(product(np.linspace(-1, 1, 5), repeat=2))) * np.minimum(width, best)
-            near = admitted(np.concatenate([best[None], best + offsets]))
+            near = family.admitted(np.concatenate([best[None], best + offsets]))
             closer = evaluate(near, [number])[:, 0]
             if (top := float(closer.max())) > value:
                 best, value = near[int(closer.argmax())], top
             width = width / 3
-        found[number] = Worst(value, (float(best[0]), float(best[1])), setting)
+        found[number] = (value, family.words(best))
     return found
 
 
@@ -211,6 +281,8 @@ def expected_errors(
     setting: Setting, round_: Round, task: object, rounds: list[int]
 ) -> tuple[list[float] | None, str | None]:
     """Return E|x_R - x*|^2 on a task from the model 0, or None and why it is not known or outside the setting.
+
+    A reason beside values says why the task is no instance of the setting.
 
     Raises
     ------
@@ -240,6 +312,16 @@ def expected_errors(
             side = "below" if name.startswith("-") else "above"
             what = f"its {name.lstrip('-')} {abs(value):.6g} is {side} {abs(float(limit)):g}"
             return None, f"the task is outside the setting: {what}"
+    if setting.client_class == TaskClass.QUADRATIC:
+        counts = np.unique(np.hstack([task.hessians[:, 0], task.centers]), axis=0, return_counts=True)[1]
+        if task.centers.shape[1] > 1 or len(counts) > 2 or np.ptp(counts):
+            what = "half of its clients must be one scalar quadratic, half another"
+            return None, f"the task is outside the setting: {what}"
+    reason = None
+    if noisy:
+        reason = "the task is outside the setting, where gradients have no noise: no bound is judged by it"
+    elif not _attainable(setting.sampling, len(gradients)):
+        reason = "no number of participants among copies of its clients has this sampling: no bound is judged by it"
     moments = moments_of(
         round_,
         task.hessians,
@@ -248,4 +330,14 @@ def expected_errors(
         task.covariance if isinstance(task, NoisyQuadraticMixture) and noisy else None,
     )
     with np.errstate(all="ignore"):
-        return squared_distances([moments], rounds)[0].tolist(), None
+        return squared_distances([moments], rounds)[0].tolist(), reason
+
+
+def _attainable(sampling: Fraction, clients: int) -> bool:
+    """Whether theta = (N - S) / (S (N - 1)) for some S and a multiple N of a number of clients; S is at most 10^4."""
+    if sampling in (0, 1):
+        return True
+    sizes = (
+        drawn * (1 - sampling) / (1 - sampling * drawn) for drawn in range(1, min(ceil(1 / sampling), 10**4))
+    )
+    return any(size.denominator == 1 and size % clients == 0 for size in sizes)
