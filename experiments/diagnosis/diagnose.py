@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -149,7 +150,7 @@ class Diagnostician:
         )
         settings = {
             "algorithm": self._algorithm.settings,
-            "task": dict(self._variants.batch.settings),
+            "task": _without_folders(self._variants.batch.settings),
             "rounds": self._rounds,
             "seed": self._seed,
             "budget": asdict(self._budget),
@@ -174,3 +175,10 @@ class Diagnostician:
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             rule = "must be a snapshot as the run wrote it"
             raise InvalidArgument("diagnose", str(path), rule, "run it again") from error
+
+
+def _without_folders(settings: Any) -> Any:
+    """Name a user's files without their folder, which is another one when a run is resumed from its copies."""
+    if isinstance(settings, Mapping):
+        return {name: _without_folders(value) for name, value in settings.items()}
+    return Path(settings).name if isinstance(settings, str) and ".py:" in settings else settings
