@@ -48,9 +48,9 @@ def _():
        multiple of $P \sigma^2 / (\mu^2 \Delta^4)$; and the optima have norms of at most about 1.
     5. *Unbiasedness.* The gradients that clients send are unbiased.
 
-    The paper prints no range of $\beta$; $\rho_0$ is divided by $1 - \beta$, so that $0 \le \beta < 1$ is meant. It also supposes $lmn'
-    \gtrsim d$, for $m$ clients with $n'$ samples each and $d$ parameters. Here all clients take part in every round (*full participation*), and the first round has no momentum yet: the model starts
-    from rest, $\chi^p_{-1} = \chi^p_0$.
+    The paper prints no range of $\beta$; terms of $\rho_0$ are divided by $1 - \beta$, so that $0 \le \beta < 1$ is
+    meant. It also supposes $lmn' \gtrsim d$, for $m$ clients with $n'$ samples each and $d$ parameters. Here all clients take
+    part in every round (*full participation*), and the first round has no momentum yet: the model starts from rest, $\chi^p_{-1} = \chi^p_0$.
 
     ## Search before you prove
 
