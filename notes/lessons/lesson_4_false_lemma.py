@@ -27,15 +27,30 @@ def _():
 
     ## The statement
 
-    Lemma 2 of CFL-MGD: in every round
+    Lemma 2 of CFL-MGD: with the step $\eta = 1/L$ and a momentum $\beta$, with probability at least $1 - P\lambda_5$,
+    in every round and for every cluster $p$
 
     $$
     \|\chi^p_{t+1} - \chi^{*p}\| \le \left(1 - \frac{l \mu}{8 L}\right) \|\chi^p_t - \chi^{*p}\| + \rho_0 ,
     $$
 
-    where $\chi^p_t$ is the model of cluster $p$ after $t$ rounds and $\chi^{*p}$ its optimum, losses have curvatures
-    between $\mu$ and $L$, $l$ is the share of the smallest cluster, and $\rho_0$ collects noise terms and the constant
-    $c_4 l$ with $c_4 = 1/4$. With exact losses and gradients the noise terms vanish, and $\rho_0 = l/4$.
+    where $\chi^p_t$ is the model of cluster $p$ after $t$ rounds and $\chi^{*p}$ its optimum, $l$ is the share of the smallest of
+    the $P$ clusters, $\lambda_5$ a failure probability that the noise terms depend on, and $\rho_0$ collects these terms and the
+    constant $c_4 l$ with $c_4 = 1/4$. With exact losses and gradients the noise terms vanish, $\rho_0 = l/4$, and there is
+    nothing random: the inequality is to hold for certain.
+
+    The hypotheses, with $\Delta$ the least distance of two clusters' optima:
+
+    1. *Smoothness.* The expected loss of every cluster is $L$-smooth: its curvatures are at most $L$.
+    2. *Strong convexity.* It is $\mu$-strongly convex: its curvatures are at least $\mu > 0$.
+    3. *Boundedness.* The loss and the gradient of one sample have variances of at most $\sigma^2$ and $v^2$, at all models.
+    4. *Initialisation.* Every model starts within $\frac14 \sqrt{\mu/L}\,\Delta$ of its optimum; the number of samples is at least a
+       multiple of $P \sigma^2 / (\mu^2 \Delta^4)$; and the optima have norms of at most about 1.
+    5. *Unbiasedness.* The gradients that clients send are unbiased.
+
+    The paper prints no range of $\beta$; terms of $\rho_0$ are divided by $1 - \beta$, so that $0 \le \beta < 1$ is
+    meant. It also supposes $lmn' \gtrsim d$, for $m$ clients with $n'$ samples each and $d$ parameters. Here all clients take
+    part in every round (*full participation*), and the first round has no momentum yet: the model starts from rest, $\chi^p_{-1} = \chi^p_0$.
 
     ## Search before you prove
 
@@ -63,22 +78,22 @@ def _(verdict):
     assert abs(e[3]) > allowed
     mo.md(
         rf"""
-    The simplest instance that breaks the lemma has two `clients`, of which one is the model's `own`; the `start` is the distance from
+    `check` searches a claim of the catalogue and returns its verdict. The simplest instance that breaks the lemma has two `clients`, of which one is the model's `own`; the `start` is the distance from
     the optimum, and after `round` 2 the next error exceeds the two terms on the right, $(1 - l/8) |e_2|$ and the constant.
 
     ## Proof sketch, by hand
 
-    Two clients. One has the loss $(\chi - 1)^2/2$, the other $(\chi + 1)^2/2$. So $\mu = L = 1$, the optima are $\pm 1$,
+    Two clients, without noise. One has the loss $(\chi - 1)^2/2$, the other $(\chi + 1)^2/2$. So $\mu = L = 1$, the optima are $\pm 1$,
     $\Delta = 2$, and $l = 1/2$. Start model 1 at $1/2$: its distance from the optimum, $1/2 = \Delta/(4\sqrt{{L/\mu}})$, is what the paper's Assumption 4 allows. Take momentum $\beta = {beta}$ and the paper's
     step $\eta = 1/L = 1$. The gradient of model 1 is minus its error $e_t = 1 - \chi_t$, and the server divides by both
-    clients, so that a step takes half of the error away. With momentum from rest:
+    clients, so that a step takes half of the error away. With momentum from rest, $e_{{-1}} = e_0$:
 
     - $e_0 = {e[0]}$,
     - $e_1 = e_0 - e_0/2 = {e[1]}$,
     - $e_2 = e_1 - e_1/2 + \beta (e_1 - e_0) = {e[2]}$,
     - $e_3 = e_2 - e_2/2 + \beta (e_2 - e_1) = {e[3]}$.
 
-    Now $|e_3| \approx$ {float(abs(e[3])):.4f}, but $(1 - l/8) |e_2| + l/4 \approx$ {float(allowed):.4f}. The lemma is false,
+    Now $|e_3| = {abs(e[3])} \approx$ {float(abs(e[3])):.4f}, but $(1 - l/8) |e_2| + l/4 = {allowed} \approx$ {float(allowed):.4f}. The lemma is false,
     and a pencil shows it.
 
     **Where the proof breaks.** The momentum term is bounded by its fluctuation, as if its mean were zero, and a *lower*
@@ -86,6 +101,8 @@ def _(verdict):
     can overshoot: a step that is too long is followed by one in the wrong direction.
 
     ## In code
+
+    `exact_path` returns the errors $e_0, e_1, \dots$ of this recursion as fractions, for a share $l$, a momentum and a start.
     """
     )
     return
@@ -113,8 +130,9 @@ def _():
     mo.md(r"""
     ## The figure
 
-    The error of one noise-free cluster by round, next to the bound of the lemma after the previous round. Red rounds break
-    it. Which momentum is the first that breaks it at $l = 1/2$? And at a smaller share, where the step $l$ is shorter?
+    The error of one noise-free cluster by round, next to the bound of the lemma after the previous round. Rounds that break
+    it have an orange cross, called *broken*. Near which momentum does the first cross appear at $l = 1/2$? And at a smaller share,
+    where the step $l$ is shorter? The sliders have few values: the answers below them are computed in steps of 0.01.
     """)
     return
 
@@ -180,12 +198,13 @@ def _():
     ## Exercises
 
     **1. By hand.** Drop the constant: with $\rho_0 = 0$ and $l = 1/2$, which momentum is the least on the grid
-    $0, 1/20, 2/20, \dots$ for which *some* round of the first twelve fails to contract by $15/16$? Guess before you search.
+    $0, 1/20, 2/20, \dots$ for which *some* round of the first 13 fails to contract by $15/16$? Guess before you search.
 
     <details markdown="1"><summary>Solution</summary>
 
-    The search is the next cell. Long before the path overshoots visibly, one round near the sign change is slower than 15/16
-    allows, because there the round before was very good.
+    The least is $\beta = 3/20$, and round 5 is the one that fails: $|e_4| = 17/32000$ but $|e_5| = 2081/640000$, which is six times
+    as much. The search is the next cell; `pairwise` goes through the pairs $(e_t, e_{{t+1}})$. Long before the path overshoots
+    visibly, one round near the sign change is slower than 15/16 allows, because there the round before was very good.
 
     </details>
     """)
@@ -200,6 +219,8 @@ def _():
 
     momenta = [Fraction(k, 20) for k in range(20)]
     least = next(beta for beta in momenta if not contracts(beta))
+    fifth = exact_path(Fraction(1, 2), least, Fraction(1, 2), 5)
+    assert (least, *map(abs, fifth[4:])) == (Fraction(3, 20), Fraction(17, 32000), Fraction(2081, 640000))
     print("least momentum that fails:", least)
     return
 
@@ -213,7 +234,7 @@ def _():
     <details markdown="1"><summary>Solution</summary>
 
     The next cell states it. A statement is a typed function: its arguments say what is searched, its value compares the two
-    sides, and the verdict names the simplest instance that breaks it.
+    sides, and `check`, with the claim's name, searches for the simplest instance that breaks it.
 
     </details>
     """)

@@ -169,7 +169,7 @@ def _write_sources(source: Path, extra: Path, lessons: Sequence[str], command_li
         documents["cite"] = CITE.format(citation=(CHECKOUT / "CITATION.cff").read_text(encoding="utf-8"))
     listed = "\n".join(f"lessons/{name}" for name in lessons)
     texts = {
-        **documents,
+        **{name: lesson_pages.linked(text, lessons, root="") for name, text in documents.items()},
         **{f"catalogue/{name}": text for name, text in catalogue.pages().items()},
         **{f"reference/{name}": text for name, text in reference.pages().items()},
         "gallery": gallery.page(extra / "figures"),

@@ -11,6 +11,7 @@ import importlib
 import itertools
 import json
 import pkgutil
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -19,13 +20,22 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from clusterproof.figures import FIGURES
 from clusterproof.figures.files import save
 from clusterproof.figures.style import Figure, settled
 from clusterproof.notes import lessons
 from clusterproof.notes.live import LABELS
+from clusterproof.notes.site.catalogue import anchor
+from clusterproof.theory import REGISTRY
 
 PICTURE_CALL = "picture(**controls.value)"
 """The cell with this call shows the figure live; on a page it is replaced by the frames."""
+
+NAMED = re.compile(
+    r"(?s:```.*?```)|^#.*$|\[[^\]]*\]\([^)]*\)|(?P<lesson>\b[Ll]esson\s+(?P<number>\d+)\b)|`(?P<code>[^`]+)`",
+    re.MULTILINE,
+)
+"""Lessons and code in a text; blocks of code, headings and links are matched first, and stay as they are."""
 
 
 def names() -> list[str]:
@@ -47,6 +57,38 @@ def positions(module: ModuleType) -> Iterator[tuple[str, dict[str, Any]]]:
         yield key, dict(zip(module.SLIDERS, (value for _, value in chosen), strict=True))
 
 
+def linked(text: str, chosen: Sequence[str], *, root: str) -> str:
+    """Let the names of lessons, claims and figures in Markdown lead to their pages.
+
+    Parameters
+    ----------
+    text
+        Prose with names such as ``lesson 1``, and, as code, ``cfl-mgd/lemma-h``, ``clusterproof show cfl-mgd/lemma-h``
+        or ``clusterproof figures contraction-map``, which leads to the first figure.
+    chosen
+        Names of the lessons' modules that the site has.
+    root
+        Path from the page to the site's root, with a slash at its end, or empty.
+    """
+    pages = {name.split("_")[1]: f"lessons/{name}.html" for name in chosen}
+
+    def link(found: re.Match[str]) -> str:
+        target = pages.get(found["number"]) if found["lesson"] else _target((found["code"] or "").split())
+        return f'<a href="{root}{target}">{found[0]}</a>' if target else found[0]
+
+    return NAMED.sub(link, text)
+
+
+def _target(words: list[str]) -> str | None:
+    """Return the page of the claim or the figure that a piece of code names, below the site's root."""
+    if words[:2] in (["clusterproof", "show"], ["clusterproof", "check"]):
+        words = words[2:]
+    if len(words) == 1 and words[0] in REGISTRY:
+        return f"catalogue/{REGISTRY[words[0]].paper}.html#{anchor(words[0])}"
+    is_figure = words[:2] == ["clusterproof", "figures"] and len(words) > 2 and words[2] in FIGURES
+    return f"gallery.html#figure-{words[2]}" if is_figure else None
+
+
 def write(chosen: Sequence[str], pages: Path, extra: Path) -> None:
     """Write the page of every lesson, and the frames that it shows.
 
@@ -65,10 +107,10 @@ def write(chosen: Sequence[str], pages: Path, extra: Path) -> None:
         If a lesson fails.
     """
     with ThreadPoolExecutor(max_workers=2) as pool:  # each in a process of its own
-        list(pool.map(lambda name: _page(name, pages, extra / "frames" / name), chosen))
+        list(pool.map(lambda name: _page(name, chosen, pages, extra / "frames" / name), chosen))
 
 
-def _page(name: str, pages: Path, frames: Path) -> None:
+def _page(name: str, chosen: Sequence[str], pages: Path, frames: Path) -> None:
     """Execute a lesson, export it, and put the frames in place of its figure."""
     source, target = Path(lessons.__path__[0]) / f"{name}.py", pages / f"{name}.ipynb"
     export = ["-m", "marimo", "-q", "export", "ipynb", "--include-outputs", "--sort", "top-down", "-f", "-o"]
@@ -78,7 +120,12 @@ def _page(name: str, pages: Path, frames: Path) -> None:
         if done.returncode:
             raise RuntimeError(f"the lesson {name} failed: {done.stderr[-2000:] or done.stdout[-2000:]}")
     notebook = json.loads(target.read_text(encoding="utf-8"))
-    notebook["cells"] = list(_cells(notebook["cells"], name, frames))
+    cells = list(_cells(notebook["cells"], name, frames))
+    others = [other for other in chosen if other != name]
+    for cell in cells:
+        if cell["cell_type"] == "markdown" and "<figure" not in (text := "".join(cell["source"])):
+            cell["source"] = linked(text, others, root="../")
+    notebook["cells"] = cells
     target.write_text(json.dumps(notebook), encoding="utf-8")
 
 
@@ -105,10 +152,19 @@ def _panels(figure: Figure) -> list[list[float]]:
 
 
 def _cells(cells: list[dict[str, Any]], name: str, frames: Path) -> Iterator[dict[str, Any]]:
-    """Turn cells into what the page shows of them; the code of a solution is folded away."""
-    exercises = False
+    """Turn cells into what the page shows of them; a solution's code is folded away, and the imports of all code."""
+    exercises, setup = False, None
     for cell in cells:
+        if cell["metadata"].get("marimo", {}).get("name") == "setup":
+            prompts = {
+                f"code_prompt_{act}": f"{act.title()} the imports of this lesson" for act in ("show", "hide")
+            }
+            setup = {**cell, "metadata": {"tags": ["hide-cell"], "mystnb": prompts}}
+            continue
         shown = _cell(cell, name, frames)
+        if setup and (exercises if shown is None else shown["cell_type"] == "code"):
+            yield setup  # before the first code that needs it
+            setup = None
         if shown is None:
             if exercises:
                 yield {**cell, "metadata": {"tags": ["hide-cell"]}}

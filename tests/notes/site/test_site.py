@@ -138,6 +138,39 @@ def test_lessons_are_in_the_order_of_their_numbers(monkeypatch: pytest.MonkeyPat
     assert lesson_pages.names() == ["lesson_0_x", "lesson_2_x", "lesson_10_x"]
 
 
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("see lesson 2", "lessons/lesson_2_x.html"),
+        ("Lesson\n2: averages", "lessons/lesson_2_x.html"),
+        ("`cfl-mgd/lemma-h`", "catalogue/cfl-mgd.html#cfl-mgd-lemma-h"),
+        ("`clusterproof\nshow cfl-mgd/lemma-2`", "catalogue/cfl-mgd.html#cfl-mgd-lemma-2"),
+        ("`clusterproof figures contraction-map --out figures-out`", "gallery.html#figure-contraction-map"),
+        ("lesson 3", None),
+        ("# Lesson 2", None),
+        ("`cfl-mgd/none`", None),
+        ("`clusterproof figures`", None),
+        ("[of lesson 2](x.md)", None),
+        ("```python\n# lesson 2\nx = 'lesson 2'\n```", None),
+    ],
+)
+def test_names_lead_to_their_pages(text: str, target: str | None) -> None:
+    said = lesson_pages.linked(text, ["lesson_0_x", "lesson_2_x"], root="../")
+    assert re.findall(r'href="\.\./([^"]+)"', said) == [target] * (target is not None)
+    assert re.sub(r"</?a\b[^>]*>", "", said) == text
+
+
+@slow
+def test_a_lesson_leads_to_what_it_names_and_shows_its_imports(site: Path) -> None:
+    text = (site / "lessons/lesson_4_false_lemma.html").read_text(encoding="utf-8")
+    for target in ("catalogue/cfl-mgd.html#cfl-mgd-lemma-h", "gallery.html#figure-contraction-map"):
+        assert f'href="../{target}"' in text
+    assert 'href="../lessons/lesson_0_clients_and_clusters.html"' in text
+    code = [re.sub(r"<[^>]+>", "", block) for block in re.findall(r"<pre>(.*?)</pre>", text, re.DOTALL)]
+    assert "from fractions import Fraction" in code[0]
+    assert all("app.setup" not in block for block in code)
+
+
 @slow
 @in_a_browser
 def test_a_slider_shows_another_picture_and_another_sentence(site: Path, page: Any) -> None:
