@@ -203,7 +203,7 @@ train --out x --data mnist --data-dir none   :: none | mnist
 train --out x --partition rotations --algorithm local       :: --algorithm = 'local'
 train --out x --partition rotations --test-assignment train :: --test-assignment = 'train'
 train --out x {{--lr -lr --eta}} .1   :: the step size is --step-size
-train --out x --learning-rate .1      :: --learning-rate = 0.1 | the step size is step_size
+train --out x --learning-rate .1      :: --learning-rate = 0.1 | the step size is --step-size
 train --out x --lr=.1                :: Unknown option: --lr; the step size is --step-size.
 train --out x {{--epochs --local-epochs}} 2    :: local epochs are --local-steps with --local-unit epoch
 train --out x {{--global-rounds --num-rounds --comm-round -gr}} 2 :: communication rounds is --rounds
@@ -236,6 +236,11 @@ train --out x --config bad.toml      :: bad.toml, line 2, [algorithm] name = 'x'
 train --out x --config small.toml    :: small.toml, line 2, [partition] clusters = 3 | 1, 2 or 4
 train --out x --config diagnosed.toml        :: line 6, [training] diagnose
 train --resume {{nowhere full}}      :: must be the folder of a training run
+train --algorithm IFCA :: the nearest is ifca
+train --data MNIST :: the nearest is mnist
+train -t 3 :: (-t of PFLlib) is --seeds
+train -data MNIST :: the data set is --data
+train --learning_rate 0.1 :: the step size is --step-size
 train --resume nowhere --out x       :: --out = 'x' | does not go with --resume
 train --resume nowhere --config run.toml     :: --config = 'run.toml' | does not go with --resume
 train --resume nowhere --seed 1      :: --seed = 1 | does not go with --resume
