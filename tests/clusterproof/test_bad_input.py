@@ -28,6 +28,7 @@ FILES = {
     "small.toml": "[partition]\nclusters = 3\n",
     "diagnosed.toml": '[algorithm]\nname = "fedavg"\n\n[training]\nrounds = 1\ndiagnose = true\n',
     "full/file": "precious",
+    "seeds/seed-0/configuration.toml": "",
     "foreign.toml": "[training]\nglobal_rounds = 3\n",
     "foreign-sweep.toml": 'measure = ["error"]\n[grid]\nlr = [0.1]\n',
     "two.py": "class Two:\n    def __init__(self, task, settings):\n        pass\n",
@@ -236,6 +237,7 @@ train --out x --config bad.toml      :: bad.toml, line 2, [algorithm] name = 'x'
 train --out x --config small.toml    :: small.toml, line 2, [partition] clusters = 3 | 1, 2 or 4
 train --out x --config diagnosed.toml        :: line 6, [training] diagnose
 train --resume {{nowhere full}}      :: must be the folder of a training run
+train --resume seeds :: rerun the command with --seeds | such as seeds/seed-0
 train --algorithm IFCA :: the nearest is ifca
 train --data MNIST :: the nearest is mnist
 train -t 3 :: (-t of PFLlib) is --seeds
@@ -292,7 +294,7 @@ def nothing_runs() -> Iterator[None]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, content in FILES.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(content)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
