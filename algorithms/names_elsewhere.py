@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 _NAMES = {
+    "the number of seeds (-t of PFLlib) is {seeds}, that of communication rounds (T) {rounds}": "t",
+    "the network (-m of PFLlib) is {network}, the number of clients (m) {clients}": "m",
     "the step size is {step_size}": "lr local_lr client_lr learning_rate local_learning_rate eta eta_l",
     "the server's step size is {server_step_size}": "server_lr global_lr server_learning_rate eta_g eta_s",
     "the factor on the step size after each round is {step_size_decay}": "lr_decay gamma "
-    "learning_rate_decay learning_rate_decay_gamma",
+    "learning_rate_decay learning_rate_decay_gamma ld ldg",
     "local epochs are {local_steps} with {local_unit} epoch": "epochs epoch local_epochs local_epoch num_epochs "
     "n_epochs local_ep ls e",
     "the number of local epochs is {local_epochs}": "epochs epoch num_epochs n_epochs local_epoch local_ep e",
@@ -17,14 +19,14 @@ _NAMES = {
     "the number of communication rounds is {rounds}": "global_rounds global_epochs num_rounds n_rounds gr "
     "num_server_rounds comm_round comm_rounds com_round communication_rounds t",
     "the number of clients is {clients}": "num_clients n_clients nb_clients nc total_clients num_users "
-    "client_num_in_total num_supernodes num_partitions m n",
+    "client_num_in_total total_client_num num_supernodes num_partitions m n",
     "the number of true clusters is {clusters}, that of the algorithm's models {models}": "num_clusters n_clusters "
     "nb_clusters cluster_num k p",
     "the number of models is {clusters}": "num_clusters n_clusters cluster_num models k p",
     "the batch size is {batch_size}": "batch bs b local_bs local_batch_size train_batch_size lbs",
     "the share of clients in a round is {participation}": "join_ratio jr frac fraction fraction_fit fraction_train "
     "sample_ratio client_fraction participation_rate sampling_rate c clients_per_round client_num_per_round "
-    "num_join_clients",
+    "num_join_clients num_per_round",
     "FedProx's proximal strength is {proximal}": "mu proximal_mu prox_mu",
     "the momentum is {momentum}": "beta bt beta1 momentum_factor",
     "the concentration of the partition dirichlet is {concentration}": "alpha dir_alpha dirichlet_alpha "
@@ -32,16 +34,17 @@ _NAMES = {
     "the strength of FPFC's penalty is {strength}": "lambda lmbda",
     "FedDyn's alpha is {alpha}": "feddyn_alpha",
     "the network is {network}": "model model_name arch architecture net",
-    "the data set is {data}": "dataset data_name",
+    "the data set is {data}": "data dataset data_name",
+    "the number of classes is that of {data}": "num_classes n_classes nb_classes ncl nb",
     "the partition is {partition}": "partition_method partition_type split dist heterogeneity",
     "the algorithm is {algorithm}": "algo method strategy federated_optimizer",
-    "the rounds between two evaluations are {evaluate_every}": "eval_gap eval_every eval_interval test_interval "
+    "the rounds between two evaluations are {evaluate_every}": "eval_gap eval_every eval_interval test_interval eg "
     "frequency_of_the_test",
     "the folder of the run is {out}": "output output_dir out_dir save_dir save_folder save_folder_name log_dir "
-    "logdir",
+    "logdir goal go",
     "the number of seeds is {seeds}": "times repeats num_seeds n_seeds",
     "the seed is {seed}": "random_seed random_state manual_seed",
-    "the device is {device}": "gpu cuda device_id",
+    "the device is {device}": "gpu cuda device_id did",
 }
 """The names elsewhere by the sentence that answers them; the first sentence whose options exist is given."""
 

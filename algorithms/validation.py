@@ -95,7 +95,7 @@ def check_choice(argument: str, value: Any, choices: Sequence[str], *, remedy: s
 def check_name(argument: str, value: str, known: Sequence[str]) -> None:
     """Raise ``InvalidArgument``, which suggests the name that is meant or similar ones, unless the name is known."""
     if value not in known:
-        nearest = difflib.get_close_matches(value, known, n=3, cutoff=0.3)
+        nearest = difflib.get_close_matches(value.lower(), known, n=3, cutoff=0.3)
         hint = f"the nearest are {', '.join(nearest)}" if nearest else f"such as {known[0]}"
         hint = name_here(value, known) or hint
         raise InvalidArgument(argument, value, f"must be one of {', '.join(known)}", hint)

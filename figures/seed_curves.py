@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 import clusterproof.figures.style as style
 
 if TYPE_CHECKING:
     from polars import DataFrame
+
+RANGES = {"accuracy": (0, 1), "training_loss": (0, None), "adjusted_rand_index": (-0.5, 1)}
+"""Least and largest values of the metrics, beyond which no band is drawn."""
 
 PANELS = {
     "accuracy": "test accuracy",
@@ -34,7 +39,8 @@ def draw(frame: DataFrame, title: str) -> style.Figure:
     seeds = sorted(frame["seed"].unique().to_list())
     listed = ", ".join(map(str, seeds)) if len(seeds) <= 10 else f"{seeds[0]} to {seeds[-1]}"
     caption = (
-        f"{title}. Mean over {len(seeds)} seeds ({listed}); shaded: one standard deviation on either side."
+        f"{title}. Mean over {len(seeds)} seeds ({listed}); shaded: one standard deviation on either side, "
+        "within the range of the metric."
     )
     figure, panels = style.new_figure(caption, panels=len(shown), height=3.2)
     for panel, name, look, letter in zip(panels, shown, style.LOOKS, "abc", strict=False):
@@ -45,8 +51,7 @@ def draw(frame: DataFrame, title: str) -> style.Figure:
         rounds, mean, deviation = (rows[column].to_numpy() for column in ("round", "mean", "deviation"))
         panel.fill_between(
             rounds,
-            mean - deviation,
-            mean + deviation,
+            *np.clip([mean - deviation, mean + deviation], *RANGES[name]),
             color=look["color"],
             alpha=0.2,
             linewidth=0,

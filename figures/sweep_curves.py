@@ -11,6 +11,7 @@ import numpy as np
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import require
 from clusterproof.experiments.sweeps.plan import Plan
+from clusterproof.experiments.sweeps.result import settings_of
 from clusterproof.figures.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, new_figure
 
 if TYPE_CHECKING:
@@ -36,6 +37,27 @@ def check_plot(path: Path, argument: str = "plot") -> None:
         raise InvalidArgument(argument, str(path), rule, f"such as {argument}.png")
 
 
+def check_axis(plan: Plan, path: str) -> None:
+    """Refuse, before anything is computed, a sweep without rounds or a swept number to draw against.
+
+    Raises
+    ------
+    InvalidArgument
+        If each run is measured after its last round alone, and no swept setting is a number.
+    """
+    rows = [settings_of(unit) for unit in plan.units]
+    numbers = [type(row.get(name)) in (int, float) for name in plan.swept if name != "seed" for row in rows]
+    if not any(numbers) and not plan.by_round:
+        rule = "needs several rounds or a swept number to draw against, and the sweep has neither"
+        raise InvalidArgument("plot", path, rule, "measure by round: add `every = 2` to the sweep's file")
+
+
+def observations(frame: DataFrame) -> str:
+    """Return the numbers of seeds and replicates in words, empty if there is one of each."""
+    numbers = {"seeds": frame["seed"].n_unique(), "replicates": frame["replicate"].n_unique()}
+    return " and ".join(f"{number} {name}" for name, number in numbers.items() if number > 1)
+
+
 def draw(frame: DataFrame, plan: Plan, kind: str) -> bytes:
     """Draw the first measure: medians over seeds and replicates, with the range from the least to the largest.
 
@@ -53,10 +75,11 @@ def draw(frame: DataFrame, plan: Plan, kind: str) -> bytes:
     """
     axis, others = axes_of(frame, plan)
     measure = plan.measures[0]
-    figure, (panel,) = new_figure(
-        f"{measure}: median over {frame['seed'].n_unique()} seeds and {frame['replicate'].n_unique()} replicates; "
-        "shaded from the least to the largest."
+    over = observations(frame)
+    caption = (
+        f"median over {over}; shaded from the least to the largest" if over else "one run for each point"
     )
+    figure, (panel,) = new_figure(f"{measure}: {caption}.")
     curves = frame.partition_by(others, as_dict=True, maintain_order=True) if others else {(): frame}
     for number, (values, own) in enumerate(list(curves.items())[:MOST_CURVES]):
         points = own.drop_nulls([axis, measure]).partition_by(axis, as_dict=True, maintain_order=True)
@@ -66,8 +89,9 @@ def draw(frame: DataFrame, plan: Plan, kind: str) -> bytes:
         named = zip(others, values, strict=True)
         label = ", ".join(f"{name} {_shown(value)}" for name, value in named) or measure
         panel.plot(places, [np.median(own) for own in heights], color=colour, marker=marker, label=label)
-        lowest, highest = [own.min() for own in heights], [own.max() for own in heights]
-        panel.fill_between(places, lowest, highest, color=colour, alpha=0.15, linewidth=0)
+        if over:
+            lowest, highest = [own.min() for own in heights], [own.max() for own in heights]
+            panel.fill_between(places, lowest, highest, color=colour, alpha=0.15, linewidth=0)
     panel.set_xlabel(axis.replace("_", " "))
     panel.set_ylabel(measure)
     if measure.endswith("error") and (frame[measure].drop_nulls().to_numpy() > 0).all():
@@ -84,7 +108,7 @@ def axes_of(frame: DataFrame, plan: Plan) -> tuple[str, list[str]]:
     if frame["round"].n_unique() > 1:
         return "round", swept
     numbers = [name for name in swept if frame[name].dtype.is_numeric()]
-    axis = numbers[0] if numbers else "seed"
+    axis = numbers[0] if numbers else "round"  # the last one alone, if runs failed
     return axis, [name for name in swept if name != axis]
 
 

@@ -176,6 +176,6 @@ def _give_up(status: int, message: str) -> int:
 def _explain(argument: str, value: object, tokens: Sequence[str]) -> str:
     """Return an argument as the user wrote it and its value, shortened if it is long."""
     option = "--" + argument.replace("_", "-")
-    written = any(token.partition("=")[0] == option for token in tokens)
+    written = any(token.partition("=")[0].replace("_", "-") == option for token in tokens)
     text = repr(value)
     return f"{option if written else argument} = {text if len(text) <= 120 else text[:100] + ' ...'}"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.algorithms.validation import require_polars
 from clusterproof.commands import engine, terminal
@@ -16,7 +15,7 @@ from clusterproof.experiments.devices import trains_on_a_gpu, visible_gpus
 from clusterproof.experiments.summary import summarise
 from clusterproof.experiments.sweeps.plan import Plan, read_plan
 from clusterproof.experiments.sweeps.result import as_parquet, describe, sweep_frame
-from clusterproof.figures.sweep_curves import check_plot, draw
+from clusterproof.figures.sweep_curves import check_axis, check_plot, draw, observations
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -48,7 +47,7 @@ def sweep(
     file
         TOML: command (run or train), measure, rounds, seeds, replicates, every; the tables settings, grid and random.
     parquet
-        File for the table.
+        File for the table; by default none is written.
     out
         Folder for finished runs; by default the user's cache.
     plot
@@ -62,30 +61,31 @@ def sweep(
     trust
         Allow user-supplied code that the file names.
     parts
-        Old name of --out, which was once the file for the table.
+        Old name of --out, which was once the file for the table; a name that ends in .parquet still is.
     """
-    if parquet is None and out is not None:
+    if parquet is None and out is not None and out.suffix == ".parquet":
         parquet, out = engine.renamed("out", out, "parquet", None), None
     out = engine.renamed("parts", parts, "out", out)
-    if parquet is None:
-        raise InvalidArgument("parquet", None, "must be given", "name the file for the table")
     plan = read_plan(file, trust=trust)
     elsewhere = dask is not None or slurm is not None
     gpus = visible_gpus(jobs) if not elsewhere and trains_on_a_gpu(plan.units) else ()
     where = engine.choose(jobs, dask, slurm, gpus=gpus)
-    require_polars("parquet", str(parquet), "sweep")
-    check_writable("parquet", parquet)
+    require_polars(*(("sweep", str(file)) if parquet is None else ("parquet", str(parquet))), "sweep")
+    if parquet is not None:
+        check_writable("parquet", parquet)
     if plot is not None:
         check_plot(plot)
+        check_axis(plan, str(plot))
         check_writable("plot", plot)
     started = time.perf_counter()
-    execution, _ = engine.compute(plan.compute, plan.units, out, where)
+    execution, folder = engine.compute(plan.compute, plan.units, out, where)
     for unit, line in execution.failures[:SHOWN]:
         terminal.complain(f"failed: {describe(unit)}: {line}")
     if len(execution.failures) > SHOWN:
         terminal.complain(f"failed: {len(execution.failures) - SHOWN} more")
     frame = sweep_frame(plan, execution)
-    write_whole("parquet", parquet, as_parquet(frame))
+    if parquet is not None:
+        write_whole("parquet", parquet, as_parquet(frame))
     if plot is not None and len(frame):
         write_whole("plot", plot, draw(frame, plan, plot.suffix.lstrip(".")))
     if len(frame):
@@ -94,7 +94,7 @@ def sweep(
         f"{len(execution.outcomes)} of {len(plan.units)} runs, "
         f"{execution.computed - len(execution.failures)} of them now, "
         f"{len(execution.failures)} failed, {time.perf_counter() - started:.1f} s; "
-        f"{frame.height} rows stored in {parquet}"
+        + (f"runs stored in {folder}" if parquet is None else f"{frame.height} rows stored in {parquet}")
     )
     return 1 if execution.failures else 0
 
@@ -103,7 +103,7 @@ def _show_means(frame: DataFrame, plan: Plan) -> None:
     """Print mean and standard deviation of the measures after the last round, by setting."""
     settings = [name for name in plan.swept if name != "seed" and name in frame.columns] or ["algorithm"]
     means = summarise(frame.filter(frame["round"] == frame["round"].max()), settings, plan.measures)
-    print("mean ± standard deviation over seeds and replicates, after the last round")
+    print(f"mean ± standard deviation over {observations(frame) or 'one run'}, after the last round")
     rows = [["-" if value is None else str(value) for value in row] for row in means.head(SHOWN).rows()]
     terminal.show_table(means.columns, rows)
     if len(means) > SHOWN:

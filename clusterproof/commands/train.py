@@ -16,6 +16,7 @@ from typing import Annotated, Any, get_args
 from cyclopts import Parameter
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.names_elsewhere import name_here
 from clusterproof.algorithms.validation import check_count
 from clusterproof.commands import terminal
 from clusterproof.commands.train_seeds import train_seeds
@@ -178,7 +179,10 @@ def _configure(
         section, _, key = error.argument.partition(".")
         flag = flags.get((section, key))
         if flag is not None and (source is None or flag in given):
-            return InvalidArgument(flag, error.value, error.rule, error.remedy)
+            meant = name_here(flag, flags.values()) == error.remedy
+            spelled = name_here(flag, flags.values(), lambda option: "--" + option.replace("_", "-"))
+            remedy = spelled if meant and spelled else error.remedy
+            return InvalidArgument(flag, error.value, error.rule, remedy)
         if source is not None and (key or section in SECTIONS or section in sections) and source.is_file():
             return located(error, source)
         return error

@@ -74,12 +74,15 @@ class Plan:
     compute
         Carries out a unit and measures it: columns of equal length, ``round``, ``replicate`` and the measures, with
         None where one is not a number.
+    by_round
+        Whether more rounds than the last are measured.
     """
 
     units: tuple[Unit, ...]
     swept: tuple[str, ...]
     measures: tuple[str, ...]
     compute: Function
+    by_round: bool
 
 
 def read_plan(path: Path, *, trust: bool = False) -> Plan:
@@ -133,7 +136,7 @@ def read_plan(path: Path, *, trust: bool = False) -> Plan:
         remedy = f"leave it out or choose {' or '.join(owners[unused[0]])}"
         raise InvalidArgument(unused[0], "...", rule, remedy)
     swept = ("seed", *grid, *random)
-    return Plan(tuple(units.values()), swept, tuple(content.measure), runs.compute)
+    return Plan(tuple(units.values()), swept, tuple(content.measure), runs.compute, content.every is not None)
 
 
 def _runs_of(command: str) -> ModuleType:

@@ -108,7 +108,7 @@ def read_members(path: Path, archive: Archive, files: Sequence[PublishedFile], d
 @contextmanager
 def _opened(path: Path, file: PublishedFile, data: str) -> Iterator[io.BufferedReader]:
     """Open a file at its beginning after its SHA-256 was compared."""
-    remedy = f"run `clusterproof data fetch {data}`, or name the folder that has it with --data-dir"
+    remedy = f"run `clusterproof data fetch {data}`, or name its folder by --data-dir or CLUSTERPROOF_DATA"
     try:
         with open(path, "rb") as opened:
             found = hashlib.file_digest(opened, "sha256").hexdigest()

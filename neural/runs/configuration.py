@@ -312,5 +312,5 @@ def _nearest(word: str, known: Sequence[str], options: Sequence[str] = ()) -> st
     """Return what may be meant: an option of another name here, or a known name that is spelled similarly."""
     if meant := name_here(word, known) or name_here(word, options):
         return meant
-    nearest = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    nearest = difflib.get_close_matches(word.lower(), known, n=1, cutoff=0.5)
     return f"the nearest is {nearest[0]}" if nearest else "leave it out or choose one of these"

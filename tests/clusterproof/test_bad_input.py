@@ -28,6 +28,7 @@ FILES = {
     "small.toml": "[partition]\nclusters = 3\n",
     "diagnosed.toml": '[algorithm]\nname = "fedavg"\n\n[training]\nrounds = 1\ndiagnose = true\n',
     "full/file": "precious",
+    "seeds/seed-0/configuration.toml": "",
     "foreign.toml": "[training]\nglobal_rounds = 3\n",
     "foreign-sweep.toml": 'measure = ["error"]\n[grid]\nlr = [0.1]\n',
     "two.py": "class Two:\n    def __init__(self, task, settings):\n        pass\n",
@@ -203,7 +204,7 @@ train --out x --data mnist --data-dir none   :: none | mnist
 train --out x --partition rotations --algorithm local       :: --algorithm = 'local'
 train --out x --partition rotations --test-assignment train :: --test-assignment = 'train'
 train --out x {{--lr -lr --eta}} .1   :: the step size is --step-size
-train --out x --learning-rate .1      :: --learning-rate = 0.1 | the step size is step_size
+train --out x --learning-rate .1      :: --learning-rate = 0.1 | the step size is --step-size
 train --out x --lr=.1                :: Unknown option: --lr; the step size is --step-size.
 train --out x {{--epochs --local-epochs}} 2    :: local epochs are --local-steps with --local-unit epoch
 train --out x {{--global-rounds --num-rounds --comm-round -gr}} 2 :: communication rounds is --rounds
@@ -236,6 +237,12 @@ train --out x --config bad.toml      :: bad.toml, line 2, [algorithm] name = 'x'
 train --out x --config small.toml    :: small.toml, line 2, [partition] clusters = 3 | 1, 2 or 4
 train --out x --config diagnosed.toml        :: line 6, [training] diagnose
 train --resume {{nowhere full}}      :: must be the folder of a training run
+train --resume seeds :: rerun the command with --seeds | such as seeds/seed-0
+train --algorithm IFCA :: the nearest is ifca
+train --data MNIST :: the nearest is mnist
+train -t 3 :: (-t of PFLlib) is --seeds
+train -data MNIST :: the data set is --data
+train --learning_rate 0.1 :: the step size is --step-size
 train --resume nowhere --out x       :: --out = 'x' | does not go with --resume
 train --resume nowhere --config run.toml     :: --config = 'run.toml' | does not go with --resume
 train --resume nowhere --seed 1      :: --seed = 1 | does not go with --resume
@@ -287,7 +294,7 @@ def nothing_runs() -> Iterator[None]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, content in FILES.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(content)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

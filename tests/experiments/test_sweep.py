@@ -15,6 +15,7 @@ from clusterproof.commands.application import main
 from clusterproof.experiments.progress import Progress
 from clusterproof.experiments.runner import Dask, Execution, run_units
 from clusterproof.experiments.store import Outcome, UnitStore
+from clusterproof.experiments.sweeps import synthetic
 from clusterproof.experiments.sweeps.plan import read_plan
 from clusterproof.experiments.sweeps.result import sweep_frame
 from clusterproof.neural.runs.configuration import configuration_from
@@ -129,7 +130,25 @@ def test_the_old_names_of_options_are_taken_with_a_note(
     ]  # fmt: skip
     assert polars.read_parquet(out).equals(serial(file))
     assert len(list(parts.glob("*.json"))) == 12
-    assert "must be given" in refused(capsys, "sweep", str(file))
+
+
+def test_the_folder_needs_no_table_and_a_plot_needs_an_axis(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = 'measure = ["error"]\nrounds = 2\nseeds = 2\nsettings = { clients = 6 }\n'
+    text += 'grid = { algorithm = ["ifca", "cfl-mgd"] }'
+    file, out = write(tmp_path, text), tmp_path / "runs"
+    command = ["sweep", str(file), "--out", str(out)]
+    assert "`every = 2`" in refused(capsys, *command, "--plot", str(tmp_path / "plot.svg"))
+    assert not out.exists()
+    found = Execution({i: Outcome(synthetic.compute(u), 0, 0) for i, u in enumerate(read_plan(file).units)})
+    monkeypatch.setattr(engine, "compute", lambda *given: (found, given[2]))
+    assert main(command) == 0
+    output, errors = capsys.readouterr()
+    assert "over 2 seeds, after" in output
+    assert f"runs stored in {out}" in output
+    assert errors == ""
+    assert [path.name for path in tmp_path.iterdir()] == [file.name]
 
 
 @pytest.mark.slow(reason="starts worker processes")

@@ -235,12 +235,16 @@ def _planar(setting: Setting, low: float) -> Family:
     return Family(points, np.full(2, 0.4), lambda near: np.clip(near, *limits), task, words)
 
 
-def worst_quadratics(setting: Setting, round_: Round, rounds: list[int]) -> dict[int, tuple[float, str]]:
+def worst_quadratics(
+    setting: Setting, round_: Round, rounds: list[int]
+) -> dict[int, tuple[float | None, str]]:
     """Return the largest distance found, and its instance in words: on a grid, refined around its best point.
 
     Scalars are searched in every class, and in the plane except in class quadratic, which is of scalars. Every value is
-    that of an instance, so that it bounds the worst case from below.
+    that of an instance, so that it bounds the worst case from below; None if no even number of clients has the sampling.
     """
+    if not _attainable(setting.sampling, 2):
+        return dict.fromkeys(rounds, (None, "no even number of clients has this sampling"))
     flattest = FLATTEST * float(setting.smoothness)
     low = max(flattest, float(setting.strong_convexity))
     families = [_scalars(setting, flattest if setting.client_class == TaskClass.CONVEX else low)]

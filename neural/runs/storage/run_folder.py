@@ -210,7 +210,12 @@ def _remove_unfinished(folder: Path) -> None:
 
 def _no_run(out: str | os.PathLike[str]) -> InvalidArgument:
     rule = f"must be the folder of a training run, with a {CONFIGURATION}"
-    return InvalidArgument("resume", os.fspath(out), rule, "give the folder that --out made")
+    remedy = "give the folder that --out made"
+    if inner := sorted(path.parent for path in Path(out).glob(f"seed-*/{CONFIGURATION}")):
+        remedy = (
+            f"rerun the command with --seeds that made it, or give the folder of one run, such as {inner[0]}"
+        )
+    return InvalidArgument("resume", os.fspath(out), rule, remedy)
 
 
 @contextmanager

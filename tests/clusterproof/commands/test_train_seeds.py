@@ -111,6 +111,9 @@ def test_the_figure_has_means_and_bands_of_one_deviation() -> None:
         for seed, values in accuracies.items()
     )
     figure = seed_curves.draw(frame, "ifca on digits")
+    wide = frame.with_columns(adjusted_rand_index=polars.col("seed").clip(0, 1) * 1.0)  # 2/3 + 0.58 > 1
+    (band,) = seed_curves.draw(wide, "").axes[1].collections
+    assert band.get_paths()[0].vertices[:, 1].max() == 1
     assert [panel.get_title(loc="left") for panel in figure.axes] == [
         "a  Test accuracy",
         "b  Adjusted Rand index",
@@ -118,6 +121,7 @@ def test_the_figure_has_means_and_bands_of_one_deviation() -> None:
     (line,), (band,) = figure.axes[0].lines, figure.axes[0].collections
     values = np.array(list(accuracies.values()))
     mean, deviation = values.mean(axis=0), values.std(axis=0, ddof=1)
+    assert (mean + deviation <= 1).all()
     np.testing.assert_allclose(line.get_ydata(), mean)
     points = band.get_paths()[0].vertices
     for place in range(3):

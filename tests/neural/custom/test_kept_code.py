@@ -82,7 +82,9 @@ def test_the_original_may_change_and_is_named(configuration: Configuration, tmp_
     (tmp_path / "mine.py").write_text(MINE + "\n\nANOTHER = 1\n", encoding="utf-8")
     (remark,) = resumed(Path("run")).remarks
     assert remark.startswith(f"{tmp_path / 'mine.py'} has changed since the run was begun")
-    with pytest.raises(InvalidArgument, match=r"algorithm\.name = .*needs .*mine\.py as it was when"):
+    with pytest.raises(
+        InvalidArgument, match=r"needs .*mine\.py as it was when.* name the run's copy run/code/mine"
+    ):
         train(
             replace(configuration, training=replace(configuration.training, rounds=4)), out="run", resume=True
         )

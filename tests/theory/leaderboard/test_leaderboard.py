@@ -37,7 +37,7 @@ COLUMNS = (
     "exact",
     "worst-quadratic",
 )
-TABLE = {  # field.md 4.4; nan: no value
+TABLE = {  # solver values of an independent program; nan: no value
     ("a", 1): (1.21660, 0.99048, 0.98946, 0.98789, 0.98759, 0.98759, 0.98757),
     ("a", 3): (1.21038, 0.97176, 0.96872, 0.96411, 0.96323, 0.96323, 0.96317),
     ("a", 10): (1.18891, 0.90937, 0.89971, 0.88534, 0.88261, 0.88261, 0.88241),
@@ -583,3 +583,10 @@ def test_the_page_prints_what_it_states(
     assert capsys.readouterr().out.startswith(table)
     assert main(last.split()) == 1
     assert capsys.readouterr().out.endswith(instance)
+
+
+def test_pairs_of_clients_judge_nothing_at_a_sampling_that_no_even_number_of_clients_has() -> None:
+    setting = {**A, "sampling": "1/4", "rounds": [1], "client_class": "strong"}
+    (row,) = (row for row in leaderboard("fedavg", **setting) if row.column == "worst-quadratic")
+    assert row.value is None
+    assert row.reason is not None and "even number" in row.reason
