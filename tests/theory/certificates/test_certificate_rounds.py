@@ -82,7 +82,7 @@ def test_a_closed_form_without_slack_is_accepted_and_any_smaller_rate_is_not(
 
 @pytest.mark.parametrize(
     ("proximal", "sampling", "rate", "constant"),
-    [  # field.md 4.4
+    [  # solver values of an independent program
         ("1", "0", "0.9", 0.11340),
         ("1", "0", "0.99", 0.093781),
         ("0.3", "0", "0.9", 1.06857),
@@ -182,7 +182,7 @@ def best_rate(local_steps: int, product: Fraction, option: str) -> float:
 
 @pytest.mark.parametrize(
     ("local_steps", "product", "option", "rate"),
-    [  # field.md 2.4: for eta L K <= 1 it is (1 - eta mu)^2K
+    [  # for eta L K <= 1 it is (1 - eta mu)^2K
         (2, "1", "I", (1 - 0.05) ** 4),
         (2, "2", "II", 0.656100),
         (2, "2", "I", 0.669457),
