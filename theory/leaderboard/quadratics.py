@@ -241,7 +241,8 @@ def worst_quadratics(
     """Return the largest distance found, and its instance in words: on a grid, refined around its best point.
 
     Scalars are searched in every class, and in the plane except in class quadratic, which is of scalars. Every value is
-    that of an instance, so that it bounds the worst case from below; None if no even number of clients has the sampling.
+    that of an instance, so that it bounds the worst case from below; None if no even number of clients has the
+    sampling.
     """
     if not _attainable(setting.sampling, 2):
         return dict.fromkeys(rounds, (None, "no even number of clients has this sampling"))
