@@ -391,7 +391,7 @@ def test_certified_claims_of_three_papers_declare_units_and_agree() -> None:
                 assert re.fullmatch("units agree at [1-9][0-9]* instances", found.words)
 
 
-def test_an_instance_that_breaks_a_statement_with_wrong_units_is_its_counterexample() -> None:
+def test_an_instance_that_breaks_a_statement_with_wrong_units_is_its_counterexample(registry: None) -> None:
     def one(distance: Q, noise: Q) -> Sides:
         return at_most(distance**2 + noise, start=distance**2)
 
