@@ -339,7 +339,7 @@ def _():
       Gaussian mixture over directions, and the determinant.
     - O. Catoni, I. Giulini: Dimension-free PAC-Bayesian bounds for matrices, vectors, and linear least squares regression.
       arXiv:1712.02747, 2017. B. Chugg, H. Wang, A. Ramdas: Time-uniform confidence spheres for means of random vectors.
-      arXiv:2311.08168, 2023. Truncated Gaussians. The constants above are derived anew.
+      arXiv:2311.08168, 2023. Truncated Gaussians. The constants above are derived here.
     - S. Boucheron, G. Lugosi, P. Massart: Concentration inequalities. Oxford University Press, 2013. Gaussian concentration,
       Bennett's and Hoeffding's inequalities.
     """)

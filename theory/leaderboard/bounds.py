@@ -66,7 +66,7 @@ class Bound:
             return None, "the bound is infinite"
         except ZeroDivisionError:
             return None, "the bound divides by 0"
-        except Exception as error:
+        except Exception as error:  # any error of a user's function
             rule = f"must return a number ({type(error).__name__}: {error})"
             raise InvalidArgument(
                 "bound", self.id, rule, "state hypotheses by suppose(name, holds)"

@@ -155,7 +155,7 @@ def test_the_replicate_is_named_by_its_number_in_the_run() -> None:
     """Only replicates whose participants can be told are run again."""
     task, algorithm, start = ifca(participation=0.5)
     trace = run_with_fault("", task, algorithm, rounds=3, seed=1, replicates=4, initial=start)
-    trace.assignments[0, 0] = 0  # everybody is present
+    trace.assignments[0, 0] = 0  # all clients take part
     trace.models[2, 3] += 1e-3
     kind, sentence = same_law(task, trace)
     assert (kind, sentence[:30]) == ("differs", "round 2, replicate 3, model 0,")

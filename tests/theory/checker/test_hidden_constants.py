@@ -273,8 +273,8 @@ def test_theorem_2_of_scaffold_by_plain_loops(kappa: int, rounds: int) -> None:
         for _ in range(rounds):
             local = [models, models]
             for _ in range(2):
-                slopes = (local[0] + 1, kappa * local[1] - 1)
-                local = [y - steps * slope for y, slope in zip(local, slopes, strict=True)]
+                gradients = (local[0] + 1, kappa * local[1] - 1)
+                local = [y - steps * gradient for y, gradient in zip(local, gradients, strict=True)]
             models = (local[0] + local[1]) / 2
         return float((1 + kappa) / 4 * np.min(models**2))
 
