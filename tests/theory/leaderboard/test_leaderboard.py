@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -12,22 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checkout import ROOT
+from leaderboard_settings import A, B, C
 
-from clusterproof import InvalidArgument, NoisyQuadraticMixture, QuadraticMixture, verify
-from clusterproof.commands.application import main
+from clusterproof import NoisyQuadraticMixture, QuadraticMixture, verify
 from clusterproof.theory.leaderboard import Row, best_one_round, leaderboard, violations
 
-A: dict[str, Any] = {
-    "smoothness": 1,
-    "strong_convexity": "0.1",
-    "local_steps": 4,
-    "step_size": "1/64",
-    "heterogeneity": 1,
-    "distance": 1,
-}
-B = {**A, "strong_convexity": "0.01", "local_steps": 8, "step_size": "1/128"}
-C = {**A, "sampling": "1/9"}
 COLUMNS = (
     "nastya",
     "drift",
@@ -385,180 +373,6 @@ def test_a_forged_stored_certificate_is_not_used(tmp_path: Path, monkeypatch: py
     assert found["one-round-strong"] == pytest.approx(honest["one-round-strong"], rel=1e-9)
 
 
-BOUNDS = """
-from clusterproof.theorem import suppose
-from clusterproof.theory.leaderboard import leaderboard_bound
-
-@leaderboard_bound("mine/small", algorithm="fedavg", client_class="strong")
-def small(setting):
-    suppose("no heterogeneity at all", setting.rounds < 100)
-    return setting.distance**2 / 2
-
-@leaderboard_bound("mine/large", algorithm="fedavg", client_class="quadratic")
-def large(setting):
-    return 2 * setting.distance**2
-"""
-
-
-def test_bounds_of_a_module_are_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "mine.py"
-    file.write_text(BOUNDS, encoding="utf-8")
-    for client_class in ("strong", "quadratic"):
-        rows = leaderboard("fedavg", client_class=client_class, rounds=[1, 100], module=file, **A)
-        by = {(row["round"], row["column"]): row for row in rows}
-        assert [row["column"] for row in violations(rows)] == ["mine/small"]
-        assert "half of the clients" in str(by[1, "mine/small"]["reason"])
-        assert by[100, "mine/small"]["reason"] == "hypothesis fails: no heterogeneity at all"
-        large = by[1, "mine/large"]
-        assert (large["value"] is None) == (client_class == "strong")
-    command = ["leaderboard", "fedavg", "--client-class", "strong", "--rounds", "1", "--module", str(file)]
-    for name, value in A.items():
-        command += [f"--{name.replace('_', '-')}", str(value)]
-    rows_file, figure = tmp_path / "rows.json", tmp_path / "figure.svg"
-    command += ["--json", str(rows_file), "--figure", str(figure)]
-    assert main([*command, "--fail-on", "violated"]) == 1
-    assert "mine/small, 1 rounds: 0.5 violated: half of the clients" in capsys.readouterr().out
-    written = json.loads(rows_file.read_text(encoding="utf-8"))
-    assert {tuple(row) for row in written} == {("round", "column", "value", "reason")}
-    assert "prefers-color-scheme" in figure.read_text(encoding="utf-8")
-
-
-def test_a_bound_is_judged_by_the_task_if_it_is_in_the_setting(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The bound is a tenth of D^2, the task at 0.4 from x*."""
-    monkeypatch.chdir(tmp_path)
-    hessians, centers = np.array([[[0.1]], [[1.0]]]), np.array([[-0.5], [0.5]])
-    labels = np.zeros(2, int)
-    task = QuadraticMixture(hessians=hessians, centers=centers, labels=labels)
-    noisy = NoisyQuadraticMixture(
-        hessians=hessians, centers=centers, covariance=np.eye(1) * 1e4, labels=labels
-    )
-    plane = QuadraticMixture(
-        hessians=hessians * np.eye(2), centers=np.hstack([centers, 0 * centers]), labels=labels
-    )
-    Path("small.py").write_text(BOUNDS.replace("**2 / 2", "**2 / 10"), encoding="utf-8")
-
-    def judged(task: object, client_class: str = "strong", **change: object) -> tuple[list[Row], Row]:
-        setting = {**A, "module": "small.py", "task": task, **change}
-        rows = leaderboard("fedavg", client_class=client_class, rounds=1, **setting)
-        return violations(rows), rows[-1]
-
-    for client_class in ("strong", "quadratic"):
-        broken, row = judged(task, client_class)
-        assert row["value"] is not None
-        assert row["value"] > 0.1
-        assert [each["column"] for each in broken] == ["mine/small"]
-        assert f"the given task has E|x_R - x*|^2 = {row['value']:.6g}" in str(broken[0]["reason"])
-    for words, (broken, row) in {
-        "outside the setting, where gradients have no noise": judged(noisy),
-        "half of its clients must be one scalar quadratic": judged(plane, "quadratic"),
-        "its heterogeneity": judged(task, heterogeneity="1/20"),
-        "has this sampling": judged(task, sampling="1/2"),
-    }.items():
-        assert words in str(row["reason"])
-        (bound,) = broken  # by another column
-        assert "the given task" not in str(bound["reason"])
-    assert judged(task, sampling="1/9")[1]["reason"] is None  # 5 of 10 clients
-    source = (
-        "import numpy as np\nfrom clusterproof import QuadraticMixture\ntask = QuadraticMixture(hessians="
-    )
-    source += "np.array([[[0.1]], [[1.0]]]), centers=np.array([[-0.5], [0.5]]), labels=np.zeros(2, int))\n"
-    Path("own.py").write_text(source, encoding="utf-8")
-    command = ["leaderboard", "fedavg", "--client-class=strong", "--rounds=1", "--module=small.py"]
-    command += [f"--{name.replace('_', '-')}={value}" for name, value in A.items()]
-    assert main([*command, "--task=own.py:task", "--fail-on=violated"]) == 1
-    assert "mine/small, 1 rounds: 0.1 violated: the given task" in capsys.readouterr().out
-
-
-def test_bounds_without_a_name_are_listed_every_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a list, and under a function of another module."""
-    helper = """
-from clusterproof.theory.leaderboard import leaderboard_bound
-def state(number):
-    decorated = leaderboard_bound(f"mine/{number}", algorithm="fedavg", client_class="strong")
-    return decorated(lambda setting: 2 / (setting.rounds - number))
-"""
-    content = """
-from bounds_helper import leaderboard_bound, state
-from clusterproof.theory.leaderboard.bounds import drift
-several = [leaderboard_bound("mine/three", algorithm="fedavg", client_class="strong")(lambda setting: 3)]
-for number in range(2):
-    state(number)
-"""
-    (tmp_path / "bounds_helper.py").write_text(helper, encoding="utf-8")
-    (tmp_path / "unnamed_bounds.py").write_text(content, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    for module in ("unnamed_bounds.py", "unnamed_bounds.py", "unnamed_bounds", "unnamed_bounds"):
-        rows = leaderboard("fedavg", client_class="strong", rounds=1, module=module, **A)
-        own = {row["column"]: (row["value"], row["reason"]) for row in rows if "mine" in row["column"]}
-        assert own == {
-            "mine/three": (3.0, None),
-            "mine/0": (2.0, None),
-            "mine/1": (None, "the bound divides by 0"),
-        }
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("x = 1\n", "must state a bound"),
-        (BOUNDS.replace("mine/small", "drift"), "must not be the name of another column"),
-        (BOUNDS.replace("/ 2", "* float('nan')"), "must return a number"),
-        (BOUNDS.replace("/ 2", "+ missing"), "must return a number"),
-    ],
-)
-def test_a_module_that_is_wrong(tmp_path: Path, content: str, message: str) -> None:
-    file = tmp_path / "wrong.py"
-    file.write_text(content, encoding="utf-8")
-    with pytest.raises(InvalidArgument, match=message):
-        leaderboard("fedavg", client_class="strong", rounds=1, module=file, **A)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        "--rounds 0",
-        "--rounds 1,x",
-        "--client-class smooth",
-        "--step-size 1/0",
-        "--strong-convexity 1",
-        "--clients 10",
-        "--clients 10 --participants 11",
-        "--clients 10 --participants 5 --sampling 1/9",
-        "--figure x.gif",
-        "--fail-on consistent",
-        "--proximal 1",
-        "--option I",
-        "--heterogeneity=-1",
-        "--task nothing",
-    ],
-)
-def test_bad_input_is_one_line(change: str, capsys: pytest.CaptureFixture[str]) -> None:
-    given = {f"--{name.replace('_', '-')}": str(value) for name, value in A.items()}
-    given |= {"--client-class": "strong", "--rounds": "1"}
-    words = change.replace("=", " ").split()
-    given |= dict(zip(words[::2], words[1::2], strict=True))
-    assert main(["leaderboard", "fedavg", *(f"{name}={value}" for name, value in given.items())]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("clusterproof: ")
-    assert error.count("\n") == 1
-
-
-def test_sampling_is_computed_from_the_clients(capsys: pytest.CaptureFixture[str]) -> None:
-    words = [f"--{name.replace('_', '-')}={value}" for name, value in A.items()]
-    words += ["--client-class=strong", "--rounds=1"]
-    printed = []
-    for sampling in (["--sampling=1/9"], ["--clients=10", "--participants=5"]):
-        assert main(["leaderboard", "fedavg", *words, *sampling]) == 0
-        printed.append(capsys.readouterr().out)
-    assert printed[0] == printed[1]
-    assert "theta = 1/9" in printed[0].splitlines()[0]
-    assert main(["leaderboard", "scaffold", *words, "--clients=10", "--participants=5"]) == 2
-    assert capsys.readouterr().err.startswith("clusterproof: --participants = 5: ")
-    assert "drift: hypothesis fails: all clients take part in every round" in printed[0]
-
-
 def test_gradient_descent_has_one_value() -> None:
     """With one local step on full participation every valid column but NASTYA's is (1 - eta mu)^2R D^2."""
     rows = leaderboard(
@@ -568,21 +382,6 @@ def test_gradient_descent_has_one_value() -> None:
         found = values(rows, number)
         for column in ("drift", "one-round-convex", "one-round-strong", "worst-quadratic"):
             assert found[column] == pytest.approx((1 - 0.1 / 16) ** (2 * number), rel=1e-4), column
-
-
-def test_the_page_prints_what_it_states(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    page = (ROOT / "notes/leaderboard.md").read_text(encoding="utf-8")
-    for name, content in re.findall(r"(?ms)^New file `(.+?)`:\n\n```python\n(.*?)^```$", page):
-        (tmp_path / name).write_text(content, encoding="utf-8")
-    first, *_, last = re.findall(r"(?m)^\$ clusterproof (leaderboard .*)$", page.replace("\\\n", " "))
-    table, instance = re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL)
-    assert main(first.split()) == 0
-    assert capsys.readouterr().out.startswith(table)
-    assert main(last.split()) == 1
-    assert capsys.readouterr().out.endswith(instance)
 
 
 def test_pairs_of_clients_judge_nothing_at_a_sampling_that_no_even_number_of_clients_has() -> None:
