@@ -124,7 +124,8 @@ def test_the_old_names_of_options_are_taken_with_a_note(
     """Before, --out was the table's file and --parts the folder."""
     file, out, parts = write(tmp_path), tmp_path / "o.parquet", tmp_path / "parts"
     assert main(["sweep", str(file), "--out", str(out), "--parts", str(parts), "--jobs", "2"]) == 0
-    notes = capsys.readouterr().err.splitlines()
+    # where the runs take longer than some seconds, lines of progress follow
+    notes = capsys.readouterr().err.splitlines()[:2]
     assert [note.partition(";")[0] for note in notes] == [
         "clusterproof: --out is called --parquet now", "clusterproof: --parts is called --out now"
     ]  # fmt: skip
