@@ -88,6 +88,14 @@ def test_bad_covariances_are_refused(covariance, message):
         NoisyQuadraticMixture(**PARTS, covariance=covariance)
 
 
+def test_a_covariance_that_is_semidefinite_to_rounding_is_taken():
+    vectors = np.random.default_rng(0).standard_normal((20, 2))
+    covariances = [np.outer(vector, vector) for vector in vectors]
+    assert min(np.linalg.eigvalsh(covariance)[0] for covariance in covariances) < 0
+    for covariance in covariances:
+        assert np.array_equal(NoisyQuadraticMixture(**PARTS, covariance=covariance).covariance, covariance)
+
+
 @pytest.mark.parametrize("kind", ["quadratic", "noisy-quadratic", "regression"])
 def test_wide_mixtures_reach_the_ends_of_their_ranges(kind):
     reached = {"clusters": 0, "dimension": 0, "kappa": 0.0, "near": 9.0, "ratio": 0.0}

@@ -1,5 +1,7 @@
 """Every argument of a task that breaks a rule is refused by name, with its value and the remedy."""
 
+import inspect
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.synthetic import (
+    TASKS,
     LogisticMixture,
     QuadraticMixture,
     RegressionMixture,
@@ -152,38 +155,36 @@ def test_garbage_in_any_argument_is_refused_by_name(kind, garbage):
 
 
 SIZES = {"clusters": 2, "clients": 4, "dimension": 2}
+REFUSED = {
+    "clusters": [(0, "an integer, at least 1"), (2.0, "an integer"), (5, "at most the number of clients (4)")],
+    "clients": [(0, "an integer, at least 1")],
+    "dimension": [(0, "an integer, at least 1")],
+    "condition_number": [(0.5, "1"), (np.inf, "finite")],
+    "separation": [(0, "greater than 0"), (np.inf, "finite")],
+    "spread": [(-1, "at least 0")],
+    "signal": [(0, "greater than 0")],
+    "support": [(0, "an integer, at least 1")],
+    "noise": [(-1, "at least 0")],
+    "width": [(0, "greater than 0")],
+    "rarity": [(0, "greater than 0"), (1, "below 1")],
+    "samples": [(0, "an integer, at least 1")],
+    "data": [("stale", "'fresh'")],
+    "sampling": [("quick", "'exact', 'direct'")],
+    "proportions": [(value, "2 positive finite numbers") for value in ([1.0], [1.0, 0.0], [1.0, NOT_A_NUMBER])],
+    "seed": [(-1, "an integer, at least 0"), (0.5, "an integer, at least 0")],
+}
 
 
-@pytest.mark.parametrize(
-    ("kinds", "argument", "value", "rule"),
-    [
-        ("rql", "clusters", 0, "an integer, at least 1"),
-        ("rql", "clusters", 2.0, "an integer, at least 1"),
-        ("rql", "clusters", 5, "at most the number of clients (4)"),
-        ("rql", "clients", 0, "an integer, at least 1"),
-        ("rql", "dimension", 0, "an integer, at least 1"),
-        ("rq", "condition_number", 0.5, "at least 1"),
-        ("l", "condition_number", 1, "greater than 1"),
-        ("rq", "separation", 0, "greater than 0"),
-        ("rq", "separation", np.inf, "finite"),
-        ("q", "spread", -1, "at least 0"),
-        ("l", "signal", 0, "greater than 0"),
-        ("l", "support", 0, "an integer, at least 1"),
-        ("r", "noise", -1, "at least 0"),
-        ("rl", "samples", 0, "an integer, at least 1"),
-        ("rql", "proportions", [1.0], "2 positive finite numbers"),
-        ("rql", "proportions", [1.0, 0.0], "2 positive finite numbers"),
-        ("rql", "proportions", [1.0, NOT_A_NUMBER], "2 positive finite numbers"),
-        ("rql", "seed", -1, "an integer, at least 0"),
-        ("rql", "seed", 0.5, "an integer, at least 0"),
-    ],
-)
-def test_a_random_task_refuses_what_it_cannot_draw(kinds, argument, value, rule):
-    for letter, kind in {"r": RegressionMixture, "q": QuadraticMixture, "l": LogisticMixture}.items():
-        if letter in kinds:
-            error = refusal(kind.random, **{**SIZES, argument: value})
+@pytest.mark.parametrize("name", TASKS)
+def test_a_random_task_refuses_what_it_cannot_draw(name):
+    random = TASKS[name].random
+    for argument in inspect.signature(random).parameters:
+        for value, rule in REFUSED[argument]:
+            error = refusal(random, **{**SIZES, argument: value})
             assert error.argument == argument
             assert rule in error.rule
+    if name == "logistic":
+        assert "greater than 1" in refusal(random, **SIZES, condition_number=1).rule
 
 
 @pytest.mark.parametrize("kind", [RegressionMixture, QuadraticMixture])
@@ -251,7 +252,7 @@ def test_a_hessian_that_is_symmetric_to_rounding_is_taken(size):
     hessian = rotation @ np.diag(np.geomspace(1, 1e-3, size)) @ rotation.T
     hessian[0, 1] = np.nextafter(hessian[1, 0], 2)  # some kernels give a symmetric product
     task = QuadraticMixture(hessians=[hessian], centers=np.zeros((1, size)), labels=[0])
-    assert np.array_equal(task.hessians, np.swapaxes(task.hessians, -1, -2))
+    assert np.array_equal(task.hessians, [(hessian + hessian.T) / 2])
     assert task.smoothness == pytest.approx(1)
     assert task.strong_convexity == pytest.approx(1e-3, rel=1e-9)
     with pytest.raises(InvalidArgument, match="mirrored"):
