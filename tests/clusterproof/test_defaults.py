@@ -2,15 +2,19 @@
 
 import inspect
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import pytest
 
 from clusterproof.algorithms import ALGORITHMS, run
+from clusterproof.algorithms.discovery import modules_below
+from clusterproof.algorithms.pairs.pair_storage import PageWriter
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.networks import CNN, MLP
 from clusterproof.neural.networks.resnet import NormalisedConvolution
 from clusterproof.neural.partitions.by_name import PARTITIONS
+from clusterproof.neural.runs.configuration import Configuration
 from clusterproof.neural.runs.training_settings import TrainingSettings
 from clusterproof.neural.task import ImageTask
 from clusterproof.synthetic import TASKS, strategies
@@ -116,3 +120,15 @@ def test_what_is_left_out_is_as_it_was(name: str) -> None:
     if name == "image task":
         assert given.pop("preprocessing") is not None
     assert given == DEFAULTS.get(name, {})
+
+
+def test_records_are_frozen() -> None:
+    """Two runs may share a task, an algorithm and a state; only the writer of pages collects."""
+    for package in ("algorithms", "neural", "synthetic"):
+        for module in modules_below(f"clusterproof.{package}"):
+            for kind in vars(module).values():
+                if isinstance(kind, type) and "__dataclass_params__" in vars(kind):
+                    assert kind.__dataclass_params__.frozen or kind is PageWriter, kind  # type: ignore[attr-defined]
+    for kind in (*MAKERS.values(), Configuration):
+        if isinstance(kind, type) and is_dataclass(kind):
+            assert all(field.kw_only for field in fields(kind) if field.init), kind
