@@ -227,22 +227,25 @@ def test_the_smallest_distance_is_the_one_asked_for(clusters, dimension, separat
     assert np.abs(centers.mean(axis=0)).max() < 1e-9 * max(gaps)
 
 
-@pytest.mark.parametrize(
-    ("strategy", "bounds"),
-    [
-        (strategies.regression_mixtures, {"clusters": 0}),
-        (strategies.regression_mixtures, {"clusters": (3, 2)}),
-        (strategies.regression_mixtures, {"clients": 2, "clusters": 3}),
-        (strategies.regression_mixtures, {"noise": (-1, 1)}),
-        (strategies.quadratic_mixtures, {"condition_number": 0.5}),
-        (strategies.quadratic_mixtures, {"separation": 0}),
-        (strategies.quadratic_mixtures, {"spread": (0, float("inf"))}),
-        (strategies.logistic_mixtures, {"condition_number": 1}),
-        (strategies.logistic_mixtures, {"support": 0}),
-    ],
-)
-def test_strategies_refuse_bounds_that_no_task_meets(strategy, bounds):
-    assert refusal(strategy, **bounds).argument in bounds
+OUTSIDE = {
+    **dict.fromkeys(("clusters", "clients", "dimension", "support", "samples"), (0, (3, 2))),
+    **dict.fromkeys(("condition_number", "noise_condition_number", "imbalance"), (0.5,)),
+    **dict.fromkeys(("smoothness", "separation", "width"), (0, (1, np.inf))),
+    **dict.fromkeys(("noise", "spread"), ((-1, 1), (0, np.inf))),
+    "rarity": (0, (0.5, 1)),
+}
+
+
+@pytest.mark.parametrize("name", [name for name in vars(strategies) if name.endswith("_mixtures")])
+def test_strategies_refuse_bounds_that_no_task_meets(name):
+    strategy = getattr(strategies, name)
+    for argument in OUTSIDE.keys() & inspect.signature(strategy).parameters:
+        for bounds in OUTSIDE[argument]:
+            assert refusal(strategy, **{argument: bounds}).argument == argument, bounds
+    if name != "wide_mixtures":  # which draws more clients
+        assert refusal(strategy, clients=2, clusters=3).argument in ("clients", "clusters")
+    if name == "logistic_mixtures":
+        assert refusal(strategy, condition_number=1).argument == "condition_number"
 
 
 @pytest.mark.parametrize("size", [5, 20, 200])
