@@ -44,11 +44,15 @@ class Tied(nn.Module):
 
 
 class Odd(nn.Module):
-    """Parameters that nothing initialises again."""
+    """Parameters that nothing initialises again, and on which the scores do not depend."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.ones(3))
+        self.spare, self.head = nn.Parameter(torch.ones(3)), nn.Linear(16, 3)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Scores."""
+        return self.head(images.flatten(1))
 
 
 def layers(*between: nn.Module) -> nn.Module:
@@ -65,6 +69,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "dropout": (lambda: layers(nn.Dropout(0.5)), "draws random numbers"),
     "no parameters": (lambda: nn.Flatten(), "no parameters"),
     "too few scores": (lambda: nn.Sequential(nn.Flatten(), nn.Linear(16, 2)), "scores of shape"),
+    "a parameter without effect": (Odd, "has the parameter `spare`"),
     "lazy": (lambda: nn.Sequential(nn.Flatten(), nn.LazyLinear(3)), "no size"),
     "an error": (lambda: nn.Linear(5, 3), "raised RuntimeError"),
 }

@@ -263,6 +263,9 @@ def test_clients_of_any_sizes_and_types_are_joined_in_order(plant: Any) -> None:
     assert owners is not None
     assert owners.train.tolist() == owners.test.tolist() == [0] * 4 + [1] + [2] * 4
     assert (owners.clusters.tolist(), read["pairs"].train.classes) == ([1, 0, 1], 5)
+    plant(references, "load_own", lambda *_: read["pairs"])
+    assert load("some:data").owners is owners
+    assert load("some:data").note == read["pairs"].note
     assert read["sets"].owners is not None
     assert read["sets"].owners.clusters.tolist() == [0, 0]
     black = read["black and white"].train.pixels
