@@ -33,7 +33,9 @@ NAMED = [kind for name, kind in ALGORITHMS.items() if name not in ("cfl-mgd", "f
 def test_a_client_that_is_not_finite_is_named(kind, replicates):
     """FedLin sends the mean gradient to all clients, of which it names the first."""
     client = 0 if kind is FedLin else 4
-    with pytest.raises(InvalidArgument, match=rf"step_size = 0.5: .*that of client {client} is not; lower it"):
+    with pytest.raises(
+        InvalidArgument, match=rf"step_size = 0.5: .*that of client {client} is not; lower it"
+    ):
         run(kind(step_size=0.5), BROKEN, rounds=2, replicates=replicates)
 
 

@@ -159,7 +159,9 @@ def test_a_changed_value_of_the_sidecar_is_refused_with_both_sums(tmp_path: Path
     record = json.loads((tmp_path / SIDECAR).read_text())
     record[name] = record[name][::-1] if name == "labels" else {**record[name], "numpy": "0.1"}
     (tmp_path / SIDECAR).write_text(json.dumps(record))
-    with pytest.raises(InvalidArgument, match=rf"must have the SHA-256 {record['sha256']}, but has [0-9a-f]{{64}}"):
+    with pytest.raises(
+        InvalidArgument, match=rf"must have the SHA-256 {record['sha256']}, but has [0-9a-f]{{64}}"
+    ):
         load_trace(tmp_path)
 
 

@@ -22,7 +22,14 @@ from clusterproof.synthetic.softmax import SoftmaxMixture
 
 ROUND = {"local_steps": 1, "participation": 1.0}
 WEIGHTED = {**ROUND, "weighting": "clients"}
-MODELS = {"clusters": None, "averaging": "gradient", **ROUND, "least_share": None, "restarts": 1, "trial_rounds": 10}
+MODELS = {
+    "clusters": None,
+    "averaging": "gradient",
+    **ROUND,
+    "least_share": None,
+    "restarts": 1,
+    "trial_rounds": 10,
+}
 DRAWN = {"separation": 2.0, "proportions": None, "seed": 0}
 SIZES = {"clusters": (1, 3), "clients": (1, 8), "dimension": (1, 3)}
 CURVED = {**SIZES, "condition_number": (1, 10), "smoothness": 1, "separation": (0.5, 4)}
@@ -32,7 +39,12 @@ IMAGES |= {"precision": "highest"}
 DEFAULTS: dict[str, dict[str, Any]] = {
     "cfl": {**WEIGHTED, "linkage": "single", "warm_up": 20}
     | dict.fromkeys(("mean_threshold", "client_threshold", "noise_ratio")),
-    "cfl-mgd": {**MODELS, "momentum_owner": "server", "update_order": "momentum-first", "reset_momentum": False}
+    "cfl-mgd": {
+        **MODELS,
+        "momentum_owner": "server",
+        "update_order": "momentum-first",
+        "reset_momentum": False,
+    }
     | {"normalisation": "clients", "empty_cluster": "coast"},
     "ditto": {**WEIGHTED, "lam": 0.1, "personal_step_size": None, "personal_epochs": 1},
     "fedavg": {**WEIGHTED, "server_step_size": 1.0, "reshuffle": False},
@@ -53,10 +65,30 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "pfedme": {**WEIGHTED, "lam": 0.1, "inner_steps": 5, "outer_step_size": None, "mix": 1.0},
     "proxskip": {"probability": 0.5},
     "scaffold": {**WEIGHTED, "option": "II", "server_step_size": 1.0},
-    "sofl": {**WEIGHTED, "method": "fedavg", "proximal": 0.0, "pretraining": 20, "trigger": "round", "grid": 5}
-    | {"updates": 300, "learning_rate": 0.1, "radius": 1.5, "schedule": "as-printed", "initialisation": "sample"}
+    "sofl": {
+        **WEIGHTED,
+        "method": "fedavg",
+        "proximal": 0.0,
+        "pretraining": 20,
+        "trigger": "round",
+        "grid": 5,
+    }
+    | {
+        "updates": 300,
+        "learning_rate": 0.1,
+        "radius": 1.5,
+        "schedule": "as-printed",
+        "initialisation": "sample",
+    }
     | {"cluster_count": "silhouette"},
-    "log-cosh": {**DRAWN, "condition_number": 10.0, "width": 0.02, "noise": 1.0, "samples": 100, "data": "fresh"},
+    "log-cosh": {
+        **DRAWN,
+        "condition_number": 10.0,
+        "width": 0.02,
+        "noise": 1.0,
+        "samples": 100,
+        "data": "fresh",
+    },
     "logistic": {"condition_number": 10.0, "signal": 3.0, "support": 200, "samples": 100, "data": "fresh"}
     | {"proportions": None, "seed": 0},
     "noisy-quadratic": {**DRAWN, "condition_number": 1.0, "spread": 0.0, "noise": 0.1},
@@ -74,7 +106,13 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "quadratic_mixtures": {**CURVED, "spread": 0, "shared_hessians": True},
     "noisy_quadratic_mixtures": {**CURVED, "spread": 0, "shared_hessians": True, "noise": (0, 1)}
     | {"noise_condition_number": (1, 10)},
-    "regression_mixtures": {**CURVED, "noise": (0, 1), "samples": (1, 20), "rotated": True, "data": ("fresh",)}
+    "regression_mixtures": {
+        **CURVED,
+        "noise": (0, 1),
+        "samples": (1, 20),
+        "rotated": True,
+        "data": ("fresh",),
+    }
     | {"sampling": ("exact",)},
     "two_point_mixtures": {**SIZES, "separation": (1, 4), "rarity": (0.01, 0.9), "samples": (1, 20)},
     "wide_mixtures": {"kind": "quadratic", "clusters": (1, 10), "clients": (1, 100), "dimension": (1, 50)}

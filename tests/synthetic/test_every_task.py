@@ -120,7 +120,14 @@ SIZES = {"clusters": 3, "clients": 7, "dimension": 4}
 def test_a_random_task_has_what_was_asked_for(name):
     """Sizes, shares, separation and spectrum, L = 1, and the noise of a row's gradient at the optimum."""
     random = TASKS[name].random
-    asked = {"condition_number": 5.0, "separation": 0.7, "noise": 0.3, "samples": 9, "width": 0.4, "rarity": 0.2}
+    asked = {
+        "condition_number": 5.0,
+        "separation": 0.7,
+        "noise": 0.3,
+        "samples": 9,
+        "width": 0.4,
+        "rarity": 0.2,
+    }
     asked = {key: value for key, value in asked.items() if key in inspect.signature(random).parameters}
     task = random(**SIZES, **asked, proportions=[4, 2, 1])
     assert np.bincount(task.labels).tolist() == [4, 2, 1]
@@ -136,7 +143,12 @@ def test_a_random_task_has_what_was_asked_for(name):
         centers = random(**{**SIZES, "clients": 6000}, spread=0.7).centers.reshape(3, 2000, 4)
         np.testing.assert_allclose(centers.std(axis=1), 0.7, rtol=0.1)
         assert np.ptp(random(**SIZES).centers[:3], axis=0).max() == 0  # no spread unless it is given
-    held = {"quadratic": 7 * 4**2, "noisy-quadratic": 7 * 4**2, "regression": 3 * 4**2, "logistic": 3 * 200 * 4}
+    held = {
+        "quadratic": 7 * 4**2,
+        "noisy-quadratic": 7 * 4**2,
+        "regression": 3 * 4**2,
+        "logistic": 3 * 200 * 4,
+    }
     assert TASKS[name].numbers_held({**SIZES, "support": 200}) == held.get(name, 7 * 4)
 
 

@@ -217,8 +217,12 @@ def test_clusters_train_with_momentum_as_by_gradient_steps(order, reset):
 def test_the_whole_of_a_task_with_batches_has_its_data_and_all_samples():
     task = SoftmaxMixture(**SETTINGS, batch_size=60)
     points, clients = start()[0], np.arange(7)
-    assert np.array_equal(task.whole.gradients(points, clients, NOTHING), WHOLE.gradients(points, clients, NOTHING))
-    assert not np.array_equal(task.gradients(points, clients, NOTHING), WHOLE.gradients(points, clients, NOTHING))
+    assert np.array_equal(
+        task.whole.gradients(points, clients, NOTHING), WHOLE.gradients(points, clients, NOTHING)
+    )
+    assert not np.array_equal(
+        task.gradients(points, clients, NOTHING), WHOLE.gradients(points, clients, NOTHING)
+    )
     assert np.shares_memory(task.whole.training_data(3)[0], task.training_data(3)[0])
     assert WHOLE.strong_convexity == 0  # adding the same to all classes changes nothing
     shifted = WHOLE.losses(points[:1] + np.tile(np.arange(5.0), 3), clients, NOTHING)

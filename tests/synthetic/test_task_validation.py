@@ -156,7 +156,11 @@ def test_garbage_in_any_argument_is_refused_by_name(kind, garbage):
 
 SIZES = {"clusters": 2, "clients": 4, "dimension": 2}
 REFUSED = {
-    "clusters": [(0, "an integer, at least 1"), (2.0, "an integer"), (5, "at most the number of clients (4)")],
+    "clusters": [
+        (0, "an integer, at least 1"),
+        (2.0, "an integer"),
+        (5, "at most the number of clients (4)"),
+    ],
     "clients": [(0, "an integer, at least 1")],
     "dimension": [(0, "an integer, at least 1")],
     "condition_number": [(0.5, "1"), (np.inf, "finite")],
@@ -170,7 +174,9 @@ REFUSED = {
     "samples": [(0, "an integer, at least 1")],
     "data": [("stale", "'fresh'")],
     "sampling": [("quick", "'exact', 'direct'")],
-    "proportions": [(value, "2 positive finite numbers") for value in ([1.0], [1.0, 0.0], [1.0, NOT_A_NUMBER])],
+    "proportions": [
+        (value, "2 positive finite numbers") for value in ([1.0], [1.0, 0.0], [1.0, NOT_A_NUMBER])
+    ],
     "seed": [(-1, "an integer, at least 0"), (0.5, "an integer, at least 0")],
 }
 

@@ -130,7 +130,9 @@ def test_reshuffled_passes_take_every_image_once_a_pass(engine):
     gradients = whole.gradients(points, clients, np.random.default_rng(0))
     counts = torch.tensor([12.0, 7.0, 1.0], dtype=torch.float64)[:, None]
     for passes in (1, 3):
-        torch.testing.assert_close(moved(-1e-7, passes) / 1e-7, passes * counts * gradients, rtol=0, atol=1e-4)
+        torch.testing.assert_close(
+            moved(-1e-7, passes) / 1e-7, passes * counts * gradients, rtol=0, atol=1e-4
+        )
     different = (moved(0.3, 1) != moved(0.3, 1, seed=1)).any(dim=-1)
     assert different.tolist() == [True, True, False]
 

@@ -290,7 +290,9 @@ def test_half_of_emnist_is_turned_upright_and_divided_once() -> None:
 def test_both_halves_of_emnist_are_turned_upright(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     half = Images(np.zeros((2, 1, 28, 28), np.uint8), np.arange(2), 47)
-    monkeypatch.setattr(sets, "_read_half", lambda _, *given, **options: asked.append((given, options)) or half)
+    monkeypatch.setattr(
+        sets, "_read_half", lambda _, *given, **options: asked.append((given, options)) or half
+    )
     read_emnist({"emnist-bymerge-train-images-idx3-ubyte.gz": b""})
     known = DATASETS["emnist"]
     assert asked == [
