@@ -108,36 +108,3 @@ def test_runs_converge_to_the_optima_and_round_trip() -> None:
     assert np.asarray(trace.errors)[-1].max() < 1e-12
     again = run(algorithm, from_settings(task.settings), rounds=600)
     assert np.array_equal(again.models, trace.models)
-
-
-def test_hessian_products_are_differences_of_gradients() -> None:
-    task = task_of()
-    rng = np.random.default_rng(2)
-    clients = np.arange(6)
-    points, directions = rng.standard_normal((2, 6, 3))
-    population = task_of(data="population")
-    step = 1e-6
-    numeric = (
-        population.gradients(points + step * directions, clients, rng)
-        - population.gradients(points - step * directions, clients, rng)
-    ) / (2 * step)
-    np.testing.assert_allclose(
-        task.hessian_products(points, directions, clients, rng), numeric, rtol=1e-5, atol=1e-7
-    )
-
-
-def test_one_batch_gives_loss_and_gradient_of_the_same_rows() -> None:
-    """f is exactly psi + rows . offset: from one batch, loss - psi must equal (gradient - grad psi) . offset."""
-    task = task_of(samples=2)
-    rng = np.random.default_rng(3)
-    models = task.optima + 0.3 * rng.standard_normal((50, 2, 3))
-    clients = np.arange(6)
-    losses, gradients = task.losses_and_gradients(models, clients, rng)
-    assert losses.shape == (50, 6, 2)
-    for client in clients:
-        label = int(task.labels[client])
-        offsets = models - task.optima[label]
-        noise = gradients[:, client] - task.expected_gradient(models, label)
-        np.testing.assert_allclose(noise[:, 0], noise[:, 1], atol=1e-12)
-        expected = task.expected_loss(models, label) + (noise * offsets).sum(axis=-1)
-        np.testing.assert_allclose(losses[:, client], expected, atol=1e-12)
