@@ -168,7 +168,8 @@ class ModuleNetwork(Network):
         )
         for name, gradient in zip(self.trained_parameters(), gradients, strict=True):
             if gradient is None:
-                rule = f"has the parameter `{name}`, which its scores do not depend on"
+                own_name = name.removeprefix("module.")
+                rule = f"has the parameter `{own_name}`, which its scores do not depend on"
                 raise refuse(rule, "remove it, or freeze it by requires_grad = False")
 
 

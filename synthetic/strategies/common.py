@@ -97,15 +97,25 @@ def draw_integers(argument: str, bounds: Bounds) -> SearchStrategy[int]:
 
 
 def draw_reals(
-    argument: str, bounds: Bounds, *, above: float = -math.inf, at_least: float = -math.inf
+    argument: str,
+    bounds: Bounds,
+    *,
+    above: float = -math.inf,
+    at_least: float = -math.inf,
+    below: float = math.inf,
 ) -> SearchStrategy[float]:
     """Draw a number within the bounds, or give the fixed one."""
-    smallest, largest = read_bounds(argument, bounds, above=above, at_least=at_least)
+    smallest, largest = read_bounds(argument, bounds, above=above, at_least=at_least, below=below)
     return st.just(smallest) if smallest == largest else st.floats(smallest, largest)
 
 
 def read_bounds(
-    argument: str, bounds: Bounds, *, above: float = -math.inf, at_least: float = -math.inf
+    argument: str,
+    bounds: Bounds,
+    *,
+    above: float = -math.inf,
+    at_least: float = -math.inf,
+    below: float = math.inf,
 ) -> tuple[float, float]:
     """Read a number or a pair of numbers, in order and within limits.
 
@@ -116,7 +126,8 @@ def read_bounds(
     """
     smallest, largest = bounds if isinstance(bounds, tuple) else (bounds, bounds)
     limit = f"greater than {above:g}" if above > at_least else f"at least {at_least:g}"
-    if not (math.isfinite(largest) and above < smallest <= largest and at_least <= smallest):
+    limit += f" and below {below:g}" if math.isfinite(below) else ""
+    if not (above < smallest <= largest < below and at_least <= smallest):
         raise InvalidArgument(
             argument,
             bounds,

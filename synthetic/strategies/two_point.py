@@ -49,7 +49,8 @@ def two_point_mixtures(
     ...     assert 0 <= task.misclassification_probability(task.optima, 0)[1] <= 1
     """
     sizes = draw_sizes(clusters, clients, dimension)
-    distance, chance = draw_reals("separation", separation, above=0), draw_reals("rarity", rarity, above=0)
+    distance = draw_reals("separation", separation, above=0)
+    chance = draw_reals("rarity", rarity, above=0, below=1)
     rows = draw_integers("samples", samples)
 
     @st.composite

@@ -3,17 +3,7 @@
 import numpy as np
 import pytest
 
-from clusterproof.algorithms import (
-    CFL,
-    FPFC,
-    FedBCD,
-    FedProx,
-    GradientLoss,
-    InvalidArgument,
-    PerFedAvg,
-    SoFL,
-    run,
-)
+from clusterproof.algorithms import ALGORITHMS, Ditto, FedLin, InvalidArgument, run
 from clusterproof.synthetic import QuadraticMixture
 
 TASK = QuadraticMixture.random(clusters=2, clients=6, dimension=2, spread=0.5, seed=1)
@@ -34,17 +24,33 @@ class Broken(QuadraticMixture):
 BROKEN = Broken(hessians=TASK.hessians, centers=TASK.centers, labels=TASK.labels)
 
 
+NAMED = [kind for name, kind in ALGORITHMS.items() if name not in ("cfl-mgd", "fedavg", "ifca", "local")]
+"""Those that look at every client's model before they average."""
+
+
 @pytest.mark.parametrize("replicates", [None, 2])
-@pytest.mark.parametrize("kind", [FedProx, FedBCD, PerFedAvg, CFL, GradientLoss, SoFL, FPFC])
+@pytest.mark.parametrize("kind", NAMED)
 def test_a_client_that_is_not_finite_is_named(kind, replicates):
-    with pytest.raises(InvalidArgument, match=r"step_size = 0.5: .*that of client 4 is not; lower it"):
+    """FedLin sends the mean gradient to all clients, of which it names the first."""
+    client = 0 if kind is FedLin else 4
+    with pytest.raises(
+        InvalidArgument, match=rf"step_size = 0.5: .*that of client {client} is not; lower it"
+    ):
         run(kind(step_size=0.5), BROKEN, rounds=2, replicates=replicates)
 
 
-@pytest.mark.parametrize("kind", [FedProx, FedBCD, PerFedAvg, CFL, SoFL, FPFC])
+@pytest.mark.parametrize("kind", [kind for kind in NAMED if "local_steps" in kind.__dataclass_fields__])
 def test_a_step_that_is_too_large_ends_the_run_when_numbers_overflow(kind):
     with (
         np.errstate(over="ignore", invalid="ignore"),
         pytest.raises(InvalidArgument, match=r"step_size = 50.0: must keep every client's model finite"),
     ):
         run(kind(step_size=50.0, local_steps=50), TASK, rounds=20)
+
+
+def test_a_personal_model_that_is_not_finite_ends_the_run():
+    with (
+        np.errstate(over="ignore", invalid="ignore"),
+        pytest.raises(InvalidArgument, match="must keep every client's model finite"),
+    ):
+        run(Ditto(step_size=0.5, personal_step_size=1e200), TASK, rounds=4)

@@ -153,6 +153,18 @@ def test_no_byte_of_the_sidecar_can_change_unnoticed(
     assert unchanged or (str(folder) in message and "\n" not in message)
 
 
+@pytest.mark.parametrize("name", ["settings", "labels", "versions"])
+def test_a_changed_value_of_the_sidecar_is_refused_with_both_sums(tmp_path: Path, name: str) -> None:
+    save_trace(make_trace(), tmp_path)
+    record = json.loads((tmp_path / SIDECAR).read_text())
+    record[name] = record[name][::-1] if name == "labels" else {**record[name], "numpy": "0.1"}
+    (tmp_path / SIDECAR).write_text(json.dumps(record))
+    with pytest.raises(
+        InvalidArgument, match=rf"must have the SHA-256 {record['sha256']}, but has [0-9a-f]{{64}}"
+    ):
+        load_trace(tmp_path)
+
+
 @pytest.mark.parametrize("content", [b"", b"{}", b"[1, 2", b"null", b"\xff\xfe", b"[" * 100_000])
 def test_something_else_in_place_of_the_sidecar_is_refused(tmp_path: Path, content: bytes) -> None:
     save_trace(make_trace(), tmp_path / "run")

@@ -1,7 +1,9 @@
 """Properties of every task: optima, gradients, curvatures, settings and sample means."""
 
+import inspect
 import json
 
+import array_api_strict
 import numpy as np
 import pytest
 from example_counts import examples
@@ -9,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clusterproof.algorithms import CFLMGD, run
-from clusterproof.synthetic import TASKS, from_settings, strategies
+from clusterproof.algorithms.arrays import to_numpy
+from clusterproof.synthetic import TASKS, OnArrays, from_settings, strategies
 
 STRATEGIES = {name: getattr(strategies, f"{name.replace('-', '_')}_mixtures") for name in TASKS}
 MODES = {
@@ -108,3 +111,81 @@ def test_samples_have_the_expected_means(name):
         for sample, mean in zip((losses[:, client], gradients[:, client]), expected, strict=True):
             error = np.abs(sample.mean(axis=0) - mean)
             assert (error <= 4 * sample.std(axis=0) / draws**0.5 + 1e-9 * (1 + np.abs(mean))).all()
+
+
+SIZES = {"clusters": 3, "clients": 7, "dimension": 4}
+
+
+@ALL
+def test_a_random_task_has_what_was_asked_for(name):
+    """Sizes, shares, separation and spectrum, L = 1, and the noise of a row's gradient at the optimum."""
+    random = TASKS[name].random
+    asked = {
+        "condition_number": 5.0,
+        "separation": 0.7,
+        "noise": 0.3,
+        "samples": 9,
+        "width": 0.4,
+        "rarity": 0.2,
+    }
+    asked = {key: value for key, value in asked.items() if key in inspect.signature(random).parameters}
+    task = random(**SIZES, **asked, proportions=[4, 2, 1])
+    assert np.bincount(task.labels).tolist() == [4, 2, 1]
+    assert (task.clusters, task.clients, task.dimension) == (3, 7, 4)
+    for key in asked.keys() - {"noise"}:
+        assert getattr(task, key) == pytest.approx(asked[key])
+    if name != "logistic":
+        assert task.smoothness == pytest.approx(1)
+    if "noise" in asked:  # E|e x|^2 = s^2 tr Sigma for regression, with variances from 1 / 5 to 1
+        scale = np.geomspace(1 / 5, 1, 4).sum() if name == "regression" else 1
+        assert task.gradient_variance(task.optima[1], 1) == pytest.approx(0.3**2 * scale)
+    if "spread" in inspect.signature(random).parameters:
+        centers = random(**{**SIZES, "clients": 6000}, spread=0.7).centers.reshape(3, 2000, 4)
+        np.testing.assert_allclose(centers.std(axis=1), 0.7, rtol=0.1)
+        assert np.ptp(random(**SIZES).centers[:3], axis=0).max() == 0  # no spread unless it is given
+    held = {
+        "quadratic": 7 * 4**2,
+        "noisy-quadratic": 7 * 4**2,
+        "regression": 3 * 4**2,
+        "logistic": 3 * 200 * 4,
+    }
+    assert TASKS[name].numbers_held({**SIZES, "support": 200}) == held.get(name, 7 * 4)
+
+
+@ALL
+def test_many_models_have_the_answers_of_each(name):
+    task = TASKS[name].random(**SIZES, seed=1)
+    models = task.optima.mean(axis=0) + 0.3 * np.random.default_rng(0).standard_normal((2, 3, 4))
+    for method in ("expected_loss", "expected_gradient", "loss_variance"):
+        asked = getattr(task, method)
+        if "one model (d,)" in asked.__doc__:
+            continue
+        found = asked(models, 1)
+        for index in np.ndindex(2, 3):
+            np.testing.assert_allclose(found[index], asked(models[index], 1), rtol=1e-12)
+
+
+@ALL
+def test_a_task_on_arrays_has_the_numbers_of_the_task(name):
+    task = TASKS[name].random(**SIZES, seed=1)
+    there = OnArrays(task, array_api_strict)
+    models, clients = models_near(task, 2, 3), np.array([6, 0, 3])
+    points, chosen = models_near(task, 3, 3), np.array([2, 0, 2])
+    questions = {
+        "losses": (models, clients),
+        "gradients": (points, clients),
+        "gradient_sums": (models, clients, chosen),
+        "hessian_products": (points, models, clients),
+        "losses_and_gradients": (models, clients),
+    }
+    for method, arguments in questions.items():
+        expected = getattr(task, method)(*arguments, np.random.default_rng(4))
+        given_arrays = [array_api_strict.asarray(argument) for argument in arguments]
+        found = getattr(there, method)(*given_arrays, np.random.default_rng(4))
+        pairs = zip(found, expected, strict=True) if isinstance(expected, tuple) else [(found, expected)]
+        for one, other in pairs:
+            assert np.array_equal(to_numpy(one), other)
+    for attribute in ("clients", "clusters", "dimension", "settings"):
+        assert getattr(there, attribute) == getattr(task, attribute)
+    assert there.samples == getattr(task, "samples", None)
+    assert np.array_equal(there.client_samples, task.client_samples)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import integrate, optimize
 
 from clusterproof.algorithms import CFLMGD, run, sum_gradients
 from clusterproof.synthetic import LogCoshMixture, from_settings
@@ -39,31 +38,6 @@ def test_curvature_runs_from_mu_to_L() -> None:  # noqa: N802 - L is the field's
     assert curvature.max() <= task.smoothness + 1e-9
     assert curvature.min() == pytest.approx(1 / 8, rel=1e-3)
     assert curvature.max() == pytest.approx(1.0, rel=1e-3)
-
-
-def test_loss_is_the_integral_of_the_gradient() -> None:
-    task = task_of()
-    for end in (0.1, 1.0, 30.0):
-        direction = np.eye(3)[1]
-        value, _ = integrate.quad(
-            lambda t, direction=direction: float(
-                task.expected_gradient(task.optima[1] + t * direction, 1)[1]
-            ),
-            0,
-            end,
-            limit=200,
-        )
-        assert task.expected_loss(task.optima[1] + end * direction, 1) == pytest.approx(value, rel=1e-7)
-
-
-def test_pooled_optimum_minimises_the_mean() -> None:
-    task = LogCoshMixture.random(clusters=3, clients=9, dimension=2, proportions=(5, 3, 1), width=0.5, seed=3)
-
-    def mean(point: np.ndarray) -> float:
-        return float(sum(share * task.expected_loss(point, p) for p, share in enumerate(task.proportions)))
-
-    found = optimize.minimize(mean, np.zeros(2), method="BFGS", options={"gtol": 1e-9})
-    np.testing.assert_allclose(task.pooled_optimum, found.x, atol=1e-6)
 
 
 def test_drawn_rows_have_the_stated_moments() -> None:
@@ -108,36 +82,3 @@ def test_runs_converge_to_the_optima_and_round_trip() -> None:
     assert np.asarray(trace.errors)[-1].max() < 1e-12
     again = run(algorithm, from_settings(task.settings), rounds=600)
     assert np.array_equal(again.models, trace.models)
-
-
-def test_hessian_products_are_differences_of_gradients() -> None:
-    task = task_of()
-    rng = np.random.default_rng(2)
-    clients = np.arange(6)
-    points, directions = rng.standard_normal((2, 6, 3))
-    population = task_of(data="population")
-    step = 1e-6
-    numeric = (
-        population.gradients(points + step * directions, clients, rng)
-        - population.gradients(points - step * directions, clients, rng)
-    ) / (2 * step)
-    np.testing.assert_allclose(
-        task.hessian_products(points, directions, clients, rng), numeric, rtol=1e-5, atol=1e-7
-    )
-
-
-def test_one_batch_gives_loss_and_gradient_of_the_same_rows() -> None:
-    """f is exactly psi + rows . offset: from one batch, loss - psi must equal (gradient - grad psi) . offset."""
-    task = task_of(samples=2)
-    rng = np.random.default_rng(3)
-    models = task.optima + 0.3 * rng.standard_normal((50, 2, 3))
-    clients = np.arange(6)
-    losses, gradients = task.losses_and_gradients(models, clients, rng)
-    assert losses.shape == (50, 6, 2)
-    for client in clients:
-        label = int(task.labels[client])
-        offsets = models - task.optima[label]
-        noise = gradients[:, client] - task.expected_gradient(models, label)
-        np.testing.assert_allclose(noise[:, 0], noise[:, 1], atol=1e-12)
-        expected = task.expected_loss(models, label) + (noise * offsets).sum(axis=-1)
-        np.testing.assert_allclose(losses[:, client], expected, atol=1e-12)

@@ -46,6 +46,21 @@ def test_moments_are_those_of_samples_over_clients_and_noise():
     assert TASK.gradient_variance(model, 0) == pytest.approx(away.mean(), abs=5 * away.std() / DRAWS**0.5)
 
 
+def test_the_variance_of_losses_is_that_over_clients_and_that_of_the_noise():
+    """Var f = Var_i f_i + E_i (x - c_i)' Sigma (x - c_i), and Var g = Var_i g_i + tr Sigma."""
+    model, clients = np.array([3.0, -2.0]), np.flatnonzero(QUADRATIC.labels == 1)
+    away = model - QUADRATIC.centers[clients]
+    gradients = np.einsum("kij,kj->ki", QUADRATIC.hessians[clients], away)
+    losses = (gradients * away).sum(axis=-1) / 2
+    noise = np.einsum("ki,ij,kj->k", away, COVARIANCE, away).mean()
+    assert losses.var() > 0.1 * noise
+    assert TASK.loss_variance(model, 1) == pytest.approx(losses.var() + noise)
+    assert QUADRATIC.loss_variance(model, 1) == pytest.approx(losses.var())
+    spread = gradients.var(axis=0).sum()
+    assert TASK.gradient_variance(model, 1) == pytest.approx(spread + np.trace(COVARIANCE))
+    assert QUADRATIC.gradient_variance(model, 1) == pytest.approx(spread)
+
+
 @pytest.mark.parametrize("covariance", [COVARIANCE, np.zeros((2, 2))])
 def test_misclassification_is_that_of_samples(covariance):
     task = NoisyQuadraticMixture(**PARTS, covariance=covariance)
@@ -86,6 +101,14 @@ def test_gradient_descent_has_the_stationary_variance_of_its_recursion():
 def test_bad_covariances_are_refused(covariance, message):
     with pytest.raises(InvalidArgument, match=f"covariance = .*{message}"):
         NoisyQuadraticMixture(**PARTS, covariance=covariance)
+
+
+def test_a_covariance_that_is_semidefinite_to_rounding_is_taken():
+    vectors = np.random.default_rng(0).standard_normal((20, 2))
+    covariances = [np.outer(vector, vector) for vector in vectors]
+    assert min(np.linalg.eigvalsh(covariance)[0] for covariance in covariances) < 0
+    for covariance in covariances:
+        assert np.array_equal(NoisyQuadraticMixture(**PARTS, covariance=covariance).covariance, covariance)
 
 
 @pytest.mark.parametrize("kind", ["quadratic", "noisy-quadratic", "regression"])

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from clusterproof.synthetic import LogisticMixture, QuadraticMixture, RegressionMixture
+from clusterproof.synthetic import (
+    LogCoshMixture,
+    LogisticMixture,
+    NoisyQuadraticMixture,
+    QuadraticMixture,
+    RegressionMixture,
+    TwoPointMixture,
+)
 
 KEPT = {"clusters": 2, "clients": 4, "dimension": 3, "condition_number": 3.0, "seed": 1}
 COVARIANCE = np.array([[[1.0, 0.3], [0.3, 0.5]], [[0.6, -0.2], [-0.2, 0.9]]])
@@ -26,9 +33,14 @@ TASKS = {
     "quadratic": QuadraticMixture.random(**KEPT, spread=0.5),
     "logistic": LogisticMixture.random(**KEPT, samples=6),
     "logistic population": LogisticMixture.random(**KEPT, data="population"),
+    "log-cosh": LogCoshMixture.random(**KEPT, samples=6, width=0.5),
+    "log-cosh population": LogCoshMixture.random(**KEPT, data="population", width=0.5),
+    "noisy quadratic": NoisyQuadraticMixture.random(**KEPT, spread=0.5, noise=2.0),
+    "two-point": TwoPointMixture.random(clusters=2, clients=4, dimension=3, samples=6, seed=1),
 }
 ALL = pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
-WITHOUT_DRAWS = ("fixed", "population", "quadratic", "logistic population")
+WITHOUT_DRAWS = ("fixed", "population", "quadratic", "logistic population", "log-cosh population")
+SAME_DRAWS = (*WITHOUT_DRAWS, "direct", "log-cosh", "noisy quadratic", "two-point")
 
 
 def models_of(task, count=3, lead=()):
@@ -52,7 +64,7 @@ def test_gradients_are_derivatives_of_the_losses_of_the_same_batch(task, lead):
         np.testing.assert_allclose(gradients[..., axis], quotient, rtol=0, atol=1e-7)
 
 
-@pytest.mark.parametrize("name", [*WITHOUT_DRAWS, "direct"])
+@pytest.mark.parametrize("name", SAME_DRAWS)
 def test_both_answers_are_those_of_losses_and_gradients(name):
     """With rows drawn one by one, the same generator gives the same rows to each question."""
     task, clients = TASKS[name], np.arange(TASKS[name].clients)
@@ -65,7 +77,7 @@ def test_both_answers_are_those_of_losses_and_gradients(name):
         np.testing.assert_allclose(gradients[:, number], expected, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", [*WITHOUT_DRAWS, "direct"])
+@pytest.mark.parametrize("name", SAME_DRAWS)
 def test_hessian_products_are_differences_of_gradients(name):
     task, clients = TASKS[name], np.arange(TASKS[name].clients)
     points, directions = models_of(task, task.clients), models_of(task, task.clients, (2,))[1]

@@ -120,3 +120,19 @@ def test_what_is_not_pooled_is_refused() -> None:
         RegressionPopulation(mixture(data="fixed"), SIZES, 2)
     with pytest.raises(InvalidArgument, match="must be 2 numbers"):
         RegressionPopulation(task, (5,), 2)
+    for change in ({"sizes": (5, 0)}, {"models": 0}, {"draws": 0}):
+        with pytest.raises(InvalidArgument) as refusal:
+            RegressionPopulation(**{"task": task, "sizes": SIZES, "models": 2, **change})
+        assert refusal.value.argument == min(change)
+
+
+def test_all_clients_choose_the_only_model() -> None:
+    population = RegressionPopulation(mixture(), SIZES, 1)
+    chosen = population.draw_choices(np.zeros((4, 1, 3)), generator(0, "unused"))
+    assert chosen.tolist() == [[[120], [40]]] * 4
+    pairs = RegressionPopulation(mixture(), SIZES, 3)
+    assert pairs.labels.tolist() == [0, 0, 0, 1, 1, 1]
+    assert len(pairs.labels) == pairs.clients
+    choices = pairs.losses(np.zeros((2, 3, 3)), np.arange(6), generator(0, "unused")).argmin(axis=-1)
+    assert choices.tolist() == [[0, 1, 2, 0, 1, 2]] * 2
+    assert (pairs.settings["sizes"], pairs.settings["draws"]) == ([120, 40], 100_000)

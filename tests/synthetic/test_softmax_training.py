@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from clusterproof.algorithms import FedAvg, Randomness, run
+from clusterproof.algorithms import CFLMGD, FedAvg, Randomness, run
 from clusterproof.synthetic.softmax import SoftmaxMixture
+from clusterproof.synthetic.wrapped import WrappedTask
 
 SETTINGS = {"clients": 7, "clusters": 2, "features": 4, "classes": 3, "largest": 400, "seed": 2}
 WHOLE = SoftmaxMixture(**SETTINGS)
@@ -194,3 +195,35 @@ def test_algorithms_train_by_passes():
     motion = {"step_size": 0.2, "momentum": 0.0, "proximal": 0.0}
     expected, _ = plain_training(task, zeros, zeros, zeros, np.arange(7), generator, motion, steps)
     np.testing.assert_allclose(trace.models[-1, 0], expected.mean(axis=0), rtol=1e-11, atol=1e-13)
+
+
+class Stepwise(WrappedTask):
+    """Losses and gradients alone: an algorithm takes the local steps itself."""
+
+    def __init__(self, task):
+        self.task, self.losses, self.gradients = task, task.losses, task.gradients
+
+
+@pytest.mark.parametrize("reset", [False, True])
+@pytest.mark.parametrize("order", ["momentum-first", "as-printed"])
+def test_clusters_train_with_momentum_as_by_gradient_steps(order, reset):
+    options = {"momentum": 0.6, "averaging": "model", "local_steps": 3, "reset_momentum": reset}
+    algorithm = CFLMGD(step_size=0.3, update_order=order, clusters=2, **options)
+    found, expected = (run(algorithm, task, rounds=3, replicates=2) for task in (WHOLE, Stepwise(WHOLE)))
+    np.testing.assert_allclose(found.models, expected.models, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(found.assignments, expected.assignments)
+
+
+def test_the_whole_of_a_task_with_batches_has_its_data_and_all_samples():
+    task = SoftmaxMixture(**SETTINGS, batch_size=60)
+    points, clients = start()[0], np.arange(7)
+    assert np.array_equal(
+        task.whole.gradients(points, clients, NOTHING), WHOLE.gradients(points, clients, NOTHING)
+    )
+    assert not np.array_equal(
+        task.gradients(points, clients, NOTHING), WHOLE.gradients(points, clients, NOTHING)
+    )
+    assert np.shares_memory(task.whole.training_data(3)[0], task.training_data(3)[0])
+    assert WHOLE.strong_convexity == 0  # adding the same to all classes changes nothing
+    shifted = WHOLE.losses(points[:1] + np.tile(np.arange(5.0), 3), clients, NOTHING)
+    np.testing.assert_allclose(shifted, WHOLE.losses(points[:1], clients, NOTHING), rtol=1e-12)

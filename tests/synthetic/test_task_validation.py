@@ -1,5 +1,7 @@
 """Every argument of a task that breaks a rule is refused by name, with its value and the remedy."""
 
+import inspect
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.synthetic import (
+    TASKS,
     LogisticMixture,
     QuadraticMixture,
     RegressionMixture,
@@ -152,38 +155,42 @@ def test_garbage_in_any_argument_is_refused_by_name(kind, garbage):
 
 
 SIZES = {"clusters": 2, "clients": 4, "dimension": 2}
-
-
-@pytest.mark.parametrize(
-    ("kinds", "argument", "value", "rule"),
-    [
-        ("rql", "clusters", 0, "an integer, at least 1"),
-        ("rql", "clusters", 2.0, "an integer, at least 1"),
-        ("rql", "clusters", 5, "at most the number of clients (4)"),
-        ("rql", "clients", 0, "an integer, at least 1"),
-        ("rql", "dimension", 0, "an integer, at least 1"),
-        ("rq", "condition_number", 0.5, "at least 1"),
-        ("l", "condition_number", 1, "greater than 1"),
-        ("rq", "separation", 0, "greater than 0"),
-        ("rq", "separation", np.inf, "finite"),
-        ("q", "spread", -1, "at least 0"),
-        ("l", "signal", 0, "greater than 0"),
-        ("l", "support", 0, "an integer, at least 1"),
-        ("r", "noise", -1, "at least 0"),
-        ("rl", "samples", 0, "an integer, at least 1"),
-        ("rql", "proportions", [1.0], "2 positive finite numbers"),
-        ("rql", "proportions", [1.0, 0.0], "2 positive finite numbers"),
-        ("rql", "proportions", [1.0, NOT_A_NUMBER], "2 positive finite numbers"),
-        ("rql", "seed", -1, "an integer, at least 0"),
-        ("rql", "seed", 0.5, "an integer, at least 0"),
+REFUSED = {
+    "clusters": [
+        (0, "an integer, at least 1"),
+        (2.0, "an integer"),
+        (5, "at most the number of clients (4)"),
     ],
-)
-def test_a_random_task_refuses_what_it_cannot_draw(kinds, argument, value, rule):
-    for letter, kind in {"r": RegressionMixture, "q": QuadraticMixture, "l": LogisticMixture}.items():
-        if letter in kinds:
-            error = refusal(kind.random, **{**SIZES, argument: value})
+    "clients": [(0, "an integer, at least 1")],
+    "dimension": [(0, "an integer, at least 1")],
+    "condition_number": [(0.5, "1"), (np.inf, "finite")],
+    "separation": [(0, "greater than 0"), (np.inf, "finite")],
+    "spread": [(-1, "at least 0")],
+    "signal": [(0, "greater than 0")],
+    "support": [(0, "an integer, at least 1")],
+    "noise": [(-1, "at least 0")],
+    "width": [(0, "greater than 0")],
+    "rarity": [(0, "greater than 0"), (1, "below 1")],
+    "samples": [(0, "an integer, at least 1")],
+    "data": [("stale", "'fresh'")],
+    "sampling": [("quick", "'exact', 'direct'")],
+    "proportions": [
+        (value, "2 positive finite numbers") for value in ([1.0], [1.0, 0.0], [1.0, NOT_A_NUMBER])
+    ],
+    "seed": [(-1, "an integer, at least 0"), (0.5, "an integer, at least 0")],
+}
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_random_task_refuses_what_it_cannot_draw(name):
+    random = TASKS[name].random
+    for argument in inspect.signature(random).parameters:
+        for value, rule in REFUSED[argument]:
+            error = refusal(random, **{**SIZES, argument: value})
             assert error.argument == argument
             assert rule in error.rule
+    if name == "logistic":
+        assert "greater than 1" in refusal(random, **SIZES, condition_number=1).rule
 
 
 @pytest.mark.parametrize("kind", [RegressionMixture, QuadraticMixture])
@@ -226,22 +233,25 @@ def test_the_smallest_distance_is_the_one_asked_for(clusters, dimension, separat
     assert np.abs(centers.mean(axis=0)).max() < 1e-9 * max(gaps)
 
 
-@pytest.mark.parametrize(
-    ("strategy", "bounds"),
-    [
-        (strategies.regression_mixtures, {"clusters": 0}),
-        (strategies.regression_mixtures, {"clusters": (3, 2)}),
-        (strategies.regression_mixtures, {"clients": 2, "clusters": 3}),
-        (strategies.regression_mixtures, {"noise": (-1, 1)}),
-        (strategies.quadratic_mixtures, {"condition_number": 0.5}),
-        (strategies.quadratic_mixtures, {"separation": 0}),
-        (strategies.quadratic_mixtures, {"spread": (0, float("inf"))}),
-        (strategies.logistic_mixtures, {"condition_number": 1}),
-        (strategies.logistic_mixtures, {"support": 0}),
-    ],
-)
-def test_strategies_refuse_bounds_that_no_task_meets(strategy, bounds):
-    assert refusal(strategy, **bounds).argument in bounds
+OUTSIDE = {
+    **dict.fromkeys(("clusters", "clients", "dimension", "support", "samples"), (0, (3, 2))),
+    **dict.fromkeys(("condition_number", "noise_condition_number", "imbalance"), (0.5,)),
+    **dict.fromkeys(("smoothness", "separation", "width"), (0, (1, np.inf))),
+    **dict.fromkeys(("noise", "spread"), ((-1, 1), (0, np.inf))),
+    "rarity": (0, (0.5, 1)),
+}
+
+
+@pytest.mark.parametrize("name", [name for name in vars(strategies) if name.endswith("_mixtures")])
+def test_strategies_refuse_bounds_that_no_task_meets(name):
+    strategy = getattr(strategies, name)
+    for argument in OUTSIDE.keys() & inspect.signature(strategy).parameters:
+        for bounds in OUTSIDE[argument]:
+            assert refusal(strategy, **{argument: bounds}).argument == argument, bounds
+    if name != "wide_mixtures":  # which draws more clients
+        assert refusal(strategy, clients=2, clusters=3).argument in ("clients", "clusters")
+    if name == "logistic_mixtures":
+        assert refusal(strategy, condition_number=1).argument == "condition_number"
 
 
 @pytest.mark.parametrize("size", [5, 20, 200])
@@ -251,7 +261,7 @@ def test_a_hessian_that_is_symmetric_to_rounding_is_taken(size):
     hessian = rotation @ np.diag(np.geomspace(1, 1e-3, size)) @ rotation.T
     hessian[0, 1] = np.nextafter(hessian[1, 0], 2)  # some kernels give a symmetric product
     task = QuadraticMixture(hessians=[hessian], centers=np.zeros((1, size)), labels=[0])
-    assert np.array_equal(task.hessians, np.swapaxes(task.hessians, -1, -2))
+    assert np.array_equal(task.hessians, [(hessian + hessian.T) / 2])
     assert task.smoothness == pytest.approx(1)
     assert task.strong_convexity == pytest.approx(1e-3, rel=1e-9)
     with pytest.raises(InvalidArgument, match="mirrored"):

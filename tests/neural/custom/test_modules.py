@@ -9,7 +9,7 @@ from small_images import client_data, random_partition
 from torch import Tensor, nn
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.neural.custom.module_network import ModuleNetwork
+from clusterproof.neural.custom.module_network import ModuleNetwork, initialised, maker
 from clusterproof.neural.task import ImageTask
 
 
@@ -43,6 +43,18 @@ class Tied(nn.Module):
         return self.head(self.second(torch.tanh(self.first(images.flatten(1)))))
 
 
+class Odd(nn.Module):
+    """Parameters that nothing initialises again, and on which the scores do not depend."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.spare, self.head = nn.Parameter(torch.ones(3)), nn.Linear(16, 3)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Scores."""
+        return self.head(images.flatten(1))
+
+
 def layers(*between: nn.Module) -> nn.Module:
     return nn.Sequential(nn.Flatten(), nn.Linear(16, 6), *between, nn.Linear(6, 3))
 
@@ -57,6 +69,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "dropout": (lambda: layers(nn.Dropout(0.5)), "draws random numbers"),
     "no parameters": (lambda: nn.Flatten(), "no parameters"),
     "too few scores": (lambda: nn.Sequential(nn.Flatten(), nn.Linear(16, 2)), "scores of shape"),
+    "a parameter without effect": (Odd, "has the parameter `spare`"),
     "lazy": (lambda: nn.Sequential(nn.Flatten(), nn.LazyLinear(3)), "no size"),
     "an error": (lambda: nn.Linear(5, 3), "raised RuntimeError"),
 }
@@ -118,3 +131,24 @@ def test_other_modules_train_as_by_plain_autograd(make: Any, engine: str) -> Non
 def test_a_module_that_vmap_does_not_take_is_refused_by_that_engine() -> None:
     with pytest.raises(InvalidArgument, match="use 'serial'"):
         ImageTask(partition=random_partition((3, 3)), network=network(lambda: Positions(True)), engine="vmap")
+
+
+def test_a_module_that_is_given_itself_is_initialised_again() -> None:
+    """With the numbers that making it anew draws."""
+    given, attention = layers(nn.Tanh()), nn.MultiheadAttention(6, 2)
+    before = [value.clone() for value in given.parameters()]
+    again = initialised(maker("own", given, (1, 4, 4), 3, {}), 5)
+    anew = initialised(lambda: layers(nn.Tanh()), 5)
+    assert all(torch.equal(*pair) for pair in zip(again.parameters(), anew.parameters(), strict=True))
+    assert all(torch.equal(*pair) for pair in zip(given.parameters(), before, strict=True))
+    other = initialised(maker("own", attention, (1, 4, 4), 3, {}), 5)
+    assert not torch.equal(other.in_proj_weight, attention.in_proj_weight)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [(Odd(), "holds a Odd without"), (3, "must be a torch.nn.Module"), (lambda: 3, "not a int")],
+)
+def test_other_objects_make_no_network(given: Any, words: str) -> None:
+    with pytest.raises(InvalidArgument, match=words):
+        maker("own", given, (1, 4, 4), 3, {})()

@@ -243,6 +243,38 @@ def test_a_data_set_of_pytorch_is_a_half(plant: Any) -> None:
     assert found[0].note == found[1].note  # the SHA-256
 
 
+def test_clients_of_any_sizes_and_types_are_joined_in_order(plant: Any) -> None:
+    """Two data sets or pairs are two clients, black and white is 0 and 1, other integers are codes."""
+    read = {}
+    for name, halves in {
+        "sets": [Items(), Items()],
+        "pairs": [PAIR, (PAIR[0][:1], PAIR[1][:1]), PAIR],
+        "black and white": (PAIR[0] > PAIR[0].mean(), PAIR[1]),
+        "codes": (np.arange(12, dtype=np.int16).reshape(4, 3), PAIR[1]),
+    }.items():
+        value = {"train": halves, "test": halves}
+        if name == "pairs":
+            value |= {"clusters": [1, 0, 1], "classes": 5}
+        plant(references, "load_own", lambda *_, value=value: value)
+        read[name] = load("some:data")
+    assert len({one.note for one in read.values()}) == len(read)  # the SHA-256
+    assert np.array_equal(read["sets"].train.pixels, np.concatenate([PAIR[0]] * 2))
+    owners = read["pairs"].owners
+    assert owners is not None
+    assert owners.train.tolist() == owners.test.tolist() == [0] * 4 + [1] + [2] * 4
+    assert (owners.clusters.tolist(), read["pairs"].train.classes) == ([1, 0, 1], 5)
+    plant(references, "load_own", lambda *_: read["pairs"])
+    assert load("some:data").owners is owners
+    assert load("some:data").note == read["pairs"].note
+    assert read["sets"].owners is not None
+    assert read["sets"].owners.clusters.tolist() == [0, 0]
+    black = read["black and white"].train.pixels
+    assert black.dtype == np.float32
+    assert np.array_equal(black, PAIR[0] > PAIR[0].mean())
+    codes = read["codes"]
+    assert (codes.owners, codes.train.pixels.dtype, codes.train.classes) == (None, np.int64, 2)
+
+
 def test_an_entry_point_is_a_name_and_needs_no_trust(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As an installed package declares it, in the form of the page."""
     group, name, value = re.findall(r'entry-points\."(.+?)"\]\n(\w+) = "(.+?)"', TOML[1])[0]

@@ -4,6 +4,7 @@ import hashlib
 import importlib.util
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -60,6 +61,23 @@ def test_the_published_sets(name: str) -> None:
     if name == "cifar10":
         assert data.train.pixels.mean((0, 2, 3)) / 255 == pytest.approx([0.4914, 0.4822, 0.4465], abs=5e-5)
         assert data.test.labels[:4].tolist() == [3, 8, 8, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "train", "test", "shape", "classes"),
+    [
+        ("digits", 1440, 357, (1, 8, 8), 10),
+        ("mnist", 60_000, 10_000, (1, 28, 28), 10),
+        ("fashion-mnist", 60_000, 10_000, (1, 28, 28), 10),
+        ("cifar10", 50_000, 10_000, (3, 32, 32), 10),
+        ("emnist", 697_932, 116_323, (1, 28, 28), 47),  # ByMerge
+    ],
+)
+def test_sizes_are_the_published_ones(name: str, train: int, test: int, shape: Any, classes: int) -> None:
+    known = DATASETS[name]
+    assert (known.train, known.test, known.shape, known.classes) == (train, test, shape, classes)
+    assert len(set(SUMS[name])) == len(SUMS[name])
+    assert all(len(one) == 64 and set(one) <= set("0123456789abcdef") for one in SUMS[name])
 
 
 def test_upright_emnist_digits_look_like_those_of_mnist() -> None:

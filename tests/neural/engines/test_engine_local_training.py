@@ -115,6 +115,28 @@ def test_convolutional_networks(engine, batch_size, dtype, kind):
     check(task, **KINDS[kind])
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_reshuffled_passes_take_every_image_once_a_pass(engine):
+    """To first order in the step size the move is that of all images' gradients, n_i a pass; then orders matter."""
+    options = {"engine": engine, "dtype": "float64", "batch_size": 5, "local_unit": "step"}
+    task = ImageTask(partition=random_partition(SIZES), network=MLP((1, 4, 4), 3, (6,)), **options)
+    points, clients = task.initial_models(3, (), np.random.default_rng(0)), torch.tensor([2, 0, 4])
+
+    def moved(step_size, passes, seed=0):
+        options = {"step_size": step_size, "passes": passes}
+        return task.reshuffled_training(points, clients, np.random.default_rng(seed), **options) - points
+
+    whole = ImageTask(partition=task.partition, network=task.network, dtype="float64")
+    gradients = whole.gradients(points, clients, np.random.default_rng(0))
+    counts = torch.tensor([12.0, 7.0, 1.0], dtype=torch.float64)[:, None]
+    for passes in (1, 3):
+        torch.testing.assert_close(
+            moved(-1e-7, passes) / 1e-7, passes * counts * gradients, rtol=0, atol=1e-4
+        )
+    different = (moved(0.3, 1) != moved(0.3, 1, seed=1)).any(dim=-1)
+    assert different.tolist() == [True, True, False]
+
+
 @pytest.mark.parametrize("kind", ["carried", "all"])
 @pytest.mark.parametrize(("engine", "batch_size"), [("gram", None), ("gram", 5), ("vmap", None), ("vmap", 5)])
 def test_perceptrons_on_two_threads(engine, batch_size, kind):

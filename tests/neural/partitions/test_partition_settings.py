@@ -128,3 +128,16 @@ def test_what_breaks_a_rule_is_refused(name: str, case: tuple[dict[str, Any], st
         partition(name, data, **options)
     assert refusal.value.argument == argument
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "few"), [("quantity", {}), ("label-swap", {"clients": 4}), ("dirichlet", {"clients": 1})]
+)
+def test_a_concentration_lies_between_a_thousandth_and_a_million(name: str, few: dict[str, int]) -> None:
+    for concentration in (0.99e-3, 1.01e6):
+        with pytest.raises(InvalidArgument, match=r"at least 0.001 and at most 1e\+06") as refusal:
+            partition(name, load("digits"), seed=0, concentration=concentration)
+        assert refusal.value.argument == "concentration"
+    for concentration in (1e-3, 1e6):
+        made = partition(name, load("digits"), seed=0, concentration=concentration, **few)
+        assert made.settings["concentration"] == concentration

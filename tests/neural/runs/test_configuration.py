@@ -10,11 +10,13 @@ import pytest
 from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny_training import TINY
 
 from clusterproof.algorithms import ALGORITHMS, FPFC, IFCA, InvalidArgument
 from clusterproof.neural.networks import NETWORKS as REAL_NETWORKS
 from clusterproof.neural.networks import Network
 from clusterproof.neural.partitions.by_name import PARTITIONS
+from clusterproof.neural.runs.assembly import assemble
 from clusterproof.neural.runs.configuration import Configuration, configuration_from, read_toml, to_toml
 from clusterproof.neural.runs.options import NETWORKS, SECTIONS, all_options, parameters
 from clusterproof.neural.runs.training_settings import TrainingSettings
@@ -219,3 +221,25 @@ def test_a_number_is_a_number_however_it_is_written() -> None:
     one = configuration_from({"algorithm": {"name": "fpfc", "step_size": 1, "strength": 2}})
     assert one.algorithm == FPFC(step_size=1.0, strength=2.0)
     assert replace(one, data_dir=None) == one
+
+
+@pytest.mark.parametrize(
+    ("section", "options", "argument", "words"),
+    [
+        ("data", {"crop": 9}, "data.crop", "at most 8"),
+        ("partition", {"clusters": 3}, "partition.clusters", "1, 2 or 4"),
+        ("network", {"name": "cnn", "hidden": [4]}, "network.image_shape", "too small"),
+        ("algorithm", {"clusters": 9}, "algorithm.clusters", "number of clients"),
+        ("training", {"device": "tpu"}, "training.device", "one of"),
+        ("training", {"diagnose": True}, "training.diagnose", "not distorted by chance"),
+        ("training", {"batch_size": 5, "local_unit": "epoch"}, "training.local_unit", "single gradients"),
+    ],
+)
+def test_what_does_not_fit_together_is_named(section: str, options: Any, argument: str, words: str) -> None:
+    values: dict[str, Any] = {**TINY, "algorithm": {"name": "ifca"}, "data": {"name": "digits"}}
+    if "diagnose" in options:
+        values["data"] |= {"crop": 8, "flip": True}
+    values[section] = {**values[section], **options}
+    with pytest.raises(InvalidArgument, match=words) as refusal:
+        assemble(configuration_from(values))
+    assert refusal.value.argument == argument

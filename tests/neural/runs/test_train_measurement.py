@@ -11,6 +11,7 @@ from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_images import client_data, load, module, random_partition
+from tiny_training import TINY
 from torch.nn.functional import cross_entropy
 
 from clusterproof.algorithms import ALGORITHMS, InvalidArgument, State
@@ -262,3 +263,20 @@ def test_a_pass_is_refused_where_single_gradients_are_asked(algorithm: dict[str,
     with pytest.raises(InvalidArgument) as refusal:
         assemble(configuration)
     assert refusal.value.argument == "training.local_unit"
+
+
+@pytest.mark.parametrize(("participation", "present"), [(1.0, 4), (0.6, 2), (0.1, 1)])
+def test_every_round_says_who_took_part_and_some_are_measured(
+    participation: float, present: int, tmp_path: Path
+) -> None:
+    """Rounds 3 and 6, and the last one."""
+    algorithm = {**TINY["algorithm"], "participation": participation}
+    training = {**TINY["training"], "rounds": 7, "evaluate_every": 3}
+    found = train(
+        configuration_from({**TINY, "algorithm": algorithm, "training": training}), out=tmp_path / "run"
+    ).metrics
+    assert found["round"] == list(range(1, 8))
+    assert found["participants"] == [present] * 7
+    for name in ("accuracy", "training_loss"):
+        assert [value is not None for value in found[name]] == [False, False, True, False, False, True, True]
+    assert all(1 <= clusters <= 2 for clusters in found["clusters"])

@@ -14,6 +14,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.neural.data.catalogue import DATASETS
+from clusterproof.neural.data.images import Images
+from clusterproof.neural.data.readers import sets
 from clusterproof.neural.data.readers.archives import read_tar, read_zip
 from clusterproof.neural.data.readers.sets import idx_set, read_cifar10, read_emnist, read_idx, read_records
 
@@ -282,3 +285,17 @@ def test_half_of_emnist_is_turned_upright_and_divided_once() -> None:
     expected = np.sort((np.arange(116_323) % 251) * 47 + labels)
     assert np.array_equal(np.sort(upright.astype(int) * 47 + both), expected)
     assert np.array_equal(read_emnist(contents).test.labels, read.test.labels)
+
+
+def test_both_halves_of_emnist_are_turned_upright(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    half = Images(np.zeros((2, 1, 28, 28), np.uint8), np.arange(2), 47)
+    monkeypatch.setattr(
+        sets, "_read_half", lambda _, *given, **options: asked.append((given, options)) or half
+    )
+    read_emnist({"emnist-bymerge-train-images-idx3-ubyte.gz": b""})
+    known = DATASETS["emnist"]
+    assert asked == [
+        ((f"emnist-bymerge-{name}", count, known.classes), {"transposed": True})
+        for name, count in (("test", known.test), ("train", known.train))
+    ]

@@ -1,0 +1,28 @@
+"""A run that breaks off before its first checkpoint leaves its folder as it was."""
+
+from pathlib import Path
+
+import pytest
+from small_training import configure
+
+from clusterproof.neural.runs.storage.run_folder import CHECKPOINTS, CONFIGURATION, UNFINISHED, new_folder
+
+
+@pytest.mark.parametrize("present", [False, True])
+@pytest.mark.parametrize("kept", [False, True])
+def test_only_a_checkpoint_is_kept(tmp_path: Path, present: bool, kept: bool) -> None:
+    folder = tmp_path / "far" / "run"
+    if present:
+        folder.mkdir(parents=True)
+        (folder / f"{UNFINISHED}0").mkdir()  # of processes that were killed
+        (folder / f"{UNFINISHED}1").write_text("half")
+    with pytest.raises(KeyboardInterrupt), new_folder(folder, configure()) as made:  # noqa: PT012
+        assert {path.name for path in made.iterdir()} >= {CONFIGURATION}
+        assert not list(made.glob(f"{UNFINISHED}*"))
+        (made / CHECKPOINTS).mkdir()
+        if kept:
+            (made / CHECKPOINTS / "checkpoint-000001.json").write_text("{}")
+        raise KeyboardInterrupt
+    assert folder.is_dir() == (present or kept)
+    assert (folder / CONFIGURATION).is_file() == (folder / CHECKPOINTS).is_dir() == kept
+    assert kept or not present or not list(folder.iterdir())
