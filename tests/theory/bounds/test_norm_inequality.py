@@ -57,7 +57,9 @@ def test_the_row_lemma_holds_up_to_its_pole_and_is_sharp_at_zero() -> None:
     assert gradient_cumulant(0.3, 0.3) > (0.3**2 + 0.3**2) * gamma(0.3) / 2
 
 
-@pytest.mark.parametrize("profile", [None, np.array([[0.3, 0.2], [0.5, 0.1], [0.4, 0.0], [0.0, 0.0], [1.0, 2.0]])])
+@pytest.mark.parametrize(
+    "profile", [None, np.array([[0.3, 0.2], [0.5, 0.1], [0.4, 0.0], [0.0, 0.0], [1.0, 2.0]])]
+)
 def test_a_column_does_not_depend_on_the_others(profile: np.ndarray | None) -> None:
     """With and without heavy tails, slack and variance."""
     trace, largest = np.array([0.6, 0.9, 0.5, 0.0, 3.2]), np.array([0.4, 0.8, 0.5, 0.0, 2.2])
@@ -66,7 +68,13 @@ def test_a_column_does_not_depend_on_the_others(profile: np.ndarray | None) -> N
     for k in range(5):
         own = None if profile is None else profile[k : k + 1]
         alone = norm_bound(
-            trace[k : k + 1], largest[k : k + 1], scale[k : k + 1], 7.0, 2, profile=own, slack=slack[k : k + 1]
+            trace[k : k + 1],
+            largest[k : k + 1],
+            scale[k : k + 1],
+            7.0,
+            2,
+            profile=own,
+            slack=slack[k : k + 1],
         )
         np.testing.assert_allclose(together.radius[k], alone.radius[0], rtol=1e-12)
         assert np.isfinite(alone.radius[0])

@@ -110,7 +110,13 @@ def test_step_and_momentum_are_estimated(step_size: float, momentum: float) -> N
 
 
 def recursion(
-    meant: CFLMGD, step_size: float, momentum: float, *, delayed: bool = False, noise: float = 0.0, seed: int = 0
+    meant: CFLMGD,
+    step_size: float,
+    momentum: float,
+    *,
+    delayed: bool = False,
+    noise: float = 0.0,
+    seed: int = 0,
 ) -> Trace:
     """A run of two clusters of 10 and 30 clients by a plain loop, each row of noise of the theorem's size exactly."""
     labels = np.repeat([0, 1], [10, 30])

@@ -240,18 +240,30 @@ SMOOTH_CHANGES: list[tuple[str, Callable[[Certificate], Certificate]]] = [
         for name in ("contraction", "positivity", "start")
     ),
     *(
-        (f"{name}: the function values do not cancel", lambda c, name=name: with_proof(c, **{name: raised(0)}))
+        (
+            f"{name}: the function values do not cancel",
+            lambda c, name=name: with_proof(c, **{name: raised(0)}),
+        )
         for name in ("contraction", "positivity", "start")
     ),
-    ("contraction: the remaining quadratic form is not", lambda c: replace(c, rate=c.rate - Fraction(1, 10**4))),
+    (
+        "contraction: the remaining quadratic form is not",
+        lambda c: replace(c, rate=c.rate - Fraction(1, 10**4)),
+    ),
     ("positivity: the remaining quadratic form is not", lambda c: with_proof(c, matrix=raised(0, -1))),
-    ("start: the remaining quadratic form is not", lambda c: replace(c, prefactor=c.prefactor * Fraction(9, 10))),
+    (
+        "start: the remaining quadratic form is not",
+        lambda c: replace(c, prefactor=c.prefactor * Fraction(9, 10)),
+    ),
     *(
         ("disturbance: V has a gradient part", lambda c, k=k: with_proof(c, matrix=raised(k)))
         for k in (2, 4, 5)  # P_13, P_23 and P_33
     ),
     *(
-        ("disturbance: a weight of a function value is negative", lambda c, k=k: with_proof(c, values=raised(k, -100)))
+        (
+            "disturbance: a weight of a function value is negative",
+            lambda c, k=k: with_proof(c, values=raised(k, -100)),
+        )
         for k in range(2)
     ),
     ("disturbance: P + diag(c) / (2 kappa) is not", lambda c: with_proof(c, matrix=raised(3, -100))),

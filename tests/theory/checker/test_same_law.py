@@ -14,7 +14,7 @@ from clusterproof import Undecidable, assert_same_law
 from clusterproof.algorithms import CFLMGD, IFCA, Algorithm, FedAvg, InvalidArgument, Trace, run
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory.checker.run_statistics import statistics_of_assignments
-from clusterproof.theory.checker.same_law import same_law
+from clusterproof.theory.checker.same_law import _Tests, same_law
 
 ROUNDS, REPLICATES = 40, 200
 MORE = pytest.mark.slow(reason="a run of 2000 replicates for each seed")
@@ -255,3 +255,12 @@ def test_each_aspect_of_a_run_is_compared(change: Callable[[Trace], Trace], word
     kind, sentence = same_law(task, change(trace))
     assert kind == "differs"
     assert re.search(words, sentence), sentence
+
+
+def test_a_difference_is_told_by_the_means_of_both_samples() -> None:
+    tests = _Tests(20)
+    tests.add(
+        "mean", "round 1", np.repeat([[2.0, 1.0], [1.0, 1.0]], [20, 80], axis=0), ["model 0", "model 1"]
+    )
+    assert tests.number == 2
+    assert tests.sentence == "mean of model 0, round 1: estimate 2, expectation 1"

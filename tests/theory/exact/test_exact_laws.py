@@ -93,10 +93,14 @@ def test_two_point_losses(law: TwoPointLosses) -> None:
     for weight, batch in rare_batches(law.rarity, law.samples):
         z = F(sum(rare if one else common for one in batch), law.samples)
         other, own = (loss(chi, z) for chi in law.models)
-        wrong, above, below = wrong + weight * (own >= other), above + weight * (own > level), below + weight * (
-            other <= level
+        wrong, above, below = (
+            wrong + weight * (own >= other),
+            above + weight * (own > level),
+            below + weight * (other <= level),
         )
-        if sum(batch) == 1 and law.rarity < 1 / F(law.samples):  # one rare row closes the share ``reach`` of the gap
+        if sum(batch) == 1 and law.rarity < 1 / F(
+            law.samples
+        ):  # one rare row closes the share ``reach`` of the gap
             assert other - own == (1 - law.reach) * (loss(law.models[0], F(0)) - loss(law.models[1], F(0)))
     assert (law.error_probability, law.own_exceeds(level), law.other_at_most(level)) == (wrong, above, below)
     spreads = [variance((loss(chi, rare), loss(chi, common)), law.rarity) for chi in law.models]
@@ -119,10 +123,11 @@ def test_the_tightest_law_attains_cantelli() -> None:
 
 @pytest.mark.parametrize(("own", "other", "samples"), [(0, 1, 1), (F(-1, 2), F(1, 2), 3), (F(1, 2), 1, 5)])
 def test_mean_gradient_given_the_choice(own: Fraction, other: Fraction, samples: int) -> None:
-    chosen = []
-    for batch in itertools.product((-1, 1), repeat=samples):
-        if sum((own - y) ** 2 for y in batch) <= sum((other - y) ** 2 for y in batch):
-            chosen.append(own - F(sum(batch), samples))
+    chosen = [
+        own - F(sum(batch), samples)
+        for batch in itertools.product((-1, 1), repeat=samples)
+        if sum((own - y) ** 2 for y in batch) <= sum((other - y) ** 2 for y in batch)
+    ]
     assert OneBatch(F(own), F(other), samples).mean_gradient == sum(chosen, F(0)) / len(chosen)
     assert OneBatch(F(1, 2), F(1, 2), 1).mean_gradient == F(1, 2)
 
@@ -166,7 +171,9 @@ def test_planar_clients(knee: Fraction, turn: int) -> None:
     for i, (direction, share, limit) in enumerate(kinds):
         inner = direction @ distances[i]
         bent = min(inner, limit) if limit >= 0 else max(inner, limit)
-        pieces = bent**2 / 2 + bent * (inner - bent)  # the integral of min(t, w), or max(t, w), over [0, t] or beyond
+        pieces = bent**2 / 2 + bent * (
+            inner - bent
+        )  # the integral of min(t, w), or max(t, w), over [0, t] or beyond
         strength = (F(2) - F(1, 5)) * share
         assert values[i] == distances[i] @ distances[i] / 10 + strength * pieces
         np.testing.assert_array_equal(gradients[i], distances[i] / 5 + strength * bent * direction)
@@ -270,9 +277,7 @@ def test_prescribed_samples_agree_with_a_recorded_run() -> None:
                 seen.models[t + 1][p], seen.models[t][p] - 0.5 * members.sum(axis=0) / 5, atol=1e-12
             )
             after = seen.buffers[t + 1][seen.assignments[t] == p]
-            np.testing.assert_allclose(
-                after, np.broadcast_to(members.mean(axis=0), after.shape), atol=1e-12
-            )
+            np.testing.assert_allclose(after, np.broadcast_to(members.mean(axis=0), after.shape), atol=1e-12)
 
 
 def test_paths_of_two_clusters_and_of_identical_clients() -> None:
@@ -335,7 +340,9 @@ def test_a_client_of_double_share_counts_as_two(name: str) -> None:
     hessians = np.eye(3) * 0.3 + factors @ np.swapaxes(factors, 1, 2) / 6
     centers = rng.standard_normal((2, 3))
     rest = SHARED[name]
-    if name == "fednova":  # clients 0 and 1 of three do 2 steps, the third 4: give both lists the same numbers
+    if (
+        name == "fednova"
+    ):  # clients 0 and 1 of three do 2 steps, the third 4: give both lists the same numbers
         doubled = fixed_points.fednova(
             hessians[[0, 1, 1]], centers[[0, 1, 1]], step_size=0.3, local_steps=np.array([2, 2, 2])
         )
