@@ -101,14 +101,6 @@ def test_a_wrong_run_breaks_it_alone_and_the_fault_is_named(
     assert words in likely_fault(task(), trace, (), cluster)
 
 
-@pytest.mark.parametrize(("step_size", "momentum"), [(0.9, 0.5), (1.2, 0.5), (1.0, 0.4), (1.0, 0.0)])
-def test_step_and_momentum_are_estimated(step_size: float, momentum: float) -> None:
-    fit = fit_moves(task(), claimed(CFLMGD(step_size=step_size, momentum=momentum)), (), 0)
-    assert fit is not None
-    assert fit.step[0] == pytest.approx(step_size, rel=0.03)
-    assert fit.momentum[0] == pytest.approx(momentum, abs=0.03)
-
-
 def recursion(
     meant: CFLMGD,
     step_size: float,

@@ -193,29 +193,35 @@ def test_planar_clients(knee: Fraction, turn: int) -> None:
     np.testing.assert_array_equal(points[2], expected)
 
 
-@pytest.mark.parametrize("steep", ["none", "all", "samples", "clients", "both"])
+STEEP: dict[str, Callable[[int, int], bool]] = {
+    "none": lambda m, i: False,
+    "all": lambda m, i: True,
+    "samples": lambda m, i: i % 2 == 0,
+    "clients": lambda m, i: m % 2 == 0,
+    "both": lambda m, i: (m + i) % 2 == 0,
+}
+
+
+@pytest.mark.parametrize("steep", STEEP)
 @pytest.mark.parametrize("opposed", [False, True])
 def test_sampled_clients(steep: str, opposed: bool) -> None:
+    """Of two samples only the second is met at a distance: the mean move of the first."""
     one = SampledClients(3, 2, F(2), F(1, 2), steep, F(1), F(3), opposed)
-    where = {"none": lambda m, i: False, "all": lambda m, i: True, "samples": lambda m, i: i % 2 == 0}
-    where |= {"clients": lambda m, i: m % 2 == 0, "both": lambda m, i: (m + i) % 2 == 0}
-    raw = [[(1, -1)[m % 2] + (3, -3)[(i + m * opposed) % 2] for i in range(2)] for m in range(3)]
-    for m, i in itertools.product(range(3), range(2)):
-        assert one.curvatures[m, i] == (2 if where[steep](m, i) else HALF)
-        assert one.gradients[m, i] == raw[m][i] - F(sum(map(sum, raw)), 6)
+    raw = np.array([[(1, -1)[m % 2] + (3, -3)[(i + m * opposed) % 2] for i in range(2)] for m in range(3)])
+    np.testing.assert_array_equal(one.gradients, raw - F(int(raw.sum()), 6))
+    assert one.curvatures.tolist() == [
+        [2 if STEEP[steep](m, i) else HALF for i in range(2)] for m in range(3)
+    ]
     for common in (True, False):
-        orders = [(order,) * 3 for order in itertools.permutations(range(2))]
-        if not common:
-            orders = list(itertools.product(itertools.permutations(range(2)), repeat=3))
-        assert sorted(one.all_orders(common)) == sorted(orders)
-        means = [  # of the divergence after the first sample: mean curvature of the second, half of the moved square
-            sum(one.curvatures[m, order[m][1]] for m in range(3))
-            / F(3)
-            * (sum(one.gradients[m, order[m][0]] for m in range(3)) / F(3)) ** 2
-            / 2
-            for order in orders
+        orders = [(k,) * 3 for k in (0, 1)] if common else list(itertools.product((0, 1), repeat=3))
+        assert [tuple(order[0] for order in each) for each in one.all_orders(common)] == orders
+        found = [
+            sum(one.curvatures[range(3), [1 - k for k in first]])
+            / 3
+            * (sum(one.gradients[range(3), list(first)]) / 3) ** 2
+            for first in orders
         ]
-        assert one.shuffling_radius(common) == sum(means) / len(orders)
+        assert one.shuffling_radius(common) == sum(found) / len(orders) / 2
 
 
 CENTERS = (F(2), F(-1, 4), F(-2), F(1, 2), F(-1))
@@ -315,48 +321,37 @@ def test_nodes_integrate_the_moments_of_a_normal_number() -> None:
     assert share_of_largest(0.5, np.array([0.1]), np.array([])) == 0.5
 
 
-SHARED: dict[str, Callable[..., Any]] = {
-    "fedavg": lambda h, c, s: fixed_points.fedavg(h, c, step_size=0.3, local_steps=3, shares=s),
-    "fednova": lambda h, c, s: fixed_points.fednova(
-        h, c, step_size=0.3, local_steps=2 + np.arange(len(h)) // 2 * 2, shares=s
-    ),
-    "pfedme": lambda h, c, s: fixed_points.pfedme(
-        h, c, lam=2.0, outer_step_size=0.3, local_steps=2, shares=s
-    )[0],
-    "ditto": lambda h, c, s: fixed_points.ditto(h, c, lam=2.0, step_size=0.3, local_steps=2, shares=s)[0],
-    "fedprox": lambda h, c, s: fixed_points.fedprox(
-        h, c, proximal=0.5, step_size=0.3, local_steps=2, shares=s
-    ),
-    "per-fedavg": lambda h, c, s: fixed_points.per_fedavg(
-        h, c, step_size=0.3, inner_step_size=0.1, local_steps=2, second_order=True, shares=s
-    ),
+SHARED: dict[str, dict[str, Any]] = {
+    "fedavg": {"step_size": 0.3, "local_steps": 3},
+    "pfedme": {"lam": 2.0, "outer_step_size": 0.3, "local_steps": 2},
+    "ditto": {"lam": 2.0, "step_size": 0.3, "local_steps": 2},
+    "fedprox": {"proximal": 0.5, "step_size": 0.3, "local_steps": 2},
+    "per_fedavg": {"step_size": 0.3, "inner_step_size": 0.1, "local_steps": 2, "second_order": True},
 }
+
+
+def curved_clients(count: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(4)
+    factors = rng.standard_normal((count, 3, 3))
+    return np.eye(3) * 0.3 + factors @ np.swapaxes(factors, 1, 2) / 6, rng.standard_normal((count, 3))
 
 
 @pytest.mark.parametrize("name", SHARED)
 def test_a_client_of_double_share_counts_as_two(name: str) -> None:
-    rng = np.random.default_rng(4)
-    factors = rng.standard_normal((2, 3, 3))
-    hessians = np.eye(3) * 0.3 + factors @ np.swapaxes(factors, 1, 2) / 6
-    centers = rng.standard_normal((2, 3))
-    rest = SHARED[name]
-    if (
-        name == "fednova"
-    ):  # clients 0 and 1 of three do 2 steps, the third 4: give both lists the same numbers
-        doubled = fixed_points.fednova(
-            hessians[[0, 1, 1]], centers[[0, 1, 1]], step_size=0.3, local_steps=np.array([2, 2, 2])
+    hessians, centers = curved_clients(2)
+
+    def rest(clients: list[int], shares: np.ndarray | None) -> np.ndarray:
+        found = getattr(fixed_points, name)(
+            hessians[clients], centers[clients], shares=shares, **SHARED[name]
         )
-    else:
-        doubled = rest(hessians[[0, 1, 1]], centers[[0, 1, 1]], None)
-    np.testing.assert_allclose(rest(hessians, centers, np.array([5.0, 10.0])), doubled, rtol=1e-12)
-    assert not np.allclose(rest(hessians, centers, None), doubled, rtol=1e-3)
+        return np.asarray(found[0] if isinstance(found, tuple) else found)
+
+    np.testing.assert_allclose(rest([0, 1], np.array([5.0, 10.0])), rest([0, 1, 1], None), rtol=1e-12)
+    assert not np.allclose(rest([0, 1], None), rest([0, 1, 1], None), rtol=1e-3)
 
 
 def test_corrected_algorithms_rest_where_the_gradients_cancel_and_ditto_where_its_models_do() -> None:
-    rng = np.random.default_rng(5)
-    factors = rng.standard_normal((4, 3, 3))
-    hessians = np.eye(3) * 0.3 + factors @ np.swapaxes(factors, 1, 2) / 6
-    centers = rng.standard_normal((4, 3))
+    hessians, centers = curved_clients(4)
     optimum, controls = fixed_points.corrected(hessians, centers)
     np.testing.assert_allclose(controls, [h @ (optimum - b) for h, b in zip(hessians, centers, strict=True)])
     np.testing.assert_allclose(controls.mean(axis=0), 0, atol=1e-12)
