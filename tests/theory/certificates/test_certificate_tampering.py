@@ -31,6 +31,7 @@ from clusterproof.theory.certificates import (
     write_certificate,
 )
 from clusterproof.theory.certificates.document import MAX_BYTES
+from clusterproof.theory.certificates.parameters import root_above, round_up
 from clusterproof.theory.certificates.proof import failing_conditions
 from clusterproof.theory.certificates.quadratic import constants_squared
 
@@ -301,6 +302,23 @@ def test_constants_are_refused_just_below_what_is_proved() -> None:
     ):
         (condition,) = failing_conditions(wrong)
         assert words in condition
+
+
+@pytest.mark.parametrize(
+    ("value", "rounded"),
+    [
+        ("1/4", "1/2"),
+        ("2", "71/50"),
+        ("0", "0"),
+        ("0.0025", "1/20"),
+        ("0.00250001", "3/50"),
+        ("1/9", "17/50"),
+    ],
+)
+def test_roots_and_numbers_are_rounded_up_to_the_next_hundredth(value: str, rounded: str) -> None:
+    assert root_above(Fraction(value), 2) == Fraction(rounded)
+    assert round_up(Fraction(rounded), 2) == Fraction(rounded)
+    assert round_up(Fraction(rounded) + Fraction(1, 10**9), 2) == Fraction(rounded) + Fraction(1, 100)
 
 
 def test_a_step_size_of_one_is_the_default() -> None:
