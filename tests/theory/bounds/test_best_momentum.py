@@ -8,6 +8,7 @@ import pytest
 from scipy import optimize
 
 from clusterproof import theory
+from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.bounds.best_momentum import (
     best_for_horizon,
     fastest,
@@ -51,6 +52,35 @@ def test_floors_of_the_audit() -> None:
         spectrum, np.zeros(20), step=share, momentum=0.9, noise=0.3, rows=rows, rounds=4000
     )
     assert variance[-1] ** 0.5 == pytest.approx(ours[3], rel=1e-3)
+
+
+@pytest.mark.parametrize(("rounds", "noise"), [(2, 3.0), (6, 0.0), (25, 0.5)])
+def test_the_best_momentum_has_the_least_error_of_drawn_recursions(rounds: int, noise: float) -> None:
+    """Moments by a dense recursion: E e e' of one round of rows, for every momentum of the grid."""
+    spectrum, start, step, rows = np.array([0.1, 1.0]), np.array([1.0, -0.5]), 0.5, 40
+
+    def error(momentum: float) -> float:
+        pair = np.concatenate([start, start])
+        second = np.outer(pair, pair)
+        sigma = np.diag(spectrum)
+        for _ in range(rounds):
+            top = np.hstack([np.diag(1 + momentum - step * spectrum), -momentum * np.eye(2)])
+            moved = np.vstack([top, np.eye(2, 4)])
+            e = second[:2, :2]
+            drawn = sigma @ e @ sigma + np.trace(sigma @ e) * sigma + noise**2 * sigma
+            second = moved @ second @ moved.T
+            second[:2, :2] += step**2 / rows * drawn
+        return float(np.trace(second[:2, :2]))
+
+    found = best_for_horizon(
+        spectrum, start, step=step, noise=noise, rows=rows, rounds=rounds, resolution=0.09
+    )
+    assert found == pytest.approx(min(np.arange(12) * 0.09, key=error))
+    for resolution in (0, 0.5):
+        with pytest.raises(InvalidArgument, match="resolution"):
+            best_for_horizon(
+                spectrum, start, step=step, noise=noise, rows=rows, rounds=1, resolution=resolution
+            )
 
 
 @pytest.mark.slow(reason="a certificate for each of many momenta")

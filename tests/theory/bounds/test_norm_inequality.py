@@ -57,6 +57,21 @@ def test_the_row_lemma_holds_up_to_its_pole_and_is_sharp_at_zero() -> None:
     assert gradient_cumulant(0.3, 0.3) > (0.3**2 + 0.3**2) * gamma(0.3) / 2
 
 
+@pytest.mark.parametrize("dimension", [1, 2])
+def test_a_column_does_not_depend_on_the_others(dimension: int) -> None:
+    """With and without heavy tails, slack and variance."""
+    profile = np.array([[0.3, 0.2], [0.5, 0.1], [0.4, 0.0], [0.0, 0.0], [1.0, 2.0]])[:, :dimension]
+    slack, scale = np.array([0.1, 0.3, 0.1, 0.0, 0.2]), np.array([0.0, 0.1, 0.02, 0.0, 0.5])
+    trace, largest = profile.sum(axis=1) + slack, profile.max(axis=1) + slack
+    for full in (None, profile):
+        together = norm_bound(trace, largest, scale, 7.0, dimension, profile=full, slack=slack)
+        for k in range(5):
+            arguments = (trace[k], largest[k], scale[k], 7.0, dimension)
+            own = None if full is None else profile[k]
+            alone = norm_bound(*arguments, profile=own, slack=slack[k]).radius
+            assert together.radius[k] == pytest.approx(float(alone), rel=1e-12)
+
+
 @given(z=st.floats(0, 1.999))
 def test_bounded_rows_have_half_the_scale(z: float) -> None:
     bennett = 1.0 if z < 1e-4 else 2 * (math.expm1(z) - z) / z**2

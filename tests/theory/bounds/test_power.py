@@ -38,3 +38,9 @@ def test_fault_is_caught_as_often_as_printed(name: str) -> None:
         assert fractions["1e-9"] == 1
     if name == "none":
         assert set(fractions.values()) == {0.0}
+
+
+@pytest.mark.parametrize("name", [name for name, (_, at_once) in PRINTED.items() if at_once][1:])
+def test_a_large_fault_is_seen_in_each_of_a_few_runs(name: str) -> None:
+    (fault,) = [candidate for candidate in FAULTS if candidate.name == name]
+    assert power(fault, replicates=3, seed=1)["1e-9"] == 1

@@ -16,9 +16,14 @@ from scipy.optimize import minimize_scalar
 from clusterproof import certify, verify
 from clusterproof.commands.application import main
 from clusterproof.theory.certificates import read_certificate, write_certificate
-from clusterproof.theory.certificates.one_round import Proof, RoundCertificate, failing_condition
+from clusterproof.theory.certificates.one_round import (
+    Proof,
+    RoundCertificate,
+    failing_condition,
+    failing_conditions,
+)
 from clusterproof.theory.certificates.round_search import Search, prove_round
-from clusterproof.theory.certificates.rounds import Algorithm, ClientClass, Round
+from clusterproof.theory.certificates.rounds import MAX_LOCAL_STEPS, Algorithm, ClientClass, Round
 
 F = Fraction
 FEDAVG = Round(
@@ -101,6 +106,29 @@ def test_the_constants_of_fedprox(proximal: str, sampling: str, rate: str, const
 
 def test_no_constant_exists_below_the_contraction() -> None:
     assert prove_round(replace(FEDPROX, proximal=F(3), sampling=F(0)), rate=F("0.9")) is None
+
+
+def test_each_condition_of_a_round_is_named_alone() -> None:
+    fedavg = prove_round(replace(FEDAVG, local_steps=2), disagreement=F(1, 100))
+    assert fedavg is not None
+    controlled = scaffold(2, "II")
+    many = replace(fedavg, round=replace(fedavg.round, local_steps=MAX_LOCAL_STEPS + 1))
+    for certificate, words in (
+        (fedavg, []),
+        (controlled, []),
+        (many, ["local steps"]),
+        (replace(fedavg, weight=F(1)), ["the weight is negative"]),
+        (replace(controlled, weight=F(-1)), ["the weight is negative"]),
+        (replace(fedavg, multipliers={**fedavg.multipliers, "0,99": F(0)}), ["does not have: 0,99"]),
+        (replace(fedavg, constant=F(-1)), ["deviations: the remaining"]),
+        (replace(fedavg, rate=F(0)), ["means: the remaining"]),
+    ):
+        found = list(failing_conditions(certificate))
+        assert len(found) == len(words)
+        assert all(word in condition for word, condition in zip(words, found, strict=True))
+    lowered = {"0,*": controlled.multipliers["0,*"], "*,0": F(-1)}
+    found = list(failing_conditions(replace(controlled, multipliers=controlled.multipliers | lowered)))
+    assert found[:2] == ["a multiplier is negative", "the function values do not cancel"]
 
 
 @pytest.mark.parametrize("client_class", list(ClientClass))

@@ -1,6 +1,7 @@
 """No changed certificate is accepted, none crashes the reader, and none costs much."""
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -30,6 +31,9 @@ from clusterproof.theory.certificates import (
     write_certificate,
 )
 from clusterproof.theory.certificates.document import MAX_BYTES
+from clusterproof.theory.certificates.parameters import root_above, round_up
+from clusterproof.theory.certificates.proof import failing_conditions
+from clusterproof.theory.certificates.quadratic import constants_squared
 
 
 @cache
@@ -213,6 +217,114 @@ def test_false_statements_with_a_matching_sum_are_refused_by_the_arithmetic(
         outcome = verify(to_json(changed))
         assert not outcome.valid
         assert "SHA" not in outcome.condition
+
+
+def with_proof(certificate: Certificate, **parts: Any) -> Certificate:
+    """A certificate with other parts of its proof: functions of the old ones."""
+    assert certificate.proof is not None
+    changed = {name: tuple(change(getattr(certificate.proof, name))) for name, change in parts.items()}
+    return replace(certificate, proof=replace(certificate.proof, **changed))
+
+
+def raised(place: int, by: Fraction | int = 1) -> Callable[[tuple[Fraction, ...]], list[Fraction]]:
+    return lambda numbers: [number + by * (k == place) for k, number in enumerate(numbers)]
+
+
+SMOOTH_CHANGES: list[tuple[str, Callable[[Certificate], Certificate]]] = [
+    ("the rate is not in (0, 1)", lambda c: replace(c, rate=Fraction(1))),
+    ("the rate is not in (0, 1)", lambda c: replace(c, rate=Fraction(0))),
+    ("the prefactor is not positive", lambda c: replace(c, prefactor=Fraction(0))),
+    ("the disturbance constant is not positive", lambda c: replace(c, disturbance=Fraction(0))),
+    ("the proof is missing", lambda c: replace(c, proof=None)),
+    *(
+        (f"{name}: a multiplier is negative", lambda c, name=name: with_proof(c, **{name: raised(0, -100)}))
+        for name in ("contraction", "positivity", "start")
+    ),
+    *(
+        (
+            f"{name}: the function values do not cancel",
+            lambda c, name=name: with_proof(c, **{name: raised(0)}),
+        )
+        for name in ("contraction", "positivity", "start")
+    ),
+    (
+        "contraction: the remaining quadratic form is not",
+        lambda c: replace(c, rate=c.rate - Fraction(1, 10**4)),
+    ),
+    ("positivity: the remaining quadratic form is not", lambda c: with_proof(c, matrix=raised(0, -1))),
+    (
+        "start: the remaining quadratic form is not",
+        lambda c: replace(c, prefactor=c.prefactor * Fraction(9, 10)),
+    ),
+    *(
+        ("disturbance: V has a gradient part", lambda c, k=k: with_proof(c, matrix=raised(k)))
+        for k in (2, 4, 5)  # P_13, P_23 and P_33
+    ),
+    *(
+        (
+            "disturbance: a weight of a function value is negative",
+            lambda c, k=k: with_proof(c, values=raised(k, -100)),
+        )
+        for k in range(2)
+    ),
+    ("disturbance: P + diag(c) / (2 kappa) is not", lambda c: with_proof(c, matrix=raised(3, -100))),
+]
+
+
+@pytest.mark.parametrize(("words", "change"), SMOOTH_CHANGES)
+def test_each_condition_of_a_smooth_proof_is_named(
+    words: str, change: Callable[[Certificate], Certificate]
+) -> None:
+    right = honest()[1]
+    assert list(failing_conditions(right)) == []
+    assert any(condition.startswith(words) for condition in failing_conditions(change(right)))
+
+
+def test_constants_are_refused_just_below_what_is_proved() -> None:
+    smooth, quadratic = honest()[1], honest()[4]
+    assert smooth.proof is not None
+    (p, *_), (c, _) = smooth.proof.matrix, smooth.proof.values
+    of_rate = constants_squared(quadratic.parameters, quadratic.rate)
+    assert of_rate is not None
+    for certificate, name, square in (
+        (smooth, "disturbance", p + c / 2),
+        (quadratic, "prefactor", of_rate[0]),
+        (quadratic, "disturbance", of_rate[1]),
+    ):
+        below = Fraction(math.isqrt(math.floor(square * 10**40)), 10**20)
+        (condition,) = failing_conditions(replace(certificate, **{name: below - Fraction(1, 10**20)}))
+        assert "constant" in condition if name == "disturbance" else name in condition
+        assert list(failing_conditions(replace(certificate, **{name: below + Fraction(1, 10**20)}))) == []
+    for wrong, words in (
+        (replace(quadratic, disturbance=None), "no multipliers"),
+        (replace(quadratic, proof=smooth.proof), "no multipliers"),
+        (replace(quadratic, rate=Fraction(1, 2)), "below the spectral radius"),
+    ):
+        (condition,) = failing_conditions(wrong)
+        assert words in condition
+
+
+@pytest.mark.parametrize(
+    ("value", "rounded"),
+    [
+        ("1/4", "1/2"),
+        ("2", "71/50"),
+        ("0", "0"),
+        ("0.0025", "1/20"),
+        ("0.00250001", "3/50"),
+        ("1/9", "17/50"),
+    ],
+)
+def test_roots_and_numbers_are_rounded_up_to_the_next_hundredth(value: str, rounded: str) -> None:
+    assert root_above(Fraction(value), 2) == Fraction(rounded)
+    assert round_up(Fraction(rounded), 2) == Fraction(rounded)
+    assert round_up(Fraction(rounded) + Fraction(1, 10**9), 2) == Fraction(rounded) + Fraction(1, 100)
+
+
+def test_a_step_size_of_one_is_the_default() -> None:
+    for function_class in ("smooth", "quadratic"):
+        default = certify("0.3", 4, "1/2", function_class=function_class)
+        assert default == certify("0.3", 4, "1/2", step_size=1, function_class=function_class)
 
 
 def test_class_of_the_functions_is_bound_to_the_proof() -> None:

@@ -47,6 +47,24 @@ def test_a_true_expectation_is_not_violated(law: str, sense: str, seeds: range, 
         assert check(law, sense, 1.0, seed).verdict is not Kind.VIOLATED
 
 
+@pytest.mark.parametrize(
+    ("bounds", "confirmed"), [(None, True), ((0.0, 2.0), False), ((0.0, math.inf), False)]
+)
+def test_only_an_asymptotic_interval_is_confirmed_on_a_second_sample(
+    bounds: tuple[float, float] | None, confirmed: bool, registry: object
+) -> None:
+    """The first sample of the statement breaks it, no later one does."""
+    calls = []
+
+    @claim("toy/expectation", replicates=20_000)
+    def stated(one: One, stream: Stream, replicates: Replicates) -> Expectation:
+        calls.append(replicates)
+        return expectation(stream.random(replicates) + (len(calls) == 1), range=bounds, at_most=0.9)
+
+    assert (theory.check("toy/expectation").verdict is not Kind.VIOLATED) == confirmed
+    assert len(calls) > 1 or not confirmed
+
+
 @pytest.mark.parametrize("law", ["normal", "exponential", "uniform, bounded"])
 @pytest.mark.parametrize(
     ("sense", "factor"), [("at_most", 0.8), ("at_least", 1.25), ("equal", 0.8), ("equal", 1.25)]
@@ -58,6 +76,8 @@ def test_a_bound_that_is_a_fifth_off_is_violated(
     assert verdict.verdict is Kind.VIOLATED
     assert "replicates" in verdict.reason
     assert verdict.confidence is not None
+    # 1e-9 for a claim, half of it where a second sample may be compared
+    assert 1 - verdict.confidence.level == pytest.approx(5e-10, rel=1e-3)
     assert verdict.confidence.lower <= LAWS[law][1] <= verdict.confidence.upper
 
 

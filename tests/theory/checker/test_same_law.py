@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from faulty_rounds import FAULTS, run_with_fault
 
 from clusterproof import Undecidable, assert_same_law
-from clusterproof.algorithms import CFLMGD, IFCA, Algorithm, FedAvg, InvalidArgument, run
+from clusterproof.algorithms import CFLMGD, IFCA, Algorithm, FedAvg, InvalidArgument, Trace, run
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory.checker.run_statistics import statistics_of_assignments
-from clusterproof.theory.checker.same_law import same_law
+from clusterproof.theory.checker.same_law import _Tests, same_law
 
 ROUNDS, REPLICATES = 40, 200
 MORE = pytest.mark.slow(reason="a run of 2000 replicates for each seed")
@@ -210,3 +212,55 @@ def test_shares_of_rounds_are_counted_for_each_run_and_client() -> None:
     for model, found in zip((-1, 0, 1), shares, strict=True):
         counted = [[list(assignments[:, run, i]).count(model) / 5 for i in range(4)] for run in range(3)]
         np.testing.assert_allclose(found.values, counted)
+
+
+def nan_in_some(trace: Trace) -> Trace:
+    models = trace.models.copy()
+    models[2, ::4] = np.nan
+    return dataclasses.replace(trace, models=models)
+
+
+def moved(trace: Trace) -> Trace:
+    return dataclasses.replace(trace, models=trace.models + 0.1 * (np.arange(4) > 0)[:, None, None, None])
+
+
+def other_choices(trace: Trace) -> Trace:
+    assignments = trace.assignments.copy()
+    assignments[:, ::2, 0] = (assignments[:, ::2, 0] + 1) % 3
+    return dataclasses.replace(trace, assignments=assignments)
+
+
+def absent_together(trace: Trace) -> Trace:
+    """Every client is absent in as many runs as before, clients 0 and 1 in the same ones."""
+    assignments = trace.assignments.copy()
+    assignments[..., 1] = np.where(assignments[..., 0] < 0, -1, 1)
+    return dataclasses.replace(trace, assignments=assignments)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (nan_in_some, ""),
+        (moved, "^mean of the"),
+        (other_choices, "share of rounds|client"),
+        (absent_together, "share of rounds|client"),
+    ],
+)
+def test_each_aspect_of_a_run_is_compared(change: Callable[[Trace], Trace], words: str) -> None:
+    """A run that is right but for one aspect of it differs by a statistic of that aspect."""
+    task = mixture()
+    algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=0.5, participation=0.5)
+    trace = run(algorithm, task, rounds=3, seed=4, replicates=200, initial=task.optima + 0.1)
+    assert same_law(task, trace)[0] != "differs"
+    kind, sentence = same_law(task, change(trace))
+    assert kind == "differs"
+    assert re.search(words, sentence), sentence
+
+
+def test_a_difference_is_told_by_the_means_of_both_samples() -> None:
+    tests = _Tests(20)
+    tests.add(
+        "mean", "round 1", np.repeat([[2.0, 1.0], [1.0, 1.0]], [20, 80], axis=0), ["model 0", "model 1"]
+    )
+    assert tests.number == 2
+    assert tests.sentence == "mean of model 0, round 1: estimate 2, expectation 1"

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.checker import Sides, at_least, at_most, equal
+from clusterproof.theory.checker.comparison import Comparison
 from clusterproof.theory.checker.conclusions import Judgement, judge
 
 
@@ -136,3 +137,11 @@ def test_a_conclusion_needs_a_bound() -> None:
             conclude(1)
     with pytest.raises(InvalidArgument, match="pairs"):
         equal()
+
+
+@pytest.mark.parametrize("number", [Fraction, float])
+def test_identities_are_entries_with_the_same_number_on_both_sides(number: type) -> None:
+    measured = np.array([number(1), number(2), number(0), number(-3)])
+    limit = np.array([number(1), number(3), number(0), number(-3)])
+    comparison = Comparison(at_most(measured, limit=limit))
+    assert comparison.identities().tolist() == [True, False, True, True]

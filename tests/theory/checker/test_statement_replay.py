@@ -114,6 +114,43 @@ def test_an_entry_without_its_counterexample_is_said_to_be_one(
     assert "0 of 1 entries confirmed" in output
 
 
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({}, ""),
+        ({"measured": 0.5 * (1 + 1e-7), "bound": 0.5 * (1 - 1e-7), "sharpness": {"all": 1 + 1e-7}}, ""),
+        ({"verdict": "consistent"}, "recorded as consistent"),
+        ({"verdict": "violated"}, "recorded as violated without its counterexample"),
+        ({"measured": 0.5 * (1 + 1e-5)}, "measured is recorded as 0.500005, and is 0.5"),
+        ({"measured": None}, "measured is recorded as None"),
+        ({"bound": 0.51}, "bound is recorded as 0.51, and is 0.5"),
+        ({"sharpness": {"all": 0.9}}, "its tightness is recorded as 0.9, and is 1.0"),
+        ({"sharpness": {"all": 0.9}, "version": "0"}, ""),  # another version may search better
+        ({"sharpness": None}, ""),
+    ],
+)
+def test_an_entry_without_a_counterexample_is_checked_again(
+    registry: dict[str, Any],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    entry: dict[str, Any],
+    words: str,
+) -> None:
+    @PAPER.claim("true", label="(1)", kind="upper")
+    def true(clients: Annotated[int, integers(2, 9)]) -> Sides:
+        """True, and sharp for two clients."""
+        return at_most(Fraction(1, clients), half=Fraction(1, 2))
+
+    path = tmp_path / "report.json"
+    assert main(["check", "toy/true", "--json", str(path)]) == 0
+    (record,) = json.loads(path.read_text())
+    assert (record["verdict"], record["sharpness"]["all"]) == ("certified", 1)
+    path.write_text(json.dumps([record | entry]))
+    capsys.readouterr()
+    assert main(["check", "--replay", str(path)]) == (1 if words else 0)
+    assert words in capsys.readouterr().out
+
+
 def test_larger_instances_than_those_tried_are_instances(report: Callable[..., Path]) -> None:
     entry = {"measured": 99 / 100, "bound": 1 / 7 + 1 / 4}
     path = report(entry, clients=100, own=99, momentum="1/7", floor="1/2")

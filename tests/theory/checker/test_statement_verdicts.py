@@ -5,6 +5,7 @@ import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
@@ -12,12 +13,8 @@ from toy_claims import PAPER, Digit, Share, claim
 
 from clusterproof import theory
 from clusterproof.theory import Kind
-from clusterproof.theory.checker import (
-    Sides,
-    at_least,
-    at_most,
-    equal,
-)
+from clusterproof.theory.checker import Family, Sides, at_least, at_most, equal, integers
+from clusterproof.theory.checker.unattained import Reason
 
 pytestmark = pytest.mark.usefixtures("registry")
 
@@ -196,3 +193,34 @@ def test_a_users_script_finds_nothing_new_in_its_folder_and_no_constants_of_its_
         outputs.append(done.stdout)
         assert [path.name for path in folder.iterdir()] == ["script.py"]
     assert outputs[0] == outputs[1]
+
+
+def test_a_claim_is_registered_with_what_it_states() -> None:
+    def bound_trace(*given: Any) -> Any:
+        return given
+
+    facts: dict[str, Any] = {"label": "(7)", "kind": "definition", "repaired_by": "toy/usual", "quick": False}
+    known = facts | {"bound_trace": bound_trace, "unattained": Reason.OPEN}
+    written = Family("toy", transcribed=True)
+
+    @written.claim("all", **known)
+    def every(n: Annotated[int, integers(1, 2)]) -> Sides:
+        """A title.
+
+        And a card.
+        """
+        return at_most(n, two=2)
+
+    @Family("toy").claim("usual", label="(8)", kind="upper")
+    def usual(n: Annotated[int, integers(1, 2)]) -> Sides:
+        """Another."""
+        return at_most(n, two=2)
+
+    claim = theory.find_claim("toy/all")
+    assert {name: getattr(claim, name) for name in known} == known
+    assert (claim.transcribed, claim.title, claim.parts) == (True, "A title.", every)
+    assert claim.parts is not None
+    assert claim.parts.ill_posed
+    other = theory.find_claim("toy/usual")
+    assert (other.repaired_by, other.bound_trace, other.quick, other.unattained) == (None, None, True, None)
+    assert (other.transcribed, other.parts, usual.ill_posed) == (False, usual, False)

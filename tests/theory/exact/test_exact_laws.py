@@ -1,0 +1,366 @@
+"""The laws and paths of ``theory/exact`` against enumerated batches, distribution functions and plain loops."""
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from clusterproof.algorithms import CFLMGD, run
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.exact import fixed_points
+from clusterproof.theory.exact.basin_pairs import Pair
+from clusterproof.theory.exact.identical_clients import IdenticalClients, run_identical, run_next
+from clusterproof.theory.exact.planar_clients import PlanarClients, mean, squares
+from clusterproof.theory.exact.prescribed_samples import confirm_play, play
+from clusterproof.theory.exact.quadrature import gaussian_nodes
+from clusterproof.theory.exact.recorded_run import record
+from clusterproof.theory.exact.rounding import share_of_largest
+from clusterproof.theory.exact.sampled_clients import SampledClients
+from clusterproof.theory.exact.scalar_clients import exact_run, read_centers, run_algorithm, write_centers
+from clusterproof.theory.exact.shared_batch import OneBatch
+from clusterproof.theory.exact.two_clusters import NoiseFreeRun, carried, confirm_path
+from clusterproof.theory.exact.two_point_law import TwoPointLaw, confirm_choices
+from clusterproof.theory.exact.two_point_losses import TwoPointLosses, tightest
+
+F = Fraction
+HALF = F(1, 2)
+
+
+def rare_batches(rarity: Fraction, samples: int) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
+    """Every batch, 1 for a rare row, with its probability."""
+    for batch in itertools.product((0, 1), repeat=samples):
+        yield rarity ** sum(batch) * (1 - rarity) ** (samples - sum(batch)), batch
+
+
+def variance(values: tuple[Fraction, Fraction], rarity: Fraction) -> Fraction:
+    """Of the rare and the common value."""
+    first = rarity * values[0] + (1 - rarity) * values[1]
+    return rarity * values[0] ** 2 + (1 - rarity) * values[1] ** 2 - first**2
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        TwoPointLaw(1, HALF, F(3), F(0), F(0)),
+        TwoPointLaw(3, F(1, 3), F(7, 4), F(-1, 2), F(1, 4)),
+        TwoPointLaw(4, F(2, 3), F(2), F(1, 4), F(-1, 4)),
+        TwoPointLaw(2, F(1, 10), F(2), F(0), F(0)),  # a tie
+    ],
+)
+def test_two_point_law(law: TwoPointLaw) -> None:
+    rare, common = law.values
+    assert (rare, law.rarity * rare + (1 - law.rarity) * common) == (law.jump - 1, -1)
+    chance = F(0)
+    for weight, batch in rare_batches(law.rarity, law.samples):
+        rows = [rare if one else common for one in batch]
+        assert sum(rows) / law.samples == law.batch_means[sum(batch)]
+        other, own = (sum((chi - y) ** 2 for y in rows) for chi in law.models)
+        chance += weight * (other <= own)
+    assert law.error_probability == chance
+    spreads = [variance(((chi - rare) ** 2 / 2, (chi - common) ** 2 / 2), law.rarity) for chi in law.models]
+    assert law.loss_variance == max(spreads) == 16 * law.needed_samples
+    assert law.models == (1 + law.first, -1 + law.second)
+    confirm_choices(law)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        tightest(),
+        tightest(3),
+        TwoPointLosses(2, F(1, 5), F(1), F(1), F(1, 2), F(-1, 2)),
+        TwoPointLosses(3, F(1, 10), F(501, 1000), F(0), F(0), F(1, 2)),
+        TwoPointLosses(2, F(2, 3), F(10), HALF, F(-1, 2), F(0)),  # a rare row does not outweigh a common one
+    ],
+)
+def test_two_point_losses(law: TwoPointLosses) -> None:
+    rare, common = law.noise
+    assert law.rarity * rare + (1 - law.rarity) * common == 0
+    assert law.models == (1 + law.first, -1 + law.second)
+    assert law.center == law.models[1] + law.lever * (law.models[0] - law.models[1])
+    level = law.midpoint
+    assert level == sum((chi + 1) ** 2 for chi in law.models) / 4
+
+    def loss(chi: Fraction, z: Fraction) -> Fraction:
+        return (chi + 1) ** 2 / 2 + z * (chi - law.center)
+
+    wrong = above = below = F(0)
+    for weight, batch in rare_batches(law.rarity, law.samples):
+        z = F(sum(rare if one else common for one in batch), law.samples)
+        other, own = (loss(chi, z) for chi in law.models)
+        wrong, above, below = (
+            wrong + weight * (own >= other),
+            above + weight * (own > level),
+            below + weight * (other <= level),
+        )
+        if sum(batch) == 1 and law.rarity < 1 / F(
+            law.samples
+        ):  # one rare row closes the share ``reach`` of the gap
+            assert other - own == (1 - law.reach) * (loss(law.models[0], F(0)) - loss(law.models[1], F(0)))
+    assert (law.error_probability, law.own_exceeds(level), law.other_at_most(level)) == (wrong, above, below)
+    spreads = [variance((loss(chi, rare), loss(chi, common)), law.rarity) for chi in law.models]
+    assert law.loss_variance == max(spreads) == 16 * law.needed_samples
+    task, models = law.task(2, 3), np.array(law.models, dtype=float)[:, None]
+    assert np.bincount(task.labels).tolist() == [2, 3]
+    assert task.misclassification_probability(models, 1)[0] == pytest.approx(float(wrong), rel=1e-9)
+    assert task.loss_variance(models, 1).max() == pytest.approx(float(max(spreads)), rel=1e-9)
+
+
+def test_the_tightest_law_attains_cantelli() -> None:
+    """The loss difference has mean g and variance v; P(difference <= 0) <= v / (v + g^2) is then an equality."""
+    law = tightest()
+    apart, (rare, common) = law.models[0] - law.models[1], law.noise
+    spread = variance((rare * apart, common * apart), law.rarity)
+    gap = law.expected[0] - law.expected[1]
+    assert (law.models, gap) == ((HALF, -HALF), 1)
+    assert law.error_probability == spread / (spread + gap**2) == F(1, 1000)
+
+
+@pytest.mark.parametrize(("own", "other", "samples"), [(0, 1, 1), (F(-1, 2), F(1, 2), 3), (F(1, 2), 1, 5)])
+def test_mean_gradient_given_the_choice(own: Fraction, other: Fraction, samples: int) -> None:
+    chosen = [
+        own - F(sum(batch), samples)
+        for batch in itertools.product((-1, 1), repeat=samples)
+        if sum((own - y) ** 2 for y in batch) <= sum((other - y) ** 2 for y in batch)
+    ]
+    assert OneBatch(F(own), F(other), samples).mean_gradient == sum(chosen, F(0)) / len(chosen)
+    assert OneBatch(F(1, 2), F(1, 2), 1).mean_gradient == F(1, 2)
+
+
+@pytest.mark.parametrize("steep_axis", [0, 1])
+def test_pairs_in_the_basin(steep_axis: int) -> None:
+    """A residual is normal with variance s^2 + e' Sigma e; the choice is that of drawn batches."""
+    pair = Pair(4, F(2), F(1, 2), 3, steep_axis, F(3, 4), F(1, 3), F(1), F(7, 8))
+    spectrum = np.array([1, 0.25] if steep_axis == 0 else [0.25, 1])
+    optima = np.array([[0.0, 0.0], [2.0, 0.0]])
+    offsets = pair.models - optima
+    np.testing.assert_allclose(np.hypot(*offsets.T), np.array([0.75, 1.0]) / 4, rtol=1e-12)
+    np.testing.assert_allclose(np.arctan2(*offsets.T[::-1]) / np.pi, [1 / 3, 7 / 8], rtol=1e-12)
+    squared = 0.25 + (pair.models**2 * spectrum).sum(axis=1)
+    assert pair.sigma == pytest.approx(squared.max() / math.sqrt(2))  # Var r^2 / 2 of a normal r
+    assert pair.midpoint == pytest.approx(squared.mean() / 2)
+    for model, level in itertools.product(range(2), (0.05, 0.4)):
+        upper = stats.chi2.sf(2 * 3 * level / squared[model], 3)
+        assert pair.loss_exceeds(model, level) == pytest.approx(upper)
+        assert pair.loss_at_most(model, level) == pytest.approx(1 - upper)
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((40_000, 3, 2)) * np.sqrt(spectrum)
+    residuals = rows @ pair.models.T + 0.5 * rng.standard_normal((40_000, 3, 1))
+    own, other = (residuals**2).sum(axis=1).T
+    assert pair.exact == pytest.approx((own >= other).mean(), abs=4 * 0.5 / 200)
+    assert 0.01 < pair.exact < 0.4
+    still = Pair(4, F(2), F(0), 3, steep_axis, F(0), F(0), F(1), F(0))
+    assert (still.loss_exceeds(0, 0.1), still.loss_at_most(0, 0.1)) == (0, 1)
+
+
+@pytest.mark.parametrize("knee", [F(0), F(1), F(100), F(-1, 2)])
+@pytest.mark.parametrize("turn", [0, 1, 2])
+def test_planar_clients(knee: Fraction, turn: int) -> None:
+    """The gradient is the exact difference quotient of the values, and both are those of the printed loss."""
+    clients = PlanarClients(3, F(2), F(1, 5), F(1), F(1), HALF, knee, turn)
+    axis = np.array([[1, 0], [F(3, 5), F(4, 5)], [0, 1]][turn])
+    distances = np.array([[F(2), F(-1)], [F(3, 2), F(5, 7)], [F(-1, 3), F(1, 2)]])
+    values, gradients = clients.values(distances), clients.gradients(distances)
+    first = (np.array([1, 0]), 1, F(1))
+    kinds = (first, (axis, HALF, knee), first)
+    for i, (direction, share, limit) in enumerate(kinds):
+        inner = direction @ distances[i]
+        bent = min(inner, limit) if limit >= 0 else max(inner, limit)
+        pieces = bent**2 / 2 + bent * (
+            inner - bent
+        )  # the integral of min(t, w), or max(t, w), over [0, t] or beyond
+        strength = (F(2) - F(1, 5)) * share
+        assert values[i] == distances[i] @ distances[i] / 10 + strength * pieces
+        np.testing.assert_array_equal(gradients[i], distances[i] / 5 + strength * bent * direction)
+    step, small = np.array([F(1, 10**9), F(2, 10**9)]), F(1, 10**6)
+    slope = clients.values(distances + step) - clients.values(distances - step)
+    assert all(abs(slope - 2 * (gradients * step).sum(axis=1)) <= small * F(1, 10**9))
+    np.testing.assert_array_equal(squares(distances), [F(5), F(9, 4) + F(25, 49), F(13, 36)])
+    away = clients.deviations(F(1), F(2))
+    np.testing.assert_array_equal(away, [[F(2, 3), F(4, 3)], [F(-4, 3), F(-8, 3)], [F(2, 3), F(4, 3)]])
+    np.testing.assert_array_equal(mean(away), [0, 0])
+    points, seen = clients.local_steps(distances, away, F(1, 3), 2)
+    expected = distances
+    for k in range(2):
+        np.testing.assert_array_equal(points[k], expected)
+        np.testing.assert_array_equal(seen[k], clients.gradients(expected))
+        expected = expected - (clients.gradients(expected) - away) / 3
+    np.testing.assert_array_equal(points[2], expected)
+
+
+STEEP: dict[str, Callable[[int, int], bool]] = {
+    "none": lambda m, i: False,
+    "all": lambda m, i: True,
+    "samples": lambda m, i: i % 2 == 0,
+    "clients": lambda m, i: m % 2 == 0,
+    "both": lambda m, i: (m + i) % 2 == 0,
+}
+
+
+@pytest.mark.parametrize("steep", STEEP)
+@pytest.mark.parametrize("opposed", [False, True])
+def test_sampled_clients(steep: str, opposed: bool) -> None:
+    """Of two samples only the second is met at a distance: the mean move of the first."""
+    one = SampledClients(3, 2, F(2), F(1, 2), steep, F(1), F(3), opposed)
+    raw = np.array([[(1, -1)[m % 2] + (3, -3)[(i + m * opposed) % 2] for i in range(2)] for m in range(3)])
+    np.testing.assert_array_equal(one.gradients, raw - F(int(raw.sum()), 6))
+    assert one.curvatures.tolist() == [
+        [2 if STEEP[steep](m, i) else HALF for i in range(2)] for m in range(3)
+    ]
+    for common in (True, False):
+        orders = [(k,) * 3 for k in (0, 1)] if common else list(itertools.product((0, 1), repeat=3))
+        assert [tuple(order[0] for order in each) for each in one.all_orders(common)] == orders
+        found = [
+            sum(one.curvatures[range(3), [1 - k for k in first]])
+            / 3
+            * (sum(one.gradients[range(3), list(first)]) / 3) ** 2
+            for first in orders
+        ]
+        assert one.shuffling_radius(common) == sum(found) / len(orders) / 2
+
+
+CENTERS = (F(2), F(-1, 4), F(-2), F(1, 2), F(-1))
+
+
+@pytest.mark.parametrize("momentum", [F(0), F(3, 10), F(9, 10)])
+def test_exact_rounds_of_scalar_clients(momentum: Fraction) -> None:
+    """Two implementations of option I in fractions, and the algorithm; the owner of the momentum matters."""
+    starts, rounds = (F(1), F(-1, 2)), 6
+    paths = {
+        reading: exact_run(CENTERS, starts, momentum=momentum, rounds=rounds, reading=reading)
+        for reading in ("line 15", "own", "server")
+    }
+    for reading, owner in (("line 15", "client"), ("server", "server")):
+        trace = run_algorithm(CENTERS, starts, momentum=momentum, rounds=rounds, owner=owner)
+        expected = np.array(paths[reading].models, dtype=float)
+        np.testing.assert_allclose(trace.models[..., 0], expected, atol=1e-12)
+        np.testing.assert_array_equal(trace.assignments, paths[reading].choices)
+    other = play([CENTERS] * rounds, [CENTERS] * rounds, starts, momentum)
+    assert other.models == paths["line 15"].models
+    assert other.assignments == paths["line 15"].choices
+    buffers = [F(0)] * 5
+    models = list(starts)
+    for t in range(rounds):
+        chosen = [min((0, 1), key=lambda p, c=c: abs(models[p] - c)) for c in CENTERS]
+        buffers = [momentum * u + models[p] - c for u, p, c in zip(buffers, chosen, CENTERS, strict=True)]
+        assert paths["own"].momenta[t] == buffers
+        for p in (0, 1):
+            models[p] -= sum((u for u, q in zip(buffers, chosen, strict=True) if q == p), F(0)) / 5
+        assert paths["own"].models[t + 1] == models
+    assert paths["server"].momenta == [[]] * rounds
+    assert not paths["own"].ties
+    assert exact_run((F(0), F(1)), (F(-1), F(1)), momentum=momentum, rounds=2, reading="own").ties
+    assert read_centers(write_centers(CENTERS)) == CENTERS
+
+
+def test_prescribed_samples_agree_with_a_recorded_run() -> None:
+    choice = [[F(1), F(-1), F(1, 4)], [F(-1), F(1, 2), F(-2)], [F(2), F(1), F(1)]]
+    gradient = [[F(1, 2), F(-1), F(3)], [F(0), F(1), F(-2)], [F(1), F(2), F(-1)]]
+    rounds = confirm_play(choice, gradient, (F(1), F(-1)), HALF)
+    assert rounds.assignments == [[0, 1, 0], [1, 0, 1], [0, 0, 0]]
+    assert rounds.gradients[0] == [HALF, F(0), F(-2)]
+    assert rounds.buffers[1] == [F(-3, 4), F(0), F(-3, 4)]
+    assert rounds.models[1] == [F(1) - F(-3, 2) / 3, F(-1)]
+    task = QuadraticMixture.random(clusters=2, clients=5, dimension=2, condition_number=3, spread=0.2, seed=1)
+    algorithm = CFLMGD(step_size=0.5, momentum=0.6, momentum_owner="client")
+    seen = record(task, algorithm, rounds=4, initial=task.optima + 0.2, seed=2)
+    np.testing.assert_array_equal(
+        seen.models, run(algorithm, task, rounds=4, initial=task.optima + 0.2).models
+    )
+    for t in range(4):
+        own = seen.models[t][seen.assignments[t]]
+        slopes = np.einsum("mij,mj->mi", task.hessians, own - task.centers)
+        np.testing.assert_allclose(seen.gradients[t], slopes, atol=1e-12)
+        before = 0.6 * seen.buffers[t] + slopes  # line 15 then gives every client its cluster's mean
+        for p in range(2):
+            members = before[seen.assignments[t] == p]
+            np.testing.assert_allclose(
+                seen.models[t + 1][p], seen.models[t][p] - 0.5 * members.sum(axis=0) / 5, atol=1e-12
+            )
+            after = seen.buffers[t + 1][seen.assignments[t] == p]
+            np.testing.assert_allclose(after, np.broadcast_to(members.mean(axis=0), after.shape), atol=1e-12)
+
+
+def test_paths_of_two_clusters_and_of_identical_clients() -> None:
+    one = NoiseFreeRun(5, 2, F(3, 10), F(1, 4), 4)
+    error, buffer = [F(1, 4)], F(0)
+    for _ in range(4):
+        assert carried(error[:-1], F(3, 10)) * F(3, 10) + error[-1] == F(3, 10) * buffer + error[-1]
+        buffer = F(3, 10) * buffer + error[-1]
+        error.append(error[-1] - F(2, 5) * buffer)
+    assert one.path == error
+    assert one.buffer == buffer
+    confirm_path(one)
+    same = IdenticalClients(3, F(1, 2), F(9, 10), F(2))
+    errors, step = [F(2)], F(0)
+    for _ in range(8):
+        step = F(9, 10) * step + errors[-1] / 2
+        errors.append(errors[-1] - step)
+    assert same.path == errors
+    for t in range(1, 7):
+        assert same.move(t) == errors[t] - errors[t - 1]
+        assert same.ratio(t) == errors[t] ** 2 / errors[t - 1] ** 2
+        assert run_identical(same, t) == pytest.approx(float(errors[t]), abs=1e-12)
+        assert run_next(same, t) == pytest.approx(abs(float(errors[t + 1])), abs=1e-12)
+    assert same.error(-1) == 2
+    assert (same.growth, same.weight, same.base) == (F(7, 6), F(171, 100), F(171, 100))
+    assert IdenticalClients(1, F(1), F(0), F(1)).base == 2
+
+
+def test_nodes_integrate_the_moments_of_a_normal_number() -> None:
+    nodes, weights = gaussian_nodes(6)
+    for degree in range(12):  # (k - 1)!! of even degrees
+        expected = 0 if degree % 2 else math.prod(range(1, degree, 2))
+        assert weights @ nodes**degree == pytest.approx(expected, abs=1e-9)
+    assert share_of_largest(0.5, np.array([-8.0, 1.0]), np.array([4.0])) == 4
+    assert share_of_largest(0.5, np.array([0.1]), np.array([])) == 0.5
+
+
+SHARED: dict[str, dict[str, Any]] = {
+    "fedavg": {"step_size": 0.3, "local_steps": 3},
+    "pfedme": {"lam": 2.0, "outer_step_size": 0.3, "local_steps": 2},
+    "ditto": {"lam": 2.0, "step_size": 0.3, "local_steps": 2},
+    "fedprox": {"proximal": 0.5, "step_size": 0.3, "local_steps": 2},
+    "per_fedavg": {"step_size": 0.3, "inner_step_size": 0.1, "local_steps": 2, "second_order": True},
+}
+
+
+def curved_clients(count: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(4)
+    factors = rng.standard_normal((count, 3, 3))
+    return np.eye(3) * 0.3 + factors @ np.swapaxes(factors, 1, 2) / 6, rng.standard_normal((count, 3))
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_a_client_of_double_share_counts_as_two(name: str) -> None:
+    hessians, centers = curved_clients(2)
+
+    def rest(clients: list[int], shares: np.ndarray | None) -> np.ndarray:
+        found = getattr(fixed_points, name)(
+            hessians[clients], centers[clients], shares=shares, **SHARED[name]
+        )
+        return np.asarray(found[0] if isinstance(found, tuple) else found)
+
+    np.testing.assert_allclose(rest([0, 1], np.array([5.0, 10.0])), rest([0, 1, 1], None), rtol=1e-12)
+    assert not np.allclose(rest([0, 1], None), rest([0, 1, 1], None), rtol=1e-3)
+
+
+def test_corrected_algorithms_rest_where_the_gradients_cancel_and_ditto_where_its_models_do() -> None:
+    hessians, centers = curved_clients(4)
+    optimum, controls = fixed_points.corrected(hessians, centers)
+    np.testing.assert_allclose(controls, [h @ (optimum - b) for h, b in zip(hessians, centers, strict=True)])
+    np.testing.assert_allclose(controls.mean(axis=0), 0, atol=1e-12)
+    common, personal = fixed_points.ditto(hessians, centers, lam=0.7, step_size=0.2, local_steps=3)
+    ends = []
+    for h, b, v in zip(hessians, centers, personal, strict=True):
+        np.testing.assert_allclose(h @ (v - b) + 0.7 * (v - common), 0, atol=1e-12)
+        point = common
+        for _ in range(3):
+            point = point - 0.2 * h @ (point - b)
+        ends.append(point)
+    np.testing.assert_allclose(np.mean(ends, axis=0), common, atol=1e-12)
