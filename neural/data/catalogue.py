@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from clusterproof.algorithms.discovery import Registry
 from clusterproof.neural.data.images import ImageSet
 from clusterproof.neural.data.published import Archive, PublishedFile
-from clusterproof.neural.data.readers.archives import read_tar, read_zip
 from clusterproof.neural.data.readers.digits import read_digits
 from clusterproof.neural.data.readers.sets import idx_set, read_cifar10, read_emnist
 
@@ -147,7 +146,6 @@ DATASETS: dict[str, Dataset] = {
                 "https://storage.googleapis.com/s4tf-hosted-binaries/datasets/CIFAR10/cifar-10-binary.tar.gz",
             ),
             folder="cifar-10-batches-bin/",
-            reader=read_tar,
         ),
     ),
     "emnist": Dataset(
@@ -177,7 +175,6 @@ DATASETS: dict[str, Dataset] = {
                 "https://www.itl.nist.gov/iaui/vip/cs_links/EMNIST/gzip.zip",
             ),
             folder="gzip/",
-            reader=read_zip,
         ),
         optional=frozenset(
             f"emnist-bymerge-train-{kind}-ubyte.gz" for kind in ("images-idx3", "labels-idx1")
