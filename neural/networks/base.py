@@ -119,26 +119,6 @@ class Network(nn.Module, ABC):
         scores: Tensor = torch.func.functional_call(self._copy, {**constants, **parameters}, (images,))
         return scores
 
-    def bind(self, parameters: dict[str, nn.Parameter]) -> nn.Module:
-        """Set the parameters of this thread's copy, which can then be called without ``functional_call``."""
-        module = self._copy
-        for name, tensor in {**self.constants(next(iter(parameters.values()))), **parameters}.items():
-            for alias in self._aliases[name]:
-                owner, _, key = alias.rpartition(".")
-                holder = module.get_submodule(owner)
-                is_frozen = name not in parameters and key in holder._parameters
-                setattr(holder, key, nn.Parameter(tensor, requires_grad=False) if is_frozen else tensor)
-        return module
-
-    @cached_property
-    def _aliases(self) -> dict[str, list[str]]:
-        """All names of each parameter and buffer by its first name; shared tensors have several."""
-        names: dict[int, list[str]] = {}
-        for values in (self.named_parameters, self.named_buffers):
-            for name, value in values(remove_duplicate=False):
-                names.setdefault(id(value), []).append(name)
-        return {aliases[0]: aliases for aliases in names.values()}
-
     @property
     def _copy(self) -> Network:
         """Copy of the module for this thread; a call writes to the module, so threads cannot share one."""
