@@ -18,8 +18,6 @@ class Dataset:
 
     Attributes
     ----------
-    title
-        Its name in prose.
     train, test
         Number of images for training and testing, as published.
     shape
@@ -40,7 +38,6 @@ class Dataset:
         Names of files without which the set can still be made, in part.
     """
 
-    title: str
     train: int
     test: int
     shape: tuple[int, int, int]
@@ -63,7 +60,6 @@ def _from(mirrors: tuple[str, ...], sums: Mapping[str, str], prefix: str = "") -
 
 DATASETS: dict[str, Dataset] = {
     "digits": Dataset(
-        title="Optical recognition of handwritten digits",
         train=1440,
         test=357,
         shape=(1, 8, 8),
@@ -74,7 +70,6 @@ DATASETS: dict[str, Dataset] = {
         read=read_digits,
     ),
     "mnist": Dataset(
-        title="MNIST",
         train=60_000,
         test=10_000,
         shape=(1, 28, 28),
@@ -96,7 +91,6 @@ DATASETS: dict[str, Dataset] = {
         read=idx_set("mnist"),
     ),
     "fashion-mnist": Dataset(
-        title="Fashion-MNIST",
         train=60_000,
         test=10_000,
         shape=(1, 28, 28),
@@ -119,7 +113,6 @@ DATASETS: dict[str, Dataset] = {
         read=idx_set("fashion-mnist"),
     ),
     "cifar10": Dataset(
-        title="CIFAR-10, binary version",
         train=50_000,
         test=10_000,
         shape=(3, 32, 32),
@@ -149,7 +142,6 @@ DATASETS: dict[str, Dataset] = {
         ),
     ),
     "emnist": Dataset(
-        title="EMNIST ByMerge",
         train=697_932,
         test=116_323,
         shape=(1, 28, 28),
