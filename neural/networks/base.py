@@ -82,10 +82,14 @@ class Network(nn.Module, ABC):
         check_count("classes", classes, at_least=2, remedy="10 for digits")
         self.image_shape, self.classes = tuple(image_shape), classes
 
-    @property
     @abstractmethod
+    def forward(self, images: Tensor) -> Tensor:
+        """Scores (b, classes) of images (b, C, H, W)."""
+
+    @property
     def settings(self) -> dict[str, Any]:
         """Name and options, from which the network can be recreated, given image shape and classes."""
+        return {"network": self.name}
 
     def trained_parameters(self) -> dict[str, Tensor]:
         """The parameters that are entries of the vector, by name."""
