@@ -76,32 +76,13 @@ def table_json(table: Table, cost: Mapping[str, Any]) -> bytes:
         "settings": table.settings,
         "rule": RULE,
         "confidence": CONFIDENCE,
-        "rows": [
-            {
-                "name": row.name,
-                "settings": row.settings,
-                "cells": _cell_records(row.cells),
-                "sentence": row.sentence,
-            }
-            for row in table.rows
-        ],
+        "rows": [{**vars(row), "cells": _cell_records(row.cells)} for row in table.rows],
         "comparisons": [
-            {
-                "name": comparison.name,
-                "values": comparison.values,
-                "mean": comparison.mean,
-                "standard_error": comparison.standard_error,
-                "interval": comparison.interval,
-            }
-            for comparison in table.comparisons
+            {**vars(made), **_numbers(made, "mean", "standard_error", "interval")}
+            for made in table.comparisons
         ],
         "curves": [
-            {
-                "name": curve.name,
-                "parameter": curve.parameter,
-                "points": curve.points,
-                "cells": [_cell_records(cells) for cells in curve.cells],
-            }
+            {**vars(curve), "cells": [_cell_records(cells) for cells in curve.cells]}
             for curve in table.curves
         ],
         "notes": table.notes,
@@ -173,20 +154,16 @@ def _curve_lines(curve: Curve, columns: Mapping[str, int]) -> list[Text]:
 
 def _cell_records(cells: Mapping[str, Cell]) -> dict[str, Any]:
     """Describe cells in plain values."""
+    tested = ("difference", "standard_error", "in_standard_errors", "allowed", "detectable", "verdict")
     return {
         name: {
-            "values": cell.values,
-            "mean": cell.mean,
-            "deviation": cell.deviation,
-            "printed": cell.printed,
-            "difference": cell.difference,
-            "standard_error": cell.standard_error,
-            "in_standard_errors": cell.in_standard_errors,
-            "allowed": cell.allowed,
-            "detectable": cell.detectable if cell.judged else None,
-            "verdict": cell.verdict,
-            "ceiling": cell.ceiling,
-            "gap": cell.gap,
+            **_numbers(cell, "values", "mean", "deviation", "printed", *tested, "ceiling", "gap"),
+            **({} if cell.judged else {"detectable": None}),
         }
         for name, cell in cells.items()
     }
+
+
+def _numbers(record: Cell | Comparison, *names: str) -> dict[str, Any]:
+    """Return attributes of a record by name, computed ones, too."""
+    return {name: getattr(record, name) for name in names}

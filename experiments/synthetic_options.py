@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from functools import cache, reduce
 from operator import or_
 from pathlib import Path
@@ -16,7 +16,7 @@ import numpy as np
 import psutil
 
 from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument
-from clusterproof.algorithms.docstrings import parameter_descriptions
+from clusterproof.algorithms.options import Option, merge_options, parameter_descriptions
 from clusterproof.algorithms.validation import check_name
 from clusterproof.neural.custom.algorithms import own_algorithm
 from clusterproof.neural.custom.references import is_own
@@ -36,31 +36,6 @@ _OWN_WORDS = {
     "models": "Number of the algorithm's models, its `clusters`.",
     "proportions": "Each cluster's share of the clients (l_p), as 0.6,0.4; equal by default.",
 }
-
-
-@dataclass(frozen=True)
-class Option:
-    """A parameter of at least one task or algorithm.
-
-    Attributes
-    ----------
-    name
-        Name as in Python, except ``models`` for an algorithm's ``clusters``.
-    annotation
-        Type of a value; lists are comma-separated or repeated.
-    help
-        Description from the docstrings.
-    owners
-        Names of the tasks or algorithms that have it.
-    of_task
-        Whether it is an option of tasks.
-    """
-
-    name: str
-    annotation: Any
-    help: str
-    owners: tuple[str, ...]
-    of_task: bool
 
 
 @cache
@@ -97,29 +72,21 @@ def algorithm_parameters(algorithm: str) -> dict[str, Any]:
 
 
 @cache
-def experiment_options() -> list[Option]:
+def experiment_options() -> tuple[Option, ...]:
     """Return the options of all tasks, and those of algorithms that are not options of tasks."""
-    collected: dict[str, Option] = {}
-    for kind, parameters, classes in (
+    options = []
+    for section, parameters, classes in (
         ("task", task_parameters, TASKS),
         ("algorithm", algorithm_parameters, ALGORITHMS),
     ):
         for owner in classes:
             texts = _descriptions(classes[owner])
             for name, annotation in parameters(owner).items():
-                known = collected.get(name)
                 types = [part for part in (get_args(annotation) or (annotation,)) if part is not NoneType]
                 given = annotation if annotation == list[str] else reduce(or_, types)
-                collected[name] = Option(
-                    name=name,
-                    annotation=given
-                    if known is None or known.annotation == given
-                    else known.annotation | given,
-                    help=known.help if known else _OWN_WORDS.get(name, texts.get(name, "")),
-                    owners=(*(known.owners if known else ()), owner),
-                    of_task=known.of_task if known else kind == "task",
-                )
-    return list(collected.values())
+                text = _OWN_WORDS.get(name, texts.get(name, ""))
+                options.append(Option(section, name, name, given, text, (owner,)))
+    return merge_options(options)
 
 
 def check_options(algorithm: str, task: str, options: Mapping[str, Any]) -> None:
@@ -134,10 +101,10 @@ def check_options(algorithm: str, task: str, options: Mapping[str, Any]) -> None
     check_name("task", task, list(TASKS))
     known = {**task_parameters(task), **algorithm_parameters(algorithm)}
     for option in experiment_options():
-        if option.name in options and option.name not in known:
+        if option.flag in options and option.flag not in known:
             raise InvalidArgument(
-                option.name,
-                options[option.name],
+                option.flag,
+                options[option.flag],
                 f"is not an option of {algorithm} on the {task} task",
                 f"leave it out or choose {' or '.join(option.owners)}",
             )

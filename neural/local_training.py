@@ -37,18 +37,10 @@ class LocalTraining(ImageClients):
         local_steps: int,
     ) -> tuple[Tensor, Tensor | None]:
         """Train every participant, see ``algorithms.LocalTrainingTask``."""
-        indices = self._flatten(points, clients)[1]
+        schedule = self._schedule(self._flatten(points, clients)[1], local_steps, generator)
+        motion = {"step_size": step_size, "momentum": momentum, "proximal": proximal}
         return self._train_locally(
-            points,
-            buffers,
-            anchors,
-            clients,
-            self._schedule(indices, local_steps, generator),
-            generator,
-            step_size=step_size,
-            momentum=momentum,
-            proximal=proximal,
-            local_steps=local_steps,
+            points, buffers, anchors, clients, schedule, local_steps, generator, **motion
         )
 
     def reshuffled_training(
@@ -63,18 +55,8 @@ class LocalTraining(ImageClients):
         """Take passes over each client's images, one image a step, see ``algorithms.TrainingTask``."""
         sizes = self.client_samples[self._flatten(points, clients)[1]]
         schedule = Schedule.draw(sizes, 1, passes, "epoch", generator)
-        return self._train_locally(
-            points,
-            None,
-            None,
-            clients,
-            schedule,
-            generator,
-            step_size=step_size,
-            momentum=0.0,
-            proximal=0.0,
-            local_steps=passes,
-        )[0]
+        motion = {"step_size": step_size, "momentum": 0.0, "proximal": 0.0}
+        return self._train_locally(points, None, None, clients, schedule, passes, generator, **motion)[0]
 
     def _train_locally(
         self,
@@ -83,24 +65,19 @@ class LocalTraining(ImageClients):
         anchors: Tensor | None,
         clients: Tensor,
         schedule: Schedule | None,
-        generator: np.random.Generator,
-        *,
-        step_size: float,
-        momentum: float,
-        proximal: float,
         local_steps: int,
+        generator: np.random.Generator,
+        **motion: float,
     ) -> tuple[Tensor, Tensor | None]:
         """Train every participant on the mini-batches of a schedule, or on all of its data if None."""
         flat, indices = self._flatten(points, clients)
         trained = flat.clone(memory_format=torch.contiguous_format)
         anchors = None if anchors is None else anchors.expand(points.shape).reshape(flat.shape)
-        carried = torch.zeros_like(trained) if momentum or buffers is not None else None
+        carried = torch.zeros_like(trained) if motion["momentum"] or buffers is not None else None
         if carried is not None and buffers is not None:
             carried.view(points.shape).copy_(buffers)
         steps = np.full(len(indices), local_steps) if schedule is None else schedule.steps
-        work_of = self._work(
-            indices, schedule, steps, generator, step_size=step_size, momentum=momentum, proximal=proximal
-        )
+        work_of = self._work(indices, schedule, steps, generator, **motion)
 
         def train(chunk: Chunk) -> None:
             rows = chunk.rows

@@ -189,12 +189,12 @@ def _declare_options() -> None:
     for option in synthetic_options.experiment_options():
         words = Parameter(
             help=f"{option.help} ({', '.join(option.owners)})",
-            group="Task" if option.of_task else "Algorithm",
+            group=option.section.capitalize(),
             negative_iterable=(),
             converter=terminal.read_integer if option.annotation is int else None,
         )
-        parameters[option.name] = inspect.Parameter(
-            option.name,
+        parameters[option.flag] = inspect.Parameter(
+            option.flag,
             inspect.Parameter.KEYWORD_ONLY,
             default=None,
             annotation=Annotated[option.annotation | None, words],

@@ -17,6 +17,7 @@ from cyclopts import Parameter
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.names_elsewhere import name_here
+from clusterproof.algorithms.options import Option
 from clusterproof.algorithms.validation import check_count
 from clusterproof.commands import terminal
 from clusterproof.commands.train_seeds import train_seeds
@@ -31,7 +32,7 @@ from clusterproof.neural.runs.configuration import (
     refuse_code,
     user_code_names,
 )
-from clusterproof.neural.runs.options import SECTIONS, Option, all_options, parameters
+from clusterproof.neural.runs.options import SECTIONS, all_options, parameters
 from clusterproof.neural.runs.report import describe_training, metrics_text
 from clusterproof.neural.runs.resumption import CHANGEABLE
 from clusterproof.neural.runs.storage.run_folder import (

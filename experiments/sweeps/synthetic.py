@@ -46,7 +46,7 @@ clients last chose. Each of a trace and a number of rounds done, (R,)."""
 
 def owners() -> dict[str, tuple[str, ...]]:
     """Return the names of the tasks or algorithms that have each option of ``run``."""
-    options = {option.name: option.owners for option in synthetic_options.experiment_options()}
+    options = {option.flag: option.owners for option in synthetic_options.experiment_options()}
     return options | {"algorithm": (), "task": ()}
 
 

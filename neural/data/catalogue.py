@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from clusterproof.algorithms.discovery import Registry
 from clusterproof.neural.data.images import ImageSet
 from clusterproof.neural.data.published import Archive, PublishedFile
-from clusterproof.neural.data.readers.archives import read_tar, read_zip
 from clusterproof.neural.data.readers.digits import read_digits
 from clusterproof.neural.data.readers.sets import idx_set, read_cifar10, read_emnist
 
@@ -19,8 +18,6 @@ class Dataset:
 
     Attributes
     ----------
-    title
-        Its name in prose.
     train, test
         Number of images for training and testing, as published.
     shape
@@ -41,7 +38,6 @@ class Dataset:
         Names of files without which the set can still be made, in part.
     """
 
-    title: str
     train: int
     test: int
     shape: tuple[int, int, int]
@@ -64,7 +60,6 @@ def _from(mirrors: tuple[str, ...], sums: Mapping[str, str], prefix: str = "") -
 
 DATASETS: dict[str, Dataset] = {
     "digits": Dataset(
-        title="Optical recognition of handwritten digits",
         train=1440,
         test=357,
         shape=(1, 8, 8),
@@ -75,7 +70,6 @@ DATASETS: dict[str, Dataset] = {
         read=read_digits,
     ),
     "mnist": Dataset(
-        title="MNIST",
         train=60_000,
         test=10_000,
         shape=(1, 28, 28),
@@ -97,7 +91,6 @@ DATASETS: dict[str, Dataset] = {
         read=idx_set("mnist"),
     ),
     "fashion-mnist": Dataset(
-        title="Fashion-MNIST",
         train=60_000,
         test=10_000,
         shape=(1, 28, 28),
@@ -120,7 +113,6 @@ DATASETS: dict[str, Dataset] = {
         read=idx_set("fashion-mnist"),
     ),
     "cifar10": Dataset(
-        title="CIFAR-10, binary version",
         train=50_000,
         test=10_000,
         shape=(3, 32, 32),
@@ -147,11 +139,9 @@ DATASETS: dict[str, Dataset] = {
                 "https://storage.googleapis.com/s4tf-hosted-binaries/datasets/CIFAR10/cifar-10-binary.tar.gz",
             ),
             folder="cifar-10-batches-bin/",
-            reader=read_tar,
         ),
     ),
     "emnist": Dataset(
-        title="EMNIST ByMerge",
         train=697_932,
         test=116_323,
         shape=(1, 28, 28),
@@ -177,7 +167,6 @@ DATASETS: dict[str, Dataset] = {
                 "https://www.itl.nist.gov/iaui/vip/cs_links/EMNIST/gzip.zip",
             ),
             folder="gzip/",
-            reader=read_zip,
         ),
         optional=frozenset(
             f"emnist-bymerge-train-{kind}-ubyte.gz" for kind in ("images-idx3", "labels-idx1")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Callable, Iterator, Sequence
+import tarfile
+import zipfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from clusterproof.algorithms.validation import InvalidArgument
-from clusterproof.neural.data.readers.archives import malformed
 
 
 @dataclass(frozen=True)
@@ -34,18 +35,15 @@ class PublishedFile:
 
 @dataclass(frozen=True)
 class Archive(PublishedFile):
-    """An archive in which files were published.
+    """A zip file (by its name), or else a gzipped tar file, in which files were published.
 
     Attributes
     ----------
     folder
         Folder of the files inside.
-    reader
-        Gives the content of members: takes the open archive, their paths and the archive's name.
     """
 
     folder: str = ""
-    reader: Callable[[io.BufferedReader, Sequence[str], str], dict[str, bytes]] | None = None
 
 
 def fault(path: Path, file: PublishedFile) -> str | None:
@@ -82,7 +80,7 @@ def read_file(path: Path, file: PublishedFile, data: str) -> bytes:
 
 
 def read_members(path: Path, archive: Archive, files: Sequence[PublishedFile], data: str) -> dict[str, bytes]:
-    """Read files from an archive; its SHA-256 and then theirs must be as published.
+    """Read files from an archive, whose SHA-256 must be as published and determines theirs.
 
     Returns
     -------
@@ -92,17 +90,19 @@ def read_members(path: Path, archive: Archive, files: Sequence[PublishedFile], d
     Raises
     ------
     InvalidArgument
-        If it is missing, cannot be read, has another SHA-256 or does not hold the files.
+        If it is missing, cannot be read or has another SHA-256.
     """
-    assert archive.reader is not None
-    paths = [archive.folder + file.name for file in files]
+    members = {archive.folder + file.name: file.name for file in files}
     with _opened(path, archive, data) as opened:
-        contents = archive.reader(opened, paths, str(path))
-    for file, inside in zip(files, paths, strict=True):
-        found = hashlib.sha256(contents[inside]).hexdigest()
-        if found != file.sha256:
-            raise malformed(str(path), f"must hold {inside} with SHA-256 {file.sha256}, not {found}")
-    return {file.name: contents[inside] for file, inside in zip(files, paths, strict=True)}
+        if archive.name.endswith(".zip"):
+            with zipfile.ZipFile(opened) as whole:
+                return {name: whole.read(member) for member, name in members.items()}
+        contents = {}
+        with tarfile.open(fileobj=opened, mode="r:gz") as tar:
+            for entry in tar:  # in the order of the file, which is decompressed once
+                if entry.name in members and (content := tar.extractfile(entry)) is not None:
+                    contents[members[entry.name]] = content.read()
+        return contents
 
 
 @contextmanager

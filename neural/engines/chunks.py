@@ -12,10 +12,10 @@ from contextlib import contextmanager, nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+import psutil
 import torch
 from threadpoolctl import ThreadpoolController
 from torch import Tensor
@@ -150,15 +150,8 @@ def libraries() -> ThreadpoolController:
 
 
 def free_bytes(device: torch.device) -> int:
-    """Memory that is free on a device; 1 GiB where the system does not say.
-
-    On a GPU what torch keeps to give out again is free, too.
-    """
+    """Memory that is free on a device; on a GPU what torch keeps to give out again is free, too."""
     if device.type == "cuda":
         cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return int(torch.cuda.mem_get_info(device)[0]) + int(cached)
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-    except OSError:
-        return 2**30
-    return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
+    return int(psutil.virtual_memory().available)

@@ -7,7 +7,6 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 from torch.autograd import grad
-from torch.nn.functional import cross_entropy
 
 from clusterproof.neural.client_data import Batch
 from clusterproof.neural.engines.base import Engine, LocalWork, descend
@@ -32,7 +31,7 @@ class SerialEngine(Engine):
         gradients, losses = torch.empty_like(points), points.new_empty(len(points))
         for client, point in enumerate(points):
             leaves = self._leaves(point)
-            loss = self._loss(self.network.bind(leaves), batch.unpadded(client))
+            loss = self._loss(leaves, batch.unpadded(client))
             views = self.network.views(gradients[client]).values()
             for view, gradient in zip(views, grad(loss, list(leaves.values())), strict=True):
                 view.copy_(gradient)
@@ -42,13 +41,12 @@ class SerialEngine(Engine):
     def train(self, points: Tensor, buffers: Tensor | None, anchors: Tensor | None, work: LocalWork) -> None:
         """Train one client, see ``Engine.train``, tensor by tensor in the memory of its vectors."""
         leaves = self._leaves(points[0])
-        module = self.network.bind(leaves)
         tensors = [
             [None] * len(leaves) if vectors is None else list(self.network.views(vectors[0]).values())
             for vectors in (points, buffers, anchors)
         ]
         for batch in work.batches():
-            gradients = grad(self._loss(module, batch), list(leaves.values()))
+            gradients = grad(self._loss(leaves, batch), list(leaves.values()))
             for point, buffer, anchor, gradient in zip(*tensors, gradients, strict=True):
                 descend(point, buffer, anchor, gradient, work)
 
@@ -58,18 +56,17 @@ class SerialEngine(Engine):
         for client, (point, direction) in enumerate(zip(points, directions, strict=True)):
             leaves = self._leaves(point)
             inputs = list(leaves.values())
-            loss = self._loss(self.network.bind(leaves), batch.unpadded(client))
+            loss = self._loss(leaves, batch.unpadded(client))
             gradients = grad(loss, inputs, create_graph=True)
             tensors = grad(gradients, inputs, list(self.network.views(direction).values()))
             products[client] = torch.cat([tensor.flatten() for tensor in tensors])
         return products
 
-    def _leaves(self, point: Tensor) -> dict[str, nn.Parameter]:
+    def _leaves(self, point: Tensor) -> dict[str, Tensor]:
         """Parameters of a model (d,) by name, in its memory."""
         # not `detach`, which shares the count of changes: a leaf changes in place between two steps
         return {name: nn.Parameter(view.data) for name, view in self.network.views(point).items()}
 
-    def _loss(self, module: nn.Module, batch: Batch) -> Tensor:
+    def _loss(self, leaves: dict[str, Tensor], batch: Batch) -> Tensor:
         """Weighted cross-entropy of a model on the batch of one client."""
-        losses: Tensor = cross_entropy(module(batch.images[0]), batch.targets[0], reduction="none")
-        return (losses * batch.weights[0]).sum()
+        return self.loss(leaves, batch.images[0], batch.targets[0], batch.weights[0])

@@ -82,10 +82,14 @@ class Network(nn.Module, ABC):
         check_count("classes", classes, at_least=2, remedy="10 for digits")
         self.image_shape, self.classes = tuple(image_shape), classes
 
-    @property
     @abstractmethod
+    def forward(self, images: Tensor) -> Tensor:
+        """Scores (b, classes) of images (b, C, H, W)."""
+
+    @property
     def settings(self) -> dict[str, Any]:
         """Name and options, from which the network can be recreated, given image shape and classes."""
+        return {"network": self.name}
 
     def trained_parameters(self) -> dict[str, Tensor]:
         """The parameters that are entries of the vector, by name."""
@@ -118,26 +122,6 @@ class Network(nn.Module, ABC):
         constants = self.constants(next(iter(parameters.values())))
         scores: Tensor = torch.func.functional_call(self._copy, {**constants, **parameters}, (images,))
         return scores
-
-    def bind(self, parameters: dict[str, nn.Parameter]) -> nn.Module:
-        """Set the parameters of this thread's copy, which can then be called without ``functional_call``."""
-        module = self._copy
-        for name, tensor in {**self.constants(next(iter(parameters.values()))), **parameters}.items():
-            for alias in self._aliases[name]:
-                owner, _, key = alias.rpartition(".")
-                holder = module.get_submodule(owner)
-                is_frozen = name not in parameters and key in holder._parameters
-                setattr(holder, key, nn.Parameter(tensor, requires_grad=False) if is_frozen else tensor)
-        return module
-
-    @cached_property
-    def _aliases(self) -> dict[str, list[str]]:
-        """All names of each parameter and buffer by its first name; shared tensors have several."""
-        names: dict[int, list[str]] = {}
-        for values in (self.named_parameters, self.named_buffers):
-            for name, value in values(remove_duplicate=False):
-                names.setdefault(id(value), []).append(name)
-        return {aliases[0]: aliases for aliases in names.values()}
 
     @property
     def _copy(self) -> Network:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -46,11 +46,6 @@ class ResNet20(Network):
             inputs = outputs
         self.stages = nn.Sequential(*stages)
         self.head = nn.Linear(inputs, classes, device="meta")
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The name."""
-        return {"network": self.name}
 
     def forward(self, images: Tensor) -> Tensor:
         """Scores (b, classes) of images (b, C, H, W)."""

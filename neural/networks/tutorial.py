@@ -61,11 +61,6 @@ class TutorialCNN(Network):
             nn.Linear(inputs, outputs, device="meta") for inputs, outputs in pairwise(widths)
         )
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The name."""
-        return {"network": self.name}
-
     def initial(
         self, shape: tuple[int, ...], generator: np.random.Generator, dtype: Any = np.float64
     ) -> np.ndarray:

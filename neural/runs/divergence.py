@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import Algorithm, InvalidArgument, State
-from clusterproof.algorithms.arrays import Array, rows, to_numpy
+from clusterproof.algorithms import Algorithm, State, sum_gradients
+from clusterproof.algorithms.arrays import to_numpy
 from clusterproof.algorithms.protocol import Task
 from clusterproof.algorithms.randomness import Randomness
 
@@ -29,6 +28,16 @@ class Culprit:
 
     client: int | None
     cluster: int | None
+
+
+WATCHED = {
+    "gradients": (1, 0),
+    "losses_and_gradients": (1, 1),
+    "local_training": (3, 0),
+    "meta_training": (1, 0),
+    "reshuffled_training": (1, 0),
+}
+"""Methods of a task: which argument names the clients (k,), and which result is theirs, (k, d) or (k, P, d)."""
 
 
 class _Found(BaseException):
@@ -63,8 +72,8 @@ def find_culprit(
         algorithm.step(state, _watched(task), randomness)
     except _Found as found:
         culprit = found.culprit
-    except InvalidArgument:
-        pass  # the algorithm stops by itself, after something that no client computed
+    except Exception:  # the algorithm stops by itself, after something that no client computed
+        pass
     known = assignments.copy()
     if outcome is not None:
         known[to_numpy(outcome.clients)] = to_numpy(outcome.assignments)
@@ -85,70 +94,30 @@ def describe(culprit: Culprit, done: int) -> str:
 
 
 def _watched(task: Task) -> Task:
-    """Copy a task; the copy raises ``_Found`` at the first client whose numbers are not finite."""
+    """Copy a task; the copy raises ``_Found`` at the first client whose numbers are not finite.
+
+    A sum does not show whose summand was not finite. The copy therefore does not train whole clusters, and
+    algorithms train the clients one by one, on the same samples.
+    """
     kind: Any = type(task)
 
-    def watched(name: str, position: int) -> Callable[..., Any]:
-        """Wrap a method whose argument at ``position`` names the clients (k,) of its answer (..., k, d)."""
+    def watched(name: str, position: int, part: int) -> Callable[..., Any]:
         method = getattr(kind, name)
 
         def checked(self: Any, *arguments: Any, **options: Any) -> Any:
             answer = method(self, *arguments, **options)
-            values = to_numpy(answer[0] if isinstance(answer, tuple) else answer)
-            finite = np.isfinite(values).all(axis=-1)
-            if not finite.all():
-                clients = np.broadcast_to(to_numpy(arguments[position]), finite.shape)
-                raise _Found(int(clients[~finite][0]), None)
+            values = to_numpy(answer[part] if isinstance(answer, tuple) else answer)
+            for client, *model in np.argwhere(~np.isfinite(values).all(axis=-1)).tolist():
+                raise _Found(int(to_numpy(arguments[position])[client]), model[0] if model else None)
             return answer
 
         return checked
 
-    def losses_and_gradients(
-        self: Any, models: Array, clients: Array, generator: np.random.Generator
-    ) -> tuple[Array, Array]:
-        losses, gradients = kind.losses_and_gradients(self, models, clients, generator)
-        finite = np.isfinite(to_numpy(gradients)).all(axis=-1)
-        if not finite.all():
-            client, model = np.argwhere(~finite)[0]
-            raise _Found(int(to_numpy(clients)[client]), int(model))
-        return losses, gradients
+    def absent(_: Any) -> None:
+        raise AttributeError
 
-    # a sum does not show whose summand was not finite: first the clients one by one, on the same samples
-    def gradient_sums(
-        self: Any, models: Array, clients: Array, assignments: Array, generator: np.random.Generator
-    ) -> Array:
-        self.gradients(rows(models, assignments), clients, copy.deepcopy(generator))
-        return kind.gradient_sums(self, models, clients, assignments, generator)
-
-    def cluster_training(
-        self: Any,
-        models: Array,
-        buffers: Array | None,
-        clients: Array,
-        assignments: Array | Callable[[Array], Array],
-        losses_generator: np.random.Generator,
-        generator: np.random.Generator,
-        **options: Any,
-    ) -> Any:
-        chosen = assignments
-        if callable(chosen):
-            chosen = chosen(self.losses(models, clients, copy.deepcopy(losses_generator)))
-        start = rows(models, chosen)
-        momenta = None if buffers is None else rows(buffers, chosen)
-        motion = {name: value for name, value in options.items() if name != "weights"}
-        self.local_training(start, momenta, start, clients, copy.deepcopy(generator), **motion)
-        return kind.cluster_training(
-            self, models, buffers, clients, assignments, losses_generator, generator, **options
-        )
-
-    methods = {
-        "gradients": watched("gradients", 1),
-        "local_training": watched("local_training", 3),
-        "meta_training": watched("meta_training", 1),
-        "losses_and_gradients": losses_and_gradients,
-        "gradient_sums": gradient_sums,
-        "cluster_training": cluster_training,
-    }
-    copied: Task = object.__new__(type(kind.__name__, (kind,), methods))
+    methods = {name: watched(name, *places) for name, places in WATCHED.items()}
+    namespace = {**methods, "gradient_sums": sum_gradients, "cluster_training": property(absent)}
+    copied: Task = object.__new__(type(kind.__name__, (kind,), namespace))
     copied.__dict__.update(task.__dict__)
     return copied

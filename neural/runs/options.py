@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 from functools import cache
 from typing import Any, get_type_hints
 
 from clusterproof.algorithms import ALGORITHMS
-from clusterproof.algorithms.docstrings import parameter_descriptions
+from clusterproof.algorithms.options import Option, merge_options, parameter_descriptions
 from clusterproof.neural.custom.algorithms import keyword_types, own_algorithm
 from clusterproof.neural.custom.references import load_own
 from clusterproof.neural.data.loading import DATASETS
@@ -49,32 +49,6 @@ _HELP = {
 }
 
 
-@dataclass(frozen=True)
-class Option:
-    """A parameter of a section, under at least one of its names.
-
-    Attributes
-    ----------
-    section, key
-        As in a configuration file.
-    flag
-        Its name among all options: the key, but ``models`` for an algorithm's ``clusters``.
-    annotation
-        Type of the value.
-    help
-        Its description in the docstrings.
-    owners
-        The names under which the section has it; empty if it always has it.
-    """
-
-    section: str
-    key: str
-    flag: str
-    annotation: Any
-    help: str
-    owners: tuple[str, ...]
-
-
 def parameters(section: str, name: str = "") -> dict[str, Any]:
     """Types of a section's parameters, without its name; a user-supplied network or algorithm is imported.
 
@@ -106,21 +80,15 @@ _GIVEN = ("data", "seed", "sample_shape", "image_shape", "classes")
 @cache
 def all_options() -> tuple[Option, ...]:
     """List the parameters of all sections under all names."""
-    collected: dict[str, Option] = {}
+    options = []
     for section, names in SECTIONS.items():
         for name in names if section != "data" and names else ("",):
+            texts = {} if section == "network" else parameter_descriptions(_documented(section, name))
             for key, annotation in parameters(section, name).items():
                 flag = "models" if (section, key) == ("algorithm", "clusters") else key
-                known = collected.get(flag)
-                if known is None:
-                    text = _HELP.get((section, key))
-                    if text is None:
-                        text = parameter_descriptions(_documented(section, name)).get(key, "")
-                    known = Option(section, key, flag, annotation, text, ())
-                merged = known.annotation if known.annotation == annotation else known.annotation | annotation
-                owners = (*known.owners, name) if name else ()
-                collected[flag] = replace(known, annotation=merged, owners=owners)
-    return tuple(collected.values())
+                text = _HELP.get((section, key)) or texts.get(key, "")
+                options.append(Option(section, key, flag, annotation, text, (name,) if name else ()))
+    return merge_options(options)
 
 
 def _documented(section: str, name: str) -> Any:

@@ -71,8 +71,6 @@ def describe_training(
         if "personal_step" in choices:
             protocol = "personal"
         lines.append(f"{choices['device']}, engine {choices['engine']}; {PROTOCOLS[protocol]}")
-        if "one_thread" in choices:
-            lines.append(f"on one thread: of the network, {choices['one_thread']}")
     return "\n".join(lines)
 
 

@@ -26,7 +26,6 @@ from clusterproof.neural.runs.storage.run_folder import (
     CLIENTS,
     METRICS,
     TENSORBOARD,
-    check_new,
     held_folder,
     new_folder,
     write_configuration,
@@ -110,12 +109,10 @@ def train(
         if resume:
             with held_folder(out) as folder:
                 return _resume(configuration, folder, progress, stop, observer)
-        check_new(out)
-        assembly = assemble(configuration)
-        with new_folder(out, configuration) as folder:
-            return _continue(
-                configuration, assembly, folder, _start(configuration, assembly), progress, stop, observer
-            )
+        with new_folder(out) as folder:
+            assembly = assemble(configuration)
+            start = _start(configuration, assembly)
+            return _continue(configuration, assembly, folder, start, progress, stop, observer)
 
 
 def _resume(
@@ -137,7 +134,6 @@ def _resume(
         compare_data(configuration, assembly, stored)
         checkpoint = stored.restore(assembly.algorithm, assembly.choices["device"])
         tidy(folder / CHECKPOINTS, checkpoint.rounds)
-    write_configuration(folder, configuration)
     result = _continue(configuration, assembly, folder, checkpoint, progress, stop, observer)
     return replace(result, remarks=tuple(remarks))
 
@@ -174,6 +170,7 @@ def _continue(
     observer: Callable[..., Any] | None,
 ) -> TrainingResult:
     """Carry out the remaining rounds and store the results."""
+    write_configuration(folder, configuration)
     training = configuration.training
     names = user_code_names(configuration)
     files = {key: str(path) for key, path in user_files(names).items()}

@@ -11,7 +11,7 @@ from clusterproof.neural.runs.options import all_options
 COMMON = {"out", "seed", "seeds", "rounds"}
 KNOWN = {
     "train": {option.flag for option in all_options()} | set(NAMES) | COMMON,
-    "run": {option.name for option in experiment_options()} | COMMON | {"algorithm"},
+    "run": {option.flag for option in experiment_options()} | COMMON | {"algorithm"},
     "conform": {name for definition in DEFINITIONS.values() for name in definition.defaults()},
 }
 

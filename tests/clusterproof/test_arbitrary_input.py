@@ -66,7 +66,7 @@ TRAINING = "|x|a b|train|test-loss|epoch|gradient|model|full|gram|serial|cuda|fl
     algorithm=st.sampled_from(list(ALGORITHMS)),
     words=st.lists(
         st.sampled_from(
-            SYNTHETIC.split("|") + ["--" + option.name.replace("_", "-") for option in experiment_options()]
+            SYNTHETIC.split("|") + ["--" + option.flag.replace("_", "-") for option in experiment_options()]
         )
         | st.text(max_size=4),
         max_size=5,

@@ -155,9 +155,8 @@ class PrintedColumn:
 
     @property
     def task(self) -> dict[str, Any]:
-        """Arguments of ``ImageTask`` in addition to data and network, without defaults."""
-        task: dict[str, Any] = {} if self.batch_size is None else {"batch_size": self.batch_size}
-        return task if self.local_unit == "step" else {**task, "local_unit": self.local_unit}
+        """Arguments of ``ImageTask`` in addition to data and network."""
+        return {"batch_size": self.batch_size, "local_unit": self.local_unit}
 
     def about(self, method: Method) -> str:
         """What distinguishes a row."""
@@ -169,11 +168,10 @@ class PrintedColumn:
         parameters = dict(method.algorithm)
         if parameters["algorithm"] == "cfl-mgd":
             parameters["momentum"] = self.momentum
-        if parameters["algorithm"] == "fedbcd" and self.fedbcd_penalty != PENALTY:
+        if parameters["algorithm"] == "fedbcd":
             parameters["proximal"] = self.fedbcd_penalty
         if parameters["algorithm"] in ("ifca", "cfl-mgd") and "clusters" not in parameters:
-            starts = {"least_share": (self.least_share, None), "restarts": (self.restarts, 1)}
-            parameters |= {key: value for key, (value, default) in starts.items() if value != default}
+            parameters |= {"least_share": self.least_share, "restarts": self.restarts}
         step_size = self.step_size if method.step_size is None else method.step_size
         return {
             **parameters,

@@ -63,11 +63,9 @@ def make_units(experiment: PrintedColumn, request: Request) -> list[Unit]:
             "gpu": experiment.data == CIFAR_10.data,
             "algorithm": experiment.algorithm(method),
             "decay": experiment.step_size_decay,
+            "preprocessing": dict(experiment.preprocessing),
+            "test_assignment": experiment.test_assignment,
         }
-        if experiment.preprocessing:
-            settings["preprocessing"] = dict(experiment.preprocessing)
-        if experiment.test_assignment != "test-loss":
-            settings["test_assignment"] = experiment.test_assignment
         run = {**settings, "rounds": rounds, "every": 10}
         units += [Unit(name, seed, run, float(rounds)) for seed in range(request.seeds)]
         if name in WITH_EARLY:
@@ -80,4 +78,4 @@ def make_units(experiment: PrintedColumn, request: Request) -> list[Unit]:
 
 def compute(unit: Unit) -> Mapping[str, Any]:
     """Train and measure; see ``served_by_test_loss`` and ``served_by_training_data``."""
-    return measured_run(unit, SERVED[unit.settings.get("test_assignment", "test-loss")])
+    return measured_run(unit, SERVED[unit.settings["test_assignment"]])

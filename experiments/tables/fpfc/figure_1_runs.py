@@ -134,10 +134,6 @@ def settled(request: Request) -> Scale:
     return replace(request.settle(scale), network=request.widths(scale.network))
 
 
-UNNAMED = ("weighting", "noise_ratio", "least_share", "restarts", "trial_rounds")
-"""Parameters that settings of stored runs lack; omitted here, with the values that those runs had."""
-
-
 def methods(scale: Scale) -> dict[str, Algorithm[Any]]:
     """Return the methods of Figure 1 by name, including FPFC as implemented in the published code."""
     work: dict[str, Any] = {
@@ -181,9 +177,7 @@ def make_unit(data: str, method: str, seed: int, request: Request) -> Unit:
         "network": dict(scale.network),
         "task": {"batch_size": scale.batch_size, "local_unit": "epoch"},
         "gpu": request.scale == "full",
-        "algorithm": {
-            key: value for key, value in methods(scale)[method].settings.items() if key not in UNNAMED
-        },
+        "algorithm": methods(scale)[method].settings,
         "shared_body": method.endswith("as coded"),
         "rounds": rounds,
         "every": scale.every,

@@ -196,7 +196,7 @@ def make_unit(arm: Arm, seed: int, request: Request, note: str) -> Unit:
         "gpu": request.scale == "full",
         "algorithm": algorithm.settings,
         "start": arm.start,
-        **({} if restarts == 1 else {"restarts": restarts}),
+        "restarts": restarts,
         "rounds": rounds,
     }
     weight_of_network = 5.0 if arm.problem.network == "CNN" else 1.0
@@ -217,7 +217,7 @@ def compute(unit: Unit) -> Mapping[str, Any]:
     algorithm = make_algorithm(settings["algorithm"])
     all_clients = np.arange(task.clients)
     randomness = Randomness.from_seed(unit.seed, "gradient-loss")
-    if settings.get("restarts", 1) > 1:
+    if settings["restarts"] > 1:
         tries = Starts(None, settings["restarts"], TRIAL_ROUNDS)
         models = draw_starts(
             tries, algorithm, task, (), replace(randomness, initialisation=_source(unit.seed))

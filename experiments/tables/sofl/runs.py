@@ -206,14 +206,13 @@ def check_rounds(data: Data, request: Request) -> None:
 
 
 def algorithm_settings(data: Data, method: str, clusters: int) -> dict[str, Any]:
-    """Return the settings of the algorithm of a method for a number of groups, without defaults.
+    """Return the settings of the algorithm of a method for a number of groups.
 
     Raises
     ------
     InvalidArgument
         If IFCA's models cannot all have the chosen share.
     """
-    defaults: dict[str, Any] = {"participation": 1, "weighting": "clients"}
     given: dict[str, Any] = {"participation": data.participation, "weighting": data.weighting}
     match method.partition(",")[0]:
         case "IFCA":
@@ -221,26 +220,19 @@ def algorithm_settings(data: Data, method: str, clusters: int) -> dict[str, Any]
                 written = f"ifca-least-share={data.ifca_least_share:g}"
                 rule = f"must be at most 1 / {clusters}, with {clusters} models"
                 raise InvalidArgument("choose", written, rule, "lower it")
-            defaults |= {"restarts": 1, "least_share": None}
-            given = {
-                "participation": data.participation,
-                "restarts": data.ifca_restarts,
-                "least_share": data.ifca_least_share,
-            }
+            del given["weighting"]
+            given |= {"restarts": data.ifca_restarts, "least_share": data.ifca_least_share}
         case "CFL":
             mean, client = (data.cfl_thresholds if method == "CFL, thresholds" else None) or (None, None)
-            defaults |= {"noise_ratio": None, "mean_threshold": None, "client_threshold": None}
             given |= {"noise_ratio": data.cfl_noise_ratio, "warm_up": data.clustering_round}
             given |= {"mean_threshold": mean, "client_threshold": client}
         case "SoFL":
-            defaults |= {"grid": GRID, "initialisation": "sample"}
             given |= {
                 "pretraining": data.clustering_round,
                 "grid": data.grid,
                 "initialisation": data.map_start,
             }
-    chosen = {name: value for name, value in given.items() if name not in defaults or value != defaults[name]}
-    return {**METHODS[method], "step_size": data.step_size, "local_steps": data.epochs, **chosen}
+    return {**METHODS[method], "step_size": data.step_size, "local_steps": data.epochs, **given}
 
 
 def make_unit(column: Column, method: str, share: str, seed: int, request: Request) -> Unit:

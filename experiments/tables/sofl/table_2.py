@@ -93,9 +93,8 @@ def units(request: Request) -> list[Unit]:
         "algorithm": {"algorithm": "fedavg", "step_size": data.step_size, "local_steps": data.epochs},
         "rounds": request.rounds or data.clustering_round,
         "repetitions": REPETITIONS,
+        "grid": data.grid,
     }
-    if data.grid != GRID:
-        settings["grid"] = data.grid
     return [Unit(RUN, seed, settings) for seed in range(request.seeds)]
 
 
@@ -119,7 +118,7 @@ def compute(unit: Unit) -> Mapping[str, Any]:
     )
     updates = to_numpy(trained - received).astype(np.float64)
     labels = task.labels
-    starts = settings["repetitions"], settings.get("grid", GRID)
+    starts = settings["repetitions"], settings["grid"]
     found: dict[str, Any] = {}
     for name in WAYS:
         columns = list(clusterings(name, updates, task.clusters, unit.seed, *starts))

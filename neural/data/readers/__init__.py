@@ -1,1 +1,1 @@
-"""Readers of the published file formats; whatever the bytes are, they answer or refuse in one line."""
+"""Readers of the published files, whose SHA-256 was compared before."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -46,52 +45,34 @@ UNFINISHED = ".clusterproof-"
 """Prefix of the names of files that are still being written."""
 
 
-def check_new(out: str | os.PathLike[str]) -> None:
-    """Check, before anything is computed, that a run can be written into a new folder.
+@contextmanager
+def new_folder(out: str | os.PathLike[str]) -> Iterator[Path]:
+    """Make the folder of a run and lock it, before anything is computed.
+
+    If an error occurs before the first checkpoint is complete, what was made is removed again.
 
     Raises
     ------
     InvalidArgument
-        If the folder holds something, is a file, or cannot be made or written.
+        If the folder holds something, is a file, is in use, or cannot be made or written.
     """
+    folder = Path(out)
+    _make_lock(folder)  # refuse before a folder is made
     with _naming(out):
-        folder = Path(out).resolve()
-        with suppress(FileNotFoundError):
-            os.stat(folder)  # raises for a name that is too long; a missing folder is fine
         if not os.fspath(out) or (folder.exists() and not folder.is_dir()):
             rule = "must be the path of a folder"
             raise InvalidArgument("out", os.fspath(out), rule, "choose another name")
-        while not folder.exists():
-            folder = folder.parent
-        os.rmdir(tempfile.mkdtemp(dir=folder, prefix=UNFINISHED))
-        _check_empty(Path(out))
-
-
-@contextmanager
-def new_folder(out: str | os.PathLike[str], configuration: Configuration) -> Iterator[Path]:
-    """Make the folder of a run and lock it.
-
-    If an error occurs before the first checkpoint is complete, the files are removed again.
-
-    Raises
-    ------
-    InvalidArgument
-        If the folder holds something, is in use, or cannot be written.
-    """
-    folder = Path(out)
-    present = folder.is_dir()
-    _make_lock(folder)  # refuse before a folder is made
-    with _naming(out):
+        _check_empty(folder)
+        made = [path for path in (folder, *folder.parents) if not path.exists()]
         folder.mkdir(parents=True, exist_ok=True)
     with _locked(folder):
         _check_empty(folder)
         _remove_unfinished(folder)
         try:
-            write_configuration(folder, configuration)
             yield folder
         except BaseException:  # includes KeyboardInterrupt: no empty run is left behind
             if not list((folder / CHECKPOINTS).glob("*.json")):
-                _clear(folder, remove=not present)
+                _clear(folder, made)
             raise
 
 
@@ -180,15 +161,15 @@ def _make_lock(folder: Path) -> FileLock:
     return lock
 
 
-def _clear(folder: Path, *, remove: bool) -> None:
-    """Remove the files of a run without a checkpoint."""
+def _clear(folder: Path, made: list[Path]) -> None:
+    """Remove the files of a run without a checkpoint, and the folders that were made for it, if they are empty."""
     for name in (CHECKPOINTS, FOLDER):
         shutil.rmtree(folder / name, ignore_errors=True)
     with suppress(OSError):
         for name in (CONFIGURATION, HOLDER, LOCK):
             (folder / name).unlink(missing_ok=True)
-        if remove:
-            folder.rmdir()
+        for path in made:
+            path.rmdir()
 
 
 def _check_empty(folder: Path) -> None:

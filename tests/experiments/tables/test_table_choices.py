@@ -205,8 +205,6 @@ def as_stored(name: str, value: Value) -> list[list[Any]]:
     if name == "momentum":  # of the control at eta / (1 - beta) the step size
         assert isinstance(value, float)
         return [[value], [0.1 * (1 / (1 - value))]]
-    if name == "local-unit" and value == "step":
-        return [[]]  # a task's own, which is left out
     if value == "yes":
         return [[True]]
     stored = list(value) if isinstance(value, tuple) else value

@@ -140,10 +140,10 @@ def test_what_is_not_of_that_form_is_refused(
     place: Path, change: dict[str, dict[str, Any]], argument: str
 ) -> None:
     with pytest.raises(InvalidArgument) as refusal:
-        train(configuration_from(sections(**change)), out=place / "run")
+        train(configuration_from(sections(**change)), out=place / "new" / "run")
     assert refusal.value.argument == argument
     assert "\n" not in str(refusal.value)
-    assert not (place / "run").exists()
+    assert not (place / "new").exists()
 
 
 PAIR = (np.arange(12.0).reshape(4, 3), np.array([0, 1, 0, 1]))

@@ -192,7 +192,7 @@ def test_a_lost_cluster_is_counted(digits: ImageTask) -> None:
 
 
 def test_units_of_the_digits() -> None:
-    settings = {**DIGITS, "task": {}, "rounds": 12, "every": 6, "decay": 1.0}
+    settings = {**DIGITS, "task": {}, "rounds": 12, "every": 6, "decay": 1.0, "test_assignment": "test-loss"}
     results = {}
     for name in ("FedAvg", "IFCA", "CFL-MGD", "FedBCD", "FedAvg, momentum", "CFL-MGD, reset"):
         algorithm = {

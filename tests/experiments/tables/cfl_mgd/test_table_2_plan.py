@@ -20,6 +20,7 @@ SETTINGS: dict[str, Any] = {
     "rounds": 3,
     "every": 1,
     "decay": 1.0,
+    "test_assignment": "test-loss",
 }
 FEDAVG = {"algorithm": "fedavg", "step_size": 0.5, "local_steps": 5}
 
@@ -43,7 +44,6 @@ def test_clients_are_served_as_the_settings_say() -> None:
     *_, look = snapshots(make_algorithm(algorithm), task, rounds=3, seed=1, every=1)
     records = {}
     for given, measure in (
-        ({}, served_by_test_loss),
         ({"test_assignment": "test-loss"}, served_by_test_loss),
         ({"test_assignment": "train"}, served_by_training_data),
     ):
