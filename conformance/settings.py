@@ -6,15 +6,17 @@ import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_name, check_number
+from clusterproof.algorithms.validation import (
+    InvalidArgument,
+    check_choice,
+    check_count,
+    check_name,
+    check_number,
+)
 from clusterproof.conformance.definitions import DEFINITIONS, Definition
 from clusterproof.conformance.probes import SUPPORTS
 
 WHOLE = ("local_epochs", "batch_size", "inner_steps", "personal_epochs")
-WORDS = {
-    "bias_correction": ("none", "adam"),
-    "weighting": ("samples", "clients", "steps"),
-}
 
 
 def find_definition(algorithm: str) -> type[Definition]:
@@ -41,18 +43,14 @@ def check_settings(definition: type[Definition], settings: Mapping[str, Any]) ->
     for name, value in settings.items():
         check_name("settings", name, list(defaults))
         if isinstance(defaults[name], str):
-            choices = definition.variants.get(name) or WORDS.get(name) or (defaults[name],)
+            choices = definition.variants.get(name, (defaults[name],))
             check_choice(name, value, choices, remedy=f"the default is {defaults[name]!r}")
         elif name == "drop_last":
             if not isinstance(value, bool):
                 raise InvalidArgument(name, value, "must be true or false", "the default is false")
         elif name in WHOLE:
-            if name == "batch_size" and value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise InvalidArgument(
-                    name, value, "must be an integer, at least 1", f"the default is {defaults[name]}"
-                )
+            if name != "batch_size" or value is not None:
+                check_count(name, value, at_least=1, remedy=f"the default is {defaults[name]}")
         else:
             check_number(name, value, at_least=0, remedy=f"the default is {defaults[name]}")
     return dict(settings)

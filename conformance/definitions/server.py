@@ -41,7 +41,7 @@ class FedAdam(FedAvg):
         "Delta = sum_S p_i y_i - x; m <- beta1 m + (1 - beta1) Delta; v <- beta2 v + (1 - beta2) Delta^2; "
         "x <- x + eta m / (sqrt(v) + tau), v_0 = tau^2"
     )
-    source = "Reddi et al. 2021, Algorithm 2"
+    source = "Reddi et al. 2021, Algorithm 2, where p_i = 1/|S|"
     paper_was_read = False
     own_settings = {
         "beta1": 0.8,
@@ -50,6 +50,7 @@ class FedAdam(FedAvg):
         "eta": 0.2,
         "v_start": "tau-squared",
         "bias_correction": "none",
+        "weighting": "clients",
     }
     strengths = {"beta1": 0.5, "tau": 0.2, "beta2": 0.8}
     variants = {
@@ -70,8 +71,7 @@ class FedAdam(FedAvg):
     def second_moment(self, delta: np.ndarray) -> np.ndarray:
         """Return the next v."""
         beta2 = self.line("beta2", self.settings["beta2"])
-        moment: np.ndarray = beta2 * self.v + (1 - beta2) * delta**2
-        return moment
+        return np.asarray(beta2 * self.v + (1 - beta2) * delta**2)
 
     def server_model(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
         """Return x + eta m / (sqrt(v) + tau)."""
@@ -86,8 +86,7 @@ class FedAdam(FedAvg):
             m, v = m / (1 - beta1**self.rounds), v / (1 - settings["beta2"] ** self.rounds)
         tau = settings["tau"]
         scale = self.line("scale", np.sqrt(v) + tau, v=v, tau=tau)
-        model: np.ndarray = self.x + self.line("server step", settings["eta"]) * m / scale
-        return model
+        return np.asarray(self.x + self.line("server step", settings["eta"]) * m / scale)
 
 
 class FedYogi(FedAdam):

@@ -109,6 +109,14 @@ MISTAKES = [
     (
         "Scaffold",
         "scaffold",
+        {},
+        "            models.append(model)\n        self.aggregate(models, self.weights(selected))\n        for change in changes:\n    ",
+        "            models.append(model)\n            change = changes[-1]\n            self.c = [c + d / len(self.clients) for c, d in zip(self.c, change)]\n        self.aggregate(models, self.weights(selected))\n        for _ in ():\n    ",
+        "server-control-updated-in-loop",
+    ),
+    (
+        "Scaffold",
+        "scaffold",
         {"option": "I"},
         "client.criterion(self.net(x), y).backward()\n                new = [p.grad.clone() for p in self.net.parameters()]",
         "model.zero_grad()\n                    client.criterion(model(x), y).backward()\n                new = [p.grad.clone() for p in model.parameters()]",
@@ -117,11 +125,11 @@ MISTAKES = [
     ("FedNova", "fednova", {}, "- x) / steps", '- x) / self.settings["local_epochs"]', None),
     ("FedNova", "fednova", {}, "tau += weight * steps", "tau += steps / len(selected)", "tau-unweighted"),
     ("FedNova", "fednova", {}, " * tau * total", " * total", "tau-effective-one"),
-    ("FedDyn", "feddyn", {"weighting": "clients"}, "loss - torch.dot", "loss + torch.dot", "linear-sign"),
+    ("FedDyn", "feddyn", {}, "loss - torch.dot", "loss + torch.dot", "linear-sign"),
     (
         "FedDyn",
         "feddyn",
-        {"weighting": "clients"},
+        {},
         "(theta - x) ** 2",
         "(theta - x).detach() ** 2",
         "quadratic-missing",
@@ -129,7 +137,7 @@ MISTAKES = [
     (
         "FedDyn",
         "feddyn",
-        {"weighting": "clients"},
+        {},
         "alpha / len(self.clients)",
         "alpha / len(selected)",
         "h-over-participants",
@@ -137,7 +145,7 @@ MISTAKES = [
     (
         "FedDyn",
         "feddyn",
-        {"weighting": "clients"},
+        {},
         "sum(m - x for m in models)",
         "(sum(models) - x)",
         "sum-of-models-minus-model",
@@ -145,7 +153,7 @@ MISTAKES = [
     (
         "FedDyn",
         "feddyn",
-        {"weighting": "clients"},
+        {},
         "mean - self.h / alpha",
         "mean - self.h",
         "h-not-over-alpha",
@@ -153,7 +161,7 @@ MISTAKES = [
     (
         "FedDyn",
         "feddyn",
-        {"weighting": "clients"},
+        {},
         "= client.lagrange - alpha",
         "= -alpha",
         "linear-not-kept",
