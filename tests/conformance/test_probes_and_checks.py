@@ -4,12 +4,14 @@ import itertools
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
-from clusterproof.conformance import DEFINITIONS, ConformanceTask, conform
+from clusterproof.conformance import DEFINITIONS, ConformanceTask, check_random, conform, random_checks
 from clusterproof.conformance.probes import PLANS
 from clusterproof.conformance.slips import SLIPS
 from clusterproof.conformance.tolerance import first_difference, fixed_point_tolerance
@@ -196,6 +198,23 @@ def test_a_run_that_repeats_to_rounding_only_is_told_so() -> None:
     assert (report.verdict, verdict) == ("conforms", "skipped"), str(report)
     assert "by rounding only" in sentence
     assert outcome(FedAvg, "fedavg", "repeatable") == "passed"
+
+
+def test_no_run_is_called_different_where_rounding_decides_a_sign(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FedYogi's v is exactly Delta^2 = (eta b)^2 = tau^2 on this task, so that the sign of v - Delta^2 is rounding's."""
+    tie = ConformanceTask(
+        curvatures=np.array([np.eye(2)] * 2),
+        optima=np.ones((2, 2)),
+        samples=np.array([1, 1]),
+        start=np.zeros(2),
+    )
+    tasks = st.sampled_from([tie, replace(tie, optima=2 * tie.optima)])
+    monkeypatch.setattr(random_checks, "conformance_tasks", lambda clusters: tasks)
+    other_sign = with_line("fedyogi", "sign", lambda run, value: np.where(value == 0, 1.0, value))
+    check_random(other_sign, "fedyogi", settings={"local_epochs": 1, "batch_size": None}, examples=10)
+    wrong = with_line("fedyogi", "sign", lambda run, value: -value)
+    with pytest.raises(AssertionError, match="fedyogi"):
+        check_random(wrong, "fedyogi", settings={"local_epochs": 1, "batch_size": None}, examples=10)
 
 
 @pytest.mark.parametrize("name", ["prox-doubled", "prox-sign"])

@@ -192,6 +192,36 @@ def test_a_torch_optimiser_is_the_local_step_of_fedavg() -> None:
     decayed = torch_optimiser(torch.optim.SGD, weight_decay=0.1)
     assert conform(decayed, "fedavg", checks=PROBES).verdict == "differs"
 
+    class Proximal(torch.optim.SGD):
+        def __init__(self, parameters: Any, lr: float, mu: float) -> None:
+            super().__init__(parameters, lr=lr)
+            self.mu = mu
+
+        def step(self, closure: Any = None) -> None:
+            for parameter, received in zip(self.param_groups[0]["params"], self.received, strict=True):
+                parameter.grad.add_(self.mu * (parameter.detach() - received))
+            super().step()
+
+    def keep(optimiser: Any, received: Any) -> None:
+        optimiser.received = received
+
+    proximal = torch_optimiser(Proximal, received=keep, mu=lambda settings: settings["proximal"])
+    assert conform(proximal, "fedprox", checks=PROBES).verdict == "conforms"
+
+
+@pytest.mark.slow(reason="draws two samples of replicates")
+def test_how_often_proxskip_communicates_is_a_law() -> None:
+    from clusterproof.algorithms import ALGORITHMS, run
+    from clusterproof.synthetic import QuadraticMixture
+    from clusterproof.theory import assert_same_law
+
+    task = QuadraticMixture.random(clusters=4, clients=4, dimension=2, condition_number=4, seed=0)
+    method: Any = ALGORITHMS["proxskip"]
+    trace = run(method(step_size=0.5, probability=0.5), task, rounds=6, replicates=300)
+    assert_same_law(task, trace)
+    with pytest.raises(AssertionError, match="mean of the models"):
+        assert_same_law(task, trace, algorithm=method(step_size=0.5, probability=0.3))
+
 
 @pytest.mark.parametrize(
     ("algorithm", "declared", "written", "words"),
