@@ -217,11 +217,11 @@ MISTAKES = [
         "outer-lambda-missing",
     ),
     ("PFedMe", "pfedme", {}, '(1 - s["mix"]) * x + s["mix"] * mean', "mean", "mix-ignored"),
-    ("IFCA", "ifca", {}, "np.argmin(losses)", "np.argmax(losses)", "worst-cluster-chosen"),
+    ("IFCA", "ifca", {"weighting": "samples"}, "np.argmin(losses)", "np.argmax(losses)", "worst-cluster-chosen"),
     (
         "IFCA",
         "ifca",
-        {},
+        {"weighting": "samples"},
         "for i in members)\n                new",
         "for i in participants)\n                new",
         "weights-of-all-clusters",
