@@ -113,7 +113,7 @@ def _image(state: Snapshot, shift: float, scale: float) -> Snapshot:
 def _order(report: Report, run: Run) -> Outcome:
     """The run with the clients in another order is the run in that order."""
     probe, states = report.runs[-1].probe, report.runs[-1].states
-    schedule = [sorted(ORDER.index(client) for client in participants) for participants in probe.schedule]
+    schedule = tuple(tuple(sorted(map(ORDER.index, participants))) for participants in probe.schedule)
     found = run(replace(probe, task=probe.task.permuted(ORDER), schedule=schedule)).states
     of_clients: tuple[str, ...] = ("controls", "personal", "assignments")
     if DEFINITIONS[report.algorithm].shapes(probe.task)["model"] == probe.task.optima.shape:

@@ -20,14 +20,7 @@ from clusterproof.conformance.observation import TIMEOUT, Start, Unusable, obser
 from clusterproof.conformance.probes import Observed, Probe, applicable_plans, make_probes
 from clusterproof.conformance.reference import snapshots
 from clusterproof.conformance.report import Check, Localisation, Report, describe_entry, read_report
-from clusterproof.conformance.settings import (
-    check_dtype,
-    check_loss,
-    check_settings,
-    check_start,
-    check_supports,
-    find_definition,
-)
+from clusterproof.conformance.settings import check_declared, check_settings, check_start, find_definition
 from clusterproof.conformance.tolerance import first_difference, unit
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -83,12 +76,13 @@ def conform(
     definition = find_definition(algorithm)
     check_start(start)
     chosen = check_settings(definition, settings)
-    blank = _blank(definition, chosen, check_supports(supports, start), check_dtype(dtype, start))
+    supported, declared, loss = check_declared(start, supports, dtype, loss, chosen)
+    blank = _blank(definition, chosen, supported, declared)
     check_number("timeout", timeout, above=0, remedy="give seconds")
     wanted = tuple(check_names(definition) if checks is None else checks)
     for name in wanted:
         check_name("checks", name, check_names(definition))
-    probes, skipped = make_probes(definition, chosen, blank.supports, check_loss(loss, start, chosen))
+    probes, skipped = make_probes(definition, chosen, supported, loss)
     done = tuple(Check(name, "skipped", reason) for name, reason in skipped if name in wanted)
     blank = replace(blank, checks=done)
     run = functools.partial(observe, start, definition, timeout=timeout)

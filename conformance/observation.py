@@ -20,7 +20,7 @@ import numpy as np
 from clusterproof.conformance.definitions import Definition
 from clusterproof.conformance.probes import Observed, Probe
 from clusterproof.conformance.tasks import ConformanceTask
-from clusterproof.conformance.tolerance import is_bounded
+from clusterproof.conformance.tolerance import Snapshot, is_bounded
 
 Start = Callable[[ConformanceTask, Mapping[str, Any]], Any]
 """An implementation: (task, settings) -> run, with ``run.round(participants)`` and ``run.model``."""
@@ -72,7 +72,8 @@ def observe(
     with _undisturbed(printed), _time_limit(timeout):
         try:
             run = start(given, dict(probe.settings))
-            single, states = _offered(run, shapes)["model"].dtype.itemsize == 4, []
+            single = _offered(run, shapes)["model"].dtype.itemsize == 4
+            states: list[Snapshot] = []
             for participants in ((), *probe.schedule):
                 if states:
                     run.round(list(participants))

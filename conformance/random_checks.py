@@ -15,7 +15,7 @@ from clusterproof.conformance.definitions import Definition
 from clusterproof.conformance.observation import Start, observe
 from clusterproof.conformance.probes import Probe
 from clusterproof.conformance.reference import snapshots
-from clusterproof.conformance.settings import check_settings, check_supports, find_definition
+from clusterproof.conformance.settings import check_declared, check_settings, find_definition
 from clusterproof.conformance.tasks import ConformanceTask
 from clusterproof.conformance.tolerance import first_difference
 
@@ -78,7 +78,7 @@ def check_random(
     """
     definition = find_definition(algorithm)
     chosen = check_settings(definition, settings or {})
-    supported = check_supports(supports, start)
+    supported = check_declared(start, supports, None, None, chosen)[0]
 
     @given(st.data())
     def compare(data: st.DataObject) -> None:

@@ -16,6 +16,7 @@ from clusterproof.algorithms.validation import (
 from clusterproof.conformance.definitions import DEFINITIONS, Definition
 from clusterproof.conformance.probes import SUPPORTS
 
+LOSSES = ("quadratic", "cross-entropy")
 WHOLE = ("local_epochs", "batch_size", "inner_steps", "personal_epochs")
 
 
@@ -56,54 +57,37 @@ def check_settings(definition: type[Definition], settings: Mapping[str, Any]) ->
     return dict(settings)
 
 
-def check_supports(supports: Iterable[str] | None, start: Any) -> tuple[str, ...]:
-    """Return what an implementation can vary: as given, as its attribute ``supports``, or everything.
+def check_declared(
+    start: Any,
+    supports: Iterable[str] | None,
+    dtype: str | None,
+    loss: str | None,
+    settings: Mapping[str, Any],
+) -> tuple[tuple[str, ...], str | None, str]:
+    """Return what an implementation can vary, its type and its loss: as given, or its attributes of these names.
+
+    It can vary everything, has the model's type (None) and quadratic losses if nothing is said.
 
     Raises
     ------
     InvalidArgument
-        If a name is not known.
+        If a name is not known, or minibatches are asked for with cross-entropy.
     """
     given = getattr(start, "supports", SUPPORTS) if supports is None else supports
     given = (given,) if isinstance(given, str) else tuple(given)
     for name in given:
         check_name("supports", name, SUPPORTS)
-    return tuple(name for name in SUPPORTS if name in given)
-
-
-def check_dtype(dtype: str | None, start: Any) -> str | None:
-    """Return the declared type, as given or as the implementation's attribute ``dtype``.
-
-    Raises
-    ------
-    InvalidArgument
-        If it is neither float32 nor float64.
-    """
     declared = getattr(start, "dtype", None) if dtype is None else dtype
     if declared is not None:
         check_choice("dtype", declared, ("float32", "float64"), remedy="leave it out to take the model's")
-    return declared
-
-
-LOSSES = ("quadratic", "cross-entropy")
-
-
-def check_loss(loss: str | None, start: Any, settings: Mapping[str, Any]) -> str:
-    """Return the loss that the implementation uses, as given or as its attribute ``loss``; quadratic by default.
-
-    Raises
-    ------
-    InvalidArgument
-        If it is unknown, or minibatches are asked for with cross-entropy.
-    """
-    chosen = getattr(start, "loss", "quadratic") if loss is None else loss
+    chosen = getattr(start, "loss", LOSSES[0]) if loss is None else loss
     check_choice("loss", chosen, LOSSES, remedy="the default is 'quadratic'")
     if chosen == "cross-entropy" and settings.get("batch_size") is not None:
         rule = (
             "must be None with cross-entropy: rows of a two-class task differ, so that minibatches are random"
         )
         raise InvalidArgument("batch_size", settings["batch_size"], rule, "leave it out")
-    return str(chosen)
+    return tuple(name for name in SUPPORTS if name in given), declared, chosen
 
 
 def check_start(start: Any) -> None:

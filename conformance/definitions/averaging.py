@@ -8,7 +8,8 @@ import numpy as np
 
 from clusterproof.conformance.definitions.base import Definition
 
-WEIGHTINGS = ("samples", "clients", "steps")
+FORMS = {"weighting": ("samples", "clients", "steps"), "drop_last": (False, True)}
+"""Settings of every algorithm with a weighted mean whose every value is an admissible form."""
 
 
 class FedAvg(Definition):
@@ -18,7 +19,7 @@ class FedAvg(Definition):
     equation = "y_i <- x; K_i times y_i <- y_i - eta g_i(y_i); x <- x + gamma sum_S p_i (y_i - x)"
     source = "McMahan et al. 2017, Algorithm 1; server step: Karimireddy et al. 2020"
     paper_was_read = True
-    variants = {"weighting": WEIGHTINGS, "drop_last": (False, True)}
+    variants = FORMS
 
     def round(self, participants: Sequence[int]) -> None:
         """Carry out one round."""
@@ -79,7 +80,7 @@ class FedNova(FedAvg):
     source = "Wang et al. 2020, with a_i = K_i (plain local gradient steps)"
     paper_was_read = False
     # weights by steps would be FedAvg's own correction a second time
-    variants = {"weighting": ("samples", "clients"), "drop_last": (False, True)}
+    variants = {**FORMS, "weighting": ("samples", "clients")}
 
     def change(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
         """Return tau times the weighted mean of the normalised changes."""

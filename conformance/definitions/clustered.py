@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from clusterproof.conformance.definitions.averaging import FORMS
 from clusterproof.conformance.definitions.base import Definition
 
 
@@ -20,11 +21,7 @@ class IFCA(Definition):
     source = "Ghosh et al. 2020, Algorithm 1, where the p_i of a cluster are equal"
     paper_was_read = True
     own_settings = {"averaging": "model", "weighting": "clients"}
-    variants = {
-        "averaging": ("model", "gradient"),
-        "weighting": ("samples", "clients", "steps"),
-        "drop_last": (False, True),
-    }
+    variants = {"averaging": ("model", "gradient"), **FORMS}
     server_step = None
     quantities = ("model", "assignments")
     clusters = 2

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from clusterproof.conformance.definitions.averaging import WEIGHTINGS, FedAvg
+from clusterproof.conformance.definitions.averaging import FORMS, FedAvg
 
 
 class Scaffold(FedAvg):
@@ -21,7 +21,7 @@ class Scaffold(FedAvg):
     source = "Karimireddy et al. 2020, Algorithm 1, where p_i = 1/|S|"
     paper_was_read = True
     own_settings = {"option": "II", "weighting": "clients"}
-    variants = {"option": ("II", "I"), "weighting": WEIGHTINGS, "drop_last": (False, True)}
+    variants = {"option": ("II", "I"), **FORMS}
     quantities = ("model", "control", "controls")
 
     def prepare(self) -> None:
@@ -117,7 +117,6 @@ class FedDyn(FedAvg):
     paper_was_read = False
     own_settings = {"alpha": 0.8, "weighting": "clients"}
     strengths = {"alpha": 0.25}
-    variants = {"weighting": WEIGHTINGS, "drop_last": (False, True)}
     server_step = None
 
     def prepare(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from clusterproof.conformance.definitions.averaging import WEIGHTINGS, FedAvg
+from clusterproof.conformance.definitions.averaging import FORMS, FedAvg
 from clusterproof.conformance.definitions.base import Definition
 from clusterproof.conformance.tasks import ConformanceTask
 
@@ -77,7 +77,7 @@ class PFedMe(Personal):
         "weighting": "clients",
     }
     strengths = {"lam": 0.4, "mix": 0.4, "outer_step_size": 0.3}
-    variants = {"theta": ("continues", "restarts"), "weighting": WEIGHTINGS, "drop_last": (False, True)}
+    variants = {"theta": ("continues", "restarts"), **FORMS}
     server_step = None
 
     def local_model(self, client: int, received: np.ndarray) -> np.ndarray:
@@ -172,11 +172,7 @@ class PerFedAvg(FedAvg):
     paper_was_read = False
     own_settings = {"inner_step_size": 0.15, "gradient": "second-order", "weighting": "clients"}
     strengths = {"inner_step_size": 0.3}
-    variants = {
-        "gradient": ("second-order", "first-order"),
-        "weighting": WEIGHTINGS,
-        "drop_last": (False, True),
-    }
+    variants = {"gradient": ("second-order", "first-order"), **FORMS}
 
     def direction(self, client: int, y: np.ndarray, received: np.ndarray, step: int) -> np.ndarray:
         """Return the gradient of f_i(y - a g_i(y)), with or without the Hessian."""

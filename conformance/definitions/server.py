@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from clusterproof.conformance.definitions.averaging import FedAvg
+from clusterproof.conformance.definitions.averaging import FORMS, FedAvg
 
 
 class FedAvgM(FedAvg):
@@ -56,8 +56,7 @@ class FedAdam(FedAvg):
     variants = {
         "v_start": ("tau-squared", "zero"),
         "bias_correction": ("none", "adam"),
-        "weighting": FedAvg.variants["weighting"],
-        "drop_last": (False, True),
+        **FORMS,
     }
     server_step = "eta"
 

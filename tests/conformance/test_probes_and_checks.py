@@ -201,7 +201,7 @@ def test_a_run_that_repeats_to_rounding_only_is_told_so() -> None:
 
 
 def test_no_run_is_called_different_where_rounding_decides_a_sign(monkeypatch: pytest.MonkeyPatch) -> None:
-    """FedYogi's v is exactly Delta^2 = (eta b)^2 = tau^2 on this task, so that the sign of v - Delta^2 is rounding's."""
+    """FedYogi's v = tau^2 is exactly Delta^2 = (eta b)^2 on this task: rounding gives the sign of v - Delta^2."""
     tie = ConformanceTask(
         curvatures=np.array([np.eye(2)] * 2),
         optima=np.ones((2, 2)),
