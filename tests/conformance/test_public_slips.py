@@ -217,7 +217,14 @@ MISTAKES = [
         "outer-lambda-missing",
     ),
     ("PFedMe", "pfedme", {}, '(1 - s["mix"]) * x + s["mix"] * mean', "mean", "mix-ignored"),
-    ("IFCA", "ifca", {"weighting": "samples"}, "np.argmin(losses)", "np.argmax(losses)", "worst-cluster-chosen"),
+    (
+        "IFCA",
+        "ifca",
+        {"weighting": "samples"},
+        "np.argmin(losses)",
+        "np.argmax(losses)",
+        "worst-cluster-chosen",
+    ),
     (
         "IFCA",
         "ifca",
