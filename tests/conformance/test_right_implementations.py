@@ -254,6 +254,23 @@ def test_another_admissible_form_is_a_variant(
     assert "differ from the declared form" in str(report)
 
 
+@pytest.mark.parametrize(
+    "algorithm",
+    ["scaffold", "feddyn", "fedlin", "pfedme", "ifca", "cfl-mgd", "per-fedavg", "fedadam", "fedyogi"],
+)
+def test_the_papers_equal_weights_conform_without_an_option(algorithm: str) -> None:
+    for weighting, verdict in (("clients", "conforms"), ("samples", "variant")):
+        # gradient averaging has no weights
+        declared = {"averaging": "model"} if algorithm == "cfl-mgd" else {}
+        report = conform(
+            lambda task, given, form=weighting: DEFINITIONS[algorithm](task, {**given, "weighting": form}),  # type: ignore[misc]
+            algorithm,
+            settings=declared,
+            checks=("one-step", "rounds", "sizes"),
+        )
+        assert report.verdict == verdict, str(report)
+
+
 def test_runs_that_cannot_tell_it_from_fedavg_are_undecided() -> None:
     definition = DEFINITIONS["ditto"]
 
