@@ -212,6 +212,12 @@ def test_no_run_is_called_different_where_rounding_decides_a_sign(monkeypatch: p
     monkeypatch.setattr(random_checks, "conformance_tasks", lambda clusters: tasks)
     other_sign = with_line("fedyogi", "sign", lambda run, value: np.where(value == 0, 1.0, value))
     check_random(other_sign, "fedyogi", settings={"local_epochs": 1, "batch_size": None}, examples=10)
+    starts = np.array([[0.5, 1.0], [1.5, 1.0]])  # at equal distances from all optima
+    clustered = st.sampled_from([replace(tie, starts=starts), replace(tie, starts=starts + 0.25)])
+    monkeypatch.setattr(random_checks, "conformance_tasks", lambda clusters: clustered)
+    last = with_line("ifca", "choice", lambda run, value, client, losses: 1 - int(np.argmin(losses[::-1])))
+    check_random(last, "ifca", settings={"local_epochs": 1, "batch_size": None}, examples=10)
+    monkeypatch.setattr(random_checks, "conformance_tasks", lambda clusters: tasks)
     wrong = with_line("fedyogi", "sign", lambda run, value: -value)
     with pytest.raises(AssertionError, match="fedyogi"):
         check_random(wrong, "fedyogi", settings={"local_epochs": 1, "batch_size": None}, examples=10)
