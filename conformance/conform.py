@@ -223,10 +223,9 @@ def _compare(
     for run in runs:
         expected = snapshots(definition, run.probe)
         difference = first_difference(run.states, expected, dtype)
-        outcome = "passed" if difference is None and len(run.states) == len(expected) else "failed"
-        sentence = ""
+        outcome, sentence = "passed", ""
         if difference is not None:
-            sentence = describe_entry(difference)
+            outcome, sentence = "failed", describe_entry(difference)
             localised = localised or Localisation(run.probe.name, run.probe.meaning, difference)
         checks.append(Check(run.probe.name, outcome, sentence, run.seconds))
     return tuple(checks), localised
