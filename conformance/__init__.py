@@ -18,13 +18,12 @@ compared with a plain definition::
 from clusterproof.conformance.conform import assert_conforms, check_names, conform, replay
 from clusterproof.conformance.definitions import DEFINITIONS, Definition
 from clusterproof.conformance.diagnosis import Hypothesis
+from clusterproof.conformance.forms import ScheduledCoin, from_rules, replayed
 from clusterproof.conformance.identification import infer
-from clusterproof.conformance.message_form import from_rules
 from clusterproof.conformance.pytest_checks import checks, parametrize_with_checks
 from clusterproof.conformance.random_checks import check_random
 from clusterproof.conformance.report import Check, Localisation, Report, report_schema
 from clusterproof.conformance.tasks import ConformanceTask, random_task, two_class
-from clusterproof.conformance.whole_run import replayed
 
 __all__ = [
     "conform",
@@ -40,6 +39,7 @@ __all__ = [
     "replay",
     "from_rules",
     "replayed",
+    "ScheduledCoin",
     "ConformanceTask",
     "random_task",
     "two_class",

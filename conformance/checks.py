@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from clusterproof.conformance.definitions import Definition
-from clusterproof.conformance.diagnosis import Observed
+from clusterproof.conformance.definitions import DEFINITIONS
 from clusterproof.conformance.fixed_points import fixed_point
-from clusterproof.conformance.observation import Start, Unusable, observe
-from clusterproof.conformance.probes import Probe
+from clusterproof.conformance.observation import Unusable
+from clusterproof.conformance.probes import Observed, Probe
 from clusterproof.conformance.reference import snapshots
-from clusterproof.conformance.report import Check
-from clusterproof.conformance.tasks import ConformanceTask, random_task
+from clusterproof.conformance.report import Check, Report
+from clusterproof.conformance.tasks import random_task
 from clusterproof.conformance.tolerance import (
     EQUIVARIANCE_UNITS,
     Snapshot,
@@ -33,50 +32,18 @@ NAMES = ("repeatable", "shift", "scale", "order", "absent", "control-mean", "ali
 """Checks in addition to the probes."""
 
 
-@dataclass(frozen=True, eq=False)
-class Subject:
-    """An implementation with the definition that it is held against.
-
-    Attributes
-    ----------
-    start, definition
-        Both.
-    settings
-        Settings that were declared, in place of every probe's.
-    changed
-        Settings of the admissible form that was found in place of the declared one.
-    dtype, timeout
-        Type of the tolerance, and seconds for one run.
-    """
-
-    start: Start
-    definition: type[Definition]
-    settings: Mapping[str, Any]
-    changed: Mapping[str, Any]
-    dtype: str
-    timeout: float
-
-    def run(
-        self,
-        task: ConformanceTask,
-        settings: Mapping[str, Any],
-        schedule: Sequence[Sequence[int]],
-        after_round: Callable[[Any], None] | None = None,
-    ) -> list[Snapshot]:
-        """Return what the implementation does."""
-        shapes = self.definition.shapes(task)
-        observed = observe(
-            self.start, task, settings, schedule, shapes, after_round=after_round, timeout=self.timeout
-        )
-        return observed[0]
+Run = Callable[..., Observed]
+"""(probe, after_round=None) -> what the implementation does."""
+Outcome = tuple[str, str]
+"""Passed, failed or skipped, and a sentence; checks look at the last run, in which most changes at once."""
 
 
-def additional_checks(subject: Subject, runs: Sequence[Observed], names: Sequence[str]) -> list[Check]:
+def additional_checks(report: Report, run: Run, names: Sequence[str]) -> list[Check]:
     """Carry out the named checks; one whose run is unusable is skipped with the reason."""
     functions = {
         "repeatable": _repeatable,
-        "shift": lambda subject, runs: _moved(subject, runs[-1], SHIFT, 1.0),
-        "scale": lambda subject, runs: _moved(subject, runs[-1], 0.0, SCALE),
+        "shift": lambda report, run: _moved(report, run, SHIFT, 1.0),
+        "scale": lambda report, run: _moved(report, run, 0.0, SCALE),
         "order": _order,
         "absent": _absent,
         "control-mean": _control_mean,
@@ -87,19 +54,15 @@ def additional_checks(subject: Subject, runs: Sequence[Observed], names: Sequenc
     for name in names:
         begun = time.perf_counter()
         try:
-            outcome, sentence = functions[name](subject, runs)
+            outcome, sentence = functions[name](report, run)
         except Unusable as error:
             outcome, sentence = "skipped", str(error)
         checks.append(Check(name, outcome, sentence, time.perf_counter() - begun))
     return checks
 
 
-Outcome = tuple[str, str]
-"""Passed, failed or skipped, and a sentence; checks look at the last run, in which most changes at once."""
-
-
-def _compared(first: Sequence[Snapshot], second: Sequence[Snapshot], subject: Subject, what: str) -> Outcome:
-    difference = first_difference(first, second, subject.dtype, allowed=EQUIVARIANCE_UNITS)
+def _compared(first: Sequence[Snapshot], second: Sequence[Snapshot], dtype: str, what: str) -> Outcome:
+    difference = first_difference(first, second, dtype, allowed=EQUIVARIANCE_UNITS)
     if difference is None:
         return "passed", ""
     return "failed", (
@@ -108,23 +71,34 @@ def _compared(first: Sequence[Snapshot], second: Sequence[Snapshot], subject: Su
     )
 
 
-def _repeatable(subject: Subject, runs: Sequence[Observed]) -> Outcome:
-    run = runs[-1]
-    again = subject.run(run.probe.task, run.probe.settings, run.probe.schedule)
-    return _compared(again, run.states, subject, "a second start on the same task gives another run")
+def _repeatable(report: Report, run: Run) -> Outcome:
+    """Two starts agree bit for bit."""
+    last = report.runs[-1]
+    again = run(last.probe).states
+    outcome = _compared(again, last.states, report.dtype, "a second start on the same task gives another run")
+    if outcome[0] == "failed":
+        return outcome
+    for number, (first, second) in enumerate(zip(last.states, again, strict=True)):
+        for name in first:
+            if not np.array_equal(first[name], second[name], equal_nan=True):
+                return "skipped", (
+                    f"a second start on the same task gives another {name} after round {number}, by rounding only: "
+                    "the order of a sum, or a random number, is not the same in two runs"
+                )
+    return "passed", ""
 
 
-def _moved(subject: Subject, run: Observed, shift: float, scale: float) -> Outcome:
+def _moved(report: Report, run: Run, shift: float, scale: float) -> Outcome:
     """The run on the image of the task is the image of the run."""
-    probe = run.probe
-    if probe.task.features is not None:
+    last = report.runs[-1]
+    if last.probe.task.features is not None:
         return "skipped", "losses of a two-class task do not move with the model"
-    if scale != 1 and subject.definition.name in SCALE_FREE:
+    if scale != 1 and report.algorithm in SCALE_FREE:
         return "skipped", "tau has the unit of the models"
-    states = subject.run(probe.task.moved(shift, scale), probe.settings, probe.schedule)
+    states = run(replace(last.probe, task=last.probe.task.moved(shift, scale))).states
     moved = f"shifted by {shift:g}" if shift else f"scaled by {scale:g}"
     what = f"the run on the task {moved} is not the {moved.split()[0]} run"
-    return _compared(states, [_image(state, shift, scale) for state in run.states], subject, what)
+    return _compared(states, [_image(state, shift, scale) for state in last.states], report.dtype, what)
 
 
 def _image(state: Snapshot, shift: float, scale: float) -> Snapshot:
@@ -136,94 +110,93 @@ def _image(state: Snapshot, shift: float, scale: float) -> Snapshot:
     }
 
 
-def _order(subject: Subject, runs: Sequence[Observed]) -> Outcome:
-    probe, states = runs[-1].probe, runs[-1].states
-    place = {client: number for number, client in enumerate(ORDER)}
-    schedule = [sorted(place[client] for client in participants) for participants in probe.schedule]
-    found = subject.run(probe.task.permuted(ORDER), probe.settings, schedule)
+def _order(report: Report, run: Run) -> Outcome:
+    """The run with the clients in another order is the run in that order."""
+    probe, states = report.runs[-1].probe, report.runs[-1].states
+    schedule = tuple(tuple(sorted(map(ORDER.index, participants))) for participants in probe.schedule)
+    found = run(replace(probe, task=probe.task.permuted(ORDER), schedule=schedule)).states
     of_clients: tuple[str, ...] = ("controls", "personal", "assignments")
-    if subject.definition.shapes(probe.task)["model"] == probe.task.optima.shape:
+    if DEFINITIONS[report.algorithm].shapes(probe.task)["model"] == probe.task.optima.shape:
         of_clients = (*of_clients, "model")
     expected = [
         {name: value[list(ORDER)] if name in of_clients else value for name, value in state.items()}
         for state in states
     ]
-    return _compared(found, expected, subject, "the run with the clients in another order is another run")
+    what = "the run with the clients in another order is another run"
+    return _compared(found, expected, report.dtype, what)
 
 
-def _absent(subject: Subject, runs: Sequence[Observed]) -> Outcome:
+def _absent(report: Report, run: Run) -> Outcome:
     """States of absent clients stay."""
-    found = [run for run in runs if run.probe.name == "participation"]
-    names = [name for name in ("controls", "personal") if found and name in found[0].states[0]]
-    if not names:
-        return "skipped", "no states of absent clients were observed"
-    for before, after, participants in zip(
-        found[0].states[:-1], found[0].states[1:], found[0].probe.schedule, strict=False
-    ):
-        absent = [i for i in range(found[0].probe.task.clients) if i not in participants]
-        for name in names:
-            if not np.array_equal(before[name][absent], after[name][absent]):
-                return "failed", f"{name} of absent clients change"
-    return "passed", ""
+    for one in report.runs:
+        names = [name for name in ("controls", "personal") if name in one.states[0]]
+        if one.probe.name != "participation" or not names:
+            continue
+        for before, after, participants in zip(one.states, one.states[1:], one.probe.schedule, strict=False):
+            absent = [i for i in range(one.probe.task.clients) if i not in participants]
+            for name in names:
+                if not np.array_equal(before[name][absent], after[name][absent]):
+                    return "failed", f"{name} of absent clients change"
+        return "passed", ""
+    return "skipped", "no states of absent clients were observed"
 
 
-def _control_mean(subject: Subject, runs: Sequence[Observed]) -> Outcome:
+def _control_mean(report: Report, run: Run) -> Outcome:
     """The server's control is the mean of the clients'."""
-    if not {"control", "controls"} <= set(runs[0].states[0]):
+    if not {"control", "controls"} <= set(report.runs[0].states[0]):
         return "skipped", "control and controls are not both offered"
-    for run in runs:
-        for number, state in enumerate(run.states):
+    for one in report.runs:
+        for number, state in enumerate(one.states):
             mean = state["controls"].mean(axis=0)
-            if np.abs(np.abs(mean) - np.abs(state["control"])).max() > unit(number, mean, subject.dtype):
+            if np.abs(np.abs(mean) - np.abs(state["control"])).max() > unit(number, mean, report.dtype):
                 return "failed", f"the server's control is not the mean of the clients' after round {number}"
     return "passed", ""
 
 
-def _aliasing(subject: Subject, runs: Sequence[Observed]) -> Outcome:
+def _aliasing(report: Report, run: Run) -> Outcome:
     """Whether a user who writes to what was handed out changes the run; not a fault of the algorithm."""
+    last = report.runs[-1]
+    for name in [name for name in last.states[0] if name != "assignments"]:
 
-    def overwrite(run: Any) -> None:
-        for name in subject.definition.quantities:
-            value: Any = getattr(run, name, None)
+        def overwrite(implementation: Any, name: str = name) -> None:
+            value: Any = getattr(implementation, name)
             value = value.detach().cpu().numpy() if hasattr(value, "detach") else value
             if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.flags.writeable:
                 value[...] = np.nan
 
-    probe = runs[-1].probe
-    handed_out = "the run hands out its own arrays; copy them before writing to them"
-    try:
-        states = subject.run(probe.task, probe.settings, probe.schedule, after_round=overwrite)
-    except Unusable:
-        return "skipped", handed_out
-    difference = first_difference(states, runs[-1].states, subject.dtype)
-    return ("passed", "") if difference is None else ("skipped", handed_out)
+        try:
+            states = run(last.probe, after_round=overwrite).states
+        except Unusable:
+            states = []
+        if not states or first_difference(states, last.states, report.dtype) is not None:
+            return "skipped", (
+                f"`run.{name}` is the array that the next round computes with: code that writes into it between two "
+                "rounds changes the run; return a copy (no fault of the algorithm)"
+            )
+    return "passed", ""
 
 
-def _fixed_point(subject: Subject, runs: Sequence[Observed]) -> Outcome:
+def _fixed_point(report: Report, run: Run) -> Outcome:
     """After 120 rounds the run rests where linear algebra says."""
-    definition = subject.definition
-    if runs[0].probe.task.features is not None:
+    definition = DEFINITIONS[report.algorithm]
+    if report.runs[0].probe.task.features is not None:
         return "skipped", "cross-entropy has no fixed point in closed form"
     given = {"step_size": 0.25, "local_epochs": 4, "batch_size": None}
-    if set(given) & set(subject.settings):
+    if set(given) & set(report.settings):
         return "skipped", "it needs a step size and local epochs of its own"
-    if definition.clusters:
-        return "skipped", f"{definition.name} has no fixed point in closed form here"
-    task = random_task(10, (1, 2, 3, 5))
-    asked = {**definition.defaults(), **given, **subject.settings}
-    settings = {**asked, **subject.changed}
-    expected = fixed_point(definition.name, task, settings)
+    asked = {**definition.defaults(), **given, **report.settings}
+    probe = Probe("fixed-point", "", random_task(10, (1, 2, 3, 5)), asked, ((0, 1, 2, 3),) * 120)
+    expected = fixed_point(definition.name, probe.task, {**asked, **report.changed})
     if expected is None:
         return "skipped", f"{definition.name} has no fixed point in closed form here"
-    schedule = ((0, 1, 2, 3),) * 120
-    allowed = fixed_point_tolerance(subject.dtype)
-    reference = snapshots(definition, Probe("fixed-point", "", task, settings, schedule))[-1]
+    allowed = fixed_point_tolerance(report.dtype)
+    reference = snapshots(definition, probe, changed=report.changed)[-1]
     if any(np.abs(reference[name] - value).max() > allowed for name, value in expected.items()):
         return "skipped", "120 rounds do not come to rest with these settings"
-    states = subject.run(task, asked, schedule)
+    states = run(probe).states
     for name, value in expected.items():
         if name in states[-1]:
             distance = float(np.abs(states[-1][name] - value).max())
-            if len(states) <= len(schedule) or distance > allowed:
+            if len(states) <= len(probe.schedule) or distance > allowed:
                 return "failed", f"{name} after 120 rounds is {distance:.3g} from the fixed point"
     return "passed", ""

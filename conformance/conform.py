@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import functools
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -12,51 +13,17 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms.validation import InvalidArgument, check_name, check_number
-from clusterproof.conformance.checks import NAMES, Subject, additional_checks
-from clusterproof.conformance.definitions import Definition
-from clusterproof.conformance.diagnosis import Observed, admissible_variant, explain, tells_apart
+from clusterproof.conformance.checks import NAMES, additional_checks
+from clusterproof.conformance.definitions import DEFINITIONS, Definition
+from clusterproof.conformance.diagnosis import admissible_variant, explain, tells_apart
 from clusterproof.conformance.observation import TIMEOUT, Start, Unusable, observe
-from clusterproof.conformance.probes import Probe, applicable_plans, make_probes
+from clusterproof.conformance.probes import Observed, Probe, applicable_plans, make_probes
 from clusterproof.conformance.reference import snapshots
 from clusterproof.conformance.report import Check, Localisation, Report, describe_entry, read_report
-from clusterproof.conformance.settings import (
-    check_dtype,
-    check_loss,
-    check_settings,
-    check_start,
-    check_supports,
-    find_definition,
-)
+from clusterproof.conformance.settings import check_declared, check_settings, check_start, find_definition
 from clusterproof.conformance.tolerance import first_difference, unit
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-
-
-@dataclass(frozen=True)
-class _Call:
-    """What an implementation is held against: a definition, fixed settings, and what was declared of it."""
-
-    definition: type[Definition]
-    settings: Mapping[str, Any]
-    supports: tuple[str, ...]
-    declared: str | None
-
-    @property
-    def authority(self) -> str:
-        return "the paper's definition" if self.definition.paper_was_read else "the definition used here"
-
-    def report(self, verdict: str, sentence: str, dtype: str | None = None, **found: Any) -> Report:
-        return Report(
-            algorithm=self.definition.name,
-            verdict=verdict,
-            sentence=sentence,
-            equation=self.definition.equation,
-            source=f"{self.authority}; {self.definition.source}",
-            settings=self.settings,
-            supports=self.supports,
-            dtype=dtype or self.declared or "float64",
-            **found,
-        )
 
 
 def conform(
@@ -109,30 +76,47 @@ def conform(
     definition = find_definition(algorithm)
     check_start(start)
     chosen = check_settings(definition, settings)
-    call = _Call(definition, chosen, check_supports(supports, start), check_dtype(dtype, start))
+    supported, declared, loss = check_declared(start, supports, dtype, loss, chosen)
+    blank = _blank(definition, chosen, supported, declared)
     check_number("timeout", timeout, above=0, remedy="give seconds")
     wanted = tuple(check_names(definition) if checks is None else checks)
     for name in wanted:
         check_name("checks", name, check_names(definition))
-    probes, skipped = make_probes(definition, chosen, call.supports, check_loss(loss, start, chosen))
-    probes = tuple(probe for probe in probes if probe.name in wanted)
+    probes, skipped = make_probes(definition, chosen, supported, loss)
     done = tuple(Check(name, "skipped", reason) for name, reason in skipped if name in wanted)
+    blank = replace(blank, checks=done)
+    run = functools.partial(observe, start, definition, timeout=timeout)
     try:
-        runs, seconds, found = _observe_all(start, call, probes, timeout)
-        if "participation" in call.supports and not definition.needs_all_clients and runs:
-            _require_participants(start, definition, runs[0].probe, timeout)
-        judged = judge(call, runs, found, done, seconds)
-        if runs:
-            changed = (
-                admissible_variant(definition, runs, judged.dtype) if judged.verdict == "variant" else None
-            )
-            subject = Subject(start, definition, chosen, changed or {}, judged.dtype, timeout)
-            further = additional_checks(subject, runs, [name for name in NAMES if name in wanted])
-            _require_repeatable(further)
-            judged = _with_checks(judged, further)
-        return judged
+        runs = [run(probe) for probe in probes if probe.name in wanted]
+        if not runs:
+            return blank
+        _require_usable(definition, runs, blank.declared)
+        if "participation" in blank.supports and not definition.needs_all_clients:
+            _require_participants(run, runs[0].probe)
+        report = judge(replace(blank, runs=runs))
+        further = additional_checks(report, run, [name for name in NAMES if name in wanted])
+        for check in further:
+            if check.name == "repeatable" and check.outcome == "failed":
+                raise Unusable(f"{check.sentence}; seed what is random, and keep no state between runs")
+        return _with_checks(report, further)
     except Unusable as error:
-        return call.report("unusable", str(error), checks=done, error=error.__cause__)
+        cause = "".join(traceback.format_exception(error.__cause__)) if error.__cause__ else ""
+        return replace(blank, verdict="unusable", sentence=str(error), traceback=cause)
+
+
+def _blank(
+    definition: type[Definition], settings: Mapping[str, Any], supports: tuple[str, ...], declared: str | None
+) -> Report:
+    """Return the report before any probe was run."""
+    return Report(
+        algorithm=definition.name,
+        equation=definition.equation,
+        source=f"{_authority(definition)}; {definition.source}",
+        settings=settings,
+        supports=supports,
+        declared=declared,
+        dtype=declared or "float64",
+    )
 
 
 def check_names(definition: type[Definition]) -> tuple[str, ...]:
@@ -140,46 +124,32 @@ def check_names(definition: type[Definition]) -> tuple[str, ...]:
     return (*(plan.name for plan in applicable_plans(definition)), *NAMES)
 
 
-def _observe_all(
-    start: Start, call: _Call, probes: Sequence[Probe], timeout: float
-) -> tuple[list[Observed], dict[str, float], str]:
-    """Return the runs, the seconds of each, and the type of the models."""
-    definition, declared = call.definition, call.declared
-    runs, seconds, dtype = [], {}, declared or "float64"
-    for probe in probes:
-        begun = time.perf_counter()
-        states, found = observe(
-            start, probe.task, probe.settings, probe.schedule, definition.shapes(probe.task), timeout=timeout
-        )
-        seconds[probe.name] = time.perf_counter() - begun
-        if declared == "float64" and found == "float32":
+def _authority(definition: type[Definition]) -> str:
+    return "the paper's definition" if definition.paper_was_read else "the definition used here"
+
+
+def _require_usable(definition: type[Definition], runs: Sequence[Observed], declared: str | None) -> None:
+    """Require the declared type, the task's start, and a model that moves."""
+    for run in runs:
+        if declared == "float64" and run.dtype == "float32":
             raise Unusable("float64 is declared, but the model is float32; declare dtype='float32'")
-        dtype = declared or found
-        _require_start(definition, probe, states[0]["model"])
-        runs.append(Observed(probe, states))
-    if runs and all(
-        np.array_equal(run.states[0]["model"], state["model"]) for run in runs for state in run.states
-    ):
+        model, task = run.states[0]["model"], run.probe.task
+        expected = snapshots(definition, replace(run.probe, schedule=()))[0]["model"]
+        if not np.isfinite(model).all():
+            raise Unusable("the model is not finite before the first round; start from task.start")
+        if np.abs(model - expected).max() > unit(0, expected, "float32"):
+            where = "task.start" if task.starts is None else "task.starts"
+            raise Unusable(
+                f"the run starts from {np.array2string(model.ravel()[:3], precision=4)}, not from {where}; "
+                f"copy {where} into the model"
+            )
+    if all(np.array_equal(run.states[0]["model"], state["model"]) for run in runs for state in run.states):
         raise Unusable("the model never moves; does `round` train, and is `model` what it changes?")
-    return runs, seconds, dtype
 
 
-def _require_start(definition: type[Definition], probe: Probe, model: np.ndarray) -> None:
-    expected = snapshots(definition, Probe(probe.name, "", probe.task, probe.settings, ()))[0]["model"]
-    if not np.isfinite(model).all():
-        raise Unusable("the model is not finite before the first round; start from task.start")
-    if np.abs(model - expected).max() > unit(0, expected, "float32"):
-        where = "task.start" if probe.task.starts is None else "task.starts"
-        raise Unusable(
-            f"the run starts from {np.array2string(model.ravel()[:3], precision=4)}, not from {where}; "
-            f"copy {where} into the model"
-        )
-
-
-def _require_participants(start: Start, definition: type[Definition], probe: Probe, timeout: float) -> None:
-    shapes = definition.shapes(probe.task)
-    runs = [observe(start, probe.task, probe.settings, ((i,),), shapes, timeout=timeout)[0] for i in (0, 1)]
-    (before, first), (_, second) = ([state["model"] for state in states] for states in runs)
+def _require_participants(run: Callable[[Probe], Observed], probe: Probe) -> None:
+    runs = [run(replace(probe, schedule=((i,),))) for i in (0, 1)]
+    (before, first), (_, second) = ([state["model"] for state in one.states] for one in runs)
     # a model that does not move in this round says nothing about the participants
     if np.array_equal(first, second) and not np.array_equal(first, before):
         raise Unusable(
@@ -188,46 +158,37 @@ def _require_participants(start: Start, definition: type[Definition], probe: Pro
         )
 
 
-def _require_repeatable(checks: Sequence[Check]) -> None:
-    for check in checks:
-        if check.name == "repeatable" and check.outcome == "failed":
-            raise Unusable(f"{check.sentence}; seed what is random, and keep no state between runs")
-
-
-def judge(
-    call: _Call,
-    runs: Sequence[Observed],
-    dtype: str,
-    skipped: tuple[Check, ...],
-    seconds: Mapping[str, float] = NOTHING,
-) -> Report:
-    """Return the verdict on runs that were observed, for which no implementation is needed."""
-    definition = call.definition
-    if not runs:
-        return call.report("undecided", "no probe could be run", dtype, checks=skipped)
-    compared, localised = _compare(definition, runs, dtype, seconds)
-    found: dict[str, Any] = {"dtype": dtype, "runs": runs, "checks": (*compared, *skipped)}
-    undeclared_double = call.declared is None and dtype == "float64"
+def judge(report: Report) -> Report:
+    """Return the report with the verdict on its runs, for which no implementation is needed."""
+    if not report.runs:
+        return report
+    definition, runs = DEFINITIONS[report.algorithm], report.runs
+    dtype = report.declared or runs[0].dtype
+    compared, localised = _compare(definition, runs, dtype)
+    skipped = report.checks
+    report = replace(report, dtype=dtype, checks=(*compared, *skipped))
+    undeclared_double = report.declared is None and dtype == "float64"
     if localised is None:
         if tells_apart(definition, runs, dtype):
-            return call.report("conforms", f"agrees with {call.authority} in every round", **found)
+            sentence = f"agrees with {_authority(definition)} in every round"
+            return replace(report, verdict="conforms", sentence=sentence)
         sentence = "every run agrees, but none can tell the algorithm from FedAvg; support or offer more"
-        return call.report("undecided", sentence, **found)
+        return replace(report, verdict="undecided", sentence=sentence)
     if undeclared_double:
-        single, difference = _compare(definition, runs, "float32", seconds)
+        single, difference = _compare(definition, runs, "float32")
         if difference is None:
             sentence = (
                 "agrees to single precision only, which is no fault: probably a float32 remains somewhere; "
                 "deviations below it cannot be seen"
             )
-            found |= {"dtype": "float32", "checks": (*single, *skipped)}
-            return call.report("conforms", sentence, **found)
+            report = replace(report, dtype="float32", checks=(*single, *skipped))
+            return replace(report, verdict="conforms", sentence=sentence)
     changed = admissible_variant(definition, runs, dtype)
     if changed is not None:
         declared = ", ".join(f"{name} = {runs[0].probe.settings[name]}" for name in changed)
         form = ", ".join(f"{name} = {_short(value)}" for name, value in changed.items())
         sentence = f"conforms to {definition.name} with {form}; {declared} was expected"
-        return call.report("variant", sentence, **found)
+        return replace(report, verdict="variant", sentence=sentence, changed=changed)
     likely, sentence = explain(definition, runs, dtype)
     if not likely and undeclared_double:
         likely, sentence = explain(definition, runs, "float32")
@@ -236,36 +197,37 @@ def judge(
             "every model agrees, but the controls that are offered do not: if they are stored in another unit, "
             "leave them out"
         )
-    return call.report("differs", sentence, likely=likely, localised=localised, **found)
+    return replace(report, verdict="differs", sentence=sentence, likely=likely, localised=localised)
 
 
 def _only_controls_differ(definition: type[Definition], runs: Sequence[Observed], dtype: str) -> bool:
-    states = ("control", "controls")
-    if not set(states) & set(runs[0].states[0]):
+    controls = ("control", "controls")
+    if not set(controls) & set(runs[0].states[0]):
         return False
     others = [
-        Observed(
-            run.probe,
-            [{name: value for name, value in state.items() if name not in states} for state in run.states],
+        replace(
+            run,
+            states=[
+                {name: value for name, value in state.items() if name not in controls} for state in run.states
+            ],
         )
         for run in runs
     ]
-    return _compare(definition, others, dtype, NOTHING)[1] is None
+    return _compare(definition, others, dtype)[1] is None
 
 
 def _compare(
-    definition: type[Definition], runs: Sequence[Observed], dtype: str, seconds: Mapping[str, float]
+    definition: type[Definition], runs: Sequence[Observed], dtype: str
 ) -> tuple[tuple[Check, ...], Localisation | None]:
     checks, localised = [], None
     for run in runs:
         expected = snapshots(definition, run.probe)
         difference = first_difference(run.states, expected, dtype)
-        outcome = "passed" if difference is None and len(run.states) == len(expected) else "failed"
-        sentence = ""
+        outcome, sentence = "passed", ""
         if difference is not None:
-            sentence = describe_entry(difference)
+            outcome, sentence = "failed", describe_entry(difference)
             localised = localised or Localisation(run.probe.name, run.probe.meaning, difference)
-        checks.append(Check(run.probe.name, outcome, sentence, seconds.get(run.probe.name, 0.0)))
+        checks.append(Check(run.probe.name, outcome, sentence, run.seconds))
     return tuple(checks), localised
 
 
@@ -297,16 +259,15 @@ def replay(file: Path) -> Report:
         If the file cannot be read, or is no report.
     """
     record = read_report(file)
-    call = _Call(find_definition(record.algorithm), record.settings, record.supports, record.dtype)
+    definition = find_definition(record.algorithm)
+    blank = _blank(definition, record.settings, record.supports, record.declared)
     if record.verdict == "unusable":
-        return call.report("unusable", record.sentence)
-    skipped = tuple(
-        check for check in record.checks if check.outcome == "skipped" and check.name not in NAMES
-    )
+        return replace(blank, verdict="unusable", sentence=record.sentence)
+    skipped = [check for check in record.checks if check.outcome == "skipped" and check.name not in NAMES]
     try:
         for run in record.runs:
-            check_settings(call.definition, run.probe.settings)
-        judged = judge(call, record.runs, record.dtype, skipped)
+            check_settings(definition, run.probe.settings)
+        judged = judge(replace(blank, checks=tuple(skipped), runs=record.runs))
     except (ValueError, TypeError, LookupError) as error:
         rule = f"must hold arrays and settings that fit each other ({error})"
         raise InvalidArgument("replay", str(file), rule, "write it again with --json FILE") from error

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from clusterproof.conformance.definitions import DEFINITIONS, Definition
-from clusterproof.conformance.probes import Probe
-from clusterproof.conformance.reference import agrees, snapshots
+from clusterproof.conformance.probes import Observed
+from clusterproof.conformance.reference import agree, snapshots
 from clusterproof.conformance.slips import SLIPS, Slip
-from clusterproof.conformance.tolerance import Snapshot, first_difference, unit
+from clusterproof.conformance.tolerance import first_difference, unit
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,6 @@ class Hypothesis:
     sentence: str
 
 
-@dataclass(frozen=True, eq=False)
-class Observed:
-    """What an implementation did on a probe."""
-
-    probe: Probe
-    states: Sequence[Snapshot]
-
-
 def explain(
     definition: type[Definition], runs: Sequence[Observed], dtype: str
 ) -> tuple[tuple[Hypothesis, ...], str]:
@@ -48,20 +40,22 @@ def explain(
     Single slips go first, then pairs; the sentence names another algorithm if that is the explanation, or says that
     there is none.
     """
-    ordered = _most_telling_first(definition, runs, dtype)
+    # short runs first among those that differ from the definition: most slips fail at the first
+    ordered = sorted(runs, key=lambda run: (agree(definition, [run], dtype), len(run.probe.schedule)))
     bank = SLIPS[definition.name]
     singles: list[tuple[Slip, ...]] = [
-        (slip,) for slip in bank if _explains(definition, ordered, dtype, (slip,))
+        (slip,) for slip in bank if agree(definition, ordered, dtype, slips=(slip,))
     ]
     found = singles or [
         pair
         for pair in itertools.combinations(bank, 2)
-        if pair[0].composes_with(pair[1])
-        and pair[1].composes_with(pair[0])
-        and _explains(definition, ordered, dtype, pair)
+        if pair[0].composes_with(pair[1]) and agree(definition, ordered, dtype, slips=pair)
     ]
     if found:
-        hypotheses = tuple(_hypothesis(slips) for slips in found)
+        hypotheses = tuple(
+            Hypothesis(tuple(slip.name for slip in slips), ", and ".join(slip.sentence for slip in slips))
+            for slips in found
+        )
         if len(found) == 1:
             return hypotheses, f"likely: {hypotheses[0].sentence} ({' with '.join(hypotheses[0].slips)})"
         listed = "; or ".join(f"{one.sentence} ({' with '.join(one.slips)})" for one in hypotheses[:4])
@@ -72,25 +66,6 @@ def explain(
     return (), "agrees with no known slip, alone or in pairs"
 
 
-def _hypothesis(slips: Sequence[Slip]) -> Hypothesis:
-    return Hypothesis(tuple(slip.name for slip in slips), ", and ".join(slip.sentence for slip in slips))
-
-
-def _most_telling_first(definition: type[Definition], runs: Sequence[Observed], dtype: str) -> list[Observed]:
-    """Return the runs, short ones first among those that differ from the definition."""
-    return sorted(
-        runs,
-        key=lambda run: (agrees(definition, run.probe, run.states, dtype), len(run.probe.schedule)),
-    )
-
-
-def _explains(
-    definition: type[Definition], runs: Sequence[Observed], dtype: str, slips: Sequence[Slip]
-) -> bool:
-    """Return whether the definition with these slips agrees with every run."""
-    return all(agrees(definition, run.probe, run.states, dtype, slips=slips) for run in runs)
-
-
 def _is(other: type[Definition], runs: Sequence[Observed], dtype: str) -> bool:
     """Return whether every run is another algorithm's, at its defaults where the settings do not say."""
     settings = other.defaults()
@@ -99,13 +74,10 @@ def _is(other: type[Definition], runs: Sequence[Observed], dtype: str) -> bool:
             return False
         if not set(run.states[0]) <= set(other.quantities):
             return False  # what the other algorithm does not have, it does not explain
-        if not agrees(other, run.probe, run.states, dtype, changed={**settings, **_known(run, settings)}):
+        known = {name: value for name, value in run.probe.settings.items() if name in settings}
+        if not agree(other, [run], dtype, changed={**settings, **known}):
             return False
     return True
-
-
-def _known(run: Observed, settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in run.probe.settings.items() if name in settings}
 
 
 def admissible_variant(
@@ -117,24 +89,24 @@ def admissible_variant(
     constant whatever was asked for.
     """
     for changed in _variants(definition, runs[0].probe.settings):
-        if changed and all(agrees(definition, run.probe, run.states, dtype, changed=changed) for run in runs):
+        if changed and agree(definition, runs, dtype, changed=changed):
             return changed
         step = _constant_server_step(definition, runs[0], changed, dtype)
         if step is not None:
             changed = {**changed, str(definition.server_step): step}
-            if all(agrees(definition, run.probe, run.states, dtype, changed=changed) for run in runs):
+            if agree(definition, runs, dtype, changed=changed):
                 return changed
     return None
 
 
 def _variants(definition: type[Definition], settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield changes of the admissible settings, the fewest first; none at all before all others."""
-    names = list(definition.variants)
-    combinations = []
-    for values in itertools.product(*definition.variants.values()):
-        chosen = dict(zip(names, values, strict=True))
-        combinations.append({name: value for name, value in chosen.items() if settings[name] != value})
-    yield from sorted(combinations, key=len)
+    forms = (
+        dict(zip(definition.variants, values, strict=True))
+        for values in itertools.product(*definition.variants.values())
+    )
+    changes = ({name: value for name, value in form.items() if settings[name] != value} for form in forms)
+    yield from sorted(changes, key=len)
 
 
 def _constant_server_step(

@@ -8,17 +8,19 @@ import random
 import signal
 import sys
 import threading
+import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from clusterproof.conformance.reference import is_bounded
+from clusterproof.conformance.definitions import Definition
+from clusterproof.conformance.probes import Observed, Probe
 from clusterproof.conformance.tasks import ConformanceTask
-from clusterproof.conformance.tolerance import Snapshot
+from clusterproof.conformance.tolerance import Snapshot, is_bounded
 
 Start = Callable[[ConformanceTask, Mapping[str, Any]], Any]
 """An implementation: (task, settings) -> run, with ``run.round(participants)`` and ``run.model``."""
@@ -33,32 +35,30 @@ class Unusable(Exception):
 
 def observe(
     start: Start,
-    task: ConformanceTask,
-    settings: Mapping[str, Any],
-    schedule: Sequence[Sequence[int]],
-    shapes: Mapping[str, tuple[int, ...]],
+    definition: type[Definition],
+    probe: Probe,
     *,
     after_round: Callable[[Any], None] | None = None,
     timeout: float = TIMEOUT,
-) -> tuple[list[Snapshot], str]:
-    """Run an implementation for the rounds of a schedule.
+) -> Observed:
+    """Run an implementation for the rounds of a probe.
 
     Parameters
     ----------
     start
         The implementation.
-    task, settings, schedule
+    definition
+        The algorithm, whose quantities are copied where the run offers them.
+    probe
         What it is given; the task's arrays are copies.
-    shapes
-        Shapes of the algorithm's quantities; those that the run offers are copied.
     after_round
-        Called with the run after every round, when its quantities have been copied.
+        Called with the run at the start and after every round, when its quantities have been copied.
     timeout
         Seconds after which the run is unusable.
 
     Returns
     -------
-    tuple
+    Observed
         Quantities before the first and after each round, as float64, up to the first that is not finite or above 1e8;
         and the type of the model, ``"float32"`` or ``"float64"``.
 
@@ -67,38 +67,36 @@ def observe(
     Unusable
         If the implementation raises, hands out no model of the right shape, changes the task or takes too long.
     """
-    given = task.copied()
+    given, shapes, begun = probe.task.copied(), definition.shapes(probe.task), time.perf_counter()
     printed = io.StringIO()
     with _undisturbed(printed), _time_limit(timeout):
         try:
-            run = start(given, dict(settings))
-            states, dtype = [], None
-            for number in range(len(schedule) + 1):
-                if number:
-                    run.round(list(schedule[number - 1]))
-                snapshot, found = _snapshot(run, shapes)
-                dtype = dtype or found
-                states.append(snapshot)
-                if not is_bounded(snapshot):
+            run = start(given, dict(probe.settings))
+            single = _offered(run, shapes)["model"].dtype.itemsize == 4
+            states: list[Snapshot] = []
+            for participants in ((), *probe.schedule):
+                if states:
+                    run.round(list(participants))
+                states.append({name: value.astype(float) for name, value in _offered(run, shapes).items()})
+                if not is_bounded(states[-1]):
                     break
                 if after_round is not None:
                     after_round(run)
-        except Unusable:
-            raise
-        except KeyboardInterrupt:
+        except (Unusable, KeyboardInterrupt):
             raise
         except BaseException as error:  # whatever a third party's code raises, SystemExit too, is its fault
-            raise Unusable(_describe(error, printed.getvalue(), settings)) from error
-    for name, array in task.arrays().items():
+            raise Unusable(_describe(error, printed.getvalue(), probe.settings)) from error
+    for name, array in probe.task.arrays().items():
         if not np.array_equal(getattr(given, name), array):
             raise Unusable(f"the implementation writes to task.{name}; copy the array before changing it")
-    return states, dtype or "float64"
+    return Observed(probe, states, "float32" if single else "float64", time.perf_counter() - begun)
 
 
-def _snapshot(run: Any, shapes: Mapping[str, tuple[int, ...]]) -> tuple[Snapshot, str]:
+def _offered(run: Any, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
+    """Return copies of the quantities that a run has."""
     if getattr(run, "model", None) is None:
         raise Unusable(f"{type(run).__name__} has no model: give the server's model as its attribute `model`")
-    snapshot, dtype = {}, "float64"
+    offered = {}
     for name, shape in shapes.items():
         if getattr(run, name, None) is None:
             continue
@@ -107,10 +105,8 @@ def _snapshot(run: Any, shapes: Mapping[str, tuple[int, ...]]) -> tuple[Snapshot
             raise Unusable(f"run.{name} has the type {value.dtype}; compute in float32 or float64")
         if value.shape != shape:
             raise Unusable(f"run.{name} has the shape {value.shape}, not {shape}; flatten the parameters")
-        if name == "model":
-            dtype = "float32" if value.dtype.itemsize <= 4 else "float64"
-        snapshot[name] = value.astype(float)
-    return snapshot, dtype
+        offered[name] = value
+    return offered
 
 
 def as_array(value: Any, name: str) -> np.ndarray:

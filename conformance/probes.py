@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from clusterproof.conformance.definitions import Definition
 from clusterproof.conformance.tasks import ConformanceTask, random_task, two_class
+from clusterproof.conformance.tolerance import Snapshot
 
 SUPPORTS = ("batches", "server-step", "participation", "strengths")
 """What an implementation may be unable to vary."""
@@ -33,6 +34,16 @@ class Probe:
     task: ConformanceTask
     settings: Mapping[str, Any]
     schedule: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """What an implementation did on a probe: its states, the type of its model, and how long it took."""
+
+    probe: Probe
+    states: Sequence[Snapshot]
+    dtype: str
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -92,30 +103,26 @@ PLANS = (
         ABSENCES,
         {**TWO, "batch_size": 2, "server_step_size": 0.7},
     ),
+    Plan(
+        "clusters",
+        14,
+        "a client that changes its cluster, or a cluster that becomes empty",
+        (2, 3, 2, 4),
+        ALL * 8 + ((0,), (0, 1, 2, 3)),
+        {**TWO, "step_size": 0.2},
+    ),
 )
-
-CLUSTERS = Plan(
-    "clusters",
-    14,
-    "a client that changes its cluster, or a cluster that becomes empty",
-    (2, 3, 2, 4),
-    ALL * 8 + ((0,), (0, 1, 2, 3)),
-    {**TWO, "step_size": 0.2},
-)
-"""The tenth probe, of clustered algorithms, in which a client changes its cluster and one cluster becomes empty."""
 
 
 def applicable_plans(definition: type[Definition]) -> tuple[Plan, ...]:
     """Return the plans of the probes that mean something for an algorithm."""
-    needless = set()
-    if definition.server_step is None:
-        needless.add("server-step")
-    if definition.needs_all_clients:
-        needless.add("participation")
-    if not definition.strengths:
-        needless.add("strengths")
-    plans = PLANS if not definition.clusters else (*PLANS, CLUSTERS)
-    return tuple(plan for plan in plans if plan.name not in needless)
+    needed = {
+        "server-step": definition.server_step is not None,
+        "participation": not definition.needs_all_clients,
+        "strengths": bool(definition.strengths),
+        "clusters": bool(definition.clusters),
+    }
+    return tuple(plan for plan in PLANS if needed.get(plan.name, True))
 
 
 def make_probes(

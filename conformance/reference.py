@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from clusterproof.conformance.definitions import Definition
-from clusterproof.conformance.probes import Probe
+from clusterproof.conformance.probes import Observed, Probe
 from clusterproof.conformance.slips import Slip
-from clusterproof.conformance.tolerance import LARGEST, Snapshot, first_difference
+from clusterproof.conformance.tolerance import Snapshot, first_difference, is_bounded
 
 
 def snapshots(
@@ -31,50 +31,34 @@ def snapshots(
     changed
         Settings in place of the probe's.
     """
-    return list(_states(definition, probe, slips, changed))
+    settings = {**probe.settings, **(changed or {})}
+    with np.errstate(all="ignore"):
+        run = definition(probe.task, settings, [slip.changes for slip in slips])
+        states = [run.snapshot()]
+        for participants in probe.schedule:
+            if not is_bounded(states[-1]):
+                break
+            run.round(list(participants))
+            states.append(run.snapshot())
+    return states
 
 
-def agrees(
+def agree(
     definition: type[Definition],
-    probe: Probe,
-    observed: Sequence[Snapshot],
+    runs: Sequence[Observed],
     dtype: str,
     *,
     slips: Sequence[Slip] = (),
     changed: Mapping[str, Any] | None = None,
 ) -> bool:
-    """Return whether the reference, with these slips and settings, agrees with a run that was observed."""
-    expected = snapshots(definition, probe, slips=slips, changed=changed)
-    shared = set(expected[0]) & set(observed[0])
-    return (
-        bool(shared)
-        and all(expected[0][name].shape == observed[0][name].shape for name in shared)
-        and len(expected) == len(observed)
-        and first_difference(observed, expected, dtype) is None
-    )
-
-
-def _states(
-    definition: type[Definition], probe: Probe, slips: Sequence[Slip], changed: Mapping[str, Any] | None
-) -> list[Snapshot]:
-    settings = {**probe.settings, **(changed or {})}
-    # a replaced line first: what multiplies it or adds to it then still shows
-    ordered = sorted(slips, key=lambda slip: not slip.replaced)
-    with np.errstate(all="ignore"):
-        run: Any = definition(probe.task, settings, [slip.changes for slip in ordered])
-        states: list[Snapshot] = [_snapshot(run)]
-        for participants in probe.schedule:
-            run.round(list(participants))
-            states.append(_snapshot(run))
-            if not is_bounded(states[-1]):
-                break
-    return states
-
-
-def is_bounded(snapshot: Snapshot) -> bool:
-    """Return whether every entry is finite and below 1e8 in size."""
-    return all(bool((np.abs(value) <= LARGEST).all()) for value in snapshot.values())
-
-
-def _snapshot(run: Any) -> Snapshot:
-    return {name: np.array(getattr(run, name), dtype=float) for name in run.quantities}
+    """Return whether the reference, with these slips and settings, agrees with all runs that were observed."""
+    for run in runs:
+        expected = snapshots(definition, run.probe, slips=slips, changed=changed)
+        shared = set(expected[0]) & set(run.states[0])
+        if not shared:
+            return False
+        if any(expected[0][name].shape != run.states[0][name].shape for name in shared):
+            return False
+        if first_difference(run.states, expected, dtype) is not None:
+            return False
+    return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,8 @@ import msgspec
 import numpy as np
 
 from clusterproof.algorithms.validation import InvalidArgument
-from clusterproof.conformance.diagnosis import Hypothesis, Observed
+from clusterproof.conformance.diagnosis import Hypothesis
+from clusterproof.conformance.probes import Observed
 from clusterproof.conformance.tolerance import Difference
 
 STATUS = {"conforms": 0, "differs": 1, "unusable": 2, "undecided": 3, "variant": 4}
@@ -87,29 +88,33 @@ class Report:
         Every comparison.
     localised
         Where the runs differ first; None if they do not.
-    settings
-        Settings that were declared.
-    supports, dtype
-        What the implementation can vary, and the type that the tolerance belongs to.
+    settings, changed
+        Settings that were declared, and those of the admissible form that was found in their place.
+    supports
+        What the implementation can vary.
+    declared, dtype
+        The type that was declared, if one was, and the one that the tolerance belongs to.
     runs
         What was observed on which probe.
-    error
-        What an unusable implementation raised; None if it raised nothing.
+    traceback
+        Of what an unusable implementation raised; empty if it raised nothing.
     """
 
     algorithm: str
-    verdict: str
-    sentence: str
     equation: str
     source: str
     settings: Mapping[str, Any]
     supports: tuple[str, ...]
+    declared: str | None
     dtype: str
+    verdict: str = "undecided"
+    sentence: str = "no probe could be run"
     likely: tuple[Hypothesis, ...] = ()
     checks: tuple[Check, ...] = ()
     localised: Localisation | None = None
+    changed: Mapping[str, Any] = field(default_factory=dict)
     runs: Sequence[Observed] = field(default=(), repr=False)
-    error: BaseException | None = field(default=None, repr=False)
+    traceback: str = field(default="", repr=False)
 
     @property
     def status(self) -> int:
@@ -133,34 +138,15 @@ class Report:
 
     def json(self) -> str:
         """Return the report with every number that is needed to judge the runs again, see ``replay``."""
-        record = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "error"}
-        record["localised"] = None if self.localised is None else str(self.localised)
-        return msgspec.json.format(msgspec.json.encode(record, enc_hook=np.ndarray.tolist), indent=1).decode()
-
-
-class ReportFile(msgspec.Struct, forbid_unknown_fields=True):
-    """What ``Report.json`` writes; arrays are nested lists, in which null is NaN or infinite."""
-
-    algorithm: str
-    verdict: str
-    sentence: str
-    equation: str
-    source: str
-    settings: dict[str, bool | int | float | str | None]
-    supports: tuple[str, ...]
-    dtype: str
-    likely: tuple[Hypothesis, ...]
-    checks: tuple[Check, ...]
-    localised: str | None
-    runs: tuple[Observed, ...]
+        return msgspec.json.format(msgspec.json.encode(self, enc_hook=np.ndarray.tolist), indent=1).decode()
 
 
 def report_schema() -> dict[str, Any]:
-    """Return the JSON schema of ``conform --json``."""
-    return msgspec.json.schema(ReportFile, schema_hook=lambda _type: {"type": "array"})
+    """Return the JSON schema of ``conform --json``; arrays are nested lists, in which null is NaN or infinite."""
+    return msgspec.json.schema(Report, schema_hook=lambda _type: {"type": "array"})
 
 
-def read_report(path: Path) -> ReportFile:
+def read_report(path: Path) -> Report:
     """Read what ``Report.json`` returned.
 
     Raises
@@ -169,7 +155,7 @@ def read_report(path: Path) -> ReportFile:
         If the file cannot be read or is no report.
     """
     try:
-        return msgspec.json.decode(path.read_bytes(), type=ReportFile, dec_hook=_decode_array)
+        return msgspec.json.decode(path.read_bytes(), type=Report, dec_hook=_decode_array)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         rule = f"must be a report of `conform --json` ({error})"
         raise InvalidArgument("replay", str(path), rule, "write one with --json FILE") from error

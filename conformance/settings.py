@@ -6,15 +6,18 @@ import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_name, check_number
+from clusterproof.algorithms.validation import (
+    InvalidArgument,
+    check_choice,
+    check_count,
+    check_name,
+    check_number,
+)
 from clusterproof.conformance.definitions import DEFINITIONS, Definition
 from clusterproof.conformance.probes import SUPPORTS
 
+LOSSES = ("quadratic", "cross-entropy")
 WHOLE = ("local_epochs", "batch_size", "inner_steps", "personal_epochs")
-WORDS = {
-    "bias_correction": ("none", "adam"),
-    "weighting": ("samples", "clients", "steps"),
-}
 
 
 def find_definition(algorithm: str) -> type[Definition]:
@@ -41,71 +44,50 @@ def check_settings(definition: type[Definition], settings: Mapping[str, Any]) ->
     for name, value in settings.items():
         check_name("settings", name, list(defaults))
         if isinstance(defaults[name], str):
-            choices = definition.variants.get(name) or WORDS.get(name) or (defaults[name],)
+            choices = definition.variants.get(name, (defaults[name],))
             check_choice(name, value, choices, remedy=f"the default is {defaults[name]!r}")
         elif name == "drop_last":
             if not isinstance(value, bool):
                 raise InvalidArgument(name, value, "must be true or false", "the default is false")
         elif name in WHOLE:
-            if name == "batch_size" and value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise InvalidArgument(
-                    name, value, "must be an integer, at least 1", f"the default is {defaults[name]}"
-                )
+            if name != "batch_size" or value is not None:
+                check_count(name, value, at_least=1, remedy=f"the default is {defaults[name]}")
         else:
             check_number(name, value, at_least=0, remedy=f"the default is {defaults[name]}")
     return dict(settings)
 
 
-def check_supports(supports: Iterable[str] | None, start: Any) -> tuple[str, ...]:
-    """Return what an implementation can vary: as given, as its attribute ``supports``, or everything.
+def check_declared(
+    start: Any,
+    supports: Iterable[str] | None,
+    dtype: str | None,
+    loss: str | None,
+    settings: Mapping[str, Any],
+) -> tuple[tuple[str, ...], str | None, str]:
+    """Return what an implementation can vary, its type and its loss: as given, or its attributes of these names.
+
+    It can vary everything, has the model's type (None) and quadratic losses if nothing is said.
 
     Raises
     ------
     InvalidArgument
-        If a name is not known.
+        If a name is not known, or minibatches are asked for with cross-entropy.
     """
     given = getattr(start, "supports", SUPPORTS) if supports is None else supports
     given = (given,) if isinstance(given, str) else tuple(given)
     for name in given:
         check_name("supports", name, SUPPORTS)
-    return tuple(name for name in SUPPORTS if name in given)
-
-
-def check_dtype(dtype: str | None, start: Any) -> str | None:
-    """Return the declared type, as given or as the implementation's attribute ``dtype``.
-
-    Raises
-    ------
-    InvalidArgument
-        If it is neither float32 nor float64.
-    """
     declared = getattr(start, "dtype", None) if dtype is None else dtype
     if declared is not None:
         check_choice("dtype", declared, ("float32", "float64"), remedy="leave it out to take the model's")
-    return declared
-
-
-LOSSES = ("quadratic", "cross-entropy")
-
-
-def check_loss(loss: str | None, start: Any, settings: Mapping[str, Any]) -> str:
-    """Return the loss that the implementation uses, as given or as its attribute ``loss``; quadratic by default.
-
-    Raises
-    ------
-    InvalidArgument
-        If it is unknown, or minibatches are asked for with cross-entropy.
-    """
-    chosen = getattr(start, "loss", "quadratic") if loss is None else loss
+    chosen = getattr(start, "loss", LOSSES[0]) if loss is None else loss
     check_choice("loss", chosen, LOSSES, remedy="the default is 'quadratic'")
     if chosen == "cross-entropy" and settings.get("batch_size") is not None:
         rule = (
             "must be None with cross-entropy: rows of a two-class task differ, so that minibatches are random"
         )
         raise InvalidArgument("batch_size", settings["batch_size"], rule, "leave it out")
-    return str(chosen)
+    return tuple(name for name in SUPPORTS if name in given), declared, chosen
 
 
 def check_start(start: Any) -> None:

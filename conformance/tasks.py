@@ -70,34 +70,28 @@ class ConformanceTask:
         if self.features is not None:
             rows, labels = self.rows(client)
             errors = np.exp(self._log_probabilities(client, model)) - np.eye(2)[labels]
-            gradient: np.ndarray = (errors.T @ rows / len(rows)).ravel()
-            return gradient
-        product: np.ndarray = self.curvatures[client] @ (model - self.optima[client])
-        return product
+            return np.asarray((errors.T @ rows / len(rows)).ravel())
+        return np.asarray(self.curvatures[client] @ (model - self.optima[client]))
 
     def hessian(self, client: int, model: np.ndarray) -> np.ndarray:
         """Return the Hessian of f_i at a model, (d, d); A_i for quadratic losses."""
         if self.features is None:
-            curvature: np.ndarray = self.curvatures[client]
-            return curvature
+            return np.asarray(self.curvatures[client])
         rows = self.rows(client)[0]
         # p (1 - p) of two classes
         weights = np.exp(self._log_probabilities(client, model).sum(axis=1)) / len(rows)
-        hessian: np.ndarray = np.kron([[1.0, -1.0], [-1.0, 1.0]], (weights[:, None] * rows).T @ rows)
-        return hessian
+        return np.asarray(np.kron([[1.0, -1.0], [-1.0, 1.0]], (weights[:, None] * rows).T @ rows))
 
     def _log_probabilities(self, client: int, model: np.ndarray) -> np.ndarray:
         """Return the logarithms of softmax(W x) of each row, (n_i, 2)."""
         logits = self.rows(client)[0] @ model.reshape(2, -1).T
-        logarithms: np.ndarray = logits - np.logaddexp(logits[:, :1], logits[:, 1:])
-        return logarithms
+        return np.asarray(logits - np.logaddexp(logits[:, :1], logits[:, 1:]))
 
     @cached_property
     def _factors(self) -> np.ndarray:
         """Return the matrices sqrt(d / 2) L_i', where A_i = L_i L_i', (N, d, d)."""
         factors = np.swapaxes(np.linalg.cholesky(self.curvatures), -1, -2)
-        scaled: np.ndarray = np.sqrt(self.dimension / 2) * factors
-        return scaled
+        return np.asarray(np.sqrt(self.dimension / 2) * factors)
 
     def rows(self, client: int) -> tuple[np.ndarray, np.ndarray]:
         """Return a client's data as n_i identical rows, so that any batch has the client's exact gradient.

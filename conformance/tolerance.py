@@ -18,23 +18,20 @@ Snapshot = Mapping[str, np.ndarray]
 """Quantities that an implementation, or the reference, has after a round."""
 
 
-def epsilon(dtype: str) -> float:
-    """Return the spacing of 1 in a floating-point type."""
-    return float(np.finfo(dtype).eps)
-
-
 def unit(rounds: int, expected: np.ndarray, dtype: str) -> float:
     """Return what rounding can explain after some rounds: 300 eps (1 + t) max(1, ||expected||_inf)."""
-    return 300 * epsilon(dtype) * (1 + rounds) * max(1.0, _largest_finite(expected))
-
-
-def _largest_finite(values: np.ndarray) -> float:
-    return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
+    largest = float(np.abs(expected[np.isfinite(expected)]).max(initial=1.0))
+    return 300 * float(np.finfo(dtype).eps) * (1 + rounds) * largest
 
 
 def fixed_point_tolerance(dtype: str) -> float:
     """Return the allowed distance from a fixed point in closed form."""
-    return 1e4 * epsilon(dtype) + 1e-9
+    return 1e4 * float(np.finfo(dtype).eps) + 1e-9
+
+
+def is_bounded(snapshot: Snapshot) -> bool:
+    """Return whether every entry is finite and below 1e8 in size."""
+    return all(bool((np.abs(value) <= LARGEST).all()) for value in snapshot.values())
 
 
 @dataclass(frozen=True)

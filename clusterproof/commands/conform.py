@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import traceback as tracebacks
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -78,8 +77,8 @@ def conform(
         report = _run(implementation, algorithm, settings, dtype, supports, loss, timeout)
     if report.verdict == "unusable":
         terminal.complain(report.sentence)
-        if traceback and report.error is not None:
-            tracebacks.print_exception(report.error, file=sys.stderr)
+        if traceback:
+            print(report.traceback, end="", file=sys.stderr)
     else:
         print(report)
     if json_file is not None:

@@ -11,6 +11,7 @@ import numpy as np
 from clusterproof.algorithms import ALGORITHMS
 from clusterproof.algorithms.protocol import Algorithm
 from clusterproof.algorithms.randomness import Randomness
+from clusterproof.conformance.forms import ScheduledCoin
 from clusterproof.conformance.observation import Start
 from clusterproof.conformance.tasks import ConformanceTask
 
@@ -68,17 +69,23 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]], **parameters: Any) -> 
             count = self._algorithm.model_count(self._task)
             start = np.array([task.start] * count) if task.starts is None else task.starts
             self._state = self._algorithm.initialise(start, self._task)
-            self._randomness = Randomness.from_seed(0, "conformance")
+            self._randomness, self._iterations = Randomness.from_seed(0, "conformance"), 1
+            if "probability" in known:  # of ProxSkip: an iteration is a local step
+                coin: Any = ScheduledCoin(task, settings)
+                self._randomness = replace(self._randomness, participation=coin)
+                self._iterations = coin.local_steps
 
         def round(self, participants: Sequence[int]) -> None:
             self._task.participants = list(participants)
-            share = len(participants) / self._task.clients
-            algorithm = replace(self._algorithm, participation=share)
-            self._state = algorithm.step(self._state, self._task, self._randomness)
+            algorithm = self._algorithm
+            if "participation" in known:
+                algorithm = replace(algorithm, participation=len(participants) / self._task.clients)
+            for _ in range(self._iterations):
+                self._state = algorithm.step(self._state, self._task, self._randomness)
 
         @property
         def model(self) -> np.ndarray:
-            models: np.ndarray = np.asarray(self._state.models)
+            models = np.array(self._state.models)
             return models if len(models) > 1 else models[0]
 
         @property
@@ -89,16 +96,10 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]], **parameters: Any) -> 
             spread[self._state.clients] = self._state.assignments
             return spread
 
-    for quantity in ("control", "controls", "personal"):
-        setattr(AlgorithmRun, quantity, _state_quantity(quantity))
+        def __getattr__(self, name: str) -> Any:
+            if name not in ("control", "controls", "personal"):
+                raise AttributeError(name)
+            value = getattr(self._state, name)
+            return np.array(value[0] if name == "control" else value)  # (1, d) of one model
+
     return AlgorithmRun
-
-
-def _state_quantity(name: str) -> Any:
-    """Return a property that hands out a quantity of the algorithm's state, if it has one."""
-
-    def read(run: Any) -> Any:
-        value = getattr(run._state, name, None)
-        return value[0] if name == "control" and value is not None else value  # (1, d) of one model
-
-    return property(read)

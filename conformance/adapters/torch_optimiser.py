@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import torch
 from clusterproof.conformance.adapters.torch_side import flat, load_flat, loader, loss, module
 from clusterproof.conformance.definitions.averaging import FedAvg
 from clusterproof.conformance.observation import Start
-from clusterproof.conformance.tasks import ConformanceTask
 
 __all__ = ["torch_optimiser"]
 
@@ -39,35 +37,23 @@ def torch_optimiser(
     """
     kind = getattr(torch, dtype)
 
-    class OptimiserRun:
-        def __init__(self, task: ConformanceTask, settings: Mapping[str, Any]) -> None:
-            self._task, self._settings = task, settings
-            self._model = module(task, kind)
-
-        @property
-        def model(self) -> np.ndarray:
-            return flat(self._model)
-
-        def round(self, participants: Sequence[int]) -> None:
-            settings, models = self._settings, {}
+    class OptimiserRun(FedAvg):
+        def local_model(self, client: int, received_model: np.ndarray) -> np.ndarray:
+            settings, model = self.settings, module(self.task, kind)
+            load_flat(model, received_model)
             chosen = {key: value(settings) if callable(value) else value for key, value in options.items()}
-            for client in participants:
-                model = copy.deepcopy(self._model)
-                optimiser = cls(model.parameters(), lr=settings["step_size"], **chosen)
-                if received is not None:
-                    received(optimiser, [parameter.detach().clone() for parameter in model.parameters()])
-                data = loader(
-                    self._task, client, settings["batch_size"], dtype=kind, drop_last=settings["drop_last"]
-                )
-                for _ in range(settings["local_epochs"]):
-                    for rows, targets in data:
-                        optimiser.zero_grad()
-                        loss(model(rows), targets).backward()
-                        optimiser.step()
-                models[client] = flat(model).astype(float)
-            server = FedAvg(self._task, settings)
-            server.x = self.model.astype(float)
-            load_flat(self._model, server.server_model(participants, models))
+            optimiser = cls(model.parameters(), lr=settings["step_size"], **chosen)
+            if received is not None:
+                received(optimiser, [parameter.detach().clone() for parameter in model.parameters()])
+            data = loader(
+                self.task, client, settings["batch_size"], dtype=kind, drop_last=settings["drop_last"]
+            )
+            for _ in range(settings["local_epochs"]):
+                for rows, targets in data:
+                    optimiser.zero_grad()
+                    loss(model(rows), targets).backward()
+                    optimiser.step()
+            return flat(model).astype(float)
 
     OptimiserRun.dtype = dtype  # type: ignore[attr-defined]  # what the tolerance is of
     return OptimiserRun

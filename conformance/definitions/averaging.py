@@ -8,7 +8,8 @@ import numpy as np
 
 from clusterproof.conformance.definitions.base import Definition
 
-WEIGHTINGS = ("samples", "clients", "steps")
+FORMS = {"weighting": ("samples", "clients", "steps"), "drop_last": (False, True)}
+"""Settings of every algorithm with a weighted mean whose every value is an admissible form."""
 
 
 class FedAvg(Definition):
@@ -18,7 +19,7 @@ class FedAvg(Definition):
     equation = "y_i <- x; K_i times y_i <- y_i - eta g_i(y_i); x <- x + gamma sum_S p_i (y_i - x)"
     source = "McMahan et al. 2017, Algorithm 1; server step: Karimireddy et al. 2020"
     paper_was_read = True
-    variants = {"weighting": WEIGHTINGS, "drop_last": (False, True)}
+    variants = FORMS
 
     def round(self, participants: Sequence[int]) -> None:
         """Carry out one round."""
@@ -42,10 +43,9 @@ class FedAvg(Definition):
         """Return the weighted mean of the changes, sum_S p_i (y_i - x)."""
         weights = self.weights(participants)
         change = sum(p * (local[i] - self.x) for p, i in zip(weights, participants, strict=True))
-        value: np.ndarray = self.line(
-            "change", change, participants=participants, weights=weights, local=local
+        return np.asarray(
+            self.line("change", change, participants=participants, weights=weights, local=local)
         )
-        return value
 
     def server_model(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
         """Return the next model, x + gamma times the mean change."""
@@ -69,8 +69,7 @@ class FedProx(FedAvg):
     def direction(self, client: int, y: np.ndarray, received: np.ndarray, step: int) -> np.ndarray:
         """Return the gradient of f_i + mu / 2 ||y - x||^2."""
         pull = self.settings["proximal"] * (y - received)
-        pulled: np.ndarray = self.gradient(client, y, step) + self.line("pull", pull, y=y, received=received)
-        return pulled
+        return np.asarray(self.gradient(client, y, step) + self.line("pull", pull, y=y, received=received))
 
 
 class FedNova(FedAvg):
@@ -81,7 +80,7 @@ class FedNova(FedAvg):
     source = "Wang et al. 2020, with a_i = K_i (plain local gradient steps)"
     paper_was_read = False
     # weights by steps would be FedAvg's own correction a second time
-    variants = {"weighting": ("samples", "clients"), "drop_last": (False, True)}
+    variants = {**FORMS, "weighting": ("samples", "clients")}
 
     def change(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
         """Return tau times the weighted mean of the normalised changes."""
@@ -93,10 +92,9 @@ class FedNova(FedAvg):
             p * (local[i] - self.x) / divisor
             for p, i, divisor in zip(weights, participants, divisors, strict=True)
         )
-        value: np.ndarray = self.line(
-            "change", tau * change, participants=participants, weights=weights, local=local
+        return np.asarray(
+            self.line("change", tau * change, participants=participants, weights=weights, local=local)
         )
-        return value
 
 
 class FedLin(FedAvg):
@@ -107,8 +105,9 @@ class FedLin(FedAvg):
         "g = sum_S p_i g_i(x); y_i <- x; K_i times y_i <- y_i - eta (g_i(y_i) - g_i(x) + g); "
         "x <- x + gamma sum_S p_i (y_i - x)"
     )
-    source = "Mitra et al. 2021"
+    source = "Mitra et al. 2021, where p_i = 1/|S|"
     paper_was_read = False
+    own_settings = {"weighting": "clients"}
 
     def round(self, participants: Sequence[int]) -> None:
         """Carry out one round of two exchanges."""
@@ -120,5 +119,4 @@ class FedLin(FedAvg):
     def direction(self, client: int, y: np.ndarray, received: np.ndarray, step: int) -> np.ndarray:
         """Return the gradient with the client's drift taken off."""
         correction = self.line("server part", self.mean) - self.line("client part", self.sent[client])
-        corrected: np.ndarray = self.gradient(client, y, step) + self.line("correction", correction)
-        return corrected
+        return np.asarray(self.gradient(client, y, step) + self.line("correction", correction))

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from clusterproof.conformance.tasks import ConformanceTask
+from clusterproof.conformance.tolerance import Snapshot
 
 T = TypeVar("T")
 
@@ -90,6 +91,10 @@ class Definition:
         """The server's model (d,), or its models (P, d)."""
         return self.x
 
+    def snapshot(self) -> Snapshot:
+        """Return a copy of every quantity."""
+        return {name: np.array(getattr(self, name), dtype=float) for name in self.quantities}
+
     @classmethod
     def defaults(cls) -> dict[str, Any]:
         """Return every setting with its default."""
@@ -126,10 +131,9 @@ class Definition:
 
     def gradient(self, client: int, point: np.ndarray, step: int = 0) -> np.ndarray:
         """Return g_i at a point, as a local step evaluates it."""
-        value: np.ndarray = self.line(
-            "gradient", self.task.gradient(client, point), client=client, point=point, step=step
+        return np.asarray(
+            self.line("gradient", self.task.gradient(client, point), client=client, point=point, step=step)
         )
-        return value
 
     def weights(self, participants: Sequence[int]) -> np.ndarray:
         """Return p_i of the participants, which add up to 1."""

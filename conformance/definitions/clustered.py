@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from clusterproof.conformance.definitions.averaging import FORMS
 from clusterproof.conformance.definitions.base import Definition
 
 
@@ -17,14 +18,10 @@ class IFCA(Definition):
         "j(i) = argmin_j f_i(w_j) at the received models; model averaging: w_j <- sum of its members' p_i y_i; "
         "gradient averaging: w_j <- w_j - (eta/N) sum of its members' g_i(w_j); no member: w_j stays"
     )
-    source = "Ghosh et al. 2020, Algorithm 1"
+    source = "Ghosh et al. 2020, Algorithm 1, where the p_i of a cluster are equal"
     paper_was_read = True
-    own_settings = {"averaging": "model"}
-    variants = {
-        "averaging": ("model", "gradient"),
-        "weighting": ("samples", "clients", "steps"),
-        "drop_last": (False, True),
-    }
+    own_settings = {"averaging": "model", "weighting": "clients"}
+    variants = {"averaging": ("model", "gradient"), **FORMS}
     server_step = None
     quantities = ("model", "assignments")
     clusters = 2
@@ -96,15 +93,14 @@ class CFLMGD(IFCA):
     )
     source = "Zhao et al. 2023, Algorithm 1"
     paper_was_read = True
-    own_settings = {"averaging": "gradient", "momentum": 0.6}
+    own_settings = {"averaging": "gradient", "momentum": 0.6, "weighting": "clients"}
     strengths = {"momentum": 0.3}
 
     def momentum_of(self, cluster: int, gradient: np.ndarray) -> np.ndarray:
         """Return the cluster's momentum after the gradient."""
         beta = self.line("momentum", self.settings["momentum"])
         self.buffers[cluster] = beta * self.line("old v", self.buffers[cluster]) + gradient
-        moved: np.ndarray = self.buffers[cluster]
-        return moved
+        return np.asarray(self.buffers[cluster])
 
     def local_model(self, client: int, cluster: int) -> tuple[np.ndarray, np.ndarray]:
         """Return y_i and its momentum after the local steps."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from clusterproof.conformance.definitions.averaging import WEIGHTINGS, FedAvg
+from clusterproof.conformance.definitions.averaging import FORMS, FedAvg
 
 
 class Scaffold(FedAvg):
@@ -20,8 +20,8 @@ class Scaffold(FedAvg):
     )
     source = "Karimireddy et al. 2020, Algorithm 1, where p_i = 1/|S|"
     paper_was_read = True
-    own_settings = {"option": "II"}
-    variants = {"option": ("II", "I"), "weighting": WEIGHTINGS, "drop_last": (False, True)}
+    own_settings = {"option": "II", "weighting": "clients"}
+    variants = {"option": ("II", "I"), **FORMS}
     quantities = ("model", "control", "controls")
 
     def prepare(self) -> None:
@@ -32,8 +32,7 @@ class Scaffold(FedAvg):
     def direction(self, client: int, y: np.ndarray, received: np.ndarray, step: int) -> np.ndarray:
         """Return g_i(y) - c_i + c."""
         correction = self.line("server part", self.control) - self.line("client part", self.controls[client])
-        corrected: np.ndarray = self.gradient(client, y, step) + self.line("correction", correction)
-        return corrected
+        return np.asarray(self.gradient(client, y, step) + self.line("correction", correction))
 
     def round(self, participants: Sequence[int]) -> None:
         """Carry out one round."""
@@ -45,7 +44,7 @@ class Scaffold(FedAvg):
             new = self.new_control(i, received, local[i])
             changes[i] = self.line("control change", new - self.controls[i], client=i, new=new)
             controls[i] = self.line("stored control", new, client=i)
-            self.line("control stored", None, client=i, new=new, received=received)
+            self.line("control stored", None, client=i, new=new, change=changes[i])
         self.x = self.server_model(participants, local)
         step = sum(changes.values()) / self.task.clients
         self.control = self.control + self.line(
@@ -56,18 +55,16 @@ class Scaffold(FedAvg):
     def new_control(self, client: int, received: np.ndarray, local: np.ndarray) -> np.ndarray:
         """Return c_i+ of the option."""
         if self.line("option", self.settings["option"]) == "I":
-            first: np.ndarray = self.line(
-                "option I", self.task.gradient(client, received), client=client, local=local
+            return np.asarray(
+                self.line("option I", self.task.gradient(client, received), client=client, local=local)
             )
-            return first
         count = self.line("K", float(self.steps(client)), client=client)
         drift = self.line("drift", (received - local) / (count * self.step_size))
-        second: np.ndarray = (
+        return np.asarray(
             self.line("own control", self.controls[client])
             - self.line("subtracted control", self.control)
             + drift
         )
-        return second
 
 
 class ProxSkip(FedAvg):
@@ -94,8 +91,7 @@ class ProxSkip(FedAvg):
     def direction(self, client: int, y: np.ndarray, received: np.ndarray, step: int) -> np.ndarray:
         """Return g_i(x_i) - h_i."""
         shift = self.line("shift", self.controls[client])
-        shifted: np.ndarray = self.gradient(client, y, step) - shift
-        return shifted
+        return np.asarray(self.gradient(client, y, step) - shift)
 
     def round(self, participants: Sequence[int]) -> None:
         """Carry out the local steps up to a communication, and that."""
@@ -119,9 +115,8 @@ class FedDyn(FedAvg):
     )
     source = "Acar et al. 2021, Algorithm 1, where p_i = 1/|S|"
     paper_was_read = False
-    own_settings = {"alpha": 0.8}
+    own_settings = {"alpha": 0.8, "weighting": "clients"}
     strengths = {"alpha": 0.25}
-    variants = {"weighting": WEIGHTINGS, "drop_last": (False, True)}
     server_step = None
 
     def prepare(self) -> None:
@@ -133,8 +128,7 @@ class FedDyn(FedAvg):
         """Return g_i(y) - L_i + alpha (y - x)."""
         quadratic = self.settings["alpha"] * (y - received)
         terms = self.line("linear", -self.linear[client]) + self.line("quadratic", quadratic, y=y)
-        penalised: np.ndarray = self.gradient(client, y, step) + self.line("penalty", terms)
-        return penalised
+        return np.asarray(self.gradient(client, y, step) + self.line("penalty", terms))
 
     def round(self, participants: Sequence[int]) -> None:
         """Carry out one round."""

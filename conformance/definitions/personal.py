@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from clusterproof.conformance.definitions.averaging import WEIGHTINGS, FedAvg
+from clusterproof.conformance.definitions.averaging import FORMS, FedAvg
 from clusterproof.conformance.definitions.base import Definition
 from clusterproof.conformance.tasks import ConformanceTask
 
@@ -55,8 +55,7 @@ class Ditto(Personal):
             pull = self.line("personal pull", self.settings["lam"] * (v - anchor))
             gradient = self.line("personal gradient", self.task.gradient(client, v))
             v = v - self.line("personal step", self.settings["personal_step_size"]) * (gradient + pull)
-        personal: np.ndarray = v
-        return personal
+        return np.asarray(v)
 
 
 class PFedMe(Personal):
@@ -67,11 +66,18 @@ class PFedMe(Personal):
         "w, theta <- x; K_i times: inner_steps times theta <- theta - eta (g_i(theta) + lam (theta - w)), then "
         "w <- w - eta_o lam (w - theta); x <- (1 - beta) x + beta sum_S p_i w_i"
     )
-    source = "T. Dinh et al. 2020, Algorithm 1"
+    source = "T. Dinh et al. 2020, Algorithm 1, where p_i = 1/|S|"
     paper_was_read = False
-    own_settings = {"lam": 0.9, "inner_steps": 4, "outer_step_size": 0.5, "mix": 0.7, "theta": "continues"}
+    own_settings = {
+        "lam": 0.9,
+        "inner_steps": 4,
+        "outer_step_size": 0.5,
+        "mix": 0.7,
+        "theta": "continues",
+        "weighting": "clients",
+    }
     strengths = {"lam": 0.4, "mix": 0.4, "outer_step_size": 0.3}
-    variants = {"theta": ("continues", "restarts"), "weighting": WEIGHTINGS, "drop_last": (False, True)}
+    variants = {"theta": ("continues", "restarts"), **FORMS}
     server_step = None
 
     def local_model(self, client: int, received: np.ndarray) -> np.ndarray:
@@ -94,8 +100,7 @@ class PFedMe(Personal):
         """Return (1 - beta) x + beta sum_S p_i w_i."""
         sent = self.line("sent", local)
         change = self.change(participants, sent)
-        model: np.ndarray = self.x + self.line("mix", self.settings["mix"]) * change
-        return model
+        return np.asarray(self.x + self.line("mix", self.settings["mix"]) * change)
 
 
 class FedBCD(Personal):
@@ -115,8 +120,7 @@ class FedBCD(Personal):
     def direction(self, client: int, y: np.ndarray, received: np.ndarray, step: int) -> np.ndarray:
         """Return the gradient of f_i + mu / 2 ||x_i - z||^2."""
         pull = self.line("pull", self.settings["proximal"] * (y - self.x), y=y, received=self.x)
-        penalised: np.ndarray = self.gradient(client, y, step) + pull
-        return penalised
+        return np.asarray(self.gradient(client, y, step) + pull)
 
     def round(self, participants: Sequence[int]) -> None:
         """Carry out one round."""
@@ -164,15 +168,11 @@ class PerFedAvg(FedAvg):
         "y_i <- x; K_i times y_i <- y_i - eta (I - a A_i(y_i)) g_i(y_i - a g_i(y_i)), A_i the Hessian; "
         "x <- x + gamma sum_S p_i (y_i - x)"
     )
-    source = "Fallah et al. 2020, with Hessians or to first order"
+    source = "Fallah et al. 2020, with Hessians or to first order, where p_i = 1/|S|"
     paper_was_read = False
-    own_settings = {"inner_step_size": 0.15, "gradient": "second-order"}
+    own_settings = {"inner_step_size": 0.15, "gradient": "second-order", "weighting": "clients"}
     strengths = {"inner_step_size": 0.3}
-    variants = {
-        "gradient": ("second-order", "first-order"),
-        "weighting": WEIGHTINGS,
-        "drop_last": (False, True),
-    }
+    variants = {"gradient": ("second-order", "first-order"), **FORMS}
 
     def direction(self, client: int, y: np.ndarray, received: np.ndarray, step: int) -> np.ndarray:
         """Return the gradient of f_i(y - a g_i(y)), with or without the Hessian."""
@@ -181,5 +181,4 @@ class PerFedAvg(FedAvg):
         if self.settings["gradient"] == "first-order":
             return gradient
         product = self.task.hessian(client, y) @ gradient
-        exact: np.ndarray = gradient - inner * self.line("hessian term", product)
-        return exact
+        return np.asarray(gradient - inner * self.line("hessian term", product))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from clusterproof.conformance.definitions.averaging import FedAvg
+from clusterproof.conformance.definitions.averaging import FORMS, FedAvg
 
 
 class FedAvgM(FedAvg):
@@ -41,7 +41,7 @@ class FedAdam(FedAvg):
         "Delta = sum_S p_i y_i - x; m <- beta1 m + (1 - beta1) Delta; v <- beta2 v + (1 - beta2) Delta^2; "
         "x <- x + eta m / (sqrt(v) + tau), v_0 = tau^2"
     )
-    source = "Reddi et al. 2021, Algorithm 2"
+    source = "Reddi et al. 2021, Algorithm 2, where p_i = 1/|S|"
     paper_was_read = False
     own_settings = {
         "beta1": 0.8,
@@ -50,13 +50,13 @@ class FedAdam(FedAvg):
         "eta": 0.2,
         "v_start": "tau-squared",
         "bias_correction": "none",
+        "weighting": "clients",
     }
     strengths = {"beta1": 0.5, "tau": 0.2, "beta2": 0.8}
     variants = {
         "v_start": ("tau-squared", "zero"),
         "bias_correction": ("none", "adam"),
-        "weighting": FedAvg.variants["weighting"],
-        "drop_last": (False, True),
+        **FORMS,
     }
     server_step = "eta"
 
@@ -70,8 +70,7 @@ class FedAdam(FedAvg):
     def second_moment(self, delta: np.ndarray) -> np.ndarray:
         """Return the next v."""
         beta2 = self.line("beta2", self.settings["beta2"])
-        moment: np.ndarray = beta2 * self.v + (1 - beta2) * delta**2
-        return moment
+        return np.asarray(beta2 * self.v + (1 - beta2) * delta**2)
 
     def server_model(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
         """Return x + eta m / (sqrt(v) + tau)."""
@@ -86,8 +85,7 @@ class FedAdam(FedAvg):
             m, v = m / (1 - beta1**self.rounds), v / (1 - settings["beta2"] ** self.rounds)
         tau = settings["tau"]
         scale = self.line("scale", np.sqrt(v) + tau, v=v, tau=tau)
-        model: np.ndarray = self.x + self.line("server step", settings["eta"]) * m / scale
-        return model
+        return np.asarray(self.x + self.line("server step", settings["eta"]) * m / scale)
 
 
 class FedYogi(FedAdam):

@@ -39,12 +39,17 @@ def _over_participants(run: Definition, value: np.ndarray, participants: list[in
 def _weighted_change(
     run: Definition, _value: np.ndarray, participants: list[int], changes: dict[int, np.ndarray]
 ) -> Any:
-    return sum(p * changes[i] for p, i in zip(run.weights(participants), participants, strict=True))
+    samples = run.task.samples
+    return sum(samples[i] * changes[i] for i in participants) / samples[participants].sum()
 
 
 def _remember_new(run: Definition, value: np.ndarray, client: int, new: np.ndarray) -> Any:
     run.memory["new"] = new
     return value
+
+
+def _move_control(run: Any, _value: None, change: np.ndarray, **_: Any) -> None:
+    run.control = run.control + change / run.task.clients
 
 
 def _shared(run: Any, value: np.ndarray, client: int, **_: Any) -> None:
@@ -91,12 +96,23 @@ SCAFFOLD = (
         _over_participants,
         "c moves by the mean over participants, not by (1/N) of their sum",
     ),
-    replaced("server-control-weighted", "control step", _weighted_change, "c moves with the models' weights"),
+    replaced(
+        "server-control-weighted",
+        "control step",
+        _weighted_change,
+        "c moves by the mean of the changes with weights n_i",
+    ),
     factor("server-step-on-control", "control step", setting("server_step_size"), "gamma is applied to c"),
+    Slip(
+        "server-control-updated-in-loop",
+        "c moves inside the loop over clients: a client trains with a c that those before it in the round changed",
+        {"control stored": _move_control, "control step": lambda _run, value, **_: 0 * value},
+        frozenset({"control step"}),
+    ),
     replaced("own-control-not-stored", "controls", _old_controls, "the clients' new controls are not stored"),
     Slip(
         "controls-shared-by-aliasing",
-        "all clients' controls are one and the same array",
+        "all clients' controls are one array: what a client stores there is the control of the others, too",
         {"control change": _remember_new, "control stored": _shared, "controls": _old_controls},
         frozenset({"controls"}),
     ),

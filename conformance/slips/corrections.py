@@ -17,6 +17,7 @@ from clusterproof.conformance.slips.base import (
     samples_of_epochs,
     setting,
 )
+from clusterproof.conformance.slips.general import other_weights
 
 
 def _norm(run: Definition, value: np.ndarray, **_: Any) -> Any:
@@ -39,7 +40,8 @@ def _pull_to_start(run: Definition, value: np.ndarray, received: np.ndarray, **_
 
 
 def _mean_of_sent(run: Any, _value: np.ndarray) -> Any:
-    return sum(run.sent.values()) / len(run.sent)
+    participants = list(run.sent)
+    return other_weights(run, np.empty(0), participants) @ np.array(list(run.sent.values()))
 
 
 FEDPROX = (
@@ -70,5 +72,5 @@ FEDLIN = (
     factor("correction-sign", "correction", -1.0, "the correction has the opposite sign"),
     missing("correction-missing", "correction", "local steps are not corrected"),
     missing("correction-without-client", "client part", "the correction has no gradient of the client"),
-    replaced("mean-not-weighted", "server part", _mean_of_sent, "the mean gradient has equal weights"),
+    replaced("other-weights-of-gradients", "server part", _mean_of_sent, "gradients have other weights"),
 )

@@ -100,7 +100,8 @@ LOCAL_STEPS = (
 """Mistakes of the clients."""
 
 
-def _other_weights(run: Definition, _value: np.ndarray, participants: list[int]) -> Any:
+def other_weights(run: Definition, _value: np.ndarray, participants: list[int]) -> Any:
+    """Return equal weights for n_i, or n_i for the declared ones."""
     if run.settings["weighting"] == "samples":
         return np.full(len(participants), 1 / len(participants))
     counts = run.task.samples[participants].astype(float)
@@ -161,7 +162,7 @@ MEANS = (
     replaced(
         "other-weights",
         "weights",
-        _other_weights,
+        other_weights,
         "the mean uses other weights: equal ones in place of n_i, or n_i in place of the declared ones",
     ),
     changed("absent-counted", "weights", _absent_counted, "changes are divided by all clients' total"),

@@ -35,7 +35,7 @@ def task(starts: np.ndarray | None = None) -> ConformanceTask:
 
 
 def settings(algorithm: str, **chosen: object) -> dict[str, object]:
-    given = {"step_size": 0.1, "local_epochs": 2, "batch_size": 1}
+    given = {"step_size": 0.1, "local_epochs": 2, "batch_size": 1, "weighting": "samples"}
     return {**DEFINITIONS[algorithm].defaults(), **given, **chosen}
 
 

@@ -1,14 +1,18 @@
 """Each probe, check and unit is needed: without it the report on some implementation is another one."""
 
+import itertools
+import json
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
-from clusterproof.conformance import DEFINITIONS, ConformanceTask, conform
-from clusterproof.conformance.probes import CLUSTERS, PLANS
+from clusterproof.conformance import DEFINITIONS, ConformanceTask, check_random, conform, random_checks
+from clusterproof.conformance.probes import PLANS
 from clusterproof.conformance.slips import SLIPS
 from clusterproof.conformance.tolerance import first_difference, fixed_point_tolerance
 
@@ -69,7 +73,7 @@ def test_the_first_probe_that_fails_is_the_plainest_that_can(algorithm: str, sta
 
 
 def test_every_probe_has_a_mistake_that_it_finds_first() -> None:
-    assert [probe for _, _, probe in FIRST] == [plan.name for plan in (*PLANS, CLUSTERS)]
+    assert [probe for _, _, probe in FIRST] == [plan.name for plan in PLANS]
 
 
 class FedAvg:
@@ -141,8 +145,12 @@ def test_a_check_that_fails_makes_a_variant_a_difference() -> None:
     assert "but fixed-point fails" in weighted.sentence
 
 
+def found(start: Any, algorithm: str, check: str) -> tuple[str, str]:
+    return {one.name: (one.outcome, one.sentence) for one in conform(start, algorithm).checks}[check]
+
+
 def outcome(start: Any, algorithm: str, check: str) -> str:
-    return {one.name: one.outcome for one in conform(start, algorithm).checks}[check]
+    return found(start, algorithm, check)[0]
 
 
 def test_states_of_absent_clients_and_the_mean_of_controls_are_checked() -> None:
@@ -159,8 +167,72 @@ def test_arrays_that_are_handed_out_are_overwritten() -> None:
             value = super().__getattribute__(name)
             return value.copy() if name == "model" else value
 
+    class HandsOutControls(DEFINITIONS["scaffold"]):  # type: ignore[misc]
+        def __getattribute__(self, name: str) -> Any:
+            value = super().__getattribute__(name)
+            return value.copy() if name in ("model", "control") else value
+
     assert outcome(Copies, "fedavg", "aliasing") == "passed"
-    assert outcome(FedAvg, "fedavg", "aliasing") == "skipped"
+    for start, algorithm, name in ((FedAvg, "fedavg", "model"), (HandsOutControls, "scaffold", "controls")):
+        verdict, sentence = found(start, algorithm, "aliasing")
+        assert verdict == "skipped"
+        assert f"`run.{name}` is the array that the next round computes with" in sentence
+        assert "return a copy" in sentence
+
+
+def test_a_run_that_repeats_to_rounding_only_is_told_so() -> None:
+    starts = itertools.count()
+
+    class Reorders(FedAvg):
+        """Adds the clients' models in another order in every second run, as parallel code does."""
+
+        def __init__(self, task: ConformanceTask, settings: Mapping[str, Any]) -> None:
+            super().__init__(task, settings)
+            self.odd = next(starts) % 2
+
+        def round(self, participants: Sequence[int]) -> None:
+            super().round(participants[::-1] if self.odd else participants)
+
+    report = conform(Reorders, "fedavg")
+    verdict, sentence = {one.name: (one.outcome, one.sentence) for one in report.checks}["repeatable"]
+    assert (report.verdict, verdict) == ("conforms", "skipped"), str(report)
+    assert "by rounding only" in sentence
+    assert outcome(FedAvg, "fedavg", "repeatable") == "passed"
+
+
+def test_no_run_is_called_different_where_rounding_decides_a_sign(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FedYogi's v = tau^2 is exactly Delta^2 = (eta b)^2 on this task: rounding gives the sign of v - Delta^2."""
+    tie = ConformanceTask(
+        curvatures=np.array([np.eye(2)] * 2),
+        optima=np.ones((2, 2)),
+        samples=np.array([1, 1]),
+        start=np.zeros(2),
+    )
+    tasks = st.sampled_from([tie, replace(tie, optima=2 * tie.optima)])
+    monkeypatch.setattr(random_checks, "conformance_tasks", lambda clusters: tasks)
+    other_sign = with_line("fedyogi", "sign", lambda run, value: np.where(value == 0, 1.0, value))
+    check_random(other_sign, "fedyogi", settings={"local_epochs": 1, "batch_size": None}, examples=10)
+    starts = np.array([[0.5, 1.0], [1.5, 1.0]])  # at equal distances from all optima
+    clustered = st.sampled_from([replace(tie, starts=starts), replace(tie, starts=starts + 0.25)])
+    monkeypatch.setattr(random_checks, "conformance_tasks", lambda clusters: clustered)
+    last = with_line("ifca", "choice", lambda run, value, client, losses: 1 - int(np.argmin(losses[::-1])))
+    check_random(last, "ifca", settings={"local_epochs": 1, "batch_size": None}, examples=10)
+    monkeypatch.setattr(random_checks, "conformance_tasks", lambda clusters: tasks)
+    wrong = with_line("fedyogi", "sign", lambda run, value: -value)
+    with pytest.raises(AssertionError, match="fedyogi"):
+        check_random(wrong, "fedyogi", settings={"local_epochs": 1, "batch_size": None}, examples=10)
+
+
+@pytest.mark.parametrize("name", ["prox-doubled", "prox-sign"])
+def test_the_same_report_is_made_twice(name: str) -> None:
+    def record() -> dict[str, Any]:
+        np.random.random()  # noqa: NPY002 - a state that must not matter
+        found: dict[str, Any] = json.loads(conform(with_slip("fedprox", name), "fedprox").json())
+        for one in (*found["checks"], *found["runs"]):
+            del one["seconds"]
+        return found
+
+    assert record() == record()
 
 
 @pytest.mark.parametrize(("dtype", "epsilon"), [("float32", 2.0**-23), ("float64", 2.0**-52)])

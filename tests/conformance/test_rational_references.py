@@ -225,7 +225,9 @@ def test_every_round_is_the_rational_one(form: str, data: st.DataObject) -> None
     x, epochs, size = data.draw(NUMBERS), data.draw(st.integers(1, 2)), data.draw(st.integers(1, 3))
     if name == "proxskip":  # K is the same for all
         n = [n[0]] * count
-    exact = Rational(a, b, n, x, epochs, [epochs * -(-samples // size) for samples in n])
+    weighting = data.draw(st.sampled_from(["samples", "clients"]))
+    counted = n if weighting == "samples" else [1] * count
+    exact = Rational(a, b, counted, x, epochs, [epochs * -(-samples // size) for samples in n])
     task = ConformanceTask(
         curvatures=np.array(a, float)[:, None, None],
         optima=np.array(b, float)[:, None],
@@ -233,7 +235,7 @@ def test_every_round_is_the_rational_one(form: str, data: st.DataObject) -> None
         start=np.array([float(x)]),
         starts=np.array(exact.xs, float)[:, None] if definition.clusters else None,
     )
-    settings = {**definition.defaults(), "local_epochs": epochs, "batch_size": size}
+    settings = {**definition.defaults(), "local_epochs": epochs, "batch_size": size, "weighting": weighting}
     run: Any = definition(task, settings | ({OPTIONS[name]: option[0]} if option else {}))
     subsets = st.lists(st.sampled_from(range(count)), min_size=1, unique=True)
     all_clients = st.just(list(range(count)))

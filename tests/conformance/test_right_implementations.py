@@ -14,17 +14,18 @@ OWN = [
     ("fedavg", {"weighting": "clients"}),
     ("fedprox", {}),
     ("ifca", {"averaging": "gradient"}),
-    ("ifca", {"averaging": "model", "weighting": "clients"}),
+    ("ifca", {"averaging": "model"}),
     ("cfl-mgd", {"averaging": "gradient"}),
-    ("cfl-mgd", {"averaging": "model", "weighting": "clients"}),
+    ("cfl-mgd", {"averaging": "model"}),
     ("scaffold", {}),
-    ("scaffold", {"option": "I", "weighting": "clients"}),
+    ("scaffold", {"option": "I", "weighting": "samples"}),
+    ("proxskip", {}),
     ("fednova", {}),
-    ("feddyn", {"weighting": "clients"}),
+    ("feddyn", {}),
     ("ditto", {}),
-    ("pfedme", {"weighting": "clients"}),
+    ("pfedme", {}),
     ("fedavgm", {}),
-    ("fedlin", {"weighting": "clients"}),
+    ("fedlin", {}),
     ("fedbcd", {}),
     ("per-fedavg", {"gradient": "second-order"}),
     ("per-fedavg", {"gradient": "first-order"}),
@@ -36,14 +37,14 @@ TORCH = [
     ("FedAvg", "fedavg", {"weighting": "clients"}),
     ("FedProx", "fedprox", {}),
     ("Scaffold", "scaffold", {}),
-    ("Scaffold", "scaffold", {"option": "I"}),
+    ("Scaffold", "scaffold", {"option": "I", "weighting": "samples"}),
     ("FedNova", "fednova", {}),
-    ("FedDyn", "feddyn", {"weighting": "clients"}),
+    ("FedDyn", "feddyn", {}),
     ("Ditto", "ditto", {}),
     ("FedAvgM", "fedavgm", {}),
     ("FedAdam", "fedadam", {}),
     ("PFedMe", "pfedme", {}),
-    ("IFCA", "ifca", {}),
+    ("IFCA", "ifca", {"weighting": "samples"}),
 ]
 
 PROBES = ("one-step", "local-epochs", "rounds", "sizes", "batches", "participation", "everything")
@@ -191,13 +192,48 @@ def test_a_torch_optimiser_is_the_local_step_of_fedavg() -> None:
     decayed = torch_optimiser(torch.optim.SGD, weight_decay=0.1)
     assert conform(decayed, "fedavg", checks=PROBES).verdict == "differs"
 
+    class Proximal(torch.optim.SGD):
+        def __init__(self, parameters: Any, lr: float, mu: float) -> None:
+            super().__init__(parameters, lr=lr)
+            self.mu = mu
+
+        def step(self, closure: Any = None) -> None:
+            for parameter, received in zip(self.param_groups[0]["params"], self.received, strict=True):
+                parameter.grad.add_(self.mu * (parameter.detach() - received))
+            super().step()
+
+    def keep(optimiser: Any, received: Any) -> None:
+        optimiser.received = received
+
+    proximal = torch_optimiser(Proximal, received=keep, mu=lambda settings: settings["proximal"])
+    assert conform(proximal, "fedprox", checks=PROBES).verdict == "conforms"
+
+
+@pytest.mark.slow(reason="draws two samples of replicates")
+def test_how_often_proxskip_communicates_is_a_law() -> None:
+    from clusterproof.algorithms import ALGORITHMS, run
+    from clusterproof.synthetic import QuadraticMixture
+    from clusterproof.theory import assert_same_law
+
+    task = QuadraticMixture.random(clusters=4, clients=4, dimension=2, condition_number=4, seed=0)
+    method: Any = ALGORITHMS["proxskip"]
+    trace = run(method(step_size=0.5, probability=0.5), task, rounds=6, replicates=300)
+    assert_same_law(task, trace)
+    with pytest.raises(AssertionError, match="mean of the models"):
+        assert_same_law(task, trace, algorithm=method(step_size=0.5, probability=0.3))
+
 
 @pytest.mark.parametrize(
     ("algorithm", "declared", "written", "words"),
     [
         ("fedavg", {}, {"weighting": "clients"}, "weighting = clients"),
         ("scaffold", {}, {"option": "I"}, "option = I"),
-        ("scaffold", {"option": "I"}, {"option": "II", "weighting": "clients"}, "option = II"),
+        (
+            "scaffold",
+            {"option": "I"},
+            {"option": "II", "weighting": "samples"},
+            "option = II, weighting = samples",
+        ),
         ("fedavg", {}, {"server_step_size": 0.5}, "server_step_size = 0.5 (constant)"),
         ("fedadam", {}, {"bias_correction": "adam"}, "bias_correction = adam"),
         ("fedadam", {}, {"v_start": "zero"}, "v_start = zero"),
@@ -216,6 +252,23 @@ def test_another_admissible_form_is_a_variant(
     assert words in report.sentence
     assert "failing probe" not in str(report)
     assert "differ from the declared form" in str(report)
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    ["scaffold", "feddyn", "fedlin", "pfedme", "ifca", "cfl-mgd", "per-fedavg", "fedadam", "fedyogi"],
+)
+def test_the_papers_equal_weights_conform_without_an_option(algorithm: str) -> None:
+    for weighting, verdict in (("clients", "conforms"), ("samples", "variant")):
+        # gradient averaging has no weights
+        declared = {"averaging": "model"} if algorithm == "cfl-mgd" else {}
+        report = conform(
+            lambda task, given, form=weighting: DEFINITIONS[algorithm](task, {**given, "weighting": form}),  # type: ignore[misc]
+            algorithm,
+            settings=declared,
+            checks=("one-step", "rounds", "sizes"),
+        )
+        assert report.verdict == verdict, str(report)
 
 
 def test_runs_that_cannot_tell_it_from_fedavg_are_undecided() -> None:

@@ -1,0 +1,126 @@
+"""Other forms of an implementation: half of one, a function that makes whole runs, or one that draws a coin."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clusterproof.conformance.definitions.averaging import FedAvg
+from clusterproof.conformance.observation import Start, Unusable, as_array
+from clusterproof.conformance.tasks import ConformanceTask
+
+
+@dataclass(frozen=True, eq=False)
+class Message:
+    """What the reference's client sends: its change y_i - x, its number of samples and of local steps."""
+
+    client: int
+    change: np.ndarray
+    samples: int
+    steps: int
+
+
+def from_rules(*, client: Any = None, server: Any = None) -> Start:
+    """Make an implementation of a client's rule, a server's rule, or both; the missing half is FedAvg's.
+
+    Parameters
+    ----------
+    client
+        (state, received, gradient, settings) -> (state, message): ``received`` (d,) is the server's model,
+        ``gradient`` a function of a point, ``settings["local_steps"]`` the client's number of steps K_i, and
+        ``message`` the change y_i - x (d,). The state is None at first.
+    server
+        (state, x, messages, settings) -> (state, x): ``messages`` is a list of ``Message``. The state is None at
+        first.
+    """
+
+    class RuleRun(FedAvg):
+        def prepare(self) -> None:
+            self.client_states: dict[int, Any] = {}
+            self.server_state: Any = None
+
+        def round(self, participants: Sequence[int]) -> None:
+            messages = []
+            for i in participants:
+                steps = self.steps(i)
+                if client is None:
+                    change = self.local_model(i, self.x) - self.x
+                else:
+                    gradient = functools.partial(self.task.gradient, i)
+                    given = {**self.settings, "local_steps": steps}
+                    state = self.client_states.get(i)
+                    self.client_states[i], change = client(state, self.x.copy(), gradient, given)
+                messages.append(Message(i, np.asarray(change), int(self.task.samples[i]), steps))
+            if server is None:
+                local = {message.client: self.x + message.change for message in messages}
+                self.x = self.server_model(participants, local)
+            else:
+                self.server_state, model = server(self.server_state, self.x.copy(), messages, self.settings)
+                self.x = np.array(model)
+
+    return RuleRun
+
+
+WholeRun = Callable[[ConformanceTask, Mapping[str, Any], Sequence[Sequence[int]]], Any]
+"""(task, settings, schedule) -> models before the first and after each round, (R + 1, d)."""
+
+
+def replayed(function: WholeRun) -> Start:
+    """Make the round form of a function that runs all rounds: it is called again with a longer schedule.
+
+    Parameters
+    ----------
+    function
+        Takes the task, the settings and the participants of each round; returns models (R + 1, d), or (R + 1, P, d).
+        Equal arguments must give equal models.
+    """
+
+    class ReplayedRun:
+        def __init__(self, task: ConformanceTask, settings: Mapping[str, Any]) -> None:
+            self._task, self._settings = task, dict(settings)
+            self._schedule: list[list[int]] = []
+            self.model = self._last()
+
+        def round(self, participants: Sequence[int]) -> None:
+            self._schedule.append(list(participants))
+            self.model = self._last()
+
+        def _last(self) -> np.ndarray:
+            models = as_array(
+                function(self._task, dict(self._settings), [list(one) for one in self._schedule]),
+                "the result",
+            )
+            if models.ndim < 2 or len(models) != len(self._schedule) + 1:
+                raise Unusable(
+                    f"{len(self._schedule)} rounds give an array {models.shape}; return the start and a model a round"
+                )
+            return np.asarray(models[-1])
+
+    for name in ("supports", "dtype"):
+        if hasattr(function, name):
+            setattr(ReplayedRun, name, getattr(function, name))
+    return ReplayedRun
+
+
+class ScheduledCoin:
+    """The coin of ProxSkip for code that draws it from a generator: communication after every K-th local step.
+
+    Give it to the code in the place of its generator, and let ``round`` make ``local_steps`` iterations.
+
+    Attributes
+    ----------
+    local_steps
+        Iterations of a round (K), local epochs x batches.
+    """
+
+    def __init__(self, task: ConformanceTask, settings: Mapping[str, Any]) -> None:
+        self.local_steps, self._draws = FedAvg(task, settings).steps(0), 0
+
+    def random(self, shape: tuple[int, ...] = ()) -> np.ndarray:
+        """Return 0, which is below every probability, in each K-th call, and 1 in the others."""
+        self._draws += 1
+        return np.full(shape, float(self._draws % self.local_steps > 0))
