@@ -77,7 +77,7 @@ def wide_mixtures(
             clusters=count,
             clients=size,
             dimension=width,
-            condition_number=draw(kappa),  # type: ignore[call-arg]  # checked above
+            condition_number=draw(kappa) if width > 1 else 1.0,  # type: ignore[call-arg]  # checked above
             separation=draw(distance),
             proportions=(shares / shares.sum()).tolist(),
             seed=draw(st.integers(0, 2**31 - 1)),

@@ -59,6 +59,7 @@ def test_the_public_names_are_what_they_are_where_they_come_from() -> None:
     assert clusterproof.RegressionMixture is TASKS["regression"]
     assert clusterproof.load_trace is load_trace
     assert re.fullmatch(r"\d+\.\d+\.\d+", clusterproof.__version__)
+    assert set(theorem.__all__) <= set(clusterproof.__all__)
     for word in theorem.__all__:
         assert getattr(theorem, word) is getattr(clusterproof, word)
     with pytest.raises(AttributeError, match="attribute chekc"):

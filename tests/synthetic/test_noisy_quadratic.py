@@ -135,6 +135,11 @@ def test_wide_mixtures_reach_the_ends_of_their_ranges(kind):
     assert reached["ratio"] >= 10
 
 
+@given(strategies.wide_mixtures(dimension=1))
+def test_wide_mixtures_in_one_dimension_have_one_curvature(task):
+    assert task.condition_number == 1
+
+
 def test_wide_mixtures_take_fixed_arguments_and_refuse_other_tasks():
     @settings(max_examples=5, deadline=None, database=None)
     @given(strategies.wide_mixtures("noisy-quadratic", clusters=2, dimension=3, noise=2.0), st.data())

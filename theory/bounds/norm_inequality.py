@@ -52,6 +52,9 @@ FINE = np.geomspace(1 / 1.5, 1.5, 9)
 STEPS = 40
 """Iterations towards the fixed point g, which is mostly reached after ten."""
 
+LEAST_SCALE = 1e-150
+"""A smaller positive Gamma is raised to it, which can only weaken the bounds: its inverse and the square are finite."""
+
 MARGIN = 1 + 1e-7
 """Factor by which g exceeds the fixed point."""
 
@@ -128,6 +131,7 @@ def norm_bound(
     )
     shape = arrays[0].shape
     tr, op, gam, eps = (array.reshape(-1) for array in arrays)
+    gam = np.where(gam > 0, np.maximum(gam, LEAST_SCALE), gam)
     v = None if profile is None else np.broadcast_to(profile, (*shape, dimension)).reshape(-1, dimension)
     candidates = [_second(tr, op, gam, level, dimension, v, eps)]
     candidates += [_first(tr, op, gam, level, dimension, truncation) for truncation in TRUNCATIONS]

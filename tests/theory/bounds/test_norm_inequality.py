@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -119,6 +119,7 @@ def test_both_forms_as_printed() -> None:
     spread=st.lists(st.floats(0.01, 1), min_size=1, max_size=6),
     slack=st.floats(0, 1),
 )
+@example(scale=1.0, gam=5e-324, spread=[1.0], slack=0.0)
 def test_norm_bound_has_units_and_is_always_finite(
     scale: float, gam: float, spread: list[float], slack: float
 ) -> None:

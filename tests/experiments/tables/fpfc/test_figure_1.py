@@ -205,7 +205,7 @@ def test_as_coded_fuses_the_last_layer_and_averages_the_others() -> None:
         mean = torch.stack([models[client][:body] for client in active]).mean(dim=0)
         for client in active:
             models[client][:body] = mean
-            pairs.w[client] = models[client][body:]
+            pairs.w[client] = models[client][body:].numpy()
         pairs.update(active)
         assert_close(to_numpy(state.models), to_numpy(torch.stack(models)))
     assert len(pairs.regions) > 1

@@ -5,7 +5,13 @@ from pathlib import Path
 import pytest
 from small_training import configure
 
-from clusterproof.neural.runs.storage.run_folder import CHECKPOINTS, CONFIGURATION, UNFINISHED, new_folder
+from clusterproof.neural.runs.storage.run_folder import (
+    CHECKPOINTS,
+    CONFIGURATION,
+    UNFINISHED,
+    new_folder,
+    write_configuration,
+)
 
 
 @pytest.mark.parametrize("present", [False, True])
@@ -16,7 +22,8 @@ def test_only_a_checkpoint_is_kept(tmp_path: Path, present: bool, kept: bool) ->
         folder.mkdir(parents=True)
         (folder / f"{UNFINISHED}0").mkdir()  # of processes that were killed
         (folder / f"{UNFINISHED}1").write_text("half")
-    with pytest.raises(KeyboardInterrupt), new_folder(folder, configure()) as made:  # noqa: PT012
+    with pytest.raises(KeyboardInterrupt), new_folder(folder) as made:  # noqa: PT012
+        write_configuration(made, configure())
         assert {path.name for path in made.iterdir()} >= {CONFIGURATION}
         assert not list(made.glob(f"{UNFINISHED}*"))
         (made / CHECKPOINTS).mkdir()
