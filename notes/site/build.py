@@ -84,6 +84,7 @@ claims.
 """
 
 
+@lesson_pages.without_garbage_collection()
 def build(
     out: Path,
     *,
