@@ -116,7 +116,11 @@ def write(chosen: Sequence[str], pages: Path, extra: Path) -> None:
 
 def _page(name: str, chosen: Sequence[str], pages: Path, frames: Path) -> None:
     """Execute a lesson, export it, and put the frames in place of its figure."""
-    source, target = Path(lessons.__path__[0]) / f"{name}.py", pages / f"{name}.ipynb"
+    source, target = pages / f"{name}.py", pages / f"{name}.ipynb"
+    code = (Path(lessons.__path__[0]) / source.name).read_text(encoding="utf-8")
+    source.write_text(
+        code.replace(PICTURE_CALL, repr(PICTURE_CALL)), encoding="utf-8"
+    )  # the frames are shown
     export = ["-m", "marimo", "-q", "export", "ipynb", "--include-outputs", "--sort", "top-down", "-f", "-o"]
     done = subprocess.run([sys.executable, *export, target, source], capture_output=True, text=True)
     if done.returncode:

@@ -31,7 +31,9 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 def inline(translator: Any, node: nodes.math) -> None:
     """Write a formula within a line."""
-    translator.body.append(f'<span class="math">{_convert(node)}</span>')
+    translator.body.append(
+        f'<span class="math">{_convert(node)}</span>\N{WORD JOINER}'
+    )  # no line begins with its comma
     raise nodes.SkipNode
 
 
