@@ -15,6 +15,7 @@ from typing import Any
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, remove_abandoned, write_whole
 from clusterproof.experiments.source import source_digest
+from clusterproof.neural.custom.kept_code import kept_names
 
 SYNCED = 1.0
 """Smallest duration in seconds of units whose files are synchronised with the disk."""
@@ -150,13 +151,12 @@ class UnitStore:
         return self.folder / f"{method}.{unit.seed}.{self.key(unit)}.json"
 
     def _identity(self, unit: Unit) -> dict[str, Any]:
-        return {
-            "function": self.function,
-            "source": self.source,
-            "method": unit.method,
-            "seed": unit.seed,
-            "settings": dict(unit.settings),
-        }
+        """Everything on which a result depends; of user-supplied files the digests, not the folder."""
+        settings = dict(unit.settings)
+        if "sections" in settings:
+            settings["sections"] = kept_names(settings["sections"])
+        identity = {"function": self.function, "source": self.source, "method": unit.method}
+        return {**identity, "seed": unit.seed, "settings": settings}
 
 
 def cache_folder() -> Path:

@@ -38,10 +38,9 @@ def draw(frame: DataFrame, title: str) -> style.Figure:
     shown = [name for name in PANELS if frame[name].drop_nulls().len()]
     seeds = sorted(frame["seed"].unique().to_list())
     listed = ", ".join(map(str, seeds)) if len(seeds) <= 10 else f"{seeds[0]} to {seeds[-1]}"
-    caption = (
-        f"{title}. Mean over {len(seeds)} seeds ({listed}); shaded: one standard deviation on either side, "
-        "within the range of the metric."
-    )
+    band = "shaded: one standard deviation on either side, within the range of the metric"
+    said = f"Mean over {len(seeds)} seeds ({listed}); {band}" if len(seeds) > 1 else f"Seed {listed}"
+    caption = f"{title}. {said}."
     figure, panels = style.new_figure(caption, panels=len(shown), height=3.2)
     for panel, name, look, letter in zip(panels, shown, style.LOOKS, "abc", strict=False):
         rows = frame.group_by("round").agg(

@@ -252,6 +252,7 @@ def settled(figure: Figure) -> Figure:
 
     for text in figure.findobj(Text):
         text.set_text(with_minus(text.get_text()))
-    figure.draw_without_rendering()
+    if layout := figure.get_layout_engine():
+        layout.execute(figure)
     figure.set_layout_engine("none")
     return figure

@@ -20,7 +20,7 @@ from clusterproof.figures.style import (
 )
 
 __all__ = ["BLACK", "BLUE", "GREEN", "ORANGE", "PURPLE", "SKY", "VERMILLION"]
-__all__ += ["label_axes", "panels", "sliders"]
+__all__ += ["label_axes", "number", "panels", "sliders"]
 
 PANEL_WIDTH = 4.8
 """Inches of a figure with a single panel: on a telephone, its words are still legible."""
@@ -31,10 +31,10 @@ LABELS = {
     "constant": "constant c₄",
     "flat": "smaller curvature λ",
     "gap": "gap of the losses",
-    "local_steps": "local steps H",
+    "local_steps": "local steps",
     "momentum": "momentum β",
     "noise": "noise, in units of what was meant",
-    "rounds": "rounds T",
+    "rounds": "rounds",
     "samples": "samples n′",  # noqa: RUF001 - a prime
     "separation": "separation Δ",
     "share": "smallest share l",
@@ -43,6 +43,14 @@ LABELS = {
     "strength": "strength λ",
 }
 """Labels of sliders; a slider without an entry has its name as label."""
+
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def number(value: float, digits: int = 2) -> str:
+    """Write a number with so many significant digits, and a very small or large one with a power of ten."""
+    shown, _, exponent = f"{value:.{digits}g}".partition("e")
+    return f"{shown}·10{str(int(exponent)).translate(RAISED)}" if exponent else shown
 
 
 def sliders(values: Mapping[str, Sequence[float]]) -> Any:

@@ -91,7 +91,8 @@ def train_seeds(
             f"{configuration.algorithm.name} on {configuration.data}, {configuration.partition.name}, "
             f"{configuration.network.name}, {training.rounds} rounds"
         )
-        print(f"{title}: {len(finished)} of {seeds} seeds from {training.seed}, mean ± standard deviation")
+        several = f"{len(finished)} of {seeds} seeds from {training.seed}, mean ± standard deviation"
+        print(f"{title}: {several if seeds > 1 else f'seed {training.seed}'}")
         frame = read_metrics({unit.seed: Path(unit.folder) for unit in finished})
         terminal.show_table(*seed_table(frame), no_wrap=("metric",))
         if plot is not None:

@@ -93,7 +93,8 @@ def read_plan(path: Path, *, trust: bool = False) -> Plan:
     (one value each), ``grid`` (a list each; all combinations) and ``random`` (``draws`` sets of values from ``seed``,
     the same for every combination) name the options of ``clusterproof run``, or of ``clusterproof train`` where
     ``command`` is ``"train"``. A setting that an algorithm, a task or a network of the grid does not have is left out
-    there, and runs that become equal by that are one. ``trust`` allows code that the file names.
+    there, and runs that become equal by that are one. ``trust`` allows code that the file names, which is looked for
+    next to it first.
 
     Raises
     ------
@@ -126,7 +127,7 @@ def read_plan(path: Path, *, trust: bool = False) -> Plan:
         for draw in range(draws):
             # the same ones for every combination, which can then be compared draw by draw
             drawn = {name: _draw(kind, generator(random_seed, name, draw)) for name, kind in random.items()}
-            unit = runs.make_unit({**chosen, **drawn}, trust=trust, **common)
+            unit = runs.make_unit({**chosen, **drawn}, trust=trust, folder=path.parent, **common)
             used.update(unit.settings["options"])
             for seed in seeds:
                 key = json.dumps([unit.method, seed, unit.settings], sort_keys=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -50,7 +51,7 @@ def owners() -> dict[str, tuple[str, ...]]:
     return options | {"algorithm": (), "task": ()}
 
 
-def make_unit(chosen: Mapping[str, Any], *, trust: bool = False, **common: Any) -> Unit:
+def make_unit(chosen: Mapping[str, Any], *, trust: bool, folder: Path, **common: Any) -> Unit:
     """Make a run's unit with seed 0 from options by their names; those that it has no use for are left out.
 
     Raises

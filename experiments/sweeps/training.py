@@ -5,12 +5,14 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.experiments.devices import gpus
 from clusterproof.experiments.store import Unit
 from clusterproof.experiments.training_units import train_unit, training_unit
+from clusterproof.neural.custom.kept_code import found_beside
 from clusterproof.neural.runs.configuration import NAMES, configuration_from, refuse_code
 from clusterproof.neural.runs.metrics_file import COLUMNS
 from clusterproof.neural.runs.options import all_options, parameters
@@ -35,9 +37,12 @@ def make_unit(
     replicates: int | None,
     every: int | None,
     measure: list[str],
-    trust: bool = False,
+    trust: bool,
+    folder: Path,
 ) -> Unit:
     """Make a run's unit with seed 0 from options by name; options that do not apply to the run are left out.
+
+    Files of user-supplied code are looked for in ``folder``, then in the working folder.
 
     Raises
     ------
@@ -58,7 +63,7 @@ def make_unit(
         if key != "name" and key in parameters(section, names.get(section, "")):
             sections[section][key] = value
             given[option] = section, key
-    configuration = configuration_from(sections)
+    configuration = configuration_from(found_beside(sections, folder))
     device = configuration.training.device
     device = ("cuda" if gpus() else "cpu") if device == "auto" else device
     unit = training_unit(configuration, 0, threads=1, device=device)

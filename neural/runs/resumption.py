@@ -76,9 +76,14 @@ def compare_code(configuration: Configuration, stored: Stored) -> list[str]:
             section = key if key in names else next(name for name in names if file_of(name, names[name]))
             rule = f"needs {files.get(key, key)} as it was when the run was begun (SHA-256 {digest[:16]}...)"
             remedy = "bring the file back, or start another run"
-            copy = stored.path.parent.parent / key
+            folder = stored.path.parent.parent
+            copy = folder / key
             if key in files and copy.is_file() and not copy.samefile(files[key]):
-                remedy = f"name the run's copy {copy}, {remedy}"
+                kept = kept_names(configuration.sections)
+                copies = [
+                    f"--{name} {folder / kept[name]['name']}" for name in names if file_of(name, names[name])
+                ]
+                remedy = f"repeat the command with the run's copy, {' '.join(copies)}, {remedy}"
             raise InvalidArgument(f"{section}.name", names[section], rule, remedy)
     return [
         f"{path} has changed since the run was begun, which goes on with its copy {files[key]}"

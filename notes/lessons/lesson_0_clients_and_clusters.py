@@ -19,6 +19,7 @@ with app.setup(hide_code=True):
         SKY,
         VERMILLION,
         label_axes,
+        number,
         panels,
         sliders,
     )
@@ -177,7 +178,7 @@ def describe(separation, momentum):
     last = {name: values[-1] for name, values in distances(separation, momentum).items()}
     return (
         f"At separation {separation:g} and momentum {momentum:g} the distance after 40 rounds is {last['FedAvg']:.2f} with "
-        f"FedAvg, {last['IFCA']:.1e} with IFCA and {last['CFL-MGD']:.1e} with CFL-MGD."
+        f"FedAvg, {number(last['IFCA'])} with IFCA and {number(last['CFL-MGD'])} with CFL-MGD."
     )
 
 
@@ -205,8 +206,8 @@ def _():
         rf"""
     **Answers.** FedAvg ends at the centre of the triangle. Its distance from the optima is {one[2.0] / 2:.2f} times the
     separation, so that it improves with closer clusters, but never with more rounds. Momentum changes the speed and not the
-    limit: at separation 2 the distance after 40 rounds is {last[0.0]:.1e} without momentum and {last[fastest]:.1e} at $\beta =
-    {fastest:g}$, but {last[0.8]:.1e} at $\beta = 0.8$, where the models overshoot. Lesson 1 says which momentum is the best,
+    limit: at separation 2 the distance after 40 rounds is {number(last[0.0])} without momentum and {number(last[fastest])}
+    at $\beta = {fastest:g}$, but {number(last[0.8])} at $\beta = 0.8$, where the models overshoot. Lesson 1 says which momentum is the best,
     lesson 2 what becomes of option II, and lesson 3 from which starts the clients choose the right model.
 
     ## Exercises

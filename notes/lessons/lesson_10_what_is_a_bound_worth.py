@@ -15,6 +15,12 @@ with app.setup(hide_code=True):
     from clusterproof.notes.live import BLACK, BLUE, ORANGE, VERMILLION, label_axes, panels, sliders
 
     ROUNDS = [1, 3, 10, 30, 100, 300, 1000]
+    NAMES = {
+        "nastya": "NASTYA's bound",
+        "drift": "the drift bound",
+        "one-round-strong": "the best proof round by round",
+        "worst-quadratic": "the worst quadratics",
+    }
     SLIDERS = {"local_steps": [1, 2, 4, 8], "rounds": [10, 100, 1000]}
 
 
@@ -55,8 +61,8 @@ def _():
     clients splits into means and deviations. Rounded to fractions, the multipliers are a proof that is checked in exact
     arithmetic. The best bound of this kind takes the least over many $(\rho, c)$ in every round.
 
-    **What the truth can be.** Any task bounds the worst case from below. Two quadratics, scalar with the worst curvatures or
-    in the plane with the worst directions, are a good one.
+    **What the truth can be.** The error on any task is a lower bound on the worst case. Two quadratics give a good one: scalar
+    ones with the worst curvatures, or two in the plane with the worst directions.
 
     ## In code
     """)
@@ -102,13 +108,7 @@ def _():
 
 @app.cell(hide_code=True)
 def _():
-    few, many = (
-        {
-            name: columns(4)[rounds, name]
-            for name in ("nastya", "drift", "one-round-strong", "worst-quadratic")
-        }
-        for rounds in (100, 1000)
-    )
+    few, many = ({name: columns(4)[rounds, name] for name in NAMES} for rounds in (100, 1000))
     assert many["worst-quadratic"] < many["one-round-strong"] < many["drift"] < many["nastya"]
     mo.md(
         rf"""
@@ -120,8 +120,9 @@ def _():
 
     ## The figure
 
-    Left: the columns over the rounds for your number of local steps $K$, with $\eta K = 1/16$. Right: each bound divided by
-    the worst quadratic after your number of rounds. Which bound would you have used to choose $K$?
+    Left: the bounds and the worst quadratics over the rounds $R$, for your number of local steps $K$ and $\eta K = 1/16$.
+    Right: the same after your number of rounds, divided by the worst quadratics, over $K$. Which bound would you use to
+    choose $K$?
     """
     )
     return
@@ -139,14 +140,13 @@ def picture(local_steps, rounds):
     }
     for name, (colour, look) in looks.items():
         values = [columns(local_steps)[number, name] for number in ROUNDS]
-        left.plot(ROUNDS, np.array(values, dtype=float), look, color=colour, label=name, markersize=4)
+        left.plot(ROUNDS, np.array(values, dtype=float), look, color=colour, label=NAMES[name], markersize=4)
         ratios = [ratio(steps, rounds, name) for steps in SLIDERS["local_steps"]]
         right.plot(
             SLIDERS["local_steps"],
             np.array(ratios, dtype=float),
             look,
             color=colour,
-            label=name,
             markersize=4,
         )
     left.axvline(rounds, color=BLACK, linewidth=0.5)
@@ -155,7 +155,7 @@ def picture(local_steps, rounds):
     right.set_xticks(SLIDERS["local_steps"], [str(steps) for steps in SLIDERS["local_steps"]])
     right.minorticks_off()
     label_axes(left, f"a  Bounds, K = {local_steps}", "rounds R", "squared distance")
-    label_axes(right, f"b  Bound over the worst quadratic, R = {rounds}", "local steps K", "ratio")
+    label_axes(right, f"b  Divided by the worst quadratics, R = {rounds}", "local steps K", "ratio")
     left.legend(fontsize=7, frameon=False)
     return figure
 
@@ -174,11 +174,12 @@ def describe(local_steps, rounds):
     words = []
     for name in ("nastya", "drift", "one-round-strong"):
         value = ratio(local_steps, rounds, name)
-        words.append(f"{name} has no value" if value is None else f"{name} is {value:.3g} times")
+        words.append(
+            f"{NAMES[name]} does not apply" if value is None else f"{NAMES[name]} is {value:.3g} times"
+        )
     return (
-        f"With {local_steps} local steps, after {rounds} rounds, against the worst quadratic: "
-        + ", ".join(words)
-        + "."
+        f"With {local_steps} local step{'s' * (local_steps > 1)}, after {rounds} rounds: {', '.join(words)} as large as the "
+        "error of the worst quadratics."
     )
 
 
@@ -192,6 +193,24 @@ def _():
 @app.cell(hide_code=True)
 def _(controls):
     mo.vstack([picture(**controls.value), mo.md(describe(**controls.value))])
+    return
+
+
+@app.cell(hide_code=True)
+def _():
+    most = SLIDERS["local_steps"][-1]
+    after = {name: (columns(1)[100, name], columns(most)[100, name]) for name in NAMES}
+    assert after["nastya"][0] > after["nastya"][1]
+    assert all(one < many for name, (one, many) in after.items() if name != "nastya")
+    mo.md(
+        rf"""
+    **Answers.** After 100 rounds NASTYA's bound falls with $K$, from {after["nastya"][0]:.2f} at $K = 1$ to
+    {after["nastya"][1]:.2f} at $K = {most}$: by it one would take as many local steps as possible. The error of the worst
+    quadratics grows a little, from {after["worst-quadratic"][0]:.4f} to {after["worst-quadratic"][1]:.4f}, as does the best bound
+    by proofs round by round. The drift bound, too, advises $K = 1$, but exaggerates the price of local steps: it grows from
+    {after["drift"][0]:.2f} to {after["drift"][1]:.2f}. With $\eta K$ fixed, local steps do not pay on such tasks.
+    """
+    )
     return
 
 
@@ -264,6 +283,14 @@ def _():
       variance of the draw.
     - **The measure.** A bound on $E\|x_R - x^*\|^2$ says nothing about a bound on the loss of an average of iterates. Comparing
       the two as numbers is a mistake that no table can repair.
+
+    ## Literature
+
+    - A. Sadiev, G. Malinovsky, E. Gorbunov, I. Sokolov, A. Khaled, K. Burlachenko, P. Richtárik: Federated optimization
+      algorithms with random reshuffling and gradient compression. arXiv:2206.07021, 2022. NASTYA's bound is Theorem 2.3.
+    - S. P. Karimireddy et al.: SCAFFOLD (see lesson 2). The drift of local steps. The drift bound above is derived here.
+    - A. Taylor, J. Hendrickx, F. Glineur; A. Taylor, B. Van Scoy, L. Lessard (see lesson 7). The inequalities that gradients of
+      smooth and strongly convex losses obey, and the search for a proof by semidefinite programs.
     """)
     return
 

@@ -159,7 +159,7 @@ def _():
 
     ## What it costs, and what the paper says instead
 
-    Each gradient's noise is carried on: the stationary error grows like $1/\sqrt{{1 - \beta}}$. With a long horizon plain
+    Momentum carries the noise of each gradient on: the stationary error grows like $1/\sqrt{{1 - \beta}}$. With a long horizon plain
     descent wins again (`clusterproof check cfl-mgd/momentum-horizon`, and lesson 6).
 
     The paper's rate, $1 - l\mu/8L$, does not contain $\beta$ at all. It is too optimistic where $\sqrt\beta > 1 - l\mu/8L$

@@ -91,8 +91,8 @@ def _():
     ## The figure
 
     Three clusters, $\kappa = 1$, noise $s = 1$, so that $B^* = \Delta / 2$, the *basin radius*. Left: the exact
-    probability that a client is wrong at the worst pair of models within a radius. Right: twenty runs of IFCA from
-    random directions at your distance. Is a start beyond the basin lost? And is a start within it always safe at five
+    probability that a client is wrong at the worst pair of models within a radius. Right: twenty runs of IFCA that
+    start in random directions at the distance that you choose. Is a start beyond the basin lost? And is a start within it always safe at five
     rows a client?
     """)
     return

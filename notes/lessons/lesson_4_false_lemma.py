@@ -12,7 +12,7 @@ with app.setup(hide_code=True):
     import numpy as np
 
     from clusterproof import check
-    from clusterproof.notes.live import BLACK, BLUE, VERMILLION, label_axes, panels, sliders
+    from clusterproof.notes.live import BLACK, BLUE, VERMILLION, label_axes, number, panels, sliders
     from clusterproof.theory.exact import exact_path
 
     SLIDERS = {"momentum": [0.0, 0.2, 0.4, 0.6, 0.66, 0.7, 0.8, 0.9], "share": [0.1, 0.3, 0.5]}
@@ -54,7 +54,8 @@ def _():
 
     ## Search before you prove
 
-    The claim is data: its quantities, their ranges, its two sides. The toolkit goes through instances from the simplest on.
+    To the toolkit a claim is data: quantities with their ranges, and two sides that are compared. It goes through the
+    instances, the simplest first.
     """)
     return
 
@@ -78,8 +79,8 @@ def _(verdict):
     assert abs(e[3]) > allowed
     mo.md(
         rf"""
-    `check` searches a claim of the catalogue and returns its verdict. The simplest instance that breaks the lemma has two `clients`, of which one is the model's `own`; the `start` is the distance from
-    the optimum, and after `round` 2 the next error exceeds the two terms on the right, $(1 - l/8) |e_2|$ and the constant.
+    `check` searches a claim of the catalogue and returns its verdict. The simplest instance that breaks the lemma has two `clients`, of
+    which one is in the model's cluster (`own`); the `start` is the distance from the optimum, and after `round` 2 the next error exceeds the two terms on the right, $(1 - l/8) |e_2|$ and the constant.
 
     ## Proof sketch, by hand
 
@@ -161,7 +162,7 @@ def describe(momentum, share):
     errors, broken = excess(momentum, share)[0], broken_rounds(momentum, share)
     which = f"round{'s' * (len(broken) > 1)} {', '.join(map(str, broken))}" if len(broken) else "no round"
     sentence = f"{which} break{'s' * (len(broken) < 2)} Lemma 2"
-    return f"At momentum {momentum:g} and share {share:g}, {sentence}; the error after 30 rounds is {errors[-1]:.2g}."
+    return f"At momentum {momentum:g} and share {share:g}, {sentence}; the error after 30 rounds is {number(errors[-1])}."
 
 
 @app.cell(hide_code=True)

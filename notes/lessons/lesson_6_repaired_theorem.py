@@ -22,7 +22,7 @@ def _():
     mo.md(r"""
     # Lesson 6. The repaired theorem, with a logarithmic tail
 
-    **The question.** A run of CFL-MGD is on a task that we know: optima, covariances, rows. Is its implementation correct? A
+    **The question.** We run CFL-MGD on a task whose optima, covariances and noise we know. Is the implementation correct? A
     theorem answers if its bound holds for every correct run and fails for wrong ones. The first property is truth, the second
     is *power*. Theorem 1 has neither (lesson 5). What does a theorem look like that has both?
 
@@ -48,11 +48,11 @@ def _():
     adds to the error after $t$ rounds the sum $S = -\eta \sum_{k<t} h_{t-1-k} \zeta_k$, where $h_j$ is what a unit kick has
     become $j$ rounds later. So $e_t = \Pi_t e_0 + S$, and $\|S\|$ is to be bounded.
 
-    **What Chebyshev's inequality pays.** The mean square of $S$ is a sum of squares, because the $\zeta_k$ are uncorrelated.
+    **The price of Chebyshev's inequality.** The mean square of $S$ is a sum of squares, because the $\zeta_k$ are uncorrelated.
     Chebyshev's inequality and a union over $T$ rounds and $P$ clusters give $\|S\| \le \sqrt{PT / \delta}$ times the root mean
-    square, except with probability $\delta$. This is Theorem B. It is true, and it does not notice twice the noise.
+    square, except with probability $\delta$. This is Theorem B. It is true, but it does not notice twice the noise.
 
-    **What a Gaussian tail would pay.** A Gaussian vector with covariance $V$ is longer than $\sqrt{\operatorname{tr} V} +
+    **The price of a Gaussian tail.** A Gaussian vector with covariance $V$ is longer than $\sqrt{\operatorname{tr} V} +
     \sqrt{2 \|V\| u}$ with probability $e^{-u}$ at most, and here $u = \log(PT/\delta)$. The factor $\sqrt{2u}$ multiplies the
     root of the largest eigenvalue and not that of the trace: noise that is spread over 20 directions has a norm that hardly
     varies.
@@ -250,7 +250,14 @@ def _():
     columns = ("D start", "deviation", "1e-9", "B")
     rows = "\n".join(
         f"    | {said} | "
-        + " | ".join(" / ".join(f"{table[fault][column]:.2g}" for fault in faults) for column in columns)
+        + " | ".join(
+            " / ".join(
+                values
+                if len(set(values := [f"{table[fault][column]:.2g}" for fault in faults])) > 1
+                else values[:1]
+            )
+            for column in columns
+        )
         + " |"
         for said, faults in shown.items()
     )
@@ -263,7 +270,8 @@ def _():
     Plant a fault into the algorithm, run it 400 times, and count the runs that break the bound in some round. The table has this
     fraction for four bounds: Theorem D's on the error $\|e_t\|$, its bound on the deviation $\|e_t - \Pi_t e_0\|$, the same at the
     failure probability $10^{{-9}}$, where a single broken run convicts, and Theorem B. Elsewhere $\delta = 0.05$; $P = 2$, $m =
-    40$, $\kappa = 4$, $d = 20$, $T = 50$ and $\beta = 1/2$ (`python -m benchmarks.power_table`).
+    40$, $\kappa = 4$, $d = 20$, $T = 50$ and $\beta = 1/2$ (`python -m benchmarks.power_table`). One
+    number for several faults is that of each.
 
     | fault | D, error | D, deviation | D, deviation, $10^{{-9}}$ | B |
     |---|---|---|---|---|

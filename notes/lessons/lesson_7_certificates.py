@@ -24,7 +24,7 @@ with app.setup(hide_code=True):
 @app.cell(hide_code=True)
 def _():
     mo.md(rf"""
-    # Lesson 7. From a numerical rate to a certificate that a third party re-checks
+    # Lesson 7. From a numerical rate to a certificate that a third party rechecks
 
     **The question.** A solver says that a method contracts by {exact_rate(0.4):.2f} a round. It says so in floating point, up to a
     tolerance, after thousands of operations. When is that a theorem?

@@ -199,7 +199,7 @@ def mapped(separation=2.0, grid=5):
     task = RegressionMixture.random(
         clusters=4, clients=60, dimension=10, separation=separation, noise=0.5, samples=100, seed=0
     )
-    updates = after_fedavg(task, 0, "lesson-7", rounds=20, step_size=0.2, local_steps=5)
+    updates = after_fedavg(task, 0, "lesson-8", rounds=20, step_size=0.2, local_steps=5)
     sofl = SoFL(step_size=0.2, local_steps=5, grid=grid)
     neurons, vectors = sofl.train_map(updates, np.random.default_rng(0))
     return task.labels, best_matching_units(neurons, vectors)

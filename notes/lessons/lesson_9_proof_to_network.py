@@ -11,7 +11,7 @@ with app.setup(hide_code=True):
     import marimo as mo
     import numpy as np
 
-    from clusterproof.notes.live import BLACK, BLUE, ORANGE, VERMILLION, label_axes, panels, sliders
+    from clusterproof.notes.live import BLACK, BLUE, ORANGE, VERMILLION, label_axes, number, panels, sliders
     from clusterproof.notes.results import DIGITS_DIAGNOSIS, MNIST_DIAGNOSIS, read_hypotheses
 
     SLIDERS = {"gap": [0.1, 0.3, 0.5, 1.0, 2.0], "samples": [1, 5, 20, 100]}
@@ -27,7 +27,7 @@ def _():
 
     ## The statement
 
-    Every hypothesis of the analysis, as an inequality with a number on each side: the step $\eta L \le 1$, strong
+    Write every hypothesis of the analysis as an inequality with a number on each side: the step $\eta L \le 1$, strong
     convexity $\mu > 0$, the start within $\tfrac14 \sqrt{\mu/L}\, \Delta$ of optima that are $\Delta$ apart and of norm
     about 1, fresh samples for every step, and enough data, $l m n' \gtrsim d$: the smallest cluster's $l m$ clients with
     $n'$ samples each have more than the model's $d$ parameters. A hypothesis *fails on a run* if no values of $\mu$ and
@@ -155,8 +155,8 @@ def describe(gap, samples):
     """Say both probabilities."""
     bound, gaussian = bounds(gap, samples)
     return (
-        f"At a gap of {gap:g} standard deviations and {samples} samples Cantelli allows {bound:.3g} wrong choices a client; "
-        f"a Gaussian makes {gaussian:.2g}."
+        f"At a gap of {gap:g} standard deviations and {samples} samples Cantelli allows {number(bound, 3)} wrong choices "
+        f"a client; a Gaussian makes {number(gaussian)}."
     )
 
 

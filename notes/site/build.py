@@ -30,8 +30,9 @@ tasks whose solution is known, and replaces theorems that fail by theorems that 
 
 <figure class="drawn welcome"><img src="figures/welcome.svg" alt="{picture}"></figure>
 
-A published lemma states that the error of CFL-MGD shrinks in *every* round, up to a constant. This run has no noise,
-its losses are parabolas, and the rounds with a cross break the lemma.
+A published lemma states that the error of CFL-MGD shrinks in *every* round, up to a constant. In this run the losses
+are parabolas, there is no noise, all clients take part in every round, half of them are in the model's cluster, and
+the momentum is 0.8. The rounds with a cross break the lemma.
 
 <div class="ways">
 <a href="lessons/lesson_4_false_lemma.html"><strong>See a theorem fail</strong><span>Lesson 4: a counterexample that a
@@ -84,6 +85,7 @@ claims.
 """
 
 
+@lesson_pages.without_garbage_collection()
 def build(
     out: Path,
     *,

@@ -129,7 +129,7 @@ class ClaimTable(SphinxDirective):
         body = nodes.tbody()
         for claim in theory.catalogue():
             record = _counted(claim, verdicts)
-            cells = ([_link(claim.id, claim.id)], written(claim.title), [_badge(claim, record)])
+            cells = ([_link(claim.id, claim.id)], _marked(claim.title), [_badge(claim, record)])
             row = nodes.row("", *(nodes.entry("", nodes.paragraph("", "", *cell)) for cell in cells))
             factor = sharpness(record)
             row += nodes.entry("", *([nodes.paragraph(text=factor)] if factor else []))
@@ -154,14 +154,14 @@ class ClaimsOfPaper(SphinxDirective):
         """Write a claim: title, verdict, reason, counterexample, repair, statement."""
         section = nodes.section("", nodes.title(text=claim.id), ids=[anchor(claim.id)], classes=["claim"])
         self.state.document.note_explicit_target(section)
-        section += nodes.paragraph("", "", nodes.strong("", "", *written(claim.title)))
+        section += nodes.paragraph("", "", nodes.strong("", "", *_marked(claim.title)))
         line = nodes.paragraph("", "", _badge(claim, record))
         line += nodes.Text(f" {claim.label} · {claim.kind}")
         if said := sharpness(record):
             line += nodes.Text(f" · sharp: {said}")
         section += line
         if record is not None:
-            section += nodes.paragraph("", "", *written(record["reason"]))
+            section += nodes.paragraph("", "", *_marked(record["reason"]))
             section += nodes.paragraph("", "", *written(_numbers(record)))
             if record["counterexample"] is not None:
                 text = json.dumps(record["counterexample"], indent=2, ensure_ascii=False)

@@ -6,6 +6,7 @@ of one value of each; ``describe``, which says in a sentence what that figure sh
 
 from __future__ import annotations
 
+import gc
 import html
 import importlib
 import itertools
@@ -15,7 +16,9 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -106,19 +109,23 @@ def write(chosen: Sequence[str], pages: Path, extra: Path) -> None:
     RuntimeError
         If a lesson fails.
     """
-    with ThreadPoolExecutor(max_workers=2) as pool:  # each in a process of its own
-        list(pool.map(lambda name: _page(name, chosen, pages, extra / "frames" / name), chosen))
+    jobs = [(name, chosen, pages, extra / "frames" / name) for name in chosen]
+    with ProcessPoolExecutor(max_workers=2, mp_context=get_context("spawn")) as pool:
+        list(pool.map(_page, *zip(*jobs, strict=True)))
 
 
 def _page(name: str, chosen: Sequence[str], pages: Path, frames: Path) -> None:
     """Execute a lesson, export it, and put the frames in place of its figure."""
-    source, target = Path(lessons.__path__[0]) / f"{name}.py", pages / f"{name}.ipynb"
+    source, target = pages / f"{name}.py", pages / f"{name}.ipynb"
+    code = (Path(lessons.__path__[0]) / source.name).read_text(encoding="utf-8")
+    source.write_text(
+        code.replace(PICTURE_CALL, repr(PICTURE_CALL)), encoding="utf-8"
+    )  # the frames are shown
     export = ["-m", "marimo", "-q", "export", "ipynb", "--include-outputs", "--sort", "top-down", "-f", "-o"]
-    commands: list[list[Any]] = [[*export, target, source], ["-m", __name__, name, frames]]
-    for words in commands:
-        done = subprocess.run([sys.executable, *words], capture_output=True, text=True)
-        if done.returncode:
-            raise RuntimeError(f"the lesson {name} failed: {done.stderr[-2000:] or done.stdout[-2000:]}")
+    done = subprocess.run([sys.executable, *export, target, source], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"the lesson {name} failed: {done.stderr[-2000:] or done.stdout[-2000:]}")
+    draw(name, frames)
     notebook = json.loads(target.read_text(encoding="utf-8"))
     cells = list(_cells(notebook["cells"], name, frames))
     others = [other for other in chosen if other != name]
@@ -129,9 +136,26 @@ def _page(name: str, chosen: Sequence[str], pages: Path, frames: Path) -> None:
     target.write_text(json.dumps(notebook), encoding="utf-8")
 
 
-def draw(name: str, folder: str) -> None:
+@contextmanager
+def without_garbage_collection() -> Iterator[None]:
+    """Keep what is unused: figures and documents have so many parts that the collector takes a third of the time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@without_garbage_collection()
+def draw(name: str, place: Path) -> None:
     """Draw the figure of a lesson at every position of its sliders into a folder, described in ``frames.json``."""
-    module, place = load(name), Path(folder)
+    from matplotlib.mathtext import MathTextParser
+
+    # every drawing has its own parser of formulas; those that are equal share matplotlib's cache of parsed formulas
+    parser: Any = MathTextParser
+    parser.__hash__ = lambda _: 0
+    parser.__eq__ = lambda one, other: vars(one) == vars(other)
+    module = load(name)
     place.mkdir(parents=True)
     frames = {}
     for key, values in positions(module):
@@ -214,7 +238,3 @@ def _figure(module: ModuleType, frames: Path) -> str:
         f'<figcaption aria-live="polite">{said}</figcaption>'
         f'<script type="application/json">{json.dumps(shown)}</script></figure>'
     )
-
-
-if __name__ == "__main__":
-    draw(*sys.argv[1:])

@@ -26,12 +26,22 @@ MENDED = (
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the renderer under the name ``mathml``."""
     app.add_html_math_renderer("mathml", (inline, None), (display, None))
+    app.connect("doctree-resolved", keep_marks)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def keep_marks(_app: Sphinx, doctree: nodes.document, _page: str) -> None:
+    """Put the marks that follow a formula next to it, so that no line begins with a comma."""
+    for formula in doctree.findall(nodes.math):
+        text = formula.next_node(descend=False, siblings=True)
+        if isinstance(text, nodes.Text) and (marks := re.match(r"[.,;:?!)]+", text)):
+            formula["marks"] = marks[0]
+            text.parent.replace(text, nodes.Text(text[marks.end() :]))
 
 
 def inline(translator: Any, node: nodes.math) -> None:
     """Write a formula within a line."""
-    translator.body.append(f'<span class="math">{_convert(node)}</span>')
+    translator.body.append(f'<span class="math">{_convert(node)}{node.get("marks", "")}</span>')
     raise nodes.SkipNode
 
 

@@ -14,7 +14,7 @@ NAMES = (
 )
 GREEK = dict(zip(NAMES.split(), "αβγδεεζηθκλμνξπρστφχψωΓΔΘΛΠΣΦΨΩ", strict=True))
 MINUS = re.compile(
-    r"(?<![\w-])(?!(?<=\))-[a-z]{4})-(?=[\s\w.(‖|])|(?<=[_^])-|(?<=\b[a-zA-Z])-(?=\d\b)"
+    r"(?<![\w~-])(?!(?<=\))-[a-z]{4})-(?=[\s\w.(‖|])|(?<=[_^])-|(?<=\b[a-zA-Z])-(?=\d\b)"
     r"|(?<=\b[a-zA-Z]-\d)-(?=\w\b)|(?<=\de)-(?=\d)"
 )
 """A hyphen that is a minus: before a number or a name, between spaces, in an exponent; not in or before a word."""
@@ -28,6 +28,7 @@ SIGNS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] 
     (re.compile(r"(?<=\s)<-(?=\s)"), "←"),
     (MINUS, "\N{MINUS SIGN}"),
     (re.compile(rf"(?<![A-Za-z-])({'|'.join(GREEK)})(?![A-Za-z])"), lambda found: GREEK[found[1]]),
+    (re.compile("(?<=[\u03b1-\u03c9])~"), "\N{COMBINING TILDE}"),
     (re.compile(r"\bsqrt(?=\()"), "√"),
     (re.compile(r"(?<=[A-Z]_\w) n (?=[A-Z]\*)"), " ∩ "),
     (re.compile(r"\bsum(?=_)"), "\N{N-ARY SUMMATION}"),

@@ -15,8 +15,8 @@ from sphinx.application import Sphinx
 from clusterproof.notes.site.notation import written
 from clusterproof.theory.checker.report_schema import report_schema
 
-PROOF = "fpfc-repaired"
-"""A page whose formulas are in its text."""
+IN_WORDS = ("conformance", "fpfc-repaired", "your-own-theorem")
+"""Pages whose formulas are in their text."""
 
 PACKAGES = {
     "clusterproof.algorithms": "Algorithms, runs and traces",
@@ -83,10 +83,10 @@ def escape(_app: Any, _what: str, _name: str, _object: Any, _options: Any, lines
 
 
 def print_docstrings(app: Any, doctree: nodes.document) -> None:
-    """Write what is neither code nor a name as print has it, and the proof; a field's two hyphens are a dash."""
+    """Write what is neither code nor a name as print has it; a field's two hyphens are a dash."""
     contents: list[Any] = list(doctree.findall(addnodes.desc_content))
     kinds: set[type] = {nodes.paragraph, nodes.inline}
-    if app.env.docname == PROOF:
+    if app.env.docname in IN_WORDS:
         contents, kinds = [doctree], kinds | {nodes.strong}
     for content in contents:
         for holder in [one for one in content.findall(nodes.Element) if type(one) in kinds]:

@@ -247,6 +247,24 @@ def test_a_wrong_file_of_training_runs_is_refused_in_one_line(
     assert words in refused(capsys, "sweep", str(file), "--parquet", str(tmp_path / "out.parquet"))
 
 
+def test_a_moved_sweep_finds_its_runs_and_changed_code_is_another_run(tmp_path: Path) -> None:
+    own = "from clusterproof.algorithms import IFCA\n\n\nclass Own(IFCA):\n    name = 'own'\n"
+    keys = []
+    for folder, text in (("here", own), ("there", own), ("changed", f"{own}# changed\n")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mine.py").write_text(text, encoding="utf-8")
+        file = write(
+            tmp_path / folder,
+            'command = "train"\nmeasure = ["purity"]\n[settings]\nalgorithm = "mine.py:Own"',
+        )
+        (unit,) = read_plan(
+            file, trust=True
+        ).units  # found next to the file, as the working folder is another one
+        keys.append(UnitStore(tmp_path, "function", "source").key(unit))
+        assert unit.settings["sections"]["algorithm"]["name"] == f"{tmp_path / folder / 'mine.py'}:Own"
+    assert keys[0] == keys[1] != keys[2]
+
+
 @pytest.mark.slow(reason="trains in worker processes")
 def test_a_sweep_of_training_runs_measures_what_single_runs_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

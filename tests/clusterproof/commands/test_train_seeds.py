@@ -130,6 +130,7 @@ def test_the_figure_has_means_and_bands_of_one_deviation() -> None:
             (mean[place] - deviation[place], mean[place] + deviation[place])
         )
     assert "Mean over 3 seeds (0, 1, 2)" in caption_of(figure)
+    assert caption_of(seed_curves.draw(frame.filter(seed=2), "ifca on digits")) == "ifca on digits. Seed 2."
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,8 @@ def test_the_original_may_change_and_is_named(configuration: Configuration, tmp_
     (remark,) = resumed(Path("run")).remarks
     assert remark.startswith(f"{tmp_path / 'mine.py'} has changed since the run was begun")
     with pytest.raises(
-        InvalidArgument, match=r"needs .*mine\.py as it was when.* name the run's copy run/code/mine"
+        InvalidArgument,
+        match=r"needs .*mine\.py as it was when.* run's copy, --algorithm run/code/mine\.py:Mine,",
     ):
         train(
             replace(configuration, training=replace(configuration.training, rounds=4)), out="run", resume=True

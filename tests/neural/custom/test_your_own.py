@@ -10,6 +10,7 @@ import torch
 from command_line import ROOT, refused
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.storage import load_trace
 from clusterproof.commands.application import main
 from clusterproof.experiments.diagnosis import Diagnostician
 from clusterproof.neural.custom import references
@@ -276,18 +277,26 @@ def test_clients_of_any_sizes_and_types_are_joined_in_order(plant: Any) -> None:
 
 
 def test_an_entry_point_is_a_name_and_needs_no_trust(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As an installed package declares it, in the form of the page."""
+    """As an installed package declares them, in the form of the page: a network, and a measure."""
     group, name, value = re.findall(r'entry-points\."(.+?)"\]\n(\w+) = "(.+?)"', TOML[1])[0]
     assert group == references.GROUPS["network"]
     described = place / "mine-1.0.dist-info"
     described.mkdir()
     (described / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
-    (described / "entry_points.txt").write_text(f"[{group}]\n{name} = {value}\n")
+    ((gap, measures),) = re.findall(
+        r'with `(gap = "mine:gap")` under\n`\[project.entry-points."(.+?)"\]`', PAGE
+    )
+    points = f"[{group}]\n{name} = {value}\n[{measures}]\n{gap.replace(chr(34), '')}\n"
+    (described / "entry_points.txt").write_text(points)
+    with (place / "mine.py").open("a") as file:
+        file.write("\n\ndef gap(state, task):\n    return 7.0\n")
     monkeypatch.syspath_prepend(str(place))
     references.offered.cache_clear()
     assert references.offered("network") == {name: value}
     (place / "offered.toml").write_text(f'[network]\nname = "{name}"\nwidth = 3\n', encoding="utf-8")
     try:
         assert read_toml(place / "offered.toml").network.name == name
+        assert main(["run", "ifca", "--rounds", "2", "--measure", "gap", "--out", "out"]) == 0
+        assert load_trace("out").measured["gap"].tolist() == [7.0] * 3
     finally:
         references.offered.cache_clear()

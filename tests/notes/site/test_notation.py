@@ -29,6 +29,7 @@ def shown(text: str) -> str:
         ("argmax_k T_IFCA -> infinity", "argmax<sub>k</sub> T<sub>IFCA</sub> → infinity"),
         ("at local_steps = 2, contraction_factor 3, cfl-mgd/theorem-beta, k-means", None),
         ("mu-strongly convex, alphabet, a_long_name", "μ-strongly convex, alphabet, a_long_name"),
+        ("mu~-strongly convex, 2 ~ 3", "μ\N{COMBINING TILDE}-strongly convex, 2 ~ 3"),
         ("(L_f + mu)-smooth, (a)-b", "(L<sub>f</sub> + μ)-smooth, (a)−b"),  # noqa: RUF001
         ("rho >= 8L_g, seed0_x9y8z", "ρ ≥ 8L<sub>g</sub>, seed0_x9y8z"),  # noqa: RUF001
         ("4ρL_g²(m - 1)", "4ρL<sub>g</sub>²(m − 1)"),  # noqa: RUF001

@@ -7,7 +7,8 @@ from docutils import nodes
 from docutils.utils import new_document
 from sphinx import addnodes
 
-from clusterproof.notes.site.reference import PROOF, print_docstrings
+from clusterproof.notes.site.mathml import keep_marks
+from clusterproof.notes.site.reference import IN_WORDS, print_docstrings
 
 
 def printed(page: str, *body: nodes.Node) -> nodes.document:
@@ -26,6 +27,14 @@ def test_a_field_is_shown_as_print_has_it_and_its_code_is_left_alone() -> None:
     assert len(list(doctree.findall(nodes.subscript))) == 2
 
 
-@pytest.mark.parametrize(("page", "shown"), [(PROOF, "\u03b51"), ("welcome", "eps_1")])
-def test_only_the_proof_is_set_outside_of_docstrings(page: str, shown: str) -> None:
+@pytest.mark.parametrize(("page", "shown"), [(IN_WORDS[0], "\u03b51"), ("welcome", "eps_1")])
+def test_only_some_pages_are_set_outside_of_docstrings(page: str, shown: str) -> None:
     assert printed(page, nodes.paragraph("", "", nodes.strong("", "", nodes.Text("eps_1")))).astext() == shown
+
+
+def test_the_mark_after_a_formula_is_drawn_with_it() -> None:
+    paragraph = nodes.paragraph("", "", nodes.math(text="c"), nodes.Text("), so"))
+    doctree = new_document("page")
+    doctree += paragraph
+    keep_marks(SimpleNamespace(), doctree, "page")
+    assert (paragraph[0]["marks"], paragraph[1].astext()) == ("),", " so")
