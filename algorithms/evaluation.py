@@ -9,7 +9,7 @@ import numpy as np
 
 from clusterproof.algorithms.aggregation import local_descent
 from clusterproof.algorithms.arrays import Array, like, rows, to_numpy
-from clusterproof.algorithms.protocol import Algorithm, ScoredTask, Task
+from clusterproof.algorithms.protocol import Algorithm, Task
 from clusterproof.algorithms.validation import InvalidArgument
 
 
@@ -75,7 +75,7 @@ def client_accuracies(
     InvalidArgument
         If the task has no method ``accuracies``.
     """
-    if not isinstance(task, ScoredTask):
+    if not hasattr(task, "accuracies"):
         raise InvalidArgument(
             "task", type(task).__name__, "must have the method `accuracies`", "use a task of classification"
         )

@@ -6,6 +6,7 @@ import difflib
 import importlib
 import math
 import operator
+import signal
 from collections.abc import Sequence
 from typing import Any
 
@@ -141,11 +142,15 @@ def require(argument: str, value: object, module: str, extra: str) -> Any:
     InvalidArgument
         If the library is missing; the message names the extra.
     """
+    interrupt = signal.getsignal(signal.SIGINT)
     try:
-        return importlib.import_module(module)
+        library = importlib.import_module(module)
     except ImportError as error:
         remedy = f"install the extra `{extra}`: pip install 'clusterproof[{extra}]'"
         raise InvalidArgument(argument, value, f"needs {module} ({error})", remedy) from error
+    if signal.getsignal(signal.SIGINT) is not interrupt:  # dask_jobqueue sets a handler of its own
+        signal.signal(signal.SIGINT, interrupt)
+    return library
 
 
 def require_polars(argument: str, value: object, extra: str = "store") -> None:

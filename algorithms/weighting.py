@@ -6,7 +6,7 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from clusterproof.algorithms.arrays import Array, like, to_numpy
-from clusterproof.algorithms.protocol import SizedTask, Task
+from clusterproof.algorithms.protocol import Task
 from clusterproof.algorithms.validation import InvalidArgument, check_choice
 
 WEIGHTINGS = ("clients", "samples")
@@ -30,17 +30,17 @@ def client_weights(weighting: str, task: Task, clients: Array, models: Array) ->
     """
     if weighting == "clients":
         return None
-    sizes = np.asarray(_sizes(task), dtype=np.float64)
+    sizes = _sizes(task).astype(np.float64)
     weights = like((sizes / sizes.max())[to_numpy(clients)], models)
     return array_namespace(models).astype(weights, models.dtype)
 
 
 def _sizes(task: Task) -> np.ndarray:
-    if not isinstance(task, SizedTask):
+    if not hasattr(task, "client_samples"):
         raise InvalidArgument(
             "weighting",
             "samples",
             "needs a task that states how many samples each client has",
             "give the task `client_samples`, or use 'clients'",
         )
-    return task.client_samples
+    return np.asarray(task.client_samples)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms.protocol import CurvedTask, Task
+from clusterproof.algorithms.protocol import Task
 from clusterproof.algorithms.validation import InvalidArgument
 from clusterproof.neural.partitions.base import ClientImages
 
@@ -50,7 +50,7 @@ def task_variants(task: Task) -> TaskVariants:
     InvalidArgument
         If it does not multiply by Hessians.
     """
-    if not isinstance(task, CurvedTask):
+    if not hasattr(task, "hessian_products"):
         raise InvalidArgument(
             "task", type(task).__name__, "must answer `hessian_products`", "leave the diagnosis out"
         )

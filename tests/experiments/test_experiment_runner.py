@@ -1,6 +1,7 @@
 """What is computed, in which order, and what is counted, stored and said; dying processes, Dask and SLURM."""
 
 import os
+import signal
 import time
 from collections.abc import Sequence
 from concurrent.futures import CancelledError
@@ -13,6 +14,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.validation import require
 from clusterproof.experiments import runner
 from clusterproof.experiments.progress import Progress
 from clusterproof.experiments.runner import Answers, Dask, Function, Processes, Slurm, run_units, take_gpu
@@ -167,8 +169,10 @@ def test_a_lost_scheduler_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_a_slurm_job_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """The script that would be submitted; nothing is."""
-    jobqueue = pytest.importorskip("dask_jobqueue", reason="needs the extra `dask`")
-    dask = pytest.importorskip("dask")
+    dask = pytest.importorskip("dask", reason="needs the extra `dask`")
+    interrupt = signal.getsignal(signal.SIGINT)
+    jobqueue = require("slurm", 1, "dask_jobqueue", "dask")
+    assert signal.getsignal(signal.SIGINT) is interrupt
     assert runner.slurm_settings() == {"cores": 1, "memory": "4GB", "processes": 1}
     with dask.config.set({"jobqueue.slurm.cores": 4, "jobqueue.slurm.queue": "long"}):
         assert runner.slurm_settings() == {"cores": 4, "memory": "4GB", "processes": 1}

@@ -47,10 +47,10 @@ def _reachable(function: Callable[..., Any], records: tuple[type, ...]) -> Itera
     """The function, the functions that it names, and so on, and the functions of the records."""
     waiting: list[Any] = [inspect.unwrap(function)]
     for record in records:
-        for member in vars(record).values():
+        for name, member in vars(record).items():
             member = member.fget if isinstance(member, property) else member
-            # what dataclasses generate has no source
-            if isinstance(member, FunctionType) and not member.__name__.startswith("__"):
+            # what dataclasses generate: it has no source, or looks at the type, as __replace__ does
+            if isinstance(member, FunctionType) and not name.startswith("__"):
                 waiting.append(member)
     seen: set[Any] = set()
     while waiting:
