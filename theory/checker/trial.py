@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -198,10 +198,6 @@ def planned(statement: Statement) -> int:
     budget = DRAWN if statement.budget is None else statement.budget
     listed = statement.space.instances(budget)
     return max(1, len(statement.first) + (budget if listed is None else len(listed)))
-
-
-def _estimates(conclusions: Mapping[str, Conclusion]) -> bool:
-    return any(isinstance(each, Expectation) for each in conclusions.values())
 
 
 class _Evaluator:
@@ -404,7 +400,7 @@ class _Evaluator:
     ) -> dict[str, Judgement]:
         """Judge one sample; what breaks an asymptotic interval must break that of a second sample, too."""
         significance = self.context.significance / self.trial.settings
-        if not _estimates(conclusions):
+        if not any(isinstance(each, Expectation) for each in conclusions.values()):
             return judge(conclusions, significance, one)
         judged = judge(conclusions, significance / self.looks, one)
         if any(each.broken and each.confirms for each in judged.values()):
