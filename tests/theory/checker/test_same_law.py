@@ -271,7 +271,7 @@ def test_each_aspect_of_a_run_is_compared(change: Callable[[Trace], Trace], word
 
 
 def test_a_difference_is_told_by_the_means_of_both_samples() -> None:
-    tests = _Tests(20)
+    tests = _Tests(20, 80)
     tests.add(
         "mean", "round 1", np.repeat([[2.0, 1.0], [1.0, 1.0]], [20, 80], axis=0), ["model 0", "model 1"]
     )
