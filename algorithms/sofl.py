@@ -79,13 +79,12 @@ class SoFL(Algorithm[DoubleState]):
     learning_rate, radius
         Learning rate and radius of the map's first update (eta_0 and sigma_0).
     schedule
-        Decay of learning rate and radius: ``"as-printed"`` (12), (13), or ``"robbins-monro"``, see
-        ``self_organising_map``.
+        Decay of learning rate and radius: ``"as-printed"`` (12), (13), or ``"robbins-monro"``.
     initialisation
         Initial neurons: ``"sample"`` draws clients' updates, ``"random"`` unit vectors (as MiniSom).
     cluster_count
         ``"elbow"`` of the winners as published, or ``"silhouette"`` of the clients, which can also
-        return one cluster, or one for each winner; see ``second_clustering``.
+        return one cluster, or one for each winner.
     participation
         Fraction of clients in a round, in (0, 1]. All clients participate in the round of the clustering.
     weighting

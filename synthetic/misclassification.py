@@ -82,7 +82,7 @@ def worst_case_error(
     Raises
     ------
     InvalidArgument
-        If the radius is too large (see ``worst_case_threshold``).
+        If the radius is not below Delta / (1 + sqrt(kappa)), where the worst case is a tie.
     """
     from scipy.special import betainc
 

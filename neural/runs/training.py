@@ -49,7 +49,7 @@ class TrainingResult:
     directory
         Folder of the run's files.
     choices
-        Settings that the configuration left open, see ``Assembly``.
+        Settings that the configuration left open, such as ``device``, ``engine`` and ``threads``.
     complete
         Whether all rounds are done.
     remarks

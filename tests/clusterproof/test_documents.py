@@ -307,6 +307,20 @@ def test_the_first_mistakes_in_an_algorithm_print_what_the_manual_states(
         assert str(refusal.value) == message
 
 
+def test_runs_of_the_manual_are_compared_with_fedavg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    manual = (ROOT / "notes/your-own-algorithm.md").read_text(encoding="utf-8")
+    *lines, last = write_files(manual)["same_law.py"].splitlines()
+    names: dict[str, Any] = {}
+    exec("\n".join(lines), names)  # the first comparison holds
+    sys.modules.pop("descent")
+    with pytest.raises(AssertionError) as different:
+        exec(last, names)
+    said, printed = (re.sub(r"(\.\d{9})\d+", r"\1", text) for text in (str(different.value), manual))
+    assert f"AssertionError: {said}\n" in printed
+
+
 def test_the_verdict_that_the_readme_quotes_is_the_one_that_is_found() -> None:
     text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     assert check("cfl-mgd/lemma-2").reason in text

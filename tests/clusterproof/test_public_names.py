@@ -1,6 +1,7 @@
 """Public names: the manuals use no others, each has help of its own, and former ones still work."""
 
 import ast
+import builtins
 import importlib
 import inspect
 import pydoc
@@ -89,6 +90,23 @@ def test_help_is_about_the_name_and_fits_two_screens(package: str) -> None:
         assert inspect.isclass(value) or inspect.isroutine(value) or words != inspect.getdoc(type(value)), (
             name
         )
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_help_refers_to_public_names_alone(package: str) -> None:
+    """Classes, and what follows "see" or "as in"; those may be attributes, too."""
+    public = {name for each in PACKAGES for name in importlib.import_module(each).__all__} | set(
+        dir(builtins)
+    )
+    module = importlib.import_module(package)
+    for name in module.__all__:
+        words = inspect.getdoc(value := getattr(module, name)) or ""
+        named = re.findall(
+            r"``(?!Title|Subject|Description)([A-Z][a-z]\w*)``", words
+        )  # those are of a file format
+        named += re.findall(r"(?:[Ss]ee|[Aa]s in) ``(\w+)``", words)
+        hidden = {each for each in named if each not in public and not hasattr(value, each)}
+        assert not hidden, f"{name} refers to {hidden}"
 
 
 def test_names_are_imported_on_first_use() -> None:

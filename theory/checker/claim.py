@@ -79,7 +79,7 @@ class Claim:
     label
         The statement's label in the paper, or ``ours``.
     kind
-        One of ``KINDS``.
+        As in ``claim``.
     title
         One line.
     card

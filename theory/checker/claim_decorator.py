@@ -94,8 +94,13 @@ def claim(
         ``expectation(samples, ...)`` with the replicates of the run as first axis, or a ``TraceBound``. ``suppose`` in
         it states a hypothesis on the run. None for a claim that is not about runs.
     how
-        ``budget`` (instances to try where there are too many for all), ``replicates``, ``confirm``, ``prove``,
-        ``extremes``, ``exhaustible``, ``part``, ``ill_posed``, ``units`` and ``families``, as in ``Statement``.
+        ``budget``: instances to try where there are too many for all. ``replicates``: repetitions of each, 400 by
+        default; for an expectation the most, to which 10 000 are doubled while its interval contains what is allowed.
+        ``extremes``: instances to try first, as mappings. ``exhaustible``: size up to which all are tried, 40 000.
+        ``prove=True``: try a proof on symbols first. ``confirm``: function of the same arguments that runs the
+        algorithm on a counterexample, and returns what is measured. ``units``: of quantities, by name, such as
+        ``"length"``. ``families``: for ``up_to_constant``, values of a quantity towards its limit, by name. ``part``:
+        name of this statement where others follow. ``ill_posed=True``: a counterexample shows that it has no meaning.
 
     Returns
     -------

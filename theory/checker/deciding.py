@@ -279,7 +279,9 @@ def _refuted(
         bound=judged.allowed,
         slack=judged.allowed / judged.measured if judged.measured else None,
         confidence=judged.interval,
-        counterexample=written(part, context, found.instance),
+        counterexample=written(
+            part, dataclasses.replace(context, trials=found.replicates or context.trials), found.instance
+        ),
         **_counts(trials) | {"trials": judged.trials, "failures": judged.failures},
     )
 

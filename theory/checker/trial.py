@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from clusterproof.theory.checker.corners import (
     open_ends,
     spread_draws,
 )
-from clusterproof.theory.checker.expectation import Expectation
+from clusterproof.theory.checker.expectation import Expectation, replicates_to_try
 from clusterproof.theory.checker.proof import Unproved, certify
 from clusterproof.theory.checker.proof_sources import objection
 from clusterproof.theory.checker.sides import Outside, Sides, naming_hypotheses
@@ -51,11 +51,12 @@ class Extreme:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """An instance with its conclusions and what they give."""
+    """An instance with its conclusions, what they give, and how many replicates they took."""
 
     instance: dict[str, Any]
     conclusions: dict[str, Conclusion]
     judged: dict[str, Judgement]
+    replicates: int | None = None
 
     @property
     def broken(self) -> str | None:
@@ -199,10 +200,6 @@ def planned(statement: Statement) -> int:
     return max(1, len(statement.first) + (budget if listed is None else len(listed)))
 
 
-def _estimates(conclusions: Mapping[str, Conclusion]) -> bool:
-    return any(isinstance(each, Expectation) for each in conclusions.values())
-
-
 class _Evaluator:
     """Evaluates instances once each and keeps the running maxima."""
 
@@ -211,11 +208,23 @@ class _Evaluator:
         self.seen: dict[str, tuple[bool, float] | None] = {}
         self.distinct = False
         self.replicates = context.trials if statement.space.replicates is not None else None
+        self.sizes: list[int | None] = [None]
+        if statement.space.replicates is not None:
+            self.sizes = [*replicates_to_try(context.trials or statement.replicates)]
+        self.looks = 2 * len(self.sizes)  # twice, since a second sample may be compared
         if statement.random:
             trial.settings = planned(statement)
 
     def run(self) -> None:
-        """Evaluate until something breaks, or all that is to be tried was."""
+        """Evaluate until something breaks, or all that is to be tried was; what is tightest with all replicates."""
+        self._try()
+        trial, tightest = self.trial, self.trial.tightest
+        if trial.found is None and tightest is not None and tightest.replicates != self.sizes[-1]:
+            self.sizes = self.sizes[-1:]
+            self._keep(evaluation := self._conclude(tightest.instance))
+            trial.found = evaluation if evaluation.broken is not None else None
+
+    def _try(self) -> None:
         trial, statement, space = self.trial, self.statement, self.statement.space
         budget = statement.budget or (DRAWN if space.sampled or statement.random else SEARCHED)
         listed = space.instances(budget if statement.random else statement.exhaustible)
@@ -367,25 +376,42 @@ class _Evaluator:
         return evaluation.broken is not None, evaluation.used
 
     def _conclude(self, one: dict[str, Any]) -> Evaluation:
-        with recording_calls() as calls, naming_hypotheses(self.trial.stated):
-            conclusions = self.statement.conclude(
-                one, seed=self.context.seed, claim=self.context.claim, replicates=self.replicates
-            )
+        """Evaluate an instance; of expectations with doubled replicates until their intervals decide."""
+        for replicates in self.sizes:
+            with recording_calls() as calls, naming_hypotheses(self.trial.stated):
+                conclusions = self._sample(one, replicates)
+            judged = self._judge(conclusions, one, replicates)
+            if all(
+                isinstance(each, Expectation) and judged[name].settled for name, each in conclusions.items()
+            ):
+                break
         for tie in self.ties:
             tie.compare(self.statement.name, self.statement.space.arguments(one), conclusions, calls)
-        # half of the error level, since a second sample may be compared
-        significance = self.context.significance / self.trial.settings / 2
-        judged = judge(conclusions, significance if _estimates(conclusions) else 2 * significance, one)
+        return Evaluation(one, conclusions, judged, replicates)
+
+    def _sample(self, one: dict[str, Any], replicates: int | None, words: str = "") -> dict[str, Conclusion]:
+        context = self.context
+        return self.statement.conclude(
+            one, seed=context.seed, claim=context.claim + words, replicates=replicates
+        )
+
+    def _judge(
+        self, conclusions: dict[str, Conclusion], one: dict[str, Any], replicates: int | None
+    ) -> dict[str, Judgement]:
+        """Judge one sample; what breaks an asymptotic interval must break that of a second sample, too."""
+        significance = self.context.significance / self.trial.settings
+        if not any(isinstance(each, Expectation) for each in conclusions.values()):
+            return judge(conclusions, significance, one)
+        judged = judge(conclusions, significance / self.looks, one)
         if any(each.broken and each.confirms for each in judged.values()):
-            fresh = self.statement.conclude(
-                one, seed=self.context.seed, claim=f"{self.context.claim} again", replicates=self.replicates
-            )
-            again = judge(fresh, significance, one)
+            again = judge(self._sample(one, replicates, " again"), significance / self.looks, one)
             judged = {
-                name: replace(each, broken=again[name].broken) if each.confirms else each
+                name: replace(each, broken=again[name].broken, settled=again[name].settled)
+                if each.confirms
+                else each
                 for name, each in judged.items()
             }
-        return Evaluation(one, conclusions, judged)
+        return judged
 
     def _keep(self, evaluation: Evaluation) -> None:
         trial = self.trial

@@ -76,8 +76,8 @@ def test_a_bound_that_is_a_fifth_off_is_violated(
     assert verdict.verdict is Kind.VIOLATED
     assert "replicates" in verdict.reason
     assert verdict.confidence is not None
-    # 1e-9 for a claim, half of it where a second sample may be compared
-    assert 1 - verdict.confidence.level == pytest.approx(5e-10, rel=1e-3)
+    # 1e-9 for a claim, a quarter of it for each of 10 000 and 20 000 replicates, and of the second samples
+    assert 1 - verdict.confidence.level == pytest.approx(2.5e-10, rel=1e-3)
     assert verdict.confidence.lower <= LAWS[law][1] <= verdict.confidence.upper
 
 
@@ -144,6 +144,34 @@ def test_replicates_double_up_to_the_budget() -> None:
     assert replicates_to_try(65_000) == [10_000, 20_000, 40_000, 65_000]
     assert replicates_to_try(10_000) == [10_000]
     assert replicates_to_try(300) == [300]
+
+
+@pytest.mark.parametrize(
+    ("factor", "sizes"),
+    [
+        (0.5, [10_000, 10_000]),  # a second sample confirms
+        (1.0, [10_000, 20_000, 40_000]),
+        (2.0, [10_000, 40_000]),  # the tightness is that of all replicates
+    ],
+)
+def test_the_replicates_of_a_claim_double_while_its_interval_straddles(
+    factor: float, sizes: list[int], registry: object
+) -> None:
+    drawn = []
+
+    @claim("toy/expectation", replicates=40_000)
+    def stated(one: One, stream: Stream, replicates: Replicates) -> Expectation:
+        drawn.append(replicates)
+        return expectation(stream.standard_normal(replicates) + 2, at_most=2 * factor)
+
+    verdict = theory.check("toy/expectation")
+    assert (verdict.verdict is Kind.VIOLATED, drawn) == (factor < 1, sizes)
+    if verdict.counterexample is not None:
+        assert verdict.counterexample["replicates"] == 10_000
+        assert theory.replay("toy/expectation", verdict.counterexample).verdict is Kind.VIOLATED
+    else:
+        half = (verdict.confidence.upper - verdict.confidence.lower) / 2
+        assert half == pytest.approx(6.6 / 40_000**0.5, rel=0.05)
 
 
 @pytest.mark.parametrize("bounds", [None, (0.0, 1.0)])

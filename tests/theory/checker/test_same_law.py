@@ -54,6 +54,19 @@ def test_half_of_the_rows_are_seen_in_few_rounds() -> None:
         assert_same_law(task, trace)
 
 
+def test_more_replicates_of_the_library_see_a_variance_that_fewer_leave_in_doubt() -> None:
+    """The run's own replicates are in both samples: among 2000 they hide what they show among 20 000."""
+    task = mixture(clusters=1, dimension=1, clients=4, proportions=None, condition_number=1.0)
+    algorithm = CFLMGD(step_size=0.5, momentum=0)
+    trace = run(algorithm, task, rounds=1, seed=0, replicates=300, initial=task.optima)
+    for factor, said in ((1.0, "holds"), (2.0, "differs")):
+        mean = trace.models[1].mean(axis=0)
+        models = np.stack([trace.models[0], mean + factor**0.5 * (trace.models[1] - mean)])
+        kind, sentence = same_law(task, dataclasses.replace(trace, models=models))
+        assert kind == said, sentence
+    assert "(300 replicates against 20100" in sentence
+
+
 def drawn_run(seed: int) -> tuple[RegressionMixture, Algorithm, np.ndarray | None]:
     """Draw a setting: P 2..6, kappa 1..1000, participation .1..1, momentum 0...95, unequal clusters."""
     stream = np.random.default_rng(seed)
@@ -258,7 +271,7 @@ def test_each_aspect_of_a_run_is_compared(change: Callable[[Trace], Trace], word
 
 
 def test_a_difference_is_told_by_the_means_of_both_samples() -> None:
-    tests = _Tests(20)
+    tests = _Tests(20, 80)
     tests.add(
         "mean", "round 1", np.repeat([[2.0, 1.0], [1.0, 1.0]], [20, 80], axis=0), ["model 0", "model 1"]
     )
