@@ -57,6 +57,9 @@ def test_bound_by_hand(plant: Callable[..., Any]) -> None:
     assert parts.variance[-1, 0] == pytest.approx(second)
     expected = min(parts.mean[-1, 0] + excess, math.sqrt(2 / 0.02 * second))
     assert parts.last_round[0] == pytest.approx(expected)
+    # the first bound, 2 ||e_0||, is the largest: it has to be in the basin as well as the last
+    assert TheoremA().parts(dataclasses.replace(setting, radius=3 * start)).applicable
+    assert not TheoremA().parts(dataclasses.replace(setting, radius=1.5 * start)).applicable
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clusterproof import FedAvg, InvalidArgument, QuadraticMixture, bound, claim, compare, run, theory
+from clusterproof import (
+    BoundComparison,
+    FedAvg,
+    InvalidArgument,
+    QuadraticMixture,
+    bound,
+    claim,
+    compare,
+    run,
+    theory,
+)
 from clusterproof.theorem import Sides, at_most, choice, suppose
 
 TASK = QuadraticMixture.random(clusters=1, clients=3, dimension=2, condition_number=4, seed=0)
@@ -60,6 +70,14 @@ def test_the_smallest_bound_that_holds_is_the_tightest(claims: None, replicates:
         assert row["tightest"] == (row["claim"] == comparison.tightest[row["round"]])
     assert "(broken)" in repr(comparison)
     assert "toy/right" in comparison._repr_html_()
+
+
+def test_a_bound_of_several_models_is_as_large_as_the_largest() -> None:
+    bounds = {"toy/uneven": np.array([[1.0, 9.0]]), "toy/even": np.array([[5.0, 5.0]])}
+    kept = {name: np.zeros((1, 2), dtype=bool) for name in bounds}
+    trace = run(FedAvg(step_size=1.0), TASK, rounds=0)
+    sure = dict.fromkeys(bounds, 0.0)
+    assert BoundComparison(trace, np.zeros((1, 2)), bounds, kept, sure, {}).tightest == ("toy/even",)
 
 
 def test_claims_that_do_not_apply_are_left_out_or_refused(claims: None) -> None:

@@ -19,6 +19,7 @@ from clusterproof import (
     QuadraticMixture,
     Trace,
     Verdict,
+    choice,
     falsify,
     rationals,
     suppose,
@@ -101,8 +102,12 @@ def test_a_start_that_only_rounding_tells_from_the_optimum_breaks_no_true_rate()
 def test_parameters_of_the_algorithm_are_searched() -> None:
     """On x^2 / 2 heavy ball from rest is monotone where momentum is 0 and not where it is large."""
 
-    def made(task: Any, momentum: Annotated[Fraction, rationals(0, Fraction(9, 10), 10)]) -> CFLMGD:
-        return CFLMGD(step_size=1.0, momentum=float(momentum))
+    def made(
+        task: Any,
+        momentum: Annotated[Fraction, rationals(0, Fraction(9, 10), 10)],
+        step: Annotated[float, choice(1.0)],
+    ) -> CFLMGD:
+        return CFLMGD(step_size=step, momentum=float(momentum))
 
     def below_start(task: Any, trace: Trace) -> Any:
         return 0.3 * trace.errors[0]  # type: ignore[index]
@@ -117,6 +122,7 @@ def test_parameters_of_the_algorithm_are_searched() -> None:
     assert verdict.verdict == "violated"
     assert verdict.counterexample is not None
     assert Fraction(verdict.counterexample["momentum"]) > 0
+    assert isinstance(verdict.counterexample["step"], float)
     exec(verdict.counterexample["code"], {})
 
 

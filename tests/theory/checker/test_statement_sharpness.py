@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from clusterproof.theory.checker import (
     probability,
 )
 from clusterproof.theory.checker.theorem import Theorem
+from clusterproof.theory.checker.tightness import idle_parts
 
 PAPER = Family("toy")
 Small = Annotated[int, integers(1, 12)]
@@ -209,3 +211,9 @@ def test_claims_of_the_catalogue_are_as_sharp_as_they_say() -> None:
     envelope = (theory.check(corollary_b1.id, trials=60).sharpness or {})["envelope: all"]
     assert envelope is not None
     assert envelope > 0.9
+
+
+def test_parts_that_no_instance_needed_are_named() -> None:
+    factors = {"start": 1.0, "noise": 1e-4, "drift": 1e-2, "not evaluated": None}
+    finding: Any = SimpleNamespace(sharpness=factors, needed={"L = 1": False})
+    assert idle_parts(finding) == ["noise"]

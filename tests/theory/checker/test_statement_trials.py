@@ -28,6 +28,8 @@ from clusterproof.theory.checker import (
 
 pytestmark = pytest.mark.usefixtures("registry")
 
+Wide = Annotated[int, integers(0, 10**6)]
+
 
 def test_a_finite_space_is_exhausted_and_knows_no_seed() -> None:
     """One instance in a thousand breaks it: a search of a few hundred would miss it on most seeds."""
@@ -361,6 +363,14 @@ def test_adding_a_claim_moves_no_number_of_another() -> None:
     for number in range(30):
         claim(noisy(1.0), f"added-{number}")
     assert numbers() == before
+
+
+def test_what_a_counterexample_does_not_need_is_as_simple_as_can_be() -> None:
+    def small(x: Wide, y: Wide) -> Sides:
+        return at_most(x, five=5)
+
+    claim(small)
+    assert theory.check("toy/one").counterexample == {"x": 6, "y": 0}
 
 
 def task_like(stream: np.random.Generator) -> dict[str, float]:
