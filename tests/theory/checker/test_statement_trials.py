@@ -366,11 +366,12 @@ def test_adding_a_claim_moves_no_number_of_another() -> None:
 
 
 def test_what_a_counterexample_does_not_need_is_as_simple_as_can_be() -> None:
-    def small(x: Wide, y: Wide) -> Sides:
-        return at_most(x, five=5)
+    def small(idle: Wide, x: Wide, y: Wide, z: Wide) -> Sides:
+        return at_most(int(min(x, y, z) == 10**6), nothing=0)
 
-    claim(small)
-    assert theory.check("toy/one").counterexample == {"x": 6, "y": 0}
+    claim(small)  # false in a corner alone
+    ends = dict.fromkeys("xyz", 10**6)
+    assert theory.check("toy/one").counterexample == {"idle": 0, **ends}
 
 
 def task_like(stream: np.random.Generator) -> dict[str, float]:
