@@ -74,7 +74,7 @@ def claim(
 
     Its signature is the space of instances, ``suppose`` in its body states a hypothesis, and its value is
     the two sides: ``at_most``, ``at_least``, ``equal`` or ``probability``. Keyword-only parameters are named
-    constants. Its docstring is the theorem card.
+    constants. Its docstring is the theorem card. The decorated function is called as before, and gives the sides.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def claim(
         What the claim allows on a run, for ``assert_holds``, ``clusterproof.bound`` and ``check --trace``: takes
         the task and the trace, gives the allowed errors, broadcastable to ``trace.errors``, or
         ``expectation(samples, ...)`` with the replicates of the run as first axis, or a ``TraceBound``. ``suppose`` in
-        it states a hypothesis on the run. None for a claim that is not about runs.
+        it states a hypothesis on the run.
     how
         ``budget``: instances to try where there are too many for all. ``replicates``: repetitions of each, 400 by
         default; for an expectation the most, to which 10 000 are doubled while its interval contains what is allowed.
@@ -101,11 +101,6 @@ def claim(
         algorithm on a counterexample, and returns what is measured. ``units``: of quantities, by name, such as
         ``"length"``. ``families``: for ``up_to_constant``, values of a quantity towards its limit, by name. ``part``:
         name of this statement where others follow. ``ill_posed=True``: a counterexample shows that it has no meaning.
-
-    Returns
-    -------
-    Callable
-        The decorator. What it gives is still a function: calling it evaluates the two sides.
 
     Raises
     ------
@@ -118,9 +113,8 @@ def claim(
     >>> from fractions import Fraction
     >>> from typing import Annotated
     >>> from clusterproof import at_most, check, claim, rationals
-    >>> Step = Annotated[Fraction, rationals(0, 2, 8)]
     >>> @claim("my-paper/lemma-1")
-    ... def lemma_1(step: Step):
+    ... def lemma_1(step: Annotated[Fraction, rationals(0, 2, 8)]):
     ...     "A step of gradient descent on x^2 / 2 contracts."
     ...     return at_most(abs(1 - step), contraction=1 - step / 2)
     >>> print(check("my-paper/lemma-1").reason)

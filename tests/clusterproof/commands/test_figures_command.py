@@ -16,7 +16,7 @@ def test_figures_are_written_whole_and_the_broken_ones_named(
 
     def draw(seed: int) -> Figure:
         figure = Figure(figsize=(1, 1))
-        figure.text(0.1, 0.5, str(seed))
+        figure.add_subplot().set_xlabel(str(seed))
         return figure
 
     def broken(seed: int) -> Figure:
