@@ -115,7 +115,6 @@ def claim(
     >>> from clusterproof import at_most, check, claim, rationals
     >>> @claim("my-paper/lemma-1")
     ... def lemma_1(step: Annotated[Fraction, rationals(0, 2, 8)]):
-    ...     "A step of gradient descent on x^2 / 2 contracts."
     ...     return at_most(abs(1 - step), contraction=1 - step / 2)
     >>> print(check("my-paper/lemma-1").reason)
     at step = 3/2: 0.5 > 0.25
