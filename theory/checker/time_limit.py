@@ -9,6 +9,13 @@ from contextlib import contextmanager
 from types import FrameType
 
 
+UNRAISABLE = ("__del__", "gc_callback")
+"""Functions, beside those of weakref, that the interpreter calls and whose exceptions are lost."""
+
+AGAIN = 0.01
+"""Seconds after which the time is looked at again where such a function was running."""
+
+
 class TimeLimitExceeded(BaseException):
     """The computation took longer; no ``Exception``, so that a statement's own handlers do not catch it."""
 
@@ -24,10 +31,15 @@ def time_limit(seconds: float) -> Iterator[None]:
         return
 
     def stop(number: int, frame: FrameType | None) -> None:
+        while frame is not None:
+            if frame.f_globals.get("__name__") == "weakref" or frame.f_code.co_name in UNRAISABLE:
+                return
+            frame = frame.f_back
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         raise TimeLimitExceeded
 
     before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds, AGAIN)
     try:
         yield
     finally:

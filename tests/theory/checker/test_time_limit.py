@@ -1,0 +1,40 @@
+"""A computation is stopped after its time, and not where the exception would be lost."""
+
+import signal
+import time
+
+import pytest
+
+from clusterproof.theory.checker.time_limit import TimeLimitExceeded, time_limit
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there is no such timer")
+
+
+def busy(seconds: float) -> None:
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
+def test_what_takes_longer_is_stopped_and_nothing_afterwards() -> None:
+    handler = signal.getsignal(signal.SIGVTALRM)
+    with pytest.raises(TimeLimitExceeded), time_limit(0.02):
+        busy(60)
+    with time_limit(60):
+        busy(0.02)
+    busy(0.05)
+    assert signal.getsignal(signal.SIGVTALRM) is handler
+
+
+def test_an_object_that_is_deleted_meanwhile_is_deleted_to_the_end() -> None:
+    deleted = []
+
+    class Large:
+        def __del__(self) -> None:
+            busy(0.1)
+            deleted.append(True)
+
+    with pytest.raises(TimeLimitExceeded), time_limit(0.02):
+        Large()
+        busy(60)
+    assert deleted == [True]
