@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-
 UNRAISABLE = ("__del__", "gc_callback")
 """Functions, beside those of weakref, that the interpreter calls and whose exceptions are lost."""
 

@@ -34,7 +34,10 @@ def test_an_object_that_is_deleted_meanwhile_is_deleted_to_the_end() -> None:
             busy(0.1)
             deleted.append(True)
 
-    with pytest.raises(TimeLimitExceeded), time_limit(0.02):
+    def use() -> None:
         Large()
         busy(60)
+
+    with pytest.raises(TimeLimitExceeded), time_limit(0.02):
+        use()
     assert deleted == [True]
