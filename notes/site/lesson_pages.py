@@ -149,12 +149,6 @@ def without_garbage_collection() -> Iterator[None]:
 @without_garbage_collection()
 def draw(name: str, place: Path) -> None:
     """Draw the figure of a lesson at every position of its sliders into a folder, described in ``frames.json``."""
-    from matplotlib.mathtext import MathTextParser
-
-    # every drawing has its own parser of formulas; those that are equal share matplotlib's cache of parsed formulas
-    parser: Any = MathTextParser
-    parser.__hash__ = lambda _: 0
-    parser.__eq__ = lambda one, other: vars(one) == vars(other)
     module = load(name)
     place.mkdir(parents=True)
     frames = {}

@@ -134,12 +134,12 @@ def test_a_module_that_vmap_does_not_take_is_refused_by_that_engine() -> None:
 
 
 def test_a_module_that_is_given_itself_is_initialised_again() -> None:
-    """With the numbers that making it anew draws."""
+    """With the numbers that making it once more draws."""
     given, attention = layers(nn.Tanh()), nn.MultiheadAttention(6, 2)
     before = [value.clone() for value in given.parameters()]
     again = initialised(maker("own", given, (1, 4, 4), 3, {}), 5)
-    anew = initialised(lambda: layers(nn.Tanh()), 5)
-    assert all(torch.equal(*pair) for pair in zip(again.parameters(), anew.parameters(), strict=True))
+    fresh = initialised(lambda: layers(nn.Tanh()), 5)
+    assert all(torch.equal(*pair) for pair in zip(again.parameters(), fresh.parameters(), strict=True))
     assert all(torch.equal(*pair) for pair in zip(given.parameters(), before, strict=True))
     other = initialised(maker("own", attention, (1, 4, 4), 3, {}), 5)
     assert not torch.equal(other.in_proj_weight, attention.in_proj_weight)

@@ -274,9 +274,9 @@ def test_prescribed_samples_agree_with_a_recorded_run() -> None:
     )
     for t in range(4):
         own = seen.models[t][seen.assignments[t]]
-        slopes = np.einsum("mij,mj->mi", task.hessians, own - task.centers)
-        np.testing.assert_allclose(seen.gradients[t], slopes, atol=1e-12)
-        before = 0.6 * seen.buffers[t] + slopes  # line 15 then gives every client its cluster's mean
+        exact = np.einsum("mij,mj->mi", task.hessians, own - task.centers)
+        np.testing.assert_allclose(seen.gradients[t], exact, atol=1e-12)
+        before = 0.6 * seen.buffers[t] + exact  # line 15 then gives every client its cluster's mean
         for p in range(2):
             members = before[seen.assignments[t] == p]
             np.testing.assert_allclose(
