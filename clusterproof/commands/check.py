@@ -244,7 +244,7 @@ def _replay(ids: Sequence[str], path: Path) -> int:
     versions = {entry.version for entry in entries if entry.version is not None} - {version()}
     if versions:
         terminal.complain(
-            f"the report is of version {', '.join(sorted(versions))}: tightness is not compared"
+            f"the report is of version {', '.join(sorted(versions))}: verdicts, sides and counterexamples are compared"
         )
     confirmed = 0
     for entry in entries:

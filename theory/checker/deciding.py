@@ -200,7 +200,7 @@ def _sharpness(trials: Sequence[Trial], context: Context) -> dict[str, float | N
             if (same := trial.identities(conclusion)) is not None and (conclusion, WHOLE) in factors:
                 factors[conclusion, WHOLE] = same[1]
         for (conclusion, term), factor in factors.items():
-            for key in _keys(trial, conclusion, term, several):
+            for key in factor_names(trial.statement, conclusion, term, several=several):
                 found[key] = larger(found.get(key), factor)
             if trial.statement.same and term == WHOLE:
                 found[WHOLE] = larger(found.get(WHOLE), factor)
@@ -212,9 +212,8 @@ def _several(trials: Sequence[Trial]) -> bool:
     return sum(trial.statement.same and bool(trial.factors) for trial in trials) > 1
 
 
-def _keys(trial: Trial, conclusion: str, term: str, several: bool) -> list[str]:
+def factor_names(part: Statement, conclusion: str, term: str, *, several: bool) -> list[str]:
     """Names of a factor: one for the statement; for all that is allowed in one of several parts also the part's."""
-    part = trial.statement
     owners = [""] if part.same else [part.name]
     if part.same and several and part.name and term == WHOLE:
         owners.append(part.name)
@@ -231,7 +230,7 @@ def _tightness(
     several = _several(trials)
     for trial in trials:
         for (conclusion, term), extreme in trial.factors.items():
-            for key in _keys(trial, conclusion, term, several):
+            for key in factor_names(trial.statement, conclusion, term, several=several):
                 if factors and extreme.factor is not None and factors.get(key) == float(extreme.factor):
                     instances.setdefault(key, trial.statement.space.encode(extreme.instance))
                 if term == WHOLE:

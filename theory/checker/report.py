@@ -40,7 +40,7 @@ TYPICAL, FAR = 1.2, 1000
 
 
 class Recorded(msgspec.Struct):
-    """The fields of a verdict in a report that a replay needs."""
+    """A verdict of a report: the fields that are typed, and all of them as they are written."""
 
     claim: str
     verdict: str
@@ -52,6 +52,7 @@ class Recorded(msgspec.Struct):
     seed: int | None = None
     requested_trials: int | msgspec.UnsetType | None = msgspec.UNSET
     version: str | None = None
+    record: dict[str, Any] = {}
 
 
 def to_json(records: Sequence[Any] | Mapping[str, Any]) -> str:
@@ -99,7 +100,12 @@ def read_report(path: Path, option: str = "replay") -> list[Recorded]:
         If the file cannot be read or is not a list of verdicts.
     """
     try:
-        return msgspec.json.decode(path.read_bytes(), type=list[Recorded])
+        records = msgspec.json.decode(path.read_bytes())
+        entries = msgspec.convert(records, list[Recorded])
+        return [
+            msgspec.structs.replace(entry, record=record)
+            for entry, record in zip(entries, records, strict=True)
+        ]
     except OSError as error:
         rule = f"must be a file that can be read ({error.strerror})"
     except (ValueError, RecursionError) as error:

@@ -200,6 +200,19 @@ def planned(statement: Statement) -> int:
     return max(1, len(statement.first) + (budget if listed is None else len(listed)))
 
 
+def evaluate(statement: Statement, context: Context, one: dict[str, Any]) -> Evaluation:
+    """Evaluate one instance, with all replicates.
+
+    Raises
+    ------
+    Outside
+        If it breaks a hypothesis.
+    """
+    evaluator = _Evaluator(statement, context, Trial(statement), ())
+    evaluator.sizes = evaluator.sizes[-1:]
+    return evaluator._conclude(one)
+
+
 class _Evaluator:
     """Evaluates instances once each and keeps the running maxima."""
 

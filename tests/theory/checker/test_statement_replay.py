@@ -124,9 +124,9 @@ def test_an_entry_without_its_counterexample_is_said_to_be_one(
         ({"measured": 0.5 * (1 + 1e-5)}, "measured is recorded as 0.500005, and is 0.5"),
         ({"measured": None}, "measured is recorded as None"),
         ({"bound": 0.51}, "bound is recorded as 0.51, and is 0.5"),
-        ({"sharpness": {"all": 0.9}}, "its tightness is recorded as 0.9, and is 1.0"),
+        ({"sharpness": {"all": 0.9}}, "sharpness is recorded as {'all': 0.9}, and is {'all': 1.0}"),
         ({"sharpness": {"all": 0.9}, "version": "0"}, ""),  # another version may search better
-        ({"sharpness": None}, ""),
+        ({"sharpness": None}, "sharpness is recorded as None"),
     ],
 )
 def test_an_entry_without_a_counterexample_is_checked_again(
@@ -152,7 +152,8 @@ def test_an_entry_without_a_counterexample_is_checked_again(
 
 
 def test_larger_instances_than_those_tried_are_instances(report: Callable[..., Path]) -> None:
-    entry = {"measured": 99 / 100, "bound": 1 / 7 + 1 / 4}
+    measured, bound = 99 / 100, 1 / 7 + 1 / 4
+    entry = {"measured": measured, "bound": bound, "slack": bound / measured}
     path = report(entry, clients=100, own=99, momentum="1/7", floor="1/2")
     assert main(["check", "--replay", str(path)]) == 0
 

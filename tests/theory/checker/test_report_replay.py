@@ -1,0 +1,172 @@
+"""Every field of a report that is changed is refused, and what another processor finds is not."""
+
+import copy
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pytest
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.theory import check
+from clusterproof.theory.checker import (
+    Family,
+    Frequency,
+    Replicates,
+    Sides,
+    Stream,
+    at_most,
+    choice,
+    integers,
+    probability,
+    reals,
+    suppose,
+)
+from clusterproof.theory.checker import report_replay as replaying
+from clusterproof.theory.checker.report import read_report, to_json
+
+PAPER = Family("toy")
+
+Path_ = tuple[str | int, ...]
+NOT_COMPARED = ("claim", "seconds", "version", "seed", "requested_trials")
+"""Names the entry, differs honestly, or says how to check it."""
+
+
+@pytest.fixture
+def records(registry: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Any]:
+    """Records of claims of every verdict and kind of search; each claim is checked once."""
+
+    @PAPER.claim("violated", label="(1)", kind="upper")
+    def violated(clients: Annotated[int, integers(2, 5)], own: Annotated[int, integers(1, 4)]) -> Sides:
+        """False."""
+        suppose("some client is of another cluster", own < clients)
+        return at_most(Fraction(own, clients), half=Fraction(1, 2))
+
+    @PAPER.claim("searched", label="(2)", kind="upper")
+    def searched(
+        momentum: Annotated[float, reals(0.0, 0.9)], step: Annotated[float, reals(0.1, 1.0)]
+    ) -> Sides:
+        """True, and tight within 10/9."""
+        suppose("the step is below 0.9", step < 0.9)
+        return at_most(momentum, contraction=0.5, noise=0.5)
+
+    @PAPER.claim("random", label="(3)", kind="probability", replicates=4000)
+    def random(
+        share: Annotated[float, choice(0.1, 0.2)], stream: Stream, replicates: Replicates
+    ) -> Frequency:
+        """True, and tight within 2."""
+        return probability(stream.uniform(size=replicates) < share, at_most=0.4)
+
+    @PAPER.claim("exhausted", label="(4)", kind="upper")
+    def exhausted(clients: Annotated[int, integers(2, 4)]) -> Sides:
+        """True."""
+        return at_most(Fraction(1, clients), half=Fraction(1, 2))
+
+    @PAPER.claim("vacuous", label="(5)", kind="upper")
+    def vacuous(clients: Annotated[int, integers(2, 4)]) -> Sides:
+        """Of nothing."""
+        suppose("there are none", clients < 0)
+        return at_most(clients, nothing=0)
+
+    found = {name: check(name) for name in registry}
+    monkeypatch.setattr(replaying, "check", lambda claim, **_: found[claim])
+    return {name: json.loads(to_json([verdict]))[0] for name, verdict in found.items()}
+
+
+def difference(record: dict[str, Any], folder: Path) -> str:
+    """What a replay says of a record; the error where it cannot be evaluated."""
+    (folder / "report.json").write_text(json.dumps([record]), encoding="utf-8")
+    try:
+        (entry,) = read_report(folder / "report.json")
+        return replaying.disagreement(entry)[1]
+    except InvalidArgument as error:
+        return str(error)
+
+
+def leaves(value: Any, path: Path_ = ()) -> Iterator[tuple[Path_, Any]]:
+    if isinstance(value, dict) and value:
+        for name, one in value.items():
+            yield from leaves(one, (*path, name))
+    elif isinstance(value, list) and value:
+        for number, one in enumerate(value):
+            yield from leaves(one, (*path, number))
+    else:
+        yield path, value
+
+
+def changed(record: dict[str, Any], path: Path_, value: Any) -> dict[str, Any]:
+    other = copy.deepcopy(record)
+    at: Any = other
+    for name in path[:-1]:
+        at = at[name]
+    at[path[-1]] = value
+    return other
+
+
+def forgeries(value: Any) -> list[Any]:
+    if isinstance(value, bool):
+        return [not value, None]
+    if isinstance(value, int | float):
+        return [1.5 * value + 1, value / 3 - 1, None, "many"]
+    return ["another", 1.5, []] if value is None else ["another", "", None]
+
+
+def test_every_changed_field_is_refused(records: dict[str, Any], tmp_path: Path) -> None:
+    verdicts = {record["verdict"] for record in records.values()}
+    assert verdicts == {"violated", "consistent", "certified", "vacuous"}
+    unseen, tried = [], 0
+    for record in records.values():
+        assert difference(record, tmp_path) == ""
+        for path, value in leaves(record):
+            if path[0] in NOT_COMPARED:
+                continue
+            for forged in forgeries(value):
+                tried += 1
+                if difference(changed(record, path, forged), tmp_path) == "":
+                    unseen.append((record["claim"], path, value, forged))
+    assert tried > 300
+    # a hypothesis whose need was not found within the time is no contradiction, nor is a step that the bound ignores
+    allowed = [("needed",), ("tightness",)]
+    assert [one for one in unseen if one[1][:1] not in allowed] == []
+    assert all(one[3] is None for one in unseen if one[1][0] == "needed")
+    assert [one for one in unseen if one[1][0] == "tightness" and one[1][2:4] != ("instance", "step")] == []
+
+
+def another_machine(record: dict[str, Any], momentum: float, said: float) -> dict[str, Any]:
+    """The record of a search that ended at a momentum, and says that it is another one."""
+    other = copy.deepcopy(record) | {"measured": said, "slack": 1 / said}
+    for key, one in other["tightness"].items():
+        # without the term a half is left of the bound
+        other["sharpness"][key] = factor = said if key == "all" else max(said - 0.5, 0.0) / 0.5
+        one |= {"ratio": 1 / factor, "instance": {"momentum": momentum, "step": 0.25}}
+    return other
+
+
+@pytest.mark.parametrize(
+    ("momentum", "said", "right"),
+    [(0.85, 0.85, True), (0.8, 0.8, True), (0.85, 0.87, False), (0.5, 0.89, False)],
+)
+def test_what_the_recorded_instance_gives_is_right(
+    records: dict[str, Any], tmp_path: Path, momentum: float, said: float, right: bool
+) -> None:
+    """The search of another processor ends at another momentum; what is said of that is believed if it is true."""
+    record = another_machine(records["toy/searched"], momentum, said)
+    assert (difference(record, tmp_path) == "") == right
+
+
+def test_repetitions_differ_by_chance_only(records: dict[str, Any], tmp_path: Path) -> None:
+    record = records["toy/random"]
+    failures = record["failures"]
+    for deviations, right in ((2, True), (20, False)):
+        other = record | {"failures": failures + int(deviations * np.sqrt(failures))}
+        assert (difference(other, tmp_path) == "") == right
+
+
+def test_of_another_version_verdict_and_sides_are_compared(records: dict[str, Any], tmp_path: Path) -> None:
+    record = records["toy/searched"] | {"version": "0.1.0"}
+    assert difference(record | {"instances": 7, "reason": "other words"}, tmp_path) == ""
+    assert difference(record | {"measured": 0.1}, tmp_path).startswith("measured is recorded as 0.1")
+    assert difference(record | {"verdict": "certified"}, tmp_path) == "recorded as certified"
