@@ -23,7 +23,7 @@ def check_writable(argument: str, path: Path) -> None:
     try:
         if _is_special(path):
             return
-        target = path.resolve()
+        target = Path(os.path.realpath(path))
         if target.is_dir():
             raise InvalidArgument(argument, str(path), "must be a file, not a folder", "add a file name")
         probe = _partial(target)
@@ -59,7 +59,7 @@ def write_whole(argument: str, path: Path, content: bytes, *, sync: bool = True)
             with open(path, "wb") as file:
                 file.write(content)
             return
-        target = path.resolve()
+        target = Path(os.path.realpath(path))
         partial = _partial(target)
         try:
             with open(partial, "xb") as file:

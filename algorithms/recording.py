@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
@@ -44,7 +45,7 @@ class Recorder:
             )
         functions: Mapping[Any, Any] = measure  # as a user gives them
         for name, function in functions.items():
-            if not isinstance(name, str) or not callable(function):
+            if not isinstance(name, str) or not _takes_two(function):
                 rule = "must map names to functions of (state, task)"
                 raise InvalidArgument(
                     "measure", {name: function}, rule, 'write {"gap": lambda state, task: ...}'
@@ -102,6 +103,17 @@ class Recorder:
     def values(self, kind: str) -> dict[str, np.ndarray]:
         """Return the arrays (rounds + 1, ...) of ``"record"`` or ``"measure"`` by name."""
         return {name: np.stack(values) for (its, name), values in self._values.items() if its == kind}
+
+
+def _takes_two(function: Any) -> bool:
+    """Whether something can be called with a state and a task, as far as its signature says."""
+    try:
+        inspect.signature(function).bind(None, None)
+    except TypeError:
+        return False
+    except ValueError:  # it has no signature
+        pass
+    return True
 
 
 def _evaluate(function: Measure, task: Task, state: State) -> Any:

@@ -60,7 +60,7 @@ def save_trace(trace: Trace, folder: str | os.PathLike[str]) -> None:
     from polars.exceptions import PolarsError
 
     check_destination(folder)
-    target = Path(folder).resolve()
+    target = Path(os.path.realpath(folder))
     partial = target.with_name(f".clusterproof-{secrets.token_hex(4)}.partial")
     try:
         partial.mkdir(parents=True)
@@ -128,7 +128,7 @@ def check_destination(folder: str | os.PathLike[str]) -> None:
     """
     name = os.fspath(folder)
     try:
-        target = Path(folder).resolve()
+        target = Path(os.path.realpath(folder))
         with suppress(FileNotFoundError):
             os.stat(target)  # a name that is too long is an error, a missing folder is not
         if not name or (target.exists() and not target.is_dir()):

@@ -96,6 +96,7 @@ def test_a_run_without_more_is_stored_as_before(tmp_path: Path):
         ({"record": ("momentum",)}, "must be a field of ControlState, which has models, clients, .*controls"),
         ({"record": ("clients",)}, "must be numbers after every round, not NoneType after round 0"),
         ({"measure": {"x": 3}}, "must map names to functions of"),
+        ({"measure": {"x": lambda state: 1.0}}, "must map names to functions of"),
         ({"measure": {"x": lambda state, task: "far"}}, "must be numbers after every round, not str"),
         (
             {"measure": {"x": lambda state, task: np.zeros(1 if state.clients is None else 2)}},

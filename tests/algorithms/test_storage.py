@@ -210,6 +210,9 @@ def test_impossible_places_are_refused_beforehand(
     with pytest.raises(InvalidArgument, match="out = "):
         check_destination(place)
     assert list(tmp_path.iterdir()) == []
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(InvalidArgument, match="out = "):
+        check_destination("loop")
 
 
 def test_an_empty_folder_or_a_link_to_one_is_filled(tmp_path: Path) -> None:
