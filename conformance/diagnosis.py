@@ -12,7 +12,7 @@ import numpy as np
 from clusterproof.conformance.definitions import DEFINITIONS, Definition
 from clusterproof.conformance.probes import Observed
 from clusterproof.conformance.reference import agree, snapshots
-from clusterproof.conformance.slips import SLIPS, Slip
+from clusterproof.conformance.slips import SLIPS
 from clusterproof.conformance.tolerance import first_difference, unit
 
 
@@ -43,18 +43,17 @@ def explain(
     # short runs first among those that differ from the definition: most slips fail at the first
     ordered = sorted(runs, key=lambda run: (agree(definition, [run], dtype), len(run.probe.schedule)))
     bank = SLIPS[definition.name]
-    singles: list[tuple[Slip, ...]] = [
-        (slip,) for slip in bank if agree(definition, ordered, dtype, slips=(slip,))
+    singles: list[tuple[str, ...]] = [
+        (name,) for name, slip in bank.items() if agree(definition, ordered, dtype, slips=(slip,))
     ]
     found = singles or [
         pair
         for pair in itertools.combinations(bank, 2)
-        if pair[0].composes_with(pair[1]) and agree(definition, ordered, dtype, slips=pair)
+        if agree(definition, ordered, dtype, slips=[bank[name] for name in pair])
     ]
     if found:
         hypotheses = tuple(
-            Hypothesis(tuple(slip.name for slip in slips), ", and ".join(slip.sentence for slip in slips))
-            for slips in found
+            Hypothesis(names, ", and ".join(bank[name].sentence for name in names)) for names in found
         )
         if len(found) == 1:
             return hypotheses, f"likely: {hypotheses[0].sentence} ({' with '.join(hypotheses[0].slips)})"

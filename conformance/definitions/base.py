@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
@@ -12,8 +13,11 @@ from clusterproof.conformance.tolerance import Snapshot
 
 T = TypeVar("T")
 
-Change = Callable[..., Any]
-"""A changed line: (run, value, **quantities) -> the value that the faulty code has instead."""
+Change = float | Callable[..., Any]
+"""A changed line: a factor, or a function that returns what the faulty code has instead of the line's value.
+
+The names of its parameters say what it is given: ``value``, ``run``, a setting, or a quantity of the line.
+"""
 
 SHARED = {
     "step_size": 0.05,
@@ -115,7 +119,11 @@ class Definition:
     def line(self, name: str, value: T, **quantities: Any) -> T:
         """Return the value of a line of the definition, as the run's slips change it."""
         for change in self._changes.get(name, ()):
-            value = change(self, value, **quantities)
+            if callable(change):
+                known = {**self.settings, **quantities, "run": self, "value": value}
+                value = change(**{one: known[one] for one in inspect.signature(change).parameters})
+            else:
+                value = change * value  # type: ignore[assignment, operator]  # a number, or an array
         return value
 
     def batches(self, client: int) -> int:

@@ -42,9 +42,8 @@ class Scaffold(FedAvg):
         for i in participants:
             local[i] = self.local_model(i, received)
             new = self.new_control(i, received, local[i])
-            changes[i] = self.line("control change", new - self.controls[i], client=i, new=new)
-            controls[i] = self.line("stored control", new, client=i)
-            self.line("control stored", None, client=i, new=new, change=changes[i])
+            changes[i] = self.line("control change", new - self.controls[i], new=new)
+            controls[i] = self.line("stored control", new, change=changes[i])
         self.x = self.server_model(participants, local)
         step = sum(changes.values()) / self.task.clients
         self.control = self.control + self.line(

@@ -18,8 +18,7 @@ from clusterproof.conformance.tolerance import first_difference, fixed_point_tol
 
 
 def with_slip(algorithm: str, name: str) -> Callable[..., Any]:
-    (changes,) = [slip.changes for slip in SLIPS[algorithm] if slip.name == name]
-    return lambda task, settings: DEFINITIONS[algorithm](task, settings, [changes])
+    return lambda task, settings: DEFINITIONS[algorithm](task, settings, [SLIPS[algorithm][name].changes])
 
 
 def with_line(algorithm: str, line: str, change: Callable[..., Any]) -> Callable[..., Any]:
@@ -55,7 +54,7 @@ FIRST = [
     ("fedavg", with_slip("fedavg", "loss-summed"), "one-step"),
     ("fedprox", with_slip("fedprox", "prox-doubled"), "local-epochs"),
     ("fedavg", with_slip("fedavg", "own-old-start"), "rounds"),
-    ("fedavg", with_line("fedavg", "weights", lambda run, value, **_: value**2 / (value**2).sum()), "sizes"),
+    ("fedavg", with_line("fedavg", "weights", lambda value: value**2 / (value**2).sum()), "sizes"),
     ("fedavg", with_slip("fedavg", "first-batch-only"), "batches"),
     ("fedavg", with_slip("fedavg", "server-step-twice"), "server-step"),
     ("scaffold", with_slip("scaffold", "controls-averaged-over-participants"), "participation"),
@@ -154,7 +153,7 @@ def outcome(start: Any, algorithm: str, check: str) -> str:
 
 
 def test_states_of_absent_clients_and_the_mean_of_controls_are_checked() -> None:
-    all_clients = with_line("scaffold", "controls", lambda run, value, participants: value + 1e-3)
+    all_clients = with_line("scaffold", "controls", lambda value: value + 1e-3)
     assert outcome(all_clients, "scaffold", "absent") == "failed"
     assert outcome(all_clients, "scaffold", "control-mean") == "failed"
     assert outcome(DEFINITIONS["scaffold"], "scaffold", "absent") == "passed"
@@ -211,15 +210,15 @@ def test_no_run_is_called_different_where_rounding_decides_a_sign(monkeypatch: p
     )
     tasks = st.sampled_from([tie, replace(tie, optima=2 * tie.optima)])
     monkeypatch.setattr(random_checks, "conformance_tasks", lambda clusters: tasks)
-    other_sign = with_line("fedyogi", "sign", lambda run, value: np.where(value == 0, 1.0, value))
+    other_sign = with_line("fedyogi", "sign", lambda value: np.where(value == 0, 1.0, value))
     check_random(other_sign, "fedyogi", settings={"local_epochs": 1, "batch_size": None}, examples=10)
     starts = np.array([[0.5, 1.0], [1.5, 1.0]])  # at equal distances from all optima
     clustered = st.sampled_from([replace(tie, starts=starts), replace(tie, starts=starts + 0.25)])
     monkeypatch.setattr(random_checks, "conformance_tasks", lambda clusters: clustered)
-    last = with_line("ifca", "choice", lambda run, value, client, losses: 1 - int(np.argmin(losses[::-1])))
+    last = with_line("ifca", "choice", lambda losses: 1 - int(np.argmin(losses[::-1])))
     check_random(last, "ifca", settings={"local_epochs": 1, "batch_size": None}, examples=10)
     monkeypatch.setattr(random_checks, "conformance_tasks", lambda clusters: tasks)
-    wrong = with_line("fedyogi", "sign", lambda run, value: -value)
+    wrong = with_line("fedyogi", "sign", lambda value: -value)
     with pytest.raises(AssertionError, match="fedyogi"):
         check_random(wrong, "fedyogi", settings={"local_epochs": 1, "batch_size": None}, examples=10)
 
