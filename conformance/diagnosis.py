@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.conformance.definitions import DEFINITIONS, Definition
-from clusterproof.conformance.probes import Observed
-from clusterproof.conformance.reference import agree, snapshots
+from clusterproof.conformance.probes import Observed, agree, snapshots
 from clusterproof.conformance.slips import SLIPS
 from clusterproof.conformance.tolerance import first_difference, unit
 
@@ -69,7 +68,7 @@ def _is(other: type[Definition], runs: Sequence[Observed], dtype: str) -> bool:
     """Return whether every run is another algorithm's, at its defaults where the settings do not say."""
     settings = other.defaults()
     for run in runs:
-        if bool(other.clusters) != (run.probe.task.starts is not None) or other.name == "local":
+        if bool(other.clusters) != (run.probe.task.starts is not None):
             return False
         if not set(run.states[0]) <= set(other.quantities):
             return False  # what the other algorithm does not have, it does not explain

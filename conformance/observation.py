@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import io
 import random
 import signal
@@ -67,7 +68,9 @@ def observe(
     Unusable
         If the implementation raises, hands out no model of the right shape, changes the task or takes too long.
     """
-    given, shapes, begun = probe.task.copied(), definition.shapes(probe.task), time.perf_counter()
+    given, begun = copy.deepcopy(probe.task), time.perf_counter()
+    reference = definition(probe.task, probe.settings).snapshot()
+    shapes = {name: value.shape for name, value in reference.items()}
     printed = io.StringIO()
     with _undisturbed(printed), _time_limit(timeout):
         try:

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from clusterproof.conformance.definitions import Definition
 from clusterproof.conformance.observation import Start, observe
-from clusterproof.conformance.probes import Probe
-from clusterproof.conformance.reference import snapshots
+from clusterproof.conformance.probes import Probe, snapshots
 from clusterproof.conformance.settings import check_declared, check_settings, find_definition
 from clusterproof.conformance.tasks import ConformanceTask
 from clusterproof.conformance.tolerance import first_difference

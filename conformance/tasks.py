@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from clusterproof.algorithms.validation import InvalidArgument
 from clusterproof.synthetic import QuadraticMixture
-
-DIMENSION = 3
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -87,25 +84,20 @@ class ConformanceTask:
         logits = self.rows(client)[0] @ model.reshape(2, -1).T
         return np.asarray(logits - np.logaddexp(logits[:, :1], logits[:, 1:]))
 
-    @cached_property
-    def _factors(self) -> np.ndarray:
-        """Return the matrices sqrt(d / 2) L_i', where A_i = L_i L_i', (N, d, d)."""
-        factors = np.swapaxes(np.linalg.cholesky(self.curvatures), -1, -2)
-        return np.asarray(np.sqrt(self.dimension / 2) * factors)
-
     def rows(self, client: int) -> tuple[np.ndarray, np.ndarray]:
         """Return a client's data as n_i identical rows, so that any batch has the client's exact gradient.
 
         Returns
         -------
         tuple
-            Rows X (n_i, d, d) and targets X b_i (n_i, d): the mean over rows and outputs of (X w - target)^2 is
-            f_i(w), whatever the batch. Of ``two_class``: rows (n_i, p), which differ, and classes (n_i,).
+            Rows X = sqrt(d / 2) L_i' with A_i = L_i L_i', (n_i, d, d), and targets X b_i (n_i, d): the mean over
+            rows and outputs of (X w - target)^2 is f_i(w), whatever the batch. Of ``two_class``: rows (n_i, p), which
+            differ, and classes (n_i,).
         """
         if self.features is not None and self.labels is not None:
             count = self.samples[client]
             return self.features[client, :count], self.labels[client, :count]
-        row = self._factors[client]
+        row = np.sqrt(self.dimension / 2) * np.linalg.cholesky(self.curvatures[client]).T
         repeated = np.repeat(row[None], self.samples[client], axis=0)
         return repeated, repeated @ self.optima[client]
 
@@ -123,10 +115,6 @@ class ConformanceTask:
         of_clients = ("curvatures", "optima", "samples", "features", "labels")
         arrays = {name: value for name, value in self.arrays().items() if name in of_clients}
         return replace(self, **{name: value[list(order)] for name, value in arrays.items()})
-
-    def copied(self) -> ConformanceTask:
-        """Return the task with arrays of its own, which others may write to."""
-        return ConformanceTask(**{name: value.copy() for name, value in self.arrays().items()})
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the fields that are not None."""
@@ -173,10 +161,8 @@ class ConformanceTask:
         )
 
 
-def random_task(
-    seed: int, samples: Sequence[int], *, clusters: int = 0, dimension: int = DIMENSION
-) -> ConformanceTask:
-    """Draw clients whose curvatures do not commute, with eigenvalues in [0.4, 2.5] and optima about 2 apart.
+def random_task(seed: int, samples: Sequence[int], *, clusters: int = 0) -> ConformanceTask:
+    """Draw clients in three dimensions: curvatures do not commute, eigenvalues in [0.4, 2.5], optima about 2 apart.
 
     Parameters
     ----------
@@ -186,11 +172,9 @@ def random_task(
         Number of samples of each client.
     clusters
         Number of models that a clustered algorithm starts from; 0 for other algorithms.
-    dimension
-        Number of parameters of a model.
     """
     generator = np.random.default_rng([seed, 20_261_122])
-    clients = len(samples)
+    clients, dimension = len(samples), 3
     rotations = np.linalg.qr(generator.standard_normal((clients, dimension, dimension)))[0]
     eigenvalues = generator.uniform(0.4, 2.5, (clients, 1, dimension))
     curvatures = (rotations * eigenvalues) @ np.swapaxes(rotations, -1, -2)
@@ -209,20 +193,18 @@ def random_task(
     )
 
 
-def two_class(seed: int, samples: Sequence[int], *, clusters: int = 0, features: int = 2) -> ConformanceTask:
+def two_class(seed: int, samples: Sequence[int], *, clusters: int = 0) -> ConformanceTask:
     """Draw clients with two classes, for code that cannot be given another loss than cross-entropy.
 
-    Rows of a client differ, so that only full batches have its exact gradient.
+    Rows have two features; those of a client differ, so that only full batches have its exact gradient.
 
     Parameters
     ----------
     seed, samples, clusters
         As for ``random_task``.
-    features
-        Number of features (p); a model has d = 2 p entries.
     """
     generator = np.random.default_rng([seed, 20_261_123])
-    clients, largest, dimension = len(samples), max(samples), 2 * features
+    clients, largest, features, dimension = len(samples), max(samples), 2, 4
     rows = generator.standard_normal((clients, largest, features))
     separators = generator.standard_normal((clients, features))
     scores = np.einsum("inp,ip->in", rows, separators) + 0.5 * generator.standard_normal((clients, largest))

@@ -57,6 +57,18 @@ class Difference:
     expected: float
     units: float
 
+    def __str__(self) -> str:
+        """Return quantity, round, place and both values."""
+        names = {
+            "control": ("coordinate",),
+            "controls": ("client", "coordinate"),
+            "personal": ("client", "coordinate"),
+            "assignments": ("client",),
+        }.get(self.quantity, ("coordinate",) if len(self.index) == 1 else ("model", "coordinate"))
+        place = ", ".join(f"{name} {number}" for name, number in zip(names, self.index, strict=True))
+        values = f"observed {self.observed:.6g}, expected {self.expected:.6g}"
+        return f"{self.quantity} after round {self.round}, {place}: {values}"
+
 
 def first_difference(
     observed: Sequence[Snapshot],

@@ -1,4 +1,4 @@
-"""What every definition shares: settings, local gradient steps, weights, and lines that a slip can change."""
+"""What definitions share: settings, a round of local steps and a mean, and lines that a slip can change."""
 
 from __future__ import annotations
 
@@ -29,12 +29,16 @@ SHARED = {
 }
 """Settings of every algorithm, with their defaults."""
 
+FORMS = {"weighting": ("samples", "clients", "steps"), "drop_last": (False, True)}
+"""Settings of every algorithm with a weighted mean whose every value is an admissible form."""
+
 
 class Definition:
     """A run of an algorithm exactly as it is defined, in float64.
 
-    A quantity that a slip can change passes through ``line``, which returns it unchanged unless the run was given
-    slips: the code of a subclass, read without ``line``, is the definition.
+    A round is FedAvg's here; an algorithm replaces the parts in which it differs. A quantity that a slip can
+    change passes through ``line``, which returns it unchanged unless the run was given slips: the code, read
+    without ``line``, is the definition.
 
     Parameters
     ----------
@@ -55,7 +59,7 @@ class Definition:
     own_settings: ClassVar[Mapping[str, Any]] = {}
     strengths: ClassVar[Mapping[str, float]] = {}
     """Other values of the algorithm's strengths, for the probe that changes each of them."""
-    variants: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
+    variants: ClassVar[Mapping[str, tuple[Any, ...]]] = FORMS
     """Settings whose every value is an admissible form of the algorithm."""
     server_step: ClassVar[str | None] = "server_step_size"
     """The setting that is the step of the server; None where the algorithm has none."""
@@ -86,10 +90,6 @@ class Definition:
     def prepare(self) -> None:
         """Set what is carried between rounds to its start."""
 
-    def round(self, participants: Sequence[int]) -> None:
-        """Carry out one communication round."""
-        raise NotImplementedError
-
     @property
     def model(self) -> np.ndarray:
         """The server's model (d,), or its models (P, d)."""
@@ -103,18 +103,6 @@ class Definition:
     def defaults(cls) -> dict[str, Any]:
         """Return every setting with its default."""
         return {**SHARED, **cls.own_settings}
-
-    @classmethod
-    def shapes(cls, task: ConformanceTask) -> dict[str, tuple[int, ...]]:
-        """Return the shape of each quantity."""
-        known = {
-            "model": task.start.shape if task.starts is None else task.starts.shape,
-            "control": task.start.shape,
-            "controls": (task.clients, task.dimension),
-            "personal": (task.clients, task.dimension),
-            "assignments": task.samples.shape,
-        }
-        return {name: known[name] for name in cls.quantities}
 
     def line(self, name: str, value: T, **quantities: Any) -> T:
         """Return the value of a line of the definition, as the run's slips change it."""
@@ -139,9 +127,7 @@ class Definition:
 
     def gradient(self, client: int, point: np.ndarray, step: int = 0) -> np.ndarray:
         """Return g_i at a point, as a local step evaluates it."""
-        return np.asarray(
-            self.line("gradient", self.task.gradient(client, point), client=client, point=point, step=step)
-        )
+        return self.line("gradient", self.task.gradient(client, point), client=client, step=step)
 
     def weights(self, participants: Sequence[int]) -> np.ndarray:
         """Return p_i of the participants, which add up to 1."""
@@ -153,3 +139,37 @@ class Definition:
         else:
             counts = np.ones(len(participants))
         return self.line("weights", counts / counts.sum(), participants=participants)
+
+    def round(self, participants: Sequence[int]) -> None:
+        """Carry out one communication round."""
+        received = self.line("received", self.x)
+        local = {i: self.local_model(i, received) for i in participants}
+        self.x = self.server_model(participants, local)
+
+    def local_model(self, client: int, received: np.ndarray) -> np.ndarray:
+        """Return y_i after K_i local steps from the received model."""
+        y = self.line("start", received, client=client)
+        for step in range(self.steps(client)):
+            direction = self.line("direction", self.direction(client, y, received, step), step=step)
+            y = y - self.step_size * direction
+        return self.line("local model", y, client=client)
+
+    def direction(self, client: int, y: np.ndarray, received: np.ndarray, step: int) -> np.ndarray:
+        """Return what a local step is taken along: the gradient, and what is added to it."""
+        return np.asarray(self.gradient(client, y, step) + self.correction(client, y, received))
+
+    def correction(self, client: int, y: np.ndarray, received: np.ndarray) -> Any:
+        """Return what is added to the gradient, (d,) or 0."""
+        return 0.0
+
+    def change(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
+        """Return the weighted mean of the changes, sum_S p_i (y_i - x)."""
+        weights = self.weights(participants)
+        change = np.asarray(sum(p * (local[i] - self.x) for p, i in zip(weights, participants, strict=True)))
+        return self.line("change", change, participants=participants, weights=weights, local=local)
+
+    def server_model(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
+        """Return the next model, x + gamma times the mean change."""
+        gamma = self.line("server step", self.settings["server_step_size"])
+        change = self.change(participants, local)
+        return self.line("new model", np.asarray(self.x + gamma * change), gamma=gamma)

@@ -97,10 +97,8 @@ PROXSKIP = {
 }
 
 
-def _one_model_subtracted(
-    run: Any, value: np.ndarray, alpha: float, participants: list[int], received: np.ndarray
-) -> Any:
-    return value - alpha / run.task.clients * (len(participants) - 1) * received
+def _one_model_subtracted(run: Any, value: np.ndarray, alpha: float, participants: list[int]) -> Any:
+    return value - alpha / run.task.clients * (len(participants) - 1) * run.x
 
 
 FEDDYN = {

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterproof.conformance.definitions import Definition
 from clusterproof.conformance.slips.averaging import MOMENTUM, damped
 from clusterproof.conformance.slips.general import Slip
 
@@ -18,7 +19,7 @@ DITTO = {
     "lambda-halved": Slip({"personal pull": 0.5}, "the gradient of the penalty has a factor 1/2"),
     "lambda-sign": Slip({"personal pull": -1}, "the penalty of the personal models has the opposite sign"),
     "personal-restarts": Slip(
-        {"personal start": lambda received: received}, "v_i starts from the received x in every round"
+        {"personal start": lambda run: run.x}, "v_i starts from the received x in every round"
     ),
     "personal-steps-are-epochs": Slip(
         {"personal steps": lambda personal_epochs: personal_epochs}, "v_i makes a step an epoch"
@@ -27,7 +28,7 @@ DITTO = {
         {"personal step": lambda step_size: step_size}, "v_i moves with eta, not with eta_p"
     ),
     "personal-models-averaged": Slip(
-        {"aggregated": lambda run, participants: run.server_model(participants, run.personal)},
+        {"aggregated": lambda run, participants: Definition.server_model(run, participants, run.personal)},
         "the server averages v_i",
     ),
 }

@@ -8,9 +8,8 @@ import pytest
 from tiers import slow_after
 
 from clusterproof.conformance import DEFINITIONS, check_names, conform
-from clusterproof.conformance.checks import NAMES
-from clusterproof.conformance.probes import SUPPORTS, make_probes
-from clusterproof.conformance.reference import snapshots
+from clusterproof.conformance.checks import CHECKS
+from clusterproof.conformance.probes import SUPPORTS, make_probes, snapshots
 from clusterproof.conformance.slips import SLIPS
 from clusterproof.conformance.tolerance import unit
 
@@ -57,7 +56,7 @@ BANKS = [
 @pytest.mark.parametrize("algorithm", BANKS)
 def test_every_slip_is_found_and_no_other_is_named(algorithm: str, dtype: str | None) -> None:
     definition = DEFINITIONS[algorithm]
-    probes = check_names(definition)[: -len(NAMES)]
+    probes = check_names(definition)[: -len(CHECKS)]
     unseen, misnamed = [], []
     for name, slip in SLIPS[algorithm].items():
         seen = False
