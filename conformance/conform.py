@@ -7,7 +7,6 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,21 +14,19 @@ import numpy as np
 from clusterproof.algorithms.validation import InvalidArgument, check_name, check_number
 from clusterproof.conformance.checks import CHECKS, additional_checks
 from clusterproof.conformance.definitions import DEFINITIONS, Definition
-from clusterproof.conformance.diagnosis import admissible_variant, explain, tells_apart
+from clusterproof.conformance.diagnosis import admissible_variant, explain, follows
 from clusterproof.conformance.observation import TIMEOUT, Start, Unusable, observe
 from clusterproof.conformance.probes import Observed, Probe, agree, make_probes, probe_names, snapshots
 from clusterproof.conformance.report import Check, Localisation, Report, read_report
 from clusterproof.conformance.settings import check_declared, check_settings, check_start, find_definition
 from clusterproof.conformance.tolerance import first_difference, unit
 
-NOTHING: Mapping[str, Any] = MappingProxyType({})
-
 
 def conform(
     start: Start,
     algorithm: str,
     *,
-    settings: Mapping[str, Any] = NOTHING,
+    settings: Mapping[str, Any] | None = None,
     supports: Iterable[str] | None = None,
     dtype: str | None = None,
     checks: Sequence[str] | None = None,
@@ -74,7 +71,7 @@ def conform(
     """
     definition = find_definition(algorithm)
     check_start(start)
-    chosen = check_settings(definition, settings)
+    chosen = check_settings(definition, settings or {})
     supported, declared, loss = check_declared(start, supports, dtype, loss, chosen)
     blank = _blank(definition, chosen, supported, declared)
     check_number("timeout", timeout, above=0, remedy="give seconds")
@@ -168,7 +165,8 @@ def judge(report: Report) -> Report:
     report = replace(report, dtype=dtype, checks=(*compared, *skipped))
     undeclared_double = report.declared is None and dtype == "float64"
     if localised is None:
-        if tells_apart(definition, runs, dtype):
+        plain = DEFINITIONS["fedavg"]
+        if definition is plain or not follows(plain, runs, dtype):
             sentence = f"agrees with {_authority(definition)} in every round"
             return replace(report, verdict="conforms", sentence=sentence)
         sentence = "every run agrees, but none can tell the algorithm from FedAvg; support or offer more"
@@ -185,7 +183,8 @@ def judge(report: Report) -> Report:
     changed = admissible_variant(definition, runs, dtype)
     if changed is not None:
         declared = ", ".join(f"{name} = {runs[0].probe.settings[name]}" for name in changed)
-        form = ", ".join(f"{name} = {_short(value)}" for name, value in changed.items())
+        shown = {one: f"{it:.6g} (constant)" if isinstance(it, float) else it for one, it in changed.items()}
+        form = ", ".join(f"{name} = {value}" for name, value in shown.items())
         sentence = f"conforms to {definition.name} with {form}; {declared} was expected"
         return replace(report, verdict="variant", sentence=sentence, changed=changed)
     likely, sentence = explain(definition, runs, dtype)
@@ -223,10 +222,6 @@ def _compare(
             localised = localised or Localisation(run.probe.name, run.probe.meaning, difference)
         checks.append(Check(run.probe.name, outcome, sentence, run.seconds))
     return tuple(checks), localised
-
-
-def _short(value: Any) -> Any:
-    return f"{value:.6g} (constant)" if isinstance(value, float) else value
 
 
 def _with_checks(report: Report, further: Sequence[Check]) -> Report:

@@ -88,7 +88,7 @@ def observe(
         except (Unusable, KeyboardInterrupt):
             raise
         except BaseException as error:  # whatever a third party's code raises, SystemExit too, is its fault
-            raise Unusable(_describe(error, printed.getvalue(), probe.settings)) from error
+            raise Unusable(_describe(error, printed.getvalue())) from error
     for name, array in probe.task.arrays().items():
         if not np.array_equal(getattr(given, name), array):
             raise Unusable(f"the implementation writes to task.{name}; copy the array before changing it")
@@ -125,7 +125,7 @@ def as_array(value: Any, name: str) -> np.ndarray:
     return array
 
 
-def _describe(error: BaseException, printed: str, settings: Mapping[str, Any]) -> str:
+def _describe(error: BaseException, printed: str) -> str:
     """Return class, message and place of an exception in the implementation, in one line."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
     place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
@@ -134,8 +134,6 @@ def _describe(error: BaseException, printed: str, settings: Mapping[str, Any]) -
     remedy = ""
     if isinstance(error, TypeError) and not frames:  # the call itself, not a line of the implementation
         remedy = "; start must take (task, settings) and round a list of clients"
-    elif isinstance(error, KeyError) and error.args and error.args[0] not in settings:
-        remedy = f"; the settings of this algorithm are {', '.join(settings)}"
     message = " ".join(str(error).split())
     return f"the implementation raises {type(error).__name__}: {message}{place}{shown}{remedy}"
 

@@ -75,14 +75,9 @@ class Definition:
         settings: Mapping[str, Any],
         slips: Sequence[Mapping[str, Change]] = (),
     ) -> None:
-        self.task = task
-        self.settings = settings
+        self.task, self.settings, self._slips = task, settings, slips
         self.memory: dict[Any, Any] = {}
         """What slips remember; a definition does not use it."""
-        self._changes: dict[str, list[Change]] = {}
-        for slip in slips:
-            for line, change in slip.items():
-                self._changes.setdefault(line, []).append(change)
         self.step_size = settings["step_size"]
         self.x: np.ndarray = np.array(task.start, dtype=float)
         self.prepare()
@@ -106,7 +101,7 @@ class Definition:
 
     def line(self, name: str, value: T, **quantities: Any) -> T:
         """Return the value of a line of the definition, as the run's slips change it."""
-        for change in self._changes.get(name, ()):
+        for change in (slip[name] for slip in self._slips if name in slip):
             if callable(change):
                 known = {**self.settings, **quantities, "run": self, "value": value}
                 value = change(**{one: known[one] for one in inspect.signature(change).parameters})

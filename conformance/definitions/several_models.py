@@ -154,7 +154,7 @@ class IFCA(Definition):
         """Start the models."""
         assert self.task.starts is not None
         self.x = np.array(self.task.starts, dtype=float)
-        self.buffers = np.zeros_like(self.x)
+        self.momenta = np.zeros_like(self.x)
         self.assignments = np.full(self.task.clients, -1)
 
     def round(self, participants: Sequence[int]) -> None:
@@ -170,41 +170,38 @@ class IFCA(Definition):
 
     def average_gradients(self, participants: Sequence[int]) -> None:
         """Move each model along the sum of its members' gradients over N."""
-        models = self.x.copy()
-        for j in range(len(models)):
+        for j in range(len(self.x)):
             members = [i for i in participants if self.assignments[i] == j]
             total = sum((self.gradient(i, self.x[j]) for i in members), np.zeros(self.task.dimension))
             count = self.line("divisor", self.task.clients, participants=participants, members=members)
-            models[j] -= self.step_size * self.momentum_of(j, total / count)
-        self.x = models
-
-    def momentum_of(self, cluster: int, gradient: np.ndarray) -> np.ndarray:
-        """Return what a model moves along: the gradient itself."""
-        return gradient
+            self.momenta[j] = self.momentum(self.line("old v", self.momenta[j]), total / count)
+            self.x[j] -= self.step_size * self.momenta[j]
 
     def average_models(self, participants: Sequence[int]) -> None:
-        """Replace each model by the weighted mean of its members' local models."""
-        models, buffers = self.x.copy(), self.buffers.copy()
+        """Replace each model, and its momentum, by the weighted mean of its members'."""
         local = {i: self.member_model(i, int(self.assignments[i])) for i in participants}
-        for j in range(len(models)):
+        for j in range(len(self.x)):
             members = [i for i in participants if self.assignments[i] == j]
             members = self.line("members", members, cluster=j, participants=participants)
             if not members:
-                models[j] = self.line("empty", models[j])
+                self.x[j] = self.line("empty", self.x[j])
                 continue
-            weights = self.line(
-                "member weights", self.weights(members), members=members, participants=participants
-            )
-            models[j] = sum(p * local[i][0] for p, i in zip(weights, members, strict=True))
-            buffers[j] = sum(p * local[i][1] for p, i in zip(weights, members, strict=True))
-        self.x, self.buffers = models, buffers
+            weights = self.weights(members)
+            weights = self.line("member weights", weights, members=members, participants=participants)
+            self.x[j] = sum(p * local[i][0] for p, i in zip(weights, members, strict=True))
+            self.momenta[j] = sum(p * local[i][1] for p, i in zip(weights, members, strict=True))
 
     def member_model(self, client: int, cluster: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return y_i after the local steps from the chosen model, and the momentum, which stays 0."""
-        y = self.x[cluster]
+        """Return y_i after the local steps from the chosen model, and the momentum."""
+        y, u = self.x[cluster], self.line("old v", self.momenta[cluster])
         for step in range(self.steps(client)):
-            y = y - self.step_size * self.gradient(client, y, step)
-        return y, np.zeros_like(y)
+            u = self.momentum(u, self.gradient(client, y, step))
+            y = y - self.step_size * u
+        return y, u
+
+    def momentum(self, u: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """Return what a model moves along: the gradient itself."""
+        return gradient
 
 
 class CFLMGD(IFCA):
@@ -220,16 +217,6 @@ class CFLMGD(IFCA):
     own_settings = {"averaging": "gradient", "momentum": 0.6, "weighting": "clients"}
     strengths = {"momentum": 0.3}
 
-    def momentum_of(self, cluster: int, gradient: np.ndarray) -> np.ndarray:
-        """Return the cluster's momentum after the gradient."""
-        beta = self.line("momentum", self.settings["momentum"])
-        self.buffers[cluster] = beta * self.line("old v", self.buffers[cluster]) + gradient
-        return np.asarray(self.buffers[cluster])
-
-    def member_model(self, client: int, cluster: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return y_i and its momentum after the local steps."""
-        y, u = self.x[cluster], self.line("old v", self.buffers[cluster])
-        for step in range(self.steps(client)):
-            u = self.line("momentum", self.settings["momentum"]) * u + self.gradient(client, y, step)
-            y = y - self.step_size * u
-        return y, u
+    def momentum(self, u: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """Return beta u + g."""
+        return np.asarray(self.line("momentum", self.settings["momentum"]) * u + gradient)
