@@ -121,8 +121,7 @@ def _compare(start: Start, definition: type[Definition], probe: Probe) -> None:
     arrays = ", ".join(f"{name}=np.array({array.tolist()})" for name, array in task.arrays().items())
     schedule = [list(participants) for participants in probe.schedule]
     raise AssertionError(
-        f"{definition.name}: {difference.quantity} after round {difference.round} is {difference.observed:.6g}, "
-        f"not {difference.expected:.6g}, on\n"
+        f"{definition.name}: {difference}, on\n"
         f"task = ConformanceTask({arrays})\nsettings = {dict(probe.settings)!r}\nschedule = {schedule!r}\n"
         "run = start(task, settings)\nfor participants in schedule:\n    run.round(participants)\n"
         f"np.testing.assert_allclose(run.{difference.quantity}{list(difference.index)}, {difference.expected!r})"

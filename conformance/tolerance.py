@@ -46,8 +46,6 @@ class Difference:
         Its place in the array: (coordinate,), or (client or cluster, coordinate).
     observed, expected
         Both values.
-    units
-        Distance in units of rounding.
     """
 
     quantity: str
@@ -55,7 +53,6 @@ class Difference:
     index: tuple[int, ...]
     observed: float
     expected: float
-    units: float
 
     def __str__(self) -> str:
         """Return quantity, round, place and both values."""
@@ -95,11 +92,8 @@ def first_difference(
                 units = np.where(np.isfinite(distances), distances / scale, np.inf)
                 units = np.where(np.isfinite(value) | np.isfinite(reference), units, 0.0)
             if units.max(initial=0.0) > allowed:
-                place = np.unravel_index(int(units.argmax()), units.shape)
-                index = tuple(int(axis) for axis in place)
-                return Difference(
-                    name, number, index, float(value[index]), float(reference[index]), float(units[index])
-                )
+                index = tuple(int(axis) for axis in np.unravel_index(int(units.argmax()), units.shape))
+                return Difference(name, number, index, float(value[index]), float(reference[index]))
     return None
 
 
