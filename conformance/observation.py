@@ -6,18 +6,16 @@ import contextlib
 import copy
 import io
 import random
-import signal
 import sys
-import threading
 import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from types import FrameType
 from typing import Any
 
 import numpy as np
 
+from clusterproof.algorithms.time_limit import TimeLimitExceeded, time_limit
 from clusterproof.conformance.definitions import Definition
 from clusterproof.conformance.probes import Observed, Probe
 from clusterproof.conformance.tasks import ConformanceTask
@@ -72,7 +70,7 @@ def observe(
     reference = definition(probe.task, probe.settings).snapshot()
     shapes = {name: value.shape for name, value in reference.items()}
     printed = io.StringIO()
-    with _undisturbed(printed), _time_limit(timeout):
+    with _undisturbed(printed), time_limit(timeout, waiting=True):
         try:
             run = start(given, dict(probe.settings))
             single = _offered(run, shapes)["model"].dtype.itemsize == 4
@@ -87,6 +85,9 @@ def observe(
                     after_round(run)
         except (Unusable, KeyboardInterrupt):
             raise
+        except TimeLimitExceeded:
+            rule = f"a run takes more than {timeout:g} s; raise the timeout if it is only slow"
+            raise Unusable(rule) from None
         except BaseException as error:  # whatever a third party's code raises, SystemExit too, is its fault
             raise Unusable(_describe(error, printed.getvalue())) from error
     for name, array in probe.task.arrays().items():
@@ -160,22 +161,3 @@ def _undisturbed(printed: io.StringIO) -> Iterator[None]:
         if old_torch is not None:
             torch.set_default_dtype(old_torch[0])
             torch.set_rng_state(old_torch[1])
-
-
-@contextlib.contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
-    """Raise ``Unusable`` after some seconds, where the system has timers and this is the main thread."""
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def give_up(_number: int, _frame: FrameType | None) -> None:
-        raise Unusable(f"a run takes more than {seconds:g} s; raise the timeout if it is only slow")
-
-    old = signal.signal(signal.SIGALRM, give_up)
-    remaining, _ = signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, remaining)
-        signal.signal(signal.SIGALRM, old)
