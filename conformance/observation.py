@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms.time_limit import TimeLimitExceeded, time_limit
+from clusterproof.algorithms.validation import error_line
 from clusterproof.conformance.definitions import Definition
 from clusterproof.conformance.probes import Observed, Probe
 from clusterproof.conformance.tasks import ConformanceTask
@@ -135,8 +136,7 @@ def _describe(error: BaseException, printed: str) -> str:
     remedy = ""
     if isinstance(error, TypeError) and not frames:  # the call itself, not a line of the implementation
         remedy = "; start must take (task, settings) and round a list of clients"
-    message = " ".join(str(error).split())
-    return f"the implementation raises {type(error).__name__}: {message}{place}{shown}{remedy}"
+    return f"the implementation raises {error_line(error)}{place}{shown}{remedy}"
 
 
 @contextlib.contextmanager
