@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms.validation import InvalidArgument
 from clusterproof.synthetic import QuadraticMixture
 
 
@@ -122,42 +121,22 @@ class ConformanceTask:
         return {name: value for name, value in given.items() if value is not None}
 
     def to_quadratic_mixture(self) -> QuadraticMixture:
-        """Return the same clients as a task of the library, in a cluster each where there are ``starts``.
-
-        Raises
-        ------
-        InvalidArgument
-            If the losses are not quadratic.
-        """
-        if self.features is not None:
-            rule = "must have quadratic losses to be a task of the library"
-            raise InvalidArgument("task", "two_class", rule, "leave out loss='cross-entropy'")
-        clusters = 1 if self.starts is None else len(self.starts)
-        labels = np.arange(self.clients) % clusters
+        """Return clients of quadratic losses as a task of the library, in a cluster each where there are ``starts``."""
+        labels = np.arange(self.clients) % (1 if self.starts is None else len(self.starts))
         return QuadraticMixture(
             hessians=self.curvatures, centers=self.optima, labels=labels, client_samples=self.samples
         )
 
     @classmethod
     def from_quadratic_mixture(cls, task: QuadraticMixture, start: Any) -> ConformanceTask:
-        """Return the clients of a task of the library, started at ``start``, (d,) or one model a cluster (P, d).
-
-        Raises
-        ------
-        InvalidArgument
-            If ``start`` has another shape.
-        """
-        start = np.array(start, dtype=float)
-        if start.shape[-1:] != (task.dimension,) or start.ndim not in (1, 2):
-            rule = f"must have the shape ({task.dimension},) or (P, {task.dimension})"
-            raise InvalidArgument("start", start.shape, rule, "give the model before the first round")
-        clustered = start.ndim == 2
+        """Return the clients of a task of the library, started at ``start``, (d,) or one model a cluster (P, d)."""
+        starts = np.array(start, dtype=float, ndmin=2)
         return cls(
             curvatures=task.hessians,
             optima=task.centers,
             samples=np.asarray(task.client_samples),
-            start=start[0] if clustered else start,
-            starts=start if clustered else None,
+            start=starts[0],
+            starts=starts if np.ndim(start) == 2 else None,
         )
 
 

@@ -11,7 +11,14 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from clusterproof.conformance import DEFINITIONS, ConformanceTask, check_random, conform, random_checks
+from clusterproof.conformance import (
+    DEFINITIONS,
+    ConformanceTask,
+    check_random,
+    conform,
+    random_checks,
+    random_task,
+)
 from clusterproof.conformance.probes import PLANS
 from clusterproof.conformance.slips import SLIPS
 from clusterproof.conformance.tolerance import first_difference, fixed_point_tolerance
@@ -278,3 +285,14 @@ def test_nothing_global_is_left_behind() -> None:
     with replaced_losses():
         assert torch.nn.CrossEntropyLoss is torch.nn.MSELoss
     assert (torch.nn.CrossEntropyLoss, torch.nn.functional.cross_entropy) == losses
+
+
+@pytest.mark.parametrize("clusters", [0, 2])
+def test_a_task_becomes_one_of_the_library_and_comes_back(clusters: int) -> None:
+    task = random_task(1, (1, 2, 3), clusters=clusters)
+    start = task.start if task.starts is None else task.starts
+    back = ConformanceTask.from_quadratic_mixture(task.to_quadratic_mixture(), start)
+    arrays = {**task.arrays(), "start": back.start} if clusters else task.arrays()
+    assert back.arrays().keys() == arrays.keys()
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(getattr(back, name), array)
