@@ -1,7 +1,5 @@
 """Checks in addition to the probes: repeatability, symmetries, absent clients, aliasing and fixed points."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Hold an implementation against an algorithm's definition, or find which it is of."""
 
-from __future__ import annotations
-
 import functools
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence

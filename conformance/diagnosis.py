@@ -1,7 +1,5 @@
 """Which slip, which variant or which other algorithm explains a run that is not the definition's."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Other forms of an implementation: half of one, a function that makes whole runs, or one that draws a coin."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

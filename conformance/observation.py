@@ -1,7 +1,5 @@
 """Run an implementation on a probe, and copy what leaves it after every round."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import io

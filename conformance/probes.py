@@ -1,7 +1,5 @@
 """Runs that implementation and definition are compared on, from the plainest to all at once; and the definition's."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Conformance as tests: one for each probe and check, from a run that is made once."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Random tasks, settings and schedules, shrunk to the smallest on which an implementation differs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What was found, for the person whose code it is."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What ``conform`` is called with: names of algorithms, settings and supports."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -1,10 +1,8 @@
 """Tiny convex tasks on which every round of an algorithm is known to rounding."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -100,7 +98,7 @@ class ConformanceTask:
         repeated = np.repeat(row[None], self.samples[client], axis=0)
         return repeated, repeated @ self.optima[client]
 
-    def moved(self, shift: float = 0.0, scale: float = 1.0) -> ConformanceTask:
+    def moved(self, shift: float = 0.0, scale: float = 1.0) -> Self:
         """Return the image of the task under w -> scale w + shift; gradients are multiplied by ``scale``."""
         return replace(
             self,
@@ -109,7 +107,7 @@ class ConformanceTask:
             starts=None if self.starts is None else scale * self.starts + shift,
         )
 
-    def permuted(self, order: Sequence[int]) -> ConformanceTask:
+    def permuted(self, order: Sequence[int]) -> Self:
         """Return the task whose client k is this one's client ``order[k]``."""
         of_clients = ("curvatures", "optima", "samples", "features", "labels")
         arrays = {name: value for name, value in self.arrays().items() if name in of_clients}
@@ -128,7 +126,7 @@ class ConformanceTask:
         )
 
     @classmethod
-    def from_quadratic_mixture(cls, task: QuadraticMixture, start: Any) -> ConformanceTask:
+    def from_quadratic_mixture(cls, task: QuadraticMixture, start: Any) -> Self:
         """Return the clients of a task of the library, started at ``start``, (d,) or one model a cluster (P, d)."""
         starts = np.array(start, dtype=float, ndmin=2)
         return cls(

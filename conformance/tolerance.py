@@ -1,7 +1,5 @@
 """How far a run in floating point may be from the reference in float64."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

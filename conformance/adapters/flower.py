@@ -1,7 +1,5 @@
 """Flower strategies as the server of an algorithm; the clients make exact gradient steps."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from types import SimpleNamespace

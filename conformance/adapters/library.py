@@ -1,7 +1,5 @@
 """The library's own algorithms, run round by round through their public protocol."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """PFLlib-style servers: ``Server(args, times)`` that makes its clients, and steps of a round as methods."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import SimpleNamespace

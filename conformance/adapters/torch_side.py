@@ -1,7 +1,5 @@
 """Conformance tasks as PyTorch code meets them: a module, data loaders and a loss."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager

@@ -1,7 +1,5 @@
 """Algorithms with one model: FedAvg, and those that differ from it in the local step or on the server."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

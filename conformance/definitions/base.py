@@ -1,7 +1,5 @@
 """What definitions share: settings, a round of local steps and a mean, and lines that a slip can change."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar

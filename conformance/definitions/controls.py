@@ -1,7 +1,5 @@
 """Algorithms whose clients keep controls: SCAFFOLD, ProxSkip and FedDyn."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Algorithms with several models: of the clients (Ditto, pFedMe, FedBCD, LOCAL) or of clusters (IFCA, CFL-MGD)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

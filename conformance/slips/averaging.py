@@ -1,7 +1,5 @@
 """Mistakes in FedProx, FedNova, FedLin, FedAvgM, FedAdam, FedYogi and Per-FedAvg."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Mistakes in SCAFFOLD, ProxSkip and FedDyn."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a slip is, and the mistakes that the code of any algorithm with local steps and a mean can have."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

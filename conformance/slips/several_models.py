@@ -1,7 +1,5 @@
 """Mistakes in Ditto, pFedMe, FedBCD, IFCA and CFL-MGD."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
