@@ -64,16 +64,13 @@ def _moved(report: Report, run: Run, shift: float, scale: float) -> Outcome:
     states = run(replace(last.probe, task=last.probe.task.moved(shift, scale))).states
     moved = f"shifted by {shift:g}" if shift else f"scaled by {scale:g}"
     what = f"the run on the task {moved} is not the {moved.split()[0]} run"
-    return _compared(states, [_image(state, shift, scale) for state in last.states], report.dtype, what)
-
-
-def _image(state: Snapshot, shift: float, scale: float) -> Snapshot:
-    """Return the image of a state: models are points, controls are gradients, assignments stay."""
-    shifts = {"model": shift, "personal": shift}
-    return {
-        name: value if name == "assignments" else scale * value + shifts.get(name, 0.0)
-        for name, value in state.items()
-    }
+    # models are points, controls are gradients, assignments stay
+    shifts, scales = {"model": shift, "personal": shift}, {"assignments": 1.0}
+    expected = [
+        {name: scales.get(name, scale) * value + shifts.get(name, 0.0) for name, value in state.items()}
+        for state in last.states
+    ]
+    return _compared(states, expected, report.dtype, what)
 
 
 def _order(report: Report, run: Run) -> Outcome:

@@ -54,12 +54,8 @@ class Difference:
 
     def __str__(self) -> str:
         """Return quantity, round, place and both values."""
-        names = {
-            "control": ("coordinate",),
-            "controls": ("client", "coordinate"),
-            "personal": ("client", "coordinate"),
-            "assignments": ("client",),
-        }.get(self.quantity, ("coordinate",) if len(self.index) == 1 else ("model", "coordinate"))
+        owner = "client" if self.quantity in ("controls", "personal") else "model"
+        names = ("client",) if self.quantity == "assignments" else (owner, "coordinate")[-len(self.index) :]
         place = ", ".join(f"{name} {number}" for name, number in zip(names, self.index, strict=True))
         values = f"observed {self.observed:.6g}, expected {self.expected:.6g}"
         return f"{self.quantity} after round {self.round}, {place}: {values}"
@@ -79,10 +75,8 @@ def first_difference(
     """
     signs = {name: _sign(name, observed, expected) for name in expected[0]}
     for number, (found, wanted) in enumerate(zip(observed, expected, strict=False)):
-        for name in wanted:
-            if name not in found:
-                continue
-            value, reference = signs.get(name, 1.0) * found[name], wanted[name]
+        for name in [name for name in wanted if name in found]:
+            value, reference = signs[name] * found[name], wanted[name]
             with np.errstate(all="ignore"):
                 distances = np.abs(value - reference)
                 scale = unit(number, reference, dtype)

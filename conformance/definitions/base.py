@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -16,6 +17,8 @@ Change = float | Callable[..., Any]
 
 The names of its parameters say what it is given: ``value``, ``run``, a setting, or a quantity of the line.
 """
+
+_signature = cache(inspect.signature)
 
 SHARED = {
     "step_size": 0.05,
@@ -102,7 +105,7 @@ class Definition:
         for change in (slip[name] for slip in self._slips if name in slip):
             if callable(change):
                 known = {**self.settings, **quantities, "run": self, "value": value}
-                value = change(**{one: known[one] for one in inspect.signature(change).parameters})
+                value = change(**{one: known[one] for one in _signature(change).parameters})
             else:
                 value = change * value  # type: ignore[assignment, operator]  # a number, or an array
         return value
