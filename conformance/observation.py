@@ -140,22 +140,17 @@ def _describe(error: BaseException, printed: str) -> str:
 @contextlib.contextmanager
 def _undisturbed(printed: io.StringIO) -> Iterator[None]:
     """Capture what is printed, ignore warnings, and restore the global state of random generators and torch."""
-    # Any: torch is looked at only if the implementation's side has imported it
-    torch: Any = sys.modules.get("torch")
-    old, old_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002 - the global generator is what is restored
-    old_torch = (torch.get_default_dtype(), torch.get_rng_state()) if torch is not None else None
-    try:
-        with (
-            contextlib.redirect_stdout(printed),
-            contextlib.redirect_stderr(printed),
-            warnings.catch_warnings(),
-            np.errstate(all="ignore"),
-        ):
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        random.setstate(old)
-        np.random.set_state(old_numpy)  # noqa: NPY002 - the implementation may draw from the global state
-        if old_torch is not None:
-            torch.set_default_dtype(old_torch[0])
-            torch.set_rng_state(old_torch[1])
+    with contextlib.ExitStack() as stack:
+        stack.callback(random.setstate, random.getstate())
+        stack.callback(np.random.set_state, np.random.get_state())  # noqa: NPY002 - the global generator is restored
+        # Any: torch is looked at only if the implementation's side has imported it
+        torch: Any = sys.modules.get("torch")
+        if torch is not None:
+            stack.callback(torch.set_default_dtype, torch.get_default_dtype())
+            stack.callback(torch.set_rng_state, torch.get_rng_state())
+        stack.enter_context(contextlib.redirect_stdout(printed))
+        stack.enter_context(contextlib.redirect_stderr(printed))
+        stack.enter_context(warnings.catch_warnings())
+        stack.enter_context(np.errstate(all="ignore"))
+        warnings.simplefilter("ignore")
+        yield
