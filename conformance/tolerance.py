@@ -76,7 +76,7 @@ def first_difference(
     signs = {name: _sign(name, observed, expected) for name in expected[0]}
     for number, (found, wanted) in enumerate(zip(observed, expected, strict=False)):
         for name in [name for name in wanted if name in found]:
-            value, reference = signs[name] * found[name], wanted[name]
+            value, reference = signs.get(name, 1.0) * found[name], wanted[name]
             with np.errstate(all="ignore"):
                 distances = np.abs(value - reference)
                 scale = unit(number, reference, dtype)
