@@ -15,11 +15,10 @@ compared with a plain definition::
     print(conform(MyFedAvg, "fedavg"))
 """
 
-from clusterproof.conformance.conform import assert_conforms, check_names, conform, replay
+from clusterproof.conformance.conform import assert_conforms, check_names, conform, infer, replay
 from clusterproof.conformance.definitions import DEFINITIONS, Definition
 from clusterproof.conformance.diagnosis import Hypothesis
 from clusterproof.conformance.forms import ScheduledCoin, from_rules, replayed
-from clusterproof.conformance.identification import infer
 from clusterproof.conformance.pytest_checks import checks, parametrize_with_checks
 from clusterproof.conformance.random_checks import check_random
 from clusterproof.conformance.report import Check, Localisation, Report, report_schema

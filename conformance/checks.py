@@ -1,21 +1,17 @@
 """Checks in addition to the probes: repeatability, symmetries, absent clients, aliasing and fixed points."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from clusterproof.conformance.definitions import DEFINITIONS
-from clusterproof.conformance.fixed_points import fixed_point
 from clusterproof.conformance.observation import Unusable
-from clusterproof.conformance.probes import Observed, Probe
-from clusterproof.conformance.reference import snapshots
+from clusterproof.conformance.probes import Observed, Probe, snapshots
 from clusterproof.conformance.report import Check, Report
-from clusterproof.conformance.tasks import random_task
+from clusterproof.conformance.tasks import ConformanceTask, random_task
 from clusterproof.conformance.tolerance import (
     EQUIVARIANCE_UNITS,
     Snapshot,
@@ -28,47 +24,17 @@ SHIFT, SCALE, ORDER = 3.0, 4.0, (2, 0, 3, 1)
 SCALE_FREE = ("fedadam", "fedyogi")
 """Algorithms whose strength tau has the models' unit, so that scaled tasks are other problems."""
 
-NAMES = ("repeatable", "shift", "scale", "order", "absent", "control-mean", "aliasing", "fixed-point")
-"""Checks in addition to the probes."""
-
-
 Run = Callable[..., Observed]
 """(probe, after_round=None) -> what the implementation does."""
 Outcome = tuple[str, str]
 """Passed, failed or skipped, and a sentence; checks look at the last run, in which most changes at once."""
 
 
-def additional_checks(report: Report, run: Run, names: Sequence[str]) -> list[Check]:
-    """Carry out the named checks; one whose run is unusable is skipped with the reason."""
-    functions = {
-        "repeatable": _repeatable,
-        "shift": lambda report, run: _moved(report, run, SHIFT, 1.0),
-        "scale": lambda report, run: _moved(report, run, 0.0, SCALE),
-        "order": _order,
-        "absent": _absent,
-        "control-mean": _control_mean,
-        "aliasing": _aliasing,
-        "fixed-point": _fixed_point,
-    }
-    checks = []
-    for name in names:
-        begun = time.perf_counter()
-        try:
-            outcome, sentence = functions[name](report, run)
-        except Unusable as error:
-            outcome, sentence = "skipped", str(error)
-        checks.append(Check(name, outcome, sentence, time.perf_counter() - begun))
-    return checks
-
-
 def _compared(first: Sequence[Snapshot], second: Sequence[Snapshot], dtype: str, what: str) -> Outcome:
     difference = first_difference(first, second, dtype, allowed=EQUIVARIANCE_UNITS)
     if difference is None:
         return "passed", ""
-    return "failed", (
-        f"{what}: {difference.quantity} after round {difference.round} is {difference.observed:.6g}, "
-        f"not {difference.expected:.6g}"
-    )
+    return "failed", f"{what}: {difference}"
 
 
 def _repeatable(report: Report, run: Run) -> Outcome:
@@ -98,16 +64,13 @@ def _moved(report: Report, run: Run, shift: float, scale: float) -> Outcome:
     states = run(replace(last.probe, task=last.probe.task.moved(shift, scale))).states
     moved = f"shifted by {shift:g}" if shift else f"scaled by {scale:g}"
     what = f"the run on the task {moved} is not the {moved.split()[0]} run"
-    return _compared(states, [_image(state, shift, scale) for state in last.states], report.dtype, what)
-
-
-def _image(state: Snapshot, shift: float, scale: float) -> Snapshot:
-    """Return the image of a state: models are points, controls are gradients, assignments stay."""
-    shifts = {"model": shift, "personal": shift}
-    return {
-        name: value if name == "assignments" else scale * value + shifts.get(name, 0.0)
-        for name, value in state.items()
-    }
+    # models are points, controls are gradients, assignments stay
+    shifts, scales = {"model": shift, "personal": shift}, {"assignments": 1.0}
+    expected = [
+        {name: scales.get(name, scale) * value + shifts.get(name, 0.0) for name, value in state.items()}
+        for state in last.states
+    ]
+    return _compared(states, expected, report.dtype, what)
 
 
 def _order(report: Report, run: Run) -> Outcome:
@@ -116,7 +79,7 @@ def _order(report: Report, run: Run) -> Outcome:
     schedule = tuple(tuple(sorted(map(ORDER.index, participants))) for participants in probe.schedule)
     found = run(replace(probe, task=probe.task.permuted(ORDER), schedule=schedule)).states
     of_clients: tuple[str, ...] = ("controls", "personal", "assignments")
-    if DEFINITIONS[report.algorithm].shapes(probe.task)["model"] == probe.task.optima.shape:
+    if states[0]["model"].shape == probe.task.optima.shape:
         of_clients = (*of_clients, "model")
     expected = [
         {name: value[list(ORDER)] if name in of_clients else value for name, value in state.items()}
@@ -200,3 +163,62 @@ def _fixed_point(report: Report, run: Run) -> Outcome:
             if len(states) <= len(probe.schedule) or distance > allowed:
                 return "failed", f"{name} after 120 rounds is {distance:.3g} from the fixed point"
     return "passed", ""
+
+
+def fixed_point(
+    algorithm: str, task: ConformanceTask, settings: Mapping[str, Any]
+) -> dict[str, np.ndarray] | None:
+    """Return the quantities at rest under full participation and full batches; None for other algorithms.
+
+    A client covers the part C_i = (I - (I - eta B_i)^K) B_i^-1 A_i of its way to b_i, where B_i = A_i + mu I with
+    FedProx's mu, else A_i. FedAvg, FedAvgM, FedNova (equal K) and FedProx rest at (sum p_i C_i)^-1 sum p_i C_i b_i,
+    FedLin at the optimum with weights p_i, SCAFFOLD, ProxSkip and FedDyn at that of equal weights.
+    """
+    hessians, identity = task.curvatures, np.eye(task.dimension)
+    if algorithm in ("scaffold", "feddyn", "proxskip"):
+        return {"model": _rest(hessians, task)}
+    counts = task.samples if settings["weighting"] == "samples" else np.ones(task.clients)
+    shares = (counts / counts.sum())[:, None, None]
+    if algorithm == "fedlin":  # the mean gradient has the weights of the models
+        return {"model": _rest(shares * hessians, task)}
+    if algorithm not in ("fedavg", "fedavgm", "fednova", "fedprox", "ditto"):
+        return None
+    bent = hessians + settings.get("proximal", 0.0) * identity
+    left = np.linalg.matrix_power(identity - settings["step_size"] * bent, settings["local_epochs"])
+    model = _rest(shares * (identity - left) @ np.linalg.solve(bent, hessians), task)
+    if algorithm != "ditto":
+        return {"model": model}
+    lam = settings["lam"]
+    pulled = np.einsum("ijk,ik->ij", hessians, task.optima) + lam * model
+    return {"model": model, "personal": np.linalg.solve(hessians + lam * identity, pulled[..., None])[..., 0]}
+
+
+def _rest(matrices: np.ndarray, task: ConformanceTask) -> np.ndarray:
+    """Return (sum M_i)^-1 sum M_i b_i."""
+    return np.asarray(np.linalg.solve(matrices.sum(axis=0), np.einsum("ijk,ik->j", matrices, task.optima)))
+
+
+CHECKS: dict[str, Callable[[Report, Run], Outcome]] = {
+    "repeatable": _repeatable,
+    "shift": lambda report, run: _moved(report, run, SHIFT, 1.0),
+    "scale": lambda report, run: _moved(report, run, 0.0, SCALE),
+    "order": _order,
+    "absent": _absent,
+    "control-mean": _control_mean,
+    "aliasing": _aliasing,
+    "fixed-point": _fixed_point,
+}
+"""Checks in addition to the probes."""
+
+
+def additional_checks(report: Report, run: Run, names: Sequence[str]) -> list[Check]:
+    """Carry out the named checks; one whose run is unusable is skipped with the reason."""
+    checks = []
+    for name in names:
+        begun = time.perf_counter()
+        try:
+            outcome, sentence = CHECKS[name](report, run)
+        except Unusable as error:
+            outcome, sentence = "skipped", str(error)
+        checks.append(Check(name, outcome, sentence, time.perf_counter() - begun))
+    return checks

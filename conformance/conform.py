@@ -1,36 +1,30 @@
-"""Hold an implementation against an algorithm's definition."""
-
-from __future__ import annotations
+"""Hold an implementation against an algorithm's definition, or find which it is of."""
 
 import functools
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from clusterproof.algorithms.validation import InvalidArgument, check_name, check_number
-from clusterproof.conformance.checks import NAMES, additional_checks
+from clusterproof.conformance.checks import CHECKS, additional_checks
 from clusterproof.conformance.definitions import DEFINITIONS, Definition
-from clusterproof.conformance.diagnosis import admissible_variant, explain, tells_apart
+from clusterproof.conformance.diagnosis import admissible_variant, explain, follows
 from clusterproof.conformance.observation import TIMEOUT, Start, Unusable, observe
-from clusterproof.conformance.probes import Observed, Probe, applicable_plans, make_probes
-from clusterproof.conformance.reference import snapshots
-from clusterproof.conformance.report import Check, Localisation, Report, describe_entry, read_report
+from clusterproof.conformance.probes import Observed, Probe, agree, make_probes, probe_names, snapshots
+from clusterproof.conformance.report import Check, Localisation, Report, read_report
 from clusterproof.conformance.settings import check_declared, check_settings, check_start, find_definition
 from clusterproof.conformance.tolerance import first_difference, unit
-
-NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def conform(
     start: Start,
     algorithm: str,
     *,
-    settings: Mapping[str, Any] = NOTHING,
+    settings: Mapping[str, Any] | None = None,
     supports: Iterable[str] | None = None,
     dtype: str | None = None,
     checks: Sequence[str] | None = None,
@@ -75,7 +69,7 @@ def conform(
     """
     definition = find_definition(algorithm)
     check_start(start)
-    chosen = check_settings(definition, settings)
+    chosen = check_settings(definition, settings or {})
     supported, declared, loss = check_declared(start, supports, dtype, loss, chosen)
     blank = _blank(definition, chosen, supported, declared)
     check_number("timeout", timeout, above=0, remedy="give seconds")
@@ -94,7 +88,7 @@ def conform(
         if "participation" in blank.supports and not definition.needs_all_clients:
             _require_participants(run, runs[0].probe)
         report = judge(replace(blank, runs=runs))
-        further = additional_checks(report, run, [name for name in NAMES if name in wanted])
+        further = additional_checks(report, run, [name for name in CHECKS if name in wanted])
         for check in further:
             if check.name == "repeatable" and check.outcome == "failed":
                 raise Unusable(f"{check.sentence}; seed what is random, and keep no state between runs")
@@ -121,7 +115,7 @@ def _blank(
 
 def check_names(definition: type[Definition]) -> tuple[str, ...]:
     """Return the names of the probes and checks of an algorithm."""
-    return (*(plan.name for plan in applicable_plans(definition)), *NAMES)
+    return (*probe_names(definition), *CHECKS)
 
 
 def _authority(definition: type[Definition]) -> str:
@@ -134,7 +128,7 @@ def _require_usable(definition: type[Definition], runs: Sequence[Observed], decl
         if declared == "float64" and run.dtype == "float32":
             raise Unusable("float64 is declared, but the model is float32; declare dtype='float32'")
         model, task = run.states[0]["model"], run.probe.task
-        expected = snapshots(definition, replace(run.probe, schedule=()))[0]["model"]
+        expected = definition(task, run.probe.settings).model
         if not np.isfinite(model).all():
             raise Unusable("the model is not finite before the first round; start from task.start")
         if np.abs(model - expected).max() > unit(0, expected, "float32"):
@@ -169,7 +163,8 @@ def judge(report: Report) -> Report:
     report = replace(report, dtype=dtype, checks=(*compared, *skipped))
     undeclared_double = report.declared is None and dtype == "float64"
     if localised is None:
-        if tells_apart(definition, runs, dtype):
+        plain = DEFINITIONS["fedavg"]
+        if definition is plain or not follows(plain, runs, dtype):
             sentence = f"agrees with {_authority(definition)} in every round"
             return replace(report, verdict="conforms", sentence=sentence)
         sentence = "every run agrees, but none can tell the algorithm from FedAvg; support or offer more"
@@ -186,7 +181,8 @@ def judge(report: Report) -> Report:
     changed = admissible_variant(definition, runs, dtype)
     if changed is not None:
         declared = ", ".join(f"{name} = {runs[0].probe.settings[name]}" for name in changed)
-        form = ", ".join(f"{name} = {_short(value)}" for name, value in changed.items())
+        shown = {one: f"{it:.6g} (constant)" if isinstance(it, float) else it for one, it in changed.items()}
+        form = ", ".join(f"{name} = {value}" for name, value in shown.items())
         sentence = f"conforms to {definition.name} with {form}; {declared} was expected"
         return replace(report, verdict="variant", sentence=sentence, changed=changed)
     likely, sentence = explain(definition, runs, dtype)
@@ -202,18 +198,13 @@ def judge(report: Report) -> Report:
 
 def _only_controls_differ(definition: type[Definition], runs: Sequence[Observed], dtype: str) -> bool:
     controls = ("control", "controls")
-    if not set(controls) & set(runs[0].states[0]):
-        return False
     others = [
         replace(
-            run,
-            states=[
-                {name: value for name, value in state.items() if name not in controls} for state in run.states
-            ],
+            run, states=[{one: state[one] for one in state if one not in controls} for state in run.states]
         )
         for run in runs
     ]
-    return _compare(definition, others, dtype)[1] is None
+    return agree(definition, others, dtype)
 
 
 def _compare(
@@ -225,14 +216,10 @@ def _compare(
         difference = first_difference(run.states, expected, dtype)
         outcome, sentence = "passed", ""
         if difference is not None:
-            outcome, sentence = "failed", describe_entry(difference)
+            outcome, sentence = "failed", str(difference)
             localised = localised or Localisation(run.probe.name, run.probe.meaning, difference)
         checks.append(Check(run.probe.name, outcome, sentence, run.seconds))
     return tuple(checks), localised
-
-
-def _short(value: Any) -> Any:
-    return f"{value:.6g} (constant)" if isinstance(value, float) else value
 
 
 def _with_checks(report: Report, further: Sequence[Check]) -> Report:
@@ -263,7 +250,7 @@ def replay(file: Path) -> Report:
     blank = _blank(definition, record.settings, record.supports, record.declared)
     if record.verdict == "unusable":
         return replace(blank, verdict="unusable", sentence=record.sentence)
-    skipped = [check for check in record.checks if check.outcome == "skipped" and check.name not in NAMES]
+    skipped = [check for check in record.checks if check.outcome == "skipped" and check.name not in CHECKS]
     try:
         for run in record.runs:
             check_settings(definition, run.probe.settings)
@@ -271,7 +258,7 @@ def replay(file: Path) -> Report:
     except (ValueError, TypeError, LookupError) as error:
         rule = f"must hold arrays and settings that fit each other ({error})"
         raise InvalidArgument("replay", str(file), rule, "write it again with --json FILE") from error
-    return _with_checks(judged, [check for check in record.checks if check.name in NAMES])
+    return _with_checks(judged, [check for check in record.checks if check.name in CHECKS])
 
 
 def assert_conforms(start: Start, algorithm: str, **options: Any) -> Report:
@@ -286,3 +273,36 @@ def assert_conforms(start: Start, algorithm: str, **options: Any) -> Report:
     if report.verdict != "conforms":
         raise AssertionError(str(report))
     return report
+
+
+def infer(start: Start, *, supports: Iterable[str] | None = None, **options: Any) -> tuple[Report, ...]:
+    """Return the reports of all algorithms that an implementation conforms to, in a variant if not otherwise.
+
+    The implementation is given the settings of all algorithms, those of the one that is tried before others.
+
+    Parameters
+    ----------
+    start, supports, options
+        As for ``conform``.
+
+    Returns
+    -------
+    tuple
+        Reports with the verdict ``"conforms"``, or ``"variant"`` if there are none; empty if no algorithm agrees.
+    """
+    everything: dict[str, Any] = {}
+    for definition in DEFINITIONS.values():
+        everything = {**definition.defaults(), **everything}
+
+    def complete(task: Any, settings: Mapping[str, Any]) -> Any:
+        return start(task, {**everything, **settings})
+
+    support = getattr(start, "supports", None) if supports is None else supports
+    found = []
+    for definition in DEFINITIONS.values():
+        # a constant server step is inferred, and no symmetry tells algorithms apart
+        known = [name for name in probe_names(definition) if name not in ("server-step", "clusters")]
+        report = conform(complete, definition.name, supports=support, checks=known, **options)
+        if report.verdict in ("conforms", "variant"):
+            found.append(report)
+    return tuple(report for report in found if report.verdict == "conforms") or tuple(found)

@@ -1,19 +1,16 @@
 """Which slip, which variant or which other algorithm explains a run that is not the definition's."""
 
-from __future__ import annotations
-
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from clusterproof.conformance.definitions import DEFINITIONS, Definition
-from clusterproof.conformance.probes import Observed
-from clusterproof.conformance.reference import agree, snapshots
-from clusterproof.conformance.slips import SLIPS, Slip
-from clusterproof.conformance.tolerance import first_difference, unit
+from clusterproof.conformance.probes import Observed, agree, snapshots
+from clusterproof.conformance.slips import SLIPS
+from clusterproof.conformance.tolerance import unit
 
 
 @dataclass(frozen=True)
@@ -43,39 +40,37 @@ def explain(
     # short runs first among those that differ from the definition: most slips fail at the first
     ordered = sorted(runs, key=lambda run: (agree(definition, [run], dtype), len(run.probe.schedule)))
     bank = SLIPS[definition.name]
-    singles: list[tuple[Slip, ...]] = [
-        (slip,) for slip in bank if agree(definition, ordered, dtype, slips=(slip,))
+    singles: list[tuple[str, ...]] = [
+        (name,) for name, slip in bank.items() if agree(definition, ordered, dtype, slips=(slip,))
     ]
     found = singles or [
         pair
         for pair in itertools.combinations(bank, 2)
-        if pair[0].composes_with(pair[1]) and agree(definition, ordered, dtype, slips=pair)
+        if agree(definition, ordered, dtype, slips=[bank[name] for name in pair])
     ]
     if found:
         hypotheses = tuple(
-            Hypothesis(tuple(slip.name for slip in slips), ", and ".join(slip.sentence for slip in slips))
-            for slips in found
+            Hypothesis(names, ", and ".join(bank[name].sentence for name in names)) for names in found
         )
         if len(found) == 1:
             return hypotheses, f"likely: {hypotheses[0].sentence} ({' with '.join(hypotheses[0].slips)})"
         listed = "; or ".join(f"{one.sentence} ({' with '.join(one.slips)})" for one in hypotheses[:4])
         return hypotheses, f"likely one of {len(found)}, which these runs do not tell apart: {listed}"
     for other in DEFINITIONS.values():
-        if other is not definition and _is(other, ordered, dtype):
+        if other is not definition and follows(other, ordered, dtype):
             return (), f"every run agrees with another algorithm, {other.name}: {other.equation}"
     return (), "agrees with no known slip, alone or in pairs"
 
 
-def _is(other: type[Definition], runs: Sequence[Observed], dtype: str) -> bool:
-    """Return whether every run is another algorithm's, at its defaults where the settings do not say."""
-    settings = other.defaults()
+def follows(other: type[Definition], runs: Sequence[Observed], dtype: str) -> bool:
+    """Return whether every run is that of another algorithm, at its defaults where the settings do not say."""
     for run in runs:
-        if bool(other.clusters) != (run.probe.task.starts is not None) or other.name == "local":
+        if bool(other.clusters) != (run.probe.task.starts is not None):
             return False
         if not set(run.states[0]) <= set(other.quantities):
             return False  # what the other algorithm does not have, it does not explain
-        known = {name: value for name, value in run.probe.settings.items() if name in settings}
-        if not agree(other, [run], dtype, changed={**settings, **known}):
+        unsaid = {name: value for name, value in other.defaults().items() if name not in run.probe.settings}
+        if not agree(other, [run], dtype, changed=unsaid):
             return False
     return True
 
@@ -88,7 +83,10 @@ def admissible_variant(
     The settings are those whose every value is an admissible form of the algorithm, and a server step that is
     constant whatever was asked for.
     """
-    for changed in _variants(definition, runs[0].probe.settings):
+    settings, names = runs[0].probe.settings, definition.variants
+    forms = (zip(names, values, strict=True) for values in itertools.product(*names.values()))
+    changes = ({name: value for name, value in form if settings[name] != value} for form in forms)
+    for changed in sorted(changes, key=len):
         if changed and agree(definition, runs, dtype, changed=changed):
             return changed
         step = _constant_server_step(definition, runs[0], changed, dtype)
@@ -97,16 +95,6 @@ def admissible_variant(
             if agree(definition, runs, dtype, changed=changed):
                 return changed
     return None
-
-
-def _variants(definition: type[Definition], settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield changes of the admissible settings, the fewest first; none at all before all others."""
-    forms = (
-        dict(zip(definition.variants, values, strict=True))
-        for values in itertools.product(*definition.variants.values())
-    )
-    changes = ({name: value for name, value in form.items() if settings[name] != value} for form in forms)
-    yield from sorted(changes, key=len)
 
 
 def _constant_server_step(
@@ -128,18 +116,3 @@ def _constant_server_step(
     if ratio <= 0 or abs(ratio - 1) * np.abs(change).max() <= allowed:
         return None
     return ratio if np.abs(observed - ratio * change).max() <= allowed else None
-
-
-def tells_apart(definition: type[Definition], runs: Sequence[Observed], dtype: str) -> bool:
-    """Return whether any run can tell the algorithm from FedAvg by the quantities that it offers."""
-    plain = DEFINITIONS["fedavg"]
-    if definition is plain or definition.clusters or definition.name == "local":
-        return True
-    for run in runs:
-        if set(run.states[0]) & set(definition.quantities) - {"model"}:
-            return True  # FedAvg has nothing but a model
-        shared = {**plain.defaults(), **run.probe.settings}
-        models = [{"model": state["model"]} for state in snapshots(definition, run.probe)]
-        if first_difference(snapshots(plain, run.probe, changed=shared), models, dtype) is not None:
-            return True
-    return False

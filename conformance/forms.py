@@ -1,10 +1,8 @@
 """Other forms of an implementation: half of one, a function that makes whole runs, or one that draws a coin."""
 
-from __future__ import annotations
-
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,24 +41,21 @@ def from_rules(*, client: Any = None, server: Any = None) -> Start:
             self.client_states: dict[int, Any] = {}
             self.server_state: Any = None
 
-        def round(self, participants: Sequence[int]) -> None:
-            messages = []
-            for i in participants:
-                steps = self.steps(i)
-                if client is None:
-                    change = self.local_model(i, self.x) - self.x
-                else:
-                    gradient = functools.partial(self.task.gradient, i)
-                    given = {**self.settings, "local_steps": steps}
-                    state = self.client_states.get(i)
-                    self.client_states[i], change = client(state, self.x.copy(), gradient, given)
-                messages.append(Message(i, np.asarray(change), int(self.task.samples[i]), steps))
+        def local_model(self, i: int, received: np.ndarray) -> np.ndarray:
+            if client is None:
+                return super().local_model(i, received)
+            gradient, given = partial(self.task.gradient, i), {**self.settings, "local_steps": self.steps(i)}
+            state = self.client_states.get(i)
+            self.client_states[i], change = client(state, received.copy(), gradient, given)
+            return np.asarray(received + change)
+
+        def server_model(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
             if server is None:
-                local = {message.client: self.x + message.change for message in messages}
-                self.x = self.server_model(participants, local)
-            else:
-                self.server_state, model = server(self.server_state, self.x.copy(), messages, self.settings)
-                self.x = np.array(model)
+                return super().server_model(participants, local)
+            samples = self.task.samples
+            messages = [Message(i, local[i] - self.x, int(samples[i]), self.steps(i)) for i in participants]
+            self.server_state, model = server(self.server_state, self.x.copy(), messages, self.settings)
+            return np.array(model)
 
     return RuleRun
 

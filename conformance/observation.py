@@ -1,22 +1,20 @@
 """Run an implementation on a probe, and copy what leaves it after every round."""
 
-from __future__ import annotations
-
 import contextlib
+import copy
 import io
 import random
-import signal
 import sys
-import threading
 import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from types import FrameType
 from typing import Any
 
 import numpy as np
 
+from clusterproof.algorithms.time_limit import TimeLimitExceeded, time_limit
+from clusterproof.algorithms.validation import error_line
 from clusterproof.conformance.definitions import Definition
 from clusterproof.conformance.probes import Observed, Probe
 from clusterproof.conformance.tasks import ConformanceTask
@@ -67,9 +65,11 @@ def observe(
     Unusable
         If the implementation raises, hands out no model of the right shape, changes the task or takes too long.
     """
-    given, shapes, begun = probe.task.copied(), definition.shapes(probe.task), time.perf_counter()
+    given, begun = copy.deepcopy(probe.task), time.perf_counter()
+    reference = definition(probe.task, probe.settings).snapshot()
+    shapes = {name: value.shape for name, value in reference.items()}
     printed = io.StringIO()
-    with _undisturbed(printed), _time_limit(timeout):
+    with _undisturbed(printed), time_limit(timeout, waiting=True):
         try:
             run = start(given, dict(probe.settings))
             single = _offered(run, shapes)["model"].dtype.itemsize == 4
@@ -84,8 +84,11 @@ def observe(
                     after_round(run)
         except (Unusable, KeyboardInterrupt):
             raise
+        except TimeLimitExceeded:
+            rule = f"a run takes more than {timeout:g} s; raise the timeout if it is only slow"
+            raise Unusable(rule) from None
         except BaseException as error:  # whatever a third party's code raises, SystemExit too, is its fault
-            raise Unusable(_describe(error, printed.getvalue(), probe.settings)) from error
+            raise Unusable(_describe(error, printed.getvalue())) from error
     for name, array in probe.task.arrays().items():
         if not np.array_equal(getattr(given, name), array):
             raise Unusable(f"the implementation writes to task.{name}; copy the array before changing it")
@@ -122,7 +125,7 @@ def as_array(value: Any, name: str) -> np.ndarray:
     return array
 
 
-def _describe(error: BaseException, printed: str, settings: Mapping[str, Any]) -> str:
+def _describe(error: BaseException, printed: str) -> str:
     """Return class, message and place of an exception in the implementation, in one line."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
     place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
@@ -131,50 +134,23 @@ def _describe(error: BaseException, printed: str, settings: Mapping[str, Any]) -
     remedy = ""
     if isinstance(error, TypeError) and not frames:  # the call itself, not a line of the implementation
         remedy = "; start must take (task, settings) and round a list of clients"
-    elif isinstance(error, KeyError) and error.args and error.args[0] not in settings:
-        remedy = f"; the settings of this algorithm are {', '.join(settings)}"
-    message = " ".join(str(error).split())
-    return f"the implementation raises {type(error).__name__}: {message}{place}{shown}{remedy}"
+    return f"the implementation raises {error_line(error)}{place}{shown}{remedy}"
 
 
 @contextlib.contextmanager
 def _undisturbed(printed: io.StringIO) -> Iterator[None]:
     """Capture what is printed, ignore warnings, and restore the global state of random generators and torch."""
-    # Any: torch is looked at only if the implementation's side has imported it
-    torch: Any = sys.modules.get("torch")
-    old, old_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002 - the global generator is what is restored
-    old_torch = (torch.get_default_dtype(), torch.get_rng_state()) if torch is not None else None
-    try:
-        with (
-            contextlib.redirect_stdout(printed),
-            contextlib.redirect_stderr(printed),
-            warnings.catch_warnings(),
-            np.errstate(all="ignore"),
-        ):
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        random.setstate(old)
-        np.random.set_state(old_numpy)  # noqa: NPY002 - the implementation may draw from the global state
-        if old_torch is not None:
-            torch.set_default_dtype(old_torch[0])
-            torch.set_rng_state(old_torch[1])
-
-
-@contextlib.contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
-    """Raise ``Unusable`` after some seconds, where the system has timers and this is the main thread."""
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+    with contextlib.ExitStack() as stack:
+        stack.callback(random.setstate, random.getstate())
+        stack.callback(np.random.set_state, np.random.get_state())  # noqa: NPY002 - the global generator is restored
+        # Any: torch is looked at only if the implementation's side has imported it
+        torch: Any = sys.modules.get("torch")
+        if torch is not None:
+            stack.callback(torch.set_default_dtype, torch.get_default_dtype())
+            stack.callback(torch.set_rng_state, torch.get_rng_state())
+        stack.enter_context(contextlib.redirect_stdout(printed))
+        stack.enter_context(contextlib.redirect_stderr(printed))
+        stack.enter_context(warnings.catch_warnings())
+        stack.enter_context(np.errstate(all="ignore"))
+        warnings.simplefilter("ignore")
         yield
-        return
-
-    def give_up(_number: int, _frame: FrameType | None) -> None:
-        raise Unusable(f"a run takes more than {seconds:g} s; raise the timeout if it is only slow")
-
-    old = signal.signal(signal.SIGALRM, give_up)
-    remaining, _ = signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, remaining)
-        signal.signal(signal.SIGALRM, old)

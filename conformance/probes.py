@@ -1,14 +1,15 @@
-"""Runs that implementation and definition are compared on, from the plainest to all at once."""
-
-from __future__ import annotations
+"""Runs that implementation and definition are compared on, from the plainest to all at once; and the definition's."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from clusterproof.conformance.definitions import Definition
+from clusterproof.conformance.slips import Slip
 from clusterproof.conformance.tasks import ConformanceTask, random_task, two_class
-from clusterproof.conformance.tolerance import Snapshot
+from clusterproof.conformance.tolerance import Snapshot, first_difference, is_bounded
 
 SUPPORTS = ("batches", "server-step", "participation", "strengths")
 """What an implementation may be unable to vary."""
@@ -48,81 +49,59 @@ class Observed:
 
 @dataclass(frozen=True)
 class Plan:
-    """A probe before an algorithm is known: what it changes and needs."""
+    """A probe before an algorithm is known: what it changes; it needs the support of its name, if there is one."""
 
-    name: str
     seed: int
     meaning: str
     samples: tuple[int, ...]
     schedule: tuple[tuple[int, ...], ...]
     settings: Mapping[str, Any]
-    needs: tuple[str, ...] = ()
 
 
 EQUAL = (2, 2, 2, 2)
 TWO, THREE = {"local_epochs": 2}, {"local_epochs": 3}
 
-PLANS = (
-    Plan("one-step", 1, "the local step, the start, or the mean", EQUAL, ALL, {}),
-    Plan("local-epochs", 2, "what local steps add away from x, or their number", EQUAL, ALL, THREE),
-    Plan("rounds", 3, "what is carried between rounds", EQUAL, ALL * 4, THREE),
-    Plan("sizes", 4, "the weights of the clients", (1, 2, 3, 5), ALL * 3, TWO),
-    Plan(
-        "batches",
+PLANS = {
+    "one-step": Plan(1, "the local step, the start, or the mean", EQUAL, ALL, {}),
+    "local-epochs": Plan(2, "what local steps add away from x, or their number", EQUAL, ALL, THREE),
+    "rounds": Plan(3, "what is carried between rounds", EQUAL, ALL * 4, THREE),
+    "sizes": Plan(4, "the weights of the clients", (1, 2, 3, 5), ALL * 3, TWO),
+    "batches": Plan(
         5,
         "the number of steps, batches times epochs, which differs between clients",
         (2, 4, 4, 8),
         ALL * 3,
         {**TWO, "batch_size": 2},
-        ("batches",),
     ),
-    Plan(
-        "server-step",
-        6,
-        "the server's step",
-        EQUAL,
-        ALL * 3,
-        {**TWO, "server_step_size": 0.6, "eta": 0.1},
-        ("server-step",),
-    ),
-    Plan(
-        "participation",
-        7,
-        "absent clients: N or |S|, or stale state",
-        EQUAL,
-        ABSENCES,
-        TWO,
-        ("participation",),
-    ),
-    Plan("strengths", 8, "a strength that is fixed or without effect", EQUAL, ALL * 3, TWO, ("strengths",)),
-    Plan(
-        "everything",
+    "server-step": Plan(6, "the server's step", EQUAL, ALL * 3, {**TWO, "server_step_size": 0.6, "eta": 0.1}),
+    "participation": Plan(7, "absent clients: N or |S|, or stale state", EQUAL, ABSENCES, TWO),
+    "strengths": Plan(8, "a strength that is fixed or without effect", EQUAL, ALL * 3, TWO),
+    "everything": Plan(
         9,
         "a combination of batches, sizes, server step and participation",
         (2, 5, 4, 8),
         ABSENCES,
         {**TWO, "batch_size": 2, "server_step_size": 0.7},
     ),
-    Plan(
-        "clusters",
+    "clusters": Plan(
         14,
         "a client that changes its cluster, or a cluster that becomes empty",
         (2, 3, 2, 4),
         ALL * 8 + ((0,), (0, 1, 2, 3)),
         {**TWO, "step_size": 0.2},
     ),
-)
+}
 
 
-def applicable_plans(definition: type[Definition]) -> tuple[Plan, ...]:
-    """Return the plans of the probes that mean something for an algorithm."""
+def probe_names(definition: type[Definition]) -> tuple[str, ...]:
+    """Return the names of the probes that mean something for an algorithm."""
     needed = {
         "server-step": definition.server_step is not None,
         "participation": not definition.needs_all_clients,
         "strengths": bool(definition.strengths),
         "clusters": bool(definition.clusters),
     }
-    return tuple(plan for plan in PLANS if needed.get(plan.name, True))
+    return tuple(name for name in PLANS if needed.get(name, True))
 
 
 def make_probes(
@@ -150,31 +129,71 @@ def make_probes(
         The probes, and (name, reason) of those that are skipped.
     """
     make_task = random_task if loss == "quadratic" else two_class
-    supported = frozenset(supports) - ({"batches"} if loss == "cross-entropy" else set())
-    defaults = definition.defaults()
+    reasons = {name: f"the implementation does not support {name}" for name in set(SUPPORTS) - set(supports)}
+    if loss == "cross-entropy":
+        reasons["batches"] = "rows of a two-class task differ, so that minibatches have no exact gradient"
+    varied = {"batches": ("batch_size",), "server-step": ("server_step_size", "eta")}
+    fixed = {setting for name in reasons for setting in varied.get(name, ())}
+    defaults, everybody = definition.defaults(), "participation" in reasons or definition.needs_all_clients
     probes, skipped = [], []
-    for plan in applicable_plans(definition):
-        lacking = sorted(set(plan.needs) - supported)
-        if lacking:
-            reason = f"the implementation does not support {', '.join(lacking)}"
-            if loss == "cross-entropy" and "batches" in lacking:
-                reason = "rows of a two-class task differ, so that minibatches have no exact gradient"
-            skipped.append((plan.name, reason))
+    for name in probe_names(definition):
+        if name in reasons:
+            skipped.append((name, reasons[name]))
             continue
-        changes = dict(plan.settings)
-        schedule = plan.schedule
-        if plan.name == "strengths":
-            changes |= definition.strengths
-        if "batches" not in supported:
-            changes.pop("batch_size", None)
-        if "server-step" not in supported:
-            changes.pop("server_step_size", None)
-            changes.pop("eta", None)
-        if "participation" not in supported or definition.needs_all_clients:
-            schedule = tuple(ALL[0] for _ in schedule)
-        changes = {name: value for name, value in changes.items() if name in defaults}
+        plan = PLANS[name]
+        changes = {**plan.settings, **(definition.strengths if name == "strengths" else {})}
+        changes = {one: value for one, value in changes.items() if one in defaults and one not in fixed}
         settings = {**defaults, **changes, **chosen}
         samples = (4, 4, 4, 4) if definition.needs_all_clients and settings["batch_size"] else plan.samples
         task = make_task(plan.seed, samples, clusters=definition.clusters)
-        probes.append(Probe(plan.name, plan.meaning, task, settings, schedule))
+        schedule = ALL * len(plan.schedule) if everybody else plan.schedule
+        probes.append(Probe(name, plan.meaning, task, settings, schedule))
     return tuple(probes), tuple(skipped)
+
+
+def snapshots(
+    definition: type[Definition],
+    probe: Probe,
+    *,
+    slips: Sequence[Slip] = (),
+    changed: Mapping[str, Any] | None = None,
+) -> list[Snapshot]:
+    """Return every quantity of the reference before the first and after each round.
+
+    Parameters
+    ----------
+    definition, probe
+        What to run on which probe.
+    slips
+        Mistakes to make.
+    changed
+        Settings in place of the probe's.
+    """
+    settings = {**probe.settings, **(changed or {})}
+    with np.errstate(all="ignore"):
+        run = definition(probe.task, settings, [slip.changes for slip in slips])
+        states = [run.snapshot()]
+        for participants in probe.schedule:
+            if not is_bounded(states[-1]):
+                break
+            run.round(list(participants))
+            states.append(run.snapshot())
+    return states
+
+
+def agree(
+    definition: type[Definition],
+    runs: Sequence[Observed],
+    dtype: str,
+    *,
+    slips: Sequence[Slip] = (),
+    changed: Mapping[str, Any] | None = None,
+) -> bool:
+    """Return whether the reference, with these slips and settings, agrees with all runs that were observed."""
+    for run in runs:
+        expected = snapshots(definition, run.probe, slips=slips, changed=changed)
+        if any(value.shape != expected[0].get(name, value).shape for name, value in run.states[0].items()):
+            return False
+        if first_difference(run.states, expected, dtype) is not None:
+            return False
+    return True

@@ -1,7 +1,5 @@
 """Conformance as tests: one for each probe and check, from a run that is made once."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -34,14 +32,13 @@ class ConformanceCheck:
     def __call__(self) -> None:
         """Raise ``AssertionError`` with the report if the check fails; skip the test if it was skipped."""
         report = self.report()
-        outcomes = {check.name: check for check in report.checks}
-        check = outcomes.get(self.name)
         if report.verdict in ("unusable", "undecided"):
             raise AssertionError(str(report))
-        if check is None or check.outcome == "skipped":
+        (check,) = (one for one in report.checks if one.name == self.name)
+        if check.outcome == "skipped":
             import pytest
 
-            pytest.skip("not run" if check is None else check.sentence)
+            pytest.skip(check.sentence)
         if check.outcome == "failed":
             raise AssertionError(f"{check.name}: {check.sentence}\n{report}")
 

@@ -1,7 +1,5 @@
 """Random tasks, settings and schedules, shrunk to the smallest on which an implementation differs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -13,8 +11,7 @@ from hypothesis import strategies as st
 
 from clusterproof.conformance.definitions import Definition
 from clusterproof.conformance.observation import Start, observe
-from clusterproof.conformance.probes import Probe
-from clusterproof.conformance.reference import snapshots
+from clusterproof.conformance.probes import Probe, snapshots
 from clusterproof.conformance.settings import check_declared, check_settings, find_definition
 from clusterproof.conformance.tasks import ConformanceTask
 from clusterproof.conformance.tolerance import first_difference
@@ -122,8 +119,7 @@ def _compare(start: Start, definition: type[Definition], probe: Probe) -> None:
     arrays = ", ".join(f"{name}=np.array({array.tolist()})" for name, array in task.arrays().items())
     schedule = [list(participants) for participants in probe.schedule]
     raise AssertionError(
-        f"{definition.name}: {difference.quantity} after round {difference.round} is {difference.observed:.6g}, "
-        f"not {difference.expected:.6g}, on\n"
+        f"{definition.name}: {difference}, on\n"
         f"task = ConformanceTask({arrays})\nsettings = {dict(probe.settings)!r}\nschedule = {schedule!r}\n"
         "run = start(task, settings)\nfor participants in schedule:\n    run.round(participants)\n"
         f"np.testing.assert_allclose(run.{difference.quantity}{list(difference.index)}, {difference.expected!r})"

@@ -1,7 +1,5 @@
 """What was found, for the person whose code it is."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,21 +49,7 @@ class Localisation:
 
     def __str__(self) -> str:
         """Return the probe with what it tests, and the entry."""
-        entry = describe_entry(self.difference)
-        return f"first failing probe: {self.probe}, which tests {self.meaning}; {entry}"
-
-
-def describe_entry(found: Difference) -> str:
-    """Return quantity, round, place, and both values of an entry that differs."""
-    names = {
-        "control": ("coordinate",),
-        "controls": ("client", "coordinate"),
-        "personal": ("client", "coordinate"),
-        "assignments": ("client",),
-    }.get(found.quantity, ("coordinate",) if len(found.index) == 1 else ("model", "coordinate"))
-    place = ", ".join(f"{name} {number}" for name, number in zip(names, found.index, strict=True))
-    values = f"observed {found.observed:.6g}, expected {found.expected:.6g}"
-    return f"{found.quantity} after round {found.round}, {place}: {values}"
+        return f"first failing probe: {self.probe}, which tests {self.meaning}; {self.difference}"
 
 
 @dataclass(frozen=True, eq=False)

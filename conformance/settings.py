@@ -1,7 +1,5 @@
 """What ``conform`` is called with: names of algorithms, settings and supports."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -17,7 +15,6 @@ from clusterproof.conformance.definitions import DEFINITIONS, Definition
 from clusterproof.conformance.probes import SUPPORTS
 
 LOSSES = ("quadratic", "cross-entropy")
-WHOLE = ("local_epochs", "batch_size", "inner_steps", "personal_epochs")
 
 
 def find_definition(algorithm: str) -> type[Definition]:
@@ -43,17 +40,14 @@ def check_settings(definition: type[Definition], settings: Mapping[str, Any]) ->
     defaults = definition.defaults()
     for name, value in settings.items():
         check_name("settings", name, list(defaults))
-        if isinstance(defaults[name], str):
-            choices = definition.variants.get(name, (defaults[name],))
-            check_choice(name, value, choices, remedy=f"the default is {defaults[name]!r}")
-        elif name == "drop_last":
-            if not isinstance(value, bool):
-                raise InvalidArgument(name, value, "must be true or false", "the default is false")
-        elif name in WHOLE:
-            if name != "batch_size" or value is not None:
-                check_count(name, value, at_least=1, remedy=f"the default is {defaults[name]}")
-        else:
-            check_number(name, value, at_least=0, remedy=f"the default is {defaults[name]}")
+        default = defaults[name]
+        remedy = f"the default is {default!r}"
+        if isinstance(default, (str, bool)):
+            check_choice(name, value, definition.variants.get(name, (default,)), remedy=remedy)
+        elif isinstance(default, float):
+            check_number(name, value, at_least=0, remedy=remedy)
+        elif (default, value) != (None, None):  # a count; the batch size may be None
+            check_count(name, value, at_least=1, remedy=remedy)
     return dict(settings)
 
 

@@ -1,18 +1,12 @@
 """Tiny convex tasks on which every round of an algorithm is known to rounding."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from clusterproof.algorithms.validation import InvalidArgument
 from clusterproof.synthetic import QuadraticMixture
-
-DIMENSION = 3
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -87,29 +81,24 @@ class ConformanceTask:
         logits = self.rows(client)[0] @ model.reshape(2, -1).T
         return np.asarray(logits - np.logaddexp(logits[:, :1], logits[:, 1:]))
 
-    @cached_property
-    def _factors(self) -> np.ndarray:
-        """Return the matrices sqrt(d / 2) L_i', where A_i = L_i L_i', (N, d, d)."""
-        factors = np.swapaxes(np.linalg.cholesky(self.curvatures), -1, -2)
-        return np.asarray(np.sqrt(self.dimension / 2) * factors)
-
     def rows(self, client: int) -> tuple[np.ndarray, np.ndarray]:
         """Return a client's data as n_i identical rows, so that any batch has the client's exact gradient.
 
         Returns
         -------
         tuple
-            Rows X (n_i, d, d) and targets X b_i (n_i, d): the mean over rows and outputs of (X w - target)^2 is
-            f_i(w), whatever the batch. Of ``two_class``: rows (n_i, p), which differ, and classes (n_i,).
+            Rows X = sqrt(d / 2) L_i' with A_i = L_i L_i', (n_i, d, d), and targets X b_i (n_i, d): the mean over
+            rows and outputs of (X w - target)^2 is f_i(w), whatever the batch. Of ``two_class``: rows (n_i, p), which
+            differ, and classes (n_i,).
         """
         if self.features is not None and self.labels is not None:
             count = self.samples[client]
             return self.features[client, :count], self.labels[client, :count]
-        row = self._factors[client]
+        row = np.sqrt(self.dimension / 2) * np.linalg.cholesky(self.curvatures[client]).T
         repeated = np.repeat(row[None], self.samples[client], axis=0)
         return repeated, repeated @ self.optima[client]
 
-    def moved(self, shift: float = 0.0, scale: float = 1.0) -> ConformanceTask:
+    def moved(self, shift: float = 0.0, scale: float = 1.0) -> Self:
         """Return the image of the task under w -> scale w + shift; gradients are multiplied by ``scale``."""
         return replace(
             self,
@@ -118,15 +107,11 @@ class ConformanceTask:
             starts=None if self.starts is None else scale * self.starts + shift,
         )
 
-    def permuted(self, order: Sequence[int]) -> ConformanceTask:
+    def permuted(self, order: Sequence[int]) -> Self:
         """Return the task whose client k is this one's client ``order[k]``."""
         of_clients = ("curvatures", "optima", "samples", "features", "labels")
         arrays = {name: value for name, value in self.arrays().items() if name in of_clients}
         return replace(self, **{name: value[list(order)] for name, value in arrays.items()})
-
-    def copied(self) -> ConformanceTask:
-        """Return the task with arrays of its own, which others may write to."""
-        return ConformanceTask(**{name: value.copy() for name, value in self.arrays().items()})
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the fields that are not None."""
@@ -134,49 +119,27 @@ class ConformanceTask:
         return {name: value for name, value in given.items() if value is not None}
 
     def to_quadratic_mixture(self) -> QuadraticMixture:
-        """Return the same clients as a task of the library, in a cluster each where there are ``starts``.
-
-        Raises
-        ------
-        InvalidArgument
-            If the losses are not quadratic.
-        """
-        if self.features is not None:
-            rule = "must have quadratic losses to be a task of the library"
-            raise InvalidArgument("task", "two_class", rule, "leave out loss='cross-entropy'")
-        clusters = 1 if self.starts is None else len(self.starts)
-        labels = np.arange(self.clients) % clusters
+        """Return clients of quadratic losses as a task of the library, in a cluster each where there are ``starts``."""
+        labels = np.arange(self.clients) % (1 if self.starts is None else len(self.starts))
         return QuadraticMixture(
             hessians=self.curvatures, centers=self.optima, labels=labels, client_samples=self.samples
         )
 
     @classmethod
-    def from_quadratic_mixture(cls, task: QuadraticMixture, start: Any) -> ConformanceTask:
-        """Return the clients of a task of the library, started at ``start``, (d,) or one model a cluster (P, d).
-
-        Raises
-        ------
-        InvalidArgument
-            If ``start`` has another shape.
-        """
-        start = np.array(start, dtype=float)
-        if start.shape[-1:] != (task.dimension,) or start.ndim not in (1, 2):
-            rule = f"must have the shape ({task.dimension},) or (P, {task.dimension})"
-            raise InvalidArgument("start", start.shape, rule, "give the model before the first round")
-        clustered = start.ndim == 2
+    def from_quadratic_mixture(cls, task: QuadraticMixture, start: Any) -> Self:
+        """Return the clients of a task of the library, started at ``start``, (d,) or one model a cluster (P, d)."""
+        starts = np.array(start, dtype=float, ndmin=2)
         return cls(
             curvatures=task.hessians,
             optima=task.centers,
             samples=np.asarray(task.client_samples),
-            start=start[0] if clustered else start,
-            starts=start if clustered else None,
+            start=starts[0],
+            starts=starts if np.ndim(start) == 2 else None,
         )
 
 
-def random_task(
-    seed: int, samples: Sequence[int], *, clusters: int = 0, dimension: int = DIMENSION
-) -> ConformanceTask:
-    """Draw clients whose curvatures do not commute, with eigenvalues in [0.4, 2.5] and optima about 2 apart.
+def random_task(seed: int, samples: Sequence[int], *, clusters: int = 0) -> ConformanceTask:
+    """Draw clients in three dimensions: curvatures do not commute, eigenvalues in [0.4, 2.5], optima about 2 apart.
 
     Parameters
     ----------
@@ -186,11 +149,9 @@ def random_task(
         Number of samples of each client.
     clusters
         Number of models that a clustered algorithm starts from; 0 for other algorithms.
-    dimension
-        Number of parameters of a model.
     """
     generator = np.random.default_rng([seed, 20_261_122])
-    clients = len(samples)
+    clients, dimension = len(samples), 3
     rotations = np.linalg.qr(generator.standard_normal((clients, dimension, dimension)))[0]
     eigenvalues = generator.uniform(0.4, 2.5, (clients, 1, dimension))
     curvatures = (rotations * eigenvalues) @ np.swapaxes(rotations, -1, -2)
@@ -209,20 +170,18 @@ def random_task(
     )
 
 
-def two_class(seed: int, samples: Sequence[int], *, clusters: int = 0, features: int = 2) -> ConformanceTask:
+def two_class(seed: int, samples: Sequence[int], *, clusters: int = 0) -> ConformanceTask:
     """Draw clients with two classes, for code that cannot be given another loss than cross-entropy.
 
-    Rows of a client differ, so that only full batches have its exact gradient.
+    Rows have two features; those of a client differ, so that only full batches have its exact gradient.
 
     Parameters
     ----------
     seed, samples, clusters
         As for ``random_task``.
-    features
-        Number of features (p); a model has d = 2 p entries.
     """
     generator = np.random.default_rng([seed, 20_261_123])
-    clients, largest, dimension = len(samples), max(samples), 2 * features
+    clients, largest, features, dimension = len(samples), max(samples), 2, 4
     rows = generator.standard_normal((clients, largest, features))
     separators = generator.standard_normal((clients, features))
     scores = np.einsum("inp,ip->in", rows, separators) + 0.5 * generator.standard_normal((clients, largest))

@@ -1,7 +1,5 @@
 """How far a run in floating point may be from the reference in float64."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -46,8 +44,6 @@ class Difference:
         Its place in the array: (coordinate,), or (client or cluster, coordinate).
     observed, expected
         Both values.
-    units
-        Distance in units of rounding.
     """
 
     quantity: str
@@ -55,7 +51,14 @@ class Difference:
     index: tuple[int, ...]
     observed: float
     expected: float
-    units: float
+
+    def __str__(self) -> str:
+        """Return quantity, round, place and both values."""
+        owner = "client" if self.quantity in ("controls", "personal") else "model"
+        names = ("client",) if self.quantity == "assignments" else (owner, "coordinate")[-len(self.index) :]
+        place = ", ".join(f"{name} {number}" for name, number in zip(names, self.index, strict=True))
+        values = f"observed {self.observed:.6g}, expected {self.expected:.6g}"
+        return f"{self.quantity} after round {self.round}, {place}: {values}"
 
 
 def first_difference(
@@ -72,9 +75,7 @@ def first_difference(
     """
     signs = {name: _sign(name, observed, expected) for name in expected[0]}
     for number, (found, wanted) in enumerate(zip(observed, expected, strict=False)):
-        for name in wanted:
-            if name not in found:
-                continue
+        for name in [name for name in wanted if name in found]:
             value, reference = signs.get(name, 1.0) * found[name], wanted[name]
             with np.errstate(all="ignore"):
                 distances = np.abs(value - reference)
@@ -83,11 +84,8 @@ def first_difference(
                 units = np.where(np.isfinite(distances), distances / scale, np.inf)
                 units = np.where(np.isfinite(value) | np.isfinite(reference), units, 0.0)
             if units.max(initial=0.0) > allowed:
-                place = np.unravel_index(int(units.argmax()), units.shape)
-                index = tuple(int(axis) for axis in place)
-                return Difference(
-                    name, number, index, float(value[index]), float(reference[index]), float(units[index])
-                )
+                index = tuple(int(axis) for axis in np.unravel_index(int(units.argmax()), units.shape))
+                return Difference(name, number, index, float(value[index]), float(reference[index]))
     return None
 
 

@@ -1,11 +1,10 @@
 """Flower strategies as the server of an algorithm; the clients make exact gradient steps."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -107,19 +106,10 @@ def train_strategy(make: Callable[..., Any]) -> Start:
     return TrainRun
 
 
-@contextmanager
-def _server_process() -> Iterator[None]:
+def _server_process() -> AbstractContextManager[Any]:
     """Identify this process as a server, without which recent versions of Flower make no messages."""
     try:
         from flwr.supercore.task_identity import TaskIdentity
     except ImportError:
-        yield
-        return
-    names = ("_task_id", "_run_id", "_node_id")
-    before = [getattr(TaskIdentity, name) for name in names]
-    TaskIdentity.task_id, TaskIdentity.run_id, TaskIdentity.node_id = 1, 1, 1
-    try:
-        yield
-    finally:
-        for name, value in zip(names, before, strict=True):
-            setattr(TaskIdentity, name, value)
+        return nullcontext()
+    return patch.multiple(TaskIdentity, _task_id=1, _run_id=1, _node_id=1)

@@ -1,7 +1,5 @@
 """The library's own algorithms, run round by round through their public protocol."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
@@ -36,15 +34,13 @@ class _Scheduled:
         return np.broadcast_to(np.array(self.participants), (*shape, count))
 
 
-def from_algorithm(algorithm: str | type[Algorithm[Any]], **parameters: Any) -> Start:
+def from_algorithm(algorithm: str | type[Algorithm[Any]]) -> Start:
     """Make an implementation of one of the library's algorithms, by its class or its name on the command line.
 
     Parameters
     ----------
     algorithm
         The class; its parameters are set from the settings of the same names.
-    parameters
-        Parameters that no setting has.
     """
     cls = ALGORITHMS[algorithm] if isinstance(algorithm, str) else algorithm
     known = {one.name for one in fields(cls)}
@@ -61,7 +57,7 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]], **parameters: Any) -> 
 
         def __init__(self, task: ConformanceTask, settings: Mapping[str, Any]) -> None:
             given = {PARAMETERS.get(name, name): value for name, value in settings.items()}
-            chosen = {name: value for name, value in given.items() if name in known} | parameters
+            chosen = {name: value for name, value in given.items() if name in known}
             if chosen.get("averaging") == "gradient":
                 chosen.pop("local_steps", None)
             self._algorithm: Any = cls(**chosen)

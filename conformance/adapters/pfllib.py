@@ -1,17 +1,14 @@
 """PFLlib-style servers: ``Server(args, times)`` that makes its clients, and steps of a round as methods."""
 
-from __future__ import annotations
-
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import torch
 
-from clusterproof.conformance.adapters.torch_side import flat, module, replaced_losses
+from clusterproof.conformance.adapters.torch_side import flat, module, replaced, replaced_losses
 from clusterproof.conformance.observation import Start
 from clusterproof.conformance.tasks import ConformanceTask
 
@@ -81,22 +78,11 @@ def pfllib_server(
     return ServerRun
 
 
-@contextmanager
-def _task_data(task: ConformanceTask) -> Iterator[None]:
+def _task_data(task: ConformanceTask) -> AbstractContextManager[None]:
     """Let every imported ``read_client_data`` return a client's rows and targets."""
 
     def read(_dataset: str, client: int, *_: Any, **__: Any) -> list[tuple[torch.Tensor, torch.Tensor]]:
         rows, targets = (torch.tensor(array, dtype=torch.float32) for array in task.rows(client))
         return list(zip(rows, targets, strict=True))
 
-    places = [
-        place for place in list(sys.modules.values()) if "read_client_data" in getattr(place, "__dict__", {})
-    ]
-    before = [vars(place)["read_client_data"] for place in places]
-    try:
-        for place in places:
-            vars(place)["read_client_data"] = read
-        yield
-    finally:
-        for place, function in zip(places, before, strict=True):
-            vars(place)["read_client_data"] = function
+    return replaced("read_client_data", read)

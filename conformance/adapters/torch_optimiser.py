@@ -1,7 +1,5 @@
 """A PyTorch optimiser as the local step of an algorithm; the server is the reference's mean."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

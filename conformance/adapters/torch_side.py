@@ -1,10 +1,10 @@
 """Conformance tasks as PyTorch code meets them: a module, data loaders and a loss."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from clusterproof.conformance.tasks import ConformanceTask
 
-__all__ = ["LinearModel", "flat", "load_flat", "loader", "loss", "module", "replaced_losses"]
+__all__ = ["LinearModel", "flat", "load_flat", "loader", "loss", "module", "replaced", "replaced_losses"]
 
 loss = nn.MSELoss()
 """The mean over rows and outputs, with which a client's loss is exactly f_i."""
@@ -58,19 +58,24 @@ def loader(
 
 def flat(model: nn.Module) -> np.ndarray:
     """Return a module's parameters as one array (d,)."""
-    with torch.no_grad():
-        return torch.cat([parameter.detach().reshape(-1) for parameter in model.parameters()]).cpu().numpy()
+    return nn.utils.parameters_to_vector(model.parameters()).detach().cpu().numpy()
 
 
 def load_flat(model: nn.Module, values: np.ndarray) -> None:
     """Write one array (d,) to a module's parameters."""
-    place = 0
-    with torch.no_grad():
-        for parameter in model.parameters():
-            count = parameter.numel()
-            part = torch.tensor(np.asarray(values[place : place + count]), dtype=parameter.dtype)
-            parameter.copy_(part.reshape(parameter.shape))
-            place += count
+    vector = torch.tensor(np.asarray(values), dtype=next(model.parameters()).dtype)
+    nn.utils.vector_to_parameters(vector, model.parameters())
+
+
+@contextmanager
+def replaced(name: str, new: Any, old: Any = None) -> Iterator[None]:
+    """Put an object in the place of a name in every imported module that has it, or has ``old`` there."""
+    with ExitStack() as stack:
+        for place in list(sys.modules.values()):
+            found = getattr(place, "__dict__", {}).get(name)
+            if found is not None and (old is None or found is old):
+                stack.enter_context(patch.object(place, name, new))
+        yield
 
 
 @contextmanager
@@ -79,18 +84,9 @@ def replaced_losses() -> Iterator[None]:
 
     ``torch.nn``, ``torch.nn.functional`` and the modules that imported either name are put back afterwards.
     """
-    swaps = {
-        "CrossEntropyLoss": (nn.CrossEntropyLoss, nn.MSELoss),
-        "cross_entropy": (nn.functional.cross_entropy, nn.functional.mse_loss),
-    }
-    replaced = []
-    for name, (old, new) in swaps.items():
-        for place in list(sys.modules.values()):
-            if getattr(place, "__dict__", {}).get(name) is old:
-                replaced.append((place, name, old))
-                setattr(place, name, new)
-    try:
+    functional = nn.functional
+    with (
+        replaced("CrossEntropyLoss", nn.MSELoss, nn.CrossEntropyLoss),
+        replaced("cross_entropy", functional.mse_loss, functional.cross_entropy),
+    ):
         yield
-    finally:
-        for place, name, old in replaced:
-            setattr(place, name, old)

@@ -1,15 +1,13 @@
 """Plain references: one class an algorithm, numpy in float64, importing nothing of the library's algorithms."""
 
-from clusterproof.conformance.definitions.averaging import FedAvg, FedLin, FedNova, FedProx
+from clusterproof.conformance.definitions import averaging, controls, several_models
 from clusterproof.conformance.definitions.base import Change, Definition
-from clusterproof.conformance.definitions.clustered import CFLMGD, IFCA
-from clusterproof.conformance.definitions.controls import FedDyn, ProxSkip, Scaffold
-from clusterproof.conformance.definitions.personal import Ditto, FedBCD, Local, PerFedAvg, PFedMe
-from clusterproof.conformance.definitions.server import FedAdam, FedAvgM, FedYogi
 
 _ALL = (
-    *(FedAvg, FedProx, Scaffold, FedNova, FedDyn, FedLin, ProxSkip, Ditto, PFedMe, FedAvgM, FedAdam, FedYogi),
-    *(IFCA, CFLMGD, FedBCD, PerFedAvg, Local),
+    *(averaging.FedAvg, averaging.FedProx, controls.Scaffold, averaging.FedNova, controls.FedDyn),
+    *(averaging.FedLin, controls.ProxSkip, several_models.Ditto, several_models.PFedMe, averaging.FedAvgM),
+    *(averaging.FedAdam, averaging.FedYogi, several_models.IFCA, several_models.CFLMGD),
+    *(several_models.FedBCD, averaging.PerFedAvg, several_models.Local),
 )
 
 DEFINITIONS: dict[str, type[Definition]] = {definition.name: definition for definition in _ALL}

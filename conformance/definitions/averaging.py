@@ -1,15 +1,11 @@
-"""FedAvg, and the algorithms that differ from it in the local step or in one line of the server."""
-
-from __future__ import annotations
+"""Algorithms with one model: FedAvg, and those that differ from it in the local step or on the server."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from clusterproof.conformance.definitions.base import Definition
-
-FORMS = {"weighting": ("samples", "clients", "steps"), "drop_last": (False, True)}
-"""Settings of every algorithm with a weighted mean whose every value is an admissible form."""
+from clusterproof.conformance.definitions.base import FORMS, Definition
 
 
 class FedAvg(Definition):
@@ -19,42 +15,9 @@ class FedAvg(Definition):
     equation = "y_i <- x; K_i times y_i <- y_i - eta g_i(y_i); x <- x + gamma sum_S p_i (y_i - x)"
     source = "McMahan et al. 2017, Algorithm 1; server step: Karimireddy et al. 2020"
     paper_was_read = True
-    variants = FORMS
-
-    def round(self, participants: Sequence[int]) -> None:
-        """Carry out one round."""
-        received = self.line("received", self.x)
-        local = {i: self.local_model(i, received) for i in participants}
-        self.x = self.server_model(participants, local)
-
-    def local_model(self, client: int, received: np.ndarray) -> np.ndarray:
-        """Return y_i after K_i local steps from the received model."""
-        y = self.line("start", received, client=client)
-        for step in range(self.steps(client)):
-            direction = self.direction(client, y, received, step)
-            y = y - self.step_size * self.line("direction", direction, client=client, y=y, step=step)
-        return self.line("local model", y, client=client)
-
-    def direction(self, client: int, y: np.ndarray, received: np.ndarray, step: int) -> np.ndarray:
-        """Return what a local step is taken along: the gradient."""
-        return self.gradient(client, y, step)
-
-    def change(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
-        """Return the weighted mean of the changes, sum_S p_i (y_i - x)."""
-        weights = self.weights(participants)
-        change = sum(p * (local[i] - self.x) for p, i in zip(weights, participants, strict=True))
-        return np.asarray(
-            self.line("change", change, participants=participants, weights=weights, local=local)
-        )
-
-    def server_model(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
-        """Return the next model, x + gamma times the mean change."""
-        change = self.change(participants, local)
-        gamma = self.line("server step", self.settings["server_step_size"])
-        return self.line("new model", self.x + gamma * change, change=change, gamma=gamma)
 
 
-class FedProx(FedAvg):
+class FedProx(Definition):
     """FedProx: FedAvg whose local objective has a proximal term, minimised by gradient steps."""
 
     name = "fedprox"
@@ -62,23 +25,20 @@ class FedProx(FedAvg):
         "y_i <- x; K_i times y_i <- y_i - eta (g_i(y_i) + mu (y_i - x)); x <- x + gamma sum_S p_i (y_i - x)"
     )
     source = "Li et al. 2020, Algorithm 2, the local problem solved by gradient steps"
-    paper_was_read = False
     own_settings = {"proximal": 0.7}
     strengths = {"proximal": 0.3}
 
-    def direction(self, client: int, y: np.ndarray, received: np.ndarray, step: int) -> np.ndarray:
-        """Return the gradient of f_i + mu / 2 ||y - x||^2."""
-        pull = self.settings["proximal"] * (y - received)
-        return np.asarray(self.gradient(client, y, step) + self.line("pull", pull, y=y, received=received))
+    def correction(self, client: int, y: np.ndarray, received: np.ndarray) -> Any:
+        """Return the gradient of mu / 2 ||y - x||^2."""
+        return self.line("pull", self.settings["proximal"] * (y - received), y=y)
 
 
-class FedNova(FedAvg):
+class FedNova(Definition):
     """FedNova with plain local gradient steps: changes are divided by the numbers of steps."""
 
     name = "fednova"
     equation = "d_i = (y_i - x) / K_i; x <- x + gamma tau sum_S p_i d_i, tau = sum_S p_i K_i"
     source = "Wang et al. 2020, with a_i = K_i (plain local gradient steps)"
-    paper_was_read = False
     # weights by steps would be FedAvg's own correction a second time
     variants = {**FORMS, "weighting": ("samples", "clients")}
 
@@ -86,18 +46,13 @@ class FedNova(FedAvg):
         """Return tau times the weighted mean of the normalised changes."""
         weights = self.weights(participants)
         counts = np.array([self.line("K", float(self.steps(i)), client=i) for i in participants])
-        divisors = self.line("normaliser", counts, participants=participants)
         tau = self.line("tau", weights @ counts, counts=counts)
-        change = sum(
-            p * (local[i] - self.x) / divisor
-            for p, i, divisor in zip(weights, participants, divisors, strict=True)
-        )
-        return np.asarray(
-            self.line("change", tau * change, participants=participants, weights=weights, local=local)
-        )
+        normalised = zip(weights, participants, counts, strict=True)
+        change = np.asarray(tau * sum(p * (local[i] - self.x) / count for p, i, count in normalised))
+        return self.line("change", change, participants=participants, weights=weights, local=local)
 
 
-class FedLin(FedAvg):
+class FedLin(Definition):
     """FedLin: every client first sends its gradient at the received model."""
 
     name = "fedlin"
@@ -106,7 +61,6 @@ class FedLin(FedAvg):
         "x <- x + gamma sum_S p_i (y_i - x)"
     )
     source = "Mitra et al. 2021, where p_i = 1/|S|"
-    paper_was_read = False
     own_settings = {"weighting": "clients"}
 
     def round(self, participants: Sequence[int]) -> None:
@@ -116,7 +70,110 @@ class FedLin(FedAvg):
         self.mean = sum(p * self.sent[i] for p, i in zip(weights, participants, strict=True))
         super().round(participants)
 
+    def correction(self, client: int, y: np.ndarray, received: np.ndarray) -> Any:
+        """Return what takes the client's drift off, g - g_i(x)."""
+        drift = self.line("server part", self.mean) - self.line("client part", self.sent[client])
+        return self.line("correction", drift)
+
+
+class PerFedAvg(Definition):
+    """Per-FedAvg with exact Hessians: gradient steps on the loss after one adaptation step."""
+
+    name = "per-fedavg"
+    equation = (
+        "y_i <- x; K_i times y_i <- y_i - eta (I - a A_i(y_i)) g_i(y_i - a g_i(y_i)), A_i the Hessian; "
+        "x <- x + gamma sum_S p_i (y_i - x)"
+    )
+    source = "Fallah et al. 2020, with Hessians or to first order, where p_i = 1/|S|"
+    own_settings = {"inner_step_size": 0.15, "gradient": "second-order", "weighting": "clients"}
+    strengths = {"inner_step_size": 0.3}
+    variants = {"gradient": ("second-order", "first-order"), **FORMS}
+
     def direction(self, client: int, y: np.ndarray, received: np.ndarray, step: int) -> np.ndarray:
-        """Return the gradient with the client's drift taken off."""
-        correction = self.line("server part", self.mean) - self.line("client part", self.sent[client])
-        return np.asarray(self.gradient(client, y, step) + self.line("correction", correction))
+        """Return the gradient of f_i(y - a g_i(y)), with or without the Hessian."""
+        inner = self.line("inner step", self.settings["inner_step_size"])
+        gradient = self.gradient(client, y - inner * self.gradient(client, y, step), step)
+        if self.settings["gradient"] == "first-order":
+            return gradient
+        product = self.task.hessian(client, y) @ gradient
+        return np.asarray(gradient - inner * self.line("hessian term", product))
+
+
+class FedAvgM(Definition):
+    """FedAvg with momentum on the server."""
+
+    name = "fedavgm"
+    equation = "Delta = x - sum_S p_i y_i; v <- beta v + Delta, v_0 = 0; x <- x - gamma v"
+    source = "Hsu et al. 2019"
+    own_settings = {"momentum": 0.6}
+    strengths = {"momentum": 0.3}
+
+    def prepare(self) -> None:
+        """Start the momentum at 0."""
+        self.v = np.zeros_like(self.x)
+
+    def server_model(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
+        """Return x - gamma v."""
+        delta = -self.change(participants, local)
+        beta = self.line("momentum", self.settings["momentum"])
+        self.v = beta * self.line("old v", self.v) + self.line("delta", delta)
+        gamma = self.line("server step", self.settings["server_step_size"])
+        step = self.line("step", self.v, delta=delta, beta=beta)
+        return self.line("new model", np.asarray(self.x - gamma * step), gamma=gamma)
+
+
+class FedAdam(Definition):
+    """FedAdam: Adam on the server without bias correction."""
+
+    name = "fedadam"
+    equation = (
+        "Delta = sum_S p_i y_i - x; m <- beta1 m + (1 - beta1) Delta; v <- beta2 v + (1 - beta2) Delta^2; "
+        "x <- x + eta m / (sqrt(v) + tau), v_0 = tau^2"
+    )
+    source = "Reddi et al. 2021, Algorithm 2, where p_i = 1/|S|"
+    own_settings = {
+        **{"beta1": 0.8, "beta2": 0.9, "tau": 0.05, "eta": 0.2, "weighting": "clients"},
+        **{"v_start": "tau-squared", "bias_correction": "none"},
+    }
+    strengths = {"beta1": 0.5, "tau": 0.2, "beta2": 0.8}
+    variants = {"v_start": ("tau-squared", "zero"), "bias_correction": ("none", "adam"), **FORMS}
+    server_step = "eta"
+
+    def prepare(self) -> None:
+        """Start m at 0 and v at tau^2."""
+        self.m = np.zeros_like(self.x)
+        start = self.settings["tau"] ** 2 if self.settings["v_start"] == "tau-squared" else 0.0
+        self.v = np.full_like(self.x, self.line("v start", start))
+        self.rounds = 0
+
+    def second_moment(self, delta: np.ndarray, beta2: float) -> np.ndarray:
+        """Return the next v."""
+        return np.asarray(beta2 * self.v + (1 - beta2) * delta**2)
+
+    def server_model(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
+        """Return x + eta m / (sqrt(v) + tau)."""
+        delta, beta2 = self.change(participants, local), self.settings["beta2"]
+        beta1 = self.line("beta1", self.settings["beta1"])
+        self.m = beta1 * self.m + self.line("damping", 1 - beta1) * delta
+        self.v = self.second_moment(delta, beta2)
+        self.rounds += 1
+        m, v = self.m, self.v
+        if self.line("bias correction", self.settings["bias_correction"]) == "adam":
+            m, v = m / (1 - beta1**self.rounds), v / (1 - beta2**self.rounds)
+        scale = self.line("scale", np.sqrt(v) + self.settings["tau"], v=v)
+        return np.asarray(self.x + self.line("server step", self.settings["eta"]) * m / scale)
+
+
+class FedYogi(FedAdam):
+    """FedYogi: FedAdam with Yogi's additive second moment."""
+
+    name = "fedyogi"
+    equation = (
+        "Delta = sum_S p_i y_i - x; m <- beta1 m + (1 - beta1) Delta; v <- v - (1 - beta2) Delta^2 sign(v - Delta^2); "
+        "x <- x + eta m / (sqrt(v) + tau), v_0 = tau^2"
+    )
+
+    def second_moment(self, delta: np.ndarray, beta2: float) -> np.ndarray:
+        """Return the next v."""
+        sign = self.line("sign", np.sign(self.v - delta**2))
+        return self.line("yogi", np.asarray(self.v - (1 - beta2) * delta**2 * sign), delta=delta)

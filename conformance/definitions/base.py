@@ -1,8 +1,8 @@
-"""What every definition shares: settings, local gradient steps, weights, and lines that a slip can change."""
+"""What definitions share: settings, a round of local steps and a mean, and lines that a slip can change."""
 
-from __future__ import annotations
-
+import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -12,8 +12,13 @@ from clusterproof.conformance.tolerance import Snapshot
 
 T = TypeVar("T")
 
-Change = Callable[..., Any]
-"""A changed line: (run, value, **quantities) -> the value that the faulty code has instead."""
+Change = float | Callable[..., Any]
+"""A changed line: a factor, or a function that returns what the faulty code has instead of the line's value.
+
+The names of its parameters say what it is given: ``value``, ``run``, a setting, or a quantity of the line.
+"""
+
+_signature = cache(inspect.signature)
 
 SHARED = {
     "step_size": 0.05,
@@ -25,12 +30,16 @@ SHARED = {
 }
 """Settings of every algorithm, with their defaults."""
 
+FORMS = {"weighting": ("samples", "clients", "steps"), "drop_last": (False, True)}
+"""Settings of every algorithm with a weighted mean whose every value is an admissible form."""
+
 
 class Definition:
     """A run of an algorithm exactly as it is defined, in float64.
 
-    A quantity that a slip can change passes through ``line``, which returns it unchanged unless the run was given
-    slips: the code of a subclass, read without ``line``, is the definition.
+    A round is FedAvg's here; an algorithm replaces the parts in which it differs. A quantity that a slip can
+    change passes through ``line``, which returns it unchanged unless the run was given slips: the code, read
+    without ``line``, is the definition.
 
     Parameters
     ----------
@@ -51,7 +60,7 @@ class Definition:
     own_settings: ClassVar[Mapping[str, Any]] = {}
     strengths: ClassVar[Mapping[str, float]] = {}
     """Other values of the algorithm's strengths, for the probe that changes each of them."""
-    variants: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
+    variants: ClassVar[Mapping[str, tuple[Any, ...]]] = FORMS
     """Settings whose every value is an admissible form of the algorithm."""
     server_step: ClassVar[str | None] = "server_step_size"
     """The setting that is the step of the server; None where the algorithm has none."""
@@ -67,24 +76,15 @@ class Definition:
         settings: Mapping[str, Any],
         slips: Sequence[Mapping[str, Change]] = (),
     ) -> None:
-        self.task = task
-        self.settings = settings
+        self.task, self.settings, self._slips = task, settings, slips
         self.memory: dict[Any, Any] = {}
         """What slips remember; a definition does not use it."""
-        self._changes: dict[str, list[Change]] = {}
-        for slip in slips:
-            for line, change in slip.items():
-                self._changes.setdefault(line, []).append(change)
         self.step_size = settings["step_size"]
         self.x: np.ndarray = np.array(task.start, dtype=float)
         self.prepare()
 
     def prepare(self) -> None:
         """Set what is carried between rounds to its start."""
-
-    def round(self, participants: Sequence[int]) -> None:
-        """Carry out one communication round."""
-        raise NotImplementedError
 
     @property
     def model(self) -> np.ndarray:
@@ -100,22 +100,14 @@ class Definition:
         """Return every setting with its default."""
         return {**SHARED, **cls.own_settings}
 
-    @classmethod
-    def shapes(cls, task: ConformanceTask) -> dict[str, tuple[int, ...]]:
-        """Return the shape of each quantity."""
-        known = {
-            "model": task.start.shape if task.starts is None else task.starts.shape,
-            "control": task.start.shape,
-            "controls": (task.clients, task.dimension),
-            "personal": (task.clients, task.dimension),
-            "assignments": task.samples.shape,
-        }
-        return {name: known[name] for name in cls.quantities}
-
     def line(self, name: str, value: T, **quantities: Any) -> T:
         """Return the value of a line of the definition, as the run's slips change it."""
-        for change in self._changes.get(name, ()):
-            value = change(self, value, **quantities)
+        for change in (slip[name] for slip in self._slips if name in slip):
+            if callable(change):
+                known = {**self.settings, **quantities, "run": self, "value": value}
+                value = change(**{one: known[one] for one in _signature(change).parameters})
+            else:
+                value = change * value  # type: ignore[assignment, operator]  # a number, or an array
         return value
 
     def batches(self, client: int) -> int:
@@ -131,9 +123,7 @@ class Definition:
 
     def gradient(self, client: int, point: np.ndarray, step: int = 0) -> np.ndarray:
         """Return g_i at a point, as a local step evaluates it."""
-        return np.asarray(
-            self.line("gradient", self.task.gradient(client, point), client=client, point=point, step=step)
-        )
+        return self.line("gradient", self.task.gradient(client, point), client=client, step=step)
 
     def weights(self, participants: Sequence[int]) -> np.ndarray:
         """Return p_i of the participants, which add up to 1."""
@@ -145,3 +135,37 @@ class Definition:
         else:
             counts = np.ones(len(participants))
         return self.line("weights", counts / counts.sum(), participants=participants)
+
+    def round(self, participants: Sequence[int]) -> None:
+        """Carry out one communication round."""
+        received = self.line("received", self.x)
+        local = {i: self.local_model(i, received) for i in participants}
+        self.x = self.server_model(participants, local)
+
+    def local_model(self, client: int, received: np.ndarray) -> np.ndarray:
+        """Return y_i after K_i local steps from the received model."""
+        y = self.line("start", received, client=client)
+        for step in range(self.steps(client)):
+            direction = self.line("direction", self.direction(client, y, received, step), step=step)
+            y = y - self.step_size * direction
+        return self.line("local model", y, client=client)
+
+    def direction(self, client: int, y: np.ndarray, received: np.ndarray, step: int) -> np.ndarray:
+        """Return what a local step is taken along: the gradient, and what is added to it."""
+        return np.asarray(self.gradient(client, y, step) + self.correction(client, y, received))
+
+    def correction(self, client: int, y: np.ndarray, received: np.ndarray) -> Any:
+        """Return what is added to the gradient, (d,) or 0."""
+        return 0.0
+
+    def change(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
+        """Return the weighted mean of the changes, sum_S p_i (y_i - x)."""
+        weights = self.weights(participants)
+        change = np.asarray(sum(p * (local[i] - self.x) for p, i in zip(weights, participants, strict=True)))
+        return self.line("change", change, participants=participants, weights=weights, local=local)
+
+    def server_model(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
+        """Return the next model, x + gamma times the mean change."""
+        gamma = self.line("server step", self.settings["server_step_size"])
+        change = self.change(participants, local)
+        return self.line("new model", np.asarray(self.x + gamma * change), gamma=gamma)

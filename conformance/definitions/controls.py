@@ -1,15 +1,14 @@
 """Algorithms whose clients keep controls: SCAFFOLD, ProxSkip and FedDyn."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from clusterproof.conformance.definitions.averaging import FORMS, FedAvg
+from clusterproof.conformance.definitions.base import FORMS, Definition
 
 
-class Scaffold(FedAvg):
+class Scaffold(Definition):
     """SCAFFOLD: local steps corrected by the difference of the server's and the client's control."""
 
     name = "scaffold"
@@ -29,45 +28,37 @@ class Scaffold(FedAvg):
         self.control: np.ndarray = self.line("control start", np.zeros_like(self.x))
         self.controls: np.ndarray = np.array([self.control] * self.task.clients)
 
-    def direction(self, client: int, y: np.ndarray, received: np.ndarray, step: int) -> np.ndarray:
-        """Return g_i(y) - c_i + c."""
-        correction = self.line("server part", self.control) - self.line("client part", self.controls[client])
-        return np.asarray(self.gradient(client, y, step) + self.line("correction", correction))
+    def correction(self, client: int, y: np.ndarray, received: np.ndarray) -> Any:
+        """Return c - c_i."""
+        drift = self.line("server part", self.control) - self.line("client part", self.controls[client])
+        return self.line("correction", drift)
 
     def round(self, participants: Sequence[int]) -> None:
         """Carry out one round."""
         received = self.line("received", self.x)
-        local, changes = {}, {}
-        controls = self.controls.copy()
+        local, changes, controls = {}, {}, self.controls.copy()
         for i in participants:
             local[i] = self.local_model(i, received)
             new = self.new_control(i, received, local[i])
-            changes[i] = self.line("control change", new - self.controls[i], client=i, new=new)
-            controls[i] = self.line("stored control", new, client=i)
-            self.line("control stored", None, client=i, new=new, change=changes[i])
+            changes[i] = self.line("control change", new - self.controls[i], new=new)
+            controls[i] = self.line("stored control", new, change=changes[i])
         self.x = self.server_model(participants, local)
         step = sum(changes.values()) / self.task.clients
-        self.control = self.control + self.line(
-            "control step", step, participants=participants, changes=changes
-        )
-        self.controls = self.line("controls", controls, participants=participants)
+        step = self.line("control step", step, participants=participants, changes=changes)
+        self.control = self.control + step
+        self.controls = self.line("controls", controls)
 
     def new_control(self, client: int, received: np.ndarray, local: np.ndarray) -> np.ndarray:
         """Return c_i+ of the option."""
         if self.line("option", self.settings["option"]) == "I":
-            return np.asarray(
-                self.line("option I", self.task.gradient(client, received), client=client, local=local)
-            )
-        count = self.line("K", float(self.steps(client)), client=client)
+            return self.line("option I", self.task.gradient(client, received), client=client, local=local)
+        count = self.line("K", self.steps(client), client=client)
         drift = self.line("drift", (received - local) / (count * self.step_size))
-        return np.asarray(
-            self.line("own control", self.controls[client])
-            - self.line("subtracted control", self.control)
-            + drift
-        )
+        kept = self.line("own control", self.controls[client]) - self.line("subtracted control", self.control)
+        return np.asarray(kept + drift)
 
 
-class ProxSkip(FedAvg):
+class ProxSkip(Definition):
     """ProxSkip (Scaffnew) whose coin falls after each K-th step: one round is K local steps and an average."""
 
     name = "proxskip"
@@ -88,24 +79,21 @@ class ProxSkip(FedAvg):
         """Start the controls at 0, so that they add up to 0."""
         self.controls = np.zeros((self.task.clients, self.task.dimension))
 
-    def direction(self, client: int, y: np.ndarray, received: np.ndarray, step: int) -> np.ndarray:
-        """Return g_i(x_i) - h_i."""
-        shift = self.line("shift", self.controls[client])
-        return np.asarray(self.gradient(client, y, step) - shift)
+    def correction(self, client: int, y: np.ndarray, received: np.ndarray) -> Any:
+        """Return -h_i."""
+        return -self.line("shift", self.controls[client])
 
-    def round(self, participants: Sequence[int]) -> None:
-        """Carry out the local steps up to a communication, and that."""
-        received = self.line("received", self.x)
-        local = {i: self.local_model(i, received) for i in participants}
-        self.x = self.x + self.change(participants, local)
+    def server_model(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
+        """Return the mean of the models, and move the controls towards it."""
+        x = self.x + self.change(participants, local)
         rate = self.line("rate", self.settings["probability"] / self.step_size)
-        moved = {i: rate * (self.x - local[i]) for i in participants}
-        self.controls = self.controls.copy()
         for i in participants:
-            self.controls[i] = self.line("kept shift", self.controls[i]) + self.line("shift change", moved[i])
+            moved = self.line("shift change", rate * (x - local[i]))
+            self.controls[i] = self.line("kept shift", self.controls[i]) + moved
+        return np.asarray(x)
 
 
-class FedDyn(FedAvg):
+class FedDyn(Definition):
     """FedDyn: a linear and a quadratic term in the local objective, and the server's state h."""
 
     name = "feddyn"
@@ -114,7 +102,6 @@ class FedDyn(FedAvg):
         " h <- h - (alpha/N) sum_S (y_i - x); x <- sum_S p_i y_i - h / alpha"
     )
     source = "Acar et al. 2021, Algorithm 1, where p_i = 1/|S|"
-    paper_was_read = False
     own_settings = {"alpha": 0.8, "weighting": "clients"}
     strengths = {"alpha": 0.25}
     server_step = None
@@ -124,23 +111,19 @@ class FedDyn(FedAvg):
         self.h = np.zeros_like(self.x)
         self.linear = np.zeros((self.task.clients, self.task.dimension))
 
-    def direction(self, client: int, y: np.ndarray, received: np.ndarray, step: int) -> np.ndarray:
-        """Return g_i(y) - L_i + alpha (y - x)."""
-        quadratic = self.settings["alpha"] * (y - received)
-        terms = self.line("linear", -self.linear[client]) + self.line("quadratic", quadratic, y=y)
-        return np.asarray(self.gradient(client, y, step) + self.line("penalty", terms))
+    def correction(self, client: int, y: np.ndarray, received: np.ndarray) -> Any:
+        """Return alpha (y - x) - L_i."""
+        quadratic = self.line("quadratic", self.settings["alpha"] * (y - received), y=y)
+        return self.line("penalty", self.line("linear", -self.linear[client]) + quadratic)
 
-    def round(self, participants: Sequence[int]) -> None:
-        """Carry out one round."""
-        received, alpha = self.line("received", self.x), self.settings["alpha"]
-        local = {i: self.local_model(i, received) for i in participants}
-        linear = self.linear.copy()
+    def server_model(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
+        """Return the mean of the models with the offset by h, and move L_i and h."""
+        alpha = self.settings["alpha"]
         for i in participants:
-            change = self.line("state change", -alpha * (local[i] - received))
-            linear[i] = self.line("kept state", linear[i]) + change
-        self.linear = self.line("stored states", linear)
-        moved = -(alpha / self.task.clients) * sum(local[i] - received for i in participants)
+            change = self.line("state change", -alpha * (local[i] - self.x))
+            self.linear[i] = self.line("kept state", self.linear[i]) + change
+        moved = -(alpha / self.task.clients) * sum(local[i] - self.x for i in participants)
         before = self.h
-        self.h = self.h + self.line("h change", moved, participants=participants, received=received)
+        self.h = self.h + self.line("h change", moved, participants=participants)
         offset = self.line("offset", -self.h / alpha, before=before)
-        self.x = self.x + self.change(participants, local) + offset
+        return np.asarray(self.x + self.change(participants, local) + offset)

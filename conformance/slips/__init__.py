@@ -1,41 +1,36 @@
 """The bank of slips: for each algorithm, the mistakes that its code is known to be prone to."""
 
-from clusterproof.conformance.slips.base import Slip
-from clusterproof.conformance.slips.clustered import CFL_MGD, IFCA
-from clusterproof.conformance.slips.controls import FEDDYN, PROXSKIP, SCAFFOLD
-from clusterproof.conformance.slips.corrections import FEDLIN, FEDNOVA, FEDPROX
-from clusterproof.conformance.slips.general import LOCAL_STEPS, MEANS, SERVER_STEPS
-from clusterproof.conformance.slips.personal import DITTO, FEDBCD, PER_FEDAVG, PFEDME
-from clusterproof.conformance.slips.server import ADAPTIVE, FEDAVGM, YOGI
+from clusterproof.conformance.slips import averaging, controls, several_models
+from clusterproof.conformance.slips.general import LOCAL_STEPS, MEANS, SERVER_MODELS, SERVER_STEPS, Slip
 
-GENERAL = (*LOCAL_STEPS, *MEANS)
-_NO_MEAN = tuple(
-    slip
-    for slip in LOCAL_STEPS
-    if not {"start", "received"} & set(slip.changes) and slip.name != "gradient-at-received-model"
-)
-_NOBODY_ABSENT = tuple(slip for slip in GENERAL if not slip.name.startswith("absent-counted"))
-_WITHIN_CLUSTERS = (*_NO_MEAN, *(slip for slip in MEANS if "change" not in slip.changes))
+GENERAL = LOCAL_STEPS | MEANS
+_NO_MEAN = {
+    name: slip
+    for name, slip in LOCAL_STEPS.items()
+    if not {"start", "received"} & set(slip.changes) and name != "gradient-at-received-model"
+}
+_NOBODY_ABSENT = {name: slip for name, slip in GENERAL.items() if not name.startswith("absent-counted")}
+_IN_CLUSTERS = _NO_MEAN | {name: slip for name, slip in MEANS.items() if "change" not in slip.changes}
 
-SLIPS: dict[str, tuple[Slip, ...]] = {
-    "fedavg": (*GENERAL, *SERVER_STEPS),
-    "fedprox": (*FEDPROX, *GENERAL, *SERVER_STEPS),
-    "scaffold": (*SCAFFOLD, *GENERAL, *SERVER_STEPS),
-    "fednova": (*FEDNOVA, *GENERAL, *SERVER_STEPS),
-    "feddyn": (*FEDDYN, *GENERAL),
-    "fedlin": (*FEDLIN, *GENERAL, *SERVER_STEPS),
-    "proxskip": (*PROXSKIP, *_NOBODY_ABSENT),
-    "ditto": (*DITTO, *GENERAL, *SERVER_STEPS),
-    "pfedme": (*PFEDME, *GENERAL),
-    "fedavgm": (*FEDAVGM, *GENERAL, *SERVER_STEPS),
-    "fedadam": (*ADAPTIVE, *GENERAL, *SERVER_STEPS[:2]),
-    "fedyogi": (*ADAPTIVE, *YOGI, *GENERAL, *SERVER_STEPS[:2]),
-    "ifca": (*IFCA, *_WITHIN_CLUSTERS),
-    "cfl-mgd": (*CFL_MGD, *IFCA, *_WITHIN_CLUSTERS),
-    "fedbcd": (*FEDBCD, *FEDPROX[:6], *_NO_MEAN, *SERVER_STEPS[:2]),
-    "per-fedavg": (*PER_FEDAVG, *GENERAL, *SERVER_STEPS),
+SLIPS: dict[str, dict[str, Slip]] = {
+    "fedavg": GENERAL | SERVER_MODELS,
+    "fedprox": averaging.FEDPROX | GENERAL | SERVER_MODELS,
+    "scaffold": controls.SCAFFOLD | GENERAL | SERVER_MODELS,
+    "fednova": averaging.FEDNOVA | GENERAL | SERVER_MODELS,
+    "feddyn": controls.FEDDYN | GENERAL,
+    "fedlin": averaging.FEDLIN | GENERAL | SERVER_MODELS,
+    "proxskip": controls.PROXSKIP | _NOBODY_ABSENT,
+    "ditto": several_models.DITTO | GENERAL | SERVER_MODELS,
+    "pfedme": several_models.PFEDME | GENERAL,
+    "fedavgm": averaging.FEDAVGM | GENERAL | SERVER_MODELS,
+    "fedadam": averaging.ADAPTIVE | GENERAL | SERVER_STEPS,
+    "fedyogi": averaging.ADAPTIVE | averaging.YOGI | GENERAL | SERVER_STEPS,
+    "ifca": several_models.IFCA | _IN_CLUSTERS,
+    "cfl-mgd": several_models.CFL_MGD | several_models.IFCA | _IN_CLUSTERS,
+    "fedbcd": several_models.FEDBCD | averaging.PULLS | _NO_MEAN | SERVER_STEPS,
+    "per-fedavg": averaging.PER_FEDAVG | GENERAL | SERVER_MODELS,
     "local": _NO_MEAN,
 }
-"""Slips by the name of the algorithm, its own first."""
+"""Slips by the name of the algorithm and their own, those of the algorithm alone first."""
 
 __all__ = ["SLIPS", "Slip"]

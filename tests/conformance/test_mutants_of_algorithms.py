@@ -10,7 +10,7 @@ import pytest
 
 from clusterproof.conformance import DEFINITIONS, check_names, conform
 from clusterproof.conformance.adapters.library import from_algorithm
-from clusterproof.conformance.checks import NAMES
+from clusterproof.conformance.checks import CHECKS
 
 CLIENTS = {"weighting": "clients"}
 MODEL = {"averaging": "model", "weighting": "clients"}
@@ -168,7 +168,7 @@ def test_one_changed_line_is_found(
     changed: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    probes = check_names(DEFINITIONS[algorithm])[: -len(NAMES)]
+    probes = check_names(DEFINITIONS[algorithm])[: -len(CHECKS)]
     cls = mutant(monkeypatch, module, name, text, changed)
     report = conform(from_algorithm(cls), algorithm, settings=settings, checks=probes)
     assert report.verdict == ("conforms" if changed in SAME else "differs"), str(report)

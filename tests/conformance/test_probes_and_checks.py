@@ -11,15 +11,21 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from clusterproof.conformance import DEFINITIONS, ConformanceTask, check_random, conform, random_checks
+from clusterproof.conformance import (
+    DEFINITIONS,
+    ConformanceTask,
+    check_random,
+    conform,
+    random_checks,
+    random_task,
+)
 from clusterproof.conformance.probes import PLANS
 from clusterproof.conformance.slips import SLIPS
 from clusterproof.conformance.tolerance import first_difference, fixed_point_tolerance
 
 
 def with_slip(algorithm: str, name: str) -> Callable[..., Any]:
-    (changes,) = [slip.changes for slip in SLIPS[algorithm] if slip.name == name]
-    return lambda task, settings: DEFINITIONS[algorithm](task, settings, [changes])
+    return lambda task, settings: DEFINITIONS[algorithm](task, settings, [SLIPS[algorithm][name].changes])
 
 
 def with_line(algorithm: str, line: str, change: Callable[..., Any]) -> Callable[..., Any]:
@@ -55,7 +61,7 @@ FIRST = [
     ("fedavg", with_slip("fedavg", "loss-summed"), "one-step"),
     ("fedprox", with_slip("fedprox", "prox-doubled"), "local-epochs"),
     ("fedavg", with_slip("fedavg", "own-old-start"), "rounds"),
-    ("fedavg", with_line("fedavg", "weights", lambda run, value, **_: value**2 / (value**2).sum()), "sizes"),
+    ("fedavg", with_line("fedavg", "weights", lambda value: value**2 / (value**2).sum()), "sizes"),
     ("fedavg", with_slip("fedavg", "first-batch-only"), "batches"),
     ("fedavg", with_slip("fedavg", "server-step-twice"), "server-step"),
     ("scaffold", with_slip("scaffold", "controls-averaged-over-participants"), "participation"),
@@ -73,7 +79,7 @@ def test_the_first_probe_that_fails_is_the_plainest_that_can(algorithm: str, sta
 
 
 def test_every_probe_has_a_mistake_that_it_finds_first() -> None:
-    assert [probe for _, _, probe in FIRST] == [plan.name for plan in PLANS]
+    assert [probe for _, _, probe in FIRST] == list(PLANS)
 
 
 class FedAvg:
@@ -135,7 +141,7 @@ def test_a_mistake_that_no_probe_shows_is_found_by_a_check(start: type, check: s
     report = conform(start, "fedavg")
     assert (report.verdict, report.likely) == ("differs", ()), str(report)
     assert check in {one.name for one in report.checks if one.outcome == "failed"}
-    assert not {one.name for one in report.checks if one.outcome == "failed"} & {plan.name for plan in PLANS}
+    assert not {one.name for one in report.checks if one.outcome == "failed"} & set(PLANS)
 
 
 def test_a_check_that_fails_makes_a_variant_a_difference() -> None:
@@ -154,7 +160,7 @@ def outcome(start: Any, algorithm: str, check: str) -> str:
 
 
 def test_states_of_absent_clients_and_the_mean_of_controls_are_checked() -> None:
-    all_clients = with_line("scaffold", "controls", lambda run, value, participants: value + 1e-3)
+    all_clients = with_line("scaffold", "controls", lambda value: value + 1e-3)
     assert outcome(all_clients, "scaffold", "absent") == "failed"
     assert outcome(all_clients, "scaffold", "control-mean") == "failed"
     assert outcome(DEFINITIONS["scaffold"], "scaffold", "absent") == "passed"
@@ -211,15 +217,15 @@ def test_no_run_is_called_different_where_rounding_decides_a_sign(monkeypatch: p
     )
     tasks = st.sampled_from([tie, replace(tie, optima=2 * tie.optima)])
     monkeypatch.setattr(random_checks, "conformance_tasks", lambda clusters: tasks)
-    other_sign = with_line("fedyogi", "sign", lambda run, value: np.where(value == 0, 1.0, value))
+    other_sign = with_line("fedyogi", "sign", lambda value: np.where(value == 0, 1.0, value))
     check_random(other_sign, "fedyogi", settings={"local_epochs": 1, "batch_size": None}, examples=10)
     starts = np.array([[0.5, 1.0], [1.5, 1.0]])  # at equal distances from all optima
     clustered = st.sampled_from([replace(tie, starts=starts), replace(tie, starts=starts + 0.25)])
     monkeypatch.setattr(random_checks, "conformance_tasks", lambda clusters: clustered)
-    last = with_line("ifca", "choice", lambda run, value, client, losses: 1 - int(np.argmin(losses[::-1])))
+    last = with_line("ifca", "choice", lambda losses: 1 - int(np.argmin(losses[::-1])))
     check_random(last, "ifca", settings={"local_epochs": 1, "batch_size": None}, examples=10)
     monkeypatch.setattr(random_checks, "conformance_tasks", lambda clusters: tasks)
-    wrong = with_line("fedyogi", "sign", lambda run, value: -value)
+    wrong = with_line("fedyogi", "sign", lambda value: -value)
     with pytest.raises(AssertionError, match="fedyogi"):
         check_random(wrong, "fedyogi", settings={"local_epochs": 1, "batch_size": None}, examples=10)
 
@@ -279,3 +285,14 @@ def test_nothing_global_is_left_behind() -> None:
     with replaced_losses():
         assert torch.nn.CrossEntropyLoss is torch.nn.MSELoss
     assert (torch.nn.CrossEntropyLoss, torch.nn.functional.cross_entropy) == losses
+
+
+@pytest.mark.parametrize("clusters", [0, 2])
+def test_a_task_becomes_one_of_the_library_and_comes_back(clusters: int) -> None:
+    task = random_task(1, (1, 2, 3), clusters=clusters)
+    start = task.start if task.starts is None else task.starts
+    back = ConformanceTask.from_quadratic_mixture(task.to_quadratic_mixture(), start)
+    arrays = {**task.arrays(), "start": back.start} if clusters else task.arrays()
+    assert back.arrays().keys() == arrays.keys()
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(getattr(back, name), array)

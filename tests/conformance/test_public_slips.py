@@ -9,7 +9,7 @@ from tiers import slow_after
 pytest.importorskip("torch")
 
 from clusterproof.conformance import DEFINITIONS, check_names, conform
-from clusterproof.conformance.checks import NAMES
+from clusterproof.conformance.checks import CHECKS
 
 SOURCE = Path(__file__).with_name("torch_federated.py").read_text()
 
@@ -250,7 +250,7 @@ def implementation(name: str, text: str, changed: str) -> type:
 def test_the_mistake_is_found_and_named(
     name: str, algorithm: str, settings: dict[str, str], text: str, changed: str, slip: str | None
 ) -> None:
-    probes = check_names(DEFINITIONS[algorithm])[: -len(NAMES)]
+    probes = check_names(DEFINITIONS[algorithm])[: -len(CHECKS)]
     report = conform(implementation(name, text, changed), algorithm, settings=settings, checks=probes)
     assert report.verdict == "differs", str(report)
     named = {hypothesis.slips for hypothesis in report.likely}

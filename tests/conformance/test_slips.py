@@ -8,9 +8,8 @@ import pytest
 from tiers import slow_after
 
 from clusterproof.conformance import DEFINITIONS, check_names, conform
-from clusterproof.conformance.checks import NAMES
-from clusterproof.conformance.probes import SUPPORTS, make_probes
-from clusterproof.conformance.reference import snapshots
+from clusterproof.conformance.checks import CHECKS
+from clusterproof.conformance.probes import SUPPORTS, make_probes, snapshots
 from clusterproof.conformance.slips import SLIPS
 from clusterproof.conformance.tolerance import unit
 
@@ -57,9 +56,9 @@ BANKS = [
 @pytest.mark.parametrize("algorithm", BANKS)
 def test_every_slip_is_found_and_no_other_is_named(algorithm: str, dtype: str | None) -> None:
     definition = DEFINITIONS[algorithm]
-    probes = check_names(definition)[: -len(NAMES)]
+    probes = check_names(definition)[: -len(CHECKS)]
     unseen, misnamed = [], []
-    for slip in SLIPS[algorithm]:
+    for name, slip in SLIPS[algorithm].items():
         seen = False
         for settings in FORMS.get(algorithm, ({},)):
             report = conform(
@@ -69,20 +68,20 @@ def test_every_slip_is_found_and_no_other_is_named(algorithm: str, dtype: str | 
                 checks=probes,
                 dtype=dtype,
             )
-            named = {name for hypothesis in report.likely for name in hypothesis.slips}
-            allowed = next((group for group in CLASSES.get(algorithm, []) if slip.name in group), {slip.name})
+            named = {one for hypothesis in report.likely for one in hypothesis.slips}
+            allowed = next((group for group in CLASSES.get(algorithm, []) if name in group), {name})
             if report.verdict == "differs":
-                seen = seen or slip.name in named
-                if slip.name not in named or not named <= allowed:
-                    misnamed.append((slip.name, settings, report.likely))
+                seen = seen or name in named
+                if name not in named or not named <= allowed:
+                    misnamed.append((name, settings, report.likely))
             elif report.verdict == "variant":
                 seen = True
-                if slip.name not in VARIANTS and "constant" not in report.sentence:
-                    misnamed.append((slip.name, settings, report.sentence))
+                if name not in VARIANTS and "constant" not in report.sentence:
+                    misnamed.append((name, settings, report.sentence))
             elif report.verdict == "unusable":
-                misnamed.append((slip.name, settings, report.sentence))
+                misnamed.append((name, settings, report.sentence))
         if not seen:
-            unseen.append(slip.name)
+            unseen.append(name)
     assert (unseen, misnamed) == ([], [])
 
 
@@ -105,15 +104,16 @@ def units(settings: Mapping[str, Any], algorithm: str, slip: Any) -> float:
 def test_single_precision_tells_every_slip_from_the_definition(algorithm: str) -> None:
     forms = FORMS.get(algorithm, ({},))
     weak = [
-        slip.name for slip in SLIPS[algorithm] if max(units(form, algorithm, slip) for form in forms) < 50
+        name
+        for name, slip in SLIPS[algorithm].items()
+        if max(units(form, algorithm, slip) for form in forms) < 50
     ]
     assert weak == []
 
 
 def test_pairs_of_mistakes_are_named_together() -> None:
-    slips = {slip.name: slip for slip in SLIPS["scaffold"]}
     pair = ("correction-without-server", "K-counts-epochs")
-    changes = [slips[name].changes for name in pair]
+    changes = [SLIPS["scaffold"][name].changes for name in pair]
     report = conform(lambda task, given: DEFINITIONS["scaffold"](task, given, changes), "scaffold")
     assert report.verdict == "differs"
     assert {frozenset(one.slips) for one in report.likely} == {frozenset(pair)}
@@ -122,16 +122,16 @@ def test_pairs_of_mistakes_are_named_together() -> None:
 @pytest.mark.parametrize(
     ("algorithm", "line", "change", "probe"),
     [
-        ("fedavg", "direction", lambda run, value, **_: np.clip(value, -0.5, 0.5), "one-step"),
-        ("fedavg", "direction", lambda run, value, step, **_: value / (1 + step), "local-epochs"),
-        ("fedprox", "pull", lambda run, value, **_: 1.5 * value, "local-epochs"),
-        ("scaffold", "correction", lambda run, value: 0.9 * value, "rounds"),
-        ("scaffold", "control step", lambda run, value, **_: value / 2, "one-step"),
-        ("feddyn", "quadratic", lambda run, value, **_: value**3, "local-epochs"),
-        ("ditto", "personal pull", lambda run, value: value * np.abs(value), "one-step"),
-        ("fedavgm", "old v", lambda run, value: value * np.array([1.0, 0.0, 1.0]), "rounds"),
-        ("fedavg", "weights", lambda run, value, participants: value**2 / (value**2).sum(), "sizes"),
-        ("fedadam", "scale", lambda run, value, v, tau: v + tau, "one-step"),
+        ("fedavg", "direction", lambda value: np.clip(value, -0.5, 0.5), "one-step"),
+        ("fedavg", "direction", lambda value, step: value / (1 + step), "local-epochs"),
+        ("fedprox", "pull", lambda value: 1.5 * value, "local-epochs"),
+        ("scaffold", "correction", lambda value: 0.9 * value, "rounds"),
+        ("scaffold", "control step", lambda value: value / 2, "one-step"),
+        ("feddyn", "quadratic", lambda value: value**3, "local-epochs"),
+        ("ditto", "personal pull", lambda value: value * np.abs(value), "one-step"),
+        ("fedavgm", "old v", lambda value: value * np.array([1.0, 0.0, 1.0]), "rounds"),
+        ("fedavg", "weights", lambda value: value**2 / (value**2).sum(), "sizes"),
+        ("fedadam", "scale", lambda v, tau: v + tau, "one-step"),
     ],
 )
 def test_mistakes_outside_the_bank_are_found_and_not_named(

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterproof.algorithms.time_limit import TimeLimitExceeded, time_limit
 from clusterproof.theory.checker.claim import Context
 from clusterproof.theory.checker.conclusions import WHOLE, Conclusion, Entries, Judgement, judge
 from clusterproof.theory.checker.corners import (
@@ -29,7 +30,6 @@ from clusterproof.theory.checker.sides import Outside, Sides, naming_hypotheses
 from clusterproof.theory.checker.space_search import search
 from clusterproof.theory.checker.statement import DRAWN, SEARCHED, Statement
 from clusterproof.theory.checker.ties import COMPARED, Tie, recording_calls
-from clusterproof.theory.checker.time_limit import TimeLimitExceeded, time_limit
 
 STEP_SECONDS = 0.2
 """The next multiple of an open end is tried where it is expected to take less processor time."""

@@ -1,4 +1,4 @@
-"""Stop a computation after some seconds of processor time."""
+"""Stop a computation after some seconds of processor time, or of the clock's."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class TimeLimitExceeded(BaseException):
 
 
 @contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
-    """Raise ``TimeLimitExceeded`` in the block after ``seconds`` of this process's time.
+def time_limit(seconds: float, *, waiting: bool = False) -> Iterator[None]:
+    """Raise ``TimeLimitExceeded`` in the block after ``seconds`` of this process's time, or of the clock's if waiting.
 
     Without effect outside the main thread and on Windows, where Python has no such timer.
     """
@@ -29,18 +29,20 @@ def time_limit(seconds: float) -> Iterator[None]:
         yield
         return
 
-    def stop(number: int, frame: FrameType | None) -> None:
+    def stop(_number: int, frame: FrameType | None) -> None:
         while frame is not None:
             if frame.f_globals.get("__name__") == "weakref" or frame.f_code.co_name in UNRAISABLE:
                 return
             frame = frame.f_back
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.setitimer(timer, 0)
         raise TimeLimitExceeded
 
-    before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds, AGAIN)
+    timer = signal.ITIMER_REAL if waiting else signal.ITIMER_VIRTUAL
+    alarm = signal.SIGALRM if waiting else signal.SIGVTALRM
+    before = signal.signal(alarm, stop)
+    remaining, _ = signal.setitimer(timer, seconds, AGAIN)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
+        signal.setitimer(timer, remaining)
+        signal.signal(alarm, before)

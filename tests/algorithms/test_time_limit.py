@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from clusterproof.theory.checker.time_limit import TimeLimitExceeded, time_limit
+from clusterproof.algorithms.time_limit import TimeLimitExceeded, time_limit
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there is no such timer")
 
@@ -41,3 +41,10 @@ def test_an_object_that_is_deleted_meanwhile_is_deleted_to_the_end() -> None:
     with pytest.raises(TimeLimitExceeded), time_limit(0.02):
         use()
     assert deleted == [True]
+
+
+def test_waiting_is_stopped_if_it_counts() -> None:
+    handler = signal.getsignal(signal.SIGALRM)
+    with pytest.raises(TimeLimitExceeded), time_limit(0.02, waiting=True):
+        time.sleep(60)
+    assert signal.getsignal(signal.SIGALRM) is handler

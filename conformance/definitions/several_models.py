@@ -1,0 +1,220 @@
+"""Algorithms with several models: of the clients (Ditto, pFedMe, FedBCD, LOCAL) or of clusters (IFCA, CFL-MGD)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from clusterproof.conformance.definitions.base import FORMS, Definition
+
+
+class Personal(Definition):
+    """What algorithms with personal models share."""
+
+    quantities = ("model", "personal")
+
+    def prepare(self) -> None:
+        """Start the personal models at the server's."""
+        self.personal = np.array([self.x] * self.task.clients)
+
+
+class Ditto(Personal):
+    """Ditto: FedAvg, and personal models that are pulled to the received one."""
+
+    name = "ditto"
+    equation = (
+        "x as in FedAvg; each i in S: personal_epochs x batches times v_i <- v_i - eta_p (g_i(v_i) + lam (v_i - x)), "
+        "x as received"
+    )
+    source = "Li et al. 2021, Algorithm 1"
+    own_settings = {"lam": 0.9, "personal_step_size": 0.08, "personal_epochs": 2}
+    strengths = {"lam": 0.4, "personal_step_size": 0.06}
+
+    def server_model(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
+        """Return the next model, and train the personal models."""
+        new = super().server_model(participants, local)
+        for i in participants:
+            self.personal[i] = self.personal_model(i, new, local[i])
+        return self.line("aggregated", new, participants=participants)
+
+    def personal_model(self, client: int, new: np.ndarray, local: np.ndarray) -> np.ndarray:
+        """Return v_i after the client's personal steps."""
+        v = self.line("personal start", self.personal[client])
+        anchor = self.line("anchor", self.x, new=new, local=local)
+        for _ in range(self.line("personal steps", self.settings["personal_epochs"] * self.batches(client))):
+            pull = self.line("personal pull", self.settings["lam"] * (v - anchor))
+            step = self.line("personal step", self.settings["personal_step_size"])
+            v = v - step * (self.task.gradient(client, v) + pull)
+        return np.asarray(v)
+
+
+class PFedMe(Personal):
+    """PFedMe: outer steps towards an inexact proximal point."""
+
+    name = "pfedme"
+    equation = (
+        "w, theta <- x; K_i times: inner_steps times theta <- theta - eta (g_i(theta) + lam (theta - w)), then "
+        "w <- w - eta_o lam (w - theta); x <- (1 - beta) x + beta sum_S p_i w_i"
+    )
+    source = "T. Dinh et al. 2020, Algorithm 1, where p_i = 1/|S|"
+    own_settings = {
+        **{"lam": 0.9, "inner_steps": 4, "outer_step_size": 0.5, "mix": 0.7},
+        **{"theta": "continues", "weighting": "clients"},
+    }
+    strengths = {"lam": 0.4, "mix": 0.4, "outer_step_size": 0.3}
+    variants = {"theta": ("continues", "restarts"), **FORMS}
+    server_step = None
+
+    def local_model(self, client: int, received: np.ndarray) -> np.ndarray:
+        """Return w_i; theta_i is the client's personal model."""
+        lam = self.settings["lam"]
+        w = self.line("start", received, client=client)
+        theta = self.line("theta start", w, client=client)
+        for step in range(self.steps(client)):
+            if self.line("theta", self.settings["theta"]) == "restarts":
+                theta = w
+            for _ in range(self.line("inner steps", self.settings["inner_steps"])):
+                pull = self.line("inner pull", lam * (theta - w), received=received, theta=theta)
+                theta = theta - self.step_size * (self.gradient(client, theta, step) + pull)
+            w = w - self.line("outer step", self.settings["outer_step_size"] * lam * (w - theta))
+        self.personal[client] = theta
+        return self.line("local model", w, client=client)
+
+    def server_model(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
+        """Return (1 - beta) x + beta sum_S p_i w_i."""
+        change = self.change(participants, self.line("sent", local))
+        return np.asarray(self.x + self.line("mix", self.settings["mix"]) * change)
+
+
+class FedBCD(Personal):
+    """FedBCD: personal models and a common one by block coordinate descent, the penalised variant."""
+
+    name = "fedbcd"
+    equation = (
+        "K_i times x_i <- x_i - eta (g_i(x_i) + mu (x_i - z)) for each i in S; "
+        "z <- z - gamma (z - (1/N) sum of all x_i)"
+    )
+    source = "Wu et al. 2021, with one server"
+    own_settings = {"proximal": 0.7, "weighting": "clients"}
+    strengths = {"proximal": 0.3}
+    variants = {"drop_last": (False, True)}
+
+    def correction(self, client: int, y: np.ndarray, received: np.ndarray) -> Any:
+        """Return the gradient of mu / 2 ||x_i - z||^2."""
+        return self.line("pull", self.settings["proximal"] * (y - self.x))
+
+    def round(self, participants: Sequence[int]) -> None:
+        """Carry out one round."""
+        for i in participants:
+            self.personal[i] = self.local_model(i, self.line("own start", self.personal[i]))
+        mean = self.line("mean of all", self.personal.mean(axis=0), participants=participants)
+        gamma = self.line("server step", self.settings["server_step_size"])
+        self.x = self.x - gamma * (self.x - mean)
+
+
+class Local(Definition):
+    """LOCAL: every client descends on its own, and nothing is sent."""
+
+    name = "local"
+    equation = "K_i times x_i <- x_i - eta g_i(x_i), for each i in S"
+    source = "the baseline without communication"
+    paper_was_read = True
+    variants = {"drop_last": (False, True)}
+    server_step = None
+
+    def prepare(self) -> None:
+        """Start every client's model at the start."""
+        self.x = np.array([self.x] * self.task.clients)
+
+    def round(self, participants: Sequence[int]) -> None:
+        """Carry out one round."""
+        for i in participants:
+            self.x[i] = self.local_model(i, self.x[i])
+
+
+class IFCA(Definition):
+    """IFCA: clients join the received model of least loss."""
+
+    name = "ifca"
+    equation = (
+        "j(i) = argmin_j f_i(w_j) at the received models; model averaging: w_j <- sum of its members' p_i y_i; "
+        "gradient averaging: w_j <- w_j - (eta/N) sum of its members' g_i(w_j); no member: w_j stays"
+    )
+    source = "Ghosh et al. 2020, Algorithm 1, where the p_i of a cluster are equal"
+    paper_was_read = True
+    own_settings = {"averaging": "model", "weighting": "clients"}
+    variants = {"averaging": ("model", "gradient"), **FORMS}
+    server_step = None
+    quantities = ("model", "assignments")
+    clusters = 2
+
+    def prepare(self) -> None:
+        """Start the models."""
+        assert self.task.starts is not None
+        self.x = np.array(self.task.starts, dtype=float)
+        self.momenta = np.zeros_like(self.x)
+        self.assignments = np.full(self.task.clients, -1)
+
+    def round(self, participants: Sequence[int]) -> None:
+        """Carry out one round."""
+        self.assignments = np.full(self.task.clients, -1)
+        for i in participants:
+            losses = [self.task.loss(i, model) for model in self.x]
+            self.assignments[i] = self.line("choice", int(np.argmin(losses)), client=i, losses=losses)
+        if self.line("averaging", self.settings["averaging"]) == "gradient":
+            self.average_gradients(participants)
+        else:
+            self.average_models(participants)
+
+    def average_gradients(self, participants: Sequence[int]) -> None:
+        """Move each model along the sum of its members' gradients over N."""
+        for j in range(len(self.x)):
+            members = [i for i in participants if self.assignments[i] == j]
+            total = sum((self.gradient(i, self.x[j]) for i in members), np.zeros(self.task.dimension))
+            count = self.line("divisor", self.task.clients, participants=participants, members=members)
+            self.momenta[j] = self.momentum(self.line("old v", self.momenta[j]), total / count)
+            self.x[j] -= self.step_size * self.momenta[j]
+
+    def average_models(self, participants: Sequence[int]) -> None:
+        """Replace each model, and its momentum, by the weighted mean of its members'."""
+        local = {i: self.member_model(i, int(self.assignments[i])) for i in participants}
+        for j in range(len(self.x)):
+            members = [i for i in participants if self.assignments[i] == j]
+            members = self.line("members", members, cluster=j, participants=participants)
+            if not members:
+                self.x[j] = self.line("empty", self.x[j])
+                continue
+            weights = self.weights(members)
+            weights = self.line("member weights", weights, members=members, participants=participants)
+            self.x[j] = sum(p * local[i][0] for p, i in zip(weights, members, strict=True))
+            self.momenta[j] = sum(p * local[i][1] for p, i in zip(weights, members, strict=True))
+
+    def member_model(self, client: int, cluster: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return y_i after the local steps from the chosen model, and the momentum."""
+        y, u = self.x[cluster], self.line("old v", self.momenta[cluster])
+        for step in range(self.steps(client)):
+            u = self.momentum(u, self.gradient(client, y, step))
+            y = y - self.step_size * u
+        return y, u
+
+    def momentum(self, u: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """Return what a model moves along: the gradient itself."""
+        return gradient
+
+
+class CFLMGD(IFCA):
+    """CFL-MGD: IFCA with momentum, on the server (gradient averaging) or in the local steps (model averaging)."""
+
+    name = "cfl-mgd"
+    equation = (
+        "as IFCA; gradient averaging: u_j <- beta u_j + (1/N) sum of its members' g_i(w_j), w_j <- w_j - eta u_j; "
+        "model averaging: K_i times u <- beta u + g_i(y), y <- y - eta u, from the cluster's mean momentum"
+    )
+    source = "Zhao et al. 2023, Algorithm 1"
+    paper_was_read = True
+    own_settings = {"averaging": "gradient", "momentum": 0.6, "weighting": "clients"}
+    strengths = {"momentum": 0.3}
+
+    def momentum(self, u: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """Return beta u + g."""
+        return np.asarray(self.line("momentum", self.settings["momentum"]) * u + gradient)
