@@ -26,9 +26,9 @@ notes: $(TEST_READY)
 test: $(TEST_READY)
 	$(BIN)/python -m pytest -n logical --dist worksteal
 
-# all tests: the fast ones, then the slow ones and all Hypothesis examples
-test-all: test
-	$(BIN)/python -m pytest -n logical --dist worksteal -m "slow or hypothesis" --hypothesis-profile large
+# all tests, with all Hypothesis examples, in one run
+test-all: $(TEST_READY)
+	$(BIN)/python -m pytest -n logical --dist worksteal -m "" --hypothesis-profile large
 
 lint: $(TEST_READY)
 	$(BIN)/ruff check .

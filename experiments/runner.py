@@ -25,7 +25,7 @@ import psutil
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import error_line, require
 from clusterproof.experiments.progress import Progress
-from clusterproof.experiments.source import source_digest
+from clusterproof.experiments.source import FOUND, Imports, source_digest
 from clusterproof.experiments.store import Outcome, Unit, UnitStore
 
 Function: TypeAlias = Callable[[Unit], Any]
@@ -219,7 +219,7 @@ class Processes:
                 yield delayed(_compute_numbered)(index, function, unit, source)
 
         warnings.filterwarnings("ignore", message=".*still being processed by the workers", module="joblib")
-        start = {"initializer": _begin, "initargs": (os.getpid(), taken, self.gpus)}
+        start = {"initializer": _begin, "initargs": (os.getpid(), taken, self.gpus, FOUND)}
         with parallel_config(backend="loky", inner_max_num_threads=1, **start):
             # of one process joblib makes none; a second one waits idly
             parallel = Parallel(
@@ -237,8 +237,9 @@ def _compute_numbered(index: int, function: Function, unit: Unit, source: str) -
     return index, compute_unit(function, unit, source)
 
 
-def _begin(parent: int, taken: str, gpus: tuple[str, ...]) -> None:
+def _begin(parent: int, taken: str, gpus: tuple[str, ...], imports: dict[str, Imports]) -> None:
     """Prepare a worker: a GPU of its own, Ctrl-C is left to the command, and a killed command leaves no worker."""
+    FOUND.update(imports)
     if gpus:  # before torch asks which there are
         os.environ["CUDA_VISIBLE_DEVICES"] = take_gpu(taken, gpus)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -8,11 +8,18 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import metadata, util
 from pathlib import Path
+from typing import TypeAlias
 
 from clusterproof.neural.custom.kept_code import import_targets
 
 LIBRARIES = ("numpy", "scipy", "torch")
 """Libraries whose versions affect results; included if a module imports them."""
+
+Imports: TypeAlias = tuple[dict[str, Path], set[str]]
+"""Files of the modules that a module imports, and the top-level names of all imports."""
+
+FOUND: dict[str, Imports] = {}
+"""Imports found so far, by module: finding them takes a second, and worker processes are given those of the parent."""
 
 
 @cache
@@ -29,9 +36,11 @@ def source_digest(module: str) -> str:
     str
         Sixteen hexadecimal digits. Paths and dates of the files are ignored.
     """
+    if module not in FOUND:
+        FOUND[module] = imported_modules(module)
+    files, names = FOUND[module]
     total = hashlib.sha256()
-    names: set[str] = set()
-    for name, path in sorted(imported_modules(module, names).items()):
+    for name, path in sorted(files.items()):
         content = path.read_bytes()
         total.update(f"{name} {len(content)}\n".encode() + content)
     for library in LIBRARIES:
@@ -40,20 +49,19 @@ def source_digest(module: str) -> str:
     return total.hexdigest()[:16]
 
 
-def imported_modules(module: str, names: set[str]) -> dict[str, Path]:
+def imported_modules(module: str) -> Imports:
     """Return the modules that a module imports, also inside functions, without importing them.
 
     Parameters
     ----------
     module
         Dotted name.
-    names
-        Set to which the top-level names of all imports are added.
 
     Returns
     -------
-    dict
-        File of each module of the same top-level package and of ``clusterproof``.
+    tuple
+        File of each module of the same top-level package and of ``clusterproof``, and the top-level names of all
+        imports.
 
     Raises
     ------
@@ -61,6 +69,7 @@ def imported_modules(module: str, names: set[str]) -> dict[str, Path]:
         If the module itself is not found.
     """
     files: dict[str, Path] = {}
+    names: set[str] = set()
     waiting = [module]
     while waiting:
         name = waiting.pop()
@@ -75,7 +84,7 @@ def imported_modules(module: str, names: set[str]) -> dict[str, Path]:
         targets = set(_targets(name, ast.parse(path.read_bytes()), path))
         names.update(target.partition(".")[0] for target in targets)
         waiting += [name.rpartition(".")[0], *targets]
-    return files
+    return files, names
 
 
 def _targets(module: str, tree: ast.AST, path: Path) -> Iterator[str]:
@@ -85,9 +94,14 @@ def _targets(module: str, tree: ast.AST, path: Path) -> Iterator[str]:
         yield from import_targets(node, package)
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield from [node.value] if node.value.startswith("clusterproof.") else []  # compiled loops
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("_below"):
-            package = ast.unparse(node.args[0])  # argument of algorithms.discovery
-            yield from _modules_below(module if package == "__name__" else package.strip("'\""))
+        elif isinstance(node, ast.Call) and _called(node).endswith("_below"):  # algorithms.discovery
+            searched = ast.unparse(node.args[0])
+            yield from _modules_below(module if searched == "__name__" else searched.strip("'\""))
+
+
+def _called(node: ast.Call) -> str:
+    """Return the last name of the function that is called; empty if it has none."""
+    return node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
 
 
 def _modules_below(package: str) -> Iterator[str]:

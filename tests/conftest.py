@@ -1,5 +1,6 @@
 """Two hypothesis profiles for the whole suite: the same examples on every machine and run."""
 
+import gc
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -62,6 +63,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for mark in item.iter_markers("slow"):
             if not mark.kwargs.get("reason"):
                 raise pytest.UsageError(f'{item.nodeid}: write @pytest.mark.slow(reason="...")')
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over the tests and the modules, which stay to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -13,8 +13,6 @@ from clusterproof.commands import engine, terminal
 from clusterproof.experiments.devices import gpus, visible_gpus
 from clusterproof.experiments.summary import read_metrics, select_rounds, summarise
 from clusterproof.experiments.training_units import SUMMARISED, train_seed, training_unit
-from clusterproof.figures import seed_curves
-from clusterproof.figures.sweep_curves import check_plot
 from clusterproof.neural.runs.configuration import Configuration
 from clusterproof.neural.runs.storage.run_folder import CONFIGURATION
 
@@ -62,6 +60,8 @@ def train_seeds(
             "out", str(out), rule, f"continue it with --resume {out}, or choose another name"
         )
     if plot is not None:
+        from clusterproof.figures.sweep_curves import check_plot
+
         check_plot(plot)
         check_writable("plot", plot)
     training = configuration.training
@@ -96,7 +96,7 @@ def train_seeds(
         frame = read_metrics({unit.seed: Path(unit.folder) for unit in finished})
         terminal.show_table(*seed_table(frame), no_wrap=("metric",))
         if plot is not None:
-            from clusterproof.figures.files import save
+            from clusterproof.figures import save, seed_curves
 
             save(seed_curves.draw(frame, title), plot, theme="both" if plot.suffix == ".svg" else "light")
             print(f"drawn in {plot}")

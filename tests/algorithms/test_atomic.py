@@ -42,12 +42,15 @@ def test_a_write_that_fails_keeps_what_was_there(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("target", ["missing/file", "link"])
-def test_a_link_into_a_missing_folder_or_to_itself_is_refused_before_the_computation_and_after(
-    tmp_path: Path, target: str
-) -> None:
+def test_a_link_to_itself_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(InvalidArgument, match="must be a file that can be written"):
+        check_writable("out", tmp_path / "loop")
+
+
+def test_a_link_into_a_missing_folder_is_refused_before_the_computation_and_after(tmp_path: Path) -> None:
     link = tmp_path / "link"
-    link.symlink_to(tmp_path / target)
+    link.symlink_to(tmp_path / "missing" / "file")
     with pytest.raises(InvalidArgument, match="must be a file that can be written"):
         check_writable("out", link)
     with pytest.raises(InvalidArgument, match="must be a file that can be written"):

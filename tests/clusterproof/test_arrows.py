@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from command_line import ROOT
@@ -33,7 +34,11 @@ def modules() -> dict[str, Path]:
 
 
 MODULES = modules()
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
@@ -55,7 +60,7 @@ def folder_of(module: str) -> str:
 def test_no_arrow_runs_back_up() -> None:
     wrong = [
         f"{module} imports {target}"
-        for module, tree in TREES.items()
+        for module, tree in trees().items()
         for target in imported(tree)
         if folder_of(target) not in {folder_of(module), *BELOW[folder_of(module)]}
         and target not in ("clusterproof", "clusterproof.theorem")  # public names, imported on first use
@@ -79,7 +84,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     arrows = {
         module: {
             target
-            for target in imported(at_import(TREES[module]))
+            for target in imported(at_import(trees()[module]))
             if target != module and not module.startswith(f"{target}.")
         }
         for module, path in MODULES.items()

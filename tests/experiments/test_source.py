@@ -9,7 +9,7 @@ import pytest
 from command_line import ROOT
 
 from clusterproof.algorithms import ALGORITHMS
-from clusterproof.experiments.source import imported_modules, source_digest
+from clusterproof.experiments.source import FOUND, imported_modules, source_digest
 
 FILES = {
     "made_source/__init__.py": "",
@@ -32,6 +32,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def digest() -> str:
+    FOUND.clear()
     source_digest.cache_clear()
     return source_digest("made_source.work")
 
@@ -41,6 +42,14 @@ def test_a_digest_is_of_every_module_that_is_imported_and_of_no_other(package: P
     before = digest()
     (package / name).write_text(f"{FILES[name]}y = 2\n", encoding="utf-8")
     assert (digest() == before) == (name == "made_source/unrelated.py")
+
+
+def test_files_that_change_after_their_imports_were_found_are_seen(package: Path) -> None:
+    """A worker is given what the parent has found, and hashes the files that it would import itself."""
+    before = digest()
+    (package / "made_source/late.py").write_text("x = 2\n", encoding="utf-8")
+    source_digest.cache_clear()
+    assert source_digest("made_source.work") != before
 
 
 def test_a_digest_is_of_the_versions_of_libraries_that_are_imported(
@@ -68,7 +77,7 @@ def test_all_that_a_run_of_a_sweep_loads_is_followed() -> None:
         f"for name in {sorted(ALGORITHMS)!r}:\n"
         "    compute(Unit(name, 0, {**common, 'task': 'quadratic', 'options': {'clients': 6, 'dimension': 2}}))"
     )
-    assert loaded(code) <= imported_modules("clusterproof.experiments.sweeps.synthetic", set()).keys()
+    assert loaded(code) <= imported_modules("clusterproof.experiments.sweeps.synthetic")[0].keys()
 
 
 @pytest.mark.slow(reason="trains in a process of its own")
@@ -80,4 +89,4 @@ def test_all_that_a_training_run_loads_is_followed(tmp_path: Path) -> None:
         " trust=False, folder=None)\n"
         f"compute(replace(unit, folder={str(tmp_path / 'run')!r}))"
     )
-    assert loaded(code) <= imported_modules("clusterproof.experiments.sweeps.training", set()).keys()
+    assert loaded(code) <= imported_modules("clusterproof.experiments.sweeps.training")[0].keys()
