@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 
-from cyclopts import App, CycloptsError, UnknownOptionError
+from cyclopts import App, CycloptsError, UnknownOptionError, UnusedCliTokensError
 
 
 def _version() -> str:
@@ -132,7 +132,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _meant(error: CycloptsError) -> str | None:
-    """Return the answer to an unknown option that other libraries have under this name."""
+    """Return the answer to an argument too many, or to an option that other libraries have under this name."""
+    if isinstance(error, UnusedCliTokensError):
+        words = " ".join(error.unused_tokens)
+        return f"Unexpected argument: {words}; options are written --name value."
     if not isinstance(error, UnknownOptionError):
         return None
     from clusterproof.algorithms.names_elsewhere import name_here

@@ -205,6 +205,7 @@ train --out x --partition rotations --algorithm local       :: --algorithm = 'lo
 train --out x --partition rotations --test-assignment train :: --test-assignment = 'train'
 train --out x {{--lr -lr --eta}} .1   :: the step size is --step-size
 train --out x --learning-rate .1      :: --learning-rate = 0.1 | the step size is --step-size
+train cfl-mgd                        :: Unexpected argument: cfl-mgd; options are written --name value.
 train --out x --lr=.1                :: Unknown option: --lr; the step size is --step-size.
 train --out x {{--epochs --local-epochs}} 2    :: local epochs are --local-steps with --local-unit epoch
 train --out x {{--global-rounds --num-rounds --comm-round -gr}} 2 :: communication rounds is --rounds
