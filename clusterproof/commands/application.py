@@ -134,7 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _meant(error: CycloptsError) -> str | None:
     """Return the answer to an argument too many, or to an option that other libraries have under this name."""
     if isinstance(error, UnusedCliTokensError):
-        words = " ".join(error.unused_tokens)
+        words = " ".join(error.unused_tokens or ())
         return f"Unexpected argument: {words}; options are written --name value."
     if not isinstance(error, UnknownOptionError):
         return None
