@@ -1,0 +1,360 @@
+"""Parts of the checker at numbers small enough to be computed by hand."""
+
+import math
+from fractions import Fraction
+from typing import Annotated, Any
+
+import numpy as np
+import pytest
+from hypothesis import Phase, find, settings
+from toy_claims import Digit
+
+from clusterproof import claim, theory
+from clusterproof.algorithms import FedAvg, run
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory import code_of
+from clusterproof.theory.checker import Sides, at_least, at_most, choice, equal, integers, rationals, reals
+from clusterproof.theory.checker.comparison import Comparison, at, least_factor
+from clusterproof.theory.checker.ranges import Range, encode_number
+from clusterproof.theory.checker.run_code import run_code
+from clusterproof.theory.checker.same_law import _close, _compare_paths, _stable, _Tests
+from clusterproof.theory.checker.statement import Statement
+from clusterproof.theory.checker.ties import _equal, _outside
+from clusterproof.theory.checker.unit_check import _bend, _distance, _missing, _unlike
+from clusterproof.theory.checker.units import Scaling
+
+F = Fraction
+
+
+# short, value, the least f >= 0 with short <= f * value; a negative value is strengthened by 1 / f
+@pytest.mark.parametrize(
+    ("short", "value", "factor"),
+    [
+        (F(3), F(2), F(3, 2)),
+        (F(-3), F(2), 0),
+        (F(0), F(2), 0),
+        (F(-3), F(-2), F(2, 3)),
+        (F(3), F(-2), math.inf),
+        (F(0), F(-2), math.inf),
+        (F(0), F(0), 0),
+        (F(-1), F(0), 0),
+        (F(1), F(0), math.inf),
+        (3.0, F(2), 1.5),
+        (-3.0, F(-2), 2 / 3),
+        (math.nan, F(2), math.inf),
+    ],
+)
+def test_least_factors(short: Any, value: Any, factor: Any) -> None:
+    assert least_factor(short, value) == factor
+    if short and not isinstance(short, float):  # arrays of exact numbers and of floats agree
+        for kind in (object, float):
+            two = Comparison(at_most(np.array([short] * 2, dtype=kind), of=np.array([value] * 2, dtype=kind)))
+            assert two.factors("of").astype(float) == pytest.approx([float(factor)] * 2, rel=1e-8)
+
+
+def test_the_worst_entry_of_all_and_of_a_replicate() -> None:
+    held = Comparison(at_most(np.array([[1.0, 2.0], [1.5, 0.0]]), limit=np.array([[4.0, 4.0], [2.0, 1.0]])))
+    assert (held.worst(), held.worst(0), held.worst(1)) == ((1, 0), (0, 1), (1, 0))  # 1.5 / 2, 2 / 4
+    assert held.by_replicate(held.factors(None)) == pytest.approx([0.5, 0.75], rel=1e-8)
+    # what exceeds by most is worst, not what exceeds by the largest factor
+    broken = Comparison(at_most(np.array([[9.0, 0.1], [3.0, 1.0]]), limit=np.array([[8.5, 0.0], [2.0, 9.0]])))
+    assert (broken.worst(), broken.worst(0), broken.worst(1)) == ((1, 0), (0, 0), (1, 0))
+    assert broken.broken.tolist() == [[True, True], [True, False]]
+    assert at(broken.terms, (1, 1), 1) == {"limit": 9}
+    below = Comparison(at_least(np.array([1.0, 5.0]), limit=2.0))
+    assert at(below.terms, (1,), -1) == {"limit": 2}
+    unknown = Comparison(at_most(np.array([9.0, math.nan]), limit=1.0))
+    assert unknown.worst() == (1,)
+
+
+def test_equations_break_where_the_largest_gap_of_a_pair_exceeds_rounding() -> None:
+    gaps = Comparison(equal((np.array([1.0, -3.0]), np.array([1.0, 0.0])), (2.0, 1.0), rounding=0.5))
+    assert gaps.measured == pytest.approx([3, 1])
+    assert Comparison(equal((2.0, 2.4), rounding=0.5)).broken.tolist() == [False]
+    assert Comparison(equal((2.0, 2.6), rounding=0.5)).broken.tolist() == [True]
+
+
+# range, what is tried, whether that is all, a value that is spoken of, one that is not, words
+@pytest.mark.parametrize(
+    ("allowed", "tried", "complete", "inside", "outside", "words"),
+    [
+        (integers(-1, 1), [0, 1, -1], True, 1, 2, "a whole number in -1 .. 1"),
+        (integers(1, 3, upwards=True), [1, 2, 3], False, 7, 0, "a whole number in 1 .."),
+        (integers(-1, 0, downwards=True), [0, -1], False, -9, 1, "a whole number in .. 0"),
+        (rationals(0, F(1, 2), 3), [0, F(1, 2), F(1, 3)], False, F(2, 5), F(3, 5), "a fraction in 0 .. 1/2"),
+        (reals(0, F(1, 2)), [], False, 0.5, 0.6, "a number in 0 .. 1/2"),
+        (choice(3, F(1, 2)), [3, F(1, 2)], True, F(1, 2), True, "one of 3, 1/2"),
+    ],
+)
+def test_ranges(
+    allowed: Range, tried: list[Any], complete: bool, inside: Any, outside: Any, words: str
+) -> None:
+    assert list(allowed.values({})) == tried
+    assert (allowed.listed, allowed.complete) == (bool(tried), complete)
+    assert (allowed.holds(inside, {}), allowed.holds(outside, {})) == (True, False)
+    assert allowed.describe() == words
+    assert allowed.decode(allowed.encode(inside)) == inside
+    drawn = {allowed.draw({}, np.random.default_rng(seed)) for seed in range(40)}
+    assert all(allowed.holds(each, {}) for each in drawn)
+    if tried:
+        assert 0 < allowed.at_least() <= len(tried)
+        assert drawn == set(tried)
+        assert {find(allowed.strategy({}), lambda one: one == each) for each in tried} == set(tried)  # noqa: B023
+    for wrong in (None, "x", [1]):
+        with pytest.raises((TypeError, ValueError)):
+            allowed.decode(wrong)
+
+
+GENERATED = settings(phases=(Phase.generate,), database=None, max_examples=200)
+
+
+def test_long_grids_are_drawn_and_searched_between_their_ends() -> None:
+    low, high, most = F(1, 3), F(5, 2), 10**6
+    for allowed in (rationals(low, high, most), reals(low, high)):
+        drawn = [allowed.draw({}, np.random.default_rng(seed)) for seed in range(60)]
+        drawn.append(find(allowed.strategy({}), lambda one: one > 1, settings=GENERATED))
+        assert all(allowed.holds(each, {}) for each in drawn)
+        assert all(F(each).denominator <= most or isinstance(each, float) for each in drawn)
+        assert min(drawn) < 0.5
+        assert max(drawn) > 2.3
+    assert [encode_number(each) for each in (F(4, 2), F(-3, 9), 0.5, "x")] == [2, "-1/3", 0.5, "x"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "rounding", "same"),
+    [
+        ([F(1, 3)], [F(1, 3)], 0.0, True),
+        ([F(1, 3)], [F(1, 3) + F(1, 10**30)], 1.0, False),
+        ([1.0], [1.0, 1.0], 0.0, False),
+        ([-5.0, 0.0], [-5.0, 4e-9], 0.0, True),  # 1e-9 of the largest magnitude
+        ([-5.0, 0.0], [-5.0, 6e-9], 0.0, False),
+        ([0.0, F(0)], [-5.0, 0.0], 0.0, False),
+        ([1e-12], [3e-12], 0.0, False),
+        ([1e-12], [3e-12], 2.1e-12, True),
+        ([F(1)], [1.0], 0.0, True),
+    ],
+)
+def test_sides_that_are_the_same(first: list[Any], second: list[Any], rounding: float, same: bool) -> None:
+    assert (_equal(first, second, rounding), _equal(second, first, rounding)) == (same, same)
+
+
+def proved(
+    n: Annotated[int, integers(1, 3)],
+    x: Annotated[F, rationals(F(0), F(1), 4)],
+    y: Annotated[float, reals(-2, 2, downwards=True)],
+    k: Annotated[int, choice(1, 2)],
+) -> Sides:
+    return at_most(n * x, bound=y + k)
+
+
+@pytest.mark.parametrize(
+    ("given", "named", "outside"),
+    [
+        ((1, F(1, 2)), {}, ""),
+        ((3,), {"x": 1}, ""),
+        ((4, F(1, 2)), {}, "n must be a whole number in 1 .. 3"),
+        ((0,), {"x": F(1, 2)}, "n must be"),
+        ((1, F(5, 4)), {}, "x must be a fraction in 0 .. 1"),
+        ((1, 0.3), {}, ""),
+        ((1, 1 + 5e-10), {}, ""),  # beyond the end by rounding
+        ((1, 1 + 5e-9), {}, "x must be"),
+        ((1, -5e-10), {}, ""),
+        ((1, -5e-9), {}, "x must be"),
+        ((1, np.array([0.0, 0.5, 1.5])), {}, "x must be"),
+        ((1, np.array([-0.5, 0.5])), {}, "x must be"),
+        ((1, np.array([0.0, 1.0])), {"y": -9.0}, ""),  # there is no lower end
+        ((1, 0), {"y": 2.1}, "y must be"),
+        ((1, 0), {"y": np.array([2.0, -9.0])}, ""),
+        ((1, 0), {"k": 3}, "k must be one of 1, 2"),
+        ((1, 0), {"k": 2.0}, "k must be one of 1, 2"),
+        ((1, 0), {"k": 2}, ""),
+    ],
+)
+def test_a_call_of_a_proof_outside_of_its_ranges_is_named(given: Any, named: Any, outside: str) -> None:
+    why = _outside(Statement("", proved), given, {"y": 0.0, "k": 1} | named)
+    assert bool(why) == bool(outside)
+    assert outside in why
+
+
+# one replicate a row, (rounds + 1, R, P, d): its largest number so far is the unit of its rounding
+def test_runs_are_close_relative_to_the_largest_of_their_replicate_so_far() -> None:
+    own = np.zeros((3, 2, 1, 2))
+    own[:, :, 0, 0] = [[1.0, 1.0], [-100.0, 1.0], [1.0, 1.0]]
+    other = own.copy()
+    other[..., 1] = 0.5
+    expected = np.ones((3, 2, 1, 2), dtype=bool)
+    expected[0, 0, 0, 1] = expected[:, 1, 0, 1] = False
+    assert (_close(other, own, 0.01) == expected).all()
+    own[2, 0, 0] = other[2, 0, 0] = [np.nan, np.inf]
+    assert _close(other, own, 0.01)[2, 0].all()
+    other[2, 0, 0, 0] = 7.0
+    assert not _close(other, own, 0.01)[2, 0, 0, 0]
+
+
+class Recorded:
+    """A run's models (rounds + 1, R, P, d) and assignments (rounds, R, M), nothing else."""
+
+    def __init__(self, replicates: int) -> None:
+        self.models, self.assignments = (
+            np.ones((4, replicates, 2, 3)),
+            np.zeros((3, replicates, 5), dtype=int),
+        )
+
+
+def test_a_replicate_is_stable_up_to_where_some_perturbed_copy_leaves_it() -> None:
+    own, moved = Recorded(2), Recorded(2 * 32)
+    assert _stable(own, moved, 2, 1e-9).tolist() == [[True] * 2] * 4  # type: ignore[arg-type]
+    moved.models[2, 2 * 5 + 1, 1, 2] = 2.0  # copy 5 of replicate 1
+    moved.assignments[0, 2 * 31, 4] = 1  # the last copy of replicate 0, in round 1
+    found = _stable(own, moved, 2, 1e-9)  # type: ignore[arg-type]
+    assert found.tolist() == [[True, True], [False, True], [False, False], [False, False]]
+
+
+def test_the_first_difference_of_two_paths_is_told() -> None:
+    own, sure = Recorded(2), np.ones((4, 2), dtype=bool)
+    own.assignments[2, 0, 3] = 1
+
+    def told(models: np.ndarray, assignments: np.ndarray, stable: np.ndarray) -> tuple[str, str]:
+        numbers = np.array([4, 7])
+        return _compare_paths(models, assignments, own, stable, 1e-9, numbers, "why")  # type: ignore[arg-type]
+
+    assert told(own.models, own.assignments, sure) == (
+        "holds",
+        "every round agrees to 1e-09, relative to the models",
+    )
+    chosen = own.assignments.copy()
+    chosen[1, 1, 4] = 1
+    other_client = "round 2, replicate 7: client 4 is with model 1, not 0"
+    assert told(own.models, chosen, sure) == ("differs", other_client)
+    models = own.models.copy()
+    models[2, 1, 0, 2] = 5.0
+    where = "round 2, replicate 7, model 0, coordinate 2: 5.0 is not 1.0, and why"
+    assert told(models, chosen, sure) == ("differs", where)
+    unsure = sure.copy()
+    unsure[2:, 1] = False
+    assert told(models, chosen, unsure) == (
+        "undecidable",
+        "from round 2 on, a start that differs by rounding gives another run",
+    )
+
+
+LEVEL = 1e-9 / 2  # of each of the two comparisons of samples
+
+
+@pytest.mark.parametrize("number", [1, 40])
+def test_a_level_is_shared_by_all_tests(number: int) -> None:
+    def judged(probability: float, replicates: int = 500) -> tuple[str, str]:
+        tests = _Tests(replicates, 2000)
+        tests.number, tests.least, tests.sentence = number, math.log(probability), "mean"
+        return tests.judge()
+
+    assert judged(0.99 * LEVEL / number) == (
+        "differs",
+        "mean (500 replicates against 2000, probability at most 1e-9)",
+    )
+    kind, words = judged(1.01 * LEVEL / number)
+    assert kind == "undecidable"
+    assert "500 replicates against 2000, by chance with probability 1e-9" in words
+    # the logarithm of a p-value grows like the number of replicates
+    assert f": {math.ceil(500 / 0.8)} replicates would see" in judged((LEVEL / number) ** 0.8)[1]
+    # a mean that moved by its deviation is seen in all but one of 700 runs: normal tail 3 below its threshold
+    needed = next(n for n in range(9, 999) if 2 * number * math.exp(-((math.sqrt(n) - 3) ** 2) / 2) <= LEVEL)
+    holds = f"none of {number} statistics differs ({needed} replicates against 2000)"
+    assert judged(0.5, needed) == ("holds", holds)
+    assert judged(0.5, needed - 1) == (
+        "undecidable",
+        f"{needed - 1} replicates against 2000: {needed} replicates would see a mean that moved by its deviation",
+    )
+
+
+# summands (rows) of entries (columns), and their scaled copies: which do not change as the first nonzero one
+@pytest.mark.parametrize(
+    ("start", "moved", "rounding", "unlike"),
+    [
+        ([[1, 2], [3, 4]], [[2, 4], [6, 8]], 0.0, []),
+        ([[1, 2], [3, 4]], [[2, 4], [7, 8]], 0.0, [[0, 1, 0]]),
+        ([[1, 2], [3, -4]], [[2, 4], [6, 8]], 0.0, [[0, 1, 1]]),
+        ([[0], [3], [5]], [[0], [6], [11]], 0.0, [[1, 2, 0]]),
+        ([[0], [3]], [[1], [6]], 0.0, [[1, 0, 0]]),
+        ([[0], [0]], [[0], [1]], 0.0, [[0, 1, 0]]),
+        ([[1], [3]], [[2], [6.4]], 0.5, []),
+        ([[1], [3]], [[2], [6.6]], 0.5, [[0, 1, 0]]),
+    ],
+)
+def test_summands_that_change_unlike_the_first(start: Any, moved: Any, rounding: float, unlike: Any) -> None:
+    kinds = [float] if rounding else [float, object]
+    for kind in kinds:
+        assert _unlike(np.array(start, kind), np.array(moved, kind), (0.0, rounding)) == unlike
+    tiny = F(1, 10**30)  # exact numbers have no rounding
+    exact = np.array([[F(1)], [F(3)]]), np.array([[F(2)], [F(6) + tiny]])
+    assert _unlike(*exact, (0.0, 0.0)) == [[0, 1, 0]]
+
+
+def test_distances_and_bends_of_summands() -> None:
+    one = np.ones(2)
+    assert _distance(one, np.array([2.0, 6.0])) == pytest.approx(math.log(3))
+    assert _distance(one, np.array([6.0, 2.0])) == pytest.approx(math.log(3))
+    assert _distance(one, np.array([2.0, -6.0])) == _distance(one, np.array([2.0, 0.0])) == math.inf
+    assert _distance(np.array([1.0, 0.0]), np.array([1.0, 0.0])) == 0
+    power = [np.array([3.0**n, -(0.5**n), 0.0]) for n in range(6)]
+    assert _bend(power) == pytest.approx(0, abs=1e-12)
+    assert _bend([*power[:2], np.array([27.0, -0.25, 0.0])]) == pytest.approx(math.log(3))
+    assert _bend([*power[:2], np.array([9.0, 0.0, 0.0])]) > 1e300
+
+
+@pytest.mark.parametrize("unit", [(F(1), F(-2)), (F(1, 2), F(0)), (F(0), F(5, 3)), (F(-4), F(1, 12))])
+def test_a_missing_unit_is_read_from_factors(unit: tuple[F, F]) -> None:
+    scalings = [Scaling(F(2), F(1)), Scaling(F(1), F(1, 3)), Scaling(F(3, 10), F(17, 10))]
+    factors = {each: float(each.value) ** unit[0] * float(each.length) ** unit[1] for each in scalings}
+    assert _missing(factors) == unit
+    assert _missing(dict.fromkeys(scalings, 1.0)) is None
+    for wrong in (0.0, math.inf, 1.01 * factors[scalings[2]]):
+        assert _missing({**factors, scalings[2]: wrong}) is None
+
+
+TASK = QuadraticMixture.random(clusters=2, clients=4, dimension=2, condition_number=4, seed=0)
+
+
+def distance(state: Any, task: Any) -> Any:
+    """A quantity that is measured."""
+    return np.abs(state.models).max()
+
+
+@pytest.mark.parametrize("measure", [{}, {"distance": distance}])
+@pytest.mark.parametrize("seed", [0, 3])
+def test_the_code_of_a_run_runs_where_the_error_there_exceeds_the_limit_and_not_at_it(
+    measure: Any, seed: int
+) -> None:
+    algorithm, start = FedAvg(step_size=0.3, participation=0.5), np.array([[1.0, -2.0]])
+    trace = run(algorithm, TASK, rounds=3, initial=start, seed=seed, measure=measure)
+    assert trace.errors is not None
+    error = trace.measured["distance"][2] if measure else trace.errors[2, 0]
+    place = (2,) if measure else (2, 0)
+
+    def code(limit: float) -> str:
+        return run_code(TASK, algorithm, start, 3, seed, place, limit, "round 2", measure)
+
+    exec(code(math.nextafter(float(error), -math.inf)), {})
+    with pytest.raises(AssertionError):
+        exec(code(float(error)), {})
+    assert "# round 2\n" in code(1.0)
+    unnamed = run_code(TASK, algorithm, start, 3, seed, (2,), 1.0, "", {"own": lambda state, task: 0})
+    assert "measure = ...  # your function 'own' of (state, task)\n" in unnamed
+
+
+def false(digit: Digit) -> Sides:
+    return at_most(digit, limit=7)
+
+
+def test_a_counterexample_as_code_imports_what_states_the_claim(registry: None) -> None:
+    claim("toy/one")(false)
+    verdict = theory.check("toy/one")
+    code = code_of(verdict) or ""
+    assert f"\nimport {__name__}  # states the claim\n" in code
+    exec(code, {})
+    assert "from math" not in code
+    unknown = code_of(verdict.__class__(**{**vars(verdict), "claim": "toy/other"})) or ""
+    assert "import" not in unknown.split("\n", 1)[1]
+    for example in ({"x": math.inf}, {"x": {"y": [1.0, math.nan]}}):
+        infinite = code_of(verdict.__class__(**{**vars(verdict), "counterexample": example})) or ""
+        assert infinite.startswith("from math import inf, nan\n")
