@@ -131,6 +131,7 @@ TUBES = [
     ((30, 10), 5, 1.0, 200, 0.0, 0.9, 1.0, 40, 0.2, 0.3, "rotated"),
     ((1000, 600, 400), 3, 1.5, 14, 0.7, 0.0, 1.0, 6, 0.3, 0.2, "common"),
     ((1000, 600, 400), 3, 1.5, 14, 0.7, 0.5, 1.0, 6, 0.3, 0.2, "different"),
+    ((1000, 600, 400), 3, 1.5, 14, 0.7, 0.5, 0.4, 4, 0.3, 0.2, "steep"),
     ((400, 300, 200, 100), 4, 2.0, 40, 0.5, 0.9, 0.5, 12, 0.3, 0.01, "rotated"),
     ((40, 30, 20, 10), 2, 4.0, 500, 0.3, 0.0, 1.7, 25, 0.2, 1e-9, "common"),
     ((10000, 10000), 10, 1.0, 14, 0.7, 0.0, 1.0, 8, 0.3, 0.05, "common"),
@@ -143,7 +144,8 @@ def tube_task(
     """A regression, its eigenvalues (P, d) and eigenvectors (P, d, d)."""
     P = len(own)
     spectrum = np.geomspace(1 / kappa, 1, dimension) if dimension > 1 else np.ones(1)
-    spectra = np.array([spectrum * (1 - 0.1 * p * (kind == "different")) for p in range(P)])
+    spectra = np.array([spectrum * (1 - 0.1 * p * (kind in ("different", "steep"))) for p in range(P)])
+    spectra *= 2.5 if kind == "steep" else 1.0  # L is not 1
     vectors = np.array([np.eye(dimension)] * P)
     if kind == "rotated":
         vectors[:] = np.linalg.qr(np.cos(np.arange(dimension**2)).reshape(dimension, dimension))[0]

@@ -81,6 +81,8 @@ def test_the_last_values_decide() -> None:
         (lambda kappa: 100 - 90 / kappa, {"one": 1}, False, "consistent"),
         # the second term bounds the ratio, though it is small on the family
         (lambda kappa: kappa, {"one": 1, "late": lambda kappa: 1e-9 * kappa}, False, "consistent"),
+        # nothing is said of the ratio to a term that is 0 on some members
+        (lambda kappa: kappa, {"one": 1, "late": lambda kappa: int(kappa < 50)}, False, "consistent"),
     ],
 )
 def test_a_bound_is_violated_where_the_ratio_to_each_term_grows(

@@ -52,6 +52,18 @@ def test_a_file_is_loaded_and_its_counterexample_pasted(registry: dict[str, Any]
     exec(code, {})
 
 
+def test_what_lies_beside_a_file_comes_first(
+    registry: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "elsewhere").mkdir()
+    monkeypatch.syspath_prepend(folder / "elsewhere")
+    for place in ("elsewhere", "."):
+        (folder / place / "own_constants.py").write_text(f"PLACE = {place!r}")
+    (folder / "my_paper.py").write_text(FILE.format(paper="mine") + "\nimport own_constants\n")
+    load_claims("my_paper.py")
+    assert sys.modules["own_constants"].PLACE == "."
+
+
 def test_a_module_is_loaded_by_its_name(registry: dict[str, Any], folder: Path) -> None:
     (folder / "paper_of_mine").mkdir()
     (folder / "paper_of_mine" / "__init__.py").write_text("from paper_of_mine import one, two\n")

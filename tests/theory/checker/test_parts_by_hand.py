@@ -1,6 +1,7 @@
 """Parts of the checker at numbers small enough to be computed by hand."""
 
 import math
+import re
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -9,15 +10,19 @@ import pytest
 from hypothesis import Phase, find, settings
 from toy_claims import Digit
 
-from clusterproof import claim, theory
-from clusterproof.algorithms import FedAvg, run
+from clusterproof import claim, expectation, theory
+from clusterproof.algorithms import FedAvg, InvalidArgument, run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory import code_of
+from clusterproof.theory.certificates.exact import fraction
+from clusterproof.theory.certificates.lyapunov import Unknowns
+from clusterproof.theory.certificates.repair import rounded
 from clusterproof.theory.checker import Sides, at_least, at_most, choice, equal, integers, rationals, reals
 from clusterproof.theory.checker.comparison import Comparison, at, least_factor
+from clusterproof.theory.checker.conclusions import judge
 from clusterproof.theory.checker.ranges import Range, encode_number
 from clusterproof.theory.checker.run_code import run_code
-from clusterproof.theory.checker.same_law import _close, _compare_paths, _stable, _Tests
+from clusterproof.theory.checker.same_law import _close, _compare_paths, _compare_samples, _stable, _Tests
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.ties import _equal, _outside
 from clusterproof.theory.checker.unit_check import _bend, _distance, _missing, _unlike
@@ -358,3 +363,48 @@ def test_a_counterexample_as_code_imports_what_states_the_claim(registry: None) 
     for example in ({"x": math.inf}, {"x": {"y": [1.0, math.nan]}}):
         infinite = code_of(verdict.__class__(**{**vars(verdict), "counterexample": example})) or ""
         assert infinite.startswith("from math import inf, nan\n")
+
+
+class Own(Recorded):
+    """The library's run, too, with the true clusters of the clients."""
+
+    labels = np.zeros(5, dtype=int)
+
+
+def test_ranks_tell_a_shift_that_a_few_large_replicates_hide() -> None:
+    stream, replicates = np.random.default_rng(0), 200
+    own, models = Own(800), stream.random((2, replicates, 2, 3))
+    own.models, own.assignments = stream.random((2, 800, 2, 3)), np.zeros((1, 800, 5), dtype=int)
+    own.models[1, 0, 0, 1] = models[1, 0, 0, 1] = 1e9
+    models[1, 1:, 0, 1] += 1.0
+    tests = _compare_samples(models, np.zeros((1, replicates, 5), dtype=int), own, 1e-12)  # type: ignore[arg-type]
+    assert re.match(
+        r"mean of the (models|increments), ranks of model 0, coordinate 1, round 1: ", tests.sentence
+    )
+    assert tests.judge()[0] == "differs"
+
+
+def test_rounding_of_a_large_quantity_widens_an_interval() -> None:
+    one = expectation(np.array([0.2, 0.4, 0.3]), at_most=0.25, range=(0, 1))
+    small, large = (judge({"": one}, 1e-3, {"x": x})[""].interval for x in (1.0, -1e8))
+    assert small is not None
+    assert large is not None
+    assert [small.lower - large.lower, large.upper - small.upper] == pytest.approx([1e-6] * 2, rel=1e-3)
+
+
+def test_the_name_of_a_part_is_new(registry: None) -> None:
+    theorem = claim("toy/one")(proved)
+    for name in ("first", "second"):
+        theorem.also(name)(proved)
+    for taken in ("first", "second", ""):
+        with pytest.raises(InvalidArgument, match="must be new among the parts"):
+            theorem.also(taken)(proved)
+
+
+def test_a_solution_keeps_twelve_digits_of_its_largest_number() -> None:
+    free = {"matrix": (-1e6, 1 / 3, 0, 0, 0, 0), "values": (-2 / 3, 0)}
+    sizes = {name: (0.0,) * length for name, length in Unknowns.sizes().items()}
+    found = rounded(Unknowns(**{**sizes, **free}))
+    kept = [fraction(found.matrix[0]), fraction(found.matrix[1]), fraction(found.values[0])]
+    assert kept == [-(10**6), F(333333, 10**6), -F(666667, 10**6)]
+    assert fraction(rounded(Unknowns(**{**sizes, "start": (-0.5, 0.5)})).start[0]) == 0

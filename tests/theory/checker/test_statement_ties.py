@@ -70,7 +70,9 @@ def test_a_proof_counts_where_its_sides_are_those_of_the_statement(name: str) ->
     if why:
         assert "step proved: algebra (not the statement: " in verdict.reason
         assert why in verdict.reason
+        assert verdict.steps == ("algebra",)
     else:
+        assert verdict.steps == ()
         assert (
             "algebra: proved on symbols by a separate function, compared with the statement at "
             in verdict.reason
