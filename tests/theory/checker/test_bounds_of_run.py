@@ -113,3 +113,38 @@ def test_bounds_of_the_catalogue_are_those_of_bound(claims: None) -> None:
     alone = compare(trace, TASK, ["toy/right"])
     np.testing.assert_array_equal(alone.bounds["toy/right"], bound("toy/right", TASK, trace).bound)
     assert theory.compare is compare
+
+
+def test_the_numbers_of_a_comparison_by_hand(registry: Any) -> None:
+    trace = run(FedAvg(step_size=1.0), TASK, rounds=1)
+    errors = np.array([[9.0, 9.0], [0.0, 2.0]])
+    rows = {"toy/a": [1.0, 5.0], "toy/b": [3.0, 4.0], "toy/c": [0.0, 1.0]}
+    bounds = {name: np.array([[9.0, 9.0], row]) for name, row in rows.items()}
+    broken = {name: np.array([[False, False], [False, name == "toy/c"]]) for name in rows}
+    comparison = BoundComparison(trace, errors, bounds, broken, dict.fromkeys(rows, 0.0), {"toy/d": "why"})
+    # of what is kept to, the largest of both models is smallest
+    facts = "error after the last round 2, toy/a 5, toy/b 4 (tightest), toy/c 1 (broken), left out 1"
+    assert repr(comparison) == f"<BoundComparison: {facts}>"
+    last = [row for row in comparison.frame().iter_rows(named=True) if row["round"] == 1]
+    assert [row["ratio"] for row in last] == [None] * 3 + [5 / 2, 4 / 2, 1 / 2]
+    assert [row["tightest"] for row in last] == [False, False, True, False, True, False]
+
+
+def test_a_bound_is_broken_where_some_replicate_is_above_it(registry: Any) -> None:
+    centers = np.array([[0.0], [1.0], [5.0]])
+    task = QuadraticMixture(hessians=np.ones((3, 1, 1)), centers=centers, labels=np.zeros(3, dtype=int))
+    trace = run(FedAvg(step_size=0.3, participation=0.4), task, rounds=3, replicates=5)
+    assert trace.errors is not None
+    mean = trace.errors.mean(axis=1, keepdims=True)
+
+    def statement(number):  # type: ignore[no-untyped-def]
+        return at_most(number, two=2)
+
+    statement.__doc__ = "A rate."
+    statement.__annotations__ = {"number": ANNOTATION, "return": Sides}
+    claim("toy/mean", bound=lambda task, trace: mean)(statement)
+    comparison = compare(trace, task, ["toy/mean"])
+    assert comparison.broken["toy/mean"][:, 0].tolist() == [False, True, True, True]
+    np.testing.assert_allclose(comparison.errors, trace.errors.max(axis=1))
+    np.testing.assert_allclose(comparison.bounds["toy/mean"], mean[:, 0])
+    assert comparison.failure_probabilities == {"toy/mean": 0.0}

@@ -23,6 +23,7 @@ from clusterproof.theory.checker.conclusions import judge
 from clusterproof.theory.checker.ranges import Range, encode_number
 from clusterproof.theory.checker.run_code import run_code
 from clusterproof.theory.checker.same_law import _close, _compare_paths, _compare_samples, _stable, _Tests
+from clusterproof.theory.checker.search import without_local_constants
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.ties import _equal, _outside
 from clusterproof.theory.checker.unit_check import _bend, _distance, _missing, _unlike
@@ -408,3 +409,14 @@ def test_a_solution_keeps_twelve_digits_of_its_largest_number() -> None:
     kept = [fraction(found.matrix[0]), fraction(found.matrix[1]), fraction(found.values[0])]
     assert kept == [-(10**6), F(333333, 10**6), -F(666667, 10**6)]
     assert fraction(rounded(Unknowns(**{**sizes, "start": (-0.5, 0.5)})).start[0]) == 0
+
+
+def test_a_search_tries_no_constants_of_files_that_were_read_before() -> None:
+    from hypothesis.internal.conjecture import providers
+
+    cache = providers.CONSTANTS_CACHE.cache
+    cache["before"] = 1
+    with without_local_constants():
+        assert not cache
+        cache["within"] = 1
+    assert not cache

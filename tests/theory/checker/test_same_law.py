@@ -178,6 +178,9 @@ def test_what_cannot_be_compared_is_refused() -> None:
     with pytest.raises(InvalidArgument, match="must be a run of an algorithm whose dynamics are known"):
         assert_same_law(QUADRATIC, unknown)
     assert_same_law(QUADRATIC, unknown, algorithm=DESCENT)
+    equal = run(DESCENT, QUADRATIC, rounds=2, initial=np.ones((3, 4)))
+    with pytest.raises(InvalidArgument, match="must start from the models of the run"):
+        assert_same_law(QUADRATIC, equal, algorithm=FedAvg(step_size=0.1))
 
 
 def test_discrete_laws_are_compared_without_false_alarm() -> None:

@@ -31,7 +31,7 @@ from clusterproof.theory.checker import (
 )
 from clusterproof.theory.checker.claim import Context
 from clusterproof.theory.checker.statement import Statement
-from clusterproof.theory.checker.unit_check import UnitCheck, check_units
+from clusterproof.theory.checker.unit_check import UnitCheck, candidates, check_units
 from clusterproof.theory.checker.units import Scaling, image
 
 Q = Annotated[Fraction, rationals(Fraction(1, 8), 3, 8)]
@@ -283,6 +283,30 @@ def test_two_sides_that_differ_by_rounding_raise_no_alarm() -> None:
     ):
         assert found.mismatch is None
         assert found.words == "units agree at 20 instances"
+
+
+def lengths(stream: np.random.Generator) -> float | None:
+    """A length, or none in a third of the draws."""
+    return float(stream.uniform(1, 2)) if stream.random() > 1 / 3 else None
+
+
+@pytest.mark.parametrize(("budget", "most"), [(None, 20), (5, 3), (40, 8), (1000, 20)])
+def test_drawn_instances_are_compared_too(budget: int | None, most: int) -> None:
+    def searched(x: POSITIVE) -> Sides:
+        return at_most(x, itself=x)
+
+    def sampled(x: Annotated[float, drawn(lengths, write=float, read=float)]) -> Sides:
+        return at_most(x, itself=x)
+
+    context = Context(0, None, 1e-9, "toy/one")
+    for function in (searched, sampled):
+        part = Statement("", function, units={"x": "length"}, budget=budget, extremes=({"x": 7.0},))
+        first, *others = (one["x"] for one in candidates(part, context))
+        assert first == 7
+        assert len(set(others)) == len(others) <= most
+        assert None not in others
+        assert len(others) == most or function is sampled
+    assert most < 8 or 0 < len(others) < most  # some draws are none
 
 
 def test_hypotheses_that_fix_the_units_are_named(registry: None) -> None:

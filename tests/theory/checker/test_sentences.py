@@ -1,0 +1,213 @@
+"""What verdicts say of an instance and of a search, with numbers computed by hand."""
+
+import math
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest, norm
+from toy_claims import Digit
+
+from clusterproof.theory.checker import (
+    Replicates,
+    Sides,
+    Stream,
+    at_least,
+    at_most,
+    choice,
+    equal,
+    expectation,
+    integers,
+    probability,
+    sentences,
+    suppose,
+)
+from clusterproof.theory.checker.claim import Context
+from clusterproof.theory.checker.deciding import Certainty
+from clusterproof.theory.checker.run_check import _compare_expectation
+from clusterproof.theory.checker.statement import Statement
+from clusterproof.theory.checker.trial import Trial, attempt
+
+CONTEXT = Context(0, None, 1e-9, "toy/one")
+LEVEL = 1e-9 / 10
+"""Error probability of each of ten instances."""
+Open = Annotated[int, integers(0, 9, upwards=True)]
+
+
+def tried(function: Callable[..., Any], name: str = "", **how: Any) -> Trial:
+    return attempt(Statement(name, function, **how), CONTEXT)
+
+
+def summed(x: Digit) -> Sides:
+    return at_most(x, base=5, more=2)
+
+
+def at_an_entry(x: Digit) -> dict[str, Sides]:
+    return {"low": at_least(np.array([9.0, x, 7.0]), limit=2.0)}
+
+
+def unequal(x: Digit) -> Sides:
+    return equal((x, min(x, 8)))
+
+
+def quarter(x: Digit, stream: Stream, replicates: Replicates) -> Any:
+    return probability(np.arange(replicates) % 4 == 0, at_most=0.1)
+
+
+def never(x: Digit, stream: Stream, replicates: Replicates) -> Any:
+    return probability(np.arange(replicates) % 4 == 0, equal=0.5)
+
+
+def coins(sense: str, first: float, second: float) -> Callable[..., Any]:
+    """Two shares of 1 among samples: a half, and a quarter."""
+
+    def stated(x: Digit, stream: Stream, replicates: Replicates) -> Any:
+        samples = np.stack([np.arange(replicates) % 2, np.arange(replicates) % 4 == 0], axis=1)
+        return expectation(samples, range=(0, 1), **{sense: [first, second]})
+
+    return stated
+
+
+def bernstein(mean: float, count: int = 2000) -> str:
+    """Empirical Bernstein interval of one of two shares (Audibert, Munos and Szepesvari 2009)."""
+    # half of the level for each entry, half of that for each of two samples
+    log = math.log(3 / (LEVEL / 2 / 2))
+    width = math.sqrt(2 * mean * (1 - mean) * log / count) + 3 * log / count + 1e-9
+    return f"expectation {mean:.5g} (interval {mean - width:.5g} to {mean + width:.5g}, {count} replicates)"
+
+
+def exact(failures: int, trials: int) -> str:
+    """Clopper-Pearson interval, by scipy."""
+    found = binomtest(failures, trials).proportion_ci(1 - LEVEL, method="exact")
+    return f"(interval {found.low:.4g} to {found.high:.4g})"
+
+
+@pytest.mark.parametrize(
+    ("function", "replicates", "said"),
+    [
+        (summed, None, "part, at x = 8: 8 > 7 = base 5 + more 2"),
+        (at_an_entry, None, "part: low, at x = 0: 0 < 2 at entry (1,)"),
+        (unequal, None, "part, at x = 9: 1 > 0"),
+        (
+            quarter,
+            1000,
+            f"part, at x = 0: 250 of 1000 repetitions, more than the probability 0.1 {exact(250, 1000)}",
+        ),
+        (never, 1000, f"part, at x = 0: 250 of 1000 repetitions, not the probability 0.5 {exact(250, 1000)}"),
+        (coins("at_most", 0.7, 0.1), 2000, f"part, at x = 0: {bernstein(0.25)} > 0.1 at entry (1,)"),
+        (coins("at_least", 0.7, 0.1), 2000, f"part, at x = 0: {bernstein(0.5)} < 0.7 at entry (0,)"),
+        (coins("equal", 0.5, 0.5), 2000, f"part, at x = 0: {bernstein(0.25)} and not 0.5 at entry (1,)"),
+    ],
+)
+def test_what_is_said_of_an_instance_that_breaks_a_part(
+    function: Callable[..., Any], replicates: int | None, said: str
+) -> None:
+    trial = tried(function, "part", replicates=replicates)
+    assert trial.found is not None
+    assert sentences.broken(trial, trial.found) == said
+    alone = tried(function, replicates=replicates)
+    assert alone.found is not None
+    assert sentences.broken(alone, alone.found) == said.removeprefix("part, ").removeprefix("part: ")
+
+
+def within(x: Digit) -> Sides:
+    return at_most(x, limit=x + 1)
+
+
+def even(x: Digit) -> Sides:
+    suppose("x is even", x % 2 == 0)
+    return within(x)
+
+
+def floating(x: Digit) -> Sides:
+    return at_most(float(x), limit=x + 1)
+
+
+def single(x: Annotated[int, choice(7)]) -> Sides:
+    return within(x)
+
+
+def far(x: Open) -> Sides:
+    return at_most(x, limit=x + 1)
+
+
+def tenth(x: Annotated[int, choice(1)], stream: Stream, replicates: Replicates) -> Sides:
+    return at_most(np.arange(replicates) % 10 == 0, limit=0, failure=0.25)
+
+
+@pytest.mark.parametrize(
+    ("function", "how", "said"),
+    [
+        (within, {}, "holds on all 10 instances, in exact arithmetic"),
+        (even, {}, "holds on all 5 instances, in exact arithmetic"),
+        (single, {}, "holds on all 1 instance, in exact arithmetic"),
+        (floating, {}, "holds on all 10 instances"),
+        (
+            within,
+            {"prove": True},
+            "proved on symbols, for every instance of the ranges; holds on 10 instances",
+        ),
+        (tenth, {"replicates": 400}, "; 40 of 400 repetitions break it, which its probability allows"),
+    ],
+)
+def test_what_is_said_of_a_part_that_no_instance_breaks(
+    function: Callable[..., Any], how: dict[str, Any], said: str
+) -> None:
+    told = sentences.holds([tried(function, "part", **how)], Certainty(None))
+    assert told == f"part: {said}" if said[0] != ";" else told.endswith(said)
+
+
+def test_an_open_end_is_said_with_how_far_it_was_tried() -> None:
+    trial = tried(far)
+    (multiple,) = trial.reached.values()
+    others = trial.instances - 10
+    grid = f"holds on all 10 instances of the grid and {others} others"
+    assert sentences.holds([trial], Certainty(None)) == f"{grid}, open ends to {multiple} times x"
+    assert others > 0
+    few = tried(within, exhaustible=0, budget=4)
+    assert sentences.holds([few], Certainty(None)) == f"holds on {few.instances} instances"
+    assert few.instances < 10
+
+
+def test_a_part_without_instances_names_what_excludes_them() -> None:
+    def empty(x: Digit) -> Sides:
+        suppose("x is large", x > 9)
+        suppose("x is small", x < 0)
+        return within(x)
+
+    trial = tried(empty)
+    assert (
+        sentences.holds([trial], Certainty(None))
+        == "no instance met its hypotheses, so that it was not tried"
+    )
+    for names, why in (
+        ([], ""),
+        (["x is large"], ': "x is large" excludes the whole range'),
+        (["x is large", "x is small"], ': "x is large" and "x is small" exclude each other'),
+    ):
+        assert (
+            sentences.none_admissible([trial], names) == f"none of all 10 instances meets the hypotheses{why}"
+        )
+    drawn = tried(empty, exhaustible=0, budget=5)
+    count = sum(drawn.rejected.values())
+    assert sentences.none_admissible([drawn], []).startswith(
+        f"none of {count} instances that were drawn meets"
+    )
+
+
+def test_both_halves_of_the_replicates_of_a_run_are_judged() -> None:
+    stream = np.random.default_rng(0)
+    samples = np.concatenate([stream.standard_normal((30_000, 1)) + 3])
+
+    def answer(allowed: float) -> Any:
+        return _compare_expectation(expectation(samples, at_most=allowed))
+
+    first = samples[::2, 0]
+    half = norm.isf(1e-9 / 4) * first.std(ddof=1) / math.sqrt(15_000) + 1e-9 * samples.max()
+    told = f"(interval {first.mean() - half:.6g} to {first.mean() + half:.6g}, 15000 of 30000 replicates)"
+    for allowed, kind in ((3.0, "holds"), (2.9, "broken")):
+        found = answer(allowed)
+        assert found.kind == kind
+        assert found.sentence == f"expectation {first.mean():.6g} {told}, at most {allowed:.6g}"
+        assert found.slack == pytest.approx(allowed / first.mean())
