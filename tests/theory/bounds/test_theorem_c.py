@@ -76,6 +76,18 @@ def test_c_prime_is_logarithmic_and_c_is_not() -> None:
     assert sharper / sharp < 2.5
 
 
+@pytest.mark.parametrize("parts_of", [theorem_c_parts, theorem_c_prime_parts])
+def test_a_failure_probability_of_one_or_more_is_no_bound(parts_of: Any) -> None:
+    setting = experiment("S1", 0.0)
+    start = setting.task.optima + 0.25 * np.eye(20)[:2]
+    moments = oracle_moments(setting.regression, setting.algorithm, start, 3)
+    departing = float(departure_probability(setting.regression, moments).max())
+    for failure in (1 - 2 * departing, 1 - departing / 2):
+        parts = parts_of(setting.regression, setting.algorithm, start, 3, failure)
+        assert parts.last_round_failure == pytest.approx(failure + departing)
+        assert parts.applicable == (failure + departing < 1)
+
+
 def test_no_rate_below_one_gives_no_bound() -> None:
     setting = experiment("S1", None)
     poor = dataclasses.replace(setting.regression, samples=1)

@@ -193,6 +193,9 @@ def test_theorem_d(tube: tuple) -> None:
     # ``bound`` allows for the rounding of the models. Its last row is the sharper bound after round T.
     np.testing.assert_allclose(allowed.bound[:-1], found.reach[:-1], rtol=1e-8, atol=1e-11)
     np.testing.assert_allclose(allowed.deviation[:-1], found.deviation[:-1], rtol=1e-8, atol=1e-11)
+    # models that follow the path to rounding are within the bound, and no bound is raised by much more
+    path = np.linalg.norm(allowed.reference - task.optima, axis=-1)
+    assert allowed.bound[0] - allowed.deviation[0] - path[0] == pytest.approx(1e-9 * path[0], rel=1e-3)
     np.testing.assert_allclose(allowed.bound[-1], allowed.last, rtol=1e-8, atol=1e-11)
     everywhere, at_last = math.log(P * T / deltas[1]), math.log(P / deltas[2])
     pairwise = misassignment(task, spectra, allowed.bound)

@@ -17,7 +17,17 @@ from clusterproof.theory import code_of
 from clusterproof.theory.certificates.exact import fraction
 from clusterproof.theory.certificates.lyapunov import Unknowns
 from clusterproof.theory.certificates.repair import rounded
-from clusterproof.theory.checker import Sides, at_least, at_most, choice, equal, integers, rationals, reals
+from clusterproof.theory.checker import (
+    Sides,
+    at_least,
+    at_most,
+    choice,
+    earlier,
+    equal,
+    integers,
+    rationals,
+    reals,
+)
 from clusterproof.theory.checker.comparison import Comparison, at, least_factor
 from clusterproof.theory.checker.conclusions import judge
 from clusterproof.theory.checker.ranges import Range, encode_number
@@ -26,10 +36,12 @@ from clusterproof.theory.checker.same_law import _close, _compare_paths, _compar
 from clusterproof.theory.checker.search import without_local_constants
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.ties import _equal, _outside
+from clusterproof.theory.checker.trace_bound import TraceBound
 from clusterproof.theory.checker.unit_check import _bend, _distance, _missing, _unlike
 from clusterproof.theory.checker.units import Scaling
 
 F = Fraction
+GENERATED = settings(phases=(Phase.generate,), database=None, max_examples=200)
 
 
 # short, value, the least f >= 0 with short <= f * value; a negative value is strengthened by 1 / f
@@ -111,7 +123,13 @@ def test_ranges(
             allowed.decode(wrong)
 
 
-GENERATED = settings(phases=(Phase.generate,), database=None, max_examples=200)
+def test_ends_that_depend_on_another_quantity_are_read_from_it() -> None:
+    own = integers(1, earlier("clients") * 2 - 1)
+    assert own.at_least() == 1
+    assert list(own.values({"clients": 2})) == [1, 2, 3]
+    assert (own.holds(3, {"clients": 2}), own.holds(4, {"clients": 2})) == (True, False)
+    assert own.describe() == "a whole number in 1 .. 2 clients - 1"
+    assert str(earlier("x") / 2 + F(1, 3)) == "1/2 x + 1/3"
 
 
 def test_long_grids_are_drawn_and_searched_between_their_ends() -> None:
@@ -420,3 +438,14 @@ def test_a_search_tries_no_constants_of_files_that_were_read_before() -> None:
         assert not cache
         cache["within"] = 1
     assert not cache
+
+
+def test_a_bound_on_a_run_is_shown_as_a_table() -> None:
+    bound = TraceBound(np.array([[4.0, 3.0], [1.0, 2.0]]), 0.25, last=np.array([1.5, 0.5]), quantity="gap")
+    facts = "on the gap 4 -> 2, shape (2, 2), failure probability 0.25, after the last round 1.5"
+    assert repr(bound) == f"<TraceBound: {facts}>"
+    shown = re.sub(r"\s*<[^>]*>\s*", " ", bound._repr_html_())
+    assert all(word in shown for word in ("TraceBound", "on the gap", "4 ", "after the last round"))
+    assert "<t" in bound._repr_html_()
+    away = TraceBound(np.zeros((2, 1)), reference=np.zeros((2, 1, 3)), deviation=np.array([[0.5], [0.75]]))
+    assert repr(away).endswith("distance from the reference path at most 0.75>")

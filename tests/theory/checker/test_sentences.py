@@ -25,9 +25,11 @@ from clusterproof.theory.checker import (
 )
 from clusterproof.theory.checker.claim import Context
 from clusterproof.theory.checker.deciding import Certainty
+from clusterproof.theory.checker.report import evidence, summary
 from clusterproof.theory.checker.run_check import _compare_expectation
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.trial import Trial, attempt
+from clusterproof.theory.checker.verdict import Confidence, Finding, Kind, Verdict
 
 CONTEXT = Context(0, None, 1e-9, "toy/one")
 LEVEL = 1e-9 / 10
@@ -211,3 +213,79 @@ def test_both_halves_of_the_replicates_of_a_run_are_judged() -> None:
         assert found.kind == kind
         assert found.sentence == f"expectation {first.mean():.6g} {told}, at most {allowed:.6g}"
         assert found.slack == pytest.approx(allowed / first.mean())
+
+
+TERMS = {"all": 0.4, "noise": None, "start": 1e-4, "part: all": 1.0}
+ALL_TERMS = (
+    "sharp within \N{MULTIPLICATION SIGN}2.5; noise out of reach of so few repetitions; start not exercised; "
+    "part within \N{MULTIPLICATION SIGN}1"
+)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        ({"reason": "in \n  words"}, "in words"),
+        ({"trials": 40, "failures": 3}, "why; 3 of 40 trials failed"),
+        ({"trials": 40}, "why; 0 of 40 trials failed"),
+        ({"trials": 40, "instances": 7}, "why"),
+        (
+            {"instances": 7, "counterexample": {"x": 1}, "slack": 0.5},
+            "why; the simplest of 7 instances that were tried",
+        ),
+        ({"trials": 40, "counterexample": {"x": 1}}, "why; the simplest of 40 instances that were tried"),
+        ({"slack": 2.0}, "why; slack 2"),
+        ({"slack": 2.0, "sharpness": {"all": 0.5}}, "why; sharp within \N{MULTIPLICATION SIGN}2"),
+        ({"sharpness": TERMS}, f"why; {ALL_TERMS}"),
+        ({"sharpness": {"all": 0.0}}, "why; bound not exercised"),
+        (
+            {"sharpness": {"all": 0.5}, "tightness": {"all": {"typical": 8.0}}},
+            "why; sharp within \N{MULTIPLICATION SIGN}2 (half of the instances within \N{MULTIPLICATION SIGN}8)",
+        ),
+        (
+            {"sharpness": {"all": 0.5}, "tightness": {"all": {"typical": None}}},
+            "why; sharp within \N{MULTIPLICATION SIGN}2 (half of the instances far below)",
+        ),
+        (
+            {"sharpness": {"all": 0.5}, "tightness": {"all": {"typical": 2.2}}},
+            "why; sharp within \N{MULTIPLICATION SIGN}2",
+        ),
+        ({"confidence": Confidence(level=0.9, lower=0.1, upper=0.25)}, "why; expectation in [0.1, 0.25]"),
+        (
+            {"confidence": Confidence(level=0.9, lower=0.1, upper=0.25), "trials": 9, "instances": 1},
+            "why; failure probability in [0.1, 0.25]",
+        ),
+        ({"rejected": {"a": 0, "b": 3, "c": 0}}, "why; 2 hypotheses exclude no instance"),
+        # b is needed, c is not seen to be, d excludes nothing that could show it
+        (
+            {"rejected": {"b": 3, "c": 1, "d": 0}, "needed": {"b": True, "c": None, "d": None}},
+            "why; 1 hypothesis excludes no instance; 1 hypothesis not exercised",
+        ),
+        (
+            {"rejected": {"a": 1, "b": 3}, "needed": {"a": False, "b": None}},
+            "why; 2 hypotheses not exercised",
+        ),
+        ({"verdict": Kind.VIOLATED, "rejected": {"a": 0}}, "why"),
+    ],
+)
+def test_evidence_in_a_line(numbers: dict[str, Any], said: str) -> None:
+    assert evidence(Finding(**{"verdict": Kind.CONSISTENT, "reason": "why", **numbers})) == said
+
+
+def test_counts_of_verdicts_and_of_sharpness() -> None:
+    def verdict(kind: Kind, whole: float | None, *, transcribed: bool = False) -> Verdict:
+        return Verdict(
+            verdict=kind, reason="why", sharpness=None if whole is None else {"all": whole, "term": 0.0},
+            claim="toy/none", paper="toy", label="", seed=0, repaired_by=None, seconds=1.0, transcribed=transcribed,
+        )  # fmt: skip
+
+    many = [verdict(Kind.CONSISTENT, whole) for whole in (1.0, 0.5, 0.2, 0.1, 0.09)]
+    many += [verdict(Kind.VIOLATED, None), verdict(Kind.CONSISTENT, 1.0, transcribed=True)]
+    times = "\N{MULTIPLICATION SIGN}"
+    assert summary(many, 2, 7, 1.25) == (
+        f"8 claims: 5 consistent, 1 violated, 2 failed (seed 7, 1.2 s); of 5 with a sharpness 2 are sharp within "
+        f"{times}2, 4 within {times}10; terms not exercised in 5; without 1 claim judged as transcribed"
+    )
+    assert summary(many[5:6], 0, 7, 1.25, left_out=2) == (
+        "1 claim: 1 violated (seed 7, 1.2 s); without 2 claims judged as transcribed"
+    )

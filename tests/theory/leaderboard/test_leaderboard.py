@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import json
 import time
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 from leaderboard_settings import A, B, C
 
-from clusterproof import NoisyQuadraticMixture, QuadraticMixture, verify
+from clusterproof import InvalidArgument, NoisyQuadraticMixture, QuadraticMixture, verify
 from clusterproof.theory.leaderboard import Row, best_one_round, leaderboard, violations
 
 COLUMNS = (
@@ -389,3 +390,10 @@ def test_pairs_of_clients_judge_nothing_at_a_sampling_that_no_even_number_of_cli
     (row,) = (row for row in rows if row["column"] == "worst-quadratic")
     assert row["value"] is None
     assert "even number" in str(row["reason"])
+
+
+@pytest.mark.parametrize(("module", "package"), [("clarabel", "clarabel"), ("flint", "python-flint")])
+def test_a_missing_package_is_named(module: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == module else object())
+    with pytest.raises(InvalidArgument, match=f"needs {package}; install the extra `certify`"):
+        leaderboard("fedavg", client_class="strong", rounds=1, **A)
