@@ -59,7 +59,7 @@ def find_claim(claim_id: str) -> Claim:
         If there is none; the message names the nearest ids.
     """
     if claim_id not in REGISTRY:
-        nearest = difflib.get_close_matches(claim_id, REGISTRY, n=3, cutoff=0.3)
+        nearest = difflib.get_close_matches(claim_id, REGISTRY, cutoff=0.3)
         hint = f"the nearest are {', '.join(nearest)}" if nearest else "see `clusterproof claims`"
         if "clusterproof.experiments.tables" not in sys.modules:
             hint += "; claims about tables are found by `clusterproof.check`"
