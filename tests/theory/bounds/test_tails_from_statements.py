@@ -16,7 +16,7 @@ from clusterproof import theory
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import LogCoshMixture
 from clusterproof.theory.bounds.gaussian import along_eigenvectors, gaussian_dynamics
-from clusterproof.theory.bounds.rows import AdditiveGaussianRows
+from clusterproof.theory.bounds.rows import AdditiveGaussianRows, LogisticRows
 from clusterproof.theory.bounds.run_bound import smooth_tube
 from clusterproof.theory.bounds.theorem_a import Contraction
 from clusterproof.theory.bounds.theorem_a_prime import theorem_a_prime
@@ -271,3 +271,17 @@ def test_runs_on_smooth_losses() -> None:
         np.testing.assert_allclose(np.ravel(allowed.last)[p], float(last), rtol=1e-6)
     assert_frequency((trace.errors > allowed.bound).any(axis=(0, 2)), allowed.failure_probability)
     assert_frequency((trace.errors[-1] > allowed.last).any(axis=-1), allowed.failure_probability)
+
+
+def test_hoeffding_by_coins() -> None:
+    """Gradients of norm at most X = 3: a coin of -X and X has the largest cumulant, log cosh(X a)."""
+    rows = LogisticRows(
+        smoothness=1.0, strong_convexity=0.5, separation=4.0, diameter=5.0, samples=40, dimension=2,
+        largest_feature=3.0,
+    )  # fmt: skip
+    slopes = np.linspace(0.01, 3, 50)
+    cumulants = np.log(np.cosh(3 * slopes))
+    assert (cumulants <= rows.proxy * slopes**2 / 2).all()
+    assert cumulants[0] == pytest.approx(rows.proxy * slopes[0] ** 2 / 2, rel=1e-3)
+    # Hoeffding's inequality for a mean of numbers in an interval of length 2 X reach
+    assert rows.wrong_choice(2.0, 6.0) == pytest.approx(math.exp(-2 * 40 * 2.0**2 / (2 * 3 * 6.0) ** 2))

@@ -117,3 +117,15 @@ def test_replicates_double_until_the_interval_decides(factor: float, most: list[
     if found.counterexample is not None:
         assert found.counterexample["replicates"] in sizes
         assert f"replicates={found.counterexample['replicates']}" in found.counterexample["code"]
+
+
+def test_the_code_of_a_single_number_names_no_entry() -> None:
+    def bound(task: RegressionMixture, trace: Trace) -> Expectation:
+        return expectation(np.asarray(trace.errors)[-1, :, 0] ** 2, at_most=0.5)
+
+    verdict = falsify(
+        bound, algorithm=FedAvg(step_size=STEP), tasks=TASKS, rounds=1, replicates=10_000,
+        starts=lambda task: st.just(task.optima + 1), budget=1,
+    )  # fmt: skip
+    assert verdict.counterexample is not None
+    assert "# expectation: estimate" in verdict.counterexample["code"]

@@ -298,3 +298,13 @@ def test_counts_of_verdicts_and_of_sharpness() -> None:
     assert summary(many[5:6], 0, 7, 1.25, left_out=2) == (
         "1 claim: 1 violated (seed 7, 1.2 s); without 2 claims judged as transcribed"
     )
+
+
+@pytest.mark.parametrize("count", [1000, 1001])
+def test_a_proof_goes_through_a_thousand_choices(count: int) -> None:
+    def stated(x: Annotated[int, choice(*range(count))]) -> Sides:
+        return at_most(x, limit=x + 1)
+
+    trial = tried(stated, prove=True, exhaustible=0, budget=1)
+    assert trial.proved == (count == 1000)
+    assert ("there are more than 1000 combinations of choices" in trial.unproved) == (count > 1000)
