@@ -14,7 +14,7 @@ NAMES = (
 )
 GREEK = dict(zip(NAMES.split(), "αβγδεεζηθκλμνξπρστφχψωΓΔΘΛΠΣΦΨΩ", strict=True))
 MINUS = re.compile(
-    r"(?<![\w~-])(?!(?<=\))-[a-z]{4})-(?=[\s\w.(‖|])|(?<=[_^])-|(?<=\b[a-zA-Z])-(?=\d\b)"
+    r"(?<![\w~-])(?!(?<=\))-[a-z]{4})-(?=[\s\w.(‖|])|(?<=[_^])-|(?<=\b[a-zA-Z])-(?=\d\b)|(?<=\d[a-zA-Z])-(?=\d\b)"
     r"|(?<=\b[a-zA-Z]-\d)-(?=\w\b)|(?<=\de)-(?=\d)"
 )
 """A hyphen that is a minus: before a number or a name, between spaces, in an exponent; not in or before a word."""
@@ -24,11 +24,19 @@ SIGNS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] 
     (re.compile(">="), "≥"),
     (re.compile(">~"), "≳"),
     (re.compile(r"\|\|"), "‖"),
+    (re.compile(r"<(?=\S[^<>=]{0,30},)([^<>=]*[^<>=\s-])>"), r"⟨\1⟩"),
+    (re.compile(r"\+-(?=\d)"), "±"),
+    (
+        re.compile(r"(?<![^\W_])([A-Za-z])('{1,3})(?![^\W_])"),
+        lambda found: found[1] + "\N{PRIME}" * len(found[2]),
+    ),
+    (re.compile(r"(?<=\w) \.\. (?=\w)"), ", …, "),
     (re.compile(r"(?<=\s)->(?=\s)"), "→"),
     (re.compile(r"(?<=\s)<-(?=\s)"), "←"),
     (MINUS, "\N{MINUS SIGN}"),
     (re.compile(rf"(?<![A-Za-z-])({'|'.join(GREEK)})(?![A-Za-z])"), lambda found: GREEK[found[1]]),
     (re.compile("(?<=[\u03b1-\u03c9])~"), "\N{COMBINING TILDE}"),
+    (re.compile(r"\bsqrt\((\w)\)"), r"√\1"),
     (re.compile(r"\bsqrt(?=\()"), "√"),
     (re.compile(r"(?<=[A-Z]_\w) n (?=[A-Z]\*)"), " ∩ "),
     (re.compile(r"\bsum(?=_)"), "\N{N-ARY SUMMATION}"),

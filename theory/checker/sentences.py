@@ -112,9 +112,7 @@ def _tried(trial: Trial) -> str:
     if trial.trials:
         levels = {each.allowed for each in conclusions_of(trial) if isinstance(each, Frequency)}
         level = f" {levels.pop():.3g}" if len(levels) == 1 else ""
-        text += (
-            f"; {trial.failures} of {trial.trials} repetitions break it, no more than its probability{level} allows"
-        )
+        text += f"; {trial.failures} of {trial.trials} repetitions break it, no more than its probability{level} allows"
     undecided = next((judged.undecided for judged in judgements_of(trial) if judged.undecided), "")
     if undecided:
         text += f"; {undecided}"

@@ -347,7 +347,9 @@ def test_a_statement_about_a_task_with_random_numbers(registry: None) -> None:
 
     for function in (right, wrong):
         function.__annotations__ |= {"task": Task, "stream": Stream, "replicates": Replicates}
-    assert compared(right, {}, budget=10, replicates=50).words == "both sides have the same units at 3 instances"
+    assert (
+        compared(right, {}, budget=10, replicates=50).words == "both sides have the same units at 3 instances"
+    )
     mismatch = compared(wrong, {}, budget=10, replicates=50).mismatch
     assert mismatch is not None
     assert mismatch.sentence.startswith("mean: the right side lacks a factor of the unit length (")

@@ -132,7 +132,7 @@ def purity_bound(partitions: Partitions) -> dict[str, Sides]:
         Ours.
 
     Checked
-        Proved on symbols, cluster by cluster, in numbers of devices. Random partitions of up to 14 devices into
+        Proved symbolically, cluster by cluster, in numbers of devices. Random partitions of up to 14 devices into
         up to 4 clusters, all namings, random splits; there also the library's purity.
     """
     truth, found, halves = partitions

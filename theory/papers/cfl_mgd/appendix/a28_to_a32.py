@@ -49,7 +49,7 @@ def a28(task: NoisyTask, momentum: Momentum, stream: Stream) -> dict[str, Sides]
         Zhao et al. (2023), (A28). Identity. The line after it is ``cfl-mgd/a28-sum``.
 
     Checked
-        Proved on symbols, client by client and coordinate by coordinate, for the past gradients of recorded
+        Proved symbolically, client by client and coordinate by coordinate, for the past gradients of recorded
         runs of random regressions with false members.
     """
     one = momentum_run(task, momentum, stream)
