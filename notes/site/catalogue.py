@@ -74,24 +74,24 @@ quadratic, with curvatures from 0.1 to 1: $P = 2$, $d = 30$, $m = 50$ and $T = 6
 
 READING = """## How to read an entry
 
-After the verdict follow the place in the paper, where *(ours)* marks a statement that is not the paper's; the kind of the
-claim: an *upper* or a *lower* bound, one that is *tight* (some instance attains it), an *identity*, a *probability*, a
-*hypothesis* or a *definition*; and how *sharp* a bound is: within ×2, say, if an instance breaks
-the half of it.
+After the verdict follow the place in the paper, where *(ours)* marks a statement that is not the paper's; the kind of
+the claim: an *upper* or a *lower* bound, one that is *tight* (some instance attains it), an *identity*, a
+*probability*, a *hypothesis* or a *definition*; and how *sharp* a bound is: within &times;2, say, if an instance
+breaks the half of it.
 
 An *instance* is a choice of all quantities of a statement for which its hypotheses hold. Instances are listed on a
-*grid* or drawn at random; quantities without an end of their own are also taken *beyond the ranges*. *Measured* is the
-quantity that the claim bounds, and *bound* what it allows, at the instance where the two are closest. So *at x = 1: 3 >
-2 = start 1 + noise 1* is a counterexample: the left side is 3 there, and the right side 2, the sum of two terms. A claim
-about a probability is tried in independent repetitions.
+*grid* or drawn at random; quantities without an end of their own are also taken *beyond the ranges*. *Measured* is
+the quantity that the claim bounds, and *bound* what it allows, at the instance where the two are closest. So *at x =
+1: 3 > 2 = start 1 + noise 1* is a counterexample: the left side is 3 there, and the right side 2, the sum of two
+terms. A claim about a probability is tried in independent repetitions.
 
-A claim can have several parts, whose names precede what is said of them: parts of the statement, steps of its proof, and
-proofs of the whole. The proof of *symbolically* proved parts is a computation with formulas. *Read* introduces the
-meaning that is given to an ill-posed statement. *Judged as transcribed* are claims of papers that were read in a
-transcription only; they have no verdict before they are compared with the publication.
+A claim can have several parts, whose names precede what is said of them: parts of the statement, steps of its proof,
+and proofs of the whole. The proof of *symbolically* proved parts is a computation with formulas. *Read* introduces
+the meaning that is given to an ill-posed statement. *Judged as transcribed* are claims
+that are known from a machine's transcription only, which can lose symbols: their verdict is not that of the paper.
 
-An algorithm *rests* at a fixed point of its rounds. *Own* clients of a model are those that chose it and belong to its
-cluster, *false members* those that chose it and belong to another.
+An algorithm *rests* at a fixed point of its rounds. *Own* clients of a model are those that chose it and belong to
+its cluster, *false members* those that chose it and belong to another.
 
 """
 """The section that explains an entry."""

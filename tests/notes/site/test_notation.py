@@ -33,10 +33,8 @@ def shown(text: str) -> str:
         ("(L_f + mu)-smooth, (a)-b", "(L<sub>f</sub> + μ)-smooth, (a)−b"),  # noqa: RUF001
         ("rho >= 8L_g, seed0_x9y8z", "ρ ≥ 8L<sub>g</sub>, seed0_x9y8z"),  # noqa: RUF001
         ("f''(x*) / sqrt(mu) for n' rows", "f\N{PRIME}\N{PRIME}(x*) / √μ for n\N{PRIME} rows"),
-        (
-            "<g_i*, y - x> for k = 1 .. K, 1 < 2, 3 > 2",
-            "⟨g<sub>i</sub>*, y − x⟩ for k = 1, …, K, 1 < 2, 3 > 2",
-        ),  # noqa: RUF001
+        ("<g_i*, y - x> and 1 < 2, 3 > 2", "⟨g<sub>i</sub>*, y − x⟩ and 1 < 2, 3 > 2"),  # noqa: RUF001
+        ("x_0 .. x_K", "x<sub>0</sub>, …, x<sub>K</sub>"),
         ("y = +-1, r^(2h-2)", "y = ±1, r<sup>2h−2</sup>"),  # noqa: RUF001
         ("4ρL_g²(m - 1)", "4ρL<sub>g</sub>²(m − 1)"),  # noqa: RUF001
     ],

@@ -193,8 +193,8 @@ def bias_ratio(local_steps: LocalSteps, fresh: Fresh) -> Sides:
         Ours. It compares equal clients; on unequal ones FedAvg has a bias of order gamma, and SCAFFOLD none.
 
     Checked
-        Proved symbolically, from H - 1 to H. At positive steps the ratio of II is smaller: the step "positive steps", at
-        gamma a <= 1/2 and H <= 8, not proved.
+        Proved symbolically, from H - 1 to H. At positive steps the ratio of II is smaller: the step "positive steps",
+        at gamma a <= 1/2 and H <= 8, not proved.
     """
     one, zero = Fraction(1), Fraction(0)
     fedavg = Law(one, zero, local_steps).floor()
