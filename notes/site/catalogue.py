@@ -77,7 +77,7 @@ READING = """## How to read an entry
 After the verdict follow the place in the paper, where *(ours)* marks a statement that is not the paper's; the kind of
 the claim: an *upper* or a *lower* bound, one that is *tight* (some instance attains it), an *identity*, a
 *probability*, a *hypothesis* or a *definition*; and how *sharp* a bound is: within &times;2, say, if an instance
-breaks the half of it.
+breaks the half of it, and *not exercised* if none comes near it.
 
 An *instance* is a choice of all quantities of a statement for which its hypotheses hold. Instances are listed on a
 *grid* or drawn at random; quantities without an end of their own are also taken *beyond the ranges*. *Measured* is
@@ -96,7 +96,7 @@ its cluster, *false members* those that chose it and belong to another.
 """
 """The section that explains an entry."""
 
-NOT_STORED, TRANSCRIBED = "not evaluated", "judged as transcribed"
+NOT_STORED, TRANSCRIBED, IDLE = "not evaluated", "judged as transcribed", "not exercised"
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def sharpness(record: dict[str, Any] | None) -> str:
     factor = ((record or {}).get("sharpness") or {}).get("all")
     if factor is None:
         return ""
-    return f"within {TIMES}{1 / factor:.3g}" if factor > NEEDED else "not exercised"
+    return f"within {TIMES}{1 / factor:.3g}" if factor > NEEDED else IDLE
 
 
 class ClaimTable(SphinxDirective):
@@ -180,9 +180,8 @@ class ClaimsOfPaper(SphinxDirective):
         self.state.document.note_explicit_target(section)
         section += nodes.paragraph("", "", nodes.strong("", "", *_marked(claim.title)))
         line = nodes.paragraph("", "", _badge(claim, record))
-        line += nodes.Text(f" {claim.label} · {claim.kind}")
-        if said := sharpness(record):
-            line += nodes.Text(f" · sharp: {said}")
+        said = {"": "", IDLE: f" · {IDLE}"}.get(known := sharpness(record), f" · sharp {known}")
+        line += written(f" {claim.label} · {claim.kind}{said}")
         section += line
         if record is not None:
             section += nodes.paragraph("", "", *_marked(sentence(record["reason"])))
@@ -195,6 +194,7 @@ class ClaimsOfPaper(SphinxDirective):
             section += nodes.paragraph("", "Repaired by ", _link(claim.repaired_by, claim.repaired_by))
         for part in re.split(r"\n(?=\S)", claim.card):
             heading, _, text = part.partition("\n")
+            text = re.sub(r"(?<=[a-z]-)\n\s*(?=[a-z])", "", text)  # a word that was divided at its hyphen
             body = nodes.paragraph("", "", *_marked(" ".join(text.split())))
             item = nodes.definition_list_item("", nodes.term(text=heading), nodes.definition("", body))
             section += nodes.definition_list("", item, classes=["card"])

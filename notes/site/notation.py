@@ -26,6 +26,9 @@ SIGNS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] 
     (re.compile(r"\|\|"), "‖"),
     (re.compile(r"<(?=\S[^<>=]{0,30},)([^<>=]*[^<>=\s-])>"), r"⟨\1⟩"),
     (re.compile(r"\+-(?=\d)"), "±"),
+    (re.compile(r"(?<=\s)-\+(?=\s)"), "∓"),
+    (re.compile(r"(?<=\d\))-(?=\([A-Z]?\d)"), "\N{EN DASH}"),
+    (re.compile(r"(?<=\w) \. (?=\w)"), " · "),
     (
         re.compile(r"(?<![^\W_])([A-Za-z])('{1,3})(?![^\W_])"),
         lambda found: found[1] + "\N{PRIME}" * len(found[2]),
@@ -34,7 +37,10 @@ SIGNS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] 
     (re.compile(r"(?<=\s)->(?=\s)"), "→"),
     (re.compile(r"(?<=\s)<-(?=\s)"), "←"),
     (MINUS, "\N{MINUS SIGN}"),
-    (re.compile(rf"(?<![A-Za-z-])({'|'.join(GREEK)})(?![A-Za-z])"), lambda found: GREEK[found[1]]),
+    (
+        re.compile(rf"(?<![A-Za-z-])(?<![A-Za-z]{{2}}_)({'|'.join(GREEK)})(?![A-Za-z]| function)"),
+        lambda found: GREEK[found[1]],
+    ),
     (re.compile("(?<=[\u03b1-\u03c9])~"), "\N{COMBINING TILDE}"),
     (re.compile(r"\bsqrt\((\w)\)"), r"√\1"),
     (re.compile(r"\bsqrt(?=\()"), "√"),

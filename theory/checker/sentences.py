@@ -32,9 +32,10 @@ def broken(trial: Trial, evaluation: Evaluation) -> str:
             f"{len(conclusion.samples)} replicates) {rule} {judged.allowed:.5g}{_entry(judged)}"
         )
     elif judged.interval is not None:
-        bound = "not" if isinstance(conclusion, Frequency) and conclusion.exactly else "more than"
+        exactly = isinstance(conclusion, Frequency) and conclusion.exactly
+        rule = "and its probability is not" if exactly else "more than its probability of"
         sides = (
-            f"{judged.failures} of {judged.trials} repetitions, {bound} the probability {judged.allowed:.4g} "
+            f"{judged.failures} of {judged.trials} repetitions break it, {rule} {judged.allowed:.4g} "
             f"(interval {judged.interval.lower:.4g} to {judged.interval.upper:.4g})"
         )
     else:

@@ -35,6 +35,8 @@ def shown(text: str) -> str:
         ("f''(x*) / sqrt(mu) for n' rows", "f\N{PRIME}\N{PRIME}(x*) / √μ for n\N{PRIME} rows"),
         ("<g_i*, y - x> and 1 < 2, 3 > 2", "⟨g<sub>i</sub>*, y − x⟩ and 1 < 2, 3 > 2"),  # noqa: RUF001
         ("x_0 .. x_K", "x<sub>0</sub>, …, x<sub>K</sub>"),
+        ("(5)-(7) and (A23)-(A25), w -+ b, G . v", "(5)–(7) and (A23)–(A25), w ∓ b, G · v"),  # noqa: RUF001
+        ("the beta function at root_of_kappa", None),
         ("y = +-1, r^(2h-2)", "y = ±1, r<sup>2h−2</sup>"),  # noqa: RUF001
         ("4ρL_g²(m - 1)", "4ρL<sub>g</sub>²(m − 1)"),  # noqa: RUF001
     ],

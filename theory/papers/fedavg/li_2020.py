@@ -233,4 +233,6 @@ def fixed_steps_fail(
     suppose("the clients differ", (first, second) != (0, 0))
     clients = ((Q(1), Q(first)), (Q(2), Q(second)), (Q(3), -Q(first + 2 * second, 3)))
     at_optimum = fixed_point(clients, step, local_steps) == 0
-    return at_most(int(at_optimum), none=0, words=f"b = ({first}, {second}, {clients[2][1]}) rests at w* = 0")
+    return at_most(
+        int(at_optimum), none=0, words=f"with b = ({first}, {second}, {clients[2][1]}) FedAvg rests at w* = 0"
+    )

@@ -50,7 +50,7 @@ def one_term_waiting(
     """With convex losses the mean of E||grad_w L_0||^2 over K rounds is at most A D_0 / K, also where pairs wait.
 
     Hypotheses
-        As ``fpfc/repaired-models``; besides, the losses are convex.
+        As ``fpfc/repaired-models``; moreover, the losses are convex.
 
     Statement
         As the title, A = 2 / (alpha p (2 - alpha L_h)): the pairs' term B of ``fpfc/repaired-models`` is not needed.

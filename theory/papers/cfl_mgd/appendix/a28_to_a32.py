@@ -222,7 +222,7 @@ def a30(one: IntruderRun) -> Sides:
     repaired_by="cfl-mgd/theorem-b",
 )
 def a31(one: IntruderRun, level: Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 10))]) -> Sides:
-    """The distance of (A29) is mostly at most v sqrt(|C_1 n C*_p| t / n') / ((1 - beta) lambda_4).
+    """With probability 1 - lambda_4 (A29) is at most v sqrt(|C_1 n C*_p| t / n') / ((1 - beta) lambda_4).
 
     Hypotheses
         As (A29), lambda_4 in (0, 1).
