@@ -29,6 +29,7 @@ SIGNS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] 
     (re.compile(r"(?<=\s)-\+(?=\s)"), "∓"),
     (re.compile(r"(?<=\d\))-(?=\([A-Z]?\d)"), "\N{EN DASH}"),
     (re.compile(r"(?<=\w) \. (?=\w)"), " · "),
+    (re.compile(r"(?<=‖)\.(?=‖)"), "·"),
     (
         re.compile(r"(?<![^\W_])([A-Za-z])('{1,3})(?![^\W_])"),
         lambda found: found[1] + "\N{PRIME}" * len(found[2]),
@@ -56,7 +57,7 @@ SIGNS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] 
 )
 SCRIPT = re.compile(
     "(?P<base>(?<![^\\W\\d_])(?:[^\\W\\d_]{1,2}|WCSS|Var|arg(?:min|max)|max|min|sup)\\*?|[∇\N{N-ARY SUMMATION}])"
-    "_(?P<below>\\([^()]*\\)|\\{[^{}]*\\}|[A-Za-z0-9\u0370-\u03ff]{1,4}(?![A-Za-z0-9\u0370-\u03ff_])"
+    "_(?P<below>\\((?:[^()]|\\([^()]*\\))*\\)|\\{[^{}]*\\}|[A-Za-z0-9\u0370-\u03ff]{1,4}(?![A-Za-z0-9\u0370-\u03ff_])"
     "|[*\N{MINUS SIGN}+])"
     "|\\^(?P<above>\\((?:[^()]|\\([^()]*\\))*\\)|[+\N{MINUS SIGN}]?[^\\W_]+|[*+\N{MINUS SIGN}])"
 )

@@ -37,6 +37,7 @@ def shown(text: str) -> str:
         ("x_0 .. x_K", "x<sub>0</sub>, …, x<sub>K</sub>"),
         ("(5)-(7) and (A23)-(A25), w -+ b, G . v", "(5)–(7) and (A23)–(A25), w ∓ b, G · v"),  # noqa: RUF001
         ("the beta function at root_of_kappa", None),
+        ("D_(f_m(i)) and ||.||", "D<sub>fm(i)</sub> and ‖·‖"),
         ("y = +-1, r^(2h-2)", "y = ±1, r<sup>2h−2</sup>"),  # noqa: RUF001
         ("4ρL_g²(m - 1)", "4ρL<sub>g</sub>²(m − 1)"),  # noqa: RUF001
     ],

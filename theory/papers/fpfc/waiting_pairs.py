@@ -62,7 +62,7 @@ def one_term_waiting(
         Ours: the statement of ``fpfc/one-term``, which holds if every pair is updated in every round. Where one
         client of many moves, grad_{w_i} L_0 and grad_{w_i} L_rho differ by the last moves of all others, which
         the local steps have not paid for. In the limit of many clients and short steps the pairs pay for them
-        from rho = (1 + sqrt 2) L_g on. For rho >= 8 L_g the inequality is true.
+        from rho = (1 + sqrt(2)) L_g on. For rho >= 8 L_g the inequality is true.
 
     Checked
         Exactly, by second moments: clients with nearly linear losses that pull towards the corners of a regular
