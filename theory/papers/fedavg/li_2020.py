@@ -131,7 +131,7 @@ def theorem_1(problem: Problem) -> Sides:
     "theorem-2", label="Theorem 2, (6)", kind="upper", exhaustible=1, budget=200, unattained=Reason.PROOF
 )
 def theorem_2(problem: Problem, drawn: Annotated[int, choice(1, 2, 5)]) -> Sides:
-    """The same where K clients are drawn with replacement.
+    """FedAvg with K clients drawn with replacement converges like 1 / T.
 
     Hypotheses
         As ``fedavg/theorem-1``.
@@ -147,7 +147,7 @@ def theorem_2(problem: Problem, drawn: Annotated[int, choice(1, 2, 5)]) -> Sides
 
 @PAPER.claim("theorem-3", label="Theorem 3", kind="upper", exhaustible=1, budget=200, unattained=Reason.PROOF)
 def theorem_3(problem: Problem, drawn: Annotated[int, choice(1, 2)]) -> Sides:
-    """The same where K of the N clients are drawn without replacement.
+    """FedAvg with K of the N clients drawn without replacement converges like 1 / T.
 
     Hypotheses
         As ``fedavg/theorem-1``.

@@ -123,7 +123,7 @@ def purity_bound(partitions: Partitions) -> dict[str, Sides]:
 
     Statement
         P >= max over one-to-one namings of the share of correct devices; P of a refinement is at least
-        P, and 1 for singletons. Only with the number of clusters beside it does P say something.
+        P, and 1 for singletons. P is informative only together with the number of clusters.
 
     Symbols
         As ``gradient-loss/purity``.

@@ -53,7 +53,7 @@ def running_mean(count: Count, length: Length, stream: Stream) -> Sides:
 
     Checked
         Proved symbolically, from sample to sample. Gaussian samples on a row of two to five neurons in rational
-        arithmetic, each winner from the mean of what it has won before, and the map of ours beside it, one
+        arithmetic, each winner from the mean of what it has won before, and next to it our map, one
         update at a time with radius 0: equal to 1e-9.
     """
     neurons = [Fraction(float(value)) for value in stream.standard_normal(count)]

@@ -84,7 +84,7 @@ def equation_24(
         Fraction, choice(Fraction(1), Fraction(1, 2), Fraction(3, 2), Fraction(3), Fraction(0))
     ],
 ) -> Sides:
-    """The wrong choice is at most as likely as the own loss above delta or the other's below.
+    """A wrong choice is no likelier than that the own model's loss is above delta or the other's below it.
 
     Hypotheses
         Any delta >= 0; the proof takes the mean of the two expected losses.
