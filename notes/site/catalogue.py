@@ -186,7 +186,7 @@ class ClaimsOfPaper(SphinxDirective):
         if record is not None:
             section += nodes.paragraph("", "", *_marked(sentence(record["reason"])))
             section += nodes.paragraph("", "", *written(_numbers(record)))
-            if record["counterexample"] is not None:
+            if record["counterexample"]:
                 text = json.dumps(record["counterexample"], indent=2, ensure_ascii=False)
                 section += nodes.paragraph(text="Counterexample")
                 section += nodes.literal_block(text, text, language="json")

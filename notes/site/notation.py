@@ -23,6 +23,8 @@ SIGNS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] 
     (re.compile("<="), "≤"),
     (re.compile(">="), "≥"),
     (re.compile(">~"), "≳"),
+    (re.compile("!="), "≠"),
+    (re.compile(r"(?<=\d) x (?=\d)"), " \N{MULTIPLICATION SIGN} "),
     (re.compile(r"\|\|"), "‖"),
     (re.compile(r"<(?=\S[^<>=]{0,30},)([^<>=]*[^<>=\s-])>"), r"⟨\1⟩"),
     (re.compile(r"\+-(?=\d)"), "±"),
@@ -31,7 +33,7 @@ SIGNS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] 
     (re.compile(r"(?<=\w) \. (?=\w)"), " · "),
     (re.compile(r"(?<=‖)\.(?=‖)"), "·"),
     (
-        re.compile(r"(?<![^\W_])([A-Za-z])('{1,3})(?![^\W_])"),
+        re.compile(r"(?<![^\W_])(?<!')([A-Za-z])('{1,3})(?![^\W_'])"),
         lambda found: found[1] + "\N{PRIME}" * len(found[2]),
     ),
     (re.compile(r"(?<=\w) \.\. (?=\w)"), ", …, "),

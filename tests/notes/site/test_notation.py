@@ -38,6 +38,8 @@ def shown(text: str) -> str:
         ("(5)-(7) and (A23)-(A25), w -+ b, G . v", "(5)–(7) and (A23)–(A25), w ∓ b, G · v"),  # noqa: RUF001
         ("the beta function at root_of_kappa", None),
         ("D_(f_m(i)) and ||.||", "D<sub>fm(i)</sub> and ‖·‖"),
+        ("K != 2, a 5 x 5 map", "K ≠ 2, a 5 \N{MULTIPLICATION SIGN} 5 map"),
+        ("the clients' option 'I'", None),
         ("y = +-1, r^(2h-2)", "y = ±1, r<sup>2h−2</sup>"),  # noqa: RUF001
         ("4ρL_g²(m - 1)", "4ρL<sub>g</sub>²(m − 1)"),  # noqa: RUF001
     ],
