@@ -15,7 +15,7 @@ from sphinx.application import Sphinx
 from clusterproof.notes.site.notation import written
 from clusterproof.theory.checker.report_schema import report_schema
 
-IN_WORDS = ("conformance", "fpfc-repaired", "your-own-theorem")
+IN_WORDS = ("command-line", "conformance", "fpfc-repaired", "your-own-theorem")
 """Pages whose formulas are in their text."""
 
 PACKAGES = {
