@@ -263,7 +263,7 @@ class Algorithm(ABC, Generic[StateT]):
     """Name on the command line."""
 
     target: ClassVar[str] = "clusters"
-    """Minimisers that the models approximate: of ``"clusters"``, ``"pooled"`` or ``"clients"``."""
+    """Whose minimisers the models approximate, those of ``"clusters"``, ``"pooled"`` or ``"clients"``."""
 
     @abstractmethod
     def model_count(self, task: Task) -> int:

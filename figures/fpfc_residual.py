@@ -61,7 +61,7 @@ def draw(seed: int) -> style.Figure:
 
 FIGURE = Illustration(
     "fpfc-residual",
-    "FPFC's residuals beside the bounds of the repaired theorem",
+    "FPFC's residuals and the bounds of the repaired theorem",
     draw,
     ("fpfc/theorem-1-models", "fpfc/repaired-models", "fpfc/repaired-duals"),
 )

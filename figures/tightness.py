@@ -100,7 +100,7 @@ def draw(seed: int) -> style.Figure:
     panel.set_axisbelow(True)
     title = "Bound after the last round over what runs reach, one mark a cluster"
     style.label_axes(panel, title, f"bound / observed {100 * QUANTILE:g} % quantile of the error", "")
-    panel.legend(loc="lower right", frameon=True, framealpha=1, edgecolor="#DDDDDD")
+    style.add_legend([panel], 3)
     return figure
 
 

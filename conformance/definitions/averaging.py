@@ -127,7 +127,7 @@ class FedAdam(Definition):
 
     name = "fedadam"
     equation = (
-        "Delta = sum_S p_i y_i - x; m <- beta1 m + (1 - beta1) Delta; v <- beta2 v + (1 - beta2) Delta^2; "
+        "Delta = sum_S p_i y_i - x; m <- beta_1 m + (1 - beta_1) Delta; v <- beta_2 v + (1 - beta_2) Delta^2; "
         "x <- x + eta m / (sqrt(v) + tau), v_0 = tau^2"
     )
     source = "Reddi et al. 2021, Algorithm 2, where p_i = 1/|S|"
@@ -169,8 +169,8 @@ class FedYogi(FedAdam):
 
     name = "fedyogi"
     equation = (
-        "Delta = sum_S p_i y_i - x; m <- beta1 m + (1 - beta1) Delta; v <- v - (1 - beta2) Delta^2 sign(v - Delta^2); "
-        "x <- x + eta m / (sqrt(v) + tau), v_0 = tau^2"
+        "Delta = sum_S p_i y_i - x; m <- beta_1 m + (1 - beta_1) Delta; "
+        "v <- v - (1 - beta_2) Delta^2 sign(v - Delta^2); x <- x + eta m / (sqrt(v) + tau), v_0 = tau^2"
     )
 
     def second_moment(self, delta: np.ndarray, beta2: float) -> np.ndarray:

@@ -63,7 +63,7 @@ class ProxSkip(Definition):
 
     name = "proxskip"
     equation = (
-        "x_i <- x; K times x_i <- x_i - eta (g_i(x_i) - h_i); x <- (1/N) sum x_i; "
+        "x_i <- x; K times x_i <- x_i - eta (g_i(x_i) - h_i); x <- (1/N) sum_i x_i; "
         "h_i <- h_i + (p / eta) (x - x_i)"
     )
     source = "Mishchenko et al. 2022; Malinovsky et al. 2022 (Variance Reduced ProxSkip), the coin given"

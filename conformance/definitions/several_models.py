@@ -23,8 +23,8 @@ class Ditto(Personal):
 
     name = "ditto"
     equation = (
-        "x as in FedAvg; each i in S: personal_epochs x batches times v_i <- v_i - eta_p (g_i(v_i) + lam (v_i - x)), "
-        "x as received"
+        "x as in FedAvg; each i in S takes personal_epochs * batches steps "
+        "v_i <- v_i - eta_p (g_i(v_i) + lambda (v_i - x)), where x is the received model"
     )
     source = "Li et al. 2021, Algorithm 1"
     own_settings = {"lam": 0.9, "personal_step_size": 0.08, "personal_epochs": 2}
@@ -53,8 +53,8 @@ class PFedMe(Personal):
 
     name = "pfedme"
     equation = (
-        "w, theta <- x; K_i times: inner_steps times theta <- theta - eta (g_i(theta) + lam (theta - w)), then "
-        "w <- w - eta_o lam (w - theta); x <- (1 - beta) x + beta sum_S p_i w_i"
+        "w, theta <- x; K_i times: inner_steps times theta <- theta - eta (g_i(theta) + lambda (theta - w)), then "
+        "w <- w - eta_o lambda (w - theta); x <- (1 - beta) x + beta sum_S p_i w_i"
     )
     source = "T. Dinh et al. 2020, Algorithm 1, where p_i = 1/|S|"
     own_settings = {

@@ -44,7 +44,7 @@ PFEDME = {
         "inner steps are pulled to x, not w",
     ),
     "outer-lambda-missing": Slip(
-        {"outer step": lambda value, lam: value / lam}, "lam is missing in the outer step"
+        {"outer step": lambda value, lam: value / lam}, "lambda is missing in the outer step"
     ),
     "one-inner-step": Slip({"inner steps": lambda: 1}, "one inner step is made whatever inner_steps is"),
     "theta-sent": Slip({"sent": lambda run: run.personal}, "clients send theta, not w"),

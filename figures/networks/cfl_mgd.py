@@ -46,5 +46,5 @@ def draw(seed: int) -> style.Figure:
 
 
 FIGURE = Illustration(
-    "accuracy-cfl-mgd", "Accuracy of CFL-MGD and its rivals on images, beside the paper's", draw
+    "accuracy-cfl-mgd", "Accuracy of CFL-MGD and its rivals on images, with the paper's", draw
 )

@@ -191,6 +191,6 @@ def _curve(panel: style.Axes, values: np.ndarray, name: str, look: dict[str, Any
 
 FIGURE = Illustration(
     "training-loss",
-    "Training loss of CFL-MGD, GL-CFL and their rivals, beside what one model can reach",
+    "Training loss of CFL-MGD, GL-CFL and their rivals, with what one model can reach",
     draw,
 )

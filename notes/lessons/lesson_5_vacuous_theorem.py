@@ -54,7 +54,7 @@ def _():
     5. And $T = \tfrac{8\kappa}{l} \log \tfrac{\Delta}{2\rho} \le \tfrac{8\kappa}{l} \log \tfrac14 < 0$.
 
     No instance meets the hypotheses, and the conclusion is weaker than they are. The toolkit finds the same on a
-    grid, and proves lines 2, 4 and 5 on symbols:
+    grid, and proves lines 2, 4 and 5 symbolically:
     """)
     return
 

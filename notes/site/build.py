@@ -133,7 +133,13 @@ def build(
         }
         warnings = io.StringIO()
         trees, configuration = Path(folder) / "trees", str(HERE)
-        options: Any = {"buildername": "html", "confoverrides": settings, "status": None, "freshenv": True}
+        options: Any = {
+            "buildername": "html",
+            "confoverrides": settings,
+            "status": None,
+            "freshenv": True,
+            "parallel": 2,
+        }
         app = Sphinx(str(source), configuration, str(pages), str(trees), warning=warnings, **options)
         with redirect_stdout(io.StringIO()):
             app.build()

@@ -17,14 +17,14 @@ from sphinx.util.docutils import SphinxDirective
 import clusterproof.experiments.tables.gradient_loss.claims  # noqa: F401 - stating claims registers them
 from clusterproof import theory
 from clusterproof.notes.results import read_verdicts
-from clusterproof.notes.site.notation import written
+from clusterproof.notes.site.notation import GREEK, written
 from clusterproof.theory import Claim
 from clusterproof.theory.bounds.audit_settings import NAMES, SIZES
 from clusterproof.theory.checker.report import TIMES, number
 from clusterproof.theory.checker.tightness import NEEDED
 
 PAPERS = {
-    "baselines": "Baselines: where FedAvg and its relatives rest",
+    "baselines": "Baselines: fixed points of FedAvg and its relatives",
     "cfl": "CFL: clustering by cosines of updates",
     "cfl-mgd": "CFL-MGD: momentum gradient descent (Zhao et al. 2023)",
     "fedavg": "FedAvg: local steps and their drift",
@@ -46,9 +46,9 @@ PAPERS = {
 MEANINGS = {
     "certified": "proved for every instance of the stated class",
     "consistent": "not falsified by the instances and trials that were made",
-    "violated": "an instance meets the hypotheses and breaks the conclusion; the smallest one is shown",
-    "vacuous": "no instance meets the hypotheses, or the conclusion says less than they do",
-    "ill-posed": "as printed it has no unique meaning; the reading that is checked instead has a separate name",
+    "violated": "an instance meets the hypotheses and breaks the conclusion; the smallest one found is shown",
+    "vacuous": "no instance meets the hypotheses, or the conclusion says no more than they do",
+    "ill-posed": "as printed it has no unique meaning; the reading that is checked instead is a claim of its own",
 }
 
 SETTINGS = (
@@ -72,7 +72,31 @@ quadratic, with curvatures from 0.1 to 1: $P = 2$, $d = 30$, $m = 50$ and $T = 6
 )
 """The section that defines the settings."""
 
-NOT_STORED, TRANSCRIBED = "not evaluated", "judged as transcribed"
+READING = """## How to read an entry
+
+After the verdict follow the place in the paper, where *(ours)* marks a statement that is not the paper's; the kind of
+the claim: an *upper* or a *lower* bound, one that is *tight* (some instance attains it), an *identity*, a
+*probability*, a *hypothesis* or a *definition*; and how *sharp* a bound is: within &times;2, say, if an instance
+breaks the half of it, and *not exercised* if none comes near it.
+
+An *instance* is a choice of all quantities of a statement for which its hypotheses hold. Instances are listed on a
+*grid* or drawn at random; quantities without an end of their own are also taken *beyond the ranges*. *Measured* is
+the quantity that the claim bounds, and *bound* what it allows, at the instance where the two are closest. So *at x =
+1: 3 > 2 = start 1 + noise 1* is a counterexample: the left side is 3 there, and the right side 2, the sum of two
+terms. A claim about a probability is tried in independent repetitions.
+
+A claim can have several parts, whose names precede what is said of them: parts of the statement, steps of its proof,
+and proofs of the whole. The proof of *symbolically* proved parts is a computation with formulas. *Read* introduces
+the meaning that is given to an ill-posed statement. *Judged as transcribed* are claims
+that are known from a machine's transcription only, which can lose symbols: their verdict is not that of the paper.
+
+An algorithm *rests* at a fixed point of its rounds. *Own* clients of a model are those that chose it and belong to
+its cluster, *false members* those that chose it and belong to another.
+
+"""
+"""The section that explains an entry."""
+
+NOT_STORED, TRANSCRIBED, IDLE = "not evaluated", "judged as transcribed", "not exercised"
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -87,7 +111,8 @@ def pages() -> dict[str, str]:
     """Return the source of every page of the catalogue by its name below ``catalogue/``."""
     papers = sorted({claim.paper for claim in theory.catalogue()})
     found = {
-        paper: f"# {PAPERS.get(paper, paper)}\n\n{SETTINGS if paper == 'cfl-mgd' else ''}```{{claims}} {paper}\n```\n"
+        paper: f"# {PAPERS.get(paper, paper)}\n\n[How to read an entry](index.md#how-to-read-an-entry)\n\n"
+        f"{SETTINGS if paper == 'cfl-mgd' else ''}```{{claims}} {paper}\n```\n"
         for paper in papers
     }
     listed = "\n".join(papers)
@@ -97,8 +122,7 @@ def pages() -> dict[str, str]:
         "statement, its counterexample and the claim that repairs it. `clusterproof show ID` evaluates it again.\n\n"
         "| verdict | meaning |\n| --- | --- |\n"
         + "".join(f"| {kind} | {meaning} |\n" for kind, meaning in MEANINGS.items())
-        + "\nA bound is *sharp* within \N{MULTIPLICATION SIGN}2, say, if some instance breaks the half of it.\n\n"
-        "```{claim-table}\n```\n\n"
+        + f"\n{READING}## All claims\n\n```{{claim-table}}\n```\n\n"
         f"```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
     )
     return found
@@ -114,7 +138,7 @@ def sharpness(record: dict[str, Any] | None) -> str:
     factor = ((record or {}).get("sharpness") or {}).get("all")
     if factor is None:
         return ""
-    return f"within {TIMES}{1 / factor:.3g}" if factor > NEEDED else "not exercised"
+    return f"within {TIMES}{1 / factor:.3g}" if factor > NEEDED else IDLE
 
 
 class ClaimTable(SphinxDirective):
@@ -156,14 +180,13 @@ class ClaimsOfPaper(SphinxDirective):
         self.state.document.note_explicit_target(section)
         section += nodes.paragraph("", "", nodes.strong("", "", *_marked(claim.title)))
         line = nodes.paragraph("", "", _badge(claim, record))
-        line += nodes.Text(f" {claim.label} · {claim.kind}")
-        if said := sharpness(record):
-            line += nodes.Text(f" · sharp: {said}")
+        said = {"": "", IDLE: f" · {IDLE}"}.get(known := sharpness(record), f" · sharp {known}")
+        line += written(f" {claim.label} · {claim.kind}{said}")
         section += line
         if record is not None:
-            section += nodes.paragraph("", "", *_marked(record["reason"]))
+            section += nodes.paragraph("", "", *_marked(sentence(record["reason"])))
             section += nodes.paragraph("", "", *written(_numbers(record)))
-            if record["counterexample"] is not None:
+            if record["counterexample"]:
                 text = json.dumps(record["counterexample"], indent=2, ensure_ascii=False)
                 section += nodes.paragraph(text="Counterexample")
                 section += nodes.literal_block(text, text, language="json")
@@ -171,6 +194,7 @@ class ClaimsOfPaper(SphinxDirective):
             section += nodes.paragraph("", "Repaired by ", _link(claim.repaired_by, claim.repaired_by))
         for part in re.split(r"\n(?=\S)", claim.card):
             heading, _, text = part.partition("\n")
+            text = re.sub(r"(?<=[a-z]-)\n\s*(?=[a-z])", "", text)  # a word that was divided at its hyphen
             body = nodes.paragraph("", "", *_marked(" ".join(text.split())))
             item = nodes.definition_list_item("", nodes.term(text=heading), nodes.definition("", body))
             section += nodes.definition_list("", item, classes=["card"])
@@ -201,13 +225,20 @@ def _marked(text: str) -> list[nodes.Node]:
     return [node for part in said for node in part]
 
 
+def sentence(text: str) -> str:
+    """Begin with a capital, unless a symbol is first, and end with a full stop."""
+    word = re.match(r"[a-z]{2,}(?= [^=]|-|:)", text)
+    begun = text if word is None or word[0] in GREEK else text[0].upper() + text[1:]
+    return begun if begun.endswith(".") else f"{begun}."
+
+
 def _numbers(record: dict[str, Any]) -> str:
     """State what was measured and how many instances were evaluated."""
     said = [f"{name} {number(record[name])}" for name in ("measured", "bound") if record[name] is not None]
-    if record.get("instances") is not None:
-        known = "the proof speaks of all" if record["verdict"] == "certified" else "all there are"
-        all_of_them = f" ({known})" if record.get("exhausted") else ""
-        said.append(f"instances {record['instances']}{all_of_them}")
+    if (count := record.get("instances")) is not None:
+        known = "and the proof covers all others" if record["verdict"] == "certified" else "which are all"
+        all_of_them = f", {known}" if record.get("exhausted") else ""
+        said.append(f"{count} {'instance' if count == 1 else 'instances'}{all_of_them}")
     if record.get("trials") is not None:
-        said.append(f"trials {record['trials']}, failures {record['failures']}")
-    return "; ".join([*said, f"seed {record['seed']}", f"{record['seconds']:.2g} s"])
+        said.append(f"{record['trials']} repetitions, of which {record['failures']} fail")
+    return sentence("; ".join([*said, f"random seed {record['seed']}", f"{record['seconds']:.2g} s"]))

@@ -39,9 +39,10 @@ def page(files: Path) -> str:
         )
         links = [_link(claim) for claim in figure.claims]
         illustrated = f"Illustrates {', '.join(links)}.\n\n" if links else ""
+        wide = "" if narrow else ' wide" tabindex="0" role="group" aria-label="figure'
         sections.append(
             f"(figure-{name})=\n## {figure.title}\n\n"
-            f'<figure class="drawn"><picture>{narrow}'
+            f'<figure class="drawn{wide}"><picture>{narrow}'
             f'<img src="figures/{name}.svg" alt="{words}"></picture></figure>\n\n'
             f"{description_of(picture)}\n\n{illustrated}Download: {downloads}. "
             f"Draw it: `clusterproof figures {name} --out figures-out`\n"

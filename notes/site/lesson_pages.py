@@ -34,6 +34,9 @@ from clusterproof.theory import REGISTRY
 PICTURE_CALL = "picture(**controls.value)"
 """The cell with this call shows the figure live; on a page it is replaced by the frames."""
 
+MARGIN = 3.0
+"""Points that matplotlib's constrained layout leaves around a panel."""
+
 NAMED = re.compile(
     r"(?s:```.*?```)|^#.*$|\[[^\]]*\]\([^)]*\)|(?P<lesson>\b[Ll]esson\s+(?P<number>\d+)\b)|`(?P<code>[^`]+)`",
     re.MULTILINE,
@@ -162,11 +165,13 @@ def draw(name: str, place: Path) -> None:
 
 def _panels(figure: Figure) -> list[list[float]]:
     """Return the part of the drawing that each panel takes: x, y, width and height in its units, points."""
-    boxes = sorted((box.x0, box.x1) for panel in figure.axes if (box := panel.get_tightbbox()) is not None)
     width, height = (float(72 * inches) for inches in figure.get_size_inches())
-    middles = [36 * (left[1] + right[0]) / figure.dpi for left, right in itertools.pairwise(boxes)]
-    ends = [0.0, *middles, width]
-    return [[round(x, 1), 0, round(end - x, 1), height] for x, end in itertools.pairwise(ends)]
+    numbers = [panel.yaxis.get_tightbbox() or panel.bbox for panel in figure.axes]
+    starts = sorted(float(72 * box.x0 / figure.dpi) - MARGIN for box in numbers)
+    return [
+        [round(x, 1), 0, round(end - x, 1), height]
+        for x, end in itertools.pairwise([0.0, *starts[1:], width])
+    ]
 
 
 def _cells(cells: list[dict[str, Any]], name: str, frames: Path) -> Iterator[dict[str, Any]]:

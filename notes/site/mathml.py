@@ -18,9 +18,10 @@ MENDED = (
         r'<mo stretchy="false" lspace="0" rspace="0">\1</mo>',
     ),
     (re.compile(r"<mo>&#x0002F;</mo>"), '<mo lspace="0" rspace="0">/</mo>'),
+    (re.compile("<msqrt>"), '<msqrt><mspace height="0.7em" depth="0.1em"></mspace>'),
     (re.compile(r"(<mi>(?:ln|log|exp|cos|sin)</mi>)(?!<mo)"), r'\1<mspace width="0.17em"></mspace>'),
 )
-"""What latex2mathml spaces otherwise than LaTeX: relations, angles, bars, and a function before its argument."""
+"""What is drawn otherwise than in LaTeX: relations, angles, bars, roots of low letters, and a function's argument."""
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -14,7 +14,7 @@ NAMES = (
 )
 GREEK = dict(zip(NAMES.split(), "αβγδεεζηθκλμνξπρστφχψωΓΔΘΛΠΣΦΨΩ", strict=True))
 MINUS = re.compile(
-    r"(?<![\w~-])(?!(?<=\))-[a-z]{4})-(?=[\s\w.(‖|])|(?<=[_^])-|(?<=\b[a-zA-Z])-(?=\d\b)"
+    r"(?<![\w~-])(?!(?<=\))-[a-z]{4})-(?=[\s\w.(‖|])|(?<=[_^])-|(?<=\b[a-zA-Z])-(?=\d\b)|(?<=\d[a-zA-Z])-(?=\d\b)"
     r"|(?<=\b[a-zA-Z]-\d)-(?=\w\b)|(?<=\de)-(?=\d)"
 )
 """A hyphen that is a minus: before a number or a name, between spaces, in an exponent; not in or before a word."""
@@ -23,12 +23,29 @@ SIGNS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] 
     (re.compile("<="), "≤"),
     (re.compile(">="), "≥"),
     (re.compile(">~"), "≳"),
+    (re.compile("!="), "≠"),
+    (re.compile(r"(?<=\d) x (?=\d)"), " \N{MULTIPLICATION SIGN} "),
     (re.compile(r"\|\|"), "‖"),
+    (re.compile(r"<(?=\S[^<>=]{0,30},)([^<>=]*[^<>=\s-])>"), r"⟨\1⟩"),
+    (re.compile(r"\+-(?=\d)"), "±"),
+    (re.compile(r"(?<=\s)-\+(?=\s)"), "∓"),
+    (re.compile(r"(?<=\d\))-(?=\([A-Z]?\d)"), "\N{EN DASH}"),
+    (re.compile(r"(?<=\w) \. (?=\w)"), " · "),
+    (re.compile(r"(?<=‖)\.(?=‖)"), "·"),
+    (
+        re.compile(r"(?<![^\W_])(?<!')([A-Za-z])('{1,3})(?![^\W_'])"),
+        lambda found: found[1] + "\N{PRIME}" * len(found[2]),
+    ),
+    (re.compile(r"(?<=\w) \.\. (?=\w)"), ", …, "),
     (re.compile(r"(?<=\s)->(?=\s)"), "→"),
     (re.compile(r"(?<=\s)<-(?=\s)"), "←"),
     (MINUS, "\N{MINUS SIGN}"),
-    (re.compile(rf"(?<![A-Za-z-])({'|'.join(GREEK)})(?![A-Za-z])"), lambda found: GREEK[found[1]]),
+    (
+        re.compile(rf"(?<![A-Za-z-])(?<![A-Za-z]{{2}}_)({'|'.join(GREEK)})(?![A-Za-z]| function)"),
+        lambda found: GREEK[found[1]],
+    ),
     (re.compile("(?<=[\u03b1-\u03c9])~"), "\N{COMBINING TILDE}"),
+    (re.compile(r"\bsqrt\((\w)\)"), r"√\1"),
     (re.compile(r"\bsqrt(?=\()"), "√"),
     (re.compile(r"(?<=[A-Z]_\w) n (?=[A-Z]\*)"), " ∩ "),
     (re.compile(r"\bsum(?=_)"), "\N{N-ARY SUMMATION}"),
@@ -42,7 +59,7 @@ SIGNS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] 
 )
 SCRIPT = re.compile(
     "(?P<base>(?<![^\\W\\d_])(?:[^\\W\\d_]{1,2}|WCSS|Var|arg(?:min|max)|max|min|sup)\\*?|[∇\N{N-ARY SUMMATION}])"
-    "_(?P<below>\\([^()]*\\)|\\{[^{}]*\\}|[A-Za-z0-9\u0370-\u03ff]{1,4}(?![A-Za-z0-9\u0370-\u03ff_])"
+    "_(?P<below>\\((?:[^()]|\\([^()]*\\))*\\)|\\{[^{}]*\\}|[A-Za-z0-9\u0370-\u03ff]{1,4}(?![A-Za-z0-9\u0370-\u03ff_])"
     "|[*\N{MINUS SIGN}+])"
     "|\\^(?P<above>\\((?:[^()]|\\([^()]*\\))*\\)|[+\N{MINUS SIGN}]?[^\\W_]+|[*+\N{MINUS SIGN}])"
 )

@@ -15,7 +15,7 @@ from sphinx.application import Sphinx
 from clusterproof.notes.site.notation import written
 from clusterproof.theory.checker.report_schema import report_schema
 
-IN_WORDS = ("conformance", "fpfc-repaired", "your-own-theorem")
+IN_WORDS = ("command-line", "conformance", "fpfc-repaired", "your-own-theorem")
 """Pages whose formulas are in their text."""
 
 PACKAGES = {
@@ -47,7 +47,12 @@ def pages() -> dict[str, str]:
             "   :show-inheritance:\n   :member-order: bysource\n```\n"
         )
     listed = "\n".join(PACKAGES)
-    found["index"] = f"# Reference\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
+    rows = "".join(f"| [{title}]({module}.md) | `{module}` |\n" for module, title in PACKAGES.items())
+    found["index"] = (
+        "# Reference\n\nThe public names of each package, with their docstrings. "
+        '<a href="../genindex.html">The index</a> lists all of them by their letters.\n\n'
+        f"| page | package |\n| --- | --- |\n{rows}\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
+    )
     return found
 
 

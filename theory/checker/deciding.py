@@ -270,7 +270,7 @@ def _refuted(
     reason = sentences.broken(trial, found)
     tied = (tie.proof for tie in ties if tie.compared and not tie.refused)
     if trial.proved or any(attempt(proof, context).proved for proof in tied):
-        reason += "; proof and instance disagree: the proof on symbols is wrong"
+        reason += "; proof and instance disagree: the symbolic proof is wrong"
     return Finding(
         verdict=Kind.ILL_POSED if claim.ill_posed else Kind.VIOLATED,
         reason=reason,

@@ -128,9 +128,8 @@ class Family:
         def decorate(decide: Callable[[Context], Finding]) -> Callable[[Context], Finding]:
             def check(context: Context) -> Finding:
                 finding = decide(context)
-                return dataclasses.replace(
-                    finding, reason=f"{finding.reason.rstrip('.')}; no sharpness: {no_sharpness}"
-                )
+                words = f"{finding.reason.rstrip('.')}; sharpness does not apply ({no_sharpness})"
+                return dataclasses.replace(finding, reason=words)
 
             check.__doc__, check.__module__ = card_of(decide, self.sections), decide.__module__
             register(

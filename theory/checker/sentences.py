@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from clusterproof.theory.checker.conclusions import Conclusion, Judgement
@@ -27,15 +27,15 @@ def broken(trial: Trial, evaluation: Evaluation) -> str:
     what = ": ".join(part for part in (trial.statement.name, name) if part)
     if isinstance(conclusion, Expectation) and judged.interval is not None:
         rule = {"at_most": ">", "at_least": "<", "equal": "and not"}[conclusion.sense]
-        entry = f" at entry {judged.place}" if judged.place else ""
         sides = (
             f"expectation {judged.measured:.5g} (interval {judged.interval.lower:.5g} to {judged.interval.upper:.5g}, "
-            f"{len(conclusion.samples)} replicates) {rule} {judged.allowed:.5g}{entry}"
+            f"{len(conclusion.samples)} replicates) {rule} {judged.allowed:.5g}{_entry(judged)}"
         )
     elif judged.interval is not None:
-        bound = "not" if isinstance(conclusion, Frequency) and conclusion.exactly else "more than"
+        exactly = isinstance(conclusion, Frequency) and conclusion.exactly
+        rule = "and its probability is not" if exactly else "more than its probability of"
         sides = (
-            f"{judged.failures} of {judged.trials} repetitions, {bound} the probability {judged.allowed:.4g} "
+            f"{judged.failures} of {judged.trials} repetitions break it, {rule} {judged.allowed:.4g} "
             f"(interval {judged.interval.lower:.4g} to {judged.interval.upper:.4g})"
         )
     else:
@@ -49,7 +49,12 @@ def comparison(judged: Judgement, sign: str) -> str:
     text = f"{judged.measured:.5g} {sign} {judged.allowed:.5g}"
     if len(judged.parts) > 1:
         text += " = " + " + ".join(f"{name} {value:.5g}" for name, value in judged.parts.items())
-    return text + (f" at entry {judged.place}" if judged.place else "")
+    return text + _entry(judged)
+
+
+def _entry(judged: Judgement) -> str:
+    """Name the entry that decides, if the sides are arrays."""
+    return f" at entry {', '.join(map(str, judged.place))}" if judged.place else ""
 
 
 def holds(trials: Iterable[Trial], certainty: Certainty) -> str:
@@ -71,11 +76,11 @@ def _separate(trial: Trial, certainty: Certainty) -> str:
         return f"{name}: no proof: {trial.unproved}"
     if certainty.proof == "separate":
         return (
-            f"{name}: proved on symbols by a separate function, compared with the statement at {certainty.compared} "
-            f"{plural('instance', certainty.compared)}"
+            f"{name}: proved symbolically by a separate function, which agrees with the statement at "
+            f"{certainty.compared} {plural('instance', certainty.compared)}"
         )
     why = certainty.refused.get(name, "")
-    return f"step proved: {name}" + (f" (not the statement: {why})" if why else "")
+    return f"{name}: this step is proved symbolically" + (f", the statement is not: {why}" if why else "")
 
 
 def judgements_of(trial: Trial) -> list[Judgement]:
@@ -90,15 +95,13 @@ def conclusions_of(trial: Trial) -> list[Conclusion]:
 
 def _tried(trial: Trial) -> str:
     if trial.proved:
-        way = (
-            "proved on symbols, for every instance of the ranges" if trial.symbolic else "every case, exactly"
-        )
-        return f"{way}; holds on {trial.instances} {plural('instance', trial.instances)}"
+        way = "symbolically for every instance in the ranges" if trial.symbolic else "exactly, case by case"
+        return f"proved {way}; holds on {trial.instances} {plural('instance', trial.instances)}"
     if not trial.instances:
         return "no instance met its hypotheses, so that it was not tried"
     count = f"{trial.instances} {plural('instance', trial.instances)}"
     if trial.exhausted and trial.complete:
-        count = f"all {count}"
+        count = f"all {count}" if trial.instances > 1 else "its only instance"
     elif trial.exhausted:
         more = f" and {trial.instances - trial.listed} others" if trial.instances > trial.listed else ""
         count = f"all {trial.listed} {plural('instance', trial.listed)} of the grid{more}"
@@ -106,15 +109,11 @@ def _tried(trial: Trial) -> str:
     if trial.exhausted and trial.complete and trial.exact and not trial.statement.random:
         text += ", in exact arithmetic"
     if trial.reached:
-        text += ", open ends to " + ", ".join(
-            f"{multiple} times {name}" for name, multiple in trial.reached.items()
-        )
+        text += f", and beyond the ranges: {_beyond(trial.reached)}"
     if trial.trials:
         levels = {each.allowed for each in conclusions_of(trial) if isinstance(each, Frequency)}
         level = f" {levels.pop():.3g}" if len(levels) == 1 else ""
-        text += (
-            f"; {trial.failures} of {trial.trials} repetitions break it, which its probability{level} allows"
-        )
+        text += f"; {trial.failures} of {trial.trials} repetitions break it, no more than its probability{level} allows"
     undecided = next((judged.undecided for judged in judgements_of(trial) if judged.undecided), "")
     if undecided:
         text += f"; {undecided}"
@@ -123,13 +122,22 @@ def _tried(trial: Trial) -> str:
     return text
 
 
+def _beyond(reached: Mapping[str, int]) -> str:
+    """Say how many times the last number of its range each quantity has reached."""
+    multiples = sorted(set(reached.values()))
+    return ", ".join(
+        f"up to {multiple} times the end for {', '.join(name for name in reached if reached[name] == multiple)}"
+        for multiple in multiples
+    )
+
+
 def none_admissible(trials: Iterable[Trial], names: list[str]) -> str:
     """Say that no instance meets the hypotheses, and which of them exclude each other."""
     total = sum(sum(trial.rejected.values()) for trial in trials)
     listed = all(trial.exhausted for trial in trials)
-    tried = f"of all {total} instances" if listed else f"of {total} instances that were drawn"
+    tried = f"of the {total} instances" if listed else f"of {total} instances that were drawn"
     why = " and ".join(f'"{name}"' for name in names)
-    verb = "exclude each other" if len(names) > 1 else "excludes the whole range"
+    verb = "exclude each other" if len(names) > 1 else "excludes all of them"
     return (
         f"none {tried} meets the hypotheses: {why} {verb}" if names else f"none {tried} meets the hypotheses"
     )

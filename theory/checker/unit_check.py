@@ -94,7 +94,7 @@ def check_units(part: Statement, context: Context) -> UnitCheck:
             continue
         compared += 1
         found = found or compare(part, context, one, copies)
-    return UnitCheck(found, f"units agree at {compared} instances")
+    return UnitCheck(found, f"both sides have the same units at {compared} instances")
 
 
 def candidates(part: Statement, context: Context) -> Iterator[dict[str, Any]]:

@@ -32,6 +32,15 @@ def shown(text: str) -> str:
         ("mu~-strongly convex, 2 ~ 3", "μ\N{COMBINING TILDE}-strongly convex, 2 ~ 3"),
         ("(L_f + mu)-smooth, (a)-b", "(L<sub>f</sub> + μ)-smooth, (a)−b"),  # noqa: RUF001
         ("rho >= 8L_g, seed0_x9y8z", "ρ ≥ 8L<sub>g</sub>, seed0_x9y8z"),  # noqa: RUF001
+        ("f''(x*) / sqrt(mu) for n' rows", "f\N{PRIME}\N{PRIME}(x*) / √μ for n\N{PRIME} rows"),
+        ("<g_i*, y - x> and 1 < 2, 3 > 2", "⟨g<sub>i</sub>*, y − x⟩ and 1 < 2, 3 > 2"),  # noqa: RUF001
+        ("x_0 .. x_K", "x<sub>0</sub>, …, x<sub>K</sub>"),
+        ("(5)-(7) and (A23)-(A25), w -+ b, G . v", "(5)–(7) and (A23)–(A25), w ∓ b, G · v"),  # noqa: RUF001
+        ("the beta function at root_of_kappa", None),
+        ("D_(f_m(i)) and ||.||", "D<sub>fm(i)</sub> and ‖·‖"),
+        ("K != 2, a 5 x 5 map", "K ≠ 2, a 5 \N{MULTIPLICATION SIGN} 5 map"),
+        ("the clients' option 'I'", None),
+        ("y = +-1, r^(2h-2)", "y = ±1, r<sup>2h−2</sup>"),  # noqa: RUF001
         ("4ρL_g²(m - 1)", "4ρL<sub>g</sub>²(m − 1)"),  # noqa: RUF001
     ],
 )

@@ -68,13 +68,13 @@ def test_a_proof_counts_where_its_sides_are_those_of_the_statement(name: str) ->
     verdict = theory.check("toy/one")
     assert verdict.verdict is (Kind.CONSISTENT if why else Kind.CERTIFIED)
     if why:
-        assert "step proved: algebra (not the statement: " in verdict.reason
+        assert "algebra: this step is proved symbolically, the statement is not: " in verdict.reason
         assert why in verdict.reason
         assert verdict.steps == ("algebra",)
     else:
         assert verdict.steps == ()
         assert (
-            "algebra: proved on symbols by a separate function, compared with the statement at "
+            "algebra: proved symbolically by a separate function, which agrees with the statement at "
             in verdict.reason
         )
         # of the instances tried; both ends, which are corners, attain it

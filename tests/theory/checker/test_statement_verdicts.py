@@ -89,7 +89,7 @@ def test_a_failed_proof_is_said_and_the_search_goes_on() -> None:
     verdict = theory.check("toy/two")
     assert (verdict.verdict, verdict.exhausted, verdict.instances) == (Kind.CERTIFIED, True, 10)
     assert verdict.sharpness == {"all": 0.9}
-    assert verdict.reason == "proved on symbols, for every instance of the ranges; holds on 10 instances"
+    assert verdict.reason == "proved symbolically for every instance in the ranges; holds on 10 instances"
 
 
 def test_cards_share_the_sections_of_the_family() -> None:
@@ -142,7 +142,7 @@ def test_a_check_of_its_own_kind_says_why_it_has_no_sharpness() -> None:
         return theory.Finding(verdict=Kind.CONSISTENT, reason="The number is there.")
 
     verdict = theory.check("toy/own")
-    assert verdict.reason == "The number is there; no sharpness: one number of a table"
+    assert verdict.reason == "The number is there; sharpness does not apply (one number of a table)"
     assert verdict.sharpness is None
 
 

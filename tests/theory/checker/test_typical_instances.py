@@ -77,7 +77,7 @@ def test_the_line_names_the_probability_that_is_allowed(registry: dict[str, Any]
         """A rare event."""
         return probability(stream.random(replicates) < 0.01, at_most=0.375)
 
-    assert "which its probability 0.375 allows" in evidence(theory.check("toy/one"))
+    assert "no more than its probability 0.375 allows" in evidence(theory.check("toy/one"))
 
 
 def test_a_hypothesis_is_needed_where_an_instance_outside_of_it_alone_breaks_the_statement(

@@ -259,7 +259,7 @@ def test_no_statement_of_consistent_units_raises_an_alarm(data: st.DataObject) -
     units = dict(zip(names, ("curvature", "length", "gradient", "step", "value"), strict=True))
     found = compared(scope["stated"], units, budget=15)
     assert found.mismatch is None, (source, found.mismatch)
-    assert re.fullmatch("units agree at [1-9][0-9]* instances", found.words)
+    assert re.fullmatch("both sides have the same units at [1-9][0-9]* instances", found.words)
 
 
 def test_two_sides_that_differ_by_rounding_raise_no_alarm() -> None:
@@ -282,7 +282,7 @@ def test_two_sides_that_differ_by_rounding_raise_no_alarm() -> None:
         compared(cancelling, {"G": "gradient", "gamma": "step", "L": "curvature"}),
     ):
         assert found.mismatch is None
-        assert found.words == "units agree at 20 instances"
+        assert found.words == "both sides have the same units at 20 instances"
 
 
 def lengths(stream: np.random.Generator) -> float | None:
@@ -371,7 +371,9 @@ def test_a_statement_about_a_task_with_random_numbers(registry: None) -> None:
 
     for function in (right, wrong):
         function.__annotations__ |= {"task": Task, "stream": Stream, "replicates": Replicates}
-    assert compared(right, {}, budget=10, replicates=50).words == "units agree at 3 instances"
+    assert (
+        compared(right, {}, budget=10, replicates=50).words == "both sides have the same units at 3 instances"
+    )
     mismatch = compared(wrong, {}, budget=10, replicates=50).mismatch
     assert mismatch is not None
     assert mismatch.sentence.startswith("mean: the right side lacks a factor of the unit length (")
@@ -412,7 +414,7 @@ def test_certified_claims_of_three_papers_declare_units_and_agree() -> None:
             if part.units is not None:
                 found = check_units(part, Context(0, None, 1e-9, one.id))
                 assert found.mismatch is None
-                assert re.fullmatch("units agree at [1-9][0-9]* instances", found.words)
+                assert re.fullmatch("both sides have the same units at [1-9][0-9]* instances", found.words)
 
 
 def test_an_instance_that_breaks_a_statement_with_wrong_units_is_its_counterexample(registry: None) -> None:

@@ -1,4 +1,4 @@
-"""CFL: the cut of least largest similarity, and the clusters after it."""
+"""CFL: the cut across which the largest similarity is least, and the clusters after it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def read_updates(written: list[list[float]]) -> np.ndarray:
 def single_linkage(
     updates: Annotated[np.ndarray, drawn(draw_updates, write=np.ndarray.tolist, read=read_updates)],
 ) -> Sides:
-    """Single linkage on 1 - cosine finds the cut of least largest similarity.
+    """Single linkage on 1 - cosine finds the cut across which the largest similarity is least.
 
     Hypotheses
         None; ties may be broken in any way.
@@ -100,7 +100,7 @@ FOUR_UPDATES = np.array([[0.0, 1.0], [0.0, -1.0], [1.0, -1.0], [3.0, 1.0]])
 def complete_linkage(
     updates: Annotated[np.ndarray, searched(planar_updates, write=np.ndarray.tolist, read=read_updates)],
 ) -> Sides:
-    """Complete linkage, which the public code uses, finds the cut of least largest similarity.
+    """Complete linkage, which the public code uses, finds the cut with the least largest similarity.
 
     Hypotheses
         No two pairs of clients have the same similarity, so that nothing depends on ties.
@@ -200,11 +200,11 @@ def read_labels(written: list[int]) -> np.ndarray:
 def client_ids(
     labels: Annotated[np.ndarray, drawn(draw_labels, write=np.ndarray.tolist, read=read_labels)],
 ) -> dict[str, Sides]:
-    """With ids for positions, every cut refines the partition, and several cuts find the clusters.
+    """With client ids in place of positions, every cut refines the partition, and several cuts find the clusters.
 
     Hypotheses
-        3 to 5 clusters of three equal clients in random order, no noise, thresholds that tell rest from
-        progress.
+        3 to 5 clusters of three equal clients in random order, no noise, thresholds that separate
+        stationary points from progress.
 
     Statement
         The clusters of a round refine those of the round before; at the end they are the true ones.

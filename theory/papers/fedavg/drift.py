@@ -102,7 +102,7 @@ def drift(
         Ours. Upper bound; its first term is attained, its second is far from the truth for small gamma.
 
     Checked
-        Proved on symbols, from R - 1 to R, and the two inequalities of a single step. Rounds on clients in the plane
+        Proved symbolically, from R - 1 to R, and the two inequalities of a single step. Rounds on clients in the plane
         whose losses are not quadratic.
     """
     run = Run(clients, vector(x, y), clients.deviations(gradient_x, gradient_y), pace, local_steps)

@@ -131,7 +131,7 @@ def theorem_1(problem: Problem) -> Sides:
     "theorem-2", label="Theorem 2, (6)", kind="upper", exhaustible=1, budget=200, unattained=Reason.PROOF
 )
 def theorem_2(problem: Problem, drawn: Annotated[int, choice(1, 2, 5)]) -> Sides:
-    """The same where K clients are drawn with replacement.
+    """FedAvg with K clients drawn with replacement converges like 1 / T.
 
     Hypotheses
         As ``fedavg/theorem-1``.
@@ -147,7 +147,7 @@ def theorem_2(problem: Problem, drawn: Annotated[int, choice(1, 2, 5)]) -> Sides
 
 @PAPER.claim("theorem-3", label="Theorem 3", kind="upper", exhaustible=1, budget=200, unattained=Reason.PROOF)
 def theorem_3(problem: Problem, drawn: Annotated[int, choice(1, 2)]) -> Sides:
-    """The same where K of the N clients are drawn without replacement.
+    """FedAvg with K of the N clients drawn without replacement converges like 1 / T.
 
     Hypotheses
         As ``fedavg/theorem-1``.
@@ -233,4 +233,6 @@ def fixed_steps_fail(
     suppose("the clients differ", (first, second) != (0, 0))
     clients = ((Q(1), Q(first)), (Q(2), Q(second)), (Q(3), -Q(first + 2 * second, 3)))
     at_optimum = fixed_point(clients, step, local_steps) == 0
-    return at_most(int(at_optimum), none=0, words=f"b = ({first}, {second}, {clients[2][1]}) rests at w* = 0")
+    return at_most(
+        int(at_optimum), none=0, words=f"with b = ({first}, {second}, {clients[2][1]}) FedAvg rests at w* = 0"
+    )

@@ -102,7 +102,7 @@ def corollary_7_repaired(
     dissimilarity: Annotated[Fraction, rationals(1, 8, 4, upwards=True)],
     times: Annotated[int, integers(16, 60, upwards=True)],
 ) -> Sides:
-    """Enough clients make it a bound: K >= 16 B^2.
+    """With K >= 16 B^2 clients the gain is at least 1 / (24 L B^2).
 
     Hypotheses
         Convex clients, exact solves, B >= 1, K >= 16 B^2, mu = 6 L B^2, L = 1.

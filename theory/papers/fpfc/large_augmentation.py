@@ -74,7 +74,7 @@ def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Side
     """With convex losses and rho >= 8 L_g the mean of E||grad_w L_0||^2 is at most A D_0 / K.
 
     Hypotheses
-        As ``fpfc/repaired-models``; besides, the losses are convex, all clients take part with the same probability,
+        As ``fpfc/repaired-models``; moreover, the losses are convex, all clients take part with the same probability,
         and rho >= 8 L_g.
 
     Statement
@@ -83,12 +83,12 @@ def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Side
 
     Proof
         Let V_i = M_i - grad_{w_i} L_0 = (1/m) sum_j d v_ij, by the last update of each pair. The sum over clients of
-        ||grad_{w_i} L_0||^2 - ||M_i||^2 = -2 <M_i, V_i> + ||V_i||^2 is to be paid by what the updates of pairs lower
-        L_rho by. Summed over the rounds in which a pair rests, <d v_ij, M_i - M_j> is, in expectation, -1 / (alpha p)
-        times the inner product of d v_ij with the first local steps at the pair's next update, and these are d theta +
-        (d v' - d v) / rho but for later steps. So each pair is left with a quadratic form in its own d theta, d v and
-        later steps, which is not negative for ||d v|| <= ||d theta|| rho / 8; and with convex losses later steps of
-        length l have lowered h_i by rho l^2 / 8. The note "FPFC's theorem, repaired" has the lines.
+        ||grad_{w_i} L_0||^2 - ||M_i||^2 = -2 <M_i, V_i> + ||V_i||^2 has to be covered by the decrease of L_rho at the
+        updates of pairs. Summed over the rounds in which a pair rests, <d v_ij, M_i - M_j> is, in expectation, -1 /
+        (alpha p) times the inner product of d v_ij with the first local steps at the pair's next update, and these are
+        d theta + (d v' - d v) / rho but for later steps. So each pair is left with a quadratic form in its own d theta,
+        d v and later steps, which is not negative for ||d v|| <= ||d theta|| rho / 8; and with convex losses later
+        steps of length l have lowered h_i by rho l^2 / 8. The note "FPFC's theorem, repaired" has the lines.
 
     Symbols
         As ``fpfc/repaired-models``.
@@ -99,8 +99,8 @@ def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Side
     Checked
         Runs as ``fpfc/repaired-models``, rho from 8 to 18 L_g. The quadratic form of a pair, for up to five updates and
         derivatives of the penalty's gradient up to L_g of both signs; what later steps lower h_i by, on sums of Huber
-        losses; the constant 8, proved. Exactly, by second moments, alike clients that hardly feel each other reach the
-        bound but for a few per cent.
+        losses; the constant 8, proved. By exact second moments, equal clients with weak coupling come within a few per
+        cent of the bound.
     """
     setting, measured = case[0], averages(case, stream)
     suppose_large_augmentation(setting)

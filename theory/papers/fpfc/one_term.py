@@ -74,7 +74,7 @@ def one_term(case: EveryPair, stream: Stream) -> Sides:
     """With convex losses and every pair updated, the mean of E||grad_w L_0||^2 is at most A D_0 / K.
 
     Hypotheses
-        As ``fpfc/repaired-models``; besides, the losses are convex, and every pair is updated in every round: all
+        As ``fpfc/repaired-models``; moreover, the losses are convex, and every pair is updated in every round: all
         clients take part, or the rule is "all".
 
     Statement

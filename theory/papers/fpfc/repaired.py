@@ -119,9 +119,9 @@ def repaired_models(case: Random, stream: Stream) -> Sides:
     Proof
         The first local step lowers L_rho by at least alpha (1 - alpha L_h / 2) ||M_i||^2, M_i = grad_{w_i} L_rho, the
         update of a pair by den / (4 m rho) ||d theta||^2 for each order; between two updates of a pair its residual
-        r_ij = d v / rho rests, for a geometric time of mean 1 / P_ij; grad_{w_i} L_0 = M_i - (rho / m) sum_j r_ij;
-        and L_rho >= F*. Both falls share D_0, and (x + y)^2 <= (x^2 / A + y^2 / B)(A + B). The lines are claims:
-        ``fpfc/repaired-proof``.
+        r_ij = d v / rho rests, for a geometric time of mean 1 / P_ij; grad_{w_i} L_0 = M_i - (rho / m) sum_j r_ij; and
+        L_rho >= F*. The sum of both decreases is at most D_0, and (x + y)^2 <= (x^2 / A + y^2 / B)(A + B). The lines
+        are claims: ``fpfc/repaired-proof``.
 
     Symbols
         alpha ``step_size``, rho ``augmentation``, xi ``smoothing``, lambda ``strength``, a ``concavity``,

@@ -50,7 +50,7 @@ def one_term_waiting(
     """With convex losses the mean of E||grad_w L_0||^2 over K rounds is at most A D_0 / K, also where pairs wait.
 
     Hypotheses
-        As ``fpfc/repaired-models``; besides, the losses are convex.
+        As ``fpfc/repaired-models``; moreover, the losses are convex.
 
     Statement
         As the title, A = 2 / (alpha p (2 - alpha L_h)): the pairs' term B of ``fpfc/repaired-models`` is not needed.
@@ -62,7 +62,7 @@ def one_term_waiting(
         Ours: the statement of ``fpfc/one-term``, which holds if every pair is updated in every round. Where one
         client of many moves, grad_{w_i} L_0 and grad_{w_i} L_rho differ by the last moves of all others, which
         the local steps have not paid for. In the limit of many clients and short steps the pairs pay for them
-        from rho = (1 + sqrt 2) L_g on. For rho >= 8 L_g the inequality is true.
+        from rho = (1 + sqrt(2)) L_g on. For rho >= 8 L_g the inequality is true.
 
     Checked
         Exactly, by second moments: clients with nearly linear losses that pull towards the corners of a regular

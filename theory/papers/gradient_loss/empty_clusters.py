@@ -108,9 +108,9 @@ def empty_cluster_rule(away: Away, stream: Stream) -> Sides:
         (ends["when-empty"], ends["always"]),
         rounding=1e-6,
         words=lambda: (
-            f"after 20 rounds the rule in rounds with an empty cluster has the models {ends['when-empty']}, the rule "
-            f"in all rounds {ends['always']}: pinning in all rounds keeps training on wrong devices; read: both are "
-            "options"
+            f"after 20 rounds the models are {np.round(ends['when-empty'], 4).tolist()} if devices are allocated in "
+            f"rounds with an empty cluster, and {np.round(ends['always'], 4).tolist()} if in all rounds, which keeps "
+            "training on wrong devices; read: both are options"
         ),
     )
 
@@ -180,9 +180,9 @@ def empty_for_good(groups: TwoGroups) -> Sides:
         returned,
         zero=0,
         words=lambda: (
-            f"{groups.left} device(s) with minimiser -1 and {groups.right} with 1, models {groups.start_0} and "
-            f"{groups.start_1}, alpha = {groups.step}: one model has no device in some round and "
-            f"{returned} later, since the other model moved away from them"
+            f"devices with minimiser -1: {groups.left}, with 1: {groups.right}; models {groups.start_0} and "
+            f"{groups.start_1}, alpha = {groups.step}: a model without a device in some round has "
+            f"{returned} later, since the other model moved away"
         ),
     )
 

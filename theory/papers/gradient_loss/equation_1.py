@@ -158,7 +158,7 @@ def equation_1_mean(
         Ours; replaces the sum in (1). Identity.
 
     Checked
-        Proved on symbols, for the sums over random regression batches. Scores of the algorithm on such batches,
+        Proved symbolically, for the sums over random regression batches. Scores of the algorithm on such batches,
         both similarities and both signs, and on two to fifty copies of them, to 1e-10.
     """
     algorithm = GradientLoss(

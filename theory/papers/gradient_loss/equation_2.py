@@ -107,7 +107,7 @@ def equation_2_descent(task: Mixture, step_size: Rate, weight: Share, stream: St
         Ours; (5) inserted into (7). Identity.
 
     Checked
-        Proved on symbols, device by device and coordinate by coordinate, for the gradients in every round of runs
+        Proved symbolically, device by device and coordinate by coordinate, for the gradients in every round of runs
         on random quadratics. There the moves that the algorithm keeps against plain loops over its members,
         to 1e-10; those of empty clusters, too.
     """

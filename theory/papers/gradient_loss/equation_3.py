@@ -168,7 +168,7 @@ def equation_3_worst(
         Ours. Delta w = -alpha a (w - b), and the next gradient a (1 - alpha a)(w - b) is parallel to it.
 
     Checked
-        Proved on symbols, in each coordinate, as G . Delta w = -|G| |Delta w|. |S_(i, true) + 1| of every device
+        Proved symbolically, in each coordinate, as G . Delta w = -|G| |Delta w|. |S_(i, true) + 1| of every device
         after one round of the algorithm on random noiseless mixtures of 2 to 4 clusters in up to 6 dimensions,
         to 1e-12.
     """

@@ -123,7 +123,7 @@ def purity_bound(partitions: Partitions) -> dict[str, Sides]:
 
     Statement
         P >= max over one-to-one namings of the share of correct devices; P of a refinement is at least
-        P, and 1 for singletons. Only with the number of clusters beside it does P say something.
+        P, and 1 for singletons. P is informative only together with the number of clusters.
 
     Symbols
         As ``gradient-loss/purity``.
@@ -132,7 +132,7 @@ def purity_bound(partitions: Partitions) -> dict[str, Sides]:
         Ours.
 
     Checked
-        Proved on symbols, cluster by cluster, in numbers of devices. Random partitions of up to 14 devices into
+        Proved symbolically, cluster by cluster, in numbers of devices. Random partitions of up to 14 devices into
         up to 4 clusters, all namings, random splits; there also the library's purity.
     """
     truth, found, halves = partitions

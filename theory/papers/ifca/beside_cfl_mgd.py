@@ -50,8 +50,8 @@ def cfl_mgd_in_basin(
         Zhao et al. (2023), Assumption 4 with (3); compare ``ifca/certain-in-basin``. Probability.
 
     Checked
-        Replicated runs from IFCA's starts on the same task, P = 2 and 4. Momentum asks for a little more
-        separation than none: at 1.57 s nearly all of the 0.05 is used.
+        Replicated runs from IFCA's starts on the same task, P = 2 and 4. With momentum a
+        little more separation is needed: at 1.57 s nearly all of the 0.05 is used.
     """
     algorithm = CFLMGD(step_size=1.0, momentum=float(momentum))
     return fails(algorithm, Cell(8.0, 1.0, clusters=clusters), stream, replicates)
@@ -71,7 +71,7 @@ def cfl_mgd_though_near(
 
 @PAPER.claim(
     "cfl-mgd-same-basin",
-    label="CFL-MGD beside IFCA",
+    label="CFL-MGD compared with IFCA",
     kind="probability",
     replicates=800,
     repaired_by="ifca/cfl-mgd-in-basin",
@@ -112,6 +112,6 @@ def cfl_mgd_same_basin(
     return at_most(
         interval(plain).lower,
         with_momentum=interval(heavy).upper,
-        words=f"from Delta away at Delta = {separation} s IFCA succeeds in {plain.mean():.3f}, CFL-MGD with momentum "
-        f"{momentum} in {heavy.mean():.3f} of {replicates} runs",
+        words=f"at Delta = {separation} s, from starts at the distance Delta, IFCA succeeds in {plain.mean():.3f} of "
+        f"{replicates} runs, and CFL-MGD with momentum {momentum} in {heavy.mean():.3f} of them",
     )

@@ -94,7 +94,7 @@ def never_falls(cells: Sequence[Cell], replicates: int, stream: np.random.Genera
     return at_most(
         np.array([success_interval.lower for success_interval in ends[:-1]]),
         after=np.array([success_interval.upper for success_interval in ends[1:]]),
-        words=f"at (Delta, s) = {where} IFCA succeeds in {rates} of {replicates} runs",
+        words=f"at (Delta, s) = {where} IFCA succeeds in {rates} of {replicates} runs, respectively",
     )
 
 

@@ -25,8 +25,8 @@ def identity(clients: PlanarClients, start: Start) -> Sides:
         Ours; ProxSkip is Algorithm 1 of Variance Reduced ProxSkip (2022). Identity.
 
     Checked
-        Proved on symbols. Both coins of the iteration in rational arithmetic, on clients in the plane whose losses are
-        not quadratic; tests compare both sides on log-cosh and logistic losses.
+        Proved symbolically. Both coins of the iteration in rational arithmetic, on clients in the plane whose losses
+        are not quadratic; tests compare both sides on log-cosh and logistic losses.
     """
     states = start.states(clients)
     after = start.psi(clients, start.iterate(clients, states))

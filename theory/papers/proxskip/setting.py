@@ -18,9 +18,9 @@ SECTIONS = {
     "Symbols": """Psi = sum over i of ||x_i - x*||^2 + (gamma^2 / p^2) ||h_i - g_i*||^2, + is after one iteration, 0 at
         the start, E over the coins; gamma ``step_size``, p ``probability``, mu ``strong_convexity``, L ``smoothness``,
         N ``clients``; g_i* = grad f_i(x*).""",
-    "Checked": """Proved on symbols, for any number of clients in any dimension: (P) by its coin, the contraction by the
-        interpolation inequality of each client. Compared with the iteration, coin by coin, in rational arithmetic, on
-        clients in the plane whose losses are not quadratic.""",
+    "Checked": """Proved symbolically, for any number of clients in any dimension: (P) by its coin, the contraction by
+        the interpolation inequality of each client. Compared with the iteration, coin by coin, in rational arithmetic,
+        on clients in the plane whose losses are not quadratic.""",
 }
 PAPER = Family("proxskip", SECTIONS)
 TRANSCRIBED = Family("proxskip", SECTIONS, transcribed=True)

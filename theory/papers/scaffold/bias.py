@@ -118,7 +118,7 @@ def bias(curvature: Curvature, local_steps: LocalSteps) -> Sides:
         the coefficients of gamma / N and gamma^2 are compared; the remainder is not.
 
     Checked
-        Proved on symbols, from H - 1 to H. The law itself in the step "stationary law", for both options and FedAvg,
+        Proved symbolically, from H - 1 to H. The law itself in the step "stationary law", for both options and FedAvg,
         by the moments of the algorithm's round; tests enumerate the noise of a loss that is not quadratic.
     """
     law = Law(curvature, Fraction(0), local_steps, "II")
@@ -193,8 +193,8 @@ def bias_ratio(local_steps: LocalSteps, fresh: Fresh) -> Sides:
         Ours. It compares equal clients; on unequal ones FedAvg has a bias of order gamma, and SCAFFOLD none.
 
     Checked
-        Proved on symbols, from H - 1 to H. At positive steps the ratio of II is smaller: the step "positive steps", at
-        gamma a <= 1/2 and H <= 8, not proved.
+        Proved symbolically, from H - 1 to H. At positive steps the ratio of II is smaller: the step "positive steps",
+        at gamma a <= 1/2 and H <= 8, not proved.
     """
     one, zero = Fraction(1), Fraction(0)
     fedavg = Law(one, zero, local_steps).floor()
@@ -251,7 +251,7 @@ def bias_larger(
         Ours: V > 0. Lower bound.
 
     Checked
-        Proved on symbols. The closed form of both biases in rational arithmetic.
+        Proved symbolically. The closed form of both biases in rational arithmetic.
     """
     suppose("0 < gamma a < 1", 0 < length < 1)
     share, gamma = 1 - Fraction(1, clients), length / curvature

@@ -129,7 +129,7 @@ class TwoClients:
 
 @PRINTED.claim("theorem-1-convex", label="Theorem I, general convex", kind="upper", units=GAP, budget=50)
 def theorem_1_convex(clients: TwoClients) -> Sides:
-    """FedAvg on convex functions: the term of the drift depends on the units.
+    """The rounds of FedAvg on convex functions, whose drift term has other units than a number.
 
     Hypotheses
         (A1), convex beta-smooth functions; here S = N and sigma = 0.
@@ -144,7 +144,7 @@ def theorem_1_convex(clients: TwoClients) -> Sides:
     "theorem-1-nonconvex", label="Theorem I, non-convex", kind="upper", units=SQUARED_GRADIENT, budget=50
 )
 def theorem_1_nonconvex(clients: TwoClients) -> Sides:
-    """FedAvg on smooth functions: the term of the drift depends on the units.
+    """The rounds of FedAvg on smooth functions, whose drift term has other units than a number.
 
     Hypotheses
         (A1), beta-smooth functions; here convex, S = N and sigma = 0.
@@ -157,7 +157,7 @@ def theorem_1_nonconvex(clients: TwoClients) -> Sides:
 
 @PRINTED.claim("theorem-3-convex", label="Theorem III, general convex", kind="upper", units=GAP, budget=50)
 def theorem_3_convex(clients: TwoClients) -> Sides:
-    """SCAFFOLD on convex functions: the last term is a value beside numbers.
+    """The rounds of SCAFFOLD on convex functions, whose last term has the units of a loss.
 
     Hypotheses
         Convex beta-smooth functions; here S = N and sigma = 0, eta = 1 / (beta K).

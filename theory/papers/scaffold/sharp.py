@@ -34,7 +34,7 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
         Karimireddy et al. (2020), with option II.
 
     Checked
-        Proved on symbols, the induction over local steps one step at a time, for any K and N in any dimension. The
+        Proved symbolically, the induction over local steps one step at a time, for any K and N in any dimension. The
         round in rational arithmetic, on clients in the plane whose losses are not quadratic. ``scaffold/multipliers``
         checks the certificate of field's form for K up to 16.
     """

@@ -18,7 +18,7 @@ THIRD = Fraction(1, 3)
 
 @PAPER.claim("sharp-option-1", label="SCAFFOLD I, one round (ours)", kind="tight", budget=60)
 def sharp_option_1(clients: PlanarClients, start: Start) -> Sides:
-    """A round of SCAFFOLD I contracts by (1 - eta mu)^(2K), too, with a third of the weight.
+    """A round of SCAFFOLD I contracts by (1 - eta mu)^(2K), too, with a third of the controls' weight.
 
     Statement
         Psi+ <= (1 - eta mu)^(2K) Psi with Psi = ||x - x*||^2 + (K eta)^2 / 3 mean ||c_i - c - g_i*||^2.

@@ -54,8 +54,9 @@ def algorithm_line_30(first: Amount, second: Amount, other: Amount) -> Sides:
     return equal(
         (weight, 1),
         words=lambda: (
-            f"clients with {first} and {second} data in a cluster, another with {other}: with the input's n the "
-            f"weights of the cluster sum to {weight}, its share of all data; read: n is the data of the cluster"
+            f"two clients with {first} and {second} samples in a cluster and a client with {other} outside: with n "
+            f"of the input the cluster's weights sum to {weight}, its share of all data; read: n is the data of the "
+            "cluster"
         ),
     )
 

@@ -69,7 +69,7 @@ def guarded_count(stream: Stream, replicates: Replicates) -> Frequency:
         be merged, so that 0.25 is no general constant.
 
     Source
-        Ours on Zhang and Qiao (2024), Algorithm 1, line 14. Needs scikit-learn, the extra `cluster`. It
+        Ours on Zhang and Qiao (2024), Algorithm 1, line 14. Needs scikit-learn, the extra ``cluster``. It
         replaces ``sofl/elbow-exact-winners``, where k = z is allowed, and ``sofl/one-cluster``.
 
     Checked

@@ -52,8 +52,8 @@ def running_mean(count: Count, length: Length, stream: Stream) -> Sides:
         w + (x - w) / n = ((n - 1) w + x) / n.
 
     Checked
-        Proved on symbols, from sample to sample. Gaussian samples on a row of two to five neurons in rational
-        arithmetic, each winner from the mean of what it has won before, and the map of ours beside it, one
+        Proved symbolically, from sample to sample. Gaussian samples on a row of two to five neurons in rational
+        arithmetic, each winner from the mean of what it has won before, and next to it our map, one
         update at a time with radius 0: equal to 1e-9.
     """
     neurons = [Fraction(float(value)) for value in stream.standard_normal(count)]
@@ -141,7 +141,7 @@ def frozen_cell_variance(size: Size, updates: Updates, rate: Rate, stream: Strea
         w(n) is a weighted sum of independent samples with weights eta (1 - eta)^k: add their squares.
 
     Checked
-        Proved on symbols for up to five updates, and evaluated for random laws on two or three integers. The map
+        Proved symbolically for up to five updates, and evaluated for random laws on two or three integers. The map
         of ours on every sequence of n samples from such a law: the variance over the sequences, weighted by their
         probabilities, against the formula.
     """

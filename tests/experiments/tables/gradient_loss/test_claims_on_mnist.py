@@ -43,7 +43,7 @@ def test_claims_beside_the_tables_are_claims_like_any_other(name: str) -> None:
     assert verdict.verdict is Kind.CONSISTENT
     digest = hashlib.sha256((RESULTS / claims.RESULTS).read_bytes()).hexdigest()
     assert f"SHA-256 {digest[:16]}" in verdict.reason
-    assert "no sharpness" in verdict.reason
+    assert "sharpness does not apply" in verdict.reason
 
 
 def in_the_table(row: str, column: str) -> np.ndarray:

@@ -15,7 +15,7 @@ from clusterproof.theory.papers.cfl_mgd.repaired.row_lemma import row_lemma
 from clusterproof.theory.papers.cfl_mgd.repaired.theorem_a_prime_steps import gaussian_step
 
 PARTS = {
-    # what each claim and its proof consists of; those in capitals are proved on symbols
+    # what each claim and its proof consists of; those in capitals are proved symbolically
     "row-lemma": "Gaussian rows, gamma, COVARIANCE, TWO LOGARITHMS, moment, psi, COEFFICIENTS",
     "norm-inequality": "sums of rows, DIVERGENCE, restricted posterior, N1 WITHOUT A SEARCH, Gaussian integral, "
     "volume, what the search found",
@@ -39,7 +39,7 @@ def test_every_part_is_exercised(claim_id: str) -> None:
     for name in PARTS[claim_id].split(", "):
         if name.isupper():
             (shown,) = (text for one, text in said.items() if one.upper() == name)
-            assert shown.startswith("proved on symbols")
+            assert shown.startswith("proved symbolically")
         else:
             assert said[name].startswith("holds on")
 

@@ -48,7 +48,7 @@ def a18(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
         Zhao et al. (2023), (A18) = (37), with the first line of (32). Definition.
 
     Checked
-        Proved on symbols, client by client and coordinate by coordinate, for the algorithm's own buffers in
+        Proved symbolically, client by client and coordinate by coordinate, for the algorithm's own buffers in
         recorded runs with clients that change cluster; there also T_31 + T_32 against the next model.
     """
     one = momentum_run(task, momentum, stream)
@@ -216,7 +216,7 @@ def a19_sums(task: QuietTask, momentum: Momentum, stream: Stream) -> dict[str, S
         What remains of (A19)-(A21) of Zhao et al. (2023) under line 15, which keeps sums. Identity.
 
     Checked
-        Proved on symbols, up to round 4. On recorded runs of random regressions with 400 rows, in the rounds up
+        Proved symbolically, up to round 4. On recorded runs of random regressions with 400 rows, in the rounds up
         to which cluster 1 kept its members: the buffers' sums by line 15, and the algorithm's own; single buffers
         do differ from (A19) there.
     """
@@ -325,7 +325,7 @@ def a22(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
         parentheses: ``cfl-mgd/a22-parentheses``.
 
     Checked
-        Proved on symbols, client by client and coordinate by coordinate, for the past gradients of recorded
+        Proved symbolically, client by client and coordinate by coordinate, for the past gradients of recorded
         runs of random regressions with false members, whose sums are compared, too.
     """
     one = momentum_run(task, momentum, stream)

@@ -41,7 +41,7 @@ def a1(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
         Zhao et al. (2023), (A1) = (34). Identity.
 
     Checked
-        Proved on symbols, coordinate by coordinate. On recorded runs of option I as printed, with clients
+        Proved symbolically, coordinate by coordinate. On recorded runs of option I as printed, with clients
         that choose wrong clusters; there also T_1 built from (A1), less the false members' gradients and the
         momentum, against the next model.
     """
@@ -113,7 +113,7 @@ def a2(task: AnyTask, stream: Stream) -> Sides:
         Zhao et al. (2023), (A2). Upper bound, not tight: ``cfl-mgd/a2-sharp``.
 
     Checked
-        Proved on symbols from the co-coercivity of the gradient (Nesterov 2004, Theorem 2.1.12). On random
+        Proved symbolically from the co-coercivity of the gradient (Nesterov 2004, Theorem 2.1.12). On random
         regressions, quadratics and ridge-logistic losses, which are not quadratic, at
         distances 0.01 to 10 and steps up to 1/L, the flattest direction included; both sides squared, over
         ||chi_1 - chi*_1||^2.

@@ -217,7 +217,7 @@ def a23_meant(
         equality up to the factor 1 - beta^(2t).
 
     Checked
-        Proved on symbols, from t to t + 1. Runs of one scalar cluster whose gradient noise takes two values:
+        Proved symbolically, from t to t + 1. Runs of one scalar cluster whose gradient noise takes two values:
         the expectation is summed
         over all outcomes in rational arithmetic, hypothesis searching momentum, step, law and round.
     """

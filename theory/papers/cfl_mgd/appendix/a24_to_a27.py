@@ -30,7 +30,7 @@ def a24(noise_free: NoiseFreeRun) -> Sides:
 
 @STEPS.claim("a25", label="(A25)", kind="probability", confirm=confirm_path, repaired_by="cfl-mgd/a23-meant")
 def a25(noise_free: NoiseFreeRun) -> Sides:
-    """The distance of (A23) is at most v sqrt(|C_1 n C*_1| t / n') / ((1 - beta) lambda_3) mostly.
+    """With probability 1 - lambda_3 (A23) is at most v sqrt(|C_1 n C*_1| t / n') / ((1 - beta) lambda_3).
 
     Hypotheses
         As (A23), lambda_3 in (0, 1).

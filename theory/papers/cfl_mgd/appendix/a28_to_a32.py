@@ -49,7 +49,7 @@ def a28(task: NoisyTask, momentum: Momentum, stream: Stream) -> dict[str, Sides]
         Zhao et al. (2023), (A28). Identity. The line after it is ``cfl-mgd/a28-sum``.
 
     Checked
-        Proved on symbols, client by client and coordinate by coordinate, for the past gradients of recorded
+        Proved symbolically, client by client and coordinate by coordinate, for the past gradients of recorded
         runs of random regressions with false members.
     """
     one = momentum_run(task, momentum, stream)
@@ -222,7 +222,7 @@ def a30(one: IntruderRun) -> Sides:
     repaired_by="cfl-mgd/theorem-b",
 )
 def a31(one: IntruderRun, level: Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 10))]) -> Sides:
-    """The distance of (A29) is mostly at most v sqrt(|C_1 n C*_p| t / n') / ((1 - beta) lambda_4).
+    """With probability 1 - lambda_4 (A29) is at most v sqrt(|C_1 n C*_p| t / n') / ((1 - beta) lambda_4).
 
     Hypotheses
         As (A29), lambda_4 in (0, 1).

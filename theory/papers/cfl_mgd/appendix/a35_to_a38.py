@@ -227,7 +227,7 @@ def a38_invariance(
         Zhao et al. (2023), the line after (A38). Tight: an equality on the rim with equality in (A38).
 
     Checked
-        Proved on symbols: l, sqrt(L / mu), Delta, the error and the floor.
+        Proved symbolically: l, sqrt(L / mu), Delta, the error and the floor.
     """
     radius = separation / (4 * root)
     floor = part_of_floor * allowed_floor(root, share, separation)

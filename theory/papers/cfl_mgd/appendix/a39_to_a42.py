@@ -91,7 +91,7 @@ def a39(recursion: Recursion, rounds: Annotated[int, integers(0, 30)]) -> Sides:
         P lambda_5 of probability, T P lambda_5 in all, which the paper leaves out.
 
     Checked
-        Proved on symbols, from T to T + 1. The recursion with equality in (A37), round by round in rational
+        Proved symbolically, from T to T + 1. The recursion with equality in (A37), round by round in rational
         arithmetic, T up to 30.
     """
     error = recursion.start
@@ -194,7 +194,7 @@ def a41(root: Root, share: Share, floor: Floor) -> Sides:
         Zhao et al. (2023), (A41). Upper bound, the second an equality at L = mu.
 
     Checked
-        Proved on symbols: for sqrt(L / mu) >= 1 the difference is a polynomial without a negative coefficient.
+        Proved symbolically: for sqrt(L / mu) >= 1 the difference is a polynomial without a negative coefficient.
     """
     return at_most(8 * floor / share * (root + root**2), radius=16 * root**2 / share * floor)
 

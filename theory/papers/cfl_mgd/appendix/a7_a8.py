@@ -85,7 +85,7 @@ def a7_step(one: Shares) -> dict[str, Sides]:
         Zhao et al. (2023), what (A7) uses. Attained at l_1 = l.
 
     Checked
-        Proved on symbols; and all numbers of up to 40 clients, in rational arithmetic.
+        Proved symbolically; and all numbers of up to 40 clients, in rational arithmetic.
     """
     suppose("|C_1 n C*_1| >= l_1 m / 4", 4 * one.shared >= one.own)
     return a7_step_on_symbols(one.clients, one.own, Fraction(one.shared), one.smallest * one.clients)
@@ -124,7 +124,7 @@ def a7(task: AnyTask, stream: Stream) -> Sides:
         ``cfl-mgd/a2-sharp`` it is 1 - l mu / 4L, and with all own clients 1 - l mu / L.
 
     Checked
-        Proved on symbols from the co-coercivity of the gradient. On random regressions, quadratics and ridge-
+        Proved symbolically from the co-coercivity of the gradient. On random regressions, quadratics and ridge-
         logistic losses, for every number of own clients from a quarter to all of them, at distances 0.01
         to 10; both sides squared, over ||chi_1 - chi*_1||^2.
     """

@@ -41,7 +41,7 @@ def a9(task: NoisyTask, momentum: Momentum, stream: Stream) -> dict[str, Sides]:
         Zhao et al. (2023), (A9). Identity.
 
     Checked
-        Proved on symbols, client by client and coordinate by coordinate, for the gradients of recorded runs of
+        Proved symbolically, client by client and coordinate by coordinate, for the gradients of recorded runs of
         option I as printed; there also the step of model 1, rebuilt with the right side of (A9), against the
         next model.
     """
@@ -99,7 +99,7 @@ def a10(task: NoisyTask, stream: Stream) -> dict[str, Sides]:
         ``cfl-mgd/a10-scale``; 2.5 L is enough. Free of units: ``cfl-mgd/a10-meant``.
 
     Checked
-        Proved on symbols. On random regressions with max ||chi*|| <= 1 and models on the rim of the basin; all
+        Proved symbolically. On random regressions with max ||chi*|| <= 1 and models on the rim of the basin; all
         sides squared, in units of L.
     """
     suppose_units(task)
@@ -207,7 +207,7 @@ def a10_meant(task: AnyTask, stream: Stream) -> dict[str, Sides]:
         attained at kappa = 1 by two clusters that face away from each other.
 
     Checked
-        Proved on symbols. On random regressions, quadratics and ridge-logistic losses, models on the rim of
+        Proved symbolically. On random regressions, quadratics and ridge-logistic losses, models on the rim of
         the basin; all sides squared, in units of L.
     """
     offsets = stream.standard_normal((20, task.dimension))

@@ -84,7 +84,7 @@ def equation_24(
         Fraction, choice(Fraction(1), Fraction(1, 2), Fraction(3, 2), Fraction(3), Fraction(0))
     ],
 ) -> Sides:
-    """The wrong choice is at most as likely as the own loss above delta or the other's below.
+    """A wrong choice is no likelier than that the own model's loss is above delta or the other's below it.
 
     Hypotheses
         Any delta >= 0; the proof takes the mean of the two expected losses.
@@ -153,7 +153,7 @@ def equation_25(own: Loss, other: Loss, mean_own: Loss, mean_other: Loss) -> Sid
         Zhao et al. (2023), (25) and the line after it. Identity of events.
 
     Checked
-        Proved on symbols: in each line the differences of the sides are the same polynomial.
+        Proved symbolically: in each line the differences of the sides are the same polynomial.
     """
     delta, half = threshold(mean_own, mean_other), (mean_other - mean_own) / 2
     return equal((own - delta, own - mean_own - half), (other - delta, other - mean_other + half))
@@ -216,7 +216,7 @@ def equation_26(task: SomeMixture, stream: Stream) -> dict[str, Sides]:
         Zhao et al. (2023), (26). Lower bound, attained for kappa = 1 with chi_p between the optima.
 
     Checked
-        Proved on symbols, the first step from Assumption 2 at the optimum. Both steps on random tasks at models
+        Proved symbolically, the first step from Assumption 2 at the optimum. Both steps on random tasks at models
         in and on the basin, some on the lines between optima, in units of mu Delta^2.
     """
     pair, rounding = basin_pairs(task, stream)
@@ -285,7 +285,7 @@ def equation_27_squared(task: SomeMixture, stream: Stream) -> dict[str, Sides]:
         Zhao et al. (2023), (27) with its square. Upper bound, attained on the rim of the basin.
 
     Checked
-        Proved on symbols, the first step from Assumption 1 at the optimum. Both steps on random tasks at models
+        Proved symbolically, the first step from Assumption 1 at the optimum. Both steps on random tasks at models
         in and on the basin, in units of mu Delta^2.
     """
     pair, rounding = basin_pairs(task, stream)
@@ -318,7 +318,7 @@ def equation_28(task: SomeMixture, stream: Stream) -> Sides:
         Zhao et al. (2023), (28): 9/32 - 1/32 = 1/4. Lower bound, attained for kappa = 1.
 
     Checked
-        Proved on symbols from (26) and (27). Random tasks at models in and on the basin, some on the lines
+        Proved symbolically from (26) and (27). Random tasks at models in and on the basin, some on the lines
         between optima, in units of mu Delta^2.
     """
     pair, rounding = basin_pairs(task, stream)

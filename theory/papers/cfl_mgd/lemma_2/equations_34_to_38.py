@@ -180,7 +180,7 @@ def equation_34(round_: SmallBatches, stream: Stream) -> Sides:
         Zhao et al. (2023), (34) and (A1). Identity.
 
     Checked
-        Proved on symbols, coordinate by coordinate; and drawn rounds of random regressions.
+        Proved symbolically, coordinate by coordinate; and drawn rounds of random regressions.
     """
     one, task = round_, round_.task
     own = one.members(1, stream) & (task.labels == 0)
@@ -336,7 +336,7 @@ def equation_37(
         wrong is their bound, ``cfl-mgd/equation-38``.
 
     Checked
-        Proved on symbols, client by client; and random scalar clients in rational arithmetic: the two parts, and
+        Proved symbolically, client by client; and random scalar clients in rational arithmetic: the two parts, and
         the move of the model in the same round.
     """
     path = exact_run(centers, [first, second], momentum=momentum, rounds=4, reading="line 15")

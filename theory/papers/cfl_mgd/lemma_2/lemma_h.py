@@ -102,7 +102,7 @@ def extreme_pairs() -> list[dict[str, float]]:
     extremes=extreme_pairs(),
 )
 def lemma_h(curvature: Annotated[float, reals(0, 1)], momentum: Annotated[float, reals(0, 1)]) -> Sides:
-    """Noise-free, |e_t| <= |Pi_t(a)| |e_0| with three closed bounds on Pi_t; the ball may be left.
+    """Without noise |e_t| <= |Pi_t(a)| |e_0|, with three bounds on Pi_t in closed form; models may leave the ball.
 
     Hypotheses
         0 < a <= 1, 0 <= beta < 1, e_(t+1) = (1 + beta - a) e_t - beta e_(t-1), e_(-1) = e_0,

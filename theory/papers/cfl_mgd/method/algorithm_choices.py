@@ -102,8 +102,8 @@ def algorithm_line_5_ties(second: Annotated[float, choice(-0.001, 0.0)]) -> Side
     trace = run(algorithm, two_cluster_task(4, 2), rounds=60, initial=np.array([[0.0], [second]]))
     used = len(np.unique(trace.assignments))
     words = (
-        f"from the starts 0 and {second:g} all clients tie, and with the smallest index {used} of 2 models is ever "
-        f"used, the largest error staying {np.asarray(trace.errors)[-1].max():.3g}; from 0 and -1/1000 both clusters "
+        f"from the starts 0 and {second:g} all clients tie; by the smallest index only {used} of the 2 models is used, "
+        f"and the largest error is {np.asarray(trace.errors)[-1].max():.3g} for good; from 0 and -1/1000 both clusters "
         "are found; read: the smallest index"
     )
     return at_least(used, both=2, words=words)

@@ -197,7 +197,7 @@ def equation_19(context: Context) -> Finding:
         every eps_0 in (0, 1] satisfies it, whatever the algorithm does.
 
     Checked
-        Proved on symbols for t up to 11: the right side is at least eps_0, with any first term that is
+        Proved symbolically for t up to 11: the right side is at least eps_0, with any first term that is
         not negative.
     """
     found = says_nothing("cfl-mgd/equation-19", Statement("", start_is_allowed, prove=True), context)

@@ -59,7 +59,7 @@ def theorem_1(share: Share, root_of_kappa: RootOfKappa, separation: Separation) 
         rho_0 >= c_4 l = l / 4 even with v = sigma = beta = 0. Hence rho >= 4 kappa, while
         Assumption 4 with (A10) gives Delta <= 2 and ||e_0|| <= Delta / (4 sqrt(kappa)) <= 1/2: the
         conclusion is weaker than the hypothesis by 8 kappa^(3/2) at least; (A38) asks for
-        l/4 <= l/16, and T <= (8 kappa / l) log(1/4) < 0. All three are proved on symbols l, sqrt(kappa)
+        l/4 <= l/16, and T <= (8 kappa / l) log(1/4) < 0. All three are proved symbolically in l, sqrt(kappa)
         and Delta, and (A38) is tried on a grid.
     """
     suppose(
