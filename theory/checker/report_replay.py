@@ -41,7 +41,7 @@ NAMES = ("paper", "label", "repaired_by", "transcribed")
 """What a verdict has of its claim."""
 ANSWERS = ({True}, {False}, {None}, {True, None}, {False, None})
 """Two answers to whether a hypothesis is needed that agree: a limit of time may leave one out."""
-OPEN_ENDS = re.compile(r", open ends to [^;]*")
+OPEN_ENDS = re.compile(r", and beyond the ranges: [^;]*")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 

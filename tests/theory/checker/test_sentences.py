@@ -89,17 +89,21 @@ def exact(failures: int, trials: int) -> str:
     ("function", "replicates", "said"),
     [
         (summed, None, "part, at x = 8: 8 > 7 = base 5 + more 2"),
-        (at_an_entry, None, "part: low, at x = 0: 0 < 2 at entry (1,)"),
+        (at_an_entry, None, "part: low, at x = 0: 0 < 2 at entry 1"),
         (unequal, None, "part, at x = 9: 1 > 0"),
         (
             quarter,
             1000,
-            f"part, at x = 0: 250 of 1000 repetitions, more than the probability 0.1 {exact(250, 1000)}",
+            f"part, at x = 0: 250 of 1000 repetitions break it, more than its probability of 0.1 {exact(250, 1000)}",
         ),
-        (never, 1000, f"part, at x = 0: 250 of 1000 repetitions, not the probability 0.5 {exact(250, 1000)}"),
-        (coins("at_most", 0.7, 0.1), 2000, f"part, at x = 0: {bernstein(0.25)} > 0.1 at entry (1,)"),
-        (coins("at_least", 0.7, 0.1), 2000, f"part, at x = 0: {bernstein(0.5)} < 0.7 at entry (0,)"),
-        (coins("equal", 0.5, 0.5), 2000, f"part, at x = 0: {bernstein(0.25)} and not 0.5 at entry (1,)"),
+        (
+            never,
+            1000,
+            f"part, at x = 0: 250 of 1000 repetitions break it, and its probability is not 0.5 {exact(250, 1000)}",
+        ),
+        (coins("at_most", 0.7, 0.1), 2000, f"part, at x = 0: {bernstein(0.25)} > 0.1 at entry 1"),
+        (coins("at_least", 0.7, 0.1), 2000, f"part, at x = 0: {bernstein(0.5)} < 0.7 at entry 0"),
+        (coins("equal", 0.5, 0.5), 2000, f"part, at x = 0: {bernstein(0.25)} and not 0.5 at entry 1"),
     ],
 )
 def test_what_is_said_of_an_instance_that_breaks_a_part(
@@ -143,14 +147,14 @@ def tenth(x: Annotated[int, choice(1)], stream: Stream, replicates: Replicates) 
     [
         (within, {}, "holds on all 10 instances, in exact arithmetic"),
         (even, {}, "holds on all 5 instances, in exact arithmetic"),
-        (single, {}, "holds on all 1 instance, in exact arithmetic"),
+        (single, {}, "holds on the only instance, in exact arithmetic"),
         (floating, {}, "holds on all 10 instances"),
         (
             within,
             {"prove": True},
-            "proved on symbols, for every instance of the ranges; holds on 10 instances",
+            "proved symbolically for every instance in the ranges; holds on 10 instances",
         ),
-        (tenth, {"replicates": 400}, "; 40 of 400 repetitions break it, which its probability allows"),
+        (tenth, {"replicates": 400}, "; 40 of 400 repetitions break it, no more than its probability allows"),
     ],
 )
 def test_what_is_said_of_a_part_that_no_instance_breaks(
@@ -165,7 +169,10 @@ def test_an_open_end_is_said_with_how_far_it_was_tried() -> None:
     (multiple,) = trial.reached.values()
     others = trial.instances - 10
     grid = f"holds on all 10 instances of the grid and {others} others"
-    assert sentences.holds([trial], Certainty(None)) == f"{grid}, open ends to {multiple} times x"
+    assert (
+        sentences.holds([trial], Certainty(None))
+        == f"{grid}, and beyond the ranges: up to {multiple} times the end for x"
+    )
     assert others > 0
     few = tried(within, exhaustible=0, budget=4)
     assert sentences.holds([few], Certainty(None)) == f"holds on {few.instances} instances"
@@ -185,11 +192,11 @@ def test_a_part_without_instances_names_what_excludes_them() -> None:
     )
     for names, why in (
         ([], ""),
-        (["x is large"], ': "x is large" excludes the whole range'),
+        (["x is large"], ': "x is large" excludes all of them'),
         (["x is large", "x is small"], ': "x is large" and "x is small" exclude each other'),
     ):
         assert (
-            sentences.none_admissible([trial], names) == f"none of all 10 instances meets the hypotheses{why}"
+            sentences.none_admissible([trial], names) == f"none of the 10 instances meets the hypotheses{why}"
         )
     drawn = tried(empty, exhaustible=0, budget=5)
     count = sum(drawn.rejected.values())
