@@ -147,7 +147,7 @@ def tenth(x: Annotated[int, choice(1)], stream: Stream, replicates: Replicates) 
     [
         (within, {}, "holds on all 10 instances, in exact arithmetic"),
         (even, {}, "holds on all 5 instances, in exact arithmetic"),
-        (single, {}, "holds on the only instance, in exact arithmetic"),
+        (single, {}, "holds on its only instance, in exact arithmetic"),
         (floating, {}, "holds on all 10 instances"),
         (
             within,
