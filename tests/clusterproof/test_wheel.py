@@ -1,15 +1,13 @@
 """What is published: the whole product and nothing else, in a project that has folders of the same names."""
 
-import json
 import subprocess
 import sys
 import tarfile
-import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
-from checkout import CLEAN, FOLDERS, MYPY_CACHE, ROOT, copied, done, environment, product
+from checkout import CLEAN, FOLDERS, MYPY_CACHE, ROOT, copied, done, environment, mypy_configuration, product
 
 pytestmark = pytest.mark.slow(reason="builds and installs the wheel")
 
@@ -163,11 +161,7 @@ def test_a_property_based_test_runs_there(python: Path, project: Path) -> None:
 def test_our_types_are_seen_there(python: Path, project: Path) -> None:
     (project / "typed.py").write_text(TYPED)
     (project / "mistyped.py").write_text(MISTYPED)
-    options = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]
-    ours = {"mypy_path", "packages", "overrides"}
-    # with our options what mypy knows of the libraries and of our files serves another test, too
-    plain = "".join(f"{name} = {json.dumps(value)}\n" for name, value in options.items() if name not in ours)
-    (project / "pyproject.toml").write_text(f"[tool.mypy]\n{plain}")
+    mypy_configuration(project)
     mypy = [python, "-m", "mypy", "--cache-dir", MYPY_CACHE]
     found = subprocess.run(
         [*mypy, "typed.py", "mistyped.py"], capture_output=True, text=True, cwd=project, env=CLEAN

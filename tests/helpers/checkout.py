@@ -1,9 +1,11 @@
-"""A copy of the checkout, in which a test may build, install and add files."""
+"""A copy of the checkout, in which a test may build, install and add files; mypy without the large libraries."""
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+import tomllib
 import venv
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,6 +21,21 @@ COMPILING = {name: value for name, value in CLEAN.items() if name != "PYTHONDONT
 
 MYPY_CACHE = ROOT / ".mypy_cache" / "tests"
 """Cache of mypy for libraries and unchanged files, separate from that of `make types`."""
+
+UNREAD = ("torch", "polars", "hypothesis", "distributed", "dask", "IPython", "flwr")
+"""Libraries that are 2500 of 3200 modules which mypy would read, while a test asks for the types of ours."""
+
+
+def mypy_configuration(place: Path) -> Path:
+    """Write our options for mypy into the `pyproject.toml` of a folder, to check files there that use our types."""
+    options = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]
+    ours = {"mypy_path", "packages", "overrides"}
+    plain = [f"{name} = {json.dumps(value)}" for name, value in options.items() if name not in ours]
+    for names, how in ([f"{name}.*" for name in UNREAD], "skip"), (["clusterproof.*"], "silent"):
+        plain += ["[[tool.mypy.overrides]]", f"module = {json.dumps(names)}", f'follow_imports = "{how}"']
+    file = place / "pyproject.toml"
+    file.write_text("\n".join(["[tool.mypy]", *plain]), encoding="utf-8")
+    return file
 
 
 def copied(place: Path) -> Path:

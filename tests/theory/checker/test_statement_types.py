@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from checkout import MYPY_CACHE
+from checkout import MYPY_CACHE, mypy_configuration
 from mypy import api
 
 CLAIMS = """
@@ -44,10 +44,9 @@ def three(clients: Clients) -> int:
 
 @pytest.mark.slow(reason="mypy reads numpy's types")
 def test_types_under_strict_mypy(tmp_path: Path) -> None:
-    root = Path(__file__).parents[3]
     file = tmp_path / "claims.py"
     file.write_text(CLAIMS + WRONG)
-    options = ["--strict", "--config-file", str(root / "pyproject.toml"), "--no-error-summary"]
+    options = ["--strict", "--config-file", str(mypy_configuration(tmp_path)), "--no-error-summary"]
     output, errors, _ = api.run([*options, "--cache-dir", str(MYPY_CACHE), str(file)])
     assert not errors
     found = [
