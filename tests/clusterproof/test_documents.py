@@ -65,6 +65,7 @@ READ_ONLY = {
     r"check( --json report\.json| --verbose)?": "every quick claim, minutes: `make check`",
     r"check --paper cfl-mgd --all": "every claim of a paper, minutes",
     r"data fetch \w+": "wants the network",
+    r"check scaffold/contraction --module scaffold.py": "a test of its own compares what it prints",
     r"check --all --json .*": "every claim, the long ones too",
     r"figures --theme both --no-caption --out .*": "every figure, minutes",
     r"train": "named, not run: its defaults take a minute",

@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from checkout import CLEAN, FOLDERS, MYPY_CACHE, ROOT, copied, done, environment, mypy_configuration, product
+from checkout import CLEAN, FOLDERS, MYPY_CACHE, copied, done, environment, mypy_configuration, product
 
 pytestmark = pytest.mark.slow(reason="builds and installs the wheel")
 
