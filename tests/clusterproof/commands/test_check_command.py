@@ -209,7 +209,7 @@ def test_counterexamples_of_a_report_are_confirmed(
 ) -> None:
     stored = read_verdicts(STORED_VERDICTS)
     sound = {name for name, one in stored.items() if one["counterexample"] is None}
-    names = names or [name for name, claim in REGISTRY.items() if name not in sound and claim.quick][1::5]
+    names = names or [name for name, claim in REGISTRY.items() if name not in sound and claim.quick][::5]
     assert main(["check", *names, "--json", str(tmp_path / "r.json")]) == 0
     found = [r for r in json.loads((tmp_path / "r.json").read_text()) if r["counterexample"] is not None]
     assert found
