@@ -34,7 +34,7 @@ from clusterproof.theory.papers.fpfc.runs import bound_duals, bound_mapping, bou
 
 PAPER = Family("fpfc")
 
-ROUNDS, REPLICATES, MOMENTS = 100, 12, 400
+ROUNDS, REPLICATES, MOMENTS = 100, 50, 400
 Strain = Annotated[float, choice(1.0, 0.75, 0.5)]
 
 
@@ -153,7 +153,7 @@ def repaired_models(case: Random, stream: Stream) -> Sides | Expectation:
 
     Checked
         Runs of 100 rounds on random quadratic mixtures of 3 to 10 clients with 1, 30 % or all of them taking part, the
-        expectation by an interval from 12 runs, T in {1, 3, 20}; F* by the least objective seen, which is
+        expectation by an interval from 50 runs, T in {1, 3, 20}; F* by the least objective seen, which is
         stricter. Exactly, by second
         moments, on alike clients with weak coupling, where the first term is reached up to a few
         per cent: neither its factor nor its 1 / p can be lowered. On two opposed clients that start at the
