@@ -103,10 +103,10 @@ class Guard:
 
     def check_unwritten(self, state: State, copies: Mapping[str, np.ndarray]) -> None:
         """Require that the arrays of a state are those of ``copy_arrays`` before the round."""
-        for name, array in arrays_of(state):
-            if name not in copies or not np.array_equal(to_numpy(array), copies[name], equal_nan=True):
-                rule = f"must leave the state that `step` is given unchanged, and writes into its `{name}`"
-                raise self._refused(rule, "compute a new array, such as x = x - step in place of x -= step")
+        name = written(state, copies)
+        if name is not None:
+            rule = f"must leave the state that `step` is given unchanged, and writes into its `{name}`"
+            raise self._refused(rule, "compute a new array, such as x = x - step in place of x -= step")
 
     def _form(self, array: Array, typed: bool = False) -> str:
         """Write the shape of an array, and its type where types count; its class if it is of another library."""
@@ -148,3 +148,11 @@ def arrays_of(value: Any, name: str = "") -> Iterator[tuple[str, Array]]:
 def copy_arrays(state: State) -> dict[str, np.ndarray]:
     """Return copies of the arrays in a state, on the host, by name."""
     return {name: np.array(to_numpy(array)) for name, array in arrays_of(state)}
+
+
+def written(state: State, copies: Mapping[str, np.ndarray]) -> str | None:
+    """Return the name of an array of a state that is not as it was copied; None if all are."""
+    for name, array in arrays_of(state):
+        if name not in copies or not np.array_equal(to_numpy(array), copies[name], equal_nan=True):
+            return name
+    return None

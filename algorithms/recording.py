@@ -13,6 +13,7 @@ import numpy as np
 from array_api_compat import is_array_api_obj
 
 from clusterproof.algorithms.arrays import to_numpy
+from clusterproof.algorithms.guard import copy_arrays, written
 from clusterproof.algorithms.protocol import State, Task
 from clusterproof.algorithms.validation import InvalidArgument
 
@@ -54,7 +55,7 @@ class Recorder:
         for name in record:
             self._readers["record", name] = attrgetter(name)
         for name, function in measure.items():
-            self._readers["measure", name] = partial(_evaluate, function, task)
+            self._readers["measure", name] = partial(_evaluate, name, function, task)
         self._models: list[np.ndarray] = []
         self._values: dict[tuple[str, str], list[np.ndarray]] = {key: [] for key in self._readers}
 
@@ -64,7 +65,8 @@ class Recorder:
         Raises
         ------
         InvalidArgument
-            If the state has no such field, or a value is not numeric or changes its shape.
+            If the state has no such field, a value is not numeric or changes its shape, or a function writes into
+            the state.
         """
         self._models.append(np.array(to_numpy(state.models)))
         for (kind, name), read in self._readers.items():
@@ -116,5 +118,10 @@ def _takes_two(function: Any) -> bool:
     return True
 
 
-def _evaluate(function: Measure, task: Task, state: State) -> Any:
-    return function(state, task)
+def _evaluate(name: str, function: Measure, task: Task, state: State) -> Any:
+    copies = copy_arrays(state)
+    value = function(state, task)
+    if (changed := written(state, copies)) is not None:
+        rule = f"must leave the state unchanged, and writes into its `{changed}`"
+        raise InvalidArgument("measure", name, rule, "compute a new array")
+    return value

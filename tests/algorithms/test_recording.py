@@ -18,6 +18,12 @@ def gap(state, task):
     return task.expected_loss(state.models[..., 0, :], 0) - task.expected_loss(task.optima[0], 0)
 
 
+def centred(state, task):
+    """Write into the state that is measured: the run would go on from other models."""
+    state.models[...] -= task.optima
+    return np.linalg.norm(state.models)
+
+
 def test_the_measure_is_that_of_the_models_and_the_controls_are_client_gradients():
     """With one local step and option I, c_i+ is client i's gradient at the model before the round."""
     algorithm = Scaffold(step_size=0.1, option="I")
@@ -98,6 +104,7 @@ def test_a_run_without_more_is_stored_as_before(tmp_path: Path):
         ({"measure": {"x": 3}}, "must map names to functions of"),
         ({"measure": {"x": lambda state: 1.0}}, "must map names to functions of"),
         ({"measure": {"x": lambda state, task: "far"}}, "must be numbers after every round, not str"),
+        ({"measure": {"gap": gap, "x": centred}}, "measure = 'x': must leave the state .* its `models`"),
         (
             {"measure": {"x": lambda state, task: np.zeros(1 if state.clients is None else 2)}},
             r"measure = 'x': must keep its shape, \(1,\), and has \(2,\) after round 1",

@@ -159,8 +159,9 @@ def compare(trace: Trace, task: Mixture, claims: Sequence[str] | None = None) ->
         try:
             with np.errstate(all="ignore"):
                 allowed = bound(name, task, trace)
-                if allowed.measured is not None:
-                    rule = f"bounds the {allowed.quantity}, not the error of a model"
+                if allowed.measured is not None or allowed.expectation is not None:
+                    what = allowed.quantity if allowed.expectation is None else "expectation over replicates"
+                    rule = f"bounds the {what}, not the error of a model"
                     raise InvalidArgument("claims", name, rule, "leave it out")
                 compared[name] = allowed.compared(trace)[0]
         except InvalidArgument as error:

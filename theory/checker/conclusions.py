@@ -92,6 +92,18 @@ class Judgement:
     entries: Entries | None = None
     typical: float | None = None
 
+    def confirmed(self, again: Judgement) -> Judgement:
+        """Require that a second sample breaks it on the same side; if only one does, nothing is decided."""
+        same_side = (self.measured < self.allowed) == (again.measured < again.allowed)
+        broken = self.broken and again.broken and same_side
+        doubtful = not broken and (self.broken or again.broken)
+        return replace(
+            self,
+            broken=broken,
+            settled=not doubtful and again.settled,
+            undecided=REMEDY if doubtful else self.undecided or again.undecided,
+        )
+
 
 def judge(
     conclusions: Mapping[str, Conclusion], significance: float, instance: Mapping[str, Any] | None = None

@@ -328,8 +328,10 @@ def _compare_samples(models: np.ndarray, assignments: np.ndarray, own: Trace, to
         standard = standardise(one.values, 0.0)
         if one.raw and (heavy := np.square(standard).max(axis=0) > DOMINATED * len(standard)).any():
             labels = [label for label, is_heavy in zip(one.labels, heavy, strict=True) if is_heavy]
-            unit = tolerance * float(np.abs(one.values).max())
-            tests.add(f"{one.name}, ranks", where, scores(one.values[:, heavy], unit), labels)
+            unit, values = tolerance * float(np.abs(one.values).max()), one.values[:, heavy]
+            tests.add(f"{one.name}, ranks", where, scores(values, unit), labels)
+            far = np.abs(values - np.median(values, axis=0))
+            tests.add(f"{one.name}, ranks of distances from the median", where, scores(far, unit), labels)
         tests.add(one.name, f"{where}, {POOLED}", standard.mean(axis=1)[:, None], ["all columns"])
         key = (one.name, *one.labels)
         sums[key] = sums.get(key, 0.0) + standard

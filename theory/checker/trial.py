@@ -6,7 +6,7 @@ import itertools
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -419,10 +419,7 @@ class _Evaluator:
         if any(each.broken and each.confirms for each in judged.values()):
             again = judge(self._sample(one, replicates, " again"), significance / self.looks, one)
             judged = {
-                name: replace(each, broken=again[name].broken, settled=again[name].settled)
-                if each.confirms
-                else each
-                for name, each in judged.items()
+                name: each.confirmed(again[name]) if each.confirms else each for name, each in judged.items()
             }
         return judged
 

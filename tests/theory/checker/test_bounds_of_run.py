@@ -16,7 +16,7 @@ from clusterproof import (
     run,
     theory,
 )
-from clusterproof.theorem import Sides, at_most, choice, suppose
+from clusterproof.theorem import Sides, at_most, choice, expectation, suppose
 
 TASK = QuadraticMixture.random(clusters=1, clients=3, dimension=2, condition_number=4, seed=0)
 
@@ -93,6 +93,18 @@ def test_claims_that_do_not_apply_are_left_out_or_refused(claims: None) -> None:
         compare(trace, two, "toy/right")
     with pytest.raises(InvalidArgument, match="on which the trace was run"):
         compare(trace, TASK)
+
+
+def test_a_bound_on_an_expectation_is_left_out_or_refused(claims: None) -> None:
+    trace = run(FedAvg(step_size=0.1), TASK, rounds=2, replicates=2, initial=np.ones((1, 2)))
+
+    @claim("toy/mean", bound=lambda task, trace: expectation(trace.errors[1:, :, 0].T, at_most=np.ones(2)))
+    def statement() -> Sides:
+        return at_most(1, one=1)
+
+    assert "expectation over replicates" in compare(trace, TASK).left_out["toy/mean"]
+    with pytest.raises(InvalidArgument, match="expectation over replicates"):
+        compare(trace, TASK, ["toy/mean"])
 
 
 def test_the_figure_draws_every_bound_and_the_run(claims: None) -> None:

@@ -65,6 +65,34 @@ def test_only_an_asymptotic_interval_is_confirmed_on_a_second_sample(
     assert len(calls) > 1 or not confirmed
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "kind", "exercised"),
+    [
+        (1.0, 1.0, Kind.VIOLATED, True),
+        (1.0, -1.0, Kind.CONSISTENT, False),
+        (1.0, 0.0, Kind.CONSISTENT, False),
+        (1.0, math.inf, Kind.CONSISTENT, False),
+        (0.0, 0.0, Kind.CONSISTENT, True),
+    ],
+)
+def test_samples_that_do_not_agree_exercise_nothing(
+    first: float, second: float, kind: Kind, exercised: bool, registry: object
+) -> None:
+    """The two samples of an expectation that is 0; inf is a second one that a single replicate dominates."""
+    shifts = iter([first, second])
+
+    @claim("toy/expectation", replicates=10_000)
+    def stated(one: One, stream: Stream, replicates: Replicates) -> Expectation:
+        samples, shift = stream.uniform(-0.1, 0.1, replicates), next(shifts)
+        if shift == math.inf:
+            samples[0], shift = 1e3, 1.0
+        return expectation(samples + shift, equal=0.0)
+
+    verdict = theory.check("toy/expectation")
+    assert verdict.verdict is kind
+    assert ("not exercised" not in verdict.reason) == exercised
+
+
 @pytest.mark.parametrize("law", ["normal", "exponential", "uniform, bounded"])
 @pytest.mark.parametrize(
     ("sense", "factor"), [("at_most", 0.8), ("at_least", 1.25), ("equal", 0.8), ("equal", 1.25)]

@@ -67,6 +67,18 @@ def test_more_replicates_of_the_library_see_a_variance_that_fewer_leave_in_doubt
     assert "(300 replicates against 20100" in sentence
 
 
+@pytest.mark.parametrize(("factor", "said"), [(1.0, "holds"), (2.0, "differs")])
+def test_a_scale_is_seen_where_the_variance_is_infinite(factor: float, said: str) -> None:
+    """One step on one row multiplies the error by 1 - eta z^2, of mean square 1 - 2 eta + 3 eta^2 > 1, at random."""
+    task = mixture(clusters=1, dimension=1, clients=1, proportions=None, condition_number=1.0, samples=1)
+    algorithm = CFLMGD(step_size=0.7, momentum=0)
+    noisier = dataclasses.replace(task, noise=factor * task.noise)
+    trace = run(algorithm, noisier, rounds=30, seed=1, replicates=200, initial=task.optima)
+    settings = {**trace.settings, "task": dict(task.settings)}
+    kind, sentence = same_law(task, dataclasses.replace(trace, settings=settings))
+    assert kind == said, sentence
+
+
 def drawn_run(seed: int) -> tuple[RegressionMixture, Algorithm, np.ndarray | None]:
     """Draw a setting: P 2..6, kappa 1..1000, participation .1..1, momentum 0...95, unequal clusters."""
     stream = np.random.default_rng(seed)

@@ -105,4 +105,4 @@ def conditions_literal(
     # the largest right-hand side for any F* between the sum of the clients' minima, which is 0, and F(w^0)
     gap = averages.start if first > 0 else 0.0
     factor = first / rounds
-    return at_most(averages.models, descent=factor * gap, smoothing=factor * setting.start)
+    return at_most(averages.models.item(), descent=factor * gap, smoothing=factor * setting.start)

@@ -9,7 +9,17 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import Sides, Stream, at_least, at_most, choice, drawn, integers, suppose
+from clusterproof.theory.checker import (
+    Expectation,
+    Sides,
+    Stream,
+    at_least,
+    at_most,
+    choice,
+    drawn,
+    integers,
+    suppose,
+)
 from clusterproof.theory.exact.algebra import Share
 from clusterproof.theory.papers.fpfc.constants import Constants
 from clusterproof.theory.papers.fpfc.huber import HuberSum
@@ -20,6 +30,7 @@ from clusterproof.theory.papers.fpfc.repaired import (
     ROUNDS,
     averages,
     draw_setting,
+    expected,
     read_setting,
     suppose_the_hypotheses,
     write_setting,
@@ -70,7 +81,7 @@ def suppose_large_augmentation(setting: Constants) -> None:
     part="random settings",
     bound_trace=bound_models_at_large_augmentation,
 )
-def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Sides:
+def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Sides | Expectation:
     """With convex losses and rho >= 8 L_g the mean of E||grad_w L_0||^2 is at most A D_0 / K.
 
     Hypotheses
@@ -106,7 +117,7 @@ def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Side
     suppose_large_augmentation(setting)
     # the least objective that was seen stands for F*: with F* itself the bound is larger
     gap = (measured.start - measured.end + setting.repaired_start) / ROUNDS
-    return at_most(measured.models, local_steps=setting.repaired_first * gap)
+    return expected(setting, measured.models, local_steps=setting.repaired_first * gap)
 
 
 @one_term_large_augmentation.also("alike clients")

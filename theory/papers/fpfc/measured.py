@@ -14,20 +14,20 @@ from clusterproof.synthetic import QuadraticMixture
 
 @dataclass(frozen=True)
 class Averages:
-    """Left-hand sides of the theorem after K rounds, means over replicates, and objectives.
+    """Left-hand sides of the theorem after K rounds, and objectives.
 
     Attributes
     ----------
     models, duals
-        Means over rounds of ||grad_w L_0||^2 and ||grad_v L_0||^2.
+        Means over rounds of ||grad_w L_0||^2 and ||grad_v L_0||^2, (replicates,).
     mapping
         Largest ||G||^2 of any round and replicate.
     start, end
         F at the start, and the least F of the replicates' last models.
     """
 
-    models: float
-    duals: float
+    models: np.ndarray
+    duals: np.ndarray
     mapping: float
     start: float
     end: float
@@ -41,12 +41,12 @@ def run_averages(
     initial = np.broadcast_to(start, (replicates, *start.shape))
     state = algorithm.initialise(initial, task)
     stream = np.random.default_rng(0)  # the gradients of quadratics draw nothing
-    models = duals = largest = 0.0
+    models, duals, largest = np.zeros(replicates), np.zeros(replicates), 0.0
     for _ in range(rounds):
         state = algorithm.step(state, task, randomness)
         residuals = algorithm.residuals(state, task, stream)
-        models += float((residuals.models**2).mean()) / rounds
-        duals += float((residuals.duals**2).mean()) / rounds
+        models += residuals.models**2 / rounds
+        duals += residuals.duals**2 / rounds
         largest = max(largest, float(squared_mapping(algorithm, state).max()))
     return Averages(
         models=models,

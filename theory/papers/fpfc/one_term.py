@@ -11,6 +11,7 @@ import numpy as np
 from clusterproof.algorithms import Randomness
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.checker import (
+    Expectation,
     Sides,
     Stream,
     at_least,
@@ -31,6 +32,7 @@ from clusterproof.theory.papers.fpfc.repaired import (
     Strain,
     averages,
     draw_setting,
+    expected,
     read_setting,
     suppose_the_hypotheses,
     write_setting,
@@ -70,7 +72,7 @@ def suppose_every_pair(setting: Constants) -> None:
     part="random settings",
     bound_trace=bound_models_by_one_term,
 )
-def one_term(case: EveryPair, stream: Stream) -> Sides:
+def one_term(case: EveryPair, stream: Stream) -> Sides | Expectation:
     """With convex losses and every pair updated, the mean of E||grad_w L_0||^2 is at most A D_0 / K.
 
     Hypotheses
@@ -112,7 +114,7 @@ def one_term(case: EveryPair, stream: Stream) -> Sides:
     suppose_every_pair(setting)
     # the least observed objective replaces F*: with F* itself the bound is larger
     gap = (measured.start - measured.end + setting.repaired_start) / ROUNDS
-    return at_most(measured.models, local_steps=setting.repaired_first * gap)
+    return expected(setting, measured.models, local_steps=setting.repaired_first * gap)
 
 
 @one_term.also("alike clients")
@@ -125,7 +127,7 @@ def alike_clients(clients: Annotated[int, choice(3)]) -> Sides:
         setting.algorithm, alike(setting), np.zeros((1, 1)), rounds=LONG, replicates=1, seed=0
     )
     gap = (measured.start + setting.repaired_start) / LONG
-    return at_most(measured.models, local_steps=setting.repaired_first * gap)
+    return at_most(measured.models.item(), local_steps=setting.repaired_first * gap)
 
 
 @one_term.also("opposed clients")
@@ -134,7 +136,9 @@ def opposed_clients(strain: Strain, rounds: Annotated[int, choice(1, 2, 5, 20)])
     suppose("F is least at the start", 0 <= strain <= 1)
     setting, measured = opposed_averages(strain, rounds)
     suppose_every_pair(setting)
-    return at_most(measured.models, local_steps=setting.repaired_first * setting.repaired_start / rounds)
+    return at_most(
+        measured.models.item(), local_steps=setting.repaired_first * setting.repaired_start / rounds
+    )
 
 
 @dataclass(frozen=True)

@@ -66,4 +66,4 @@ def theorem_1_duals(
     task = two_sides(clients)
     averages = run_averages(setting.algorithm, task, np.zeros((1, 1)), rounds=rounds, replicates=1, seed=0)
     factor = setting.second / rounds
-    return at_most(averages.duals, descent=factor * averages.start, smoothing=factor * setting.start)
+    return at_most(averages.duals.item(), descent=factor * averages.start, smoothing=factor * setting.start)

@@ -80,4 +80,4 @@ def theorem_1_models(
     # the largest right-hand side for any F* between the sum of the clients' minima, which is 0, and F(w^0)
     gap = averages.start if setting.first > 0 else 0.0
     factor = setting.first / rounds
-    return at_most(averages.models, descent=factor * gap, smoothing=factor * setting.start)
+    return at_most(averages.models.item(), descent=factor * gap, smoothing=factor * setting.start)

@@ -13,6 +13,7 @@ from clusterproof.algorithms import FPFC, InvalidArgument, Randomness
 from clusterproof.algorithms.penalties import SCAD
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.synthetic.softmax import SoftmaxMixture
+from clusterproof.theory.checker.conclusions import judge
 from clusterproof.theory.checker.sides import Outside
 from clusterproof.theory.checker.verdict import Kind
 from clusterproof.theory.papers.fpfc import (
@@ -173,7 +174,21 @@ def test_expected_gradients_are_means_of_runs() -> None:
         replicates=400,
         seed=3,
     )
-    assert found.models == pytest.approx(repaired_moments.expected_models(3, 0.1, 40), rel=0.02)
+    assert found.models.mean() == pytest.approx(repaired_moments.expected_models(3, 0.1, 40), rel=0.02)
+
+
+def test_a_mean_over_random_participants_is_no_exact_number() -> None:
+    """A mean of 1.1 from 12 runs does not refute an expectation of at most 1; without randomness it does."""
+    setting, _ = repaired_moments.opposed(1.0)
+
+    def broken(participation: float, means: np.ndarray) -> bool:
+        algorithm = replace(setting.algorithm, participation=participation)
+        conclusion = repaired.expected(replace(setting, algorithm=algorithm), means, first=0.75, second=0.25)
+        return judge({"": conclusion}, 1e-9)[""].broken
+
+    assert broken(1.0, np.full(12, 1.1))
+    assert not broken(0.3, np.linspace(0.9, 1.3, 12))
+    assert broken(0.3, 100 * np.linspace(0.9, 1.3, 12))
 
 
 def test_what_stands_for_the_least_objective_is_the_least_of_all_replicates() -> None:
