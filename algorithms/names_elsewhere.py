@@ -24,11 +24,14 @@ _NAMES = {
     "nb_clusters cluster_num k p",
     "the number of models is {clusters}": "num_clusters n_clusters cluster_num models k p",
     "the batch size is {batch_size}": "batch bs b local_bs local_batch_size train_batch_size lbs",
+    "the number of samples of a client's gradient is {samples}": "batch batch_size bs local_bs local_batch_size",
     "the share of clients in a round is {participation}": "join_ratio jr frac fraction fraction_fit fraction_train "
     "sample_ratio client_fraction participation_rate sampling_rate c clients_per_round client_num_per_round "
     "num_join_clients num_per_round",
     "FedProx's proximal strength is {proximal}": "mu proximal_mu prox_mu",
-    "the momentum is {momentum}": "beta bt beta1 momentum_factor",
+    "the momentum is {momentum}": "beta bt beta1 momentum_factor momentum_beta momentum_coefficient",
+    "a local step is plain gradient descent with {step_size}; another optimiser is an algorithm of your own": ""
+    "optimizer optimiser optim opt client_optimizer weight_decay wd",
     "the concentration of the partition dirichlet is {concentration}": "alpha dir_alpha dirichlet_alpha "
     "partition_alpha phi",
     "the strength of FPFC's penalty is {strength}": "lambda lmbda",
@@ -36,13 +39,15 @@ _NAMES = {
     "the network is {network}": "model model_name arch architecture net",
     "the data set is {data}": "data dataset data_name",
     "the number of classes is that of {data}": "num_classes n_classes nb_classes ncl nb",
-    "the partition is {partition}": "partition_method partition_type split dist heterogeneity",
+    "the partition is {partition}": "partition_method partition_type split dist heterogeneity "
+    "non_iid noniid niid",
     "the algorithm is {algorithm}": "algo method strategy federated_optimizer",
     "the rounds between two evaluations are {evaluate_every}": "eval_gap eval_every eval_interval test_interval eg "
     "frequency_of_the_test",
     "the folder of the run is {out}": "output output_dir out_dir save_dir save_folder save_folder_name log_dir "
     "logdir goal go",
     "the number of seeds is {seeds}": "times repeats num_seeds n_seeds",
+    "the number of parallel processes is {jobs}": "num_workers n_workers workers n_jobs num_processes",
     "the seed is {seed}": "random_seed random_state manual_seed",
     "the device is {device}": "gpu cuda device_id did",
 }

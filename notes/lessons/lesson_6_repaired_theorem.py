@@ -76,13 +76,14 @@ def _():
 
     **All directions at once: the method of mixtures.** Average $M(\theta)$ over a Gaussian $\theta \sim N(0, I/b)$, truncated to
     a ball $\|\theta\| \le R$. An average of supermartingales is a supermartingale, and this one starts at 1 or less. On the ball
-    $\gamma(\Gamma\|\theta\|) \le g = \gamma(\Gamma R)$. Suppose that $\|S\| \ge r$. Then the average is at least
+    $\gamma(\Gamma\|\theta\|) \le g = \gamma(\Gamma R)$. The average is even and convex in $S$, so that it increases along a ray
+    from 0; if $\|S\| \ge r$, it is at least its value at $\|S\| = r$, and so at least
 
     $$
     (1 - \varepsilon) \, \det(I + gV/b)^{-1/2} \exp\left(\frac{r^2}{2(b + g\|V\|)}\right) ,
     $$
 
-    because the integrand is, up to a factor, the density of a Gaussian whose centre is within $r/b$ of 0 and whose covariance is
+    because the integrand is there, up to a factor, the density of a Gaussian whose centre is within $r/b$ of 0 and whose covariance is
     at most $I/b$: if $R = r/b + \sqrt{q/b}$, with $q$ the quantile of order $1 - \varepsilon$ of $\chi^2_d$, the truncation takes
     away at most the part $\varepsilon$ of its mass. By Markov's inequality the average is below $e^u$, except with probability
     $e^{-u}$. Solved for $r$:
@@ -92,8 +93,8 @@ def _():
     $$
 
     The determinant counts the directions, and $\log\frac{1}{1 - \varepsilon}$ is the price of the truncation; the code takes
-    $\varepsilon = 0.01$, so that $2u$, which is about 17 here, grows by 0.02. Every $b > 0$ is valid, and the code searches for the
-    best (`clusterproof show cfl-mgd/norm-inequality`).
+    $\varepsilon = 0.01$, so that $2u$, about 15 for the runs below, grows by 0.02. Every $b > 0$ is valid, and the code
+    searches for the best (`clusterproof show cfl-mgd/norm-inequality`).
 
     **A tube.** $V$ depends on the errors, as a row's noise grows with them. So go forward in time: bound the noise of round $t$ by
     the bounds of the rounds before. Stop the noise at the first round that leaves its bound, if there is one. The stopped

@@ -8,7 +8,7 @@ from clusterproof.experiments.synthetic_options import experiment_options
 from clusterproof.neural.runs.configuration import NAMES
 from clusterproof.neural.runs.options import all_options
 
-COMMON = {"out", "seed", "seeds", "rounds"}
+COMMON = {"out", "seed", "seeds", "rounds", "jobs"}
 KNOWN = {
     "train": {option.flag for option in all_options()} | set(NAMES) | COMMON,
     "run": {option.flag for option in experiment_options()} | COMMON | {"algorithm"},

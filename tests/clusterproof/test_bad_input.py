@@ -214,13 +214,17 @@ train --out x --num-clusters 2       :: of true clusters is --clusters, that of 
 train --out x {{--batch --bs}} 2       :: the batch size is --batch-size
 train --out x {{--join-ratio --fraction-fit}} .1      :: clients in a round is --participation
 train --out x {{--mu --proximal-mu}} .1       :: proximal strength is --proximal
-train --out x --beta .9              :: the momentum is --momentum
+train --out x {{--beta --momentum-beta}} .9   :: the momentum is --momentum
+train --out x {{--optimizer --weight-decay}} 1 :: plain gradient descent with --step-size
+train --out x --num-workers 2        :: parallel processes is --jobs
+train --out x --non-iid 1            :: the partition is --partition
 train --out x --algorithm two.py:Two --clip 1        :: --clip; parameters of your own code are keys of its section
 train --out x --alpha .1             :: --alpha = 0.1 | the concentration of the partition dirichlet is
 train --out x --config foreign.toml  :: line 2, [training] global_rounds = 3 | communication rounds is rounds
 run ifca {{--lr --eta}} 1              :: the step size is --step-size
 run ifca {{--epochs --local-epochs}} 2 :: the number of local steps is --local-steps
 run ifca {{--global-rounds --num-rounds}} 2    :: communication rounds is --rounds
+run ifca {{--batch --batch-size}} 3     :: samples of a client's gradient is --samples
 run ifca --num-clients 2             :: the number of clients is --clients
 run fedprox --mu 2                   :: proximal strength is --proximal
 sweep foreign-sweep.toml --parquet x :: setting = 'lr' | the step size is step_size
