@@ -129,7 +129,7 @@ class GradientLoss(Algorithm[MovingState]):
 
     @property
     def asks_single_gradients(self) -> bool:
-        """True: one gradient of every model per round."""
+        """True, as a round needs one gradient of every model."""
         return True
 
     def initialise(self, models: Array, task: Task) -> MovingState:

@@ -111,7 +111,7 @@ class GroupL1(Penalty):
 
     @property
     def saturation(self) -> float:
-        """Infinity: the penalty grows without bound."""
+        """Infinity, as the penalty grows without bound."""
         return math.inf
 
     def value(self, lengths: Array) -> Array:

@@ -110,7 +110,7 @@ class PerFedAvg(OneModelSent):
 
     @property
     def asks_single_gradients(self) -> bool:
-        """True: a local step computes two or three gradients."""
+        """True, as a local step computes two or three gradients."""
         return True
 
     def personalise(self, points: Array, clients: Array, task: Task, randomness: Randomness) -> Array:

@@ -22,7 +22,7 @@ TASKS: dict[str, type[Mixture]] = Registry(
     "The tasks by their names on the command line, plugins' too.",
     {task.name: task for task in classes_below(__name__, Mixture, direct=True)},
 )
-"""The tasks by name: every mixture that a module of this package defines, and those of plugins.
+"""The tasks by name, every mixture that a module of this package defines, and those of plugins.
 
 :meta hide-value:
 """

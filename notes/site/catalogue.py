@@ -236,9 +236,11 @@ def _numbers(record: dict[str, Any]) -> str:
     """State what was measured and how many instances were evaluated."""
     said = [f"{name} {number(record[name])}" for name in ("measured", "bound") if record[name] is not None]
     if (count := record.get("instances")) is not None:
-        known = "and the proof covers all others" if record["verdict"] == "certified" else "which are all"
+        are = "is" if count == 1 else "are"
+        known = "and the proof covers all others" if record["verdict"] == "certified" else f"which {are} all"
         all_of_them = f", {known}" if record.get("exhausted") else ""
         said.append(f"{count} {'instance' if count == 1 else 'instances'}{all_of_them}")
     if record.get("trials") is not None:
         said.append(f"{record['trials']} repetitions, of which {record['failures']} fail")
-    return sentence("; ".join([*said, f"random seed {record['seed']}", f"{record['seconds']:.2g} s"]))
+    seconds = float(f"{record['seconds']:.2g}")
+    return sentence("; ".join([*said, f"random seed {record['seed']}", f"{seconds:g}\N{NO-BREAK SPACE}s"]))

@@ -23,20 +23,22 @@ SIGNS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] 
     (re.compile("<="), "≤"),
     (re.compile(">="), "≥"),
     (re.compile(">~"), "≳"),
+    (re.compile("<~"), "≲"),
     (re.compile("!="), "≠"),
     (re.compile(r"(?<=\d) x (?=\d)"), " \N{MULTIPLICATION SIGN} "),
     (re.compile(r"\|\|"), "‖"),
     (re.compile(r"<(?=\S[^<>=]{0,30},)([^<>=]*[^<>=\s-])>"), r"⟨\1⟩"),
-    (re.compile(r"\+-(?=\d)"), "±"),
+    (re.compile(r"\+-(?=\d)|(?<=\s)\+-(?=\s)"), "±"),
     (re.compile(r"(?<=\s)-\+(?=\s)"), "∓"),
     (re.compile(r"(?<=\d\))-(?=\([A-Z]?\d)"), "\N{EN DASH}"),
-    (re.compile(r"(?<=\w) \. (?=\w)"), " · "),
+    (re.compile(r"(?<=\w) \. (?=[\w(])"), " · "),
     (re.compile(r"(?<=‖)\.(?=‖)"), "·"),
     (
         re.compile(r"(?<![^\W_])(?<!')([A-Za-z])('{1,3})(?![^\W_'])"),
         lambda found: found[1] + "\N{PRIME}" * len(found[2]),
     ),
-    (re.compile(r"(?<=\w) \.\. (?=\w)"), ", …, "),
+    (re.compile(r"(?<=[^\W_]) \.\. (?=\w)"), ", …, "),
+    (re.compile(r"(?<=[+,:] )\.\.(?= )"), "…"),
     (re.compile(r"(?<=\s)->(?=\s)"), "→"),
     (re.compile(r"(?<=\s)<-(?=\s)"), "←"),
     (MINUS, "\N{MINUS SIGN}"),
@@ -44,11 +46,12 @@ SIGNS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] 
         re.compile(rf"(?<![A-Za-z-])(?<![A-Za-z]{{2}}_)({'|'.join(GREEK)})(?![A-Za-z]| function)"),
         lambda found: GREEK[found[1]],
     ),
-    (re.compile("(?<=[\u03b1-\u03c9])~"), "\N{COMBINING TILDE}"),
+    (re.compile(r"(?<=[\u03b1-\u03c9])~|(?<=\bO)~(?=\()"), "\N{COMBINING TILDE}"),
     (re.compile(r"\bsqrt\((\w)\)"), r"√\1"),
     (re.compile(r"\bsqrt(?=\()"), "√"),
     (re.compile(r"(?<=[A-Z]_\w) n (?=[A-Z]\*)"), " ∩ "),
     (re.compile(r"\bsum(?=_)"), "\N{N-ARY SUMMATION}"),
+    (re.compile(r"\bint(?=_\()"), "∫"),
     (re.compile(r"\bgrad(?=_)|\bgrad (?=[^\W\d]\b|[^\W\d][_^(])"), "∇"),
     (re.compile(r"(?<![^\W_])([^\W\d_])_bar\b"), "\\1\N{COMBINING MACRON}"),
     (re.compile(r"(?<![^\W_])([^\W\d_])_hat\b"), "\\1\N{COMBINING CIRCUMFLEX ACCENT}"),
@@ -58,8 +61,9 @@ SIGNS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] 
     ),
 )
 SCRIPT = re.compile(
-    "(?P<base>(?<![^\\W\\d_])(?:[^\\W\\d_]{1,2}|WCSS|Var|arg(?:min|max)|max|min|sup)\\*?|[∇\N{N-ARY SUMMATION}])"
-    "_(?P<below>\\((?:[^()]|\\([^()]*\\))*\\)|\\{[^{}]*\\}|[A-Za-z0-9\u0370-\u03ff]{1,4}(?![A-Za-z0-9\u0370-\u03ff_])"
+    "(?P<base>(?<![^\\W\\d_])(?:[^\\W\\d_]{1,2}|WCSS|Var|arg(?:min|max)|max|min|sup)\\*?"
+    "|[∇∫\N{N-ARY SUMMATION}])"
+    "_(?P<below>\\((?:[^()]|\\((?:[^()]|\\([^()]*\\))*\\))*\\)|\\{[^{}]*\\}|[A-Za-z0-9\u0370-\u03ff]{1,4}(?![A-Za-z0-9\u0370-\u03ff_])"
     "|[*\N{MINUS SIGN}+])"
     "|\\^(?P<above>\\((?:[^()]|\\([^()]*\\))*\\)|[+\N{MINUS SIGN}]?[^\\W_]+|[*+\N{MINUS SIGN}])"
 )

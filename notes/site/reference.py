@@ -103,5 +103,7 @@ def print_docstrings(app: Any, doctree: nodes.document) -> None:
 def _plain(text: str) -> str:
     """Escape the markup of a line without code."""
     return re.sub(
-        r"(?<!\*)\*(?!\*)(?=[^\s*]+)(?![^*\s]+\*)|\||(?<=\w)_(?!\w)", lambda found: "\\" + found[0], text
+        r"(?<![*\\])\*(?!\*)(?=[^\s*]+)(?![^*\s]+(?: or [^*\s]+)*\*)|\||(?<=\w)_(?!\w)",
+        lambda found: "\\" + found[0],
+        text,
     )

@@ -14,7 +14,7 @@ A test that must hold on every task of a class says so::
 Every bound is a number, which fixes the quantity, or a pair (smallest, largest). Optima lie on a
 grid, rescaled so that the smallest distance is exactly the separation drawn; matrices have
 exactly the condition number drawn and are diagonal before they are rotated. ``wide_mixtures`` draws from
-larger ranges: up to 10 clusters, 50 dimensions, condition number 10^4, and clusters of 1 : 20.
+larger ranges: up to 10 clusters, 50 dimensions, condition number 10 000, and clusters of 1 : 20.
 """
 
 from clusterproof.synthetic.strategies.common import Bounds

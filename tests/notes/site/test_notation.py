@@ -41,6 +41,14 @@ def shown(text: str) -> str:
         ("K != 2, a 5 x 5 map", "K ≠ 2, a 5 \N{MULTIPLICATION SIGN} 5 map"),
         ("the clients' option 'I'", None),
         ("y = +-1, r^(2h-2)", "y = ±1, r<sup>2h−2</sup>"),  # noqa: RUF001
+        (
+            "x^2 / 2 +- g x, y <~ 1, O~(n / S), u_p . (x)",
+            "x<sup>2</sup> / 2 ± g x, y ≲ 1, O\N{COMBINING TILDE}(n / S), u<sub>p</sub> · (x)",
+        ),
+        (
+            "D_(f_m^(pi_m(i)))(x), int_(X_c) f, x_1 + .. + x_n",
+            "D<sub>fmπm(i)</sub>(x), ∫<sub>Xc</sub> f, x<sub>1</sub> + … + x<sub>n</sub>",
+        ),
         ("4ρL_g²(m - 1)", "4ρL<sub>g</sub>²(m − 1)"),  # noqa: RUF001
     ],
 )

@@ -160,7 +160,7 @@ def gains(stream: np.random.Generator, replicates: int) -> np.ndarray:
     part="at least",
 )
 def weight_at_start_by(stream: Stream, replicates: Replicates) -> Frequency:
-    """Lambda = 0.5 against 0.1 raises the purity at the beginning by 0.03 to 0.1 in the median.
+    """A weight of 0.5 against 0.1 raises the purity at the beginning by 0.03 to 0.1 in the median.
 
     Hypotheses
         As ``gradient-loss/weight-at-start``.

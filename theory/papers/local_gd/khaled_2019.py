@@ -84,7 +84,7 @@ def lemma_1(
         Convex L-smooth clients; any step gamma >= 0 and any points.
 
     Statement
-        |x_t+1 - x*|^2 <= |x_t - x*|^2 + gamma L (1 + 2 gamma L) V_t - 2 gamma (1 - 2 gamma L) (f(x_t) - f*).
+        |x_(t+1) - x*|^2 <= |x_t - x*|^2 + gamma L (1 + 2 gamma L) V_t - 2 gamma (1 - 2 gamma L) (f(x_t) - f*).
 
     Source
         Khaled et al. (2019): the paper's text, without its proofs.
@@ -138,7 +138,7 @@ def theorem_1(
         Constant gamma <= 1 / (4 L H).
 
     Statement
-        f(mean of x_0 .. x_T-1) - f* <= 2 |x_0 - x*|^2 / (gamma T) + 24 gamma^2 sigma^2 H^2 L.
+        f(mean of x_0 .. x_(T-1)) - f* <= 2 |x_0 - x*|^2 / (gamma T) + 24 gamma^2 sigma^2 H^2 L.
 
     Source
         Khaled et al. (2019): the paper's text, without its proofs. At H = 1, and for equal Hessians, the true floor
