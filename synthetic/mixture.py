@@ -160,7 +160,7 @@ class Mixture(ABC):
 
     @property
     def condition_number(self) -> float:
-        """Kappa = L / mu."""
+        """Condition number kappa = L / mu."""
         return self.smoothness / self.strong_convexity
 
     @cached_property

@@ -15,7 +15,7 @@ NAMES = (
 GREEK = dict(zip(NAMES.split(), "αβγδεεζηθκλμνξπρστφχψωΓΔΘΛΠΣΦΨΩ", strict=True))
 MINUS = re.compile(
     r"(?<![\w~-])(?!(?<=\))-[a-z]{4})-(?=[\s\w.(‖|])|(?<=[_^])-|(?<=\b[a-zA-Z])-(?=\d\b)|(?<=\d[a-zA-Z])-(?=\d\b)"
-    r"|(?<=\b[a-zA-Z]-\d)-(?=\w\b)|(?<=\de)-(?=\d)"
+    r"|(?<=[_^]\([a-zA-Z])-(?=[a-zA-Z]\))|(?<=\b[a-zA-Z]-\d)-(?=\w\b)|(?<=\de)-(?=\d)"
 )
 """A hyphen that is a minus: before a number or a name, between spaces, in an exponent; not in or before a word."""
 

@@ -103,7 +103,7 @@ def print_docstrings(app: Any, doctree: nodes.document) -> None:
 def _plain(text: str) -> str:
     """Escape the markup of a line without code."""
     return re.sub(
-        r"(?<![*\\])\*(?!\*)(?=[^\s*]+)(?![^*\s]+(?: or [^*\s]+)*\*)|\||(?<=\w)_(?!\w)",
+        r"(?<![*\\])\*(?!\*)(?=[^\s*]+)(?![^*\s]+(?: (?:or|of) [^*\s]+)*\*)|\||(?<=\w)_(?!\w)",
         lambda found: "\\" + found[0],
         text,
     )

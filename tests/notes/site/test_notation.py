@@ -40,7 +40,7 @@ def shown(text: str) -> str:
         ("D_(f_m(i)) and ||.||", "D<sub>fm(i)</sub> and ‖·‖"),
         ("K != 2, a 5 x 5 map", "K ≠ 2, a 5 \N{MULTIPLICATION SIGN} 5 map"),
         ("the clients' option 'I'", None),
-        ("y = +-1, r^(2h-2)", "y = ±1, r<sup>2h−2</sup>"),  # noqa: RUF001
+        ("y = +-1, r^(2h-2) p^(K-k)", "y = ±1, r<sup>2h−2</sup> p<sup>K−k</sup>"),  # noqa: RUF001
         (
             "x^2 / 2 +- g x, y <~ 1, O~(n / S), u_p . (x)",
             "x<sup>2</sup> / 2 ± g x, y ≲ 1, O\N{COMBINING TILDE}(n / S), u<sub>p</sub> · (x)",
