@@ -14,10 +14,11 @@ import pytest
 import clusterproof.experiments.tables.gradient_loss.claims  # noqa: F401 - stating claims registers them
 from clusterproof import theory
 from clusterproof.theory import Claim
-from clusterproof.theory.checker import Frequency, Sides
+from clusterproof.theory.checker import Expectation, Frequency, Sides
 from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, Context
 from clusterproof.theory.checker.comparison import Comparison
 from clusterproof.theory.checker.conclusions import WHOLE, judge
+from clusterproof.theory.checker.expectation import replicates_to_try
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.trial import Trial, attempt
 
@@ -50,7 +51,7 @@ def tried(part: Statement, claim: Claim) -> tuple[Trial, Context]:
 
 def scaled(conclusion: Any, term: str, factor: float) -> Any:
     """The conclusion with everything that is allowed, or one term, multiplied; a negative one divided."""
-    if isinstance(conclusion, Frequency):
+    if isinstance(conclusion, Frequency | Expectation):
         return dataclasses.replace(conclusion, allowed=conclusion.allowed * factor)
     sign = -1 if conclusion.lower else 1
     terms = {name: np.asarray(value, dtype=float) for name, value in conclusion.terms.items()}
@@ -88,7 +89,10 @@ class Again:
     def broken(self, instance: dict[str, Any], name: str, term: str, factor: float) -> bool:
         conclusions = self.conclusions(instance)
         conclusions[name] = scaled(conclusions[name], term, factor)
-        return judge(conclusions, self.context.significance / self.trial.settings)[name].broken
+        significance = self.context.significance / self.trial.settings
+        if isinstance(conclusions[name], Expectation):  # the level is shared by the looks at growing samples
+            significance /= 2 * len([*replicates_to_try(self.context.trials or 0)])
+        return judge(conclusions, significance)[name].broken
 
     def resolved(self, instance: dict[str, Any], name: str) -> bool:
         """Whether a change of what is allowed by 1 - BELOW exceeds the tolerance of the tightest entry."""
