@@ -276,9 +276,14 @@ def test_runs_on_smooth_losses() -> None:
 def test_hoeffding_by_coins() -> None:
     """Gradients of norm at most X = 3: a coin of -X and X has the largest cumulant, log cosh(X a)."""
     rows = LogisticRows(
-        smoothness=1.0, strong_convexity=0.5, separation=4.0, diameter=5.0, samples=40, dimension=2,
+        smoothness=1.0,
+        strong_convexity=0.5,
+        separation=4.0,
+        diameter=5.0,
+        samples=40,
+        dimension=2,
         largest_feature=3.0,
-    )  # fmt: skip
+    )
     slopes = np.linspace(0.01, 3, 50)
     cumulants = np.log(np.cosh(3 * slopes))
     assert (cumulants <= rows.proxy * slopes**2 / 2).all()
