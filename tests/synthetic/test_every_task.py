@@ -193,3 +193,35 @@ def test_a_task_on_arrays_has_the_numbers_of_the_task(name):
         assert getattr(there, attribute) == getattr(task, attribute)
     assert there.samples == getattr(task, "samples", None)
     assert np.array_equal(there.client_samples, task.client_samples)
+
+
+@ALL
+@pytest.mark.parametrize(
+    "method", ["losses", "gradients", "gradient_sums", "hessian_products", "losses_and_gradients"]
+)
+def test_models_with_leading_axes_and_clients_without_have_the_answers_of_each(name, method):
+    """Batches are drawn replicate by replicate; those of regression, which has several draws, are fixed."""
+    task = TASKS[name].random(**SIZES, seed=1, **({"data": "fixed"} if name == "regression" else {}))
+    if not hasattr(task, method):
+        pytest.skip("the task has no such sums")
+    models, points = (
+        np.array([[models_near(task, 9 * i + j + k, 3) for j in range(3)] for i in range(2)]) for k in (0, 50)
+    )
+    clients, chosen, stacked, single = (
+        np.array([6, 0, 3]),
+        np.array([2, 0, 2]),
+        np.random.default_rng(4),
+        np.random.default_rng(4),
+    )
+
+    def ask(index, stream):
+        more = {"gradient_sums": (clients, chosen), "hessian_products": (points[index], clients)}.get(
+            method, (clients,)
+        )
+        found = getattr(task, method)(models[index], *more, stream)
+        return found if isinstance(found, tuple) else (found,)
+
+    together = ask((), stacked)
+    for index in np.ndindex(2, 3):
+        for found, expected in zip(together, ask(index, single), strict=True):
+            np.testing.assert_allclose(found[index], expected, rtol=1e-10, atol=1e-12)

@@ -8,6 +8,7 @@ import pytest
 from catalogue import checked
 
 from clusterproof import theory
+from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.checker.sides import Outside
 from clusterproof.theory.checker.verdict import Kind
 from clusterproof.theory.papers.cfl_mgd.appendix.a4_to_a6 import (
@@ -16,9 +17,11 @@ from clusterproof.theory.papers.cfl_mgd.appendix.a4_to_a6 import (
     quarter_deviation,
     quarter_tail,
 )
+from clusterproof.theory.papers.cfl_mgd.appendix.a11_to_a14 import false_member_norms
 from clusterproof.theory.papers.cfl_mgd.appendix.a23 import chain, noisy_sides
 from clusterproof.theory.papers.cfl_mgd.appendix.a33_a34 import ErringRun
 from clusterproof.theory.papers.cfl_mgd.appendix.a35_to_a38 import a38, allowed_floor
+from clusterproof.theory.papers.cfl_mgd.appendix.rounds import Round
 from clusterproof.theory.papers.cfl_mgd.appendix.runs import momentum_run
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import noisy_regression, two_values, with_samples
 
@@ -236,3 +239,18 @@ def test_an_erring_run_is_heavy_ball_of_each_cluster(rounds: int) -> None:
     assert (law.first, law.second) == (-ends[Fraction(3, 5)][0], -ends[Fraction(2, 5)][0])
     assert run.buffer == abs(ends[Fraction(2, 5)][1])
     assert (law.samples, law.rarity, law.jump) == (1, rarity, jump)
+
+
+def test_false_members_by_loops() -> None:
+    """Sums over the members whose cluster is not 0, client by client; v is that of the noisiest of these clusters."""
+    task = RegressionMixture.random(clusters=4, clients=9, dimension=3, noise=0.5, seed=2)
+    stream = np.random.default_rng(0)
+    models, members = stream.standard_normal((4, 3)), stream.random((6, 9)) < 0.6
+    gradients = stream.standard_normal((6, 9, 3))
+    norms, counts, deviation = false_member_norms(Round(task, models, members, gradients))
+    for replicate in range(6):
+        false = [i for i in range(9) if members[replicate, i] and task.labels[i] != 0]
+        total = [sum(float(gradients[replicate, i, k]) for i in false) for k in range(3)]
+        assert counts[replicate] == len(false)
+        assert norms[replicate] == pytest.approx(math.hypot(*total) / (9 * task.smoothness))
+    assert deviation == pytest.approx(max(task.gradient_variance(models[0], p) ** 0.5 for p in (1, 2, 3)))
