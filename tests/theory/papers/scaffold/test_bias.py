@@ -47,7 +47,8 @@ def bias(gamma: float, local_steps: int, rounds: int) -> float:
 
 
 @pytest.mark.parametrize(
-    ("local_steps", "rounds", "second", "fedavg"), [(2, 4, -0.18753, -0.12506), (3, 3, -0.38862, -0.25000)]
+    ("local_steps", "rounds", "second", "fedavg"),
+    [(2, 4, -0.18753, -0.12506), (3, 3, -0.38862, -0.25), (4, 3, -0.59282, -0.37482)],
 )
 def test_the_bias_of_a_loss_that_is_not_quadratic(
     local_steps: int, rounds: int, second: float, fedavg: float
