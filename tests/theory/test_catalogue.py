@@ -116,7 +116,8 @@ LARGEST = {
     "cfl-mgd/theorem-a": 20,
     "cfl-mgd/theorem-d": 50,
     "cfl-mgd/theorem-e": 40,
-    "gradient-loss/fewer-passes": None,
+    "fpfc/table-1-cfl": 1,
+    "gradient-loss/fewer-passes": 100,
     "gradient-loss/reduction-curve": 10,
     "gradient-loss/sooner-by": 20,
 }

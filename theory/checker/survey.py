@@ -44,6 +44,8 @@ def survey(statement: Statement, context: Context, base: Mapping[str, Any] | Non
     """
     space = statement.space
     most = min(SURVEYED if space.replicates is None else REPEATED, (statement.budget or 2 * SURVEYED) // 2)
+    if space.replicates is None and context.trials is not None:
+        most = min(most, context.trials)
     seen: dict[str, Evaluation | None] = {}
 
     def used(one: dict[str, Any]) -> tuple[bool, float] | None:

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from catalogue import decided
 from scipy import optimize
 
-from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.bounds.best_momentum import (
     best_for_horizon,
@@ -101,7 +101,7 @@ def test_best_momentum_falls_with_the_horizon() -> None:
 
 
 def test_momentum_is_certified_to_help_on_smooth_losses(plant: Callable[..., Any]) -> None:
-    verdict = theory.check("cfl-mgd/momentum-certified")
+    verdict = decided("cfl-mgd/momentum-certified")
     assert verdict.verdict is Kind.CERTIFIED, verdict.reason
     assert verdict.slack is not None
     assert verdict.slack > 1
@@ -112,4 +112,4 @@ def test_momentum_is_certified_to_help_on_smooth_losses(plant: Callable[..., Any
     # a certificate that does not verify must not be believed
     never = Verification(valid=False, condition="planted")
     plant("clusterproof.theory.certificates.verify", "verify", lambda _: never)
-    assert theory.check("cfl-mgd/momentum-certified").verdict is Kind.CONSISTENT
+    assert decided("cfl-mgd/momentum-certified").verdict is Kind.CONSISTENT

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from catalogue import decided
 
-from clusterproof import theory
 from clusterproof.theory.bounds.bound_parts import Bound, BoundParts
 from clusterproof.theory.bounds.corollary_b1 import CorollaryB1
 from clusterproof.theory.bounds.setting import Setting
@@ -145,7 +145,7 @@ def test_wrong_bounds_are_violated_where_they_are_wrong(
 def test_a_wrong_cantelli_bound_is_violated(plant: Callable[..., Any]) -> None:
     true = lemma_1_cantelli.cantelli_bound
     plant(lemma_1_cantelli, "cantelli_bound", lambda pair: true(pair) / 8)
-    finding = theory.check("cfl-mgd/lemma-1-cantelli")
+    finding = decided("cfl-mgd/lemma-1-cantelli")
     assert finding.verdict is Kind.VIOLATED
     assert finding.measured is not None
     assert finding.bound is not None
@@ -173,6 +173,6 @@ def test_wrong_lemma_h_is_violated(
     planted: Callable[[float, float, int], np.ndarray], plant: Callable[..., Any]
 ) -> None:
     plant(lemma_h_module, "lemma_h_bound", planted)
-    finding = theory.check("cfl-mgd/lemma-h", trials=400)
+    finding = decided("cfl-mgd/lemma-h", trials=400)
     assert finding.verdict is Kind.VIOLATED
     assert finding.counterexample is not None

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from catalogue import decided
 from tiers import slow_after
 
 from clusterproof import theory
@@ -117,7 +118,7 @@ def test_a_floor_that_is_too_small_is_violated(
         )
 
     plant(module, name, small)
-    assert theory.check(claim_id, trials=60).verdict is Kind.VIOLATED
+    assert decided(claim_id, trials=60).verdict is Kind.VIOLATED
 
 
 def test_theorem_c_on_stored_runs() -> None:

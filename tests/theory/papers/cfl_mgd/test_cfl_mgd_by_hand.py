@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from catalogue import checked
+from catalogue import checked, decided
 
 from clusterproof import theory
 from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, Context
@@ -46,7 +46,7 @@ def test_theorem_1_is_vacuous_by_proof(plant: Callable[..., Any]) -> None:
     context = Context(0, None, CLAIM_SIGNIFICANCE, theorem_1.id)
     assert [attempt(part, context).proved for part in theorem_1.parts] == [False, True, True, True]
     plant(lemma_2, "MISMATCH", Fraction(1, 64))
-    assert theory.check("cfl-mgd/theorem-1").verdict is not Kind.VACUOUS
+    assert decided("cfl-mgd/theorem-1").verdict is not Kind.VACUOUS
 
 
 def test_one_instance_refutes_every_small_constant() -> None:
@@ -72,7 +72,7 @@ def test_corollary_b1_covers_what_it_must() -> None:
     """Four settings, one of them with four clusters of unequal size and kappa = 10."""
     from clusterproof.theory.bounds.audit_settings import experiment
 
-    verdict = theory.check("cfl-mgd/corollary-b1", trials=20)
+    verdict = decided("cfl-mgd/corollary-b1", trials=20)
     assert "runs: holds on all 4 instances" in verdict.reason
     assert verdict.trials == 4 * 20
     task = experiment("S2", None).task

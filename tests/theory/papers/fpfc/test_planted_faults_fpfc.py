@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from catalogue import decided
 
-from clusterproof import theory
 from clusterproof.algorithms import costs
 from clusterproof.algorithms.penalties import SmoothedSCAD
 from clusterproof.theory.checker.verdict import Kind
@@ -81,14 +81,14 @@ def test_a_planted_fault_is_found(
     plant: Plant, claim_id: str, owner: Any, name: str, fault: Callable[[Any], Any]
 ) -> None:
     plant(owner, name, fault(getattr(owner, name)))
-    verdict = theory.check(claim_id, seed=1)
+    verdict = decided(claim_id, seed=1)
     assert verdict.verdict is Kind.VIOLATED, verdict.measured
 
 
 def test_a_cut_that_is_not_the_best_is_seen(plant: Plant) -> None:
     true = bipartition_cost.weakest_link
     plant(bipartition_cost, "weakest_link", lambda similarities: (similarities.min(), true(similarities)[1]))
-    assert theory.check("fpfc/bipartition").verdict is Kind.VIOLATED
+    assert decided("fpfc/bipartition").verdict is Kind.VIOLATED
 
 
 def test_a_server_that_leaves_pairs_alone_would_be_cheaper_than_a_bipartition(plant: Plant) -> None:
@@ -98,4 +98,4 @@ def test_a_server_that_leaves_pairs_alone_would_be_cheaper_than_a_bipartition(pl
         "cost_of_a_round",
         lambda algorithm, task: replace(true(algorithm, task), server=task.clients),
     )
-    assert theory.check("fpfc/bipartition-cost").verdict is Kind.CONSISTENT
+    assert decided("fpfc/bipartition-cost").verdict is Kind.CONSISTENT

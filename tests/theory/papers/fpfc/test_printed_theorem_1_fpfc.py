@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from catalogue import checked
+from catalogue import checked, decided
 
-from clusterproof import theory
 from clusterproof.algorithms import FPFC
 from clusterproof.algorithms.penalties import SCAD, SmoothedSCAD
 from clusterproof.synthetic import QuadraticMixture
@@ -100,7 +99,7 @@ def test_the_unit_proximal_map_is_a_global_minimiser(concavity: float) -> None:
 
 def test_the_second_inequality_says_nothing_about_the_method() -> None:
     for seed in range(3):
-        verdict = theory.check("fpfc/theorem-1-mapping-content", seed=seed, trials=40)
+        verdict = decided("fpfc/theorem-1-mapping-content", seed=seed, trials=40)
         assert verdict.verdict is Kind.VACUOUS
         assert verdict.rejected is not None
         assert {name for name, count in verdict.rejected.items() if count} == {"||G||^2 is above its bound"}
@@ -184,14 +183,14 @@ def test_what_the_third_inequality_lacks_grows_with_the_clients_and_is_the_pairs
 def test_the_third_inequality_stands_once_the_factor_is_there(plant: Plant) -> None:
     true = Constants.second
     plant(Constants, "second", property(lambda self: true.__get__(self) / self.pair_participation))
-    assert theory.check("fpfc/theorem-1-participation").verdict is Kind.CONSISTENT
+    assert decided("fpfc/theorem-1-participation").verdict is Kind.CONSISTENT
 
 
 def test_maps_that_are_not_those_of_the_algorithm_are_found_out(plant: Plant) -> None:
     true = partial_participation.round_maps
     plant(partial_participation, "round_maps", lambda setting: 1.01 * true(setting))
     with pytest.raises(ArithmeticError, match="one path"):
-        theory.check("fpfc/theorem-1-participation")
+        decided("fpfc/theorem-1-participation")
 
 
 def test_the_step_is_the_longest_for_the_curvature_of_the_clients(plant: Plant) -> None:

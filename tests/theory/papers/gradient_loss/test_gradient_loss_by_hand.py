@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from catalogue import checked
+from catalogue import checked, decided
 from scipy.optimize import linear_sum_assignment
 
 from clusterproof import theory
@@ -96,7 +96,7 @@ def test_as_much_work_is_every_second_iteration_of_the_baseline(
         return baseline, np.full((rounds, replicates), loss)
 
     plant(training_loss, "curves", curves)
-    assert theory.check("gradient-loss/training-loss-in-passes").verdict is verdict
+    assert decided("gradient-loss/training-loss-in-passes").verdict is verdict
 
 
 def test_baseline_of_a_race_is_the_method_without_weight() -> None:
@@ -125,7 +125,7 @@ def test_from_one_point_little_is_saved_and_from_models_apart_much() -> None:
 
 
 def test_the_large_curve_on_a_few_runs() -> None:
-    verdict = theory.check("gradient-loss/reduction-curve", trials=2)
+    verdict = decided("gradient-loss/reduction-curve", trials=2)
     assert verdict.verdict is Kind.CONSISTENT
     assert (verdict.instances, verdict.exhausted, verdict.trials) == (9, True, 18)
     assert not theory.find_claim("gradient-loss/reduction-curve").quick

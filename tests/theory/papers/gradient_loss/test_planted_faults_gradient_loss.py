@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from catalogue import decided
 from planting import with_parameters
 
-from clusterproof import theory
 from clusterproof.algorithms import aggregation, arrays, costs, metrics
 from clusterproof.algorithms import gradient_loss as algorithm_module
-from clusterproof.theory.checker.verdict import Kind
+from clusterproof.theory.checker.verdict import Finding, Kind
 from clusterproof.theory.papers.gradient_loss import (
     empty_clusters,
     equation_1,
@@ -31,8 +31,8 @@ pytestmark = pytest.mark.slow(reason="checks each claim with a fault planted in 
 Plant = Callable[..., Any]
 
 
-def check(name: str, **options: Any) -> theory.Verdict:
-    return theory.check(f"gradient-loss/{name}", **options)
+def check(name: str, **options: Any) -> Finding:
+    return decided(f"gradient-loss/{name}", **options)
 
 
 def with_options(**options: Any) -> Callable[[Any], Any]:

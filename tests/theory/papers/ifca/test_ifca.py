@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from catalogue import checked
+from catalogue import checked, decided
 
-from clusterproof import theory
 from clusterproof.algorithms import CFLMGD, IFCA
 from clusterproof.theory.bounds import setting
 from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE
@@ -77,12 +76,12 @@ def test_without_momentum_cfl_mgd_has_the_success_of_ifca() -> None:
 
 def test_a_basin_that_is_too_large_is_seen(plant: Callable[..., Any]) -> None:
     plant(setting, "largest_radius", lambda task: 1.3 * task.separation)
-    assert theory.check("ifca/basin").verdict is Kind.VIOLATED
+    assert decided("ifca/basin").verdict is Kind.VIOLATED
 
 
 def test_a_pair_that_is_not_the_worst_is_seen(plant: Callable[..., Any]) -> None:
     plant(basin, "misassigned", lambda condition, radius: False)
-    assert theory.check("ifca/basin", trials=3).verdict is Kind.VIOLATED
+    assert decided("ifca/basin", trials=3).verdict is Kind.VIOLATED
 
 
 def test_a_start_outside_of_the_basin_is_not_certain(plant: Callable[..., Any]) -> None:
@@ -90,13 +89,13 @@ def test_a_start_outside_of_the_basin_is_not_certain(plant: Callable[..., Any]) 
         return Cell(separation, noise, 1.0, clusters)
 
     plant(success, "Cell", far)
-    assert theory.check("ifca/certain-in-basin").verdict is Kind.VIOLATED
-    assert theory.check("ifca/cfl-mgd-in-basin").verdict is Kind.VIOLATED
+    assert decided("ifca/certain-in-basin").verdict is Kind.VIOLATED
+    assert decided("ifca/cfl-mgd-in-basin").verdict is Kind.VIOLATED
 
 
 def test_success_that_falls_is_seen(plant: Callable[..., Any]) -> None:
     plant(success_probability, "SEPARATIONS", (8.0, 2.0, 0.5))
-    verdict = theory.check("ifca/monotone-in-basin")
+    verdict = decided("ifca/monotone-in-basin")
     assert verdict.verdict is Kind.VIOLATED
     assert verdict.counterexample is not None
     assert verdict.counterexample["part"] == "separation"
@@ -104,7 +103,7 @@ def test_success_that_falls_is_seen(plant: Callable[..., Any]) -> None:
 
 def test_success_that_falls_with_the_noise_is_seen(plant: Callable[..., Any]) -> None:
     plant(success_probability, "NOISES", (0.25, 1.0, 4.0))
-    verdict = theory.check("ifca/monotone-in-basin")
+    verdict = decided("ifca/monotone-in-basin")
     assert verdict.verdict is Kind.VIOLATED
     assert verdict.counterexample is not None
     assert verdict.counterexample["part"] == "noise"
@@ -113,5 +112,5 @@ def test_success_that_falls_with_the_noise_is_seen(plant: Callable[..., Any]) ->
 def test_inside_the_basin_neither_fall_is_found(plant: Callable[..., Any]) -> None:
     true = success.Cell.starts
     plant(success.Cell, "starts", lambda cell, *numbers: true(replace(cell, start=0.25), *numbers))
-    assert theory.check("ifca/monotone-from-anywhere", trials=200).verdict is Kind.CONSISTENT
-    assert theory.check("ifca/cfl-mgd-same-basin", trials=200).verdict is Kind.CONSISTENT
+    assert decided("ifca/monotone-from-anywhere", trials=200).verdict is Kind.CONSISTENT
+    assert decided("ifca/cfl-mgd-same-basin", trials=200).verdict is Kind.CONSISTENT

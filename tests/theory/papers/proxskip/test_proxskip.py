@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from catalogue import decided
 
 from clusterproof import theory
 from clusterproof.theory.exact import round_maps
@@ -95,7 +96,7 @@ def test_the_one_step_constant_of_two_scalars() -> None:
 
 @pytest.mark.parametrize("seed", [0, 7])
 def test_the_search_finds_the_instance_against_theorem_8(seed: int) -> None:
-    verdict = theory.check("sproxskip/theorem-8", seed=seed)
+    verdict = decided("sproxskip/theorem-8", seed=seed)
     assert (verdict.verdict, verdict.measured, verdict.bound) == ("violated", 1.25, 1.0)
 
 
@@ -197,4 +198,4 @@ def test_an_altered_theorem_5_is_violated(
     altered = types.ModuleType(module.__name__)
     monkeypatch.setitem(sys.modules, module.__name__, altered)
     exec(text.replace(printed, instead), vars(altered))
-    assert theory.check("proxskip/theorem-5", trials=trials).verdict == "violated"
+    assert decided("proxskip/theorem-5", trials=trials).verdict == "violated"

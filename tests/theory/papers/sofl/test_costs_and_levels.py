@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from catalogue import decided
 
-from clusterproof import theory
 from clusterproof.algorithms import costs
 from clusterproof.theory.checker.verdict import Kind
 from clusterproof.theory.papers.sofl import distortion, initialisation, levels, tables
@@ -32,7 +32,7 @@ FAULTS = [
 @pytest.mark.parametrize(("claim_id", "place", "name", "fault"), FAULTS)
 def test_a_planted_fault_is_violated(plant: Plant, claim_id: str, place: Any, name: str, fault: Any) -> None:
     plant(place, name, fault)
-    assert theory.check(claim_id).verdict is Kind.VIOLATED
+    assert decided(claim_id).verdict is Kind.VIOLATED
 
 
 @pytest.mark.parametrize("claim_id", ["sofl/no-extra-communication", "sofl/ifca-consumption"])
@@ -43,7 +43,7 @@ def test_another_account_is_seen(plant: Plant, claim_id: str) -> None:
         "sent",
         lambda self, itemsize=8: true(self, itemsize) + self.up**2 * self.forward * self.down,
     )
-    assert theory.check(claim_id).verdict is (
+    assert decided(claim_id).verdict is (
         Kind.VIOLATED if claim_id == "sofl/ifca-consumption" else Kind.CONSISTENT
     )
 
@@ -51,7 +51,7 @@ def test_another_account_is_seen(plant: Plant, claim_id: str) -> None:
 def test_levels_within_their_intervals_would_pass(plant: Plant) -> None:
     level = {**levels.FIGURE_9, ("CIFAR-10", "FedProx"): 39, ("MNIST", "CFL"): 87, ("CIFAR-10", "SoFL"): 48}
     plant(levels, "FIGURE_9", level)
-    assert theory.check("sofl/figure-9-levels").verdict is Kind.CERTIFIED
+    assert decided("sofl/figure-9-levels").verdict is Kind.CERTIFIED
 
 
 def test_winners_at_the_least_angle_and_nearest_by_hand() -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from catalogue import decided
 from planted_sides import scaled_terms, verdict_with
 
-from clusterproof import theory
 from clusterproof.synthetic import Mixture, RegressionMixture
 from clusterproof.theory.checker import Theorem
 from clusterproof.theory.checker.drawn import Drawn
@@ -38,7 +38,7 @@ Plant = Callable[..., Any]
 
 
 def verdict_of(name: str, trials: int | None = None) -> Kind:
-    return theory.check(f"cfl-mgd/{name}", trials=trials).verdict
+    return decided(f"cfl-mgd/{name}", trials=trials).verdict
 
 
 class Misjudged:
@@ -224,10 +224,10 @@ def test_a_run_that_disagrees_is_an_error(plant: Plant) -> None:
 
     plant(prescribed_samples, "run_prescribed", slower)
     with pytest.raises(ArithmeticError, match="the run gives"):
-        theory.check("cfl-mgd/a20")
+        decided("cfl-mgd/a20")
     plant(two_clusters, "exact_path", lambda *arguments: [Fraction(1)] * 9)
     with pytest.raises(ArithmeticError, match="error of round"):
-        theory.check("cfl-mgd/a23")
+        decided("cfl-mgd/a23")
     plant(prescribed_samples, "run_prescribed", lambda choice, *rest: truth([[-c for c in choice[0]]], *rest))
     with pytest.raises(ArithmeticError, match="the run chooses"):
-        theory.check("cfl-mgd/a16")
+        decided("cfl-mgd/a16")
