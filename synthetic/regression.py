@@ -75,7 +75,9 @@ class RegressionMixture(Mixture):
     def __post_init__(self) -> None:
         """Validate and normalise the arguments."""
         optima = read_array("optima", self.optima, "P, d", "give one true parameter per cluster")
-        check_number("noise", self.noise, at_least=0, remedy="give the noise's standard deviation")
+        check_number(
+            "noise", self.noise, at_least=0, at_most=1e150, remedy="give the noise's standard deviation"
+        )
         check_samples(self.samples)
         check_choice("data", self.data, ("fresh", "fixed", "population"), remedy="'fresh' resamples")
         check_choice("sampling", self.sampling, ("exact", "direct"), remedy="'exact' is the fast one")

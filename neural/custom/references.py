@@ -129,9 +129,9 @@ def naming_user_code(names: Mapping[str, str]) -> Iterator[None]:
         raise
     except (Exception, SystemExit) as error:
         lines = {section: _lines(section, name, error) for section, name in names.items()}
-        section = max(lines, key=lambda section: max(lines[section], default=(-1, "", 0)))
-        if not lines[section]:
+        if not any(lines.values()):
             raise
+        section = max(lines, key=lambda section: max(lines[section], default=(-1, "", 0)))
         raise user_error(section, names[section], error) from error
 
 
