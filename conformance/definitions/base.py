@@ -149,13 +149,9 @@ class Definition:
         """Return y_i after K_i local steps from the received model."""
         y = self.line("start", received, client=client)
         for step in range(self.steps(client)):
-            direction = self.line("direction", self.direction(client, y, received, step), step=step)
-            y = y - self.step_size * direction
+            direction = self.gradient(client, y, step) + self.correction(client, y, received)
+            y = y - self.step_size * self.line("direction", direction, step=step)
         return self.line("local model", y, client=client)
-
-    def direction(self, client: int, y: np.ndarray, received: np.ndarray, step: int) -> np.ndarray:
-        """Return what a local step is taken along: the gradient, and what is added to it."""
-        return np.asarray(self.gradient(client, y, step) + self.correction(client, y, received))
 
     def correction(self, client: int, y: np.ndarray, received: np.ndarray) -> Any:
         """Return what is added to the gradient, (d,) or 0."""
