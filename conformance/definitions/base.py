@@ -141,8 +141,7 @@ class Definition:
 
     def round(self, participants: Sequence[int]) -> None:
         """Carry out one communication round."""
-        received = self.line("received", self.x)
-        local = {i: self.local_model(i, received) for i in participants}
+        local = {i: self.local_model(i, self.x) for i in participants}
         self.x = self.server_model(participants, local)
 
     def local_model(self, client: int, received: np.ndarray) -> np.ndarray:

@@ -35,11 +35,10 @@ class Scaffold(Definition):
 
     def round(self, participants: Sequence[int]) -> None:
         """Carry out one round."""
-        received = self.line("received", self.x)
         local, changes, controls = {}, {}, self.controls.copy()
         for i in participants:
-            local[i] = self.local_model(i, received)
-            new = self.new_control(i, received, local[i])
+            local[i] = self.local_model(i, self.x)
+            new = self.new_control(i, local[i])
             changes[i] = self.line("control change", new - self.controls[i], new=new)
             controls[i] = self.line("stored control", new, change=changes[i])
         self.x = self.server_model(participants, local)
@@ -48,12 +47,12 @@ class Scaffold(Definition):
         self.control = self.control + step
         self.controls = self.line("controls", controls)
 
-    def new_control(self, client: int, received: np.ndarray, local: np.ndarray) -> np.ndarray:
+    def new_control(self, client: int, local: np.ndarray) -> np.ndarray:
         """Return c_i+ of the option."""
         if self.line("option", self.settings["option"]) == "I":
-            return self.line("option I", self.task.gradient(client, received), client=client, local=local)
+            return self.line("option I", self.task.gradient(client, self.x), client=client, local=local)
         count = self.line("K", self.steps(client), client=client)
-        drift = self.line("drift", (received - local) / (count * self.step_size))
+        drift = self.line("drift", (self.x - local) / (count * self.step_size))
         kept = self.line("own control", self.controls[client]) - self.line("subtracted control", self.control)
         return np.asarray(kept + drift)
 

@@ -33,19 +33,15 @@ class Ditto(Personal):
     def server_model(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
         """Return the next model, and train the personal models."""
         new = super().server_model(participants, local)
+        step = self.line("personal step", self.settings["personal_step_size"])
         for i in participants:
-            self.personal[i] = self.personal_model(i, new, local[i])
+            v = self.line("personal start", self.personal[i])
+            anchor = self.line("anchor", self.x, new=new, local=local[i])
+            for _ in range(self.line("personal steps", self.settings["personal_epochs"] * self.batches(i))):
+                pull = self.line("personal pull", self.settings["lam"] * (v - anchor))
+                v = v - step * (self.task.gradient(i, v) + pull)
+            self.personal[i] = v
         return self.line("aggregated", new, participants=participants)
-
-    def personal_model(self, client: int, new: np.ndarray, local: np.ndarray) -> np.ndarray:
-        """Return v_i after the client's personal steps."""
-        v = self.line("personal start", self.personal[client])
-        anchor = self.line("anchor", self.x, new=new, local=local)
-        for _ in range(self.line("personal steps", self.settings["personal_epochs"] * self.batches(client))):
-            pull = self.line("personal pull", self.settings["lam"] * (v - anchor))
-            step = self.line("personal step", self.settings["personal_step_size"])
-            v = v - step * (self.task.gradient(client, v) + pull)
-        return np.asarray(v)
 
 
 class PFedMe(Personal):

@@ -7,7 +7,7 @@ GENERAL = LOCAL_STEPS | MEANS
 _NO_MEAN = {
     name: slip
     for name, slip in LOCAL_STEPS.items()
-    if not {"start", "received"} & set(slip.changes) and name != "gradient-at-received-model"
+    if "start" not in slip.changes and name != "gradient-at-received-model"
 }
 _NOBODY_ABSENT = {name: slip for name, slip in GENERAL.items() if not name.startswith("absent-counted")}
 _IN_CLUSTERS = _NO_MEAN | {name: slip for name, slip in MEANS.items() if "change" not in slip.changes}

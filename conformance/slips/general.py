@@ -78,9 +78,9 @@ LOCAL_STEPS = {
     ),
     "clients-in-a-row": Slip(
         {
-            "received": _forget_the_one_before,
             "start": lambda run, value: run.memory.get("one before", value),
             "local model": _remember,
+            "change": _forget_the_one_before,
         },
         "a client starts where the client before it ended, not from the received model",
     ),
