@@ -73,6 +73,10 @@ LOCAL_STEPS = {
         "the loss is summed over the rows and outputs of a batch, not averaged",
     ),
     "gradients-not-zeroed": Slip({"gradient": _accumulated}, "gradients add up (no zero_grad)"),
+}
+"""Mistakes of the local steps."""
+
+STARTS = {
     "gradient-at-received-model": Slip(
         {"gradient": lambda run, client: run.task.gradient(client, run.x)}, "all local steps use g_i(x)"
     ),
@@ -92,7 +96,7 @@ LOCAL_STEPS = {
         "a client starts from its own model of the last round, not from the received one",
     ),
 }
-"""Mistakes of the clients."""
+"""Mistakes of what the local steps start from."""
 
 
 def other_weights(run: Definition, participants: list[int]) -> Any:
