@@ -2,6 +2,7 @@
 
 import functools
 import traceback
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -289,9 +290,7 @@ def infer(start: Start, *, supports: Iterable[str] | None = None, **options: Any
     tuple
         Reports with the verdict ``"conforms"``, or ``"variant"`` if there are none; empty if no algorithm agrees.
     """
-    everything: dict[str, Any] = {}
-    for definition in DEFINITIONS.values():
-        everything = {**definition.defaults(), **everything}
+    everything = ChainMap(*(definition.defaults() for definition in DEFINITIONS.values()))
 
     def complete(task: Any, settings: Mapping[str, Any]) -> Any:
         return start(task, {**everything, **settings})

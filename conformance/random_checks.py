@@ -24,24 +24,19 @@ NUDGE = 1e-7
 def conformance_tasks(draw: st.DrawFn, clusters: int = 0) -> ConformanceTask:
     """Draw a task with N 2..6, d 2..4 and n_i 1..8; the simplest has N = 2 and diagonal curvatures."""
     clients, dimension = draw(st.integers(2, 6)), draw(st.integers(2, 4))
-    number = st.integers(-8, 8).map(lambda integer: integer / 4)
-    eigenvalue = st.integers(2, 10).map(lambda integer: integer / 4)
 
-    def vectors(count: int) -> np.ndarray:
-        return np.array([[draw(number) for _ in range(dimension)] for _ in range(count)])
-
-    eigenvalues = np.array([[draw(eigenvalue) for _ in range(dimension)] for _ in range(clients)])
-    curvatures = np.array([np.diag(row) for row in eigenvalues])
-    if draw(st.booleans()):
-        # reflections turn each client's axes, so that the curvatures do not commute
-        normals = vectors(clients) + 0.1
-        reflections = (
-            np.eye(dimension)
-            - 2 * np.einsum("ij,ik->ijk", normals, normals) / np.sum(normals**2, axis=1)[:, None, None]
+    def vectors(count: int, least: int = -8, largest: int = 8) -> np.ndarray:
+        return np.array(
+            [[draw(st.integers(least, largest)) / 4 for _ in range(dimension)] for _ in range(count)]
         )
-        curvatures = reflections @ curvatures @ reflections
+
+    curvatures = np.array([np.diag(row) for row in vectors(clients, 2, 6)])
+    if draw(st.booleans()):
+        # terms of rank one and norm at most 1, by which the curvatures do not commute
+        terms = vectors(clients, -2, 2)
+        curvatures += np.einsum("ij,ik->ijk", terms, terms)
     return ConformanceTask(
-        curvatures=(curvatures + np.swapaxes(curvatures, 1, 2)) / 2,
+        curvatures=curvatures,
         optima=vectors(clients),
         samples=np.array([draw(st.integers(1, 8)) for _ in range(clients)]),
         start=vectors(1)[0],
@@ -95,7 +90,6 @@ def check_random(
     search = how_to_search(
         max_examples=examples,
         deadline=None,
-        database=None,
         derandomize=True,
         print_blob=False,
         phases=(Phase.generate, Phase.shrink),
