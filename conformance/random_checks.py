@@ -9,7 +9,6 @@ from hypothesis import HealthCheck, Phase, assume, given
 from hypothesis import settings as how_to_search
 from hypothesis import strategies as st
 
-from clusterproof.conformance.definitions import Definition
 from clusterproof.conformance.observation import Start, observe
 from clusterproof.conformance.probes import Probe, snapshots
 from clusterproof.conformance.settings import check_declared, check_settings, find_definition
@@ -85,7 +84,25 @@ def check_random(
             largest = int(task.samples.min()) if chosen.get("drop_last") else 3
             drawn["batch_size"] = data.draw(st.none() | st.integers(1, min(3, largest)))
         complete = {**definition.defaults(), **drawn, **chosen}
-        _compare(start, definition, Probe("random", "", task, complete, tuple(map(tuple, schedule))))
+        probe = Probe("random", "", task, complete, tuple(map(tuple, schedule)))
+        run, expected = observe(start, definition, probe), snapshots(definition, probe)
+        difference = first_difference(run.states, expected, getattr(start, "dtype", None) or run.dtype)
+        if difference is None:
+            return
+        for nudge in (NUDGE, -NUDGE):
+            # unequal entries, so that two models that are equally good are not so afterwards
+            move = nudge * np.arange(1, task.dimension + 1)
+            starts = None if task.starts is None else task.starts + move
+            nudged = replace(probe, task=replace(task, start=task.start + move, starts=starts))
+            for one, other in zip(expected, snapshots(definition, nudged), strict=True):
+                assume(np.abs(one["model"] - other["model"]).max() < 1000 * NUDGE)
+        arrays = ", ".join(f"{name}=np.array({array.tolist()})" for name, array in task.arrays().items())
+        raise AssertionError(
+            f"{definition.name}: {difference}, on\n"
+            f"task = ConformanceTask({arrays})\nsettings = {complete!r}\nschedule = {schedule!r}\n"
+            "run = start(task, settings)\nfor participants in schedule:\n    run.round(participants)\n"
+            f"np.testing.assert_allclose(run.{difference.quantity}{list(difference.index)}, {difference.expected!r})"
+        )
 
     search = how_to_search(
         max_examples=examples,
@@ -96,25 +113,3 @@ def check_random(
         suppress_health_check=list(HealthCheck),
     )
     search(compare)()
-
-
-def _compare(start: Start, definition: type[Definition], probe: Probe) -> None:
-    run, expected, task = observe(start, definition, probe), snapshots(definition, probe), probe.task
-    difference = first_difference(run.states, expected, getattr(start, "dtype", None) or run.dtype)
-    if difference is None:
-        return
-    for nudge in (NUDGE, -NUDGE):
-        # unequal entries, so that two models that are equally good are not so afterwards
-        move = nudge * np.arange(1, task.dimension + 1)
-        starts = None if task.starts is None else task.starts + move
-        nudged = replace(probe, task=replace(task, start=task.start + move, starts=starts))
-        for one, other in zip(expected, snapshots(definition, nudged), strict=True):
-            assume(np.abs(one["model"] - other["model"]).max() < 1000 * NUDGE)
-    arrays = ", ".join(f"{name}=np.array({array.tolist()})" for name, array in task.arrays().items())
-    schedule = [list(participants) for participants in probe.schedule]
-    raise AssertionError(
-        f"{definition.name}: {difference}, on\n"
-        f"task = ConformanceTask({arrays})\nsettings = {dict(probe.settings)!r}\nschedule = {schedule!r}\n"
-        "run = start(task, settings)\nfor participants in schedule:\n    run.round(participants)\n"
-        f"np.testing.assert_allclose(run.{difference.quantity}{list(difference.index)}, {difference.expected!r})"
-    )
