@@ -65,7 +65,7 @@ class PFedMe(Personal):
         """Return w_i; theta_i is the client's personal model."""
         lam = self.settings["lam"]
         w = self.line("start", received, client=client)
-        theta = self.line("theta start", w, client=client)
+        theta = self.line("theta start", w, kept=self.personal[client])
         for step in range(self.steps(client)):
             if self.line("theta", self.settings["theta"]) == "restarts":
                 theta = w

@@ -30,10 +30,25 @@ def times(setting: str) -> Change:
     return lambda run, value: run.settings[setting] * value
 
 
-def _rows(run: Definition, client: int, step: int) -> int:
-    """Return the number of rows in the batch of a local step."""
+def over(setting: str) -> Change:
+    """Return the change that divides a line by a setting."""
+    return lambda run, value: value / run.settings[setting]
+
+
+def other_form(setting: str) -> Change:
+    """Return the change to the other of a setting's two admissible forms."""
+    return lambda run, value: next(form for form in run.variants[setting] if form != value)
+
+
+def passes_over_samples(run: Definition, client: int, local_epochs: int) -> Any:
+    """Return the number of local steps if each sample was a batch."""
+    return local_epochs * run.task.samples[client]
+
+
+def _summed(run: Definition, value: np.ndarray, client: int, step: int) -> Any:
+    """Return the gradient times the number of rows in the batch of a local step."""
     samples, size = int(run.task.samples[client]), run.settings["batch_size"]
-    return samples if size is None else min(size, samples - step % run.batches(client) * size)
+    return (samples if size is None else min(size, samples - step % run.batches(client) * size)) * value
 
 
 def _accumulated(run: Definition, value: np.ndarray, step: int) -> Any:
@@ -52,10 +67,7 @@ def _remember(run: Definition, value: np.ndarray, client: int) -> Any:
 
 
 LOCAL_STEPS = {
-    "epochs-ignored": Slip(
-        {"steps": lambda value, local_epochs: value / local_epochs},
-        "clients make one pass whatever local_epochs is",
-    ),
+    "epochs-ignored": Slip({"steps": over("local_epochs")}, "clients make one pass whatever local_epochs is"),
     "first-batch-only": Slip(
         {"steps": lambda run, value, client: value / run.batches(client)},
         "each epoch ends after its first batch",
@@ -64,12 +76,9 @@ LOCAL_STEPS = {
         {"steps": lambda run, value, client: value + run.batches(client)},
         "clients make one pass more than local_epochs",
     ),
-    "loss-summed": Slip(
-        {"gradient": lambda run, value, client, step: _rows(run, client, step) * value},
-        "the loss is summed over the rows of a batch, not averaged",
-    ),
+    "loss-summed": Slip({"gradient": _summed}, "the loss is summed over the rows of a batch, not averaged"),
     "loss-summed-over-outputs": Slip(
-        {"gradient": lambda run, value, client, step: len(value) * (_rows(run, client, step) * value)},
+        {"gradient": lambda run, value, client, step: len(value) * _summed(run, value, client, step)},
         "the loss is summed over the rows and outputs of a batch, not averaged",
     ),
     "gradients-not-zeroed": Slip({"gradient": _accumulated}, "gradients add up (no zero_grad)"),
