@@ -5,12 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-UNITS = 1.0
-"""Allowed distance from the reference, in units of ``unit``."""
 EQUIVARIANCE_UNITS = 10.0
-"""Allowed distance of two runs of the implementation."""
-LARGEST = 1e8
-"""A run beyond this is compared as far as it went."""
+"""Allowed distance of two runs of the implementation, in units of ``unit``; that from the reference is 1 unit."""
 
 Snapshot = Mapping[str, np.ndarray]
 """Quantities that an implementation, or the reference, has after a round."""
@@ -28,8 +24,8 @@ def fixed_point_tolerance(dtype: str) -> float:
 
 
 def is_bounded(snapshot: Snapshot) -> bool:
-    """Return whether every entry is finite and below 1e8 in size."""
-    return all(bool((np.abs(value) <= LARGEST).all()) for value in snapshot.values())
+    """Return whether every entry is finite and at most 1e8 in size; a run beyond is compared as far as it went."""
+    return all(bool((np.abs(value) <= 1e8).all()) for value in snapshot.values())
 
 
 @dataclass(frozen=True)
@@ -66,7 +62,7 @@ def first_difference(
     expected: Sequence[Snapshot],
     dtype: str,
     *,
-    allowed: float = UNITS,
+    allowed: float = 1.0,
 ) -> Difference | None:
     """Return the first difference of two runs in the quantities that both have; None if there is none.
 
