@@ -81,10 +81,8 @@ def replayed(function: Callable[[ConformanceTask, Mapping[str, Any], Sequence[Se
             self.model = self._last()
 
         def _last(self) -> np.ndarray:
-            models = as_array(
-                function(self._task, dict(self._settings), [list(one) for one in self._schedule]),
-                "the result",
-            )
+            schedule = [list(participants) for participants in self._schedule]
+            models = as_array(function(self._task, dict(self._settings), schedule), "the result")
             if models.ndim < 2 or len(models) != len(self._schedule) + 1:
                 raise Unusable(
                     f"{len(self._schedule)} rounds give an array {models.shape}; return the start and a model a round"

@@ -5,9 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-EQUIVARIANCE_UNITS = 10.0
-"""Allowed distance of two runs of the implementation, in units of ``unit``; that from the reference is 1 unit."""
-
 Snapshot = Mapping[str, np.ndarray]
 """Quantities that an implementation, or the reference, has after a round."""
 
@@ -66,8 +63,8 @@ def first_difference(
 ) -> Difference | None:
     """Return the first difference of two runs in the quantities that both have; None if there is none.
 
-    A run that stopped early is compared as far as it went. Controls are compared up to one sign for the whole run,
-    because either sign is a convention.
+    ``allowed`` is in units of ``unit``. A run that stopped early is compared as far as it went. Controls are compared up
+    to one sign for the whole run, because either sign is a convention.
     """
     signs = {name: _sign(name, observed, expected) for name in expected[0]}
     for number, (found, wanted) in enumerate(zip(observed, expected, strict=False)):

@@ -13,8 +13,7 @@ def _over_participants(run: Any, value: np.ndarray, participants: list[int]) -> 
 
 
 def _weighted_change(run: Any, participants: list[int], changes: dict[int, np.ndarray]) -> Any:
-    samples = run.task.samples
-    return sum(samples[i] * changes[i] for i in participants) / samples[participants].sum()
+    return np.average(list(changes.values()), axis=0, weights=run.task.samples[participants])
 
 
 def _move_server_control(run: Any, value: np.ndarray, change: np.ndarray) -> Any:

@@ -110,18 +110,16 @@ STARTS = {
 
 def other_weights(run: Definition, participants: list[int]) -> Any:
     """Return equal weights for n_i, or n_i for the declared ones."""
-    if run.settings["weighting"] == "samples":
-        return np.full(len(participants), 1 / len(participants))
-    counts = run.task.samples[participants].astype(float)
+    equal, samples = np.ones(len(participants)), run.task.samples[participants]
+    counts = equal if run.settings["weighting"] == "samples" else samples
     return counts / counts.sum()
 
 
 def _share(run: Definition, participants: list[int]) -> float:
     """Return the participants' share of all clients, or of all samples where samples weigh."""
-    if run.settings["weighting"] == "samples":
-        samples = run.task.samples
-        return float(samples[participants].sum() / samples.sum())
-    return len(participants) / run.task.clients
+    equal, samples = np.ones(run.task.clients), run.task.samples
+    counts = samples if run.settings["weighting"] == "samples" else equal
+    return float(counts[participants].sum() / counts.sum())
 
 
 def _absent_counted_model(run: Definition, value: np.ndarray, participants: list[int]) -> Any:

@@ -57,8 +57,7 @@ def _last_choice(run: Any, value: int, client: int) -> int:
 
 
 def _weights_of_all(run: Any, members: list[int], participants: list[int]) -> Any:
-    weights = run.weights(participants)
-    return np.array([weights[participants.index(i)] for i in members])
+    return run.weights(participants)[np.isin(participants, members)]
 
 
 IFCA = {

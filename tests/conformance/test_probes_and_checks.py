@@ -20,14 +20,10 @@ from clusterproof.conformance import (
     random_checks,
     random_task,
 )
+from clusterproof.conformance.checks import EQUIVARIANCE_UNITS
 from clusterproof.conformance.probes import PLANS
 from clusterproof.conformance.slips import SLIPS
-from clusterproof.conformance.tolerance import (
-    EQUIVARIANCE_UNITS,
-    first_difference,
-    fixed_point_tolerance,
-    is_bounded,
-)
+from clusterproof.conformance.tolerance import first_difference, fixed_point_tolerance, is_bounded
 
 
 def with_slip(algorithm: str, name: str) -> Callable[..., Any]:
