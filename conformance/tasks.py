@@ -109,9 +109,8 @@ class ConformanceTask:
 
     def permuted(self, order: Sequence[int]) -> Self:
         """Return the task whose client k is this one's client ``order[k]``."""
-        of_clients = ("curvatures", "optima", "samples", "features", "labels")
-        arrays = {name: value for name, value in self.arrays().items() if name in of_clients}
-        return replace(self, **{name: value[list(order)] for name, value in arrays.items()})
+        of_clients = {name: value for name, value in self.arrays().items() if not name.startswith("start")}
+        return replace(self, **{name: value[list(order)] for name, value in of_clients.items()})
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the fields that are not None."""

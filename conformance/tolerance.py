@@ -54,6 +54,7 @@ class Difference:
         return f"{self.quantity} after round {self.round}, {place}: {values}"
 
 
+@np.errstate(all="ignore")
 def first_difference(
     observed: Sequence[Snapshot],
     expected: Sequence[Snapshot],
@@ -61,33 +62,26 @@ def first_difference(
     *,
     allowed: float = 1.0,
 ) -> Difference | None:
-    """Return the first difference of two runs in the quantities that both have; None if there is none.
+    """Return the first difference of two runs by more than the allowed units in a quantity that both have, or None.
 
-    ``allowed`` is in units of ``unit``. A run that stopped early is compared as far as it went. Controls are compared up
-    to one sign for the whole run, because either sign is a convention.
+    A run that stopped early is compared as far as it went. Controls are compared up to one sign for the whole run,
+    because either sign is a convention.
     """
-    signs = {name: _sign(name, observed, expected) for name in expected[0]}
+    signs: dict[str, float] = {}
+    for name in {"control", "controls"} & observed[0].keys() & expected[0].keys():
+        products = [
+            np.vdot(found[name], wanted[name]) for found, wanted in zip(observed, expected, strict=False)
+        ]
+        signs[name] = -1.0 if sum(product for product in products if np.isfinite(product)) < 0 else 1.0
     for number, (found, wanted) in enumerate(zip(observed, expected, strict=False)):
         for name in [name for name in wanted if name in found]:
             value, reference = signs.get(name, 1.0) * found[name], wanted[name]
-            with np.errstate(all="ignore"):
-                distances = np.abs(value - reference)
-                scale = unit(number, reference, dtype)
-                # what is not finite is as far away as can be, and equal to what is not finite either
-                units = np.where(np.isfinite(distances), distances / scale, np.inf)
-                units = np.where(np.isfinite(value) | np.isfinite(reference), units, 0.0)
+            distances = np.abs(value - reference)
+            scale = unit(number, reference, dtype)
+            # what is not finite is as far away as can be, and equal to what is not finite either
+            units = np.where(np.isfinite(distances), distances / scale, np.inf)
+            units = np.where(np.isfinite(value) | np.isfinite(reference), units, 0.0)
             if units.max(initial=0.0) > allowed:
                 index = tuple(int(axis) for axis in np.unravel_index(int(units.argmax()), units.shape))
                 return Difference(name, number, index, float(value[index]), float(reference[index]))
     return None
-
-
-def _sign(name: str, observed: Sequence[Snapshot], expected: Sequence[Snapshot]) -> float:
-    if name not in ("control", "controls") or name not in observed[0]:
-        return 1.0
-    product = sum(
-        float(np.vdot(found[name], wanted[name]))
-        for found, wanted in zip(observed, expected, strict=False)
-        if np.isfinite(found[name]).all() and np.isfinite(wanted[name]).all()
-    )
-    return -1.0 if product < 0 else 1.0

@@ -115,9 +115,8 @@ class Definition:
 
     def batches(self, client: int) -> int:
         """Return the number of batches of one pass over a client's samples."""
-        samples, size = int(self.task.samples[client]), self.settings["batch_size"]
-        if size is None:
-            return 1
+        samples = int(self.task.samples[client])
+        size = self.settings["batch_size"] or samples
         return int(max(1, samples // size)) if self.settings["drop_last"] else int(-(-samples // size))
 
     def steps(self, client: int) -> int:
