@@ -2,6 +2,7 @@
 
 import functools
 import traceback
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -83,9 +84,7 @@ def conform(
         runs = [run(probe) for probe in probes if probe.name in wanted]
         if not runs:
             return blank
-        _require_usable(definition, runs, blank.declared)
-        if "participation" in blank.supports and not definition.needs_all_clients:
-            _require_participants(run, runs[0].probe)
+        _require_usable(definition, blank, runs, run)
         report = judge(replace(blank, runs=runs))
         further = additional_checks(report, run, [name for name in CHECKS if name in wanted])
         for check in further:
@@ -121,13 +120,15 @@ def _authority(definition: type[Definition]) -> str:
     return "the paper's definition" if definition.paper_was_read else "the definition used here"
 
 
-def _require_usable(definition: type[Definition], runs: Sequence[Observed], declared: str | None) -> None:
-    """Require the declared type, the task's start, and a model that moves."""
-    for run in runs:
-        if declared == "float64" and run.dtype == "float32":
+def _require_usable(
+    definition: type[Definition], blank: Report, runs: Sequence[Observed], run: Callable[[Probe], Observed]
+) -> None:
+    """Require the declared type, the task's start, a model that moves, and rounds that heed their participants."""
+    for one in runs:
+        if blank.declared == "float64" and one.dtype == "float32":
             raise Unusable("float64 is declared, but the model is float32; declare dtype='float32'")
-        model, task = run.states[0]["model"], run.probe.task
-        expected = definition(task, run.probe.settings).model
+        model, task = one.states[0]["model"], one.probe.task
+        expected = definition(task, one.probe.settings).model
         if not np.isfinite(model).all():
             raise Unusable("the model is not finite before the first round; start from task.start")
         if np.abs(model - expected).max() > unit(0, expected, "float32"):
@@ -136,13 +137,12 @@ def _require_usable(definition: type[Definition], runs: Sequence[Observed], decl
                 f"the run starts from {np.array2string(model.ravel()[:3], precision=4)}, not from {where}; "
                 f"copy {where} into the model"
             )
-    if all(np.array_equal(run.states[0]["model"], state["model"]) for run in runs for state in run.states):
+    if all(np.array_equal(one.states[0]["model"], state["model"]) for one in runs for state in one.states):
         raise Unusable("the model never moves; does `round` train, and is `model` what it changes?")
-
-
-def _require_participants(run: Callable[[Probe], Observed], probe: Probe) -> None:
-    runs = [run(replace(probe, schedule=((i,),))) for i in (0, 1)]
-    (before, first), (_, second) = ([state["model"] for state in one.states] for one in runs)
+    if "participation" not in blank.supports or definition.needs_all_clients:
+        return
+    alone = [run(replace(runs[0].probe, schedule=((i,),))) for i in (0, 1)]
+    (before, first), (_, second) = ([state["model"] for state in one.states] for one in alone)
     # a model that does not move in this round says nothing about the participants
     if np.array_equal(first, second) and not np.array_equal(first, before):
         raise Unusable(
@@ -187,23 +187,13 @@ def judge(report: Report) -> Report:
     likely, sentence = explain(definition, runs, dtype)
     if not likely and undeclared_double:
         likely, sentence = explain(definition, runs, "float32")
-    if not likely and _only_controls_differ(definition, runs, dtype):
+    others = [one for one in definition.quantities if one not in ("control", "controls")]
+    if not likely and agree(type("Others", (definition,), {"quantities": others}), runs, dtype):
         sentence = (
             "every model agrees, but the controls that are offered do not: if they are stored in another unit, "
             "leave them out"
         )
     return replace(report, verdict="differs", sentence=sentence, likely=likely, localised=localised)
-
-
-def _only_controls_differ(definition: type[Definition], runs: Sequence[Observed], dtype: str) -> bool:
-    controls = ("control", "controls")
-    others = [
-        replace(
-            run, states=[{one: state[one] for one in state if one not in controls} for state in run.states]
-        )
-        for run in runs
-    ]
-    return agree(definition, others, dtype)
 
 
 def _compare(
@@ -289,9 +279,7 @@ def infer(start: Start, *, supports: Iterable[str] | None = None, **options: Any
     tuple
         Reports with the verdict ``"conforms"``, or ``"variant"`` if there are none; empty if no algorithm agrees.
     """
-    everything: dict[str, Any] = {}
-    for definition in DEFINITIONS.values():
-        everything = {**definition.defaults(), **everything}
+    everything = ChainMap(*(definition.defaults() for definition in DEFINITIONS.values()))
 
     def complete(task: Any, settings: Mapping[str, Any]) -> Any:
         return start(task, {**everything, **settings})

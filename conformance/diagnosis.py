@@ -40,22 +40,16 @@ def explain(
     # short runs first among those that differ from the definition: most slips fail at the first
     ordered = sorted(runs, key=lambda run: (agree(definition, [run], dtype), len(run.probe.schedule)))
     bank = SLIPS[definition.name]
-    singles: list[tuple[str, ...]] = [
-        (name,) for name, slip in bank.items() if agree(definition, ordered, dtype, slips=(slip,))
-    ]
-    found = singles or [
-        pair
-        for pair in itertools.combinations(bank, 2)
-        if agree(definition, ordered, dtype, slips=[bank[name] for name in pair])
-    ]
-    if found:
-        hypotheses = tuple(
-            Hypothesis(names, ", and ".join(bank[name].sentence for name in names)) for names in found
+    for size in (1, 2):
+        found = tuple(
+            Hypothesis(names, ", and ".join(bank[name].sentence for name in names))
+            for names in itertools.combinations(bank, size)
+            if agree(definition, ordered, dtype, slips=[bank[name] for name in names])
         )
-        if len(found) == 1:
-            return hypotheses, f"likely: {hypotheses[0].sentence} ({' with '.join(hypotheses[0].slips)})"
-        listed = "; or ".join(f"{one.sentence} ({' with '.join(one.slips)})" for one in hypotheses[:4])
-        return hypotheses, f"likely one of {len(found)}, which these runs do not tell apart: {listed}"
+        if found:
+            listed = "; or ".join(f"{one.sentence} ({' with '.join(one.slips)})" for one in found[:4])
+            several = f" one of {len(found)}, which these runs do not tell apart" if len(found) > 1 else ""
+            return found, f"likely{several}: {listed}"
     for other in DEFINITIONS.values():
         if other is not definition and follows(other, ordered, dtype):
             return (), f"every run agrees with another algorithm, {other.name}: {other.equation}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, update_wrapper
 from typing import Any
 
 import numpy as np
@@ -60,18 +60,14 @@ def from_rules(*, client: Any = None, server: Any = None) -> Start:
     return RuleRun
 
 
-WholeRun = Callable[[ConformanceTask, Mapping[str, Any], Sequence[Sequence[int]]], Any]
-"""(task, settings, schedule) -> models before the first and after each round, (R + 1, d)."""
-
-
-def replayed(function: WholeRun) -> Start:
+def replayed(function: Callable[[ConformanceTask, Mapping[str, Any], Sequence[Sequence[int]]], Any]) -> Start:
     """Make the round form of a function that runs all rounds: it is called again with a longer schedule.
 
     Parameters
     ----------
     function
-        Takes the task, the settings and the participants of each round; returns models (R + 1, d), or (R + 1, P, d).
-        Equal arguments must give equal models.
+        Takes the task, the settings and the participants of each round; returns the models before the first and after
+        each round, (R + 1, d) or (R + 1, P, d). Equal arguments must give equal models.
     """
 
     class ReplayedRun:
@@ -85,20 +81,15 @@ def replayed(function: WholeRun) -> Start:
             self.model = self._last()
 
         def _last(self) -> np.ndarray:
-            models = as_array(
-                function(self._task, dict(self._settings), [list(one) for one in self._schedule]),
-                "the result",
-            )
+            schedule = [list(participants) for participants in self._schedule]
+            models = as_array(function(self._task, dict(self._settings), schedule), "the result")
             if models.ndim < 2 or len(models) != len(self._schedule) + 1:
                 raise Unusable(
                     f"{len(self._schedule)} rounds give an array {models.shape}; return the start and a model a round"
                 )
             return np.asarray(models[-1])
 
-    for name in ("supports", "dtype"):
-        if hasattr(function, name):
-            setattr(ReplayedRun, name, getattr(function, name))
-    return ReplayedRun
+    return update_wrapper(ReplayedRun, function, ("supports", "dtype"), ())
 
 
 class ScheduledCoin:

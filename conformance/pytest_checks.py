@@ -70,10 +70,9 @@ def parametrize_with_checks(
     """
     import pytest
 
-    failures = dict(expected_failures or {})
     parameters = []
     for check in checks(start, algorithm, **options):
-        reason = failures.get(check.name)
+        reason = (expected_failures or {}).get(check.name)
         marks = [] if reason is None else [pytest.mark.xfail(reason=reason, strict=True)]
         parameters.append(pytest.param(check, id=str(check), marks=marks))
     return pytest.mark.parametrize("check", parameters)

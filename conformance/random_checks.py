@@ -9,7 +9,6 @@ from hypothesis import HealthCheck, Phase, assume, given
 from hypothesis import settings as how_to_search
 from hypothesis import strategies as st
 
-from clusterproof.conformance.definitions import Definition
 from clusterproof.conformance.observation import Start, observe
 from clusterproof.conformance.probes import Probe, snapshots
 from clusterproof.conformance.settings import check_declared, check_settings, find_definition
@@ -24,24 +23,19 @@ NUDGE = 1e-7
 def conformance_tasks(draw: st.DrawFn, clusters: int = 0) -> ConformanceTask:
     """Draw a task with N 2..6, d 2..4 and n_i 1..8; the simplest has N = 2 and diagonal curvatures."""
     clients, dimension = draw(st.integers(2, 6)), draw(st.integers(2, 4))
-    number = st.integers(-8, 8).map(lambda integer: integer / 4)
-    eigenvalue = st.integers(2, 10).map(lambda integer: integer / 4)
 
-    def vectors(count: int) -> np.ndarray:
-        return np.array([[draw(number) for _ in range(dimension)] for _ in range(count)])
-
-    eigenvalues = np.array([[draw(eigenvalue) for _ in range(dimension)] for _ in range(clients)])
-    curvatures = np.array([np.diag(row) for row in eigenvalues])
-    if draw(st.booleans()):
-        # reflections turn each client's axes, so that the curvatures do not commute
-        normals = vectors(clients) + 0.1
-        reflections = (
-            np.eye(dimension)
-            - 2 * np.einsum("ij,ik->ijk", normals, normals) / np.sum(normals**2, axis=1)[:, None, None]
+    def vectors(count: int, least: int = -8, largest: int = 8) -> np.ndarray:
+        return np.array(
+            [[draw(st.integers(least, largest)) / 4 for _ in range(dimension)] for _ in range(count)]
         )
-        curvatures = reflections @ curvatures @ reflections
+
+    curvatures = np.array([np.diag(row) for row in vectors(clients, 2, 6)])
+    if draw(st.booleans()):
+        # terms of rank one and norm at most 1, by which the curvatures do not commute
+        terms = vectors(clients, -2, 2)
+        curvatures += np.einsum("ij,ik->ijk", terms, terms)
     return ConformanceTask(
-        curvatures=(curvatures + np.swapaxes(curvatures, 1, 2)) / 2,
+        curvatures=curvatures,
         optima=vectors(clients),
         samples=np.array([draw(st.integers(1, 8)) for _ in range(clients)]),
         start=vectors(1)[0],
@@ -90,37 +84,32 @@ def check_random(
             largest = int(task.samples.min()) if chosen.get("drop_last") else 3
             drawn["batch_size"] = data.draw(st.none() | st.integers(1, min(3, largest)))
         complete = {**definition.defaults(), **drawn, **chosen}
-        _compare(start, definition, Probe("random", "", task, complete, tuple(map(tuple, schedule))))
+        probe = Probe("random", "", task, complete, tuple(map(tuple, schedule)))
+        run, expected = observe(start, definition, probe), snapshots(definition, probe)
+        difference = first_difference(run.states, expected, getattr(start, "dtype", None) or run.dtype)
+        if difference is None:
+            return
+        for nudge in (NUDGE, -NUDGE):
+            # unequal entries, so that two models that are equally good are not so afterwards
+            move = nudge * np.arange(1, task.dimension + 1)
+            starts = None if task.starts is None else task.starts + move
+            nudged = replace(probe, task=replace(task, start=task.start + move, starts=starts))
+            for one, other in zip(expected, snapshots(definition, nudged), strict=True):
+                assume(np.abs(one["model"] - other["model"]).max() < 1000 * NUDGE)
+        arrays = ", ".join(f"{name}=np.array({array.tolist()})" for name, array in task.arrays().items())
+        raise AssertionError(
+            f"{definition.name}: {difference}, on\n"
+            f"task = ConformanceTask({arrays})\nsettings = {complete!r}\nschedule = {schedule!r}\n"
+            "run = start(task, settings)\nfor participants in schedule:\n    run.round(participants)\n"
+            f"np.testing.assert_allclose(run.{difference.quantity}{list(difference.index)}, {difference.expected!r})"
+        )
 
     search = how_to_search(
         max_examples=examples,
         deadline=None,
-        database=None,
         derandomize=True,
         print_blob=False,
         phases=(Phase.generate, Phase.shrink),
         suppress_health_check=list(HealthCheck),
     )
     search(compare)()
-
-
-def _compare(start: Start, definition: type[Definition], probe: Probe) -> None:
-    run, expected, task = observe(start, definition, probe), snapshots(definition, probe), probe.task
-    difference = first_difference(run.states, expected, getattr(start, "dtype", None) or run.dtype)
-    if difference is None:
-        return
-    for nudge in (NUDGE, -NUDGE):
-        # unequal entries, so that two models that are equally good are not so afterwards
-        move = nudge * np.arange(1, task.dimension + 1)
-        starts = None if task.starts is None else task.starts + move
-        nudged = replace(probe, task=replace(task, start=task.start + move, starts=starts))
-        for one, other in zip(expected, snapshots(definition, nudged), strict=True):
-            assume(np.abs(one["model"] - other["model"]).max() < 1000 * NUDGE)
-    arrays = ", ".join(f"{name}=np.array({array.tolist()})" for name, array in task.arrays().items())
-    schedule = [list(participants) for participants in probe.schedule]
-    raise AssertionError(
-        f"{definition.name}: {difference}, on\n"
-        f"task = ConformanceTask({arrays})\nsettings = {dict(probe.settings)!r}\nschedule = {schedule!r}\n"
-        "run = start(task, settings)\nfor participants in schedule:\n    run.round(participants)\n"
-        f"np.testing.assert_allclose(run.{difference.quantity}{list(difference.index)}, {difference.expected!r})"
-    )

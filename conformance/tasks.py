@@ -1,7 +1,7 @@
 """Tiny convex tasks on which every round of an algorithm is known to rounding."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -109,14 +109,12 @@ class ConformanceTask:
 
     def permuted(self, order: Sequence[int]) -> Self:
         """Return the task whose client k is this one's client ``order[k]``."""
-        of_clients = ("curvatures", "optima", "samples", "features", "labels")
-        arrays = {name: value for name, value in self.arrays().items() if name in of_clients}
-        return replace(self, **{name: value[list(order)] for name, value in arrays.items()})
+        of_clients = {name: value for name, value in self.arrays().items() if not name.startswith("start")}
+        return replace(self, **{name: value[list(order)] for name, value in of_clients.items()})
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the fields that are not None."""
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in given.items() if value is not None}
+        return {name: value for name, value in vars(self).items() if value is not None}
 
     def to_quadratic_mixture(self) -> QuadraticMixture:
         """Return clients of quadratic losses as a task of the library, in a cluster each where there are ``starts``."""
@@ -157,16 +155,14 @@ def random_task(seed: int, samples: Sequence[int], *, clusters: int = 0) -> Conf
     curvatures = (rotations * eigenvalues) @ np.swapaxes(rotations, -1, -2)
     directions = generator.standard_normal((clients, dimension))
     optima = 1.5 * directions / np.linalg.norm(directions, axis=1, keepdims=True)
-    starts = None
-    if clusters:
-        # starts near different optima, so that each is somebody's best model in the first round
-        starts = 0.6 * optima[:clusters] + 0.2 * generator.standard_normal((clusters, dimension))
+    # starts near different optima, so that each is somebody's best model in the first round
+    starts = 0.6 * optima[:clusters] + 0.2 * generator.standard_normal((clusters, dimension))
     return ConformanceTask(
         curvatures=(curvatures + np.swapaxes(curvatures, -1, -2)) / 2,
         optima=optima + 0.3,
         samples=np.array(samples),
         start=0.5 * generator.standard_normal(dimension),
-        starts=starts,
+        starts=starts if clusters else None,
     )
 
 

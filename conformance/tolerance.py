@@ -5,13 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-UNITS = 1.0
-"""Allowed distance from the reference, in units of ``unit``."""
-EQUIVARIANCE_UNITS = 10.0
-"""Allowed distance of two runs of the implementation."""
-LARGEST = 1e8
-"""A run beyond this is compared as far as it went."""
-
 Snapshot = Mapping[str, np.ndarray]
 """Quantities that an implementation, or the reference, has after a round."""
 
@@ -28,8 +21,8 @@ def fixed_point_tolerance(dtype: str) -> float:
 
 
 def is_bounded(snapshot: Snapshot) -> bool:
-    """Return whether every entry is finite and below 1e8 in size."""
-    return all(bool((np.abs(value) <= LARGEST).all()) for value in snapshot.values())
+    """Return whether every entry is finite and at most 1e8 in size; a run beyond is compared as far as it went."""
+    return all(bool((np.abs(value) <= 1e8).all()) for value in snapshot.values())
 
 
 @dataclass(frozen=True)
@@ -61,40 +54,34 @@ class Difference:
         return f"{self.quantity} after round {self.round}, {place}: {values}"
 
 
+@np.errstate(all="ignore")
 def first_difference(
     observed: Sequence[Snapshot],
     expected: Sequence[Snapshot],
     dtype: str,
     *,
-    allowed: float = UNITS,
+    allowed: float = 1.0,
 ) -> Difference | None:
-    """Return the first difference of two runs in the quantities that both have; None if there is none.
+    """Return the first difference of two runs by more than the allowed units in a quantity that both have, or None.
 
     A run that stopped early is compared as far as it went. Controls are compared up to one sign for the whole run,
     because either sign is a convention.
     """
-    signs = {name: _sign(name, observed, expected) for name in expected[0]}
+    signs: dict[str, float] = {}
+    for name in {"control", "controls"} & observed[0].keys() & expected[0].keys():
+        products = [
+            np.vdot(found[name], wanted[name]) for found, wanted in zip(observed, expected, strict=False)
+        ]
+        signs[name] = -1.0 if sum(product for product in products if np.isfinite(product)) < 0 else 1.0
     for number, (found, wanted) in enumerate(zip(observed, expected, strict=False)):
         for name in [name for name in wanted if name in found]:
             value, reference = signs.get(name, 1.0) * found[name], wanted[name]
-            with np.errstate(all="ignore"):
-                distances = np.abs(value - reference)
-                scale = unit(number, reference, dtype)
-                # what is not finite is as far away as can be, and equal to what is not finite either
-                units = np.where(np.isfinite(distances), distances / scale, np.inf)
-                units = np.where(np.isfinite(value) | np.isfinite(reference), units, 0.0)
+            distances = np.abs(value - reference)
+            scale = unit(number, reference, dtype)
+            # what is not finite is as far away as can be, and equal to what is not finite either
+            units = np.where(np.isfinite(distances), distances / scale, np.inf)
+            units = np.where(np.isfinite(value) | np.isfinite(reference), units, 0.0)
             if units.max(initial=0.0) > allowed:
                 index = tuple(int(axis) for axis in np.unravel_index(int(units.argmax()), units.shape))
                 return Difference(name, number, index, float(value[index]), float(reference[index]))
     return None
-
-
-def _sign(name: str, observed: Sequence[Snapshot], expected: Sequence[Snapshot]) -> float:
-    if name not in ("control", "controls") or name not in observed[0]:
-        return 1.0
-    product = sum(
-        float(np.vdot(found[name], wanted[name]))
-        for found, wanted in zip(observed, expected, strict=False)
-        if np.isfinite(found[name]).all() and np.isfinite(wanted[name]).all()
-    )
-    return -1.0 if product < 0 else 1.0

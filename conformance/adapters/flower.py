@@ -11,8 +11,6 @@ import numpy as np
 from clusterproof.conformance.definitions.averaging import FedProx
 from clusterproof.conformance.observation import Start
 
-__all__ = ["fit_strategy", "train_strategy"]
-
 
 class _StrategyRun(FedProx):
     """The clients of a strategy; the model is sent as two arrays."""

@@ -13,11 +13,6 @@ from clusterproof.conformance.forms import ScheduledCoin
 from clusterproof.conformance.observation import Start
 from clusterproof.conformance.tasks import ConformanceTask
 
-__all__ = ["from_algorithm"]
-
-PARAMETERS = {"local_epochs": "local_steps", "batch_size": "samples_per_step"}
-"""Settings that the library calls otherwise."""
-
 
 class _Scheduled:
     """A task of the library whose participants are those of the schedule."""
@@ -56,7 +51,8 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]]) -> Start:
         dtype = "float64"
 
         def __init__(self, task: ConformanceTask, settings: Mapping[str, Any]) -> None:
-            given = {PARAMETERS.get(name, name): value for name, value in settings.items()}
+            names = {"local_epochs": "local_steps", "batch_size": "samples_per_step"}
+            given = {names.get(name, name): value for name, value in settings.items()}
             chosen = {name: value for name, value in given.items() if name in known}
             if chosen.get("averaging") == "gradient":
                 chosen.pop("local_steps", None)

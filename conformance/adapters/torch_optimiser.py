@@ -10,8 +10,6 @@ from clusterproof.conformance.adapters.torch_side import flat, load_flat, loader
 from clusterproof.conformance.definitions.averaging import FedAvg
 from clusterproof.conformance.observation import Start
 
-__all__ = ["torch_optimiser"]
-
 
 def torch_optimiser(
     cls: Callable[..., torch.optim.Optimizer],

@@ -89,13 +89,13 @@ class PerFedAvg(Definition):
     strengths = {"inner_step_size": 0.3}
     variants = {"gradient": ("second-order", "first-order"), **FORMS}
 
-    def direction(self, client: int, y: np.ndarray, received: np.ndarray, step: int) -> np.ndarray:
+    def gradient(self, client: int, point: np.ndarray, step: int = 0) -> np.ndarray:
         """Return the gradient of f_i(y - a g_i(y)), with or without the Hessian."""
         inner = self.line("inner step", self.settings["inner_step_size"])
-        gradient = self.gradient(client, y - inner * self.gradient(client, y, step), step)
+        gradient = super().gradient(client, point - inner * super().gradient(client, point, step), step)
         if self.settings["gradient"] == "first-order":
             return gradient
-        product = self.task.hessian(client, y) @ gradient
+        product = self.task.hessian(client, point) @ gradient
         return np.asarray(gradient - inner * self.line("hessian term", product))
 
 
@@ -112,14 +112,12 @@ class FedAvgM(Definition):
         """Start the momentum at 0."""
         self.v = np.zeros_like(self.x)
 
-    def server_model(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
-        """Return x - gamma v."""
-        delta = -self.change(participants, local)
+    def change(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
+        """Return -v."""
+        delta = -super().change(participants, local)
         beta = self.line("momentum", self.settings["momentum"])
         self.v = beta * self.line("old v", self.v) + self.line("delta", delta)
-        gamma = self.line("server step", self.settings["server_step_size"])
-        step = self.line("step", self.v, delta=delta, beta=beta)
-        return self.line("new model", np.asarray(self.x - gamma * step), gamma=gamma)
+        return -self.line("step", self.v, delta=delta, beta=beta)
 
 
 class FedAdam(Definition):

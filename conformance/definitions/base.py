@@ -115,9 +115,8 @@ class Definition:
 
     def batches(self, client: int) -> int:
         """Return the number of batches of one pass over a client's samples."""
-        samples, size = int(self.task.samples[client]), self.settings["batch_size"]
-        if size is None:
-            return 1
+        samples = int(self.task.samples[client])
+        size = self.settings["batch_size"] or samples
         return int(max(1, samples // size)) if self.settings["drop_last"] else int(-(-samples // size))
 
     def steps(self, client: int) -> int:
@@ -141,21 +140,16 @@ class Definition:
 
     def round(self, participants: Sequence[int]) -> None:
         """Carry out one communication round."""
-        received = self.line("received", self.x)
-        local = {i: self.local_model(i, received) for i in participants}
+        local = {i: self.local_model(i, self.x) for i in participants}
         self.x = self.server_model(participants, local)
 
     def local_model(self, client: int, received: np.ndarray) -> np.ndarray:
         """Return y_i after K_i local steps from the received model."""
         y = self.line("start", received, client=client)
         for step in range(self.steps(client)):
-            direction = self.line("direction", self.direction(client, y, received, step), step=step)
-            y = y - self.step_size * direction
+            direction = self.gradient(client, y, step) + self.correction(client, y, received)
+            y = y - self.step_size * self.line("direction", direction, step=step)
         return self.line("local model", y, client=client)
-
-    def direction(self, client: int, y: np.ndarray, received: np.ndarray, step: int) -> np.ndarray:
-        """Return what a local step is taken along: the gradient, and what is added to it."""
-        return np.asarray(self.gradient(client, y, step) + self.correction(client, y, received))
 
     def correction(self, client: int, y: np.ndarray, received: np.ndarray) -> Any:
         """Return what is added to the gradient, (d,) or 0."""

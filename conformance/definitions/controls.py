@@ -35,11 +35,16 @@ class Scaffold(Definition):
 
     def round(self, participants: Sequence[int]) -> None:
         """Carry out one round."""
-        received = self.line("received", self.x)
         local, changes, controls = {}, {}, self.controls.copy()
         for i in participants:
-            local[i] = self.local_model(i, received)
-            new = self.new_control(i, received, local[i])
+            local[i] = self.local_model(i, self.x)
+            if self.line("option", self.settings["option"]) == "I":
+                new = self.line("option I", self.task.gradient(i, self.x), client=i, local=local[i])
+            else:
+                count = self.line("K", self.steps(i), client=i, batches=self.batches(i))
+                drift = self.line("drift", (self.x - local[i]) / (count * self.step_size))
+                own = self.line("own control", self.controls[i])
+                new = own - self.line("subtracted control", self.control) + drift
             changes[i] = self.line("control change", new - self.controls[i], new=new)
             controls[i] = self.line("stored control", new, change=changes[i])
         self.x = self.server_model(participants, local)
@@ -47,15 +52,6 @@ class Scaffold(Definition):
         step = self.line("control step", step, participants=participants, changes=changes)
         self.control = self.control + step
         self.controls = self.line("controls", controls)
-
-    def new_control(self, client: int, received: np.ndarray, local: np.ndarray) -> np.ndarray:
-        """Return c_i+ of the option."""
-        if self.line("option", self.settings["option"]) == "I":
-            return self.line("option I", self.task.gradient(client, received), client=client, local=local)
-        count = self.line("K", self.steps(client), client=client)
-        drift = self.line("drift", (received - local) / (count * self.step_size))
-        kept = self.line("own control", self.controls[client]) - self.line("subtracted control", self.control)
-        return np.asarray(kept + drift)
 
 
 class ProxSkip(Definition):

@@ -33,19 +33,15 @@ class Ditto(Personal):
     def server_model(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
         """Return the next model, and train the personal models."""
         new = super().server_model(participants, local)
+        step = self.line("personal step", self.settings["personal_step_size"])
         for i in participants:
-            self.personal[i] = self.personal_model(i, new, local[i])
+            v = self.line("personal start", self.personal[i])
+            anchor = self.line("anchor", self.x, new=new, local=local[i])
+            for _ in range(self.line("personal steps", self.settings["personal_epochs"] * self.batches(i))):
+                pull = self.line("personal pull", self.settings["lam"] * (v - anchor))
+                v = v - step * (self.task.gradient(i, v) + pull)
+            self.personal[i] = v
         return self.line("aggregated", new, participants=participants)
-
-    def personal_model(self, client: int, new: np.ndarray, local: np.ndarray) -> np.ndarray:
-        """Return v_i after the client's personal steps."""
-        v = self.line("personal start", self.personal[client])
-        anchor = self.line("anchor", self.x, new=new, local=local)
-        for _ in range(self.line("personal steps", self.settings["personal_epochs"] * self.batches(client))):
-            pull = self.line("personal pull", self.settings["lam"] * (v - anchor))
-            step = self.line("personal step", self.settings["personal_step_size"])
-            v = v - step * (self.task.gradient(client, v) + pull)
-        return np.asarray(v)
 
 
 class PFedMe(Personal):
@@ -69,7 +65,7 @@ class PFedMe(Personal):
         """Return w_i; theta_i is the client's personal model."""
         lam = self.settings["lam"]
         w = self.line("start", received, client=client)
-        theta = self.line("theta start", w, client=client)
+        theta = self.line("theta start", w, kept=self.personal[client])
         for step in range(self.steps(client)):
             if self.line("theta", self.settings["theta"]) == "restarts":
                 theta = w
@@ -150,7 +146,6 @@ class IFCA(Definition):
 
     def prepare(self) -> None:
         """Start the models."""
-        assert self.task.starts is not None
         self.x = np.array(self.task.starts, dtype=float)
         self.momenta = np.zeros_like(self.x)
         self.assignments = np.full(self.task.clients, -1)
@@ -161,41 +156,36 @@ class IFCA(Definition):
         for i in participants:
             losses = [self.task.loss(i, model) for model in self.x]
             self.assignments[i] = self.line("choice", int(np.argmin(losses)), client=i, losses=losses)
-        if self.line("averaging", self.settings["averaging"]) == "gradient":
-            self.average_gradients(participants)
-        else:
-            self.average_models(participants)
-
-    def average_gradients(self, participants: Sequence[int]) -> None:
-        """Move each model along the sum of its members' gradients over N."""
+        gradients = self.line("averaging", self.settings["averaging"]) == "gradient"
+        average, moved = self.average_gradients if gradients else self.average_models, []
         for j in range(len(self.x)):
             members = [i for i in participants if self.assignments[i] == j]
-            total = sum((self.gradient(i, self.x[j]) for i in members), np.zeros(self.task.dimension))
-            count = self.line("divisor", self.task.clients, participants=participants, members=members)
-            self.momenta[j] = self.momentum(self.line("old v", self.momenta[j]), total / count)
-            self.x[j] -= self.step_size * self.momenta[j]
+            moved.append(average(j, members, participants))
+        self.x, self.momenta = map(np.array, zip(*moved, strict=True))
 
-    def average_models(self, participants: Sequence[int]) -> None:
-        """Replace each model, and its momentum, by the weighted mean of its members'."""
-        local = {i: self.member_model(i, int(self.assignments[i])) for i in participants}
-        for j in range(len(self.x)):
-            members = [i for i in participants if self.assignments[i] == j]
-            members = self.line("members", members, cluster=j, participants=participants)
-            if not members:
-                self.x[j] = self.line("empty", self.x[j])
-                continue
-            weights = self.weights(members)
-            weights = self.line("member weights", weights, members=members, participants=participants)
-            self.x[j] = sum(p * local[i][0] for p, i in zip(weights, members, strict=True))
-            self.momenta[j] = sum(p * local[i][1] for p, i in zip(weights, members, strict=True))
+    def average_gradients(self, j: int, members: Sequence[int], participants: Sequence[int]) -> Any:
+        """Return the model moved along the sum of its members' gradients over N, and its momentum."""
+        total = sum((self.gradient(i, self.x[j]) for i in members), np.zeros(self.task.dimension))
+        count = self.line("divisor", self.task.clients, participants=participants, members=members)
+        u = self.momentum(self.line("old v", self.momenta[j]), total / count)
+        return self.x[j] - self.step_size * u, u
 
-    def member_model(self, client: int, cluster: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return y_i after the local steps from the chosen model, and the momentum."""
-        y, u = self.x[cluster], self.line("old v", self.momenta[cluster])
-        for step in range(self.steps(client)):
-            u = self.momentum(u, self.gradient(client, y, step))
-            y = y - self.step_size * u
-        return y, u
+    def average_models(self, j: int, members: Sequence[int], participants: Sequence[int]) -> Any:
+        """Return the weighted mean of the members' models after their local steps, and of their momenta."""
+        members = self.line("members", members, cluster=j, participants=participants)
+        if not members:
+            return self.line("empty", self.x[j]), self.momenta[j]
+        weights = self.weights(members)
+        weights = self.line("member weights", weights, members=members, participants=participants)
+        mean = np.zeros((2, self.task.dimension))
+        for p, i in zip(weights, members, strict=True):
+            chosen = self.assignments[i]
+            y, u = self.x[chosen], self.line("old v", self.momenta[chosen])
+            for step in range(self.steps(i)):
+                u = self.momentum(u, self.gradient(i, y, step))
+                y = y - self.step_size * u
+            mean += p * np.array([y, u])
+        return mean
 
     def momentum(self, u: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Return what a model moves along: the gradient itself."""

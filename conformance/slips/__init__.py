@@ -1,18 +1,13 @@
 """The bank of slips: for each algorithm, the mistakes that its code is known to be prone to."""
 
 from clusterproof.conformance.slips import averaging, controls, several_models
-from clusterproof.conformance.slips.general import LOCAL_STEPS, MEANS, SERVER_MODELS, SERVER_STEPS, Slip
+from clusterproof.conformance.slips.general import LOCAL_STEPS, MEANS, SERVER_MODELS, SERVER_STEPS, STARTS
 
-GENERAL = LOCAL_STEPS | MEANS
-_NO_MEAN = {
-    name: slip
-    for name, slip in LOCAL_STEPS.items()
-    if not {"start", "received"} & set(slip.changes) and name != "gradient-at-received-model"
-}
+GENERAL = LOCAL_STEPS | STARTS | MEANS
 _NOBODY_ABSENT = {name: slip for name, slip in GENERAL.items() if not name.startswith("absent-counted")}
-_IN_CLUSTERS = _NO_MEAN | {name: slip for name, slip in MEANS.items() if "change" not in slip.changes}
+_IN_CLUSTERS = LOCAL_STEPS | {name: slip for name, slip in MEANS.items() if "change" not in slip.changes}
 
-SLIPS: dict[str, dict[str, Slip]] = {
+SLIPS = {
     "fedavg": GENERAL | SERVER_MODELS,
     "fedprox": averaging.FEDPROX | GENERAL | SERVER_MODELS,
     "scaffold": controls.SCAFFOLD | GENERAL | SERVER_MODELS,
@@ -27,10 +22,8 @@ SLIPS: dict[str, dict[str, Slip]] = {
     "fedyogi": averaging.ADAPTIVE | averaging.YOGI | GENERAL | SERVER_STEPS,
     "ifca": several_models.IFCA | _IN_CLUSTERS,
     "cfl-mgd": several_models.CFL_MGD | several_models.IFCA | _IN_CLUSTERS,
-    "fedbcd": several_models.FEDBCD | averaging.PULLS | _NO_MEAN | SERVER_STEPS,
+    "fedbcd": several_models.FEDBCD | averaging.PULLS | LOCAL_STEPS | SERVER_STEPS,
     "per-fedavg": averaging.PER_FEDAVG | GENERAL | SERVER_MODELS,
-    "local": _NO_MEAN,
+    "local": LOCAL_STEPS,
 }
 """Slips by the name of the algorithm and their own, those of the algorithm alone first."""
-
-__all__ = ["SLIPS", "Slip"]

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.conformance.slips.general import Slip, other_weights, times
+from clusterproof.conformance.slips.general import Slip, other_weights, over, passes_over_samples, times
 
 
 def _norm(value: np.ndarray, proximal: float) -> Any:
@@ -19,7 +19,7 @@ def _mean_of_sent(run: Any) -> Any:
 
 PULLS = {
     "prox-zero": Slip({"pull": 0}, "the proximal term has no effect"),
-    "mu-taken-as-one": Slip({"pull": lambda value, proximal: value / proximal}, "mu is taken as 1"),
+    "mu-taken-as-one": Slip({"pull": over("proximal")}, "mu is taken as 1"),
     "prox-doubled": Slip({"pull": 2}, "the proximal term is mu ||y - x||^2: the factor 1/2 is missing"),
     "prox-halved": Slip({"pull": 0.5}, "the gradient of the proximal term has a factor 1/2"),
     "prox-sign": Slip({"pull": -1}, "the proximal term has the opposite sign"),
@@ -44,10 +44,7 @@ FEDPROX = PULLS | {
 
 FEDNOVA = {
     "tau-counts-epochs": Slip({"K": "local_epochs"}, "K_i counts epochs, not gradient steps"),
-    "tau-counts-samples": Slip(
-        {"K": lambda run, client, local_epochs: local_epochs * run.task.samples[client]},
-        "K_i counts samples, not gradient steps",
-    ),
+    "tau-counts-samples": Slip({"K": passes_over_samples}, "K_i counts samples, not gradient steps"),
     "no-normalisation": Slip({"K": lambda: 1}, "changes are averaged without normalisation"),
     "tau-unweighted": Slip({"tau": lambda counts: counts.mean()}, "tau is the plain mean of K_i"),
     "tau-effective-one": Slip({"tau": lambda: 1}, "the normalised mean is not multiplied by tau"),

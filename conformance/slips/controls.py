@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.conformance.slips.general import Slip, times
+from clusterproof.conformance.slips.general import Slip, other_form, over, passes_over_samples, times
 
 
 def _over_participants(run: Any, value: np.ndarray, participants: list[int]) -> Any:
@@ -13,8 +13,7 @@ def _over_participants(run: Any, value: np.ndarray, participants: list[int]) -> 
 
 
 def _weighted_change(run: Any, participants: list[int], changes: dict[int, np.ndarray]) -> Any:
-    samples = run.task.samples
-    return sum(samples[i] * changes[i] for i in participants) / samples[participants].sum()
+    return np.average(list(changes.values()), axis=0, weights=run.task.samples[participants])
 
 
 def _move_server_control(run: Any, value: np.ndarray, change: np.ndarray) -> Any:
@@ -34,24 +33,15 @@ SCAFFOLD = {
     "correction-without-client": Slip({"client part": 0}, "local steps use g + c: c_i is missing"),
     "correction-missing": Slip({"correction": 0}, "local steps are not corrected by the controls"),
     "correction-times-step": Slip({"correction": times("step_size")}, "the correction has eta twice"),
-    "other-option": Slip(
-        {"option": lambda value: "I" if value == "II" else "II"},
-        "the controls are updated by the other option",
-    ),
+    "other-option": Slip({"option": other_form("option")}, "the controls are updated by the other option"),
     "gradient-sign": Slip({"gradient": -1}, "local steps ascend: the gradient has the opposite sign"),
     "option-I-at-local-model": Slip(
         {"option I": lambda run, client, local: run.task.gradient(client, local)},
         "option I takes the gradient at y_i, not at the received x",
     ),
-    "K-counts-batches": Slip(
-        {"K": lambda run, client: run.batches(client)},
-        "K in the control's update counts the batches of one epoch",
-    ),
+    "K-counts-batches": Slip({"K": "batches"}, "K in the control's update counts the batches of one epoch"),
     "K-counts-epochs": Slip({"K": "local_epochs"}, "K in the control's update counts epochs"),
-    "K-counts-samples": Slip(
-        {"K": lambda run, client, local_epochs: local_epochs * run.task.samples[client]},
-        "K in the control's update counts samples",
-    ),
+    "K-counts-samples": Slip({"K": passes_over_samples}, "K in the control's update counts samples"),
     "step-missing-in-control": Slip({"drift": times("step_size")}, "eta is missing in c_i's update"),
     "drift-sign": Slip({"drift": -1}, "the control's update has y - x for x - y"),
     "server-control-not-subtracted": Slip({"subtracted control": 0}, "c_i's update does not subtract c"),
@@ -80,9 +70,7 @@ PROXSKIP = {
     "shift-missing": Slip({"shift": 0}, "local steps are not shifted by h_i"),
     "shift-change-sign": Slip({"shift change": -1}, "h_i moves along x_i - x for x - x_i"),
     "shift-not-kept": Slip({"kept shift": 0}, "h_i does not go on from its old value"),
-    "probability-missing": Slip(
-        {"rate": lambda value, probability: value / probability}, "p is missing in the update of h_i"
-    ),
+    "probability-missing": Slip({"rate": over("probability")}, "p is missing in the update of h_i"),
     "step-missing-in-shift": Slip({"rate": times("step_size")}, "eta is missing in the update of h_i"),
 }
 

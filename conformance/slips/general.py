@@ -30,10 +30,25 @@ def times(setting: str) -> Change:
     return lambda run, value: run.settings[setting] * value
 
 
-def _rows(run: Definition, client: int, step: int) -> int:
-    """Return the number of rows in the batch of a local step."""
+def over(setting: str) -> Change:
+    """Return the change that divides a line by a setting."""
+    return lambda run, value: value / run.settings[setting]
+
+
+def other_form(setting: str) -> Change:
+    """Return the change to the other of a setting's two admissible forms."""
+    return lambda run, value: next(form for form in run.variants[setting] if form != value)
+
+
+def passes_over_samples(run: Definition, client: int, local_epochs: int) -> Any:
+    """Return the number of local steps if each sample was a batch."""
+    return local_epochs * run.task.samples[client]
+
+
+def _summed(run: Definition, value: np.ndarray, client: int, step: int) -> Any:
+    """Return the gradient times the number of rows in the batch of a local step."""
     samples, size = int(run.task.samples[client]), run.settings["batch_size"]
-    return samples if size is None else min(size, samples - step % run.batches(client) * size)
+    return (samples if size is None else min(size, samples - step % run.batches(client) * size)) * value
 
 
 def _accumulated(run: Definition, value: np.ndarray, step: int) -> Any:
@@ -52,10 +67,7 @@ def _remember(run: Definition, value: np.ndarray, client: int) -> Any:
 
 
 LOCAL_STEPS = {
-    "epochs-ignored": Slip(
-        {"steps": lambda value, local_epochs: value / local_epochs},
-        "clients make one pass whatever local_epochs is",
-    ),
+    "epochs-ignored": Slip({"steps": over("local_epochs")}, "clients make one pass whatever local_epochs is"),
     "first-batch-only": Slip(
         {"steps": lambda run, value, client: value / run.batches(client)},
         "each epoch ends after its first batch",
@@ -64,23 +76,24 @@ LOCAL_STEPS = {
         {"steps": lambda run, value, client: value + run.batches(client)},
         "clients make one pass more than local_epochs",
     ),
-    "loss-summed": Slip(
-        {"gradient": lambda run, value, client, step: _rows(run, client, step) * value},
-        "the loss is summed over the rows of a batch, not averaged",
-    ),
+    "loss-summed": Slip({"gradient": _summed}, "the loss is summed over the rows of a batch, not averaged"),
     "loss-summed-over-outputs": Slip(
-        {"gradient": lambda run, value, client, step: len(value) * (_rows(run, client, step) * value)},
+        {"gradient": lambda run, value, client, step: len(value) * _summed(run, value, client, step)},
         "the loss is summed over the rows and outputs of a batch, not averaged",
     ),
     "gradients-not-zeroed": Slip({"gradient": _accumulated}, "gradients add up (no zero_grad)"),
+}
+"""Mistakes of the local steps."""
+
+STARTS = {
     "gradient-at-received-model": Slip(
         {"gradient": lambda run, client: run.task.gradient(client, run.x)}, "all local steps use g_i(x)"
     ),
     "clients-in-a-row": Slip(
         {
-            "received": _forget_the_one_before,
             "start": lambda run, value: run.memory.get("one before", value),
             "local model": _remember,
+            "change": _forget_the_one_before,
         },
         "a client starts where the client before it ended, not from the received model",
     ),
@@ -92,23 +105,21 @@ LOCAL_STEPS = {
         "a client starts from its own model of the last round, not from the received one",
     ),
 }
-"""Mistakes of the clients."""
+"""Mistakes of what the local steps start from."""
 
 
 def other_weights(run: Definition, participants: list[int]) -> Any:
     """Return equal weights for n_i, or n_i for the declared ones."""
-    if run.settings["weighting"] == "samples":
-        return np.full(len(participants), 1 / len(participants))
-    counts = run.task.samples[participants].astype(float)
+    equal, samples = np.ones(len(participants)), run.task.samples[participants]
+    counts = equal if run.settings["weighting"] == "samples" else samples
     return counts / counts.sum()
 
 
 def _share(run: Definition, participants: list[int]) -> float:
     """Return the participants' share of all clients, or of all samples where samples weigh."""
-    if run.settings["weighting"] == "samples":
-        samples = run.task.samples
-        return float(samples[participants].sum() / samples.sum())
-    return len(participants) / run.task.clients
+    equal, samples = np.ones(run.task.clients), run.task.samples
+    counts = samples if run.settings["weighting"] == "samples" else equal
+    return float(counts[participants].sum() / counts.sum())
 
 
 def _absent_counted_model(run: Definition, value: np.ndarray, participants: list[int]) -> Any:

@@ -6,7 +6,7 @@ import numpy as np
 
 from clusterproof.conformance.definitions import Definition
 from clusterproof.conformance.slips.averaging import MOMENTUM, damped
-from clusterproof.conformance.slips.general import Slip
+from clusterproof.conformance.slips.general import Slip, other_form, over
 
 DITTO = {
     "prox-to-new-model": Slip({"anchor": "new"}, "v_i is pulled to the new x"),
@@ -26,10 +26,7 @@ DITTO = {
 }
 
 PFEDME = {
-    "theta-kept": Slip(
-        {"theta start": lambda run, client: run.personal[client]},
-        "theta starts from the client's last one, not from x",
-    ),
+    "theta-kept": Slip({"theta start": "kept"}, "theta starts from the client's last one, not from x"),
     "theta-restarts": Slip({"theta": lambda: "restarts"}, "theta starts at w before each outer step"),
     "lambda-without-effect": Slip({"inner pull": 0}, "lambda has no effect on the inner steps"),
     "inner-lambda-doubled": Slip({"inner pull": 2}, "the inner penalty lacks the factor 1/2"),
@@ -37,9 +34,7 @@ PFEDME = {
         {"inner pull": lambda received, theta, lam: lam * (theta - received)},
         "inner steps are pulled to x, not w",
     ),
-    "outer-lambda-missing": Slip(
-        {"outer step": lambda value, lam: value / lam}, "lambda is missing in the outer step"
-    ),
+    "outer-lambda-missing": Slip({"outer step": over("lam")}, "lambda is missing in the outer step"),
     "one-inner-step": Slip({"inner steps": lambda: 1}, "one inner step is made whatever inner_steps is"),
     "theta-sent": Slip({"sent": lambda run: run.personal}, "clients send theta, not w"),
     "mix-ignored": Slip({"mix": lambda: 1}, "the server's mixing beta has no effect"),
@@ -62,8 +57,7 @@ def _last_choice(run: Any, value: int, client: int) -> int:
 
 
 def _weights_of_all(run: Any, members: list[int], participants: list[int]) -> Any:
-    weights = run.weights(participants)
-    return np.array([weights[participants.index(i)] for i in members])
+    return run.weights(participants)[np.isin(participants, members)]
 
 
 IFCA = {
@@ -86,10 +80,7 @@ IFCA = {
         {"members": lambda value, cluster, participants: value if cluster else participants},
         "the first model is averaged over S",
     ),
-    "other-averaging": Slip(
-        {"averaging": lambda value: "gradient" if value == "model" else "model"},
-        "the other kind of averaging is used",
-    ),
+    "other-averaging": Slip({"averaging": other_form("averaging")}, "the other kind of averaging is used"),
 }
 
 CFL_MGD = {

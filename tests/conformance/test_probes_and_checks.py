@@ -1,5 +1,6 @@
 """Each probe, check and unit is needed: without it the report on some implementation is another one."""
 
+import inspect
 import itertools
 import json
 import random
@@ -19,9 +20,10 @@ from clusterproof.conformance import (
     random_checks,
     random_task,
 )
+from clusterproof.conformance.checks import EQUIVARIANCE_UNITS
 from clusterproof.conformance.probes import PLANS
 from clusterproof.conformance.slips import SLIPS
-from clusterproof.conformance.tolerance import first_difference, fixed_point_tolerance
+from clusterproof.conformance.tolerance import first_difference, fixed_point_tolerance, is_bounded
 
 
 def with_slip(algorithm: str, name: str) -> Callable[..., Any]:
@@ -259,9 +261,14 @@ def test_the_unit_is_300_spacings_times_rounds_times_size(
 
 
 def test_symmetries_are_held_to_ten_units_and_probes_to_one() -> None:
-    from clusterproof.conformance import tolerance
+    assert EQUIVARIANCE_UNITS == 10
+    assert inspect.signature(first_difference).parameters["allowed"].default == 1
 
-    assert (tolerance.UNITS, tolerance.EQUIVARIANCE_UNITS, tolerance.LARGEST) == (1, 10, 1e8)
+
+def test_a_run_is_compared_up_to_1e8() -> None:
+    assert is_bounded({"model": np.array([1e8, -1e8])})
+    for size in (1.001e8, -1.001e8, np.nan, np.inf):
+        assert not is_bounded({"model": np.array([0.0, size])})
 
 
 def test_nothing_global_is_left_behind() -> None:
