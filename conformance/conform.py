@@ -157,26 +157,24 @@ def judge(report: Report) -> Report:
         return report
     definition, runs = DEFINITIONS[report.algorithm], report.runs
     dtype = report.declared or runs[0].dtype
-    compared, localised = _compare(definition, runs, dtype)
-    skipped = report.checks
-    report = replace(report, dtype=dtype, checks=(*compared, *skipped))
     undeclared_double = report.declared is None and dtype == "float64"
-    if localised is None:
-        plain = DEFINITIONS["fedavg"]
-        if definition is plain or not follows(plain, runs, dtype):
-            sentence = f"agrees with {_authority(definition)} in every round"
-            return replace(report, verdict="conforms", sentence=sentence)
-        sentence = "every run agrees, but none can tell the algorithm from FedAvg; support or offer more"
-        return replace(report, verdict="undecided", sentence=sentence)
-    if undeclared_double:
+    sentence = f"agrees with {_authority(definition)} in every round"
+    compared, localised = _compare(definition, runs, dtype)
+    if localised is not None and undeclared_double:
         single, difference = _compare(definition, runs, "float32")
         if difference is None:
+            compared, localised, dtype = single, None, "float32"
             sentence = (
                 "agrees to single precision only, which is no fault: probably a float32 remains somewhere; "
                 "deviations below it cannot be seen"
             )
-            report = replace(report, dtype="float32", checks=(*single, *skipped))
+    report = replace(report, dtype=dtype, checks=(*compared, *report.checks))
+    if localised is None:
+        plain = DEFINITIONS["fedavg"]
+        if definition is plain or not follows(plain, runs, dtype):
             return replace(report, verdict="conforms", sentence=sentence)
+        sentence = "every run agrees, but none can tell the algorithm from FedAvg; support or offer more"
+        return replace(report, verdict="undecided", sentence=sentence)
     changed = admissible_variant(definition, runs, dtype)
     if changed is not None:
         declared = ", ".join(f"{name} = {runs[0].probe.settings[name]}" for name in changed)
@@ -281,15 +279,15 @@ def infer(start: Start, *, supports: Iterable[str] | None = None, **options: Any
     """
     everything = ChainMap(*(definition.defaults() for definition in DEFINITIONS.values()))
 
+    @functools.wraps(start, assigned=("supports", "dtype", "loss"), updated=())
     def complete(task: Any, settings: Mapping[str, Any]) -> Any:
         return start(task, {**everything, **settings})
 
-    support = getattr(start, "supports", None) if supports is None else supports
     found = []
     for definition in DEFINITIONS.values():
         # a constant server step is inferred, and no symmetry tells algorithms apart
         known = [name for name in probe_names(definition) if name not in ("server-step", "clusters")]
-        report = conform(complete, definition.name, supports=support, checks=known, **options)
+        report = conform(complete, definition.name, supports=supports, checks=known, **options)
         if report.verdict in ("conforms", "variant"):
             found.append(report)
     return tuple(report for report in found if report.verdict == "conforms") or tuple(found)

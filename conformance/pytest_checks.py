@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from clusterproof.algorithms.validation import check_name
 from clusterproof.conformance.conform import check_names, conform
 from clusterproof.conformance.observation import Start
 from clusterproof.conformance.report import Report
@@ -71,7 +72,10 @@ def parametrize_with_checks(
     import pytest
 
     parameters = []
-    for check in checks(start, algorithm, **options):
+    made = checks(start, algorithm, **options)
+    for name in expected_failures or {}:
+        check_name("expected_failures", name, [check.name for check in made])
+    for check in made:
         reason = (expected_failures or {}).get(check.name)
         marks = [] if reason is None else [pytest.mark.xfail(reason=reason, strict=True)]
         parameters.append(pytest.param(check, id=str(check), marks=marks))

@@ -44,7 +44,8 @@ def check_settings(definition: type[Definition], settings: Mapping[str, Any]) ->
         if isinstance(default, (str, bool)):
             check_choice(name, value, definition.variants.get(name, (default,)), remedy=remedy)
         elif isinstance(default, float):
-            check_number(name, value, at_least=0, remedy=remedy)
+            # mistakes of code with smaller steps hide in its rounding
+            check_number(name, value, at_least=0.01 if name == "step_size" else 0, remedy=remedy)
         elif (default, value) != (None, None):  # a count; the batch size may be None
             check_count(name, value, at_least=1, remedy=remedy)
     return dict(settings)

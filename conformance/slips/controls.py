@@ -31,7 +31,9 @@ SCAFFOLD = {
     "correction-sign": Slip({"correction": -1}, "local steps use g + c_i - c for g - c_i + c"),
     "correction-without-server": Slip({"server part": 0}, "local steps use g - c_i: c is missing"),
     "correction-without-client": Slip({"client part": 0}, "local steps use g + c: c_i is missing"),
-    "correction-missing": Slip({"correction": 0}, "local steps are not corrected by the controls"),
+    "correction-missing": Slip(
+        {"correction": 0}, "controls have no effect: local steps lack them, or they stay at 0"
+    ),
     "correction-times-step": Slip({"correction": times("step_size")}, "the correction has eta twice"),
     "other-option": Slip({"option": other_form("option")}, "the controls are updated by the other option"),
     "gradient-sign": Slip({"gradient": -1}, "local steps ascend: the gradient has the opposite sign"),
@@ -40,6 +42,7 @@ SCAFFOLD = {
         "option I takes the gradient at y_i, not at the received x",
     ),
     "K-counts-batches": Slip({"K": "batches"}, "K in the control's update counts the batches of one epoch"),
+    "K-missing": Slip({"K": lambda: 1}, "K is missing in the control's update"),
     "K-counts-epochs": Slip({"K": "local_epochs"}, "K in the control's update counts epochs"),
     "K-counts-samples": Slip({"K": passes_over_samples}, "K in the control's update counts samples"),
     "step-missing-in-control": Slip({"drift": times("step_size")}, "eta is missing in c_i's update"),
@@ -67,7 +70,7 @@ SCAFFOLD = {
 
 PROXSKIP = {
     "shift-sign": Slip({"shift": -1}, "local steps use g + h_i for g - h_i"),
-    "shift-missing": Slip({"shift": 0}, "local steps are not shifted by h_i"),
+    "shift-missing": Slip({"shift": 0}, "h_i has no effect: local steps do not use it, or it stays at 0"),
     "shift-change-sign": Slip({"shift change": -1}, "h_i moves along x_i - x for x - x_i"),
     "shift-not-kept": Slip({"kept shift": 0}, "h_i does not go on from its old value"),
     "probability-missing": Slip({"rate": over("probability")}, "p is missing in the update of h_i"),
@@ -82,7 +85,7 @@ def _one_model_subtracted(run: Any, value: np.ndarray, alpha: float, participant
 FEDDYN = {
     "penalty-without-gradient": Slip({"penalty": 0}, "both terms have no effect (detached?)"),
     "linear-sign": Slip({"linear": -1}, "the linear term has the opposite sign"),
-    "linear-missing": Slip({"linear": 0}, "the linear term is missing"),
+    "linear-missing": Slip({"linear": 0}, "the linear term has no effect: it is missing, or L_i stays at 0"),
     "linear-times-alpha": Slip({"linear": times("alpha")}, "the linear term is multiplied by alpha again"),
     "quadratic-missing": Slip({"quadratic": 0}, "the quadratic term is missing"),
     "quadratic-doubled": Slip({"quadratic": 2}, "the quadratic term lacks the factor 1/2"),

@@ -70,7 +70,7 @@ LOCAL_STEPS = {
     "epochs-ignored": Slip({"steps": over("local_epochs")}, "clients make one pass whatever local_epochs is"),
     "first-batch-only": Slip(
         {"steps": lambda run, value, client: value / run.batches(client)},
-        "each epoch ends after its first batch",
+        "local_epochs is the number of steps, or each epoch ends after its first batch",
     ),
     "one-epoch-more": Slip(
         {"steps": lambda run, value, client: value + run.batches(client)},

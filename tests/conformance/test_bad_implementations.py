@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.conformance import ConformanceTask, conform
+from clusterproof.conformance import DEFINITIONS, ConformanceTask, conform
 
 
 class FedAvg:
@@ -188,6 +188,18 @@ def test_one_mutable_array_and_a_tensor_that_needs_gradients_are_right() -> None
     tensor = with_model(lambda model: torch.tensor(model, requires_grad=True))
     for start in (Mutable, tensor, with_model(list)):
         assert conform(start, "fedavg").verdict == "conforms"
+
+
+def test_what_single_precision_cannot_tell_from_fedavg_is_undecided() -> None:
+    """The sign of a proximal term of a millionth is below the rounding of float32."""
+
+    def wrong(task: ConformanceTask, settings: dict[str, Any]) -> Any:
+        return DEFINITIONS["fedprox"](task, {**settings, "proximal": -settings["proximal"]})
+
+    assert conform(wrong, "fedprox", settings={"proximal": 1e-6}).verdict == "undecided"
+    assert conform(wrong, "fedprox", settings={"proximal": 1e-6}, dtype="float64").verdict == "differs"
+    with pytest.raises(InvalidArgument, match=r"step_size = 0.001: must be .* at least 0.01"):
+        conform(wrong, "fedprox", settings={"step_size": 1e-3})
 
 
 def test_a_float32_somewhere_is_no_fault_and_a_wrong_declaration_is() -> None:

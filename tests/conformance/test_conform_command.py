@@ -9,8 +9,17 @@ import jsonschema
 import pytest
 from command_line import refused
 
+from clusterproof.algorithms import InvalidArgument
 from clusterproof.commands.application import main
-from clusterproof.conformance import DEFINITIONS, assert_conforms, checks, conform, replay, report_schema
+from clusterproof.conformance import (
+    DEFINITIONS,
+    assert_conforms,
+    checks,
+    conform,
+    parametrize_with_checks,
+    replay,
+    report_schema,
+)
 
 FILE = """
 from clusterproof.conformance import DEFINITIONS
@@ -185,6 +194,11 @@ failing = "local-epochs rounds sizes batches server-step participation strengths
 def test_wrong(check):
     check()
 """
+
+
+def test_an_expected_failure_is_the_name_of_a_check() -> None:
+    with pytest.raises(InvalidArgument, match="one-step"):
+        parametrize_with_checks(DEFINITIONS["fedavg"], "fedprox", expected_failures={"one-stp": "misspelt"})
 
 
 def test_pytest_runs_each_check(tmp_path: Path) -> None:

@@ -59,6 +59,20 @@ class Prunes(DEFINITIONS["ifca"]):  # type: ignore[misc]
             self.x[empty] = 0
 
 
+class OnlyItsModel:
+    """Offers the model of a run, and no states."""
+
+    def __init__(self, run: Any) -> None:
+        self._run = run
+
+    def round(self, participants: Sequence[int]) -> None:
+        self._run.round(participants)
+
+    @property
+    def model(self) -> Any:
+        return self._run.model
+
+
 FIRST = [
     ("fedavg", with_slip("fedavg", "loss-summed"), "one-step"),
     ("fedprox", with_slip("fedprox", "prox-doubled"), "local-epochs"),
@@ -71,6 +85,27 @@ FIRST = [
     ("fedavg", Combined, "everything"),
     ("ifca", Prunes, "clusters"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "changes", "words"),
+    [
+        ("proxskip", {"shift change": 0}, "or it stays at 0 (shift-missing)"),
+        ("feddyn", {"state change": 0}, "or L_i stays at 0"),
+        ("scaffold", {"control change": 0, "controls": lambda run: run.controls}, "stay at 0"),
+        ("scaffold", {"K": lambda: 1}, "K is missing in the control's update (K-missing)"),
+        ("fedavg", {"steps": "local_epochs"}, "local_epochs is the number of steps"),
+    ],
+)
+def test_what_is_said_of_a_cause_is_true_of_states_that_never_move(
+    algorithm: str, changes: Any, words: str
+) -> None:
+    def start(task: ConformanceTask, settings: Mapping[str, Any]) -> Any:
+        return OnlyItsModel(DEFINITIONS[algorithm](task, settings, [changes]))
+
+    report = conform(start, algorithm)
+    assert report.verdict == "differs"
+    assert words in report.sentence
 
 
 @pytest.mark.parametrize(("algorithm", "start", "probe"), FIRST)
