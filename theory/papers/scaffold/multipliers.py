@@ -30,7 +30,7 @@ def closed_form(local_steps: int, pace: Fraction, condition: Fraction, option: s
         pairs = to | {f"*,{k}": to[f"{k},*"] for k in range(count)}
     else:
         pairs = {}
-        for k, (from_optimum, to_optimum, neighbour) in enumerate(zip(*multipliers(count, p), strict=True)):
+        for k, (from_optimum, to_optimum, neighbour) in enumerate(multipliers(count, p)):
             pairs |= {f"*,{k}": from_optimum, f"{k},*": to_optimum}
             pairs |= {f"{k + 1},{k}": neighbour} if k + 1 < count else {}
     rate, weight = p ** (2 * count), pace**2 / (1 if option == "II" else 3)
