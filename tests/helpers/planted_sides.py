@@ -1,9 +1,16 @@
-"""Faults planted into a claim's sides: the claim is decided again with its conclusions changed."""
+"""Faults planted into a claim's sides, or its source: the claim is decided again with its conclusions changed."""
 
 import dataclasses
 import functools
+import importlib
+import importlib.util
+import inspect
+import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from clusterproof.theory import Context, Kind
 from clusterproof.theory.checker import Sides
@@ -47,3 +54,24 @@ def changed(function: Callable[..., Any], change: Change) -> Callable[..., Any]:
         return change("", value)
 
     return faulty
+
+
+def altered_source(module: str, printed: str, instead: str, folder: Path) -> Path:
+    """Write the source of a module of the theory with one place changed."""
+    source = Path(inspect.getsourcefile(importlib.import_module(f"clusterproof.theory.{module}")) or "")
+    text = source.read_text(encoding="utf-8")
+    assert text.count(printed) == 1
+    altered = folder / source.name
+    altered.write_text(text.replace(printed, instead), encoding="utf-8")
+    return altered
+
+
+def loaded(module: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Execute a file in place of a module of the theory, until the test ends."""
+    name = f"clusterproof.theory.{module}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, name, made)
+    spec.loader.exec_module(made)

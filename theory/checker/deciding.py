@@ -126,7 +126,7 @@ def _certainty(trials: Sequence[Trial], ties: Mapping[str, Sequence[Tie]]) -> Ce
         elif tied:
             ways.append("separate")
             compared.append(tied[0].compared)
-        elif part.same or not any(each.statement.whole for each in trials):
+        elif part.same or part.prove or not any(each.statement.whole for each in trials):
             ways.append(None)
             refused |= {tie.proof.name: tie.refused for tie in ties[part.name] if tie.refused}
     hidden = any(trial.hidden for trial in trials)

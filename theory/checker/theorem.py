@@ -64,7 +64,8 @@ class Theorem(Parts, Generic[P, R]):
         The claim is certified where the proof goes through, no instance breaks a part, and the proof is tied to the
         statement: either the statement returns the very sides that the decorated function returns, or sums of their
         entries (``ties.summed``); or ``at`` takes the arguments of the statement to those of the proof, and both give
-        the same sides at every instance that is tried. Without a tie it is a proved step.
+        the same sides at every instance that is tried. Without a tie it is a proved step. A step that asks for a proof
+        and gets none leaves the claim uncertified.
 
         Parameters are those of ``also``, and ``at`` as in ``Statement``.
         """

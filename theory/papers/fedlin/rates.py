@@ -6,9 +6,10 @@ from fractions import Fraction
 from typing import Annotated
 
 from clusterproof.theory.checker import Family, Sides, at_most, integers, rationals, suppose
+from clusterproof.theory.exact.algebra import NotNegative
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares, vector
 from clusterproof.theory.papers.scaffold.rounds import Round, Start
-from clusterproof.theory.papers.scaffold.sharp_option_1 import THIRD
+from clusterproof.theory.papers.scaffold.sharp_option_1 import THIRD, UpToThird, sharp_option_1, sums
 
 PAPER = Family(
     "fedlin",
@@ -40,13 +41,17 @@ def sharp(clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, loca
         ||x+ - x*||^2 <= rho ||x - x*||^2 - (1/3) (eta K)^2 (1 - rho) mean ||grad f_i(x) - grad f(x) - g_i*||^2 with
         rho = (1 - eta mu)^(2K).
 
+    Proof
+        That of ``scaffold/sharp-option-1`` for c_i = grad f_i(x), where Psi and Psi+ have the same second term: the
+        proof "round", and the steps of that claim.
+
     Source
-        Ours: ``scaffold/sharp-option-1`` from c_i = grad f_i(x), where both sides have the second term. Upper bound
-        of one round, attained by f_i = mu ||.||^2 / 2. Hence f(x_R) - f* <= kappa rho^R (f(x_0) - f*).
+        Ours. Upper bound of one round, attained by f_i = mu ||.||^2 / 2. Hence f(x_R) - f* <= kappa rho^R (f(x_0) -
+        f*).
 
     Checked
-        In rational arithmetic, on clients in the plane whose losses are not quadratic. It rests on
-        ``scaffold/sharp-option-1``, and is not certified either.
+        Proved symbolically, as ``scaffold/sharp-option-1``, for any K and N in any dimension. The round in rational
+        arithmetic, on clients in the plane whose losses are not quadratic.
     """
     round_ = fedlin_round(clients, x, y, pace, local_steps)
     disagreement = mean(squares(round_.controls))
@@ -55,6 +60,18 @@ def sharp(clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, loca
         contraction=round_.rate * squares(round_.model).item(),
         spared=-THIRD * round_.length**2 * (1 - round_.rate) * disagreement,
     )
+
+
+@sharp.proof("round", at=lambda **instance: sums(fedlin_round(**instance)))
+def whole_round(
+    distance: NotNegative, controls: NotNegative, rate: NotNegative, used: UpToThird, lost: NotNegative
+) -> Sides:
+    """The proof "round" of ``scaffold/sharp-option-1``, with the controls' term of Psi+ on the other side."""
+    after = rate * (distance + used * controls) - lost - THIRD * controls
+    return at_most(after, contraction=rate * distance, spared=-THIRD * (1 - rate) * controls)
+
+
+sharp.parts += [part for part in sharp_option_1.parts if not part.same]
 
 
 @PAPER.claim("convex", label="FedLin, convex clients (ours)", kind="upper", budget=60)

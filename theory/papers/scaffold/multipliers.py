@@ -10,7 +10,7 @@ from clusterproof.theory.certificates.one_round import RoundCertificate, failing
 from clusterproof.theory.checker.claim import Context
 from clusterproof.theory.checker.verdict import Finding, Kind
 from clusterproof.theory.papers.scaffold.rounds import PAPER
-from clusterproof.theory.papers.scaffold.sharp_option_1 import multipliers
+from clusterproof.theory.papers.scaffold.sharp_option_1 import weights
 
 LOCAL_STEPS = range(1, 17)
 PACES = (Fraction(1), Fraction(1, 2), Fraction(1, 10))
@@ -30,9 +30,10 @@ def closed_form(local_steps: int, pace: Fraction, condition: Fraction, option: s
         pairs = to | {f"*,{k}": to[f"{k},*"] for k in range(count)}
     else:
         pairs = {}
-        for k, (from_optimum, to_optimum, neighbour) in enumerate(zip(*multipliers(count, p), strict=True)):
-            pairs |= {f"*,{k}": from_optimum, f"{k},*": to_optimum}
-            pairs |= {f"{k + 1},{k}": neighbour} if k + 1 < count else {}
+        for k in range(count):
+            n, names = count - 1 - k, (f"*,{k}", f"{k},*", f"{k + 1},{k}")
+            every = zip(names, weights(min(k, 1), n, p, p**k), strict=True)
+            pairs |= {name: p ** (2 * n + 1) * weight for name, weight in every if weight}
     rate, weight = p ** (2 * count), pace**2 / (1 if option == "II" else 3)
     return RoundCertificate(round=round_, rate=rate, constant=rate * weight, weight=weight, multipliers=pairs)
 

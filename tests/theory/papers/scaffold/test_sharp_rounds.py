@@ -2,18 +2,23 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
+from planted_sides import altered_source, loaded
 
 from clusterproof import theory
 from clusterproof.algorithms import FedLin, Scaffold, run
 from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory import Kind
 from clusterproof.theory.certificates.one_round import failing_condition
+from clusterproof.theory.checker.proof import Unproved, certify
 from clusterproof.theory.exact import round_maps
 from clusterproof.theory.exact.planar_clients import DIRECTIONS, PlanarClients
 from clusterproof.theory.papers.scaffold.multipliers import closed_form
 from clusterproof.theory.papers.scaffold.rounds import Round, Start
+from clusterproof.theory.papers.scaffold.sharp_option_1 import summed_shares, sums
 
 F = Fraction
 
@@ -106,7 +111,7 @@ def test_a_rate_lowered_by_a_millionth_is_refused(steps: tuple[int, ...]) -> Non
 
 @pytest.mark.slow(reason="expands polynomials with sympy")
 def test_the_algebra_of_the_proofs() -> None:
-    """(1) and (2) of the local path for K = 1 .. 4, and the closed sum of the last step, with sympy."""
+    """(1) and (2) of the local path for K = 1 .. 4, with sympy."""
     sympy = pytest.importorskip("sympy")
     e, delta, mu, t = sympy.symbols("e delta mu t")
     p = 1 - mu
@@ -127,10 +132,104 @@ def test_the_algebra_of_the_proofs() -> None:
             for k in range(count)
         )
         assert sympy.expand((z - sum(w)) ** 2 - right) == 0
-    k, n = sympy.symbols("k n", positive=True)
-    closed = sympy.Rational(1, 4) - (5 * (n - 1) ** 2 + 3) / (12 * n**3)
-    summed = sympy.summation((3 * k - (n - 1)) ** 2 * (3 * n - 2 * k) / (6 * n**4), (k, 1, n - 1))
-    assert sympy.simplify(summed - closed) == 0
+
+
+def test_the_form_of_option_1_as_printed_in_the_proof_by_hand() -> None:
+    """xi_k^2 / A_k for eta L K = 1: their sum, whose supremum is .21613, and the share of each step."""
+    largest = 0.0
+    for count in (1, 2, 3, 4, 5, 8, 20, 100):
+        for m in (0.0, 1e-6, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999999):
+            mu, b, s = m / count, (count - m) / (1 - m), (1 - m) ** 0.5
+            p, last, used = 1 - mu, count - 1, 0.0
+            for k in range(count):
+                n = last - k
+                xi = sum(p**-j for j in range(1, k + 1)) / count - n / (2 * count)
+                a = b * (2 - mu * n * p**k / 2 - p ** (k + 1) / 2) - 1 - n * p ** (k + 1)
+                allowed = 1 / (3 * count)
+                if k == 0:
+                    a = b * (2 + n * (1 - 2 * mu) / 2) - 1 - n * p - count**2 / 3 * p ** (-2 * last)
+                else:
+                    difference = summed_shares(k, last, s) - summed_shares(k - 1, last, s)
+                    allowed = 2 * difference / (3 * count**2 * last**2)
+                assert a > 0
+                assert xi**2 / a <= allowed * (1 + 1e-9)
+                used += xi**2 / a
+            largest = max(largest, used)
+            clients = PlanarClients(1, F(1), F(m), F(1), F(100), F(1), F(100), 0)
+            start = Start(F(1), F(0), F(0), F(0), F(1), count)
+            if count <= 5:
+                assert float(sums(Round(clients, start))["used"]) == pytest.approx(used, rel=1e-6)
+    assert 0.21 < largest <= 0.21614
+
+
+def test_the_sums_of_shares() -> None:
+    for s in (F(0), F(1, 3), F(1)):
+        for last in range(1, 7):
+            terms = [
+                (3 * last - 2 * j) * ((1 - s) * j**2 + s * (j - F(last - j, 2)) ** 2)
+                for j in range(1, last + 1)
+            ]
+            assert [summed_shares(F(k), last, s) for k in range(last + 1)] == [
+                sum(terms[:k]) for k in range(last + 1)
+            ]
+
+
+FAULTS = [
+    ("- (1 - p) * self.product", "+ (1 - p) * self.product", {"one local step"}),
+    ("- earlier * (later + 1) * p", "- earlier * later * p", {"one local step"}),
+    ("unit * (1 + p * neighbour)", "unit * p * neighbour", {"one local step"}),
+    ("3 * later**2 / (4 * count)", "3 * later**2 / count", {"first local step"}),
+    ("(2 - n_c + 2", "(2 - 2 * n_c + 3", {"first local step"}),
+    ("THIRD * (count / power)", "THIRD * 2 * (count / power)", {"first local step"}),
+    ("(2 - c) / (2 + c)\n", "(2 - 2 * c) / (2 + c)\n", {"powers"}),
+    ("least=(later + 3 * k) / 2", "least=(2 * later + 3 * k) / 2", {"curvature"}),
+    ("1 - (k + 2) * step", "1 - k * step", {"inverse powers"}),
+    ("39 * last", "38 * last", {"share"}),
+    ("- s * later / 2\n", "- s * later\n", {"share"}),
+    ("2 * difference *", "difference *", {"share"}),
+    ("later + 1 / (3 * count), third", "later + 1 / (2 * count), third", {"sum"}),
+    ("c + (p**-k if k else 0)", "c + p**-k", set()),
+    ("xi / a * q", "xi / a * q / 2", set()),
+    ("THIRD * count**2 * squares", "count**2 * squares", set()),
+]
+"""For each fault the steps that it leaves without a proof; none where the sums are others than the proof's."""
+
+
+def unproved_with(printed: str, instead: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> set[str]:
+    """Parts of the claim that are left without a proof."""
+    module = "papers.scaffold.sharp_option_1"
+    loaded(module, altered_source(module, printed, instead, folder), monkeypatch)
+    parts = theory.find_claim("scaffold/sharp-option-1").parts
+    assert parts is not None
+    without = set()
+    for part in parts.parts:
+        try:
+            certify(part.space, part.conclude) if part.prove else None
+        except Unproved:
+            without.add(part.name)
+    return without
+
+
+@pytest.mark.usefixtures("registry")
+@pytest.mark.parametrize(("printed", "instead", "steps"), FAULTS[::3])
+def test_a_fault_leaves_a_step_of_the_proof_of_option_1_without_a_proof(
+    printed: str, instead: str, steps: set[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    without = unproved_with(printed, instead, monkeypatch, tmp_path)
+    assert without >= steps
+    assert bool(without) == bool(steps)
+
+
+@pytest.mark.slow(reason="decides a claim with each fault")
+@pytest.mark.usefixtures("registry")
+@pytest.mark.parametrize(("printed", "instead", "steps"), FAULTS)
+def test_a_fault_in_the_proof_of_option_1_is_not_certified(
+    printed: str, instead: str, steps: set[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    without = unproved_with(printed, instead, monkeypatch, tmp_path)
+    assert without >= steps
+    assert bool(without) == bool(steps)
+    assert theory.check("scaffold/sharp-option-1", trials=5).verdict is not Kind.CERTIFIED
 
 
 def test_option_1_diverges_by_hand() -> None:
