@@ -113,7 +113,7 @@ FEWER: dict[str, int | None] = {
     "sproxskip/repaired": 4,
 }
 LARGEST = {
-    "cfl-mgd/theorem-a": 20,
+    "cfl-mgd/theorem-a": 10,
     "cfl-mgd/theorem-d": 50,
     "cfl-mgd/theorem-e": 40,
     "fpfc/table-1-cfl": 1,
