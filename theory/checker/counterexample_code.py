@@ -7,7 +7,7 @@ import pprint
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clusterproof.theory.checker.claim_decorator import module_of
+from clusterproof.theory.checker.claim import REGISTRY
 from clusterproof.theory.checker.loading import source_of
 from clusterproof.theory.checker.verdict import Verdict
 
@@ -28,14 +28,14 @@ def code_of(verdict: Verdict) -> str | None:
     if isinstance(example.get("code"), str):
         return str(example["code"])
     written = literal(example)
-    module = module_of(verdict.claim)
-    source = None if module is None else source_of(module)
+    module = REGISTRY[verdict.claim].module if verdict.claim in REGISTRY else "__main__"
+    source = source_of(module)
     names = ["replay"] if source is None else ["load_claims", "replay"]
     lines = ["from math import inf, nan\n"] if not _finite(example) else []
     lines += [f"from clusterproof import {', '.join(names)}\n"]
     if source is not None:
         lines += ["\n", f"load_claims({source!r})\n"]
-    elif module not in (None, "__main__"):
+    elif module != "__main__" and not module.startswith("clusterproof."):
         lines += [f"import {module}  # states the claim\n"]
     return (
         "".join(lines)

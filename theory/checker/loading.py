@@ -6,7 +6,7 @@ import hashlib
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
@@ -14,7 +14,6 @@ from pathlib import Path
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.plugins import PluginWarning, leave_out
 from clusterproof.theory.checker.claim import REGISTRY
-from clusterproof.theory.checker.claim_decorator import module_of
 
 __all__ = ["PLUGINS", "PluginWarning", "load_claims", "load_module", "load_plugins", "source_of"]
 
@@ -47,7 +46,8 @@ def load_claims(source: str | Path) -> list[str]:
     text = str(source)
     before = dict(REGISTRY)
     name = load_module(source)
-    own = [claim for claim in REGISTRY if _belongs(claim, name, before)]
+    # in a module, or below it, and not in one that it imports
+    own = [claim.id for claim in REGISTRY.values() if f"{claim.module}.".startswith(f"{name}.")]
     if not own:
         imported = [claim for claim in REGISTRY if claim not in before]
         remedy = (
@@ -143,14 +143,6 @@ def _first_on_path(folder: Path) -> Iterator[None]:
     finally:
         if str(folder) in sys.path:
             sys.path.remove(str(folder))
-
-
-def _belongs(claim: str, module: str, before: Mapping[str, object]) -> bool:
-    """Return whether a module, or one below it, states a claim, and not a module that it imports."""
-    place = module_of(claim)
-    if place is None:  # of a family, which does not know its module
-        return REGISTRY[claim] is not before.get(claim)
-    return place == module or place.startswith(f"{module}.")
 
 
 def _line_in(path: Path, error: BaseException) -> str:
