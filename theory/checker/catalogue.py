@@ -121,7 +121,7 @@ def make_verdict(
     claim: Claim, finding: Finding, seed: int, seconds: float, trials: int | None = None
 ) -> Verdict:
     """Add to a finding its claim, seed, cost and version."""
-    fields = {name: getattr(finding, name) for name in Finding.__dataclass_fields__}
+    fields = dict(vars(finding))
     if claim.transcribed:
         fields["reason"] = f"judged as transcribed: {finding.reason}"
     return Verdict(
@@ -139,38 +139,9 @@ def make_verdict(
 
 
 def as_json(verdict: Verdict) -> dict[str, Any]:
-    """Turn a verdict into plain JSON values, in the order of the report."""
-    record = asdict(verdict) | {"code": code_of(verdict)}
-    order = [
-        "claim",
-        "paper",
-        "label",
-        "verdict",
-        "reason",
-        "measured",
-        "bound",
-        "slack",
-        "sharpness",
-        "tightness",
-        "proof",
-        "steps",
-        "instances",
-        "exhausted",
-        "rejected",
-        "needed",
-        "trials",
-        "failures",
-        "confidence",
-        "seed",
-        "counterexample",
-        "code",
-        "repaired_by",
-        "seconds",
-        "requested_trials",
-        "version",
-        "transcribed",
-    ]
-    return {name: record[name] for name in order}
+    """Turn a verdict into the fields of a report: its own, and the counterexample as Python."""
+    first = {"claim": verdict.claim, "paper": verdict.paper, "label": verdict.label}
+    return first | asdict(verdict) | {"code": code_of(verdict)}
 
 
 def replay(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import textwrap
 from collections import Counter
@@ -16,7 +15,7 @@ from rich.text import Text
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.checker.catalogue import as_json, find_claim, replay
 from clusterproof.theory.checker.claim import REGISTRY, Claim
-from clusterproof.theory.checker.counterexample_code import code_of
+from clusterproof.theory.checker.counterexample_code import builtin, code_of
 from clusterproof.theory.checker.tightness import NEEDED, idle_parts
 from clusterproof.theory.checker.verdict import Finding, Kind, Verdict
 
@@ -57,11 +56,10 @@ class Recorded(msgspec.Struct):
 
 def to_json(records: Sequence[Any] | Mapping[str, Any]) -> str:
     """Write verdicts or plain records, or a single record, as strict JSON; non-finite numbers become null."""
-    if isinstance(records, Mapping):
-        plain = _plain(records)
-    else:
-        plain = [_plain(as_json(record) if isinstance(record, Verdict) else record) for record in records]
-    return json.dumps(plain, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    plain: Any = records
+    if not isinstance(records, Mapping):
+        plain = [as_json(record) if isinstance(record, Verdict) else record for record in records]
+    return msgspec.json.format(msgspec.json.encode(plain, enc_hook=builtin), indent=2).decode() + "\n"
 
 
 def to_markdown(verdicts: Sequence[Verdict]) -> str:
@@ -354,19 +352,6 @@ def _wrap(line: str, width: int | None, indent: str = "") -> str:
     return textwrap.fill(
         line, max(width, 20), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
-
-
-def _plain(value: Any) -> Any:
-    """Turn what a check recorded into JSON values."""
-    if isinstance(value, dict):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    return value if value is None or isinstance(value, str | int) else str(value)
 
 
 def _cell(text: str) -> str:
