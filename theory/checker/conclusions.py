@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -161,12 +162,11 @@ def judge(
 @lru_cache(maxsize=4096)
 def critical(count: int, failure: float, significance: float) -> int:
     """Fewest failures of ``count`` at which the interval's lower end passes ``failure``; count + 1 if none do."""
-    low, high = 0, count + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        passes = clopper_pearson(middle, count, significance).lower > failure
-        low, high = (low, middle) if passes else (middle, high)
-    return high
+
+    def passes(failures: int) -> bool:
+        return clopper_pearson(failures, count, significance).lower > failure
+
+    return bisect_left(range(1, count + 1), True, key=passes) + 1
 
 
 def _keys(sides: Sides) -> dict[str, str | None]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.plugins import PluginWarning, leave_out
 from clusterproof.theory.checker.claim import REGISTRY
+from clusterproof.theory.checker.instance_words import line_of
 
 __all__ = ["PLUGINS", "PluginWarning", "load_claims", "load_module", "load_plugins", "source_of"]
 
@@ -79,11 +80,12 @@ def load_module(source: str | Path) -> str:
     except (Exception, SystemExit) as error:
         REGISTRY.clear()
         REGISTRY.update(before)
-        line = _line_in(path, error) if is_file else ""
+        line = line_of(error, str(path.resolve())) if is_file else None
+        where = "" if line is None else f", line {line}"
         raise InvalidArgument(
             "module",
             text,
-            f"must be a file or module that can be imported ({type(error).__name__}: {error}{line})",
+            f"must be a file or module that can be imported ({type(error).__name__}: {error}{where})",
             f"`python {text}` shows where"
             if is_file
             else "give the path of a file, or a module's dotted name",
@@ -143,15 +145,3 @@ def _first_on_path(folder: Path) -> Iterator[None]:
     finally:
         if str(folder) in sys.path:
             sys.path.remove(str(folder))
-
-
-def _line_in(path: Path, error: BaseException) -> str:
-    """Where in the file an error arose."""
-    if isinstance(error, SyntaxError):
-        return ""
-    place, last = error.__traceback__, None
-    while place is not None:
-        if Path(place.tb_frame.f_code.co_filename).name == path.name:
-            last = place.tb_lineno
-        place = place.tb_next
-    return "" if last is None else f", line {last}"

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from clusterproof.theory.checker.polynomial_signs import Bounds, is_nonnegative, is_positive
-from clusterproof.theory.checker.sides import Outside, Sides, counting_hypotheses
+from clusterproof.theory.checker.sides import Outside, Sides, naming_hypotheses
 from clusterproof.theory.checker.space import Space
 from clusterproof.theory.checker.symbols import Symbol, symbols
 
@@ -69,9 +69,10 @@ def certify(space: Space, evaluate: Any) -> bool:
         chosen = dict(zip(listed, case, strict=True))
         one = {name: chosen.get(name, every[name]) for name in space.ranges}
         try:
-            with counting_hypotheses() as assumed:
+            with naming_hypotheses({}) as stated:
                 conclusions: Mapping[str, Sides] = evaluate(one)
-            decided = [_holds(sides, bounds, bool(assumed)) for sides in conclusions.values()]
+            assumed = any(stated.values())
+            decided = [_holds(sides, bounds, assumed) for sides in conclusions.values()]
         except Outside:  # a choice that the hypotheses exclude
             continue
         except (TypeError, ValueError, AttributeError, ZeroDivisionError) as error:

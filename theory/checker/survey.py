@@ -14,9 +14,9 @@ from clusterproof.theory.checker.claim_parts import factor_names
 from clusterproof.theory.checker.conclusions import WHOLE, Conclusion, Judgement
 from clusterproof.theory.checker.corners import corners, neighbours, spread_draws
 from clusterproof.theory.checker.expectation import Expectation
+from clusterproof.theory.checker.search import search
 from clusterproof.theory.checker.sides import Sides
 from clusterproof.theory.checker.space import RESERVED
-from clusterproof.theory.checker.space_search import search
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.trial import Evaluation, evaluate
 from clusterproof.theory.checker.verdict import Finding

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,9 +14,10 @@ import numpy as np
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.checker.expectation import Expectation
 from clusterproof.theory.checker.frequency import Frequency
+from clusterproof.theory.checker.instance_words import quantities
 from clusterproof.theory.checker.ranges import Interval
 from clusterproof.theory.checker.rounding import TOLERANCE, is_exact
-from clusterproof.theory.checker.sides import Outside, Sides
+from clusterproof.theory.checker.sides import Outside, Sides, setting
 from clusterproof.theory.checker.symbols import Symbol
 
 if TYPE_CHECKING:
@@ -113,19 +114,13 @@ class Tie:
             if not isinstance(sides, Sides) or sides.failure is not None:
                 return "the statement is about a probability"
             if not _same(sides, [each[name] for each in found]):
-                return f"it has other sides than the statement at {short_arguments(arguments)}"
+                return f"it has other sides than the statement at {quantities(arguments)}"
         return ""
 
 
-@contextmanager
-def recording_calls() -> Iterator[Calls]:
+def recording_calls() -> AbstractContextManager[Calls]:
     """Collect the calls of proved functions that a statement makes while it is evaluated."""
-    calls: Calls = []
-    token = _CALLS.set(calls)
-    try:
-        yield calls
-    finally:
-        _CALLS.reset(token)
+    return setting(_CALLS, [])
 
 
 def summed(sides: Sides, axis: int) -> Sides:
@@ -177,7 +172,7 @@ def _outside(statement: Statement, args: tuple[Any, ...], kwargs: Mapping[str, A
                 else allowed.holds(value, values)
             )
         elif isinstance(allowed, Interval):
-            low, high = allowed.ends(values)
+            low, high = allowed.bounds(values)
             numbers = np.asarray(value, dtype=float)
             tolerance = TOLERANCE * max(1.0, float(np.max(np.abs(numbers), initial=0.0)))
             inside = (low is None or bool(np.all(numbers >= np.asarray(low, dtype=float) - tolerance))) and (
@@ -237,11 +232,3 @@ def _equal(first: list[Any], second: list[Any], rounding: float) -> bool:
     left, right = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     unit = max(float(np.max(np.abs(left), initial=0.0)), float(np.max(np.abs(right), initial=0.0)))
     return bool(np.all(np.abs(left - right) <= rounding + TOLERANCE * unit))
-
-
-def short_arguments(arguments: Mapping[str, Any]) -> str:
-    """Write an instance in a line."""
-    return ", ".join(
-        f"{name} = {text if len(text := str(value)) <= 40 else text[:37] + '...'}"
-        for name, value in arguments.items()
-    )

@@ -29,8 +29,8 @@ from clusterproof.theory.checker.expectation import Expectation, replicates_to_t
 from clusterproof.theory.checker.proof import Unproved, certify
 from clusterproof.theory.checker.proof_sources import objection
 from clusterproof.theory.checker.ranges import Interval
+from clusterproof.theory.checker.search import search
 from clusterproof.theory.checker.sides import Outside, Sides, naming_hypotheses
-from clusterproof.theory.checker.space_search import search
 from clusterproof.theory.checker.statement import DRAWN, SEARCHED, Statement
 from clusterproof.theory.checker.ties import COMPARED, Tie, recording_calls
 
@@ -139,7 +139,7 @@ class Trial:
     evaluated: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
     entries: dict[str, Entries | None] = field(default_factory=dict)
     typical: dict[str, list[float]] = field(default_factory=dict)
-    stated: dict[str, None] = field(default_factory=dict)
+    stated: dict[str, bool] = field(default_factory=dict)
     reached: dict[str, int] = field(default_factory=dict)
     trials: int = 0
     failures: int = 0

@@ -17,8 +17,8 @@ from clusterproof.theory.checker.expectation import Expectation
 from clusterproof.theory.checker.frequency import Frequency
 from clusterproof.theory.checker.range_ends import Instance
 from clusterproof.theory.checker.rounding import TOLERANCE, is_exact
+from clusterproof.theory.checker.search import search
 from clusterproof.theory.checker.sides import Outside
-from clusterproof.theory.checker.space_search import search
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.units import Scaling, Unit, image, in_symbols, product
 
