@@ -11,11 +11,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from clusterproof.theory.checker.comparison import Comparison, at
+from clusterproof.theory.checker.comparison import Comparison
 from clusterproof.theory.checker.expectation import Expectation
 from clusterproof.theory.checker.frequency import Frequency
-from clusterproof.theory.checker.rounding import FLOOR, floats_of, is_exact, unit_of
-from clusterproof.theory.checker.scalar_sides import Single, is_single
+from clusterproof.theory.checker.rounding import FLOOR, floats_of, unit_of
 from clusterproof.theory.checker.sides import Sides, with_unit
 from clusterproof.theory.checker.statistics import clopper_pearson
 from clusterproof.theory.checker.verdict import Confidence
@@ -130,11 +129,7 @@ def judge(
     events = {sides.failure for sides in conclusions.values() if isinstance(sides, Sides)} - {None}
     count = len(events) + sum(isinstance(each, Frequency | Expectation) for each in conclusions.values())
     share = significance / max(count, 1)
-    compared = {
-        name: Comparison(each)
-        for name, each in conclusions.items()
-        if isinstance(each, Sides) and not is_single(each)
-    }
+    compared = {name: Comparison(each) for name, each in conclusions.items() if isinstance(each, Sides)}
     judged: dict[str, Judgement] = {}
     for name, each in conclusions.items():
         if isinstance(each, Expectation):
@@ -143,8 +138,6 @@ def judge(
             )
         elif isinstance(each, Frequency):
             judged[name] = _frequency(each, share)
-        elif name not in compared:
-            judged[name] = _single(each)
         elif each.failure is None:
             judged[name] = _sure(each, compared[name])
         else:
@@ -178,42 +171,28 @@ def _keys(sides: Sides) -> dict[str, str | None]:
 
 def _at(sides: Sides, comparison: Comparison, place: tuple[int, ...]) -> dict[str, Any]:
     sign = -1 if sides.lower else 1
-    single = comparison.measured.size == 1
     return {
         "measured": float(sign * comparison.measured[place]),
         "allowed": float(sign * comparison.allowed[place]),
-        "parts": at(comparison.terms, place, sign),
-        "place": () if single else place,
+        "parts": {name: float(sign * term[place]) for name, term in comparison.terms.items()},
+        "place": () if comparison.measured.size == 1 else place,
     }
 
 
-def _single(sides: Sides) -> Judgement:
-    one = Single(sides)
-    factors = {key: one.factor(term) for key, term in _keys(sides).items()}
-    return Judgement(
-        broken=one.broken,
-        measured=float(sides.measured),
-        allowed=float(sides.allowed),
-        parts={name: float(term) for name, term in sides.terms.items()},
-        place=(),
-        factors=factors,
-        typical=None if factors.get(WHOLE) is None else float(factors[WHOLE]),
-        exact=is_exact(sides.measured) and is_exact(list(sides.terms.values())) and not sides.rounding,
-    )
-
-
 def _sure(sides: Sides, comparison: Comparison) -> Judgement:
-    factors, entries, typical = {}, None, None
-    for key, term in _keys(sides).items():
-        each = comparison.factors(term)
-        if key == WHOLE:
-            typical = float(np.median(each.astype(float)))
-            typical = typical if comparison.broken.any() else min(typical, 1.0)
-        factors[key] = each.max() if comparison.broken.any() else min(each.max(), 1)
-        if key == WHOLE and 1 < each.size <= MOST_ENTRIES:
-            entries = Entries(each.astype(float), comparison.identities())
+    broken, entries, typical = bool(comparison.broken.any()), None, None
+    most = math.inf if broken else 1
+    factors = {
+        key: min((comparison.factors(term) if term else comparison.shares).max(), most)
+        for key, term in _keys(sides).items()
+    }
+    if factors:
+        shares = comparison.shares.astype(float)
+        typical = min(float(np.median(shares) if shares.size > 1 else shares.item()), most)
+        if 1 < shares.size <= MOST_ENTRIES:
+            entries = Entries(shares, comparison.identities())
     return Judgement(
-        broken=bool(comparison.broken.any()),
+        broken=broken,
         factors=factors,
         exact=comparison.exact,
         entries=entries,
@@ -231,12 +210,12 @@ def _random(sides: Sides, comparison: Comparison, event: list[Comparison], signi
     interval = clopper_pearson(failures, trials, significance)
     rank = critical(trials, float(sides.failure), significance)
     factors: dict[str, Any] = {}
-    order = np.argsort(comparison.by_replicate(comparison.factors(None)).astype(float))
+    order = np.argsort(comparison.by_replicate(comparison.shares).astype(float))
     for key, term in _keys(sides).items():
         each = np.sort(comparison.by_replicate(comparison.factors(term)).astype(float))
         factors[key] = float(each[-rank]) if rank <= trials else None
     entries = None
-    shares = comparison.factors(None) if WHOLE in factors and rank <= trials else np.zeros(0)
+    shares = comparison.shares if WHOLE in factors and rank <= trials else np.zeros(0)
     if 1 < shares.size // max(trials, 1) <= MOST_ENTRIES:
         rows = np.sort(shares.astype(float), axis=0)[-rank]
         entries = Entries(np.atleast_1d(rows), np.atleast_1d(comparison.identities().all(axis=0)))
