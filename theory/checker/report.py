@@ -13,7 +13,7 @@ import msgspec
 from rich.text import Text
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory.checker.catalogue import as_json, find_claim, replay
+from clusterproof.theory.checker.catalogue import as_json, find_claim
 from clusterproof.theory.checker.claim import REGISTRY, Claim
 from clusterproof.theory.checker.counterexample_code import builtin, code_of
 from clusterproof.theory.checker.tightness import NEEDED, idle_parts
@@ -109,35 +109,6 @@ def read_report(path: Path, option: str = "replay") -> list[Recorded]:
     except (ValueError, RecursionError) as error:
         rule = f"must be the JSON of a report ({error})"
     raise InvalidArgument(option, str(path), rule, "write it with `clusterproof check --json FILE`")
-
-
-def replay_recorded(recorded: Recorded) -> Finding:
-    """Evaluate a recorded counterexample again, and compare the two sides with the recorded ones.
-
-    Raises
-    ------
-    InvalidArgument
-        If it does not define an instance of its claim, or the sides differ from the recorded ones.
-    """
-    try:
-        return replay(
-            recorded.claim, dict(recorded.counterexample or {}), recorded=(recorded.measured, recorded.bound)
-        )
-    except InvalidArgument:
-        raise
-    except Exception as error:  # the numbers come from a user's file: any error means that they are invalid
-        raise InvalidArgument(
-            "counterexample",
-            recorded.claim,
-            f"must hold the numbers that define an instance ({type(error).__name__}: {error})",
-            f"take it from the JSON of `clusterproof check {recorded.claim}`",
-        ) from error
-
-
-def lacks_counterexample(recorded: Recorded) -> bool:
-    """Whether an entry's verdict rests on a counterexample that the entry does not contain."""
-    decided = recorded.verdict in (Kind.VIOLATED, Kind.ILL_POSED) and recorded.counterexample is None
-    return decided and find_claim(recorded.claim).reexamine is not None
 
 
 def number(value: float | None) -> str:

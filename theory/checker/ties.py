@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
@@ -159,7 +160,7 @@ def recorded(statement: Statement) -> Callable[..., Any]:
 
 def _outside(statement: Statement, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
     """Return which quantity of a call lies outside of the proof's ranges; empty if none does."""
-    given = dict(zip(statement.parameters, args, strict=False)) | dict(kwargs)
+    given = dict(zip(inspect.signature(statement.function).parameters, args, strict=False)) | dict(kwargs)
     values = statement.space.quantities(given)
     for name, allowed in statement.space.ranges.items():
         value = values.get(name)
@@ -188,34 +189,22 @@ def _outside(statement: Statement, args: tuple[Any, ...], kwargs: Mapping[str, A
 def _same(sides: Sides, proved: list[Sides]) -> bool:
     """Whether the entries of a statement's sides are those that its proof gives, one after the other."""
     first = proved[0]
-    if (
-        sides.identity != first.identity
-        or sides.lower != first.lower
-        or sides.terms.keys() != first.terms.keys()
-    ):
+    if (sides.identity, sides.lower, {*sides.terms}) != (first.identity, first.lower, {*first.terms}):
         return False
-    if not sides.identity:
-        measured = np.shape(sides.measured)
-        columns = [(sides.measured, [each.measured for each in proved])]
-        columns += [
-            (
-                np.broadcast_to(np.asarray(term), measured) if measured else term,
-                [each.terms[name] for each in proved],
-            )
-            for name, term in sides.terms.items()
-        ]
-    elif len(sides.pairs) == len(first.pairs):
-        columns = [
-            (sides.pairs[i][side], [each.pairs[i][side] for each in proved])
-            for i in range(len(sides.pairs))
-            for side in (0, 1)
-        ]
-    else:
-        columns = [
-            ([pair[side] for pair in sides.pairs], [pair[side] for each in proved for pair in each.pairs])
-            for side in (0, 1)
-        ]
+    whole, parts = _columns(sides), [_columns(each) for each in proved]
+    columns: Any = zip(whole, zip(*parts, strict=True), strict=True)
+    if len(whole) != len(parts[0]):  # equations of several coordinates
+        columns = [(whole[side::2], [each[side::2] for each in parts]) for side in (0, 1)]
     return all(_equal(_entries(whole), _entries(parts), sides.rounding or 0.0) for whole, parts in columns)
+
+
+def _columns(sides: Sides) -> list[Any]:
+    """Left and right of each equation, or what is measured and each term, of its shape."""
+    if sides.identity:
+        return [side for pair in sides.pairs for side in pair]
+    shape = np.shape(sides.measured)
+    terms = [sides.terms[name] for name in sorted(sides.terms)]
+    return [sides.measured, *(np.broadcast_to(np.asarray(term), shape) if shape else term for term in terms)]
 
 
 def _entries(value: Any) -> list[Any]:

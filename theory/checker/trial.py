@@ -380,8 +380,7 @@ class _Evaluator:
                 moved = dict(found.instance) | {name: value}
                 if value == found.instance[name]:
                     break
-                holds = all(each.holds(moved[key], moved) for key, each in space.ranges.items())
-                if holds and self._any_breaks([moved]):
+                if space.holds(moved) and self._any_breaks([moved]):
                     found = self.trial.found
                     assert found is not None
                     break

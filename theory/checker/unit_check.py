@@ -113,8 +113,7 @@ def conclude(
 ) -> dict[str, Conclusion]:
     """Evaluate an instance, or its scaled copy with the same random numbers."""
     moved = one if scaling is None else image(part.units or {}, one, scaling)
-    replicates = context.trials if part.space.replicates is not None else None
-    return part.conclude(moved, seed=context.seed, claim=context.claim, replicates=replicates, like=one)
+    return part.conclude(moved, seed=context.seed, claim=context.claim, replicates=context.trials, like=one)
 
 
 def _groups(conclusions: Mapping[str, Conclusion]) -> Groups:
