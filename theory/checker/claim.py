@@ -55,16 +55,9 @@ class Context:
         """Give the stream for this claim and further named axes."""
         return generator(self.seed, self.claim, *axes)
 
-    def number_of_trials(self, default: int) -> int:
-        """Give the trials that were asked for, or the check's own number."""
-        return default if self.trials is None else self.trials
-
 
 TraceBounder = Callable[[Mixture, Trace, float | None], TraceBound]
 """Bounds a run on a task, with a failure probability or its own where None."""
-
-Reexamine = Callable[[dict[str, Any]], Finding]
-"""Evaluates a counterexample anew, hypotheses included; refuses what is no instance of the claim."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,7 +81,8 @@ class Claim:
     module
         Name of the module that states it.
     reexamine
-        Evaluates a counterexample anew; None where the check gives none.
+        Evaluates a counterexample anew, hypotheses included; refuses what is no instance of the claim. None where the
+        check gives none.
     bound_trace
         Bounds the errors of a run on a task, or raises ``InvalidArgument`` where the claim
         does not speak of such a run; None for claims that are not about runs.
@@ -112,7 +106,7 @@ class Claim:
     card: str
     check: Callable[[Context], Finding]
     module: str
-    reexamine: Reexamine | None = None
+    reexamine: Callable[[dict[str, Any]], Finding] | None = None
     bound_trace: TraceBounder | None = None
     repaired_by: str | None = None
     quick: bool = True

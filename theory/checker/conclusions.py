@@ -36,8 +36,10 @@ class Entries:
     factors: np.ndarray
     identities: np.ndarray
 
-    def joined(self, other: Entries) -> Entries:
-        """Combine the entries of two instances: the largest factors, and what is an identity at both."""
+    def joined(self, other: Entries | None) -> Entries | None:
+        """Combine two instances: the largest factors, and what is an identity at both; None if their shapes differ."""
+        if other is None or other.factors.shape != self.factors.shape:
+            return None
         return Entries(np.maximum(self.factors, other.factors), self.identities & other.identities)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from clusterproof.theory.checker.claim import Context
 from clusterproof.theory.checker.conclusions import Conclusion, judge
+from clusterproof.theory.checker.evaluation import Trial
 from clusterproof.theory.checker.sides import Outside
-from clusterproof.theory.checker.trial import Trial
 
 LEAST = 1e-3
 """Smallest factor that is tried: a constant that may be that small is not exercised."""

@@ -12,11 +12,9 @@ from importlib import metadata
 from pathlib import Path
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.plugins import PluginWarning, leave_out
+from clusterproof.algorithms.plugins import leave_out
 from clusterproof.theory.checker.claim import REGISTRY
 from clusterproof.theory.checker.instance_words import line_of
-
-__all__ = ["PLUGINS", "PluginWarning", "load_claims", "load_module", "load_plugins", "source_of"]
 
 PLUGINS = "clusterproof.claims"
 """Group of the entry points whose modules state claims."""
@@ -76,7 +74,8 @@ def load_module(source: str | Path) -> str:
     is_file = path.suffix == ".py" or path.is_file()
     before = dict(REGISTRY)
     try:
-        return _execute(path) if is_file else _import(text)
+        with _first_on_path(path.resolve().parent if is_file else Path.cwd()):
+            return _execute(path) if is_file else importlib.import_module(text).__name__
     except (Exception, SystemExit) as error:
         REGISTRY.clear()
         REGISTRY.update(before)
@@ -123,17 +122,11 @@ def _execute(path: Path) -> str:
     sys.modules[name] = module  # records look their module up
     _SOURCES[name] = str(path)
     try:
-        with _first_on_path(where.parent):
-            found.loader.exec_module(module)
+        found.loader.exec_module(module)
     except BaseException:  # Ctrl-C, too, must leave no half of a module behind; it is raised again
         del sys.modules[name]
         raise
     return name
-
-
-def _import(name: str) -> str:
-    with _first_on_path(Path.cwd()):
-        return importlib.import_module(name).__name__
 
 
 @contextmanager

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from clusterproof.algorithms.time_limit import TimeLimitExceeded, time_limit
 from clusterproof.theory.checker.claim import Context
 from clusterproof.theory.checker.conclusions import judge
+from clusterproof.theory.checker.evaluation import Trial
 from clusterproof.theory.checker.sides import leaving_out
-from clusterproof.theory.checker.trial import Trial
 
 INSTANCES = 20
 """Instances outside a hypothesis that are tried for it."""

@@ -20,11 +20,11 @@ from clusterproof.theory.checker.catalogue import check, find_claim, is_close, r
 from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, Context
 from clusterproof.theory.checker.claim_parts import factor_names
 from clusterproof.theory.checker.conclusions import WHOLE
+from clusterproof.theory.checker.evaluation import Evaluation, evaluate
 from clusterproof.theory.checker.report import Recorded, to_json
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.survey import ratios
 from clusterproof.theory.checker.tightness import NEEDED
-from clusterproof.theory.checker.trial import Evaluation, evaluate
 from clusterproof.theory.checker.verdict import Finding, Kind
 
 RELATIVE = 1e-6

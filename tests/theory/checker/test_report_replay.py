@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms import InvalidArgument, generator
 from clusterproof.theory import check
 from clusterproof.theory.checker import (
     Family,
@@ -191,6 +192,27 @@ def test_what_the_recorded_instance_gives_is_right(
     """The search of another processor ends at another momentum; what is said of that is believed if it is true."""
     record = another_machine(records["toy/searched"], momentum, said)
     assert (difference(record, tmp_path) == "") == right
+
+
+@pytest.mark.parametrize(("width", "right"), [(1.0, True), (2.0, False)])
+def test_the_interval_of_a_recorded_instance_is_right(
+    records: dict[str, Any], tmp_path: Path, width: float, right: bool
+) -> None:
+    """A search that ended at the other share has its interval: Clopper and Pearson's, by quantiles of scipy."""
+    count, half = 4000, 1e-9 / 2 / 2  # two settings, two sides
+    stream = generator(0, "toy/random", "", json.dumps({"share": 0.1}))
+    failures = int((stream.uniform(size=count) < 0.1).sum())
+    lower = stats.beta.ppf(half, failures, count - failures + 1)
+    upper = stats.beta.isf(half, failures + 1, count - failures)
+    other = copy.deepcopy(records["toy/random"]) | {"measured": failures / count, "slack": 0.4 / lower}
+    other["sharpness"]["all"] = lower / 0.4
+    other["tightness"]["all"] |= {"ratio": 0.4 / lower, "instance": {"share": 0.1}}
+    middle = (lower + upper) / 2
+    ends = {"lower": middle - width * (middle - lower), "upper": middle + width * (upper - middle)}
+    assert other["confidence"]["upper"] > 1.4 * ends["upper"]  # far from what the check finds
+    other["confidence"] |= ends
+    said = difference(other, tmp_path)
+    assert said == "" if right else said.startswith("confidence is recorded as")
 
 
 def test_repetitions_differ_by_chance_only(records: dict[str, Any], tmp_path: Path) -> None:
