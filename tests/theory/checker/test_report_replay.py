@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from clusterproof.algorithms import InvalidArgument, generator
-from clusterproof.theory import check
+from clusterproof.theory import Verdict, check
 from clusterproof.theory.checker import (
     Family,
     Frequency,
@@ -35,10 +35,13 @@ Path_ = tuple[str | int, ...]
 NOT_COMPARED = ("claim", "seconds", "version", "seed", "requested_trials")
 """Names the entry, differs honestly, or says how to check it."""
 
+FOUND: dict[str, Verdict] = {}
+"""Verdicts on the claims of ``records``, each of which is checked once for all tests."""
+
 
 @pytest.fixture
 def records(registry: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Any]:
-    """Records of claims of every verdict and kind of search; each claim is checked once."""
+    """Records of claims of every verdict and kind of search."""
 
     @PAPER.claim("violated", label="(1)", kind="upper")
     def violated(clients: Annotated[int, integers(2, 5)], own: Annotated[int, integers(1, 4)]) -> Sides:
@@ -83,9 +86,9 @@ def records(registry: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path:
         spare = np.array([0.0, 1.0])
         return at_most(np.array([0.5, 0.5 + 1e-4 * momentum]), start=np.full(2, 0.5), spare=spare)
 
-    found = {name: check(name) for name in registry}
-    monkeypatch.setattr(replaying, "check", lambda claim, **_: found[claim])
-    return {name: json.loads(to_json([verdict]))[0] for name, verdict in found.items()}
+    FOUND.update({name: check(name) for name in registry if name not in FOUND})
+    monkeypatch.setattr(replaying, "check", lambda claim, **_: FOUND[claim])
+    return {name: json.loads(to_json([verdict]))[0] for name, verdict in FOUND.items()}
 
 
 def difference(record: dict[str, Any], folder: Path) -> str:
