@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,7 @@ class Comparison:
             largest = largest.reshape(-1, *[1] * (finite.ndim - 1))
         else:
             largest = finite.max(initial=0.0)
-        summands = np.max(np.stack([np.abs(term) for term in self.terms.values()]), axis=0)
+        summands = reduce(np.maximum, map(np.abs, self.terms.values()))
         summands = np.where(np.isfinite(summands), summands, 0.0)
         return largest + summands
 
