@@ -90,7 +90,7 @@ class Interval(Range):
     high: End
     upwards: bool = False
     downwards: bool = False
-    kind: ClassVar[str] = "a number"
+    noun: ClassVar[str] = "a number"
 
     def bounds(self, so_far: Instance) -> tuple[Any, Any]:
         """Least and largest value that the statement speaks of, None for none."""
@@ -116,14 +116,14 @@ class Interval(Range):
     def describe(self) -> str:
         """Write the ends."""
         ends = f"{'' if self.downwards else self.low} .. {'' if self.upwards else self.high}"
-        return f"{self.kind} in {ends.strip()}"
+        return f"{self.noun} in {ends.strip()}"
 
 
 @dataclass(frozen=True, eq=False)
 class Integers(Interval):
     """Whole numbers."""
 
-    kind = "a whole number"
+    noun = "a whole number"
 
     @property
     def complete(self) -> bool:  # type: ignore[override]  # follows from the ends, a constant elsewhere
@@ -153,7 +153,7 @@ class Rationals(Interval):
     """Fractions; those with denominators up to ``denominator`` are tried."""
 
     denominator: int = 1
-    kind = "a fraction"
+    noun = "a fraction"
     complete = False
 
     def values(self, so_far: Instance) -> tuple[Fraction, ...]:

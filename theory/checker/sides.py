@@ -49,7 +49,7 @@ def suppose(name: str, holds: Any) -> None:
 
 
 @contextmanager
-def setting(variable: ContextVar[Any], value: Value) -> Iterator[Value]:
+def with_value(variable: ContextVar[Any], value: Value) -> Iterator[Value]:
     """Give a context variable a value, which is returned."""
     token = variable.set(value)
     try:
@@ -60,12 +60,12 @@ def setting(variable: ContextVar[Any], value: Value) -> Iterator[Value]:
 
 def naming_hypotheses(names: dict[str, bool]) -> AbstractContextManager[dict[str, bool]]:
     """Add to ``names``, in order, the hypotheses that are stated, and whether they are on symbols."""
-    return setting(_STATED, names)
+    return with_value(_STATED, names)
 
 
 def leaving_out(names: frozenset[str]) -> AbstractContextManager[frozenset[str]]:
     """Ignore some hypotheses in the evaluation, to find which of them contradict each other."""
-    return setting(_LEFT_OUT, names)
+    return with_value(_LEFT_OUT, names)
 
 
 @dataclass(frozen=True)

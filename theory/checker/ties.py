@@ -18,7 +18,7 @@ from clusterproof.theory.checker.frequency import Frequency
 from clusterproof.theory.checker.instance_words import quantities
 from clusterproof.theory.checker.ranges import Interval
 from clusterproof.theory.checker.rounding import TOLERANCE, is_exact
-from clusterproof.theory.checker.sides import Outside, Sides, setting
+from clusterproof.theory.checker.sides import Outside, Sides, with_value
 from clusterproof.theory.checker.symbols import Symbol
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class Tie:
 
 def recording_calls() -> AbstractContextManager[Calls]:
     """Collect the calls of proved functions that a statement makes while it is evaluated."""
-    return setting(_CALLS, [])
+    return with_value(_CALLS, [])
 
 
 def summed(sides: Sides, axis: int) -> Sides:
