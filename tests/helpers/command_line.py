@@ -69,12 +69,9 @@ def make_claim(name: str, verdict: Kind = Kind.CONSISTENT, **options: Any) -> No
     )
 
     def check(context: theory.Context) -> Finding:
-        """Claim of a test.
-
-        Statement: x is below one.
-        """
         if outcome is not None:
             raise outcome
         return Finding(verdict=verdict, reason=f"x is {context.generator().random()}", **finding)
 
-    register(name, label="Lemma 7", kind="upper", **options)(check)
+    card = "Claim of a test.\n\nStatement: x is below one."
+    register(name, check, card, module=__name__, label="Lemma 7", kind="upper", **options)

@@ -10,7 +10,8 @@ from catalogue import decided, read_catalogue
 
 from clusterproof import theory
 from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, Context
-from clusterproof.theory.checker.trial import Trial, attempt
+from clusterproof.theory.checker.evaluation import Trial
+from clusterproof.theory.checker.trial import attempt
 
 CATALOGUE = read_catalogue()
 TRUE = ("consistent", "certified")

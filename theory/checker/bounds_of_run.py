@@ -172,14 +172,9 @@ def compare(trace: Trace, task: Mixture, claims: Sequence[str] | None = None) ->
             probabilities[name] = float(allowed.failure_probability)
     return BoundComparison(
         trace=trace,
-        errors=_largest(trace.errors if trace.errors.ndim == 3 else trace.errors[:, None]),
-        bounds={name: _largest(each.allowed) for name, each in compared.items()},
-        broken={name: np.asarray((each.above > 0).any(axis=1)) for name, each in compared.items()},
+        errors=trace.errors.max(axis=1) if trace.errors.ndim == 3 else trace.errors,
+        bounds={name: each.allowed.max(axis=1) for name, each in compared.items()},
+        broken={name: np.any(each.above > 0, axis=1) for name, each in compared.items()},
         failure_probabilities=probabilities,
         left_out=left_out,
     )
-
-
-def _largest(values: np.ndarray) -> np.ndarray:
-    """Return the largest entry over replicates, (rounds + 1, replicates, P) to (rounds + 1, P)."""
-    return np.asarray(values.max(axis=1))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
@@ -56,16 +55,9 @@ class Context:
         """Give the stream for this claim and further named axes."""
         return generator(self.seed, self.claim, *axes)
 
-    def number_of_trials(self, default: int) -> int:
-        """Give the trials that were asked for, or the check's own number."""
-        return default if self.trials is None else self.trials
-
 
 TraceBounder = Callable[[Mixture, Trace, float | None], TraceBound]
 """Bounds a run on a task, with a failure probability or its own where None."""
-
-Reexamine = Callable[[dict[str, Any]], Finding]
-"""Evaluates a counterexample anew, hypotheses included; refuses what is no instance of the claim."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,8 +78,11 @@ class Claim:
         The theorem card: hypotheses, statement, symbols, source, what is checked and how.
     check
         Decides; must not print or keep state.
+    module
+        Name of the module that states it.
     reexamine
-        Evaluates a counterexample anew; None where the check gives none.
+        Evaluates a counterexample anew, hypotheses included; refuses what is no instance of the claim. None where the
+        check gives none.
     bound_trace
         Bounds the errors of a run on a task, or raises ``InvalidArgument`` where the claim
         does not speak of such a run; None for claims that are not about runs.
@@ -110,7 +105,8 @@ class Claim:
     title: str
     card: str
     check: Callable[[Context], Finding]
-    reexamine: Reexamine | None = None
+    module: str
+    reexamine: Callable[[dict[str, Any]], Finding] | None = None
     bound_trace: TraceBounder | None = None
     repaired_by: str | None = None
     quick: bool = True
@@ -146,44 +142,20 @@ REGISTRY: dict[str, Claim] = Registry("All claims by id, in the order in which t
 
 
 def register(
-    id: str,  # noqa: A002 - the field's and the interface's name for it
-    *,
-    label: str,
-    kind: str,
-    reexamine: Reexamine | None = None,
-    bound_trace: TraceBounder | None = None,
-    repaired_by: str | None = None,
-    quick: bool = True,
-    parts: Parts | None = None,
-    unattained: Unattained | None = None,
-    transcribed: bool = False,
-) -> Callable[[Callable[[Context], Finding]], Callable[[Context], Finding]]:
-    """Make a check function a claim; its docstring is the theorem card, its first line the title.
+    claim_id: str, check: Callable[[Context], Finding], card: str, *, label: str, kind: str, **facts: Any
+) -> None:
+    """Add a claim to the registry.
 
-    Parameters are those of ``Claim``.
+    Parameters
+    ----------
+    claim_id, check, label, kind, facts
+        As in ``Claim``.
+    card
+        Its first line is the title.
     """
     if kind not in KINDS:
         raise InvalidArgument("kind", kind, f"must be one of {', '.join(KINDS)}", "choose the nearest")
-    if id in REGISTRY:
-        raise InvalidArgument("id", id, "must be new", "rename one of the two claims")
-
-    def decorate(check: Callable[[Context], Finding]) -> Callable[[Context], Finding]:
-        title, _, card = inspect.cleandoc(check.__doc__ or "").partition("\n")
-        REGISTRY[id] = Claim(
-            id=id,
-            label=label,
-            kind=kind,
-            title=title.strip(),
-            card=card.strip(),
-            check=check,
-            reexamine=reexamine,
-            bound_trace=bound_trace,
-            repaired_by=repaired_by,
-            quick=quick,
-            parts=parts,
-            unattained=unattained,
-            transcribed=transcribed,
-        )
-        return check
-
-    return decorate
+    if claim_id in REGISTRY:
+        raise InvalidArgument("id", claim_id, "must be new", "rename one of the two claims")
+    title, _, text = card.partition("\n")
+    REGISTRY[claim_id] = Claim(claim_id, label, kind, title.strip(), text.strip(), check, **facts)

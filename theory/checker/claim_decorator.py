@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar, get_type_hints
 
 import numpy as np
@@ -36,28 +35,6 @@ OPTIONS = (
     "families",
 )
 """What may be said of how a statement is tried."""
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Where a function is written."""
-
-    module: str
-    name: str
-    file: str
-
-    @classmethod
-    def of(cls, function: Any) -> _Place:
-        file = getattr(getattr(function, "__code__", None), "co_filename", "")
-        return cls(str(getattr(function, "__module__", "")), str(getattr(function, "__qualname__", "")), file)
-
-    def is_same(self, other: _Place) -> bool:
-        """Return whether this is the other function written again; a file may be two modules, loaded and imported."""
-        return self.name == other.name and (self.module == other.module or self.file == other.file != "")
-
-
-_PLACES: dict[str, _Place] = {}
-"""Place of the function of each claim that was stated through this door."""
 
 
 def claim(
@@ -133,11 +110,10 @@ def claim(
     paper, _, name = id.partition("/")
 
     def decorate(function: Callable[P, R]) -> Theorem[P, R]:
-        place = _Place.of(function)
-        if id in REGISTRY and id in _PLACES and place.is_same(_PLACES[id]):
+        if id in REGISTRY and _is_again(function, getattr(REGISTRY[id].parts, "function", None)):
             del REGISTRY[id]
         _check_names(id, function)
-        theorem = Family(paper).claim(
+        return Family(paper).claim(
             name,
             label=label or name,
             kind=kind,
@@ -146,15 +122,16 @@ def claim(
             bound_trace=None if bound is None else _on_runs(bound),
             **how,
         )(function)
-        _PLACES[id] = place
-        return theorem
 
     return decorate
 
 
-def module_of(claim_id: str) -> str | None:
-    """Name of the module in which a claim was stated through this door; None for any other claim."""
-    return _PLACES[claim_id].module if claim_id in _PLACES else None
+def _is_again(function: Any, known: Any) -> bool:
+    """Return whether a function is written again; a file may be two modules, loaded and imported."""
+    if getattr(function, "__qualname__", "") != getattr(known, "__qualname__", None):
+        return False
+    file, other = (getattr(getattr(each, "__code__", None), "co_filename", "") for each in (function, known))
+    return function.__module__ == known.__module__ or file == other != ""
 
 
 def _on_runs(bound: Callable[[Any, Trace], Any]) -> TraceBounder:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from fractions import Fraction
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -45,27 +45,29 @@ class Comparison:
         self.terms = {
             name: sign * np.atleast_1d(other) for name, other in zip(sides.terms, others, strict=True)
         }
-        with np.errstate(all="ignore"):
-            self.allowed = np.sum(np.stack(list(self.terms.values())), axis=0)
-        if not self.exact and np.isnan(self.allowed).any():
-            raise ArithmeticError(f"what is allowed is not a number: {dict(sides.terms)}")
         self.tolerance: Any = 0
         self.factor_tolerance: Any = 0
-        if not self.exact and not sides.identity:
-            unit = self._unit(sides)
-            if sides.rounding is not None:
-                self.tolerance = self.factor_tolerance = sides.rounding
-            else:
-                self.tolerance = np.fmax(TOLERANCE * unit, FLOOR * (sides.unit or 0.0))
-                # at the factor that just holds what is allowed is what is measured
-                with np.errstate(all="ignore"):
-                    relative = TOLERANCE * np.fmin(np.abs(self.allowed), np.abs(self.measured))
-                self.factor_tolerance = np.fmin(self.tolerance, relative + RESOLUTION * unit)
-        elif not self.exact:
-            self.tolerance = FLOOR * (sides.unit or 0.0)
         with np.errstate(all="ignore"):
+            self.allowed = np.asarray(sum(self.terms.values()))
+            if not self.exact:
+                self._set_tolerances(sides)
             # what is not a number breaks every bound
             self.broken = np.asarray(~(self.measured <= self.allowed + self.tolerance), dtype=bool)
+
+    def _set_tolerances(self, sides: Sides) -> None:
+        if np.isnan(self.allowed).any():
+            raise ArithmeticError(f"what is allowed is not a number: {dict(sides.terms)}")
+        floor = FLOOR * (sides.unit or 0.0)
+        if sides.identity:
+            self.tolerance = floor
+        elif sides.rounding is not None:
+            self.tolerance = self.factor_tolerance = sides.rounding
+        else:
+            unit = self._unit(sides)
+            self.tolerance = np.fmax(TOLERANCE * unit, floor)
+            # at the factor that just holds what is allowed is what is measured
+            relative = TOLERANCE * np.fmin(np.abs(self.allowed), np.abs(self.measured))
+            self.factor_tolerance = np.fmin(self.tolerance, relative + RESOLUTION * unit)
 
     def _unit(self, sides: Sides) -> Any:
         """Largest entry (of a replicate), from which others may have been computed, plus the largest summand."""
@@ -75,10 +77,11 @@ class Comparison:
             largest = largest.reshape(-1, *[1] * (finite.ndim - 1))
         else:
             largest = finite.max(initial=0.0)
-        summands = np.max(np.stack([np.abs(term) for term in self.terms.values()]), axis=0)
+        summands = reduce(np.maximum, map(np.abs, self.terms.values()))
         summands = np.where(np.isfinite(summands), summands, 0.0)
         return largest + summands
 
+    @np.errstate(all="ignore")
     def factors(self, term: str | None) -> np.ndarray:
         """Least factor on a term (on the sum, where None) at which each entry holds, of its shape.
 
@@ -91,13 +94,17 @@ class Comparison:
             flat = zip(self.measured.ravel(), rest.ravel(), value.ravel(), strict=True)
             found = np.array([least_factor(m - r, v) for m, r, v in flat], dtype=object)
             return found.reshape(self.measured.shape)
-        with np.errstate(all="ignore"):
-            short = self.measured - np.where(np.isnan(rest), 0.0, rest) - self.factor_tolerance
-            positive = np.where(np.isinf(value), 0.0, np.maximum(short / value, 0.0))
-            nought = np.where(short > 0, np.inf, 0.0)
-            negative = np.where(short < 0, value / short, np.inf)
-            each = np.where(value > 0, positive, np.where(value < 0, negative, nought))
+        short = self.measured - np.where(np.isnan(rest), 0.0, rest) - self.factor_tolerance
+        positive = np.where(np.isinf(value), 0.0, np.maximum(short / value, 0.0))
+        nought = np.where(short > 0, np.inf, 0.0)
+        negative = np.where(short < 0, value / short, np.inf)
+        each = np.where(value > 0, positive, np.where(value < 0, negative, nought))
         return np.asarray(np.where(np.isnan(each), np.inf, each))
+
+    @cached_property
+    def shares(self) -> np.ndarray:
+        """Least factor on all that is allowed at which each entry holds."""
+        return self.factors(None)
 
     def identities(self) -> np.ndarray:
         """Whether both sides of each entry are the same number, of its shape."""
@@ -112,7 +119,7 @@ class Comparison:
 
     def worst(self, replicate: int | None = None) -> tuple[int, ...]:
         """Index of the entry that exceeds what is allowed by most, or comes nearest to it."""
-        each = np.asarray(self.factors(None), dtype=float)
+        each = np.asarray(self.shares, dtype=float)
         if self.broken.any():
             with np.errstate(all="ignore"):
                 excess = np.asarray(self.measured - self.allowed, dtype=float)
@@ -132,8 +139,3 @@ def least_factor(short: Any, value: Any) -> Any:
     if value < 0 and short < 0:
         return Fraction(value) / Fraction(short) if exact else float(value) / short
     return math.inf if not short <= 0 or value < 0 else 0
-
-
-def at(entries: Mapping[str, np.ndarray], place: tuple[int, ...], sign: int) -> dict[str, float]:
-    """Read the terms at one entry, as they were written."""
-    return {name: float(sign * value[place]) for name, value in entries.items()}

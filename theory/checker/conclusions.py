@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -10,11 +11,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from clusterproof.theory.checker.comparison import Comparison, at
+from clusterproof.theory.checker.comparison import Comparison
 from clusterproof.theory.checker.expectation import Expectation
 from clusterproof.theory.checker.frequency import Frequency
-from clusterproof.theory.checker.rounding import FLOOR, floats_of, is_exact, unit_of
-from clusterproof.theory.checker.scalar_sides import Single, is_single
+from clusterproof.theory.checker.rounding import FLOOR, floats_of, unit_of
 from clusterproof.theory.checker.sides import Sides, with_unit
 from clusterproof.theory.checker.statistics import clopper_pearson
 from clusterproof.theory.checker.verdict import Confidence
@@ -36,8 +36,10 @@ class Entries:
     factors: np.ndarray
     identities: np.ndarray
 
-    def joined(self, other: Entries) -> Entries:
-        """Combine the entries of two instances: the largest factors, and what is an identity at both."""
+    def joined(self, other: Entries | None) -> Entries | None:
+        """Combine two instances: the largest factors, and what is an identity at both; None if their shapes differ."""
+        if other is None or other.factors.shape != self.factors.shape:
+            return None
         return Entries(np.maximum(self.factors, other.factors), self.identities & other.identities)
 
 
@@ -129,11 +131,7 @@ def judge(
     events = {sides.failure for sides in conclusions.values() if isinstance(sides, Sides)} - {None}
     count = len(events) + sum(isinstance(each, Frequency | Expectation) for each in conclusions.values())
     share = significance / max(count, 1)
-    compared = {
-        name: Comparison(each)
-        for name, each in conclusions.items()
-        if isinstance(each, Sides) and not is_single(each)
-    }
+    compared = {name: Comparison(each) for name, each in conclusions.items() if isinstance(each, Sides)}
     judged: dict[str, Judgement] = {}
     for name, each in conclusions.items():
         if isinstance(each, Expectation):
@@ -142,8 +140,6 @@ def judge(
             )
         elif isinstance(each, Frequency):
             judged[name] = _frequency(each, share)
-        elif name not in compared:
-            judged[name] = _single(each)
         elif each.failure is None:
             judged[name] = _sure(each, compared[name])
         else:
@@ -161,12 +157,11 @@ def judge(
 @lru_cache(maxsize=4096)
 def critical(count: int, failure: float, significance: float) -> int:
     """Fewest failures of ``count`` at which the interval's lower end passes ``failure``; count + 1 if none do."""
-    low, high = 0, count + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        passes = clopper_pearson(middle, count, significance).lower > failure
-        low, high = (low, middle) if passes else (middle, high)
-    return high
+
+    def passes(failures: int) -> bool:
+        return clopper_pearson(failures, count, significance).lower > failure
+
+    return bisect_left(range(1, count + 1), True, key=passes) + 1
 
 
 def _keys(sides: Sides) -> dict[str, str | None]:
@@ -178,42 +173,28 @@ def _keys(sides: Sides) -> dict[str, str | None]:
 
 def _at(sides: Sides, comparison: Comparison, place: tuple[int, ...]) -> dict[str, Any]:
     sign = -1 if sides.lower else 1
-    single = comparison.measured.size == 1
     return {
         "measured": float(sign * comparison.measured[place]),
         "allowed": float(sign * comparison.allowed[place]),
-        "parts": at(comparison.terms, place, sign),
-        "place": () if single else place,
+        "parts": {name: float(sign * term[place]) for name, term in comparison.terms.items()},
+        "place": () if comparison.measured.size == 1 else place,
     }
 
 
-def _single(sides: Sides) -> Judgement:
-    one = Single(sides)
-    factors = {key: one.factor(term) for key, term in _keys(sides).items()}
-    return Judgement(
-        broken=one.broken,
-        measured=float(sides.measured),
-        allowed=float(sides.allowed),
-        parts={name: float(term) for name, term in sides.terms.items()},
-        place=(),
-        factors=factors,
-        typical=None if factors.get(WHOLE) is None else float(factors[WHOLE]),
-        exact=is_exact(sides.measured) and is_exact(list(sides.terms.values())) and not sides.rounding,
-    )
-
-
 def _sure(sides: Sides, comparison: Comparison) -> Judgement:
-    factors, entries, typical = {}, None, None
-    for key, term in _keys(sides).items():
-        each = comparison.factors(term)
-        if key == WHOLE:
-            typical = float(np.median(each.astype(float)))
-            typical = typical if comparison.broken.any() else min(typical, 1.0)
-        factors[key] = each.max() if comparison.broken.any() else min(each.max(), 1)
-        if key == WHOLE and 1 < each.size <= MOST_ENTRIES:
-            entries = Entries(each.astype(float), comparison.identities())
+    broken, entries, typical = bool(comparison.broken.any()), None, None
+    most = math.inf if broken else 1
+    factors = {
+        key: min((comparison.factors(term) if term else comparison.shares).max(), most)
+        for key, term in _keys(sides).items()
+    }
+    if factors:
+        shares = comparison.shares.astype(float)
+        typical = min(float(np.median(shares) if shares.size > 1 else shares.item()), most)
+        if 1 < shares.size <= MOST_ENTRIES:
+            entries = Entries(shares, comparison.identities())
     return Judgement(
-        broken=bool(comparison.broken.any()),
+        broken=broken,
         factors=factors,
         exact=comparison.exact,
         entries=entries,
@@ -231,12 +212,12 @@ def _random(sides: Sides, comparison: Comparison, event: list[Comparison], signi
     interval = clopper_pearson(failures, trials, significance)
     rank = critical(trials, float(sides.failure), significance)
     factors: dict[str, Any] = {}
-    order = np.argsort(comparison.by_replicate(comparison.factors(None)).astype(float))
+    order = np.argsort(comparison.by_replicate(comparison.shares).astype(float))
     for key, term in _keys(sides).items():
         each = np.sort(comparison.by_replicate(comparison.factors(term)).astype(float))
         factors[key] = float(each[-rank]) if rank <= trials else None
     entries = None
-    shares = comparison.factors(None) if WHOLE in factors and rank <= trials else np.zeros(0)
+    shares = comparison.shares if WHOLE in factors and rank <= trials else np.zeros(0)
     if 1 < shares.size // max(trials, 1) <= MOST_ENTRIES:
         rows = np.sort(shares.astype(float), axis=0)[-rank]
         entries = Entries(np.atleast_1d(rows), np.atleast_1d(comparison.identities().all(axis=0)))

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from clusterproof.theory.checker.claim import Context
-from clusterproof.theory.checker.conclusions import Conclusion, Judgement, judge
+from clusterproof.theory.checker.conclusions import Conclusion, judge
+from clusterproof.theory.checker.evaluation import Trial
 from clusterproof.theory.checker.sides import Outside
-from clusterproof.theory.checker.trial import Trial
 
 LEAST = 1e-3
 """Smallest factor that is tried: a constant that may be that small is not exercised."""
@@ -50,15 +50,18 @@ class _Constant:
         self.all = ordered[: EVALUATED // 2] + ordered[EVALUATED // 2 :: spread]
         # which direction is the stronger one must be read from many instances: n' = 1 hides a power of n'
         sample = self.all[:: max(1, len(self.all) // 100)]
-        votes = sum(_sign(self._strength(one, 1.001) - self._strength(one, 0.999)) for one in sample)
+        changes = [self._strength(one, 1.001) - self._strength(one, 0.999) for one in sample]
+        votes = np.sign(np.nan_to_num(changes)).sum()
         self.idle, self.upwards = votes == 0, votes > 0
 
     def broken(self, factor: float, instances: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """Instances that refute the statement with the constant made stronger by a factor below 1."""
-        found = []
+        found, significance = [], self.context.significance / self.trial.settings
         for one in instances:
-            judged = self._judge(one, 1 / factor if self.upwards else factor)
-            if judged is None or any(each.broken for each in judged.values()):
+            conclusions = self._conclude(one, 1 / factor if self.upwards else factor)
+            if conclusions is None or any(
+                each.broken for each in judge(conclusions, significance, one).values()
+            ):
                 found.append(one)
         return found
 
@@ -82,7 +85,7 @@ class _Constant:
                 one,
                 seed=context.seed,
                 claim=context.claim,
-                replicates=context.trials if statement.space.replicates is not None else None,
+                replicates=context.trials,
                 constants={self.name: self.printed * scale},
             )
         except Outside:
@@ -90,34 +93,19 @@ class _Constant:
         except ArithmeticError:
             return None
 
-    def _judge(self, one: dict[str, Any], scale: float) -> dict[str, Judgement] | None:
-        """Judge an instance; None where the numbers overflow."""
-        conclusions = self._conclude(one, scale)
-        if conclusions is None:
-            return None
-        return judge(conclusions, self.context.significance / self.trial.settings, one)
-
 
 def _factor(constant: _Constant) -> float:
     if constant.idle:
         return 0.0
     active = list(constant.tightest)
-    high = 1.0
     while True:
-        low = LEAST
-        if constant.broken(low, active):
-            top = high = 1.0
-            while top / low > 1.005:
-                middle = math.sqrt(low * top)
-                low, top = (middle, top) if constant.broken(middle, active) else (low, middle)
-            high = top
-        else:
-            high = 0.0
+        high = 0.0
+        if constant.broken(LEAST, active):
+            low, high = LEAST, 1.0
+            while high / low > 1.005:
+                middle = math.sqrt(low * high)
+                low, high = (middle, high) if constant.broken(middle, active) else (low, middle)
         more = [one for one in constant.broken(high or LEAST, constant.all) if one not in active]
         if not more:
             return high
         active += more[:ACTIVE]
-
-
-def _sign(number: float) -> int:
-    return 0 if math.isnan(number) else (number > 0) - (number < 0)

@@ -42,7 +42,7 @@ def corners(
             one[name] = _end(allowed, one, side) if isinstance(allowed, Interval) else side
             if one[name] is None:
                 one[name] = base[name]
-        if _is_instance(space, one):
+        if space.holds(one):
             yield one
 
 
@@ -61,7 +61,7 @@ def beyond(space: Space, one: Instance, name: str, sign: int, multiple: int) -> 
     assert isinstance(allowed, Interval)
     end = _end(allowed, one, 1 if sign > 0 else 0)
     moved = dict(one) | {name: _cast(allowed, sign * max(abs(end), 1) * multiple)}
-    return moved if _is_instance(space, moved) else None
+    return moved if space.holds(moved) else None
 
 
 def spread_draws(
@@ -76,7 +76,7 @@ def spread_draws(
         for name, allowed in space.ranges.items():
             drawn = _spread(allowed, one, stream) if number % 2 else allowed.draw(one, stream)
             one[name] = base[name] if drawn is None else drawn
-        if _is_instance(space, one):
+        if space.holds(one):
             yield one
 
 
@@ -90,7 +90,7 @@ def neighbours(space: Space, one: Instance) -> Iterator[dict[str, Any]]:
             values = [value for value in _choices(allowed) if value is not None]
         for value in values:
             moved = dict(one) | {name: value}
-            if value != one[name] and _is_instance(space, moved):
+            if value != one[name] and space.holds(moved):
                 yield moved
 
 
@@ -100,7 +100,7 @@ def toward(space: Space, one: Instance, name: str, side: int, share: Fraction) -
     if not isinstance(allowed, Interval):
         return None
     moved = dict(one) | {name: _cast(allowed, one[name] + share * (_end(allowed, one, side) - one[name]))}
-    return moved if _is_instance(space, moved) else None
+    return moved if space.holds(moved) else None
 
 
 def _choices(allowed: Range) -> list[Any]:
@@ -128,7 +128,3 @@ def _spread(allowed: Range, so_far: Instance, stream: np.random.Generator) -> An
                 return _cast(allowed, value)
             return max(low, min(high, Fraction(value).limit_denominator(FINEST)))
     return allowed.draw(so_far, stream)
-
-
-def _is_instance(space: Space, one: Instance) -> bool:
-    return all(allowed.holds(one[name], one) for name, allowed in space.ranges.items())

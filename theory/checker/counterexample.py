@@ -12,18 +12,13 @@ class RunDisagrees(ArithmeticError):
     """A run of the algorithm gives something else than the exact evaluation: the check itself is broken."""
 
 
-def agree(observed: float, expected: float) -> bool:
-    """Whether a run of the algorithm agrees with the exact evaluation, up to rounding error."""
-    return abs(observed - expected) <= AGREEMENT * abs(expected) + ROUNDING
-
-
 def confirm_equal(what: str, observed: float, expected: float) -> None:
-    """Require that a run of the algorithm agrees with the exact evaluation.
+    """Require that a run of the algorithm agrees with the exact evaluation, up to rounding error.
 
     Raises
     ------
     RunDisagrees
         If they differ by more than rounding error.
     """
-    if not agree(observed, expected):
+    if not abs(observed - expected) <= AGREEMENT * abs(expected) + ROUNDING:
         raise RunDisagrees(f"{what}: the run gives {observed!r}, the exact evaluation {expected!r}")

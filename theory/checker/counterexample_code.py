@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import pprint
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
 from typing import Any
 
-from clusterproof.theory.checker.claim_decorator import module_of
+import msgspec
+
+from clusterproof.theory.checker.claim import REGISTRY
 from clusterproof.theory.checker.loading import source_of
 from clusterproof.theory.checker.verdict import Verdict
 
@@ -28,14 +30,14 @@ def code_of(verdict: Verdict) -> str | None:
     if isinstance(example.get("code"), str):
         return str(example["code"])
     written = literal(example)
-    module = module_of(verdict.claim)
-    source = None if module is None else source_of(module)
+    module = REGISTRY[verdict.claim].module if verdict.claim in REGISTRY else "__main__"
+    source = source_of(module)
     names = ["replay"] if source is None else ["load_claims", "replay"]
-    lines = ["from math import inf, nan\n"] if not _finite(example) else []
+    lines = ["from math import inf, nan\n"] if re.search(r"\b(inf|nan)\b", written) else []
     lines += [f"from clusterproof import {', '.join(names)}\n"]
     if source is not None:
         lines += ["\n", f"load_claims({source!r})\n"]
-    elif module not in (None, "__main__"):
+    elif module != "__main__" and not module.startswith("clusterproof."):
         lines += [f"import {module}  # states the claim\n"]
     return (
         "".join(lines)
@@ -46,23 +48,12 @@ def code_of(verdict: Verdict) -> str | None:
 
 def literal(value: Any) -> str:
     """Write plain JSON values, arrays included, as a Python literal; ``inf`` and ``nan`` by their names."""
-    return pprint.pformat(_plain(value), width=WIDTH, sort_dicts=False, compact=True)
+    plain = msgspec.to_builtins(value, enc_hook=builtin, str_keys=True)
+    return pprint.pformat(plain, width=WIDTH, sort_dicts=False, compact=True)
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
+def builtin(value: Any) -> Any:
+    """Turn what msgspec does not know into what it does: arrays into lists, mappings into dictionaries, else text."""
     if hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(each) for each in value]
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
-
-
-def _finite(value: Any) -> bool:
-    value = _plain(value)
-    if isinstance(value, dict):
-        return all(_finite(each) for each in value.values())
-    if isinstance(value, list):
-        return all(_finite(each) for each in value)
-    return not isinstance(value, float) or math.isfinite(value)
+        return value.tolist()
+    return dict(value) if isinstance(value, Mapping) else str(value)

@@ -15,12 +15,13 @@ from clusterproof.theory.checker.claim import Context
 from clusterproof.theory.checker.claim_parts import Parts, factor_names
 from clusterproof.theory.checker.conclusions import WHOLE
 from clusterproof.theory.checker.constants import constant_factors
-from clusterproof.theory.checker.counterexample import RunDisagrees, agree
+from clusterproof.theory.checker.counterexample import confirm_equal
+from clusterproof.theory.checker.evaluation import Evaluation, Trial
 from clusterproof.theory.checker.needed_hypotheses import needed_hypotheses
 from clusterproof.theory.checker.scaled_verdicts import CopyCheck, written
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.ties import COMPARED, Tie
-from clusterproof.theory.checker.trial import Evaluation, Trial, attempt
+from clusterproof.theory.checker.trial import attempt
 from clusterproof.theory.checker.unit_check import Mismatch, check_units
 from clusterproof.theory.checker.vacuity import exclude_each_other
 from clusterproof.theory.checker.verdict import Finding, Kind
@@ -121,7 +122,7 @@ def _certainty(trials: Sequence[Trial], ties: Mapping[str, Sequence[Tie]]) -> Ce
         tied = [tie for tie in ties[part.name] if _counts_as_proof(tie, trial, trials)] if part.same else []
         if trial.proved:
             ways.append("symbols" if trial.symbolic else "exhausted")
-        elif trial.exhausted and trial.complete and trial.exact and trial.instances and not part.random:
+        elif trial.exhausted and part.space.complete and trial.exact and trial.instances and not part.random:
             ways.append("exhausted")
         elif tied:
             ways.append("separate")
@@ -291,8 +292,8 @@ def confirm(claim: Parts, part: Statement, found: Evaluation) -> None:
         part.confirm(**part.space.arguments(found.instance)),
         found.judged[found.broken or ""].measured,
     )
-    if observed is not None and not agree(observed, measured):
-        raise RunDisagrees(f"{claim.id}: the run gives {observed!r}, the statement {measured!r}")
+    if observed is not None:
+        confirm_equal(claim.id, observed, measured)
 
 
 def larger(first: Any, second: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -26,8 +27,8 @@ def card_of(function: Callable[..., Any], shared: Mapping[str, str]) -> str:
         name: body.strip("\n")
         for name, body in re.findall(r"^(\S.*)\n((?:[ \t]+.*\n?|\n)+)", text.strip("\n") + "\n", flags=re.M)
     }
-    common = {name: _indented(body) for name, body in shared.items() if name not in own}
-    sections = own | common
+    common = {name: textwrap.indent(inspect.cleandoc(body), "    ") for name, body in shared.items()}
+    sections = own | {name: body for name, body in common.items() if name not in own}
     names = sorted(sections, key=_place)
     return "\n\n".join([title, *(f"{name}\n{sections[name].rstrip()}" for name in names)])
 
@@ -35,7 +36,3 @@ def card_of(function: Callable[..., Any], shared: Mapping[str, str]) -> str:
 def _place(name: str) -> int:
     first = name.split()[0]
     return ORDER.index(first) if first in ORDER else len(ORDER)
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"    {line}" if line else "" for line in inspect.cleandoc(text).splitlines())

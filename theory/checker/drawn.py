@@ -38,10 +38,6 @@ class Written(Range):
     complete = False
     listed = False
 
-    def values(self, so_far: Instance) -> tuple[Any, ...]:
-        """There is no list."""
-        return ()
-
     def holds(self, value: Any, so_far: Instance) -> bool:
         """Whatever is of the kind; the hypotheses judge it."""
         return isinstance(value, self.kind)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -75,11 +76,7 @@ class Level:
         limit = self.significance * ROUNDING
         if self._chance(len(self.failing)) > limit:
             return None
-        low, high = 0, len(self.failing)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._chance(middle) <= limit else (middle, high)
-        return high
+        return bisect_left(range(1, len(self.failing)), True, key=lambda k: self._chance(k) <= limit) + 1
 
     @property
     def deciding(self) -> int:

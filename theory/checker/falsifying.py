@@ -147,15 +147,15 @@ def falsify(
         return decide(Parts(name, [statement]), context)
 
     finding = searched_by(0)
-    if (
-        finding.verdict == Kind.VIOLATED
-    ):  # simplifying ends where no single step helps: not always at one place
+    if finding.verdict == Kind.VIOLATED:
+        # simplifying ends where no single step helps: not always at one place
         others = [other for other in map(searched_by, range(1, SEARCHES)) if other.counterexample is not None]
         finding = min([finding, *others], key=lambda each: len(json.dumps(each.counterexample)))
-    fields = {each: getattr(finding, each) for each in type(finding).__dataclass_fields__}
+    fields = dict(vars(finding))
     if finding.verdict == Kind.VIOLATED and finding.counterexample is not None:
-        smallest = search.smallest if replicates is None else search.estimated
-        fields |= smallest(statement.space.decode(finding.counterexample))
+        one = statement.space.decode(finding.counterexample)
+        run_of, facts = search.smallest(one) if replicates is None else search.estimated(one)
+        fields |= facts | {"counterexample": finding.counterexample | run_of}
     return Verdict(
         claim=name, paper="falsify", label="", seed=seed, repaired_by=None,
         seconds=time.perf_counter() - started, **fields,
@@ -285,7 +285,9 @@ class _Search:
             made, task, rounds=rounds, seed=seed, initial=initial, replicates=replicates, measure=self.measure
         )
 
-    def estimate(self, *, task: Any, start: Any, **parameters: Any) -> tuple[Expectation, int, int]:
+    def estimate(
+        self, *, task: Any, start: Any, **parameters: Any
+    ) -> tuple[Expectation, Judgement, int, int]:
         """Run with replicates until these decide; give the expectation, and the seed and size of its sample.
 
         What breaks on the sample of the search is drawn again, since the search chose the run by it.
@@ -300,35 +302,22 @@ class _Search:
                         "replicates", self.replicates, "must be left out for a bound on every run",
                         "leave it out, or return expectation(samples, at_most=...)",
                     )  # fmt: skip
-                if (judged := self._judged(given)).settled:
+                if (judged := judge({"": given}, self.significance)[""]).settled:
                     break
             if not judged.broken:
                 break
-        return given, seed, replicates
+        return given, judged, seed, replicates
 
-    def _judged(self, given: Expectation) -> Judgement:
-        return judge({"": given}, self.significance)[""]
-
-    def estimated(self, one: Instance) -> dict[str, Any]:
-        """Give the counterexample to a bound on an expectation, and what the verdict says of it."""
-        given, seed, replicates = self.estimate(**one)
-        judged = self._judged(given)
+    def estimated(self, one: Instance) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Give the run that shows that a bound on an expectation is wrong; the verdict is that of the search."""
+        given, judged, seed, replicates = self.estimate(**one)
         place = f" at entry {judged.place}" if judged.place else ""
         task, made = one["task"], self.make(**{name: one[name] for name in one if name != "start"})
         initial = f"initial = np.array({literal(one['start'])})"
         comment = f"# expectation{place}: estimate {judged.measured!r}, {given.sense} {judged.allowed!r}"
-        return {
-            "counterexample": {
-                "task": dict(task.settings),
-                **_plain(one),
-                "start": np.asarray(one["start"]).tolist(),
-                "rounds": self.rounds,
-                "seed": seed,
-                "replicates": replicates,
-                "code": imports(task, made) + f"{initial}\ntrace = run({made!r}, task, rounds={self.rounds}, "
-                f"replicates={replicates}, initial=initial, seed={seed})\n{comment}\n",
-            },
-        }
+        code = imports(task, made) + f"{initial}\ntrace = run({made!r}, task, rounds={self.rounds}, "
+        code += f"replicates={replicates}, initial=initial, seed={seed})\n{comment}\n"
+        return {"rounds": self.rounds, "seed": seed, "replicates": replicates, "code": code}, {}
 
     def _first_broken(self, rounds: int, one: Instance) -> tuple[tuple[int, ...], float, float]:
         """Give round and model that first break the bound, the error there and what is allowed."""
@@ -337,8 +326,8 @@ class _Search:
         place = tuple(int(index) for index in next(iter(np.argwhere(comparison.broken))))
         return place, float(sides.measured[place]), float(sides.allowed[place])
 
-    def smallest(self, one: Instance) -> dict[str, Any]:
-        """Give the counterexample with the fewest rounds, and what the verdict says of it."""
+    def smallest(self, one: Instance) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Give the run with the fewest rounds that breaks the bound, and what the verdict says of it."""
         rounds = self.rounds
         place, measured, limit = self._first_broken(rounds, one)
         try:  # where the bound also says it of the shorter run
@@ -347,36 +336,15 @@ class _Search:
             pass
         else:
             rounds, (place, measured, limit) = max(place[0], 1), shorter
-        task = one["task"]
-        made = self.make(task, **{name: one[name] for name in one if name not in ("task", "start")})
+        task, start = one["task"], one["start"]
+        parameters = {name: one[name] for name in one if name not in ("task", "start")}
+        made = self.make(task, **parameters)
         where = f"round {place[0]}" if self.measure else f"round {place[0]}, model {place[1]}"
         what = next(iter(self.measure), "error")
-        quantities = _plain(one)
-        settings = ", ".join(f"{name} = {value}" for name, value in quantities.items())
-        return {
-            "reason": f"on {task!r} from {np.asarray(one['start']).tolist()}"
-            + (f" with {settings}" if settings else "")
-            + f": the {what} {measured:.5g} exceeds {limit:.5g} in {where}",
-            "measured": measured,
-            "bound": limit,
-            "slack": limit / measured if measured else None,
-            "counterexample": {
-                "task": dict(task.settings),
-                **quantities,
-                "start": np.asarray(one["start"]).tolist(),
-                "rounds": rounds,
-                "seed": self.seed,
-                "code": run_code(
-                    task, made, one["start"], rounds, self.seed, place, limit, where, self.measure
-                ),
-            },
-        }
-
-
-def _plain(one: Instance) -> dict[str, Any]:
-    """Parameters of the algorithm, as numbers and text."""
-    return {
-        name: value if isinstance(value, int | float | str) else str(value)
-        for name, value in one.items()
-        if name not in ("task", "start")
-    }
+        settings = ", ".join(f"{name} = {value}" for name, value in parameters.items())
+        reason = f"on {task!r} from {np.asarray(start).tolist()}" + (f" with {settings}" if settings else "")
+        reason += f": the {what} {measured:.5g} exceeds {limit:.5g} in {where}"
+        slack = limit / measured if measured else None
+        code = run_code(task, made, start, rounds, self.seed, place, limit, where, self.measure)
+        facts = {"reason": reason, "measured": measured, "bound": limit, "slack": slack}
+        return {"rounds": rounds, "seed": self.seed, "code": code}, facts

@@ -86,9 +86,11 @@ class Family:
             def check(context: Context) -> Finding:
                 return with_tightness(decide(theorem, context), theorem.parts, context)
 
-            check.__doc__, check.__module__ = card_of(function, self.sections), function.__module__
             register(
                 theorem.id,
+                check,
+                card_of(function, self.sections),
+                module=function.__module__,
                 label=label,
                 kind=kind,
                 reexamine=partial(replay, theorem),
@@ -98,7 +100,7 @@ class Family:
                 parts=theorem,
                 unattained=unattained,
                 transcribed=self.transcribed,
-            )(check)
+            )
             return theorem
 
         return decorate
@@ -132,15 +134,17 @@ class Family:
                 words = f"{finding.reason.rstrip('.')}; sharpness does not apply ({no_sharpness})"
                 return dataclasses.replace(finding, reason=words)
 
-            check.__doc__, check.__module__ = card_of(decide, self.sections), decide.__module__
             register(
                 f"{self.paper}/{name}",
+                check,
+                card_of(decide, self.sections),
+                module=decide.__module__,
                 label=label,
                 kind=kind,
                 repaired_by=repaired_by,
                 quick=quick,
                 transcribed=self.transcribed,
-            )(check)
+            )
             return decide
 
         return decorate

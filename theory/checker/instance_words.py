@@ -28,8 +28,14 @@ def short(value: Any) -> str:
 
 def place_of(error: BaseException, function: Callable[..., Any]) -> str:
     """Return the file of a function and the line in it at which an error arose; empty if there is none."""
-    file = getattr(getattr(function, "__code__", None), "co_filename", None)
+    file = str(getattr(getattr(function, "__code__", None), "co_filename", None))
+    line = line_of(error, file)
+    return f"{Path(file).name}, line {line}" if line else ""
+
+
+def line_of(error: BaseException, file: str) -> int | None:
+    """Return the last line of a file that an error passed; None if there is none."""
     lines = [
         line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == file
     ]
-    return f"{Path(str(file)).name}, line {lines[-1]}" if lines else ""
+    return lines[-1] if lines else None

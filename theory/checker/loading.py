@@ -6,17 +6,15 @@ import hashlib
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.plugins import PluginWarning, leave_out
+from clusterproof.algorithms.plugins import leave_out
 from clusterproof.theory.checker.claim import REGISTRY
-from clusterproof.theory.checker.claim_decorator import module_of
-
-__all__ = ["PLUGINS", "PluginWarning", "load_claims", "load_module", "load_plugins", "source_of"]
+from clusterproof.theory.checker.instance_words import line_of
 
 PLUGINS = "clusterproof.claims"
 """Group of the entry points whose modules state claims."""
@@ -47,7 +45,8 @@ def load_claims(source: str | Path) -> list[str]:
     text = str(source)
     before = dict(REGISTRY)
     name = load_module(source)
-    own = [claim for claim in REGISTRY if _belongs(claim, name, before)]
+    # in a module, or below it, and not in one that it imports
+    own = [claim.id for claim in REGISTRY.values() if f"{claim.module}.".startswith(f"{name}.")]
     if not own:
         imported = [claim for claim in REGISTRY if claim not in before]
         remedy = (
@@ -75,15 +74,17 @@ def load_module(source: str | Path) -> str:
     is_file = path.suffix == ".py" or path.is_file()
     before = dict(REGISTRY)
     try:
-        return _execute(path) if is_file else _import(text)
+        with _first_on_path(path.resolve().parent if is_file else Path.cwd()):
+            return _execute(path) if is_file else importlib.import_module(text).__name__
     except (Exception, SystemExit) as error:
         REGISTRY.clear()
         REGISTRY.update(before)
-        line = _line_in(path, error) if is_file else ""
+        line = line_of(error, str(path.resolve())) if is_file else None
+        where = "" if line is None else f", line {line}"
         raise InvalidArgument(
             "module",
             text,
-            f"must be a file or module that can be imported ({type(error).__name__}: {error}{line})",
+            f"must be a file or module that can be imported ({type(error).__name__}: {error}{where})",
             f"`python {text}` shows where"
             if is_file
             else "give the path of a file, or a module's dotted name",
@@ -121,17 +122,11 @@ def _execute(path: Path) -> str:
     sys.modules[name] = module  # records look their module up
     _SOURCES[name] = str(path)
     try:
-        with _first_on_path(where.parent):
-            found.loader.exec_module(module)
+        found.loader.exec_module(module)
     except BaseException:  # Ctrl-C, too, must leave no half of a module behind; it is raised again
         del sys.modules[name]
         raise
     return name
-
-
-def _import(name: str) -> str:
-    with _first_on_path(Path.cwd()):
-        return importlib.import_module(name).__name__
 
 
 @contextmanager
@@ -143,23 +138,3 @@ def _first_on_path(folder: Path) -> Iterator[None]:
     finally:
         if str(folder) in sys.path:
             sys.path.remove(str(folder))
-
-
-def _belongs(claim: str, module: str, before: Mapping[str, object]) -> bool:
-    """Return whether a module, or one below it, states a claim, and not a module that it imports."""
-    place = module_of(claim)
-    if place is None:  # of a family, which does not know its module
-        return REGISTRY[claim] is not before.get(claim)
-    return place == module or place.startswith(f"{module}.")
-
-
-def _line_in(path: Path, error: BaseException) -> str:
-    """Where in the file an error arose."""
-    if isinstance(error, SyntaxError):
-        return ""
-    place, last = error.__traceback__, None
-    while place is not None:
-        if Path(place.tb_frame.f_code.co_filename).name == path.name:
-            last = place.tb_lineno
-        place = place.tb_next
-    return "" if last is None else f", line {last}"

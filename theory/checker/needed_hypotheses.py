@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from clusterproof.algorithms.time_limit import TimeLimitExceeded, time_limit
 from clusterproof.theory.checker.claim import Context
 from clusterproof.theory.checker.conclusions import judge
+from clusterproof.theory.checker.evaluation import Trial
 from clusterproof.theory.checker.sides import leaving_out
-from clusterproof.theory.checker.trial import Trial
 
 INSTANCES = 20
 """Instances outside a hypothesis that are tried for it."""
@@ -44,14 +44,13 @@ def needed_hypotheses(trials: Sequence[Trial], context: Context) -> dict[str, bo
 def _breaks_without(trial: Trial, name: str, context: Context) -> bool | None:
     """Whether one of the instances that were rejected by a hypothesis breaks the statement without it."""
     outside = [one for first, one in trial.outside if first == name]
-    replicates = context.trials if trial.statement.space.replicates is not None else None
     holds = False
     try:
         with leaving_out(frozenset({name})), time_limit(SECONDS):
             for one in outside[:: max(1, len(outside) // INSTANCES)][:INSTANCES]:
                 try:
                     conclusions = trial.statement.conclude(
-                        one, seed=context.seed, claim=context.claim, replicates=replicates
+                        one, seed=context.seed, claim=context.claim, replicates=context.trials
                     )
                     judged = judge(conclusions, context.significance / INSTANCES, one)
                 except Exception:  # it breaks another hypothesis, or the statement is not defined there

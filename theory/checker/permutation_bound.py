@@ -75,14 +75,14 @@ def scores(values: np.ndarray, tolerance: float) -> np.ndarray:
     tolerance
         What rounding may add to an entry.
     """
+    from scipy.stats import rankdata
+
     order = np.argsort(values, axis=0)
     ordered = np.take_along_axis(values, order, axis=0)
     with np.errstate(invalid="ignore"):
         new = np.diff(ordered, axis=0) > tolerance
     groups = np.concatenate([np.zeros((1, values.shape[1]), dtype=int), np.cumsum(new, axis=0)])
-    ranks = np.empty(values.shape)
-    for column, group in enumerate(groups.T):
-        sizes = np.bincount(group)
-        middle = np.cumsum(sizes) - (sizes + 1) / 2
-        ranks[order[:, column], column] = middle[group]
-    return np.asarray(ranks - ranks.mean(axis=0))
+    ranks = rankdata(groups, axis=0)  # of the ordered entries
+    centred = np.empty(values.shape)
+    np.put_along_axis(centred, order, ranks - ranks.mean(axis=0), axis=0)
+    return centred

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -18,27 +17,12 @@ Bounds = tuple[Any, Any]
 """Least and largest value, numbers or symbols of earlier quantities; None where there is none."""
 
 
-@dataclass(frozen=True)
-class Expansion:
-    """A polynomial in the variables s.
-
-    Attributes
-    ----------
-    polynomial
-        Multiplied with 1 + s to the powers ``degrees``.
-    degrees
-        One for each quantity: on the face of the box where it is largest, that power of s decides. 0 for
-        quantities without a largest value, or that do not occur.
-    """
-
-    polynomial: Polynomial
-    degrees: tuple[int, ...]
-
-
-def expand(polynomial: Polynomial, bounds: Sequence[Bounds]) -> Expansion | None:
+def expand(polynomial: Polynomial, bounds: Sequence[Bounds]) -> tuple[Polynomial, tuple[int, ...]] | None:
     """Rewrite a polynomial in the variables s; None where a quantity without any bound occurs in it.
 
-    The last quantity goes first, since its bounds may name those before it.
+    The last quantity goes first, since its bounds may name those before it. The result is the polynomial times 1 + s to
+    the powers that stand beside it, one for each quantity: on the face of the box where it is largest, that power of s
+    decides. 0 for quantities without a largest value, or that do not occur.
     """
     count = len(bounds)
     one = Polynomial({(0,) * count: Fraction(1)})
@@ -67,13 +51,13 @@ def expand(polynomial: Polynomial, bounds: Sequence[Bounds]) -> Expansion | None
             if part:
                 total = total + Polynomial(part) * inner**power * outer ** (degree - power)
         polynomial = total
-    return Expansion(polynomial, tuple(degrees))
+    return polynomial, tuple(degrees)
 
 
 def is_nonnegative(polynomial: Polynomial, bounds: Sequence[Bounds]) -> bool:
     """Whether the coefficients show that a polynomial is never negative; False decides nothing."""
     expanded = expand(polynomial, bounds)
-    return expanded is not None and all(value >= 0 for value in expanded.polynomial.terms.values())
+    return expanded is not None and all(value >= 0 for value in expanded[0].terms.values())
 
 
 def is_positive(polynomial: Polynomial, bounds: Sequence[Bounds]) -> bool:
@@ -85,8 +69,8 @@ def is_positive(polynomial: Polynomial, bounds: Sequence[Bounds]) -> bool:
     expanded = expand(polynomial, bounds)
     if expanded is None:
         return False
-    terms = expanded.polynomial.terms
-    corners = itertools.product(*({0, degree} for degree in expanded.degrees))
+    terms = expanded[0].terms
+    corners = itertools.product(*({0, degree} for degree in expanded[1]))
     return all(value >= 0 for value in terms.values()) and all(terms.get(corner, 0) > 0 for corner in corners)
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
 from clusterproof.theory.checker.polynomial_signs import Bounds, is_nonnegative, is_positive
-from clusterproof.theory.checker.sides import Outside, Sides, counting_hypotheses
+from clusterproof.theory.checker.sides import Outside, Sides, naming_hypotheses
 from clusterproof.theory.checker.space import Space
-from clusterproof.theory.checker.symbols import Symbol, symbols
+from clusterproof.theory.checker.symbols import Symbol, exactly, symbols
 
 CASES = 1000
 """Most combinations of listed values, each of which gets a proof of its own."""
@@ -69,9 +68,10 @@ def certify(space: Space, evaluate: Any) -> bool:
         chosen = dict(zip(listed, case, strict=True))
         one = {name: chosen.get(name, every[name]) for name in space.ranges}
         try:
-            with counting_hypotheses() as assumed:
+            with naming_hypotheses({}) as stated:
                 conclusions: Mapping[str, Sides] = evaluate(one)
-            decided = [_holds(sides, bounds, bool(assumed)) for sides in conclusions.values()]
+            assumed = any(stated.values())
+            decided = [_holds(sides, bounds, assumed) for sides in conclusions.values()]
         except Outside:  # a choice that the hypotheses exclude
             continue
         except (TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
@@ -94,26 +94,13 @@ def _holds(sides: Sides, bounds: Sequence[Bounds], assumed: bool) -> bool:
             ):
                 raise TypeError("it divides by a quantity whose sign neither a range nor a hypothesis gives")
         return all(
-            not gap.top.terms if isinstance(gap, Symbol) else _exactly(gap) == 0 for gap in sides.measured
+            not gap.top.terms if isinstance(gap, Symbol) else exactly(gap) == 0 for gap in sides.measured
         )
     excess = sides.measured - sides.allowed if sides.lower else sides.allowed - sides.measured
     if not isinstance(excess, Symbol):
-        return bool(_exactly(excess) >= 0)
+        return bool(exactly(excess) >= 0)
     for sign in (1, -1):
         top, bottom = (excess.top, excess.bottom) if sign == 1 else (-excess.top, -excess.bottom)
         if is_positive(bottom, bounds) and is_nonnegative(top, bounds):
             return True
     return False
-
-
-def _exactly(number: Any) -> Any:
-    """Refuse what rounding may have touched.
-
-    Raises
-    ------
-    TypeError
-        If it is no integer or fraction.
-    """
-    if isinstance(number, bool) or not isinstance(number, int | Fraction):
-        raise TypeError(f"a proof needs exact numbers, not {number!r}")
-    return number

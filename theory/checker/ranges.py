@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -41,9 +41,9 @@ class Range(ABC):
     sampled: bool = False
     """Whether values are drawn from a generator, without a search or a simplest one."""
 
-    @abstractmethod
     def values(self, so_far: Instance) -> Sequence[Any]:
         """All values that are tried, simple ones first; none where they are not ``listed``."""
+        return ()
 
     @abstractmethod
     def holds(self, value: Any, so_far: Instance) -> bool:
@@ -53,9 +53,9 @@ class Range(ABC):
     def describe(self) -> str:
         """What a value must be, for a refusal."""
 
-    @abstractmethod
     def encode(self, value: Any) -> Any:
-        """Write a value so that JSON keeps it exactly."""
+        """Write a value so that JSON keeps it exactly: 9/10 as ``"9/10"``, other numbers and names as they are."""
+        return encode_number(value)
 
     @abstractmethod
     def decode(self, code: Any) -> Any:
@@ -90,20 +90,17 @@ class Interval(Range):
     high: End
     upwards: bool = False
     downwards: bool = False
+    noun: ClassVar[str] = "a number"
 
-    def ends(self, so_far: Instance) -> tuple[Any, Any]:
+    def bounds(self, so_far: Instance) -> tuple[Any, Any]:
         """Least and largest value that the statement speaks of, None for none."""
         low = None if self.downwards else value_of(self.low, so_far)
         return low, None if self.upwards else value_of(self.high, so_far)
 
     def within(self, value: Any, so_far: Instance) -> bool:
         """Whether a number lies between the ends."""
-        low, high = self.ends(so_far)
+        low, high = self.bounds(so_far)
         return bool((low is None or low <= value) and (high is None or value <= high))
-
-    def bounds(self, so_far: Instance) -> tuple[Any, Any] | None:
-        """Give the ends."""
-        return self.ends(so_far)
 
     def multiples(self, denominator: int, so_far: Instance) -> range:
         """Whole numbers that give values when divided by a denominator."""
@@ -118,13 +115,15 @@ class Interval(Range):
 
     def describe(self) -> str:
         """Write the ends."""
-        low = "" if self.downwards else self.low
-        return f"{low} .. {'' if self.upwards else self.high}".strip()
+        ends = f"{'' if self.downwards else self.low} .. {'' if self.upwards else self.high}"
+        return f"{self.noun} in {ends.strip()}"
 
 
 @dataclass(frozen=True, eq=False)
 class Integers(Interval):
     """Whole numbers."""
+
+    noun = "a whole number"
 
     @property
     def complete(self) -> bool:  # type: ignore[override]  # follows from the ends, a constant elsewhere
@@ -142,14 +141,6 @@ class Integers(Interval):
         """Whether it is an integer between the ends."""
         return type(value) is int and self.within(value, so_far)
 
-    def describe(self) -> str:
-        """Write the ends."""
-        return f"a whole number in {super().describe()}"
-
-    def encode(self, value: Any) -> int:
-        """Write the number itself."""
-        return int(value)
-
     def decode(self, code: Any) -> int:
         """Read an integer, and nothing that only looks like one."""
         if type(code) is not int:
@@ -162,6 +153,7 @@ class Rationals(Interval):
     """Fractions; those with denominators up to ``denominator`` are tried."""
 
     denominator: int = 1
+    noun = "a fraction"
     complete = False
 
     def values(self, so_far: Instance) -> tuple[Fraction, ...]:
@@ -190,14 +182,6 @@ class Rationals(Interval):
         """Whether it is a fraction between the ends."""
         return isinstance(value, Fraction) and self.within(value, so_far)
 
-    def describe(self) -> str:
-        """Write the ends."""
-        return f"a fraction in {super().describe()}"
-
-    def encode(self, value: Any) -> Any:
-        """Write 9/10 as ``"9/10"``, whole numbers as such."""
-        return encode_number(value)
-
     def decode(self, code: Any) -> Fraction:
         """Read an integer or a fraction; a floating number is none."""
         if type(code) is int or (isinstance(code, str) and re.fullmatch(r"-?\d+(/\d+)?", code)):
@@ -212,17 +196,9 @@ class Reals(Interval):
     complete = False
     listed = False
 
-    def values(self, so_far: Instance) -> tuple[float, ...]:
-        """There are too many."""
-        return ()
-
     def holds(self, value: Any, so_far: Instance) -> bool:
         """Whether it is a finite number between the ends."""
         return isinstance(value, float) and math.isfinite(value) and self.within(value, so_far)
-
-    def describe(self) -> str:
-        """Write the ends."""
-        return f"a number in {super().describe()}"
 
     def encode(self, value: Any) -> float:
         """Write the number itself: JSON keeps every digit."""
@@ -262,10 +238,6 @@ class Choice(Range):
     def describe(self) -> str:
         """List them."""
         return f"one of {', '.join(str(value) for value in self.options)}"
-
-    def encode(self, value: Any) -> Any:
-        """Write numbers and names as they are, fractions as strings."""
-        return encode_number(value) if isinstance(value, Fraction) else value
 
     def decode(self, code: Any) -> Any:
         """Find the value that is written so."""

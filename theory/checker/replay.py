@@ -10,12 +10,11 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.checker import sentences
 from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, Context
 from clusterproof.theory.checker.claim_parts import Parts
-from clusterproof.theory.checker.conclusions import judge
 from clusterproof.theory.checker.deciding import confirm
+from clusterproof.theory.checker.evaluation import Trial, evaluate
 from clusterproof.theory.checker.scaled_verdicts import CopyCheck
 from clusterproof.theory.checker.sides import Outside
 from clusterproof.theory.checker.statement import Statement
-from clusterproof.theory.checker.trial import Evaluation, Trial, planned
 from clusterproof.theory.checker.verdict import Finding, Kind
 
 MOST_REPLICATES = 1_000_000
@@ -47,14 +46,12 @@ def replay(claim: Parts, counterexample: Mapping[str, Any]) -> Finding:
     seed, replicates = _recorded_randomness(part, numbers)
     code: dict[str, Any] = {key: numbers.pop(key) for key in ("scaling", "family") if key in numbers}
     one = part.space.decode(numbers)
-    settings = planned(part) if part.random else 1
-    significance = CLAIM_SIGNIFICANCE / len(claim.parts) / settings
-    context = Context(seed, replicates, significance, claim.id)
+    context = Context(seed, replicates, CLAIM_SIGNIFICANCE / len(claim.parts), claim.id)
     try:
         if code:
             found = CopyCheck(claim, part, context).replay(one, code)
             return replace(found, reason=f"replayed: {found.reason}", counterexample=dict(counterexample))
-        conclusions = part.conclude(one, seed=seed, claim=claim.id, replicates=replicates)
+        evaluation = evaluate(part, context, one)
     except Outside as outside:
         raise InvalidArgument(
             "counterexample",
@@ -62,18 +59,14 @@ def replay(claim: Parts, counterexample: Mapping[str, Any]) -> Finding:
             f'must meet the hypothesis "{outside}"',
             f"take it from the JSON of `clusterproof check {claim.id}`",
         ) from outside
-    judged = judge(conclusions, significance, one)
-    evaluation = Evaluation(one, conclusions, judged)
-    first = next(iter(judged)) if evaluation.broken is None else evaluation.broken
-    worst = judged[first]
-    trial = Trial(part)
-    lower = getattr(conclusions[first], "lower", False)
+    first = next(iter(evaluation.judged)) if evaluation.broken is None else evaluation.broken
+    worst, lower = evaluation.judged[first], getattr(evaluation.conclusions[first], "lower", False)
     if evaluation.broken is None:
         verdict, reason = Kind.CONSISTENT, sentences.comparison(worst, ">=" if lower else "<=")
     else:
         confirm(claim, part, evaluation)
         verdict = Kind.ILL_POSED if claim.ill_posed else Kind.VIOLATED
-        reason = sentences.broken(trial, evaluation)
+        reason = sentences.broken(Trial(part), evaluation)
     return Finding(
         verdict=verdict,
         reason=f"replayed: {reason}",

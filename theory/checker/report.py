@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import textwrap
 from collections import Counter
@@ -14,9 +13,9 @@ import msgspec
 from rich.text import Text
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory.checker.catalogue import as_json, find_claim, replay
+from clusterproof.theory.checker.catalogue import as_json, find_claim
 from clusterproof.theory.checker.claim import REGISTRY, Claim
-from clusterproof.theory.checker.counterexample_code import code_of
+from clusterproof.theory.checker.counterexample_code import builtin, code_of
 from clusterproof.theory.checker.tightness import NEEDED, idle_parts
 from clusterproof.theory.checker.verdict import Finding, Kind, Verdict
 
@@ -57,11 +56,10 @@ class Recorded(msgspec.Struct):
 
 def to_json(records: Sequence[Any] | Mapping[str, Any]) -> str:
     """Write verdicts or plain records, or a single record, as strict JSON; non-finite numbers become null."""
-    if isinstance(records, Mapping):
-        plain = _plain(records)
-    else:
-        plain = [_plain(as_json(record) if isinstance(record, Verdict) else record) for record in records]
-    return json.dumps(plain, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    plain: Any = records
+    if not isinstance(records, Mapping):
+        plain = [as_json(record) if isinstance(record, Verdict) else record for record in records]
+    return msgspec.json.format(msgspec.json.encode(plain, enc_hook=builtin), indent=2).decode() + "\n"
 
 
 def to_markdown(verdicts: Sequence[Verdict]) -> str:
@@ -111,35 +109,6 @@ def read_report(path: Path, option: str = "replay") -> list[Recorded]:
     except (ValueError, RecursionError) as error:
         rule = f"must be the JSON of a report ({error})"
     raise InvalidArgument(option, str(path), rule, "write it with `clusterproof check --json FILE`")
-
-
-def replay_recorded(recorded: Recorded) -> Finding:
-    """Evaluate a recorded counterexample again, and compare the two sides with the recorded ones.
-
-    Raises
-    ------
-    InvalidArgument
-        If it does not define an instance of its claim, or the sides differ from the recorded ones.
-    """
-    try:
-        return replay(
-            recorded.claim, dict(recorded.counterexample or {}), recorded=(recorded.measured, recorded.bound)
-        )
-    except InvalidArgument:
-        raise
-    except Exception as error:  # the numbers come from a user's file: any error means that they are invalid
-        raise InvalidArgument(
-            "counterexample",
-            recorded.claim,
-            f"must hold the numbers that define an instance ({type(error).__name__}: {error})",
-            f"take it from the JSON of `clusterproof check {recorded.claim}`",
-        ) from error
-
-
-def lacks_counterexample(recorded: Recorded) -> bool:
-    """Whether an entry's verdict rests on a counterexample that the entry does not contain."""
-    decided = recorded.verdict in (Kind.VIOLATED, Kind.ILL_POSED) and recorded.counterexample is None
-    return decided and find_claim(recorded.claim).reexamine is not None
 
 
 def number(value: float | None) -> str:
@@ -354,19 +323,6 @@ def _wrap(line: str, width: int | None, indent: str = "") -> str:
     return textwrap.fill(
         line, max(width, 20), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
-
-
-def _plain(value: Any) -> Any:
-    """Turn what a check recorded into JSON values."""
-    if isinstance(value, dict):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    return value if value is None or isinstance(value, str | int) else str(value)
 
 
 def _cell(text: str) -> str:

@@ -16,16 +16,16 @@ from typing import Any
 
 import msgspec
 
-from clusterproof.theory.checker.catalogue import check, find_claim, version
+from clusterproof.theory.checker.catalogue import check, find_claim, is_close, replay, version
 from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, Context
 from clusterproof.theory.checker.claim_parts import factor_names
 from clusterproof.theory.checker.conclusions import WHOLE
-from clusterproof.theory.checker.report import Recorded, lacks_counterexample, replay_recorded, to_json
+from clusterproof.theory.checker.evaluation import Evaluation, evaluate
+from clusterproof.theory.checker.report import Recorded, to_json
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.survey import ratios
 from clusterproof.theory.checker.tightness import NEEDED
-from clusterproof.theory.checker.trial import Evaluation, evaluate
-from clusterproof.theory.checker.verdict import Finding
+from clusterproof.theory.checker.verdict import Finding, Kind
 
 RELATIVE = 1e-6
 """Relative difference up to which two numbers are the same on another processor."""
@@ -81,12 +81,15 @@ def disagreement(entry: Recorded) -> tuple[Finding, str]:
     InvalidArgument
         If the claim is unknown, or the counterexample is no instance of it or has other sides.
     """
-    finding = None if entry.counterexample is None else replay_recorded(entry)
+    finding = None
+    if entry.counterexample is not None:
+        finding = replay(entry.claim, entry.counterexample, recorded=(entry.measured, entry.bound))
     if finding is not None and (finding.verdict != entry.verdict or entry.version != version()):
         return finding, "" if finding.verdict == entry.verdict else f"recorded as {entry.verdict}"
     trials = entry.requested_trials if isinstance(entry.requested_trials, int) else None
     found = check(entry.claim, seed=entry.seed or 0, trials=trials)
-    if lacks_counterexample(entry):
+    decided_by_one = entry.verdict in (Kind.VIOLATED, Kind.ILL_POSED)
+    if finding is None and decided_by_one and find_claim(entry.claim).reexamine is not None:
         return found, f"recorded as {entry.verdict} without its counterexample"
     if finding is None and found.verdict != entry.verdict:
         return found, f"recorded as {entry.verdict}"
@@ -131,7 +134,7 @@ def _of_counterexample(entry: Recorded, now: Mapping[str, Any], again: Mapping[s
     slacks = [one["slack"] for one in known]
     if again["measured"] and again["bound"] is not None:
         slacks[0] = again["bound"] / again["measured"]
-    if not any(_close(record.get("slack"), value) for value in slacks):
+    if not any(is_close(record.get("slack"), value) for value in slacks):
         yield "slack"
 
 
@@ -143,7 +146,7 @@ def _surveyed(entry: Recorded, recorded: Mapping[str, Any], found: Mapping[str, 
         here = recorded[name]
         relative = {"typical": DRAWN, "instances": COUNTED, "broken": COUNTED}
         if here.keys() != there.keys() or not all(
-            _close(here[key], there[key], relative[key], float(key != "typical"))
+            is_close(here[key], there[key], relative[key], float(key != "typical"))
             for key in here.keys() & relative.keys()
         ):
             return False
@@ -156,7 +159,7 @@ def _surveyed(entry: Recorded, recorded: Mapping[str, Any], found: Mapping[str, 
         if here["instance"] is None or there["ratio"] is None:
             right = (here["ratio"], here["instance"]) == (there["ratio"], there["instance"])
         else:
-            right = any(_close(here["ratio"], ratio, RELATIVE, ROUNDING) for ratio in given)
+            right = any(is_close(here["ratio"], ratio, RELATIVE, ROUNDING) for ratio in given)
             right &= here["ratio"] <= there["ratio"] + DRAWN * abs(there["ratio"]) + ROUNDING
         if not right:
             return False
@@ -174,13 +177,13 @@ def _of_check(entry: Recorded, now: Mapping[str, Any]) -> Iterator[str]:
     for name in ("measured", "bound"):
         relative = DRAWN if repeated and not ratios else RELATIVE
         right = [now[name], *(one[name] for one in anywhere)]
-        if not any(_close(record.get(name), value, relative, ROUNDING) for value in right):
+        if not any(is_close(record.get(name), value, relative, ROUNDING) for value in right):
             yield name
     slacks = [now["slack"], *(1 / one[WHOLE] for one in anywhere if one[WHOLE])]
-    if not any(_close(record.get("slack"), value, searched) for value in slacks):
+    if not any(is_close(record.get("slack"), value, searched) for value in slacks):
         yield "slack"
     for name in ("trials", "failures"):
-        if not _close(record.get(name), now[name], 0.0, DEVIATIONS * math.sqrt(2 * (now[name] or 0))):
+        if not is_close(record.get(name), now[name], 0.0, DEVIATIONS * math.sqrt(2 * (now[name] or 0))):
             yield name
     intervals = [one for each in anywhere for one in each["intervals"]]
     if not (
@@ -210,14 +213,14 @@ def _of_check(entry: Recorded, now: Mapping[str, Any]) -> Iterator[str]:
             for one in (anywhere if here["instance"] is None else at[key])
             if one.get(key) is not None
         ]
-        shown = any(_close(factor, one, searched) for one in given)
+        shown = any(is_close(factor, one, searched) for one in given)
         if given and factor is not None and found[key] is not None:
             shown |= max(factor, found[key], min(given)) < NEEDED  # of no weight, whatever the digits
-        if not (shown or _close(factor, found[key], searched)):
+        if not (shown or is_close(factor, found[key], searched)):
             yield "sharpness"
         same = here.keys() == there.keys() and here.get("identities") == there.get("identities")
-        same &= _close(here["ratio"], 1 / factor if factor else None)
-        same &= _close(here.get("typical"), there.get("typical"), DRAWN)
+        same &= is_close(here["ratio"], 1 / factor if factor else None)
+        same &= is_close(here.get("typical"), there.get("typical"), DRAWN)
         if not (same and (shown or here["instance"] == there["instance"])):
             yield "tightness"
 
@@ -225,7 +228,7 @@ def _of_check(entry: Recorded, now: Mapping[str, Any]) -> Iterator[str]:
 def _counts(record: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     """Yield numbers of instances, and code, that differ by more than a faster machine explains."""
     timed = TIMED if OPEN_ENDS.search(now["reason"]) else 0.0
-    if not _close(record.get("instances"), now["instances"], 0.0, timed):
+    if not is_close(record.get("instances"), now["instances"], 0.0, timed):
         yield "instances"
     if not _alike(record.get("rejected"), now["rejected"], 0.0, timed):
         yield "rejected"
@@ -271,12 +274,5 @@ def _alike(recorded: Any, found: Any, relative: float = RELATIVE, absolute: floa
     if not isinstance(recorded, Mapping) or not isinstance(found, Mapping):
         return recorded is None and found is None
     return recorded.keys() == found.keys() and all(
-        _close(recorded[name], found[name], relative, absolute) for name in found
+        is_close(recorded[name], found[name], relative, absolute) for name in found
     )
-
-
-def _close(recorded: Any, found: Any, relative: float = RELATIVE, absolute: float = 1e-12) -> bool:
-    if found is None or not math.isfinite(found):
-        return recorded is None
-    number = isinstance(recorded, int | float) and not isinstance(recorded, bool)
-    return number and math.isclose(recorded, found, rel_tol=relative, abs_tol=absolute)

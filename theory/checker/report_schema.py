@@ -31,12 +31,9 @@ def report_schema() -> dict[str, Any]:
         for one in properties.values():
             one.pop("default", None)
         definitions[name] |= {"required": sorted(properties), "additionalProperties": False}
-    verdict["properties"] |= {
-        "claim": {"type": "string", "pattern": ".+/.+"},
-        "trials": _count(),
-        "failures": _count(),
-        "instances": _count(),
-    }
+    verdict["properties"]["claim"] = {"type": "string", "pattern": ".+/.+"}
+    for name in ("trials", "failures", "instances"):
+        verdict["properties"][name] = {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "null"}]}
     first_lines(definitions)
     assert set(verdict["properties"]) == {each.name for each in dataclasses.fields(Verdict)} | {"code"}
     return {"$schema": DIALECT, "title": "A report of clusterproof check", **found, "$defs": definitions}
@@ -47,7 +44,3 @@ def first_lines(definitions: dict[str, Any]) -> None:
     for definition in definitions.values():
         if text := definition.get("description"):
             definition["description"] = text.partition("\n")[0]
-
-
-def _count() -> dict[str, Any]:
-    return {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "null"}]}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Task, Trace
+from clusterproof.theory.checker.instance_words import short
 
 
 def check_same_task(task: Task, trace: Trace) -> None:
@@ -19,22 +18,10 @@ def check_same_task(task: Task, trace: Trace) -> None:
     """
     given, ran = dict(task.settings), dict(trace.settings["task"])
     for name in sorted(given.keys() | ran.keys()):
-        if name not in given or name not in ran or not _alike(given[name], ran[name]):
+        if name not in given or name not in ran or not np.array_equal(given[name], ran[name]):
             raise InvalidArgument(
                 f"task.{name}",
-                _short(given.get(name)),
-                f"must be that of the task on which the trace was run, {_short(ran.get(name))}",
+                short(repr(given.get(name))),
+                f"must be that of the task on which the trace was run, {short(repr(ran.get(name)))}",
                 "give that task; synthetic.from_settings(trace.settings['task']) makes it again",
             )
-
-
-def _alike(first: Any, second: Any) -> bool:
-    if isinstance(first, list | tuple | np.ndarray) or isinstance(second, list | tuple | np.ndarray):
-        one, other = np.asarray(first), np.asarray(second)
-        return one.shape == other.shape and bool(np.array_equal(one, other))
-    return bool(first == second)
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."

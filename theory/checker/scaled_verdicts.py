@@ -15,11 +15,11 @@ from clusterproof.theory.checker import sentences
 from clusterproof.theory.checker.claim import Context
 from clusterproof.theory.checker.claim_parts import Parts
 from clusterproof.theory.checker.conclusions import WHOLE, judge
+from clusterproof.theory.checker.evaluation import Evaluation, Trial
 from clusterproof.theory.checker.hidden_constants import growth
 from clusterproof.theory.checker.instance_words import quantities
 from clusterproof.theory.checker.sides import Outside
 from clusterproof.theory.checker.statement import Statement
-from clusterproof.theory.checker.trial import Evaluation, Trial
 from clusterproof.theory.checker.unit_check import Mismatch, candidates, compare, conclude
 from clusterproof.theory.checker.units import Scaling, image
 from clusterproof.theory.checker.verdict import Finding, Kind

@@ -1,14 +1,15 @@
-"""Search for counterexamples and minimise them, with hypothesis as the engine."""
+"""Search a statement's space with hypothesis, and simplify what is found."""
 
 from __future__ import annotations
 
+import math
 import random
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
-Instance = TypeVar("Instance")
+from clusterproof.theory.checker.space import Space
 
 
 @contextmanager
@@ -35,37 +36,44 @@ def without_local_constants() -> Iterator[None]:
         providers.CONSTANTS_CACHE.cache.clear()
 
 
-def smallest_counterexample(
-    instances: Any,
-    breaks: Callable[[Instance], bool],
+def search(
+    space: Space,
+    evaluate: Callable[[dict[str, Any]], tuple[bool, float] | None],
     *,
-    seed: int | str,
-    budget: int = 4000,
+    seed: str,
+    budget: int,
     climbs: bool = True,
-) -> Instance | None:
-    """Find an instance that breaks a claim, as simple as the search space allows.
+) -> dict[str, Any] | None:
+    """Find an instance that breaks a statement, as simple as the ranges allow.
 
     Parameters
     ----------
-    instances
-        A hypothesis strategy for the claim's admissible instances; simple ones first, since
-        minimisation goes towards them.
-    breaks
-        Whether the claim fails on an instance; must be exact or leave room for rounding.
+    space
+        To be searched.
+    evaluate
+        Gives whether an instance breaks the statement and how much of the allowed it uses, which the
+        search climbs; None outside the hypotheses.
     seed
         Names the stream of the search.
     budget
-        Number of instances to try before giving up.
+        Number of admissible instances to try.
     climbs
-        Whether instances are chosen by what earlier ones gave to ``hypothesis.target``.
+        Whether instances are chosen by what earlier ones gave, which a statement with random numbers forbids.
 
     Returns
     -------
-    Instance or None
+    dict or None
         None where the budget was spent without finding any, or none was admissible.
     """
-    from hypothesis import HealthCheck, Phase, find, settings
+    from hypothesis import HealthCheck, Phase, assume, find, settings, target
     from hypothesis.errors import HypothesisWarning, NoSuchExample, Unsatisfiable
+
+    def breaks(one: dict[str, Any]) -> bool:
+        found = evaluate(one)
+        assume(found is not None)
+        broken, used = found or (False, 0.0)
+        target(math.log(min(max(used, 1e-300), 1e300)))
+        return broken
 
     configuration = settings(
         settings.get_profile("default"),
@@ -79,7 +87,6 @@ def smallest_counterexample(
     try:
         with warnings.catch_warnings(), without_local_constants():
             warnings.simplefilter("ignore", HypothesisWarning)
-            found: Instance = find(instances, breaks, settings=configuration, random=random.Random(seed))
-    except (NoSuchExample, Unsatisfiable):  # none breaks it, or none was admissible
+            return find(space.strategy(), breaks, settings=configuration, random=random.Random(seed))
+    except (NoSuchExample, Unsatisfiable):
         return None
-    return found

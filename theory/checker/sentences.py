@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from clusterproof.theory.checker.conclusions import Conclusion, Judgement
+from clusterproof.theory.checker.conclusions import Judgement
+from clusterproof.theory.checker.evaluation import Evaluation, Trial
 from clusterproof.theory.checker.expectation import Expectation
 from clusterproof.theory.checker.frequency import Frequency
 from clusterproof.theory.checker.instance_words import quantities
-from clusterproof.theory.checker.trial import Evaluation, Trial
 
 if TYPE_CHECKING:
     from clusterproof.theory.checker.deciding import Certainty
@@ -19,9 +19,8 @@ def broken(trial: Trial, evaluation: Evaluation) -> str:
     """Say by which instance a statement is refuted, with the two sides and the summands."""
     name = evaluation.broken or ""
     conclusion, judged = evaluation.conclusions[name], evaluation.judged[name]
-    own = spelled(conclusion.words)
-    if own:
-        return own
+    if words := conclusion.words:
+        return words if isinstance(words, str) else words()
     numbers = trial.statement.space.encode(evaluation.instance)
     at = quantities(numbers)
     what = ": ".join(part for part in (trial.statement.name, name) if part)
@@ -83,38 +82,30 @@ def _separate(trial: Trial, certainty: Certainty) -> str:
     return f"{name}: this step is proved symbolically" + (f", the statement is not: {why}" if why else "")
 
 
-def judgements_of(trial: Trial) -> list[Judgement]:
-    """Judgements of the tightest instance."""
-    return [] if trial.tightest is None else list(trial.tightest.judged.values())
-
-
-def conclusions_of(trial: Trial) -> list[Conclusion]:
-    """Conclusions at the tightest instance."""
-    return [] if trial.tightest is None else list(trial.tightest.conclusions.values())
-
-
 def _tried(trial: Trial) -> str:
     if trial.proved:
         way = "symbolically for every instance in the ranges" if trial.symbolic else "exactly, case by case"
         return f"proved {way}; holds on {trial.instances} {plural('instance', trial.instances)}"
-    if not trial.instances:
+    tightest = trial.tightest
+    if tightest is None:
         return "no instance met its hypotheses, so that it was not tried"
     count = f"{trial.instances} {plural('instance', trial.instances)}"
-    if trial.exhausted and trial.complete:
+    complete = trial.exhausted and trial.statement.space.complete
+    if complete:
         count = f"all {count}" if trial.instances > 1 else "its only instance"
     elif trial.exhausted:
         more = f" and {trial.instances - trial.listed} others" if trial.instances > trial.listed else ""
         count = f"all {trial.listed} {plural('instance', trial.listed)} of the grid{more}"
     text = f"{'tried' if trial.hidden else 'holds'} on {count}"
-    if trial.exhausted and trial.complete and trial.exact and not trial.statement.random:
+    if complete and trial.exact and not trial.statement.random:
         text += ", in exact arithmetic"
     if trial.reached:
         text += f", and beyond the ranges: {_beyond(trial.reached)}"
     if trial.trials:
-        levels = {each.allowed for each in conclusions_of(trial) if isinstance(each, Frequency)}
+        levels = {each.allowed for each in tightest.conclusions.values() if isinstance(each, Frequency)}
         level = f" {levels.pop():.3g}" if len(levels) == 1 else ""
         text += f"; {trial.failures} of {trial.trials} repetitions break it, no more than its probability{level} allows"
-    undecided = next((judged.undecided for judged in judgements_of(trial) if judged.undecided), "")
+    undecided = next((judged.undecided for judged in tightest.judged.values() if judged.undecided), "")
     if undecided:
         text += f"; {undecided}"
     if trial.unproved:
@@ -141,11 +132,6 @@ def none_admissible(trials: Iterable[Trial], names: list[str]) -> str:
     return (
         f"none {tried} meets the hypotheses: {why} {verb}" if names else f"none {tried} meets the hypotheses"
     )
-
-
-def spelled(words: str | Callable[[], str]) -> str:
-    """Evaluate words that are made only when they are needed."""
-    return words if isinstance(words, str) else words()
 
 
 def plural(noun: str, count: int) -> str:

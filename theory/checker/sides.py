@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -18,12 +18,7 @@ Value: TypeAlias = Any
 """A number (int, Fraction, float), an array of them, or a symbol of a proof."""
 
 _LEFT_OUT: ContextVar[frozenset[str]] = ContextVar("left_out", default=frozenset())
-
-
-_STATED: ContextVar[dict[str, None] | None] = ContextVar("stated hypotheses", default=None)
-
-
-_ON_SYMBOLS: ContextVar[list[str] | None] = ContextVar("hypotheses on symbols", default=None)
+_STATED: ContextVar[dict[str, bool] | None] = ContextVar("stated hypotheses", default=None)
 
 
 class Outside(Exception):
@@ -46,47 +41,31 @@ def suppose(name: str, holds: Any) -> None:
     Outside
         If the instance does not meet the hypothesis.
     """
-    if isinstance(holds, Condition):
-        if (names := _ON_SYMBOLS.get()) is not None:
-            names.append(name)
-        return
+    on_symbols = isinstance(holds, Condition)
     if (stated := _STATED.get()) is not None:
-        stated[name] = None
-    if name in _LEFT_OUT.get():
-        return
-    if not np.all(holds):
+        stated[name] = on_symbols
+    if not (on_symbols or name in _LEFT_OUT.get() or np.all(holds)):
         raise Outside(name)
 
 
 @contextmanager
-def naming_hypotheses(names: dict[str, None]) -> Iterator[None]:
-    """Add to ``names``, in order, the hypotheses that are evaluated on numbers instead of symbols."""
-    token = _STATED.set(names)
+def with_value(variable: ContextVar[Any], value: Value) -> Iterator[Value]:
+    """Give a context variable a value, which is returned."""
+    token = variable.set(value)
     try:
-        yield
+        yield value
     finally:
-        _STATED.reset(token)
+        variable.reset(token)
 
 
-@contextmanager
-def counting_hypotheses() -> Iterator[list[str]]:
-    """Collect the names of the hypotheses that are stated on symbols."""
-    names: list[str] = []
-    token = _ON_SYMBOLS.set(names)
-    try:
-        yield names
-    finally:
-        _ON_SYMBOLS.reset(token)
+def naming_hypotheses(names: dict[str, bool]) -> AbstractContextManager[dict[str, bool]]:
+    """Add to ``names``, in order, the hypotheses that are stated, and whether they are on symbols."""
+    return with_value(_STATED, names)
 
 
-@contextmanager
-def leaving_out(names: frozenset[str]) -> Iterator[None]:
+def leaving_out(names: frozenset[str]) -> AbstractContextManager[frozenset[str]]:
     """Ignore some hypotheses in the evaluation, to find which of them contradict each other."""
-    token = _LEFT_OUT.set(names)
-    try:
-        yield
-    finally:
-        _LEFT_OUT.reset(token)
+    return with_value(_LEFT_OUT, names)
 
 
 @dataclass(frozen=True)

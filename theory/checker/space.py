@@ -146,6 +146,10 @@ class Space:
             flat |= {key: getattr(value, key) for key in keys} or {name: value}
         return flat
 
+    def holds(self, one: Instance) -> bool:
+        """Whether every quantity is one that the statement speaks of."""
+        return all(allowed.holds(one[name], one) for name, allowed in self.ranges.items())
+
     def instances(self, limit: int) -> list[dict[str, Any]] | None:
         """All instances that are tried, simple ones first; None where they are more than ``limit``."""
         if not all(allowed.listed for allowed in self.ranges.values()):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -103,11 +102,6 @@ class Statement:
         if self.units is not None:
             object.__setattr__(self, "units", read_units(self.units, self.space.ranges))
         check_families(self.families, self.space)
-
-    @property
-    def parameters(self) -> list[str]:
-        """Names of the function's parameters."""
-        return list(inspect.signature(self.function).parameters)
 
     @property
     def random(self) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from clusterproof.theory.checker.verdict import Confidence
 
 
@@ -48,9 +50,4 @@ def binomial_quantile(count: int, probability: float, tail: float) -> int:
     """
     from scipy.special import bdtrc
 
-    low, high = -1, count
-    while high - low > 1:
-        middle = (low + high) // 2
-        exceeds = 0.0 if middle >= count else float(bdtrc(middle, count, probability))
-        low, high = (low, middle) if exceeds <= tail else (middle, high)
-    return high
+    return bisect_left(range(count), True, key=lambda k: bool(bdtrc(k, count, probability) <= tail))

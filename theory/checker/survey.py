@@ -13,12 +13,12 @@ from clusterproof.theory.checker.claim import Context
 from clusterproof.theory.checker.claim_parts import factor_names
 from clusterproof.theory.checker.conclusions import WHOLE, Conclusion, Judgement
 from clusterproof.theory.checker.corners import corners, neighbours, spread_draws
+from clusterproof.theory.checker.evaluation import Evaluation, evaluate
 from clusterproof.theory.checker.expectation import Expectation
-from clusterproof.theory.checker.sides import Sides
+from clusterproof.theory.checker.search import search
+from clusterproof.theory.checker.sides import Outside, Sides
 from clusterproof.theory.checker.space import RESERVED
-from clusterproof.theory.checker.space_search import search
 from clusterproof.theory.checker.statement import Statement
-from clusterproof.theory.checker.trial import Evaluation, evaluate
 from clusterproof.theory.checker.verdict import Finding
 
 SURVEYED, REPEATED = 100, 5
@@ -53,7 +53,7 @@ def survey(statement: Statement, context: Context, base: Mapping[str, Any] | Non
         if key not in seen:
             try:
                 seen[key] = evaluate(statement, context, one)
-            except Exception:  # outside of the hypotheses, or not defined where no search came
+            except (Outside, ArithmeticError, ValueError):  # or not defined there: other errors are faults
                 seen[key] = None
         found = seen.get(key)
         return None if found is None else (False, found.used)
@@ -177,11 +177,10 @@ def ratios(part: Statement, evaluation: Evaluation, *, several: bool) -> dict[st
 
 def _ratio(conclusion: Conclusion, judged: Judgement) -> Ratio:
     if isinstance(conclusion, Sides) and conclusion.identity:
-        worst = min(_equality(*pair) for pair in conclusion.pairs)
-        return Ratio(worst, float(np.median([_quotient(*pair) for pair in conclusion.pairs])), judged.broken)
+        worst, quotients = zip(*(_compare(*pair) for pair in conclusion.pairs), strict=True)
+        return Ratio(min(worst), float(np.median(quotients)), judged.broken)
     if getattr(conclusion, "exactly", getattr(conclusion, "sense", "") == "equal"):
-        sides = judged.measured, judged.allowed
-        return Ratio(_equality(*sides), _quotient(*sides), judged.broken)
+        return Ratio(*_compare(judged.measured, judged.allowed), judged.broken)
     lower = getattr(conclusion, "lower", False)
     less, more = (judged.measured, judged.allowed) if lower else (judged.allowed, judged.measured)
     ratio = less / more if more > 0 else math.inf if less >= more else 0.0
@@ -195,23 +194,15 @@ def _ratio(conclusion: Conclusion, judged: Judgement) -> Ratio:
     return Ratio(ratio, 1 / typical if typical else math.inf, judged.broken)
 
 
-def _equality(left: Any, right: Any) -> float:
-    """1 less the largest difference of entries, relative to the largest entry."""
-    sides = np.broadcast_arrays(np.asarray(left, dtype=float), np.asarray(right, dtype=float))
+def _compare(left: Any, right: Any) -> tuple[float, float]:
+    """1 less the largest difference relative to the largest entry; the right side over the left one where it is."""
+    one, other = np.broadcast_arrays(np.asarray(left, dtype=float), np.asarray(right, dtype=float))
+    if not one.size:
+        return 1.0, 1.0
     with np.errstate(all="ignore"):
-        largest = float(np.max(np.abs(sides), initial=0.0))
-        gap = float(np.max(np.abs(sides[0] - sides[1]), initial=0.0))
+        gaps, largest = np.abs(one - other), float(np.max(np.abs([one, other])))
+    first, second = (float(side.flat[np.argmax(gaps)]) for side in (one, other))
+    quotient = second / first if first else 1.0 if not second else math.inf
     if not math.isfinite(largest):
-        return 0.0
-    return 1 - gap / largest if largest else 1.0
-
-
-def _quotient(left: Any, right: Any) -> float:
-    """The right side over the left one at the entry at which they differ most."""
-    sides = np.broadcast_arrays(np.asarray(left, dtype=float), np.asarray(right, dtype=float))
-    if not sides[0].size:
-        return 1.0
-    with np.errstate(all="ignore"):
-        entry = int(np.argmax(np.abs(sides[0] - sides[1])))
-    first, second = (float(side.flat[entry]) for side in sides)
-    return second / first if first else 1.0 if not second else math.inf
+        return 0.0, quotient
+    return 1 - float(gaps.max()) / largest if largest else 1.0, quotient

@@ -77,10 +77,8 @@ class Symbol:
     def _lift(self, other: Any) -> Symbol:
         if isinstance(other, Symbol):
             return other
-        if isinstance(other, bool) or not isinstance(other, int | Fraction):
-            raise TypeError(f"a proof needs exact numbers, not {other!r}")
         one = (0,) * len(next(iter(self.bottom.terms)))
-        value = Fraction(other)
+        value = Fraction(exactly(other))
         return Symbol(Polynomial({one: value} if value else {}), Polynomial({one: Fraction(1)}))
 
     def __add__(self, other: Any) -> Symbol:
@@ -139,6 +137,13 @@ class Symbol:
         return self._compare(other)
 
     __hash__ = None  # type: ignore[assignment]  # as Python does beside __eq__
+
+
+def exactly(number: Any) -> Any:
+    """Return an integer or fraction; TypeError for what rounding may have touched."""
+    if isinstance(number, bool) or not isinstance(number, int | Fraction):
+        raise TypeError(f"a proof needs exact numbers, not {number!r}")
+    return number
 
 
 def symbols(names: tuple[str, ...]) -> dict[str, Symbol]:

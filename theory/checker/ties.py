@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import inspect
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,9 +15,10 @@ import numpy as np
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.checker.expectation import Expectation
 from clusterproof.theory.checker.frequency import Frequency
+from clusterproof.theory.checker.instance_words import quantities
 from clusterproof.theory.checker.ranges import Interval
 from clusterproof.theory.checker.rounding import TOLERANCE, is_exact
-from clusterproof.theory.checker.sides import Outside, Sides
+from clusterproof.theory.checker.sides import Outside, Sides, with_value
 from clusterproof.theory.checker.symbols import Symbol
 
 if TYPE_CHECKING:
@@ -113,19 +115,13 @@ class Tie:
             if not isinstance(sides, Sides) or sides.failure is not None:
                 return "the statement is about a probability"
             if not _same(sides, [each[name] for each in found]):
-                return f"it has other sides than the statement at {short_arguments(arguments)}"
+                return f"it has other sides than the statement at {quantities(arguments)}"
         return ""
 
 
-@contextmanager
-def recording_calls() -> Iterator[Calls]:
+def recording_calls() -> AbstractContextManager[Calls]:
     """Collect the calls of proved functions that a statement makes while it is evaluated."""
-    calls: Calls = []
-    token = _CALLS.set(calls)
-    try:
-        yield calls
-    finally:
-        _CALLS.reset(token)
+    return with_value(_CALLS, [])
 
 
 def summed(sides: Sides, axis: int) -> Sides:
@@ -164,7 +160,7 @@ def recorded(statement: Statement) -> Callable[..., Any]:
 
 def _outside(statement: Statement, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
     """Return which quantity of a call lies outside of the proof's ranges; empty if none does."""
-    given = dict(zip(statement.parameters, args, strict=False)) | dict(kwargs)
+    given = dict(zip(inspect.signature(statement.function).parameters, args, strict=False)) | dict(kwargs)
     values = statement.space.quantities(given)
     for name, allowed in statement.space.ranges.items():
         value = values.get(name)
@@ -177,7 +173,7 @@ def _outside(statement: Statement, args: tuple[Any, ...], kwargs: Mapping[str, A
                 else allowed.holds(value, values)
             )
         elif isinstance(allowed, Interval):
-            low, high = allowed.ends(values)
+            low, high = allowed.bounds(values)
             numbers = np.asarray(value, dtype=float)
             tolerance = TOLERANCE * max(1.0, float(np.max(np.abs(numbers), initial=0.0)))
             inside = (low is None or bool(np.all(numbers >= np.asarray(low, dtype=float) - tolerance))) and (
@@ -193,34 +189,22 @@ def _outside(statement: Statement, args: tuple[Any, ...], kwargs: Mapping[str, A
 def _same(sides: Sides, proved: list[Sides]) -> bool:
     """Whether the entries of a statement's sides are those that its proof gives, one after the other."""
     first = proved[0]
-    if (
-        sides.identity != first.identity
-        or sides.lower != first.lower
-        or sides.terms.keys() != first.terms.keys()
-    ):
+    if (sides.identity, sides.lower, {*sides.terms}) != (first.identity, first.lower, {*first.terms}):
         return False
-    if not sides.identity:
-        measured = np.shape(sides.measured)
-        columns = [(sides.measured, [each.measured for each in proved])]
-        columns += [
-            (
-                np.broadcast_to(np.asarray(term), measured) if measured else term,
-                [each.terms[name] for each in proved],
-            )
-            for name, term in sides.terms.items()
-        ]
-    elif len(sides.pairs) == len(first.pairs):
-        columns = [
-            (sides.pairs[i][side], [each.pairs[i][side] for each in proved])
-            for i in range(len(sides.pairs))
-            for side in (0, 1)
-        ]
-    else:
-        columns = [
-            ([pair[side] for pair in sides.pairs], [pair[side] for each in proved for pair in each.pairs])
-            for side in (0, 1)
-        ]
+    whole, parts = _columns(sides), [_columns(each) for each in proved]
+    columns: Any = zip(whole, zip(*parts, strict=True), strict=True)
+    if len(whole) != len(parts[0]):  # equations of several coordinates
+        columns = [(whole[side::2], [each[side::2] for each in parts]) for side in (0, 1)]
     return all(_equal(_entries(whole), _entries(parts), sides.rounding or 0.0) for whole, parts in columns)
+
+
+def _columns(sides: Sides) -> list[Any]:
+    """Left and right of each equation, or what is measured and each term, of its shape."""
+    if sides.identity:
+        return [side for pair in sides.pairs for side in pair]
+    shape = np.shape(sides.measured)
+    terms = [sides.terms[name] for name in sorted(sides.terms)]
+    return [sides.measured, *(np.broadcast_to(np.asarray(term), shape) if shape else term for term in terms)]
 
 
 def _entries(value: Any) -> list[Any]:
@@ -237,11 +221,3 @@ def _equal(first: list[Any], second: list[Any], rounding: float) -> bool:
     left, right = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     unit = max(float(np.max(np.abs(left), initial=0.0)), float(np.max(np.abs(right), initial=0.0)))
     return bool(np.all(np.abs(left - right) <= rounding + TOLERANCE * unit))
-
-
-def short_arguments(arguments: Mapping[str, Any]) -> str:
-    """Write an instance in a line."""
-    return ", ".join(
-        f"{name} = {text if len(text := str(value)) <= 40 else text[:37] + '...'}"
-        for name, value in arguments.items()
-    )

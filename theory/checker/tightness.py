@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from clusterproof.theory.checker.claim import Claim
-from clusterproof.theory.checker.unattained import Best, Reason
+from clusterproof.theory.checker.unattained import Best
 from clusterproof.theory.checker.verdict import Finding, Kind
 
 SHARP = 0.5
@@ -28,35 +27,7 @@ class Standing(StrEnum):
     TRANSCRIBED = "judged as transcribed"
 
 
-@dataclass(frozen=True)
-class Assessment:
-    """The standing of one claim.
-
-    Attributes
-    ----------
-    claim
-        Its id.
-    standing
-        One of the six.
-    found
-        Largest share of the bound that an instance used; None where that has no meaning.
-    best
-        The share that the second route gives; None where there is none.
-    why
-        The route, or the reason.
-    idle
-        Terms and constants that were never needed.
-    """
-
-    claim: str
-    standing: Standing
-    found: float | None = None
-    best: float | None = None
-    why: str = ""
-    idle: tuple[str, ...] = ()
-
-
-def assess(claim: Claim, finding: Finding) -> Assessment | None:
+def assess(claim: Claim, finding: Finding) -> Standing | None:
     """Give the standing of a claim; None where its verdict is neither consistent nor certified, and not transcribed.
 
     Parameters
@@ -67,25 +38,22 @@ def assess(claim: Claim, finding: Finding) -> Assessment | None:
         What came out.
     """
     if claim.transcribed:
-        return Assessment(claim.id, Standing.TRANSCRIBED)
+        return Standing.TRANSCRIBED
     if finding.verdict is Kind.CERTIFIED:
-        return Assessment(claim.id, Standing.CERTIFIED)
+        return Standing.CERTIFIED
     if finding.verdict is not Kind.CONSISTENT:
         return None
     if finding.sharpness is None:
-        reason = Reason.OWN_KIND if claim.parts is None else Reason.EQUATION
-        return Assessment(claim.id, Standing.UNDEFINED, why=reason)
-    idle = tuple(idle_parts(finding))
+        return Standing.UNDEFINED
     found = finding.sharpness.get("all")
     if found is not None and found >= SHARP:
-        return Assessment(claim.id, Standing.SHARP, found, idle=idle)
+        return Standing.SHARP
     if isinstance(claim.unattained, Best) and found is not None:
         best = claim.unattained.factor()
         # more than the second route allows would refute it
         if best / (1 + AGREEMENT) <= found <= best * (1 + 1e-6):
-            return Assessment(claim.id, Standing.BEST, found, best, claim.unattained.route, idle)
-    reason = claim.unattained if isinstance(claim.unattained, Reason) else Reason.OPEN
-    return Assessment(claim.id, Standing.REASON, found, why=reason, idle=idle)
+            return Standing.BEST
+    return Standing.REASON
 
 
 def idle_parts(finding: Finding) -> list[str]:

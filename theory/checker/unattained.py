@@ -11,18 +11,9 @@ from typing import TypeAlias
 class Reason(StrEnum):
     """Why the largest share of the bound that an instance uses stays below one half, or has no meaning."""
 
-    EQUATION = "an equation, which leaves nothing between its sides"
-    """Derived: every conclusion is an equality."""
-
-    OWN_KIND = "a check of its own kind, which says itself why it has no sharpness"
-    """Derived: a certificate, a table or results of training."""
-
     PROOF = "a proof that adds up bounds which no law attains at once; the best constant is open"
 
     ROUND_NUMBER = "a round number that a rate in simulation is far from"
-
-    OPEN = "not explained"
-    """Derived: the claim gives no reason. A claim with it is unfinished."""
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from clusterproof.theory.checker.expectation import Expectation
 from clusterproof.theory.checker.frequency import Frequency
 from clusterproof.theory.checker.range_ends import Instance
 from clusterproof.theory.checker.rounding import TOLERANCE, is_exact
+from clusterproof.theory.checker.search import search
 from clusterproof.theory.checker.sides import Outside
-from clusterproof.theory.checker.space_search import search
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.units import Scaling, Unit, image, in_symbols, product
 
@@ -26,15 +26,15 @@ INSTANCES, FEWEST = 20, 3
 """Instances whose scaled copies are compared: a fifth of a smaller budget, and a few at least."""
 
 
-def _scalings(*factors: tuple[str, str]) -> list[Scaling]:
-    return [Scaling(Fraction(value), Fraction(length)) for value, length in factors]
-
-
-EXACT = _scalings(("2", "1"), ("1", "3"), ("3/10", "17/10"), ("10/3", "10/17"))
-"""Scalings of exact numbers: of values, of lengths, of both and back."""
-BINARY = _scalings(("16", "1"), ("1", "16"), ("1/16", "256"), ("16", "1/256"))
-"""Scalings of floats: powers of 16, whose fourth roots are powers of 2. Arithmetic and roots commute with them, so that
-a sum in which digits cancel gives no false alarm."""
+EXACT, BINARY = (
+    [Scaling(Fraction(value), Fraction(length)) for value, length in pairs]
+    for pairs in (
+        (("2", "1"), ("1", "3"), ("3/10", "17/10"), ("10/3", "10/17")),
+        (("16", "1"), ("1", "16"), ("1/16", "256"), ("16", "1/256")),
+    )
+)
+"""Scalings of exact numbers: of values, of lengths, of both and back; and of floats: powers of 16, whose fourth roots
+are powers of 2. Arithmetic and roots commute with them, so that a sum in which digits cancel gives no false alarm."""
 NEAR = Scaling(Fraction(38, 37), Fraction(30, 29))
 """A scaling near 1: what repeated steps by it change other than by a power law is rounding, or little."""
 STEPS, NOISE, FLOOR = 6, 10, 1e-12
@@ -113,8 +113,7 @@ def conclude(
 ) -> dict[str, Conclusion]:
     """Evaluate an instance, or its scaled copy with the same random numbers."""
     moved = one if scaling is None else image(part.units or {}, one, scaling)
-    replicates = context.trials if part.space.replicates is not None else None
-    return part.conclude(moved, seed=context.seed, claim=context.claim, replicates=replicates, like=one)
+    return part.conclude(moved, seed=context.seed, claim=context.claim, replicates=context.trials, like=one)
 
 
 def _groups(conclusions: Mapping[str, Conclusion]) -> Groups:

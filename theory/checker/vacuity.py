@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from clusterproof.theory.checker.claim import Context
+from clusterproof.theory.checker.evaluation import Trial
 from clusterproof.theory.checker.sides import Outside, leaving_out
-from clusterproof.theory.checker.trial import Trial
 
 
 def exclude_each_other(trial: Trial, context: Context) -> list[str]:
@@ -39,10 +39,9 @@ def _rejections(trial: Trial, context: Context, left_out: frozenset[str]) -> lis
         for _, one in trial.outside:
             try:
                 trial.statement.conclude(one, seed=context.seed, claim=context.claim, replicates=1)
+                return None
             except Outside as outside:
                 names[str(outside)] = None
             except Exception:  # beyond its hypotheses a statement need not be defined
-                return None
-            else:
                 return None
     return list(names)

@@ -14,8 +14,9 @@ from clusterproof.theory.bounds.corollary_b1 import CorollaryB1
 from clusterproof.theory.bounds.setting import Setting
 from clusterproof.theory.bounds.theorem_b import TheoremB
 from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, Context
+from clusterproof.theory.checker.evaluation import Evaluation
 from clusterproof.theory.checker.statement import Statement
-from clusterproof.theory.checker.trial import Evaluation, attempt
+from clusterproof.theory.checker.trial import attempt
 from clusterproof.theory.checker.verdict import Kind
 from clusterproof.theory.papers.cfl_mgd.lemma_1 import lemma_1_cantelli
 from clusterproof.theory.papers.cfl_mgd.lemma_2 import lemma_h as lemma_h_module

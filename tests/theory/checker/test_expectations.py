@@ -1,6 +1,7 @@
 """Statements about expectations: an interval decides, so that true ones are not violated, whatever the law."""
 
 import math
+from itertools import chain, repeat
 from typing import Annotated, Any
 
 import numpy as np
@@ -79,7 +80,7 @@ def test_samples_that_do_not_agree_exercise_nothing(
     first: float, second: float, kind: Kind, exercised: bool, registry: object
 ) -> None:
     """The two samples of an expectation that is 0; inf is a second one that a single replicate dominates."""
-    shifts = iter([first, second])
+    shifts = chain([first, second], repeat(first))
 
     @claim("toy/expectation", replicates=10_000)
     def stated(one: One, stream: Stream, replicates: Replicates) -> Expectation:

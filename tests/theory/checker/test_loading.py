@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from clusterproof import InvalidArgument, check, code_of, load_claims
-from clusterproof.theory.checker.loading import PluginWarning, load_plugins
+from clusterproof.algorithms.plugins import PluginWarning
+from clusterproof.theory.checker.loading import load_plugins
 
 FILE = """
 from __future__ import annotations

@@ -28,7 +28,7 @@ from clusterproof.theory.checker import (
     rationals,
     reals,
 )
-from clusterproof.theory.checker.comparison import Comparison, at, least_factor
+from clusterproof.theory.checker.comparison import Comparison, least_factor
 from clusterproof.theory.checker.conclusions import judge
 from clusterproof.theory.checker.ranges import Range, encode_number
 from clusterproof.theory.checker.run_code import run_code
@@ -78,9 +78,9 @@ def test_the_worst_entry_of_all_and_of_a_replicate() -> None:
     broken = Comparison(at_most(np.array([[9.0, 0.1], [3.0, 1.0]]), limit=np.array([[8.5, 0.0], [2.0, 9.0]])))
     assert (broken.worst(), broken.worst(0), broken.worst(1)) == ((1, 0), (0, 0), (1, 0))
     assert broken.broken.tolist() == [[True, True], [True, False]]
-    assert at(broken.terms, (1, 1), 1) == {"limit": 9}
-    below = Comparison(at_least(np.array([1.0, 5.0]), limit=2.0))
-    assert at(below.terms, (1,), -1) == {"limit": 2}
+    assert broken.terms["limit"][1, 1] == 9
+    (below,) = judge({"": at_least(np.array([1.0, 5.0]), limit=2.0)}, 1e-9).values()
+    assert (below.parts, below.place) == ({"limit": 2}, (0,))
     unknown = Comparison(at_most(np.array([9.0, math.nan]), limit=1.0))
     assert unknown.worst() == (1,)
 

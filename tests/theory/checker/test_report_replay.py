@@ -9,9 +9,10 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory import check
+from clusterproof.algorithms import InvalidArgument, generator
+from clusterproof.theory import Verdict, check
 from clusterproof.theory.checker import (
     Family,
     Frequency,
@@ -34,10 +35,13 @@ Path_ = tuple[str | int, ...]
 NOT_COMPARED = ("claim", "seconds", "version", "seed", "requested_trials")
 """Names the entry, differs honestly, or says how to check it."""
 
+FOUND: dict[str, Verdict] = {}
+"""Verdicts on the claims of ``records``, each of which is checked once for all tests."""
+
 
 @pytest.fixture
 def records(registry: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Any]:
-    """Records of claims of every verdict and kind of search; each claim is checked once."""
+    """Records of claims of every verdict and kind of search."""
 
     @PAPER.claim("violated", label="(1)", kind="upper")
     def violated(clients: Annotated[int, integers(2, 5)], own: Annotated[int, integers(1, 4)]) -> Sides:
@@ -82,9 +86,9 @@ def records(registry: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path:
         spare = np.array([0.0, 1.0])
         return at_most(np.array([0.5, 0.5 + 1e-4 * momentum]), start=np.full(2, 0.5), spare=spare)
 
-    found = {name: check(name) for name in registry}
-    monkeypatch.setattr(replaying, "check", lambda claim, **_: found[claim])
-    return {name: json.loads(to_json([verdict]))[0] for name, verdict in found.items()}
+    FOUND.update({name: check(name) for name in registry if name not in FOUND})
+    monkeypatch.setattr(replaying, "check", lambda claim, **_: FOUND[claim])
+    return {name: json.loads(to_json([verdict]))[0] for name, verdict in FOUND.items()}
 
 
 def difference(record: dict[str, Any], folder: Path) -> str:
@@ -191,6 +195,27 @@ def test_what_the_recorded_instance_gives_is_right(
     """The search of another processor ends at another momentum; what is said of that is believed if it is true."""
     record = another_machine(records["toy/searched"], momentum, said)
     assert (difference(record, tmp_path) == "") == right
+
+
+@pytest.mark.parametrize(("width", "right"), [(1.0, True), (2.0, False)])
+def test_the_interval_of_a_recorded_instance_is_right(
+    records: dict[str, Any], tmp_path: Path, width: float, right: bool
+) -> None:
+    """A search that ended at the other share has its interval: Clopper and Pearson's, by quantiles of scipy."""
+    count, half = 4000, 1e-9 / 2 / 2  # two settings, two sides
+    stream = generator(0, "toy/random", "", json.dumps({"share": 0.1}))
+    failures = int((stream.uniform(size=count) < 0.1).sum())
+    lower = stats.beta.ppf(half, failures, count - failures + 1)
+    upper = stats.beta.isf(half, failures + 1, count - failures)
+    other = copy.deepcopy(records["toy/random"]) | {"measured": failures / count, "slack": 0.4 / lower}
+    other["sharpness"]["all"] = lower / 0.4
+    other["tightness"]["all"] |= {"ratio": 0.4 / lower, "instance": {"share": 0.1}}
+    middle = (lower + upper) / 2
+    ends = {"lower": middle - width * (middle - lower), "upper": middle + width * (upper - middle)}
+    assert other["confidence"]["upper"] > 1.4 * ends["upper"]  # far from what the check finds
+    other["confidence"] |= ends
+    said = difference(other, tmp_path)
+    assert said == "" if right else said.startswith("confidence is recorded as")
 
 
 def test_repetitions_differ_by_chance_only(records: dict[str, Any], tmp_path: Path) -> None:

@@ -26,10 +26,11 @@ from clusterproof.theory.checker import (
 )
 from clusterproof.theory.checker.claim import Context
 from clusterproof.theory.checker.deciding import Certainty
+from clusterproof.theory.checker.evaluation import Trial
 from clusterproof.theory.checker.report import evidence, summary, to_markdown
 from clusterproof.theory.checker.run_check import _compare_expectation
 from clusterproof.theory.checker.statement import Statement
-from clusterproof.theory.checker.trial import Trial, attempt
+from clusterproof.theory.checker.trial import attempt
 from clusterproof.theory.checker.verdict import Confidence, Finding, Kind, Verdict
 
 CONTEXT = Context(0, None, 1e-9, "toy/one")

@@ -18,9 +18,10 @@ from clusterproof.theory.checker import Expectation, Frequency, Sides
 from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, Context
 from clusterproof.theory.checker.comparison import Comparison
 from clusterproof.theory.checker.conclusions import WHOLE, judge
+from clusterproof.theory.checker.evaluation import Trial
 from clusterproof.theory.checker.expectation import replicates_to_try
 from clusterproof.theory.checker.statement import Statement
-from clusterproof.theory.checker.trial import Trial, attempt
+from clusterproof.theory.checker.trial import attempt
 
 pytestmark = pytest.mark.slow(reason="checks claims with each factor and term changed")
 

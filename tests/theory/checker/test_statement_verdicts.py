@@ -200,7 +200,7 @@ def test_a_claim_is_registered_with_what_it_states() -> None:
         return given
 
     facts: dict[str, Any] = {"label": "(7)", "kind": "definition", "repaired_by": "toy/usual", "quick": False}
-    known = facts | {"bound_trace": bound_trace, "unattained": Reason.OPEN}
+    known = facts | {"bound_trace": bound_trace, "unattained": Reason.PROOF}
     written = Family("toy", transcribed=True)
 
     @written.claim("all", **known)

@@ -27,10 +27,10 @@ from clusterproof.theory.checker import (
     suppose,
 )
 from clusterproof.theory.checker.claim import Context
+from clusterproof.theory.checker.evaluation import evaluate
 from clusterproof.theory.checker.report import evidence
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.survey import Ratio, ratios
-from clusterproof.theory.checker.trial import evaluate
 
 PAPER = Family("toy")
 
@@ -181,3 +181,28 @@ def test_drawn_objects_are_tried_at_corners(registry: dict[str, Any]) -> None:
         verdict = check(f"toy/{name}")
         assert verdict.verdict == "violated"
         assert instance.items() <= (verdict.counterexample or {}).items()
+
+
+@pytest.mark.parametrize(
+    ("error", "left_out"),
+    [(ZeroDivisionError, True), (ValueError, True), (NameError, False), (IndexError, False)],
+)
+def test_an_instance_where_the_statement_is_undefined_is_left_out_and_a_fault_is_raised(
+    registry: dict[str, Any], error: type[Exception], left_out: bool
+) -> None:
+    """The search ends at n = 3, the survey comes to n = 7."""
+
+    @PAPER.claim("false", label="(1)", kind="upper")
+    def false(n: Annotated[int, integers(1, 9)]) -> Sides:
+        """False."""
+        if n == 7:
+            raise error("at seven")
+        return at_most(n, two=2)
+
+    if left_out:
+        found = check("toy/false").tightness
+        assert found is not None
+        assert (found["all"]["instances"], found["all"]["broken"]) == (8, 6)
+    else:
+        with pytest.raises(error, match="at seven"):
+            check("toy/false")

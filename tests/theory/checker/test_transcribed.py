@@ -61,8 +61,6 @@ def test_it_has_no_standing_and_no_figure(stated: None) -> None:
     from clusterproof.figures.verdicts import verdict_figure
 
     verdict: Any = theory.check("toy/read")
-    standing = assess(theory.find_claim("toy/read"), verdict)
-    assert standing is not None
-    assert standing.standing == "judged as transcribed"
+    assert assess(theory.find_claim("toy/read"), verdict) == "judged as transcribed"
     with pytest.raises(InvalidArgument, match="judged as transcribed"):
         verdict_figure(verdict)

@@ -37,9 +37,7 @@ USED = {
 def test_the_search_finds_what_a_closed_form_says_and_no_more(claim_id: str) -> None:
     finding = checked(claim_id)
     assert (finding.sharpness or {})["all"] == pytest.approx(USED[claim_id], rel=5e-3)
-    standing = assess(theory.find_claim(claim_id), finding)
-    assert standing is not None
-    assert standing.standing is Standing.BEST
+    assert assess(theory.find_claim(claim_id), finding) is Standing.BEST
 
 
 @pytest.mark.parametrize("samples", [1, 2, 3])

@@ -1,0 +1,275 @@
+"""Evaluate one statement on instances, and keep what they give: factors, entries, the tightest instance."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from clusterproof.theory.checker.claim import Context
+from clusterproof.theory.checker.conclusions import WHOLE, Conclusion, Entries, Judgement, judge
+from clusterproof.theory.checker.expectation import Expectation, replicates_to_try
+from clusterproof.theory.checker.ranges import Interval
+from clusterproof.theory.checker.sides import Outside, Sides, naming_hypotheses
+from clusterproof.theory.checker.statement import DRAWN, Statement
+from clusterproof.theory.checker.ties import Tie, recording_calls
+
+DRAWN_CORNERS = 8
+"""Corners that are tried with objects that are drawn."""
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """Largest factor that some instance needs, and that instance; no factor where none comes near."""
+
+    factor: Any
+    instance: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """An instance with its conclusions, what they give, and how many replicates they took."""
+
+    instance: dict[str, Any]
+    conclusions: dict[str, Conclusion]
+    judged: dict[str, Judgement]
+    replicates: int | None = None
+
+    @property
+    def broken(self) -> str | None:
+        """Name of the first conclusion that the instance refutes."""
+        return next((name for name, one in self.judged.items() if one.broken), None)
+
+    @property
+    def used(self) -> float:
+        """Largest share of what is allowed that a conclusion uses."""
+        factors = (one.factors.get(WHOLE) for one in self.judged.values())
+        return max((float(factor) for factor in factors if factor is not None), default=0.0)
+
+
+@dataclass
+class Trial:
+    """What the trial of one statement gives.
+
+    Attributes
+    ----------
+    instances
+        Distinct admissible instances that were evaluated.
+    listed
+        Those among them that the ranges list, where all of these were evaluated.
+    exhausted
+        Whether those are all that the ranges list.
+    rejected
+        Draws, or listed instances, by the hypothesis that they broke first.
+    outside
+        Those draws, each with that hypothesis.
+    symbolic
+        Whether the proof has symbols, instead of cases only.
+    unproved
+        Why the proof that was asked for did not go through; empty where it did, None where none was asked.
+    exact
+        Whether all sides were exact numbers.
+    factors
+        Running maxima by conclusion and term.
+    tightest
+        The evaluation that uses most of what is allowed.
+    found
+        The evaluation that refutes the statement.
+    evaluated
+        Admissible instances with the share that they use, for the constants.
+    entries
+        Entries over all instances, by conclusion; None where their shapes differ.
+    typical
+        Of each instance the share that half of the entries use, by conclusion.
+    stated
+        Names of the hypotheses, in order.
+    reached
+        Multiple of the printed end up to which each open range was searched.
+    trials, failures
+        Repetitions of probability statements, and those that broke them.
+    settings
+        Number of random settings, among which the error level is divided.
+    """
+
+    statement: Statement
+    instances: int = 0
+    listed: int = 0
+    exhausted: bool = False
+    rejected: Counter[str] = field(default_factory=Counter)
+    outside: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    symbolic: bool = False
+    unproved: str | None = None
+    exact: bool = True
+    factors: dict[tuple[str, str], Extreme] = field(default_factory=dict)
+    tightest: Evaluation | None = None
+    found: Evaluation | None = None
+    evaluated: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
+    entries: dict[str, Entries | None] = field(default_factory=dict)
+    typical: dict[str, list[float]] = field(default_factory=dict)
+    stated: dict[str, bool] = field(default_factory=dict)
+    reached: dict[str, int] = field(default_factory=dict)
+    trials: int = 0
+    failures: int = 0
+    settings: int = 1
+
+    def identities(self, conclusion: str) -> tuple[list[int], float] | None:
+        """Entries of a conclusion whose sides are the same number at every instance, and the largest factor elsewhere.
+
+        Entries are counted along the first axis. None where there are none, or nothing else.
+        """
+        entries = self.entries.get(conclusion)
+        if entries is None or self.instances < 2:
+            return None
+        rows = entries.identities.reshape(len(entries.identities), -1).all(axis=1)
+        if not rows.any() or rows.all():
+            return None
+        return [int(i) for i in np.flatnonzero(rows)], float(entries.factors[~rows].max())
+
+    @property
+    def hidden(self) -> bool:
+        """Whether the statement holds up to a hidden constant."""
+        sides = {} if self.tightest is None else self.tightest.conclusions
+        return any(isinstance(each, Sides) and each.hidden for each in sides.values())
+
+    @property
+    def proved(self) -> bool:
+        """Whether a proof went through."""
+        return self.unproved == ""
+
+
+def planned(statement: Statement) -> int:
+    """Number of settings of a random statement: known beforehand, whatever they give."""
+    budget = DRAWN if statement.budget is None else statement.budget
+    listed = statement.space.instances(budget)
+    further = drawn_corners(statement, budget) if listed is None and statement.space.replicates else 0
+    return max(1, len(statement.first) + further + (budget if listed is None else len(listed)))
+
+
+def drawn_corners(statement: Statement, budget: int) -> int:
+    """Number of corners that are tried with drawn objects, or with replicates: none of them is chosen."""
+    ranges = statement.space.ranges.values()
+    return min(DRAWN_CORNERS, budget) if any(isinstance(each, Interval) for each in ranges) else 0
+
+
+class Evaluator:
+    """Evaluates instances once each and keeps the running maxima.
+
+    Parameters
+    ----------
+    trial
+        Of the statement; it is filled.
+    context
+        Seed, number of replicates and the error level of the statement.
+    ties
+        Proofs by separate functions, compared with the statement at every instance.
+    """
+
+    def __init__(self, trial: Trial, context: Context, ties: Sequence[Tie] = ()) -> None:
+        statement = trial.statement
+        self.statement, self.context, self.trial, self.ties = statement, context, trial, ties
+        self.seen: dict[str, tuple[bool, float] | None] = {}
+        self.distinct = False
+        self.sizes: list[int | None] = [None]
+        if statement.space.replicates is not None:
+            self.sizes = [*replicates_to_try(context.trials or statement.replicates)]
+        self.looks = 2 * len(self.sizes)  # twice, since a second sample may be compared
+        if statement.random:
+            trial.settings = planned(statement)
+
+    def any_breaks(self, instances: Iterable[dict[str, Any]]) -> bool:
+        """Whether one of the instances breaks the statement; those after it are not evaluated."""
+        return any((seen := self.evaluate(one)) is not None and seen[0] for one in instances)
+
+    def evaluate(self, one: dict[str, Any]) -> tuple[bool, float] | None:
+        """Evaluate an instance, once."""
+        if self.distinct:
+            return self._evaluate(one)
+        key = self.statement.space.key(one)
+        if key not in self.seen:
+            self.seen[key] = self._evaluate(one)
+        return self.seen[key]
+
+    def _evaluate(self, one: dict[str, Any]) -> tuple[bool, float] | None:
+        trial = self.trial
+        try:
+            evaluation = self.conclude(one)
+        except Outside as outside:
+            trial.rejected[str(outside)] += 1
+            trial.outside.append((str(outside), one))
+            return None
+        trial.instances += 1
+        trial.exact &= all(one.exact for one in evaluation.judged.values())
+        trial.evaluated.append((evaluation.used, one))
+        # the conclusions of one evaluation speak of the same repetitions
+        trial.trials += max((one.trials or 0 for one in evaluation.judged.values()), default=0)
+        trial.failures += max((one.failures or 0 for one in evaluation.judged.values()), default=0)
+        self.keep(evaluation)
+        if evaluation.broken is not None:
+            trial.found = evaluation
+        return evaluation.broken is not None, evaluation.used
+
+    def conclude(self, one: dict[str, Any]) -> Evaluation:
+        """Evaluate an instance; of expectations with doubled replicates until their intervals decide."""
+        for replicates in self.sizes:
+            with recording_calls() as calls, naming_hypotheses(self.trial.stated):
+                conclusions = self._sample(one, replicates)
+            judged = self._judge(conclusions, one, replicates)
+            if all(
+                isinstance(each, Expectation) and judged[name].settled for name, each in conclusions.items()
+            ):
+                break
+        for tie in self.ties:
+            tie.compare(self.statement.name, self.statement.space.arguments(one), conclusions, calls)
+        return Evaluation(one, conclusions, judged, replicates)
+
+    def _sample(self, one: dict[str, Any], replicates: int | None, words: str = "") -> dict[str, Conclusion]:
+        context = self.context
+        return self.statement.conclude(
+            one, seed=context.seed, claim=context.claim + words, replicates=replicates
+        )
+
+    def _judge(
+        self, conclusions: dict[str, Conclusion], one: dict[str, Any], replicates: int | None
+    ) -> dict[str, Judgement]:
+        """Judge one sample; what breaks an asymptotic interval must break that of a second sample, too."""
+        significance = self.context.significance / self.trial.settings
+        if not any(isinstance(each, Expectation) for each in conclusions.values()):
+            return judge(conclusions, significance, one)
+        judged = judge(conclusions, significance / self.looks, one)
+        if any(each.broken and each.confirms for each in judged.values()):
+            again = judge(self._sample(one, replicates, " again"), significance / self.looks, one)
+            judged = {
+                name: each.confirmed(again[name]) if each.confirms else each for name, each in judged.items()
+            }
+        return judged
+
+    def keep(self, evaluation: Evaluation) -> None:
+        """Join what an evaluation gives to what the others gave."""
+        trial = self.trial
+        if trial.tightest is None or evaluation.used > trial.tightest.used:
+            trial.tightest = evaluation
+        for name, judgement in evaluation.judged.items():
+            if judgement.typical is not None:
+                trial.typical.setdefault(name, []).append(judgement.typical)
+            entries = trial.entries.get(name, judgement.entries)
+            trial.entries[name] = entries and entries.joined(judgement.entries)
+            for term, factor in judgement.factors.items():
+                known = trial.factors.get((name, term))
+                if known is None or (factor is not None and (known.factor is None or factor > known.factor)):
+                    trial.factors[name, term] = Extreme(factor, evaluation.instance)
+
+
+def evaluate(statement: Statement, context: Context, one: dict[str, Any]) -> Evaluation:
+    """Evaluate one instance, with all replicates.
+
+    Raises
+    ------
+    Outside
+        If it breaks a hypothesis.
+    """
+    evaluator = Evaluator(Trial(statement), context)
+    evaluator.sizes = evaluator.sizes[-1:]
+    return evaluator.conclude(one)
