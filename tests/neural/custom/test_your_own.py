@@ -203,6 +203,20 @@ def test_floating_numbers_of_other_types_are_read_as_the_same_numbers(plant: Any
             assert np.array_equal(torch.from_numpy(held).double().numpy(), exact)
 
 
+def test_the_checksum_is_of_shapes_and_types_and_of_every_number(plant: Any) -> None:
+    """The same bytes in another shape, or as another type, are other data."""
+    zeros, labels = np.zeros((4, 6)), PAIR[1]
+    changed = zeros.copy()
+    changed[3, 5] = 1
+    others = (zeros, zeros.reshape(4, 2, 3), zeros.reshape(4, 3, 2), zeros.view(np.float32), changed)
+    notes = []
+    for samples in (*others, zeros):
+        plant(references, "load_own", lambda *_, half=(samples, labels): {"train": half, "test": half})
+        notes.append(load("some:data").note)
+    assert len(set(notes)) == len(others)
+    assert notes[0] == notes[-1]
+
+
 Y = PAIR[1]
 SETS: list[tuple[str, Any, Any, str]] = [
     ("nothing finite", PAIR[0] * np.nan, Y, "finite"),
