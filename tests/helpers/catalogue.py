@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import clusterproof.experiments.tables.gradient_loss.claims  # noqa: F401 - stating claims registers them
 from clusterproof import theory
+from clusterproof.theory.checker.catalogue import make_verdict
 from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, Context
 from clusterproof.theory.checker.deciding import decide
-from clusterproof.theory.checker.verdict import Finding
 
 PATH = Path(__file__).parents[1] / "theory" / "catalogue.tsv"
 
@@ -35,8 +35,9 @@ def checked(claim_id: str, trials: int | None = None) -> theory.Verdict:
     return theory.check(claim_id, trials=trials)
 
 
-def decided(claim_id: str, *, seed: int = 0, trials: int | None = None) -> Finding:
+def decided(claim_id: str, *, seed: int = 0, trials: int | None = None) -> theory.Verdict:
     """Decide a claim, without the tightness that `theory.check` adds to a refuted one at several times the cost."""
     claim = theory.find_claim(claim_id)
     context = Context(seed, trials, CLAIM_SIGNIFICANCE, claim_id)
-    return claim.check(context) if claim.parts is None else decide(claim.parts, context)
+    finding = claim.check(context) if claim.parts is None else decide(claim.parts, context)
+    return make_verdict(claim, finding, seed, 0.0, trials)

@@ -10,9 +10,10 @@ import pytest
 from catalogue import decided
 from planting import with_parameters
 
+from clusterproof import theory
 from clusterproof.algorithms import aggregation, arrays, costs, metrics
 from clusterproof.algorithms import gradient_loss as algorithm_module
-from clusterproof.theory.checker.verdict import Finding, Kind
+from clusterproof.theory.checker.verdict import Kind
 from clusterproof.theory.papers.gradient_loss import (
     empty_clusters,
     equation_1,
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.slow(reason="checks each claim with a fault planted in 
 Plant = Callable[..., Any]
 
 
-def check(name: str, **options: Any) -> Finding:
+def check(name: str, **options: Any) -> theory.Verdict:
     return decided(f"gradient-loss/{name}", **options)
 
 
