@@ -28,6 +28,7 @@ from clusterproof.theory.checker.range_ends import Instance
 from clusterproof.theory.checker.ranges import Range
 from clusterproof.theory.checker.rounding import TOLERANCE
 from clusterproof.theory.checker.run_code import imports, run_code
+from clusterproof.theory.checker.sentences import digits_apart
 from clusterproof.theory.checker.sides import Outside, Sides, at_most, suppose, with_unit
 from clusterproof.theory.checker.space import mark_of
 from clusterproof.theory.checker.start_grid import Starts
@@ -302,7 +303,7 @@ class _Search:
                     )  # fmt: skip
                 if (judged := self._judged(given)).settled:
                     break
-            if not judged.broken:
+            if not (judged.broken and judged.interval):  # a sample that is not finite is proof enough
                 break
         return given, seed, replicates
 
@@ -353,10 +354,11 @@ class _Search:
         what = next(iter(self.measure), "error")
         quantities = _plain(one)
         settings = ", ".join(f"{name} = {value}" for name, value in quantities.items())
+        digits = digits_apart(measured, limit)
         return {
             "reason": f"on {task!r} from {np.asarray(one['start']).tolist()}"
             + (f" with {settings}" if settings else "")
-            + f": the {what} {measured:.5g} exceeds {limit:.5g} in {where}",
+            + f": the {what} {measured:.{digits}g} exceeds {limit:.{digits}g} in {where}",
             "measured": measured,
             "bound": limit,
             "slack": limit / measured if measured else None,

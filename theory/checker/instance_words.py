@@ -27,9 +27,13 @@ def short(value: Any) -> str:
 
 
 def place_of(error: BaseException, function: Callable[..., Any]) -> str:
-    """Return the file of a function and the line in it at which an error arose; empty if there is none."""
-    file = getattr(getattr(function, "__code__", None), "co_filename", None)
+    """Return the file of a function and the line in it at which an error arose, or its first; empty without a file."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return ""
     lines = [
-        line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == file
+        line
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if frame.f_code.co_filename == code.co_filename
     ]
-    return f"{Path(str(file)).name}, line {lines[-1]}" if lines else ""
+    return f"{Path(code.co_filename).name}, line {[code.co_firstlineno, *lines][-1]}"

@@ -26,6 +26,7 @@ from clusterproof.theory.checker.corners import (
     toward,
 )
 from clusterproof.theory.checker.expectation import Expectation, replicates_to_try
+from clusterproof.theory.checker.frequency import Frequency
 from clusterproof.theory.checker.proof import Unproved, certify
 from clusterproof.theory.checker.proof_sources import objection
 from clusterproof.theory.checker.ranges import Interval
@@ -119,6 +120,10 @@ class Trial:
         Multiple of the printed end up to which each open range was searched.
     trials, failures
         Repetitions of probability statements, and those that broke them.
+    levels
+        Probabilities that statements about events allow.
+    undecided
+        Instances of which the interval of an expectation decides nothing, by the reason.
     settings
         Number of random settings, among which the error level is divided.
     """
@@ -143,6 +148,8 @@ class Trial:
     reached: dict[str, int] = field(default_factory=dict)
     trials: int = 0
     failures: int = 0
+    levels: set[float] = field(default_factory=set)
+    undecided: Counter[str] = field(default_factory=Counter)
     settings: int = 1
 
     def identities(self, conclusion: str) -> tuple[list[int], float] | None:
@@ -421,6 +428,11 @@ class _Evaluator:
         # the conclusions of one evaluation speak of the same repetitions
         trial.trials += max((one.trials or 0 for one in evaluation.judged.values()), default=0)
         trial.failures += max((one.failures or 0 for one in evaluation.judged.values()), default=0)
+        trial.levels |= {
+            each.allowed for each in evaluation.conclusions.values() if isinstance(each, Frequency)
+        }
+        if why := next((one.undecided for one in evaluation.judged.values() if one.undecided), ""):
+            trial.undecided[why] += 1
         self._keep(evaluation)
         if evaluation.broken is not None:
             trial.found = evaluation
@@ -431,7 +443,8 @@ class _Evaluator:
         for replicates in self.sizes:
             with recording_calls() as calls, naming_hypotheses(self.trial.stated):
                 conclusions = self._sample(one, replicates)
-            judged = self._judge(conclusions, one, replicates)
+            with self.statement.naming_errors(one):
+                judged = self._judge(conclusions, one, replicates)
             if all(
                 isinstance(each, Expectation) and judged[name].settled for name, each in conclusions.items()
             ):
