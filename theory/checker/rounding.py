@@ -25,7 +25,9 @@ def is_exact(value: Any) -> bool:
         return exact_entries or value.dtype == bool
     if isinstance(value, list | tuple):
         return all(is_exact(entry) for entry in value)
-    return isinstance(value, int | Fraction | np.bool_)
+    if isinstance(value, Fraction):  # of NumPy's integers it keeps them
+        return type(value.numerator) is type(value.denominator) is int
+    return isinstance(value, int | np.bool_)
 
 
 def floats_of(value: Any) -> Iterator[Any]:
