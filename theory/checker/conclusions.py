@@ -301,8 +301,8 @@ def _expectation(one: Expectation, significance: float, floor: float) -> Judgeme
     without_interval = not one.finite[place] or (equal & ~identities)[place]
     known = np.asarray(decides | identities)
     factors: dict[str, Any] = {}
-    if without_interval:
-        pass
+    if without_interval or not known[place]:
+        pass  # nothing is decided that a factor could be of
     elif one.sense == "at_most" and allowed > 0:
         factors[WHOLE] = min(max(float(lower[place]) / allowed, 0.0), 1.0)
     elif one.lower and upper[place] > 0:

@@ -94,6 +94,18 @@ def test_samples_that_do_not_agree_exercise_nothing(
     assert ("not exercised" not in verdict.reason) == exercised
 
 
+def test_an_interval_that_decides_nothing_has_no_sharpness(registry: object) -> None:
+    """One replicate of 10 000 has all of the variance."""
+
+    @claim("toy/expectation", replicates=10_000)
+    def stated(one: One, stream: Stream, replicates: Replicates) -> Expectation:
+        return expectation(np.arange(replicates) == 0, at_most=0.5)
+
+    verdict = theory.check("toy/expectation")
+    assert "not exercised" in verdict.reason
+    assert verdict.sharpness is None
+
+
 @pytest.mark.parametrize("law", ["normal", "exponential", "uniform, bounded"])
 @pytest.mark.parametrize(
     ("sense", "factor"), [("at_most", 0.8), ("at_least", 1.25), ("equal", 0.8), ("equal", 1.25)]
