@@ -145,7 +145,7 @@ def leaderboard(
         save_bounds(rows, caption, figure)
     broken = violations(rows)
     for row in broken:
-        print(f"{row['column']}, {row['round']} rounds: {row['value']:.6g} {row['reason']}")
+        print(f"{row['column']}, {row['round']} rounds: {row['reason']}")
     return int(bool(broken) and fail_on is not None)
 
 

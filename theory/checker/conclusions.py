@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from clusterproof.theory.checker.comparison import Comparison
-from clusterproof.theory.checker.expectation import Expectation
+from clusterproof.theory.checker.expectation import EQUAL, REMEDY, Expectation
 from clusterproof.theory.checker.frequency import Frequency
 from clusterproof.theory.checker.rounding import FLOOR, floats_of, unit_of
 from clusterproof.theory.checker.sides import Sides, with_unit
@@ -20,7 +20,6 @@ from clusterproof.theory.checker.statistics import clopper_pearson
 from clusterproof.theory.checker.verdict import Confidence
 
 Conclusion: TypeAlias = Sides | Frequency | Expectation
-REMEDY = "the expectation is not exercised: give range=, or at least 10000 replicates none of which dominates"
 WHOLE = "all"
 """Key of the factor on everything that is allowed."""
 
@@ -257,28 +256,39 @@ def _frequency(one: Frequency, significance: float) -> Judgement:
 
 
 def _expectation(one: Expectation, significance: float, floor: float) -> Judgement:
+    if np.isnan(one.allowed).any():
+        raise ArithmeticError("what is allowed is not a number")
     lower, upper, decides = one.interval(significance)
     lower, upper = lower - floor, upper + floor  # what rounding leaves of the floats of the instance
     above = np.zeros(lower.shape, dtype=bool) if one.lower else lower > one.allowed
     below = np.zeros(lower.shape, dtype=bool) if one.sense == "at_most" else upper < one.allowed
-    wrong = (above | below) & decides
-    mean = one.samples.mean(axis=0)
-    # a constant that equals what is allowed, such as the error of round 0, needs no interval
-    identities = np.ptp(one.samples, axis=0) == 0
-    identities &= (lower <= one.allowed) & (one.allowed <= upper)
-    holds = ~above & ~below & ((one.allowed < lower) | (one.allowed > upper))
-    excess = (one.allowed - mean if one.lower else mean - one.allowed) / np.maximum(upper - lower, 1e-300)
-    if not identities.all():
-        excess = np.where(identities, -np.inf, excess)
+    diverged = np.isnan(lower) & ~one.finite  # what is not a number breaks every bound
+    wrong = ((above | below) & decides) | diverged
+    with np.errstate(all="ignore"):
+        mean = one.samples.mean(axis=0)
+        equal = ~decides & one.constant
+        # a constant that equals what is allowed, such as the error of round 0, needs no interval
+        identities = np.ptp(one.samples, axis=0) == 0
+        identities &= (lower <= one.allowed) & (one.allowed <= upper)
+        holds = ~above & ~below & ((one.allowed < lower) | (one.allowed > upper) | ~one.finite) & ~diverged
+        excess = (one.allowed - mean if one.lower else mean - one.allowed) / np.maximum(upper - lower, 1e-300)
+    unknown = np.asarray(identities | equal | np.isnan(excess))
+    if not unknown.all():
+        excess = np.where(unknown, -np.inf, excess)
     place = (
         np.unravel_index(int(np.argmax(np.where(wrong, np.inf, excess))), lower.shape) if lower.shape else ()
     )
     allowed = float(one.allowed[place])
+    without_interval = not one.finite[place] or (equal & ~identities)[place]
+    known = np.asarray(decides | identities)
     factors: dict[str, Any] = {}
-    if one.sense == "at_most" and allowed > 0:
+    if without_interval or not known[place]:
+        pass  # nothing is decided that a factor could be of
+    elif one.sense == "at_most" and allowed > 0:
         factors[WHOLE] = min(max(float(lower[place]) / allowed, 0.0), 1.0)
     elif one.lower and upper[place] > 0:
         factors[WHOLE] = min(max(allowed / float(upper[place]), 0.0), 1.0)
+    interval = Confidence(level=1 - significance, lower=float(lower[place]), upper=float(upper[place]))
     return Judgement(
         broken=bool(wrong.any()),
         measured=float(mean[place]),
@@ -286,8 +296,8 @@ def _expectation(one: Expectation, significance: float, floor: float) -> Judgeme
         parts={},
         place=tuple(int(i) for i in place),
         factors=factors,
-        interval=Confidence(level=1 - significance, lower=float(lower[place]), upper=float(upper[place])),
-        confirms=not one.exact,
-        undecided="" if (decides | identities).all() else REMEDY,
+        interval=None if without_interval else interval,
+        confirms=not one.exact and bool(one.finite[place]),
+        undecided="" if known.all() else EQUAL if (known | equal).all() else REMEDY,
         settled=bool(wrong.any() or (identities | (holds & decides)).all()),
     )

@@ -12,6 +12,7 @@ import numpy as np
 from clusterproof.theory.checker.claim import Context
 from clusterproof.theory.checker.conclusions import WHOLE, Conclusion, Entries, Judgement, judge
 from clusterproof.theory.checker.expectation import Expectation, replicates_to_try
+from clusterproof.theory.checker.frequency import Frequency
 from clusterproof.theory.checker.ranges import Interval
 from clusterproof.theory.checker.sides import Outside, Sides, naming_hypotheses
 from clusterproof.theory.checker.statement import DRAWN, Statement
@@ -90,6 +91,10 @@ class Trial:
         Multiple of the printed end up to which each open range was searched.
     trials, failures
         Repetitions of probability statements, and those that broke them.
+    levels
+        Probabilities that statements about events allow.
+    undecided
+        Instances of which the interval of an expectation decides nothing, by the reason.
     settings
         Number of random settings, among which the error level is divided.
     """
@@ -113,6 +118,8 @@ class Trial:
     reached: dict[str, int] = field(default_factory=dict)
     trials: int = 0
     failures: int = 0
+    levels: set[float] = field(default_factory=set)
+    undecided: Counter[str] = field(default_factory=Counter)
     settings: int = 1
 
     def identities(self, conclusion: str) -> tuple[list[int], float] | None:
@@ -206,6 +213,11 @@ class Evaluator:
         # the conclusions of one evaluation speak of the same repetitions
         trial.trials += max((one.trials or 0 for one in evaluation.judged.values()), default=0)
         trial.failures += max((one.failures or 0 for one in evaluation.judged.values()), default=0)
+        trial.levels |= {
+            each.allowed for each in evaluation.conclusions.values() if isinstance(each, Frequency)
+        }
+        if why := next((one.undecided for one in evaluation.judged.values() if one.undecided), ""):
+            trial.undecided[why] += 1
         self.keep(evaluation)
         if evaluation.broken is not None:
             trial.found = evaluation
@@ -216,7 +228,8 @@ class Evaluator:
         for replicates in self.sizes:
             with recording_calls() as calls, naming_hypotheses(self.trial.stated):
                 conclusions = self._sample(one, replicates)
-            judged = self._judge(conclusions, one, replicates)
+            with self.statement.naming_errors(one):
+                judged = self._judge(conclusions, one, replicates)
             if all(
                 isinstance(each, Expectation) and judged[name].settled for name, each in conclusions.items()
             ):

@@ -18,6 +18,9 @@ LARGEST_SHARE = 0.01
 """Of the sum of squared deviations, that a single replicate may have for it to decide."""
 BETS = 0.5 ** np.arange(1, 13)
 """Shares lambda of the test for samples that are bounded from below only."""
+ASYMPTOTIC = "by an interval that is exact only for many replicates without rare large values (give range=)"
+REMEDY = "the expectation is not exercised: give range=, or at least 10000 replicates none of which dominates"
+EQUAL = "the expectation is not exercised: all replicates are equal; of rarer values nothing is known: give range="
 HALVINGS = 16
 """Steps of bisection for its limit, each valid."""
 
@@ -56,6 +59,16 @@ class Expectation:
         """Whether the limit that may refute holds for any number of replicates."""
         return self.range is not None and (np.isfinite(self.range[1]) or self.sense == "at_most")
 
+    @property
+    def finite(self) -> np.ndarray:
+        """Whether all samples of an entry are finite numbers, (...)."""
+        return np.asarray(np.isfinite(self.samples).all(axis=0))
+
+    @property
+    def constant(self) -> np.ndarray:
+        """Whether all samples of an entry are equal up to rounding, (...)."""
+        return np.asarray(np.ptp(self.samples, axis=0) <= TOLERANCE * np.abs(self.samples).max(axis=0))
+
     def interval(self, significance: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Interval for the expectation of each entry, and whether it decides, each (...).
 
@@ -70,26 +83,40 @@ class Expectation:
         for any number of replicates. If samples are bounded from below only, and the expectation must be at most a
         number, the lower limit is that of ``_lower_limit``; only this limit is exact. Otherwise the interval is that of
         the central limit theorem, which decides only with ``FEWEST`` replicates none of which dominates the variance.
-        All are wider by what rounding may explain.
+        All are wider by what rounding may explain. An entry with a sample that is not finite has no interval but its
+        mean, infinite or not a number, which decides.
         """
-        count = len(self.samples)
-        rounding = TOLERANCE * unit_of((self.samples, self.allowed))
-        mean = self.samples.mean(axis=0)
+        unit, finite = unit_of((self.samples, self.allowed)), self.finite
+        power = math.frexp(unit)[1]  # squares of numbers in this unit do not overflow
+        with np.errstate(all="ignore"):
+            samples = np.ldexp(np.where(finite, self.samples, 0.0), -power)
+            limits = self._interval(samples, significance, math.ldexp(unit, -power), power)
+            lower, upper = (
+                np.where(finite, np.ldexp(limit, power), self.samples.mean(axis=0)) for limit in limits[:2]
+            )
+        return lower, upper, limits[2] | ~finite
+
+    def _interval(
+        self, samples: np.ndarray, significance: float, unit: float, power: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Interval, in units of 2^power, of finite samples in those units; ``unit`` is what rounding is relative to."""
+        count, rounding = len(samples), TOLERANCE * unit
+        mean = samples.mean(axis=0)
         share = significance / max(mean.size, 1)
-        deviations = np.square(self.samples - mean)
+        deviations = np.square(samples - mean)
+        low, high = (0.0, np.inf) if self.range is None else np.ldexp(self.range, -power)
         if self.range is not None and np.isfinite(self.range[1]):
             log = math.log(3 / share)
             width = np.sqrt(2 * deviations.mean(axis=0) * log / count)
-            width += 3 * (self.range[1] - self.range[0]) * log / count + rounding
+            width += 3 * (high - low) * log / count + rounding
             return mean - width, mean + width, np.ones(mean.shape, dtype=bool)
         from scipy.special import ndtri
 
         total = deviations.sum(axis=0)
         width = rounding - ndtri(share / 2) * np.sqrt(total / max(count - 1, 1) / count)
-        with np.errstate(all="ignore"):
-            spread = (total > count * rounding**2) & (deviations.max(axis=0) <= LARGEST_SHARE * total)
+        spread = (total > count * rounding**2) & (deviations.max(axis=0) <= LARGEST_SHARE * total)
         if self.range is not None and self.exact:
-            lower = _lower_limit(self.samples - self.range[0], share) + self.range[0] - rounding
+            lower = _lower_limit(samples - low, share) + low - rounding
             return lower, mean + width, np.ones(mean.shape, dtype=bool)
         return mean - width, mean + width, spread & (count >= FEWEST)
 
@@ -180,9 +207,12 @@ def expectation(
             "give one of the three",
         )
     array = np.asarray(samples, dtype=float)
-    if array.ndim == 0 or len(array) == 0:
-        raise InvalidArgument("samples", array.shape, "must have replicates as its first axis", "draw some")
-    if range is not None and not (np.min(array) >= range[0] and np.max(array) <= range[1]):
+    if array.size == 0 or array.ndim == 0:
+        raise InvalidArgument(
+            "samples", array.shape, "must not be empty, and have replicates as its first axis", "draw some"
+        )
+    # what is not a number is in no range, and breaks every bound
+    if range is not None and ((array < range[0]) | (array > range[1])).any():
         raise InvalidArgument("range", range, "must hold every sample", "widen it, or leave it out")
     ((sense, allowed),) = stated.items()
     try:

@@ -28,6 +28,7 @@ from clusterproof.theory.checker.range_ends import Instance
 from clusterproof.theory.checker.ranges import Range
 from clusterproof.theory.checker.rounding import TOLERANCE
 from clusterproof.theory.checker.run_code import imports, run_code
+from clusterproof.theory.checker.sentences import digits_apart
 from clusterproof.theory.checker.sides import Outside, Sides, at_most, suppose, with_unit
 from clusterproof.theory.checker.space import mark_of
 from clusterproof.theory.checker.start_grid import Starts
@@ -304,7 +305,7 @@ class _Search:
                     )  # fmt: skip
                 if (judged := judge({"": given}, self.significance)[""]).settled:
                     break
-            if not judged.broken:
+            if not (judged.broken and judged.interval):  # a sample that is not finite is proof enough
                 break
         return given, judged, seed, replicates
 
@@ -343,7 +344,8 @@ class _Search:
         what = next(iter(self.measure), "error")
         settings = ", ".join(f"{name} = {value}" for name, value in parameters.items())
         reason = f"on {task!r} from {np.asarray(start).tolist()}" + (f" with {settings}" if settings else "")
-        reason += f": the {what} {measured:.5g} exceeds {limit:.5g} in {where}"
+        digits = digits_apart(measured, limit)
+        reason += f": the {what} {measured:.{digits}g} exceeds {limit:.{digits}g} in {where}"
         slack = limit / measured if measured else None
         code = run_code(task, made, start, rounds, self.seed, place, limit, where, self.measure)
         facts = {"reason": reason, "measured": measured, "bound": limit, "slack": slack}

@@ -27,10 +27,12 @@ def short(value: Any) -> str:
 
 
 def place_of(error: BaseException, function: Callable[..., Any]) -> str:
-    """Return the file of a function and the line in it at which an error arose; empty if there is none."""
-    file = str(getattr(getattr(function, "__code__", None), "co_filename", None))
-    line = line_of(error, file)
-    return f"{Path(file).name}, line {line}" if line else ""
+    """Return the file of a function and the line in it at which an error arose, or its first; empty without a file."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return ""
+    line = line_of(error, code.co_filename) or code.co_firstlineno
+    return f"{Path(code.co_filename).name}, line {line}"
 
 
 def line_of(error: BaseException, file: str) -> int | None:

@@ -166,10 +166,10 @@ class Rationals(Interval):
         """Sample from the list, unless it were too long to be written."""
         from hypothesis import strategies as st
 
+        low, high = Fraction(value_of(self.low, so_far)), Fraction(value_of(self.high, so_far))
         if len(self.multiples(self.denominator, so_far)) <= SORTED:
-            return super().strategy(so_far)
-        low, high = value_of(self.low, so_far), value_of(self.high, so_far)
-        return st.fractions(Fraction(low), Fraction(high), max_denominator=self.denominator)
+            return _sampled(low, high, self.denominator)
+        return st.fractions(low, high, max_denominator=self.denominator)
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Any:
         """Draw from the list, unless it were too long to be written: then one of the finest grid."""
@@ -300,9 +300,18 @@ def encode_number(value: Any) -> Any:
 
 @lru_cache(maxsize=512)
 def _fractions(low: Fraction, high: Fraction, denominator: int) -> tuple[Fraction, ...]:
-    every = {
+    return tuple(
         Fraction(p, q)
         for q in range(1, denominator + 1)
-        for p in range(math.ceil(low * q), math.floor(high * q) + 1)
-    }
-    return tuple(sorted(every, key=lambda value: (value.denominator, abs(value), value < 0)))
+        for p in sorted(range(math.ceil(low * q), math.floor(high * q) + 1), key=lambda p: (abs(p), p < 0))
+        if math.gcd(p, q) == 1
+    )
+
+
+@lru_cache(maxsize=512)
+def _sampled(low: Fraction, high: Fraction, denominator: int) -> SearchStrategy[Fraction]:
+    """Strategy of those fractions, made once: hypothesis hashes all of them to name a strategy."""
+    from hypothesis import strategies as st
+
+    values = _fractions(low, high, denominator)
+    return st.sampled_from(values) if values else st.nothing()

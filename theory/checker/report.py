@@ -16,6 +16,7 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.checker.catalogue import as_json, find_claim
 from clusterproof.theory.checker.claim import REGISTRY, Claim
 from clusterproof.theory.checker.counterexample_code import builtin, code_of
+from clusterproof.theory.checker.sentences import digits_apart
 from clusterproof.theory.checker.tightness import NEEDED, idle_parts
 from clusterproof.theory.checker.verdict import Finding, Kind, Verdict
 
@@ -70,8 +71,7 @@ def to_markdown(verdicts: Sequence[Verdict]) -> str:
             f"`{verdict.claim}`",
             verdict.label,
             f"**{verdict.verdict}**",
-            number(verdict.measured),
-            number(verdict.bound),
+            *two_sides(verdict),
             evidence(verdict),
         )
         for verdict in verdicts
@@ -114,6 +114,15 @@ def read_report(path: Path, option: str = "replay") -> list[Recorded]:
 def number(value: float | None) -> str:
     """Format a number with four digits; a dash for None."""
     return "-" if value is None else f"{value:.4g}"
+
+
+def two_sides(verdict: Finding) -> tuple[str, str]:
+    """Format measured and bound, with as many digits as tell them apart where the claim is violated."""
+    measured, bound = verdict.measured, verdict.bound
+    if verdict.verdict is not Kind.VIOLATED or measured is None or bound is None:
+        return number(measured), number(bound)
+    digits = digits_apart(measured, bound, 4)
+    return f"{measured:.{digits}g}", f"{bound:.{digits}g}"
 
 
 def evidence(verdict: Finding) -> str:
@@ -219,7 +228,7 @@ def verdict_table(verdicts: Sequence[Verdict], width: int | None) -> Text:
     widths = [longest, *(0 if width is None else size for size in (10, -10, -10))]
     lines = [Text(_join(("claim", "verdict", "measured", "bound"), widths), style="bold")]
     for verdict in verdicts:
-        cells = (verdict.claim, verdict.verdict, number(verdict.measured), number(verdict.bound))
+        cells = (verdict.claim, verdict.verdict, *two_sides(verdict))
         line, below = _join(cells, widths), f"{verdict.label}: {evidence(verdict)}"
         if width is None:
             lines.append(Text(f"{line}  {below}"))

@@ -13,19 +13,21 @@ TOLERANCE = 1e-9
 """Of the unit: the largest magnitude among what the two sides were computed from."""
 FLOOR = 1e-14
 """Of the largest magnitude among the floats of an instance: less than this is rounding, however small the sides are."""
-EXACT_ENTRIES = 1000
-"""Arrays of integers up to this size are compared exactly."""
 
 
 def is_exact(value: Any) -> bool:
-    """Whether a number, or every entry of a list or array, is an integer or a fraction."""
+    """Whether a number, or every entry of a list or array, is one of Python's integers or fractions, or a boolean.
+
+    NumPy's integers have 64 bits: a sum, product or power that does not fit is another number, without a word.
+    """
     if isinstance(value, np.ndarray):
-        if value.dtype.kind in "iub":
-            return value.size <= EXACT_ENTRIES
-        return value.dtype == object and all(is_exact(entry) for entry in value.flat)
+        exact_entries = value.dtype == object and all(is_exact(entry) for entry in value.flat)
+        return exact_entries or value.dtype == bool
     if isinstance(value, list | tuple):
         return all(is_exact(entry) for entry in value)
-    return isinstance(value, int | Fraction | np.integer | np.bool_)
+    if isinstance(value, Fraction):  # of NumPy's integers it keeps them
+        return type(value.numerator) is type(value.denominator) is int
+    return isinstance(value, int | np.bool_)
 
 
 def floats_of(value: Any) -> Iterator[Any]:

@@ -18,9 +18,10 @@ from clusterproof.theory.checker.catalogue import find_claim
 from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, REGISTRY, TraceBounder
 from clusterproof.theory.checker.conclusions import judge
 from clusterproof.theory.checker.detectable_fault import smallest_faults
-from clusterproof.theory.checker.expectation import FEWEST, Expectation
+from clusterproof.theory.checker.expectation import EQUAL, FEWEST, Expectation
 from clusterproof.theory.checker.failure_levels import MOST_REPLICATES, Level, levels_of
 from clusterproof.theory.checker.same_task import check_same_task
+from clusterproof.theory.checker.sentences import asymptotic, digits_apart, estimate
 from clusterproof.theory.checker.trace_bound import ROUNDING, Compared, TraceBound
 
 SUSPICIOUS = 1e-3
@@ -191,17 +192,17 @@ def _compare_expectation(one: Expectation) -> Answer:
     first, count = judged[0], len(one.samples)
     if len(judged) > 1:
         first = first.confirmed(judged[1])
-    interval = first.interval
-    assert interval is not None
+    digits = digits_apart(first.measured, first.allowed)
     text = (
-        f"expectation {first.measured:.6g} (interval {interval.lower:.6g} to {interval.upper:.6g}, "
-        f"{len(halves[0].samples)} of {count} replicates), {one.sense.replace('_', ' ')} {first.allowed:.6g}"
+        f"{estimate(halves[0], first, f'{len(halves[0].samples)} of {count} replicates')}, "
+        f"{one.sense.replace('_', ' ')} {first.allowed:.{digits}g}"
     )
     slack = first.allowed / first.measured if first.measured > 0 else math.inf
     if first.broken:
-        return Answer("broken", text, count, count, slack)
+        return Answer("broken", text + asymptotic(one, first), count, count, slack)
     if first.undecided:
-        sentence = f"{text}; give range=, or at least {2 * FEWEST} replicates none of which dominates"
+        remedy = f"give range=, or at least {2 * FEWEST} replicates none of which dominates"
+        sentence = f"{text}; {EQUAL if first.undecided == EQUAL else remedy}"
         return Answer("undecidable", sentence, 0, count, slack)
     return Answer("holds", text, 0, count, slack)
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from clusterproof.theory.checker.conclusions import Judgement
+import numpy as np
+
+from clusterproof.theory.checker.conclusions import Conclusion, Judgement
 from clusterproof.theory.checker.evaluation import Evaluation, Trial
-from clusterproof.theory.checker.expectation import Expectation
+from clusterproof.theory.checker.expectation import ASYMPTOTIC, Expectation
 from clusterproof.theory.checker.frequency import Frequency
 from clusterproof.theory.checker.instance_words import quantities
+from clusterproof.theory.checker.sides import Sides
 
 if TYPE_CHECKING:
     from clusterproof.theory.checker.deciding import Certainty
@@ -24,31 +27,77 @@ def broken(trial: Trial, evaluation: Evaluation) -> str:
     numbers = trial.statement.space.encode(evaluation.instance)
     at = quantities(numbers)
     what = ": ".join(part for part in (trial.statement.name, name) if part)
-    if isinstance(conclusion, Expectation) and judged.interval is not None:
+    if isinstance(conclusion, Expectation):
         rule = {"at_most": ">", "at_least": "<", "equal": "and not"}[conclusion.sense]
+        digits = digits_apart(judged.measured, judged.allowed)
         sides = (
-            f"expectation {judged.measured:.5g} (interval {judged.interval.lower:.5g} to {judged.interval.upper:.5g}, "
-            f"{len(conclusion.samples)} replicates) {rule} {judged.allowed:.5g}{_entry(judged)}"
+            f"{estimate(conclusion, judged, f'{len(conclusion.samples)} replicates')} {rule} "
+            f"{judged.allowed:.{digits}g}{_entry(judged)}{asymptotic(conclusion, judged)}"
         )
     elif judged.interval is not None:
         exactly = isinstance(conclusion, Frequency) and conclusion.exactly
         rule = "and its probability is not" if exactly else "more than its probability of"
+        ends = judged.interval.lower, judged.interval.upper
+        digits = max(digits_apart(end, judged.allowed, 4) for end in ends)
         sides = (
-            f"{judged.failures} of {judged.trials} repetitions break it, {rule} {judged.allowed:.4g} "
-            f"(interval {judged.interval.lower:.4g} to {judged.interval.upper:.4g})"
+            f"{_observed(conclusion, judged.failures, judged.trials)}, {rule} {judged.allowed:.{digits}g} "
+            f"(interval {judged.interval.lower:.{digits}g} to {judged.interval.upper:.{digits}g})"
         )
     else:
-        lower = not isinstance(conclusion, Frequency) and conclusion.lower
-        sides = comparison(judged, "<" if lower else ">")
+        assert isinstance(conclusion, Sides)
+        sides = comparison(judged, "<" if conclusion.lower else ">") + _exact_excess(conclusion, judged)
     return (f"{what}, " if what else "") + (f"at {at}: {sides}" if at else sides)
 
 
 def comparison(judged: Judgement, sign: str) -> str:
     """Write the two sides, the summands where there are several, and which entry it is."""
-    text = f"{judged.measured:.5g} {sign} {judged.allowed:.5g}"
+    digits = digits_apart(judged.measured, judged.allowed)
+    text = f"{judged.measured:.{digits}g} {sign} {judged.allowed:.{digits}g}"
     if len(judged.parts) > 1:
         text += " = " + " + ".join(f"{name} {value:.5g}" for name, value in judged.parts.items())
     return text + _entry(judged)
+
+
+def digits_apart(first: float, second: float, least: int = 5) -> int:
+    """Fewest significant digits, ``least`` or more, that write two numbers differently; ``least`` for equal ones."""
+    if first == second:
+        return least
+    return next((n for n in range(least, 17) if f"{first:.{n}g}" != f"{second:.{n}g}"), 17)
+
+
+def _exact_excess(sides: Sides, judged: Judgement) -> str:
+    """Write the difference of exact sides that are the same floating number."""
+    if judged.measured != judged.allowed or not judged.exact:
+        return ""
+    gaps = np.asarray(np.asarray(sides.measured, dtype=object) - np.asarray(sides.allowed, dtype=object))
+    return f", by {abs(float(gaps[judged.place] if judged.place else gaps.item())):.2g}"
+
+
+def estimate(one: Expectation, judged: Judgement, replicates: str) -> str:
+    """Write an estimated expectation, its interval or why there is none, and the number of replicates."""
+    digits = digits_apart(judged.measured, judged.allowed)
+    if judged.interval is not None:
+        ends = judged.interval.lower, judged.interval.upper
+        digits = max(digits, *(digits_apart(end, judged.allowed) for end in ends))
+        how = "interval {:.{digits}g} to {:.{digits}g}, {}".format(*ends, replicates, digits=digits)
+    elif one.finite[judged.place]:
+        how = f"no interval, {replicates}"
+    else:
+        wrong = int((~np.isfinite(np.moveaxis(one.samples, 0, -1)[judged.place])).sum())
+        how = f"{wrong} not finite among {replicates}"
+    return f"expectation {judged.measured:.{digits}g} ({how})"
+
+
+def asymptotic(one: Expectation, judged: Judgement) -> str:
+    """Say what a violation rests on, where its interval is asymptotic."""
+    return "" if one.exact or judged.interval is None else f", {ASYMPTOTIC}"
+
+
+def _observed(conclusion: Conclusion | None, count: int | None, trials: int | None) -> str:
+    """Say how often an event occurred, or a bound was broken that holds with a probability."""
+    if isinstance(conclusion, Frequency):
+        return f"the event occurred in {count} of {trials} repetitions"
+    return f"{count} of {trials} repetitions break it"
 
 
 def _entry(judged: Judgement) -> str:
@@ -102,12 +151,20 @@ def _tried(trial: Trial) -> str:
     if trial.reached:
         text += f", and beyond the ranges: {_beyond(trial.reached)}"
     if trial.trials:
-        levels = {each.allowed for each in tightest.conclusions.values() if isinstance(each, Frequency)}
-        level = f" {levels.pop():.3g}" if len(levels) == 1 else ""
-        text += f"; {trial.failures} of {trial.trials} repetitions break it, no more than its probability{level} allows"
+        events = [each for each in tightest.conclusions.values() if isinstance(each, Frequency)]
+        level = f" {next(iter(trial.levels)):.3g}" if len(trial.levels) == 1 else ""
+        text += f"; {_observed(events[0] if events else None, trial.failures, trial.trials)}, "
+        text += (
+            f"which its probability{level} allows"
+            if any(each.exactly for each in events)
+            else f"no more than its probability{level} allows"
+        )
     undecided = next((judged.undecided for judged in tightest.judged.values() if judged.undecided), "")
+    if not undecided and not tightest.used:
+        undecided = next(iter(trial.undecided), "")
     if undecided:
-        text += f"; {undecided}"
+        number = trial.undecided.total()
+        text += "; " + (f"at {number} of these " if number < trial.instances else "") + undecided
     if trial.unproved:
         text += f"; no proof: {trial.unproved}"
     return text
@@ -123,15 +180,21 @@ def _beyond(reached: Mapping[str, int]) -> str:
 
 
 def none_admissible(trials: Iterable[Trial], names: list[str]) -> str:
-    """Say that no instance meets the hypotheses, and which of them exclude each other."""
+    """Say that no instance that was tried meets the hypotheses, and which of them exclude each other."""
     total = sum(sum(trial.rejected.values()) for trial in trials)
     listed = all(trial.exhausted for trial in trials)
     tried = f"of the {total} instances" if listed else f"of {total} instances that were drawn"
-    why = " and ".join(f'"{name}"' for name in names)
-    verb = "exclude each other" if len(names) > 1 else "excludes all of them"
-    return (
-        f"none {tried} meets the hypotheses: {why} {verb}" if names else f"none {tried} meets the hypotheses"
-    )
+    reason = f"none {tried} meets the hypotheses"
+    if names:
+        verb = (
+            "exclude each other"
+            if listed and len(names) > 1
+            else f"exclude{'s'[len(names) > 1 :]} all of them"
+        )
+        reason += ": " + " and ".join(f'"{name}"' for name in names) + f" {verb}"
+    if not listed:
+        reason += "; not all were tried: if a hypothesis is an equation, define one quantity by the others"
+    return reason
 
 
 def plural(noun: str, count: int) -> str:

@@ -75,7 +75,8 @@ class Sides:
     Attributes
     ----------
     measured
-        A number or an array.
+        A number or an array. Only Python's integers, fractions and booleans are exact, also in arrays of dtype object;
+        NumPy's integers can overflow.
     terms
         What is allowed, as named summands that broadcast against ``measured``.
     failure
@@ -146,8 +147,13 @@ def at_most(
         As in ``Sides``.
     terms
         What is allowed, at least one summand.
+
+    Raises
+    ------
+    InvalidArgument
+        If a side is an empty array, or there is no summand.
     """
-    return Sides(measured, _named(terms), failure, rounding=rounding, words=words)
+    return Sides(_filled(measured=measured), _named(terms), failure, rounding=rounding, words=words)
 
 
 def at_least(
@@ -159,7 +165,9 @@ def at_least(
     **terms: Value,
 ) -> Sides:
     """Conclude that measured >= the sum of the named terms; parameters as for ``at_most``."""
-    return Sides(measured, _named(terms), failure, lower=True, rounding=rounding, words=words)
+    return Sides(
+        _filled(measured=measured), _named(terms), failure, lower=True, rounding=rounding, words=words
+    )
 
 
 def largest(**values: Value) -> tuple[Value, str]:
@@ -185,10 +193,15 @@ def equal(
         0 for exact numbers and symbols.
     words
         As in ``Sides``.
+
+    Raises
+    ------
+    InvalidArgument
+        If there is no pair, or a side is an empty array.
     """
     if not pairs:
         raise InvalidArgument("pairs", pairs, "must hold one (left, right) or more", "give the two sides")
-    gaps = [left - right for left, right in pairs]
+    gaps = [_filled(left=left) - _filled(right=right) for left, right in pairs]
     unit = None if rounding is None else 0.0
     if rounding is None:
         floats = [
@@ -227,4 +240,14 @@ def up_to_constant(sides: Sides, *, polylogarithmic: bool = False) -> Sides:
 def _named(terms: dict[str, Value]) -> dict[str, Value]:
     if not terms:
         raise InvalidArgument("terms", terms, "must hold at least one summand", "name what is allowed")
-    return terms
+    return {name: _filled(**{name: value}) for name, value in terms.items()}
+
+
+def _filled(**sides: Value) -> Value:
+    """Return a side, and refuse one that is an empty array: of no numbers everything holds."""
+    ((name, value),) = sides.items()
+    if isinstance(value, np.ndarray | list | tuple) and np.size(value) == 0:
+        raise InvalidArgument(
+            name, np.shape(value), "must not be an empty array", "suppose that there is something to compare"
+        )
+    return value

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -145,14 +146,8 @@ class Statement:
             filled[self.space.stream] = generator(seed, claim, self.name, self.space.key(like or one))
         if self.space.replicates is not None:
             filled[self.space.replicates] = replicates or self.replicates
-        try:
+        with self.naming_errors(one):
             value = self.function(**self.space.arguments(one), **filled, **(constants or {}))
-        except Outside:
-            raise
-        except Exception as error:
-            words = [place_of(error, self.function), f"at {quantities(self.space.encode(one))}"]
-            error.add_note(", ".join(word for word in words if word))
-            raise
         if not isinstance(value, Sides | Frequency | Expectation) and not (
             isinstance(value, Mapping) and value
         ):
@@ -161,3 +156,17 @@ class Statement:
                 name, value, "must be two sides", "end the function with `return at_most(...)` or its like"
             )
         return dict(value) if isinstance(value, Mapping) else {"": value}
+
+    @contextmanager
+    def naming_errors(self, one: Instance) -> Iterator[None]:
+        """Add file, line and instance to an error in the evaluation of an instance, or of what it concludes."""
+        try:
+            yield
+        except Outside:
+            raise
+        except Exception as error:
+            words = [place_of(error, self.function), f"at {quantities(self.space.encode(one))}"]
+            note = ", ".join(word for word in words if word)
+            if note not in getattr(error, "__notes__", ()):
+                error.add_note(note)
+            raise

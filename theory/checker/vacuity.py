@@ -1,4 +1,4 @@
-"""Hypotheses that exclude each other: a least set of them that no instance meets."""
+"""Hypotheses that exclude each other: a least set of them that no tried instance meets."""
 
 from __future__ import annotations
 

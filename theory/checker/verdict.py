@@ -24,7 +24,7 @@ class Kind(StrEnum):
     """A concrete admissible instance meets the hypotheses and breaks the conclusion."""
 
     VACUOUS = "vacuous"
-    """No instance meets the hypotheses, or the conclusion says less than they do."""
+    """No instance that was tried meets the hypotheses, or the conclusion says less than they do."""
 
     ILL_POSED = "ill-posed"
     """The statement as printed has no single meaning."""

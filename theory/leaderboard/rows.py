@@ -13,6 +13,7 @@ from clusterproof.theory.certificates.certify_round import MAX_SEARCHED, make_ro
 from clusterproof.theory.certificates.exact import require, require_rationals
 from clusterproof.theory.certificates.parameters import exact
 from clusterproof.theory.certificates.rounds import Algorithm, ClientClass, Round
+from clusterproof.theory.checker.sentences import digits_apart
 from clusterproof.theory.leaderboard.best_one_round import OneRound, lyapunov_bounds
 from clusterproof.theory.leaderboard.bounds import ENTERED, load_bounds
 from clusterproof.theory.leaderboard.exact_worst_case import exact_worst_case
@@ -204,7 +205,10 @@ def judged(
                 if attained is not None and attained > value + relative * attained + absolute * squared:
                     names = {"exact": "the exact worst case, by the solver,", "expected": "the given task"}
                     what = names.get(truth, instance)
-                    reason = f"{VIOLATED}{what} has E|x_R - x*|^2 = {attained:.6g}"
+                    digits = digits_apart(attained, value, 6)
+                    reason = (
+                        f"{VIOLATED}{what} has E|x_R - x*|^2 = {attained:.{digits}g} > {value:.{digits}g}"
+                    )
                     break
         if value is not None and not math.isfinite(value):
             value, reason = None, f"above the largest floating-point number: {reason or column}"

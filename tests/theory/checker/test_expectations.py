@@ -11,6 +11,7 @@ from clusterproof import choice, claim, expectation, theory
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory import Kind
 from clusterproof.theory.checker import Replicates, Stream, reals
+from clusterproof.theory.checker.conclusions import judge
 from clusterproof.theory.checker.expectation import BETS, Expectation, replicates_to_try
 
 One = Annotated[int, choice(1)]
@@ -92,6 +93,18 @@ def test_samples_that_do_not_agree_exercise_nothing(
     verdict = theory.check("toy/expectation")
     assert verdict.verdict is kind
     assert ("not exercised" not in verdict.reason) == exercised
+
+
+def test_an_interval_that_decides_nothing_has_no_sharpness(registry: object) -> None:
+    """One replicate of 10 000 has all of the variance."""
+
+    @claim("toy/expectation", replicates=10_000)
+    def stated(one: One, stream: Stream, replicates: Replicates) -> Expectation:
+        return expectation(np.arange(replicates) == 0, at_most=0.5)
+
+    verdict = theory.check("toy/expectation")
+    assert "not exercised" in verdict.reason
+    assert verdict.sharpness is None
 
 
 @pytest.mark.parametrize("law", ["normal", "exponential", "uniform, bounded"])
@@ -257,3 +270,82 @@ def test_what_rounding_leaves_of_the_instance_breaks_no_expectation(registry: ob
         return expectation(np.full(replicates, left), at_most=0.0, range=(0, np.inf))
 
     assert theory.check("toy/expectation").verdict is Kind.CONSISTENT
+
+
+DIVERGED = [math.inf, math.nan]
+
+
+@pytest.mark.parametrize("bounds", [None, (-math.inf, math.inf), (0.0, math.inf)])
+@pytest.mark.parametrize(
+    ("value", "sense", "allowed", "broken"),
+    [
+        *((value, "at_most", 2.0, True) for value in DIVERGED),
+        *((value, "equal", 0.5, True) for value in DIVERGED),
+        (math.inf, "at_least", 2.0, False),
+        (math.nan, "at_least", 0.0, True),
+        (math.inf, "at_most", math.inf, False),
+        (math.inf, "equal", math.inf, False),
+    ],
+)
+def test_a_sample_that_is_not_finite_is_judged_as_a_number_would_be(
+    value: float, sense: str, allowed: float, broken: bool, bounds: Any, registry: object
+) -> None:
+    """In the first sample alone: it is enough, since no interval is needed."""
+    calls = []
+
+    @claim("toy/expectation", replicates=10_000)
+    def stated(one: One, stream: Stream, replicates: Replicates) -> Expectation:
+        samples = stream.random(replicates)
+        samples[::2] = value if not calls else 0.5
+        calls.append(replicates)
+        return expectation(samples, range=bounds, **{sense: allowed})
+
+    verdict = theory.check("toy/expectation")
+    assert verdict.verdict is (Kind.VIOLATED if broken else Kind.CONSISTENT)
+    assert ("5000 not finite among 10000 replicates" in verdict.reason) == broken
+    assert verdict.confidence is None
+    assert verdict.sharpness is None
+
+
+@pytest.mark.parametrize("sense", ["at_most", "at_least", "equal"])
+def test_a_range_without_ends_breaks_nothing(sense: str) -> None:
+    samples = np.random.default_rng(0).random(20_000)
+    conclusion = expectation(samples, range=(-math.inf, math.inf), **{sense: 0.5})
+    assert not judge({"": conclusion}, 1e-9)[""].broken
+
+
+@pytest.mark.parametrize("sense", ["at_most", "at_least", "equal"])
+def test_equal_replicates_say_nothing_of_rarer_values(sense: str, registry: object) -> None:
+    wrong = {"at_most": 0.5, "at_least": 2.0, "equal": 0.5}[sense]
+
+    def verdict(name: str, bounds: Any) -> theory.Verdict:
+        @claim(name, replicates=20_000)
+        def stated(one: One, stream: Stream, replicates: Replicates) -> Expectation:
+            return expectation(np.full(replicates, 0.1 * 3 + 0.7), range=bounds, **{sense: wrong})
+
+        return theory.check(name)
+
+    unknown = verdict("toy/unknown", None)
+    assert unknown.verdict is Kind.CONSISTENT
+    assert "all replicates are equal" in unknown.reason
+    assert "give range=" in unknown.reason
+    assert "10000" not in unknown.reason
+    assert (unknown.confidence, unknown.sharpness) == (None, None)
+    assert verdict("toy/known", (0, 4)).verdict is Kind.VIOLATED
+
+
+@pytest.mark.parametrize("bounds", [None, (0.0, 9.0), (0.0, math.inf)])
+@pytest.mark.parametrize("power", [-900, 700])
+def test_an_interval_does_not_depend_on_the_unit(bounds: Any, power: int) -> None:
+    samples, unit = np.random.default_rng(0).random((10_000, 2)), 2.0**power
+    scaled = None if bounds is None else (0.0, bounds[1] * unit)
+    ends = expectation(samples, at_most=1.0, range=bounds).interval(1e-9)
+    others = expectation(unit * samples, at_most=unit, range=scaled).interval(1e-9)
+    for end, other in zip(ends[:2], others[:2], strict=True):
+        np.testing.assert_array_equal(end * unit, other)
+    np.testing.assert_array_equal(ends[2], others[2])
+
+
+def test_a_violation_names_an_asymptotic_interval(registry: object) -> None:
+    assert "exact only for many replicates" in check("normal", "at_most", 0.5, 0).reason
+    assert "exact only" not in check("uniform, bounded", "at_most", 0.5, 0).reason

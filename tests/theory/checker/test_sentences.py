@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Annotated, Any
 
 import numpy as np
@@ -96,12 +97,14 @@ def exact(failures: int, trials: int) -> str:
         (
             quarter,
             1000,
-            f"part, at x = 0: 250 of 1000 repetitions break it, more than its probability of 0.1 {exact(250, 1000)}",
+            "part, at x = 0: the event occurred in 250 of 1000 repetitions, more than its probability of 0.1 "
+            + exact(250, 1000),
         ),
         (
             never,
             1000,
-            f"part, at x = 0: 250 of 1000 repetitions break it, and its probability is not 0.5 {exact(250, 1000)}",
+            "part, at x = 0: the event occurred in 250 of 1000 repetitions, and its probability is not 0.5 "
+            + exact(250, 1000),
         ),
         (coins("at_most", 0.7, 0.1), 2000, f"part, at x = 0: {bernstein(0.25)} > 0.1 at entry 1"),
         (coins("at_least", 0.7, 0.1), 2000, f"part, at x = 0: {bernstein(0.5)} < 0.7 at entry 0"),
@@ -144,6 +147,10 @@ def tenth(x: Annotated[int, choice(1)], stream: Stream, replicates: Replicates) 
     return at_most(np.arange(replicates) % 10 == 0, limit=0, failure=0.25)
 
 
+def half(x: Annotated[int, choice(1)], stream: Stream, replicates: Replicates) -> Any:
+    return probability(np.arange(replicates) % 2 == 0, equal=0.5)
+
+
 @pytest.mark.parametrize(
     ("function", "how", "said"),
     [
@@ -157,6 +164,11 @@ def tenth(x: Annotated[int, choice(1)], stream: Stream, replicates: Replicates) 
             "proved symbolically for every instance in the ranges; holds on 10 instances",
         ),
         (tenth, {"replicates": 400}, "; 40 of 400 repetitions break it, no more than its probability allows"),
+        (
+            half,
+            {"replicates": 400},
+            "; the event occurred in 200 of 400 repetitions, which its probability 0.5 allows",
+        ),
     ],
 )
 def test_what_is_said_of_a_part_that_no_instance_breaks(
@@ -202,9 +214,10 @@ def test_a_part_without_instances_names_what_excludes_them() -> None:
         )
     drawn = tried(empty, exhaustible=0, budget=5)
     count = sum(drawn.rejected.values())
-    assert sentences.none_admissible([drawn], []).startswith(
-        f"none of {count} instances that were drawn meets"
-    )
+    told = sentences.none_admissible([drawn], ["x is large", "x is small"])
+    assert told.startswith(f"none of {count} instances that were drawn meets the hypotheses: ")
+    assert '"x is large" and "x is small" exclude all of them; not all were tried' in told
+    assert told.endswith("define one quantity by the others")
 
 
 def test_both_halves_of_the_replicates_of_a_run_are_judged() -> None:
@@ -216,11 +229,14 @@ def test_both_halves_of_the_replicates_of_a_run_are_judged() -> None:
 
     first = samples[::2, 0]
     half = norm.isf(1e-9 / 4) * first.std(ddof=1) / math.sqrt(15_000) + 1e-9 * samples.max()
-    told = f"(interval {first.mean() - half:.6g} to {first.mean() + half:.6g}, 15000 of 30000 replicates)"
-    for allowed, kind in ((3.0, "holds"), (2.9, "broken")):
+    told = f"(interval {first.mean() - half:.5g} to {first.mean() + half:.5g}, 15000 of 30000 replicates)"
+    asymptotic = (
+        ", by an interval that is exact only for many replicates without rare large values (give range=)"
+    )
+    for allowed, kind, how in ((3.0, "holds", ""), (2.9, "broken", asymptotic)):
         found = answer(allowed)
         assert found.kind == kind
-        assert found.sentence == f"expectation {first.mean():.6g} {told}, at most {allowed:.6g}"
+        assert found.sentence == f"expectation {first.mean():.5g} {told}, at most {allowed:.5g}{how}"
         assert found.slack == pytest.approx(allowed / first.mean())
 
 
@@ -333,3 +349,35 @@ def test_a_text_stays_inside_its_cell_of_a_table() -> None:
     )
     cells = re.findall(r"(?:\\.|[^|\\])+", to_markdown([verdict]).splitlines()[2])
     assert re.sub(r"\\(.)", r"\1", cells[1].strip()) == label
+
+
+NEAR = Fraction(1, 10**20)
+
+
+@pytest.mark.parametrize(
+    ("measured", "bound", "said"),
+    [
+        (1.0000001, 1.0, "1.0000001 > 1"),
+        (10**6 + 1.0, 10**6, "1000001 > 1000000"),
+        (0.3 + 1e-12, 0.3, "0.300000000001 > 0.3"),
+        (1 + NEAR, 1, "1 > 1, by 1e-20"),
+        (np.array([1, 1 + NEAR], dtype=object), 1, "1 > 1 at entry 1, by 1e-20"),
+    ],
+)
+def test_sides_that_differ_are_written_differently(measured: Any, bound: Any, said: str) -> None:
+    def stated(x: Annotated[int, choice(1)]) -> Sides:
+        return at_most(measured, bound=bound, rounding=0)
+
+    trial = tried(stated)
+    assert trial.found is not None
+    told = sentences.broken(trial, trial.found).removeprefix("at x = 1: ")
+    assert told.replace("1e+06", "1000000") == said
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [(0.1, 0.2), (1.0, 1 + 2**-52), (0.1 + 0.2, 0.3), (1e9, 1e9 + 1)]
+)
+def test_two_numbers_get_the_fewest_digits_that_tell_them_apart(first: float, second: float) -> None:
+    digits = sentences.digits_apart(first, second)
+    assert f"{first:.{digits}g}" != f"{second:.{digits}g}"
+    assert digits == 5 or f"{first:.{digits - 1}g}" == f"{second:.{digits - 1}g}"

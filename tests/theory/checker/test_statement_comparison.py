@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory.checker import Sides, at_least, at_most, equal
+from clusterproof.theory.checker import Sides, at_least, at_most, equal, expectation
 from clusterproof.theory.checker.comparison import Comparison
 from clusterproof.theory.checker.conclusions import Judgement, judge
+from clusterproof.theory.checker.rounding import is_exact
 
 
 def judged(sides: Sides, significance: float = 1e-9) -> Judgement:
@@ -145,3 +146,38 @@ def test_identities_are_entries_with_the_same_number_on_both_sides(number: type)
     limit = np.array([number(1), number(3), number(0), number(-3)])
     comparison = Comparison(at_most(measured, limit=limit))
     assert comparison.identities().tolist() == [True, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("value", "exact"),
+    [
+        *((each, True) for each in (3, True, Fraction(1, 3), np.True_, [1, Fraction(1, 2)])),
+        *((each, True) for each in (np.array([2**70, Fraction(1, 2)]), np.array([True]))),
+        *((each, False) for each in (np.int64(3), np.uint8(3), np.arange(3), [np.int64(3)], 3.0)),
+        *((each, False) for each in (Fraction(np.int64(3)), Fraction(1, np.int64(3)))),
+        (np.array([np.int64(3), 2**70], dtype=object), False),
+    ],
+)
+def test_numbers_that_can_overflow_are_not_exact(value: Any, exact: bool) -> None:
+    assert is_exact(value) == exact
+    assert judged(at_most(value, bound=value)).exact == exact
+
+
+EMPTY = np.zeros((3, 0))
+
+
+@pytest.mark.parametrize(
+    ("state", "name"),
+    [
+        (lambda: at_most(EMPTY, bound=1), "measured"),
+        (lambda: at_least([], bound=1), "measured"),
+        (lambda: at_most(1, bound=0, more=EMPTY), "more"),
+        (lambda: equal((EMPTY, 0)), "left"),
+        (lambda: equal((0, EMPTY)), "right"),
+        (lambda: expectation(EMPTY, at_most=1), "samples"),
+    ],
+)
+def test_an_empty_array_is_refused(state: Any, name: str) -> None:
+    with pytest.raises(InvalidArgument, match=f"{name} = .*must not be") as refused:
+        state()
+    assert len(str(refused.value).splitlines()) == 1

@@ -198,3 +198,18 @@ def test_an_open_end_is_passed_by_the_multiple_that_is_said() -> None:
     space, one = Space.of(both), {"low": 0, "high": 1, "closed": 2, "small": 0.25}
     moved = {name: beyond(space, one, name, sign, 10) for name, sign in open_ends(space)}
     assert moved == {"low": one | {"low": -30}, "high": one | {"high": 40}, "small": one | {"small": 10.0}}
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "denominator"), [(0, 1, 10), (Fraction(-3, 2), Fraction(7, 3), 9), (-2, -1, 6), (1, 0, 3)]
+)
+def test_fractions_are_listed_by_denominator_and_size(low: Any, high: Any, denominator: int) -> None:
+    """The same set as by reducing all quotients, in the order of denominator, size and sign."""
+    quotients = {Fraction(p, q) for q in range(1, denominator + 1) for p in range(-2 * q, 3 * q)}
+    expected = sorted(
+        (each for each in quotients if low <= each <= high), key=lambda x: (x.denominator, abs(x), x < 0)
+    )
+    allowed = rationals(low, high, denominator)
+    assert list(allowed.values({})) == expected
+    # hypothesis hashes all values of a strategy: it is not made anew for every draw
+    assert allowed.strategy({}) is allowed.strategy({})

@@ -1,6 +1,7 @@
 """What a claim says of its trials: witnesses, repairs, failed proofs, cards, and a script of a user."""
 
 import os
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -12,6 +13,7 @@ import pytest
 from toy_claims import PAPER, Digit, Share, claim
 
 from clusterproof import theory
+from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory import Kind
 from clusterproof.theory.checker import Family, Sides, at_least, at_most, equal, integers
 from clusterproof.theory.checker.unattained import Reason
@@ -224,3 +226,44 @@ def test_a_claim_is_registered_with_what_it_states() -> None:
     other = theory.find_claim("toy/usual")
     assert (other.repaired_by, other.bound_trace, other.quick, other.unattained) == (None, None, True, None)
     assert (other.transcribed, other.parts, usual.ill_posed) == (False, usual, False)
+
+
+@pytest.mark.parametrize(
+    "product",
+    [
+        lambda n: np.prod(np.arange(1, n + 1)),
+        lambda n: np.cumprod(np.arange(1, n + 1)),
+        lambda n: np.prod(np.arange(1, n + 1, dtype=object)),
+    ],
+)
+def test_a_false_statement_is_not_certified_by_integers_that_overflow(product: Any) -> None:
+    """21! = 5.1e19 is above the bound, and above 2^63."""
+
+    def factorial(n: Annotated[int, integers(21, 25)]) -> Sides:
+        return at_most(product(n), bound=9 * 10**18)
+
+    claim(factorial)
+    exact = isinstance(product(21), int)
+    assert (theory.check("toy/one").verdict is Kind.VIOLATED) >= exact
+    assert theory.check("toy/one").verdict is not Kind.CERTIFIED
+
+
+@pytest.mark.parametrize(
+    ("conclude", "words"),
+    [
+        (lambda x: at_most(np.ones(x), bound=1), "must not be an empty array"),
+        (lambda x: at_most(1.0, bound=float("nan")), "what is allowed is not a number"),
+        (lambda x: equal((np.int64(x), 10**19)), "too large"),
+        (lambda x: at_most(10**400, bound=1.5), "too large"),
+        (lambda x: at_most(np.ones(3), bound=np.ones(2)), "shape mismatch"),
+    ],
+)
+def test_an_error_of_a_statement_or_its_comparison_names_its_place(conclude: Any, words: str) -> None:
+    def stated(x: Digit) -> Sides:
+        return conclude(x)
+
+    claim(stated)
+    with pytest.raises((InvalidArgument, ArithmeticError, ValueError), match=words) as raised:
+        theory.check("toy/one")
+    (note,) = raised.value.__notes__
+    assert re.fullmatch(r"test_statement_verdicts\.py, line \d+, at x = 0", note)

@@ -243,6 +243,6 @@ def equations_4_7(
     models, choices = plain_rounds(task, algorithm, start, 4)
     largest = 1 + float(np.abs(models).max())
     return {
-        "choices": equal((np.asarray(trace.assignments), np.array(choices))),
+        "choices": equal((np.asarray(trace.assignments, dtype=object), np.array(choices).astype(object))),
         "models": equal((np.asarray(trace.models), np.stack(models)), rounding=ROUNDING * largest),
     }

@@ -58,7 +58,7 @@ def equation_4_ifca(
     trace = run(GradientLoss(step_size=step_size, weight=0.0), task, rounds=6, initial=start)
     expected = run(IFCA(step_size=step_size, averaging="model"), task, rounds=6, initial=start)
     return {
-        "choices": equal((trace.assignments, expected.assignments)),
+        "choices": equal((trace.assignments.astype(object), expected.assignments.astype(object))),
         "models": equal(
             (trace.models, expected.models), rounding=1e-10 * (1 + float(np.abs(expected.models).max()))
         ),

@@ -32,7 +32,7 @@ def clusters_of(task: QuadraticMixture) -> np.ndarray:
     state, randomness = algorithm.initialise(np.zeros((1, 1)), task), Randomness.from_seed(0)
     for _ in range(WARM_UP + 1):
         state = algorithm.step(state, task, randomness)
-    return np.asarray(state.assignments)
+    return np.asarray(state.assignments, dtype=object)
 
 
 @PAPER.claim(
@@ -88,9 +88,8 @@ def aside(signs: np.ndarray, pull: float) -> QuadraticMixture:
 def choices_of(task: QuadraticMixture) -> np.ndarray:
     """Return the choices in IFCA's first round, (m,)."""
     algorithm = IFCA(step_size=0.1)
-    return np.asarray(
-        algorithm.step(algorithm.initialise(MODELS, task), task, Randomness.from_seed(0)).assignments
-    )
+    state = algorithm.step(algorithm.initialise(MODELS, task), task, Randomness.from_seed(0))
+    return np.asarray(state.assignments, dtype=object)
 
 
 @PAPER.claim("what-clusters", label="Section I, of [4] and [5] (ours)", kind="identity", part="[5] by losses")
@@ -125,7 +124,7 @@ def ifca_by_losses(half: Half, pull: Pull) -> Sides:
     suppose("the losses are the same", bool((losses[0] == losses[1]).all()))
     suppose("the gradients are not", bool((gradients[0] != gradients[1]).any()))
     chosen = [choices_of(task) for task in (first, second)]
-    return equal((chosen[0], chosen[1]), (chosen[0], first.labels))
+    return equal((chosen[0], chosen[1]), (chosen[0], first.labels.astype(object)))
 
 
 @ifca_by_losses.also("[4] by updates")
@@ -143,4 +142,4 @@ def cfl_by_updates(half: Half, pull: Pull, stretch: Annotated[float, choice(0.25
     suppose("the updates are the same", bool((gradients[0] == gradients[1]).all()))
     suppose("no loss is", bool((losses[0] != losses[1]).all()))
     near_clusters = clusters_of(near)
-    return equal((near_clusters, clusters_of(far)), (near_clusters, near.labels))
+    return equal((near_clusters, clusters_of(far)), (near_clusters, near.labels.astype(object)))

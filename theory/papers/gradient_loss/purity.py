@@ -137,11 +137,11 @@ def purity_bound(partitions: Partitions) -> dict[str, Sides]:
     """
     truth, found, halves = partitions
     table, split = (
-        contingency(found, truth),
-        [contingency_of(found, truth, halves == half) for half in (0, 1)],
+        contingency(found, truth).astype(object),
+        [contingency_of(found, truth, halves == half).astype(object) for half in (0, 1)],
     )
     rows, majority = np.arange(len(table)), table.argmax(axis=1)
-    named = np.array(best_naming(table))
+    named = np.array(best_naming(table), dtype=object)
     largest, parts = table[rows, majority], [each[rows, majority] for each in split]
     more = [each.max(axis=1) - part for each, part in zip(split, parts, strict=True)]
     each = purity_bound_on_symbols(

@@ -76,7 +76,7 @@ def equation_8(task: Annotated[QuadraticMixture, drawn(some_clusters)], stream: 
     suppose("two clusters or more", task.clusters > 1)
     models = task.optima[stream.permutation(task.clusters)] + stream.standard_normal(task.optima.shape)
     trace = run(CFLMGD(step_size=1.0, momentum=0.5), task, rounds=1, initial=models)
-    return equal((trace.assignments[0], np.array(best_models(task, models))))
+    return equal((trace.assignments[0].astype(object), np.array(best_models(task, models), dtype=object)))
 
 
 Place = Annotated[Fraction, rationals(-2, 2, 2)]
