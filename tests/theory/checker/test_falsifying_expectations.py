@@ -135,8 +135,12 @@ def test_the_code_of_a_single_number_names_no_entry() -> None:
 def test_a_run_that_diverges_breaks_a_bound_on_its_expectation(bounds: Any) -> None:
     verdict = falsify(
         lambda task, trace: expectation(np.asarray(trace.errors)[-1] ** 2, at_most=1.0, range=bounds),
-        algorithm=FedAvg(step_size=1e160), tasks=TASKS, rounds=1, replicates=100, budget=2,
-    )  # fmt: skip
+        algorithm=FedAvg(step_size=1e160),
+        tasks=TASKS,
+        rounds=1,
+        replicates=100,
+        budget=2,
+    )
     assert verdict.verdict == "violated"
     assert "not finite among 100 replicates" in verdict.reason
 
@@ -144,9 +148,13 @@ def test_a_run_that_diverges_breaks_a_bound_on_its_expectation(bounds: Any) -> N
 def test_a_run_without_randomness_decides_nothing_without_a_range() -> None:
     verdict = falsify(
         lambda task, trace: expectation(np.asarray(trace.errors)[0], at_most=0.0),
-        algorithm=FedAvg(step_size=STEP), tasks=TASKS, rounds=1, replicates=10_000, budget=2,
+        algorithm=FedAvg(step_size=STEP),
+        tasks=TASKS,
+        rounds=1,
+        replicates=10_000,
+        budget=2,
         starts=lambda task: st.just(task.optima + 1),
-    )  # fmt: skip
+    )
     assert verdict.verdict == "consistent"
     assert "all replicates are equal" in verdict.reason
     assert verdict.sharpness is None
