@@ -39,12 +39,11 @@ class Comparison:
             values[0] = np.array([np.max(gap, initial=0.0) for gap in measured])
         self.exact = not sides.rounding and all(is_exact(value) for value in values)
         kind: Any = object if self.exact else float
-        first, *others = np.broadcast_arrays(*(np.asarray(value, dtype=kind) for value in values))
-        sign = -1 if sides.lower else 1
-        self.measured = sign * np.atleast_1d(first)
-        self.terms = {
-            name: sign * np.atleast_1d(other) for name, other in zip(sides.terms, others, strict=True)
-        }
+        arrays = [np.atleast_1d(np.asarray(value, dtype=kind)) for value in values]
+        if len({array.shape for array in arrays}) > 1:
+            arrays = list(np.broadcast_arrays(*arrays))
+        first, *others = (-array if sides.lower else array for array in arrays)
+        self.measured, self.terms = first, dict(zip(sides.terms, others, strict=True))
         self.tolerance: Any = 0
         self.factor_tolerance: Any = 0
         with np.errstate(all="ignore"):

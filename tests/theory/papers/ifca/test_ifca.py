@@ -25,7 +25,7 @@ def test_certain_means_that_the_interval_ends_below_the_allowed_failures() -> No
     assert verdict.confidence.level == pytest.approx(1 - CLAIM_SIGNIFICANCE / 2, abs=1e-12)
     assert verdict.confidence.lower < 0.05 < verdict.confidence.upper
     # no failures in n runs of each of two settings: the upper end u has (1 - u)^n = half of its error probability
-    assert "well separated: holds on all 2 instances; 0 of 1000 repetitions" in verdict.reason
+    assert "well separated: holds on all 2 instances; the event occurred in 0 of 1000" in verdict.reason
     half = CLAIM_SIGNIFICANCE / 2 / 2 / 2
     assert 1 - half ** (1 / 500) < 0.05
 
