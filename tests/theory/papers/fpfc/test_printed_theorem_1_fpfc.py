@@ -143,7 +143,7 @@ def test_the_second_inequality_is_false_for_a_concavity_of_at_most_2_and_not_cla
 
 
 def test_the_third_inequality_fails_by_more_than_a_hundred_times() -> None:
-    verdict = checked("fpfc/theorem-1-duals")
+    verdict = decided("fpfc/theorem-1-duals")
     assert verdict.measured is not None
     assert verdict.bound is not None
     assert verdict.measured > 100 * verdict.bound
