@@ -150,7 +150,7 @@ def replay(
     *,
     recorded: tuple[float | None, float | None] | None = None,
 ) -> Finding:
-    """Evaluate a counterexample anew from its defining numbers.
+    """Evaluate a counterexample again from its defining numbers.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ class Claim:
     module
         Name of the module that states it.
     reexamine
-        Evaluates a counterexample anew, hypotheses included; refuses what is no instance of the claim. None where the
+        Evaluates a counterexample again, hypotheses included; refuses what is no instance of the claim. None where the
         check gives none.
     bound_trace
         Bounds the errors of a run on a task, or raises ``InvalidArgument`` where the claim

@@ -1,4 +1,4 @@
-"""Counterexamples, evaluated anew from what a report holds of them."""
+"""Counterexamples, evaluated again from what a report holds of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_REPLICATES = 1_000_000
 
 
 def replay(claim: Parts, counterexample: Mapping[str, Any]) -> Finding:
-    """Evaluate a counterexample anew.
+    """Evaluate a counterexample again.
 
     Parameters
     ----------
