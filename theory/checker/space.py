@@ -6,7 +6,7 @@ import inspect
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, get_origin, get_type_hints
@@ -157,23 +157,24 @@ class Space:
         # an empty list, that of a choice of none, is found below
         if math.prod(max(1, allowed.at_least()) for allowed in self.ranges.values()) > limit:
             return None
+        names = list(self.ranges)
         ranked: list[tuple[tuple[int, ...], dict[str, Any]]] = []
-        for each in self._ranked({}, ()):
-            ranked.append(each)
-            if len(ranked) > limit:
-                return None
+
+        def extend(ranks: tuple[int, ...], one: dict[str, Any]) -> None:
+            if len(one) == len(names):
+                ranked.append((ranks, one))
+                return
+            name = names[len(one)]
+            for rank, value in enumerate(self.ranges[name].values(one)):
+                if len(ranked) > limit:
+                    return
+                extend((*ranks, rank), one | {name: value})
+
+        extend((), {})
+        if len(ranked) > limit:
+            return None
         ranked.sort(key=lambda each: (sum(each[0]), each[0]))
         return [one for _, one in ranked]
-
-    def _ranked(
-        self, so_far: dict[str, Any], ranks: tuple[int, ...]
-    ) -> Iterator[tuple[tuple[int, ...], dict[str, Any]]]:
-        if len(so_far) == len(self.ranges):
-            yield ranks, so_far
-            return
-        name = list(self.ranges)[len(so_far)]
-        for rank, value in enumerate(self.ranges[name].values(so_far)):
-            yield from self._ranked(so_far | {name: value}, (*ranks, rank))
 
     def draw(self, stream: np.random.Generator) -> dict[str, Any]:
         """Draw an instance."""

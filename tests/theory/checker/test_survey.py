@@ -206,3 +206,14 @@ def test_an_instance_where_the_statement_is_undefined_is_left_out_and_a_fault_is
     else:
         with pytest.raises(error, match="at seven"):
             check("toy/false")
+
+
+def test_few_trials_look_at_few_instances(registry: dict[str, Any]) -> None:
+    @PAPER.claim("false", label="(1)", kind="upper")
+    def false(share: Annotated[Fraction, rationals(1, 2, 64)]) -> Sides:
+        """False."""
+        return at_most(share, nothing=Fraction(1, 2))
+
+    few, many = (check("toy/false", trials=trials).tightness["all"]["instances"] for trials in (5, None))
+    assert 5 <= few < 20  # the ends and better neighbours come to the trials
+    assert many >= 100
