@@ -58,16 +58,13 @@ MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml", "pdf": b"%PDF-"}
 
 
 @pytest.mark.parametrize("figure_id", DRAWN)
-def test_the_caption_holds_the_parameters_and_the_seed(figure_id):
-    caption = caption_of(drawn(figure_id)).replace("\N{MINUS SIGN}", "-")
+def test_the_caption_has_the_parameters_and_curves_differ_in_style_and_not_only_in_colour(figure_id):
+    figure = drawn(figure_id)
+    caption = caption_of(figure).replace("\N{MINUS SIGN}", "-")
     (phrases,) = re.findall(rf"(?m)^{figure_id}: (.*(?:\n   .*)*)", PARAMETERS)
     assert [wanted for wanted in map(str.strip, phrases.split("|")) if wanted not in caption] == []
     assert f"Seed {SEED}" in caption
-
-
-@pytest.mark.parametrize("figure_id", DRAWN)
-def test_axes_are_named_and_curves_differ_in_style_and_not_only_in_colour(figure_id):
-    for panel in drawn(figure_id).axes:
+    for panel in figure.axes:
         assert panel.get_xlabel() or (panel.get_label() == "<colorbar>" and panel.get_ylabel())
         looks = {}
         for line in panel.get_lines():
