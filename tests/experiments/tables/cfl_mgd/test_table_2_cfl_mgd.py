@@ -22,8 +22,6 @@ from clusterproof.experiments.store import Unit
 from clusterproof.experiments.tables import training_run
 from clusterproof.experiments.tables.cfl_mgd.table_2 import (
     ACCURACY,
-    LOST,
-    RIGHT,
     TABLE_CIFAR,
     TABLE_MNIST,
     lost_clusters,
@@ -89,12 +87,6 @@ def test_units_are_the_papers_settings_and_the_controls() -> None:
     three = [unit for unit in make_units(MNIST, Request(1)) if "H = 3" in unit.method]
     assert {unit.settings["algorithm"]["local_steps"] for unit in three} == {3}
     assert len(three) == 3
-
-
-def test_small_and_shortened_requests() -> None:
-    small = make_units(MNIST, Request(1, scale="small"))
-    assert sum(unit.method == EARLY + "IFCA" for unit in small) == 6
-    assert {unit.settings["rounds"] for unit in make_units(MNIST, Request(1, rounds=7))} == {7, 12}
 
 
 # ------------------------------------------------------------------ a run
@@ -242,14 +234,7 @@ def test_rows_say_what_the_runs_gave(table: Any, plant: Callable[..., Any]) -> N
         cell = row.cells[ACCURACY]
         assert cell.values == pytest.approx((10 * index, 10 * index + 0.1, 10 * index + 0.2))
         assert (cell.printed is None) == (not experiment.methods[name].paper)
-        assert (RIGHT in row.cells) == (row.name in ("IFCA", "CFL-MGD"))
-    for name in ("IFCA", "CFL-MGD", "IFCA, effective step"):
-        assert rows[name].cells[LOST].mean == 20
     assert "4 of 20 seeds have lost a cluster" in rows["IFCA"].sentence
-    # the i-th method has 10 i: IFCA 10, CFL-MGD 20, IFCA at the effective step 50
-    differences = {comparison.name.split(" (")[0]: comparison.mean for comparison in made.comparisons}
-    assert differences["CFL-MGD - IFCA"] == pytest.approx(10)
-    assert differences["CFL-MGD - IFCA, effective step"] == pytest.approx(-30)
     assert all(row.cells[ACCURACY].judged for row in made.rows)
     assert msgspec.json.decode(table_json(made, {}))["table"] == table.id
     assert table_text(made, 100)

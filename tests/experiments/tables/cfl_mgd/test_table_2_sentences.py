@@ -146,3 +146,4 @@ def test_more_seeds_than_usual_are_also_asked_whether_they_lose_a_cluster() -> N
         units = make_units(MNIST, Request(seeds, scale=scale))
         assert sum(unit.method == EARLY + "IFCA" for unit in units) == expected
         assert sum(unit.method == "IFCA" for unit in units) == seeds
+    assert {unit.settings["rounds"] for unit in make_units(MNIST, Request(1, rounds=7))} == {7, 12}
