@@ -94,7 +94,7 @@ def compute(unit: Unit) -> dict[str, list[Any]]:
 def _typed(name: str, value: Any, kinds: Mapping[str, Any]) -> Any:
     """Convert a value to the type of its option, so that 1 and 1.0 give the same unit for a float."""
     if name == "proportions":
-        return [float(share) for share in value] if isinstance(value, list) else [value]
+        return [str(float(share)) for share in value] if isinstance(value, list) else [value]
     try:
         return msgspec.convert(value, kinds[name])
     except msgspec.ValidationError as error:
