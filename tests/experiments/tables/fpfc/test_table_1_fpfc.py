@@ -1,6 +1,7 @@
 """FPFC's Table 1 in miniature: units, what is measured of them, rows, sentences."""
 
 import json
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -96,10 +97,11 @@ def test_numbers_of_clusters_and_indices_are_printed_with_their_deviations():
     }
 
 
-def test_fpfc_is_grouped_and_averaged_at_every_threshold():
-    found = json.loads(json.dumps(run_fpfc(SMALL, penalty="scad", strength=0.6)))
+@pytest.mark.parametrize("strength", [0.2, 0.6])
+def test_fpfc_is_grouped_and_averaged_at_every_threshold(strength):
+    found = json.loads(json.dumps(run_fpfc(SMALL, penalty="scad", strength=strength)))
     task = SoftmaxMixture(**SMALL_DATA, precision="single", seed=1)
-    algorithm = FPFC(step_size=0.1, local_steps=10, strength=0.6, participation=0.3)
+    algorithm = FPFC(step_size=0.1, local_steps=10, strength=strength, participation=0.3)
     randomness = Randomness.from_seed(1, "fpfc/table-1")
     state = algorithm.initialise(task.initial_models(1, (), randomness.initialisation), task)
     for _ in range(30):
@@ -108,8 +110,10 @@ def test_fpfc_is_grouped_and_averaged_at_every_threshold():
     assert task.sizes.max() > 2 * task.sizes.min()
     clients = np.arange(task.clients)
     assert found["own_accuracy"] == pytest.approx(100 * task.accuracies(state.models, clients).mean())
+    apart = [lengths[i, j] for i in clients for j in clients if task.labels[i] != task.labels[j]]
+    assert found["shortest_between"] == pytest.approx(float(min(apart)))
     assert set(found["thresholds"]) == {f"{threshold:g}" for threshold in THRESHOLDS}
-    counts = []
+    counts, outside = [], []
     for threshold in THRESHOLDS:
         measured = found["thresholds"][f"{threshold:g}"]
         # groups by walking from client to client
@@ -132,8 +136,15 @@ def test_fpfc_is_grouped_and_averaged_at_every_threshold():
         exact = 100 * task.accuracies(averaged, clients).mean()
         assert measured["accuracy"] == pytest.approx(exact, abs=0.15)
         counts.append(measured["clusters"])
+        # who is outside of the largest group of the cluster
+        largest = [Counter(groups[task.labels == cluster].tolist()).most_common(1) for cluster in range(4)]
+        outside.append(task.clients - sum(size for ((_, size),) in largest))
+        assert len(measured["stray_sizes"]) == outside[-1]
+        assert not Counter(measured["stray_sizes"]) - Counter(task.sizes.tolist())
+        assert measured["stray_sizes"] == sorted(measured["stray_sizes"])
     assert counts == sorted(counts, reverse=True)
     assert counts[0] > counts[-1]
+    assert max(outside) > 0
     # a threshold that the class takes itself
     assert counts[1] == len(set(grouped(state.pairs.near)[0].tolist()))
     averages = group_averages(state.models, state.assignments, task.sizes.astype(np.float32))
