@@ -50,8 +50,12 @@ class Request:
         return replace(settings, **{name: given[name] for name in names if name in given})
 
     def widths(self, network: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the name and options of a network with the chosen widths."""
-        options = {part: list(self.chosen(part, network[part])) for part in network if part != "name"}
+        """Return the name and options of a network with the widths that were chosen, of all networks or of its name."""
+        options = {
+            part: list(self.chosen(f"{part}-{network['name']}", self.chosen(part, network[part])))
+            for part in network
+            if part != "name"
+        }
         return {"name": network["name"], **options}
 
 

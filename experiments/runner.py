@@ -8,16 +8,14 @@ import re
 import shutil
 import signal
 import sys
-import tempfile
 import threading
 import time
-import warnings
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import count, islice
-from pathlib import Path
+from itertools import islice
 from typing import Any, TypeAlias
 
 import psutil
@@ -166,7 +164,7 @@ def limit_threads() -> None:
 
 @dataclass(frozen=True)
 class Processes:
-    """Processes of this machine, each on one thread: joblib's. Nothing is left running when they end.
+    """Processes of this machine, each on one thread; none is left running at the end.
 
     Attributes
     ----------
@@ -180,68 +178,49 @@ class Processes:
     gpus: tuple[str, ...] = ()
 
     def compute(self, function: Function, units: Sequence[Unit]) -> Answers:
-        """Compute units; where a process dies, those that were then under way are computed again, each alone."""
-        from joblib.externals.loky.process_executor import TerminatedWorkerError
+        """Compute units; a unit whose process dies is named, and another process takes its place."""
+        from joblib.externals.loky.process_executor import ProcessPoolExecutor, TerminatedWorkerError
 
-        waiting = iter(enumerate(units))
-        remaining = len(units)
-        while remaining:
-            begun: dict[int, Unit] = {}
-            try:
-                with closing(self._parallel(function, waiting, begun, self.jobs)) as answers:
-                    for index, answer in answers:
-                        remaining -= 1
-                        yield begun.pop(index), answer
-            except TerminatedWorkerError:
-                for index, unit in begun.items():
+        source = source_digest(function.__module__)
+        waiting = iter(units)
+        workers: dict[int, Any] = {}
+        begun: dict[Future[Any], tuple[int, Unit]] = {}
+
+        def begin(worker: int, unit: Unit) -> None:
+            """Hand a unit to a worker, which is started if it does not run."""
+            if worker not in workers:
+                variables = dict.fromkeys((*THREAD_VARIABLES, "NUMBA_NUM_THREADS"), "1")
+                if self.gpus:
+                    variables["CUDA_VISIBLE_DEVICES"] = self.gpus[worker % len(self.gpus)]
+                # an executor of one process: whose process died is then known
+                workers[worker] = ProcessPoolExecutor(
+                    1, initializer=_prepare, initargs=(os.getpid(), FOUND), env=variables
+                )
+            begun[workers[worker].submit(compute_unit, function, unit, source)] = worker, unit
+
+        try:
+            for worker, unit in zip(range(self.jobs), waiting, strict=False):
+                begin(worker, unit)
+            while begun:
+                for future in wait(begun, return_when=FIRST_COMPLETED).done:
+                    worker, unit = begun.pop(future)
                     try:
-                        with closing(self._parallel(function, iter([(index, unit)]), {}, 1)) as answers:
-                            answer = next(answers)[1]
+                        answer = future.result()
                     except TerminatedWorkerError as error:
                         code = re.search(r"\{(.*?)\}", str(error))
                         answer = f"its process ended (exit code {code[1] if code else '?'}); out of memory?"
-                    remaining -= 1
+                        del workers[worker]
+                    if (following := next(waiting, None)) is not None:
+                        begin(worker, following)
                     yield unit, answer
-
-    def _parallel(
-        self, function: Function, waiting: Iterator[tuple[int, Unit]], begun: dict[int, Unit], jobs: int
-    ) -> Generator[tuple[int, Outcome | str], None, None]:
-        """Compute units until none waits or a process dies; those that are handed out are put into ``begun``."""
-        from joblib import Parallel, delayed, parallel_config
-        from joblib.externals.loky import get_reusable_executor
-
-        source = source_digest(function.__module__)
-        taken = tempfile.mkdtemp(prefix="clusterproof-gpus-") if self.gpus else ""
-
-        def tasks() -> Iterator[Any]:
-            for index, unit in waiting:
-                begun[index] = unit
-                yield delayed(_compute_numbered)(index, function, unit, source)
-
-        warnings.filterwarnings("ignore", message=".*still being processed by the workers", module="joblib")
-        start = {"initializer": _begin, "initargs": (os.getpid(), taken, self.gpus, FOUND)}
-        with parallel_config(backend="loky", inner_max_num_threads=1, **start):
-            # of one process joblib makes none; a second one waits idly
-            parallel = Parallel(
-                max(2, jobs), return_as="generator_unordered", pre_dispatch=jobs, batch_size=1
-            )
-        try:
-            yield from parallel(tasks())
         finally:
-            get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
-            if taken:
-                shutil.rmtree(taken, ignore_errors=True)
+            for executor in workers.values():
+                executor.shutdown(kill_workers=True)
 
 
-def _compute_numbered(index: int, function: Function, unit: Unit, source: str) -> tuple[int, Outcome | str]:
-    return index, compute_unit(function, unit, source)
-
-
-def _begin(parent: int, taken: str, gpus: tuple[str, ...], imports: dict[str, Imports]) -> None:
-    """Prepare a worker: a GPU of its own, Ctrl-C is left to the command, and a killed command leaves no worker."""
+def _prepare(parent: int, imports: dict[str, Imports]) -> None:
+    """Prepare a worker: Ctrl-C is left to the command, and a killed command leaves no worker."""
     FOUND.update(imports)
-    if gpus:  # before torch asks which there are
-        os.environ["CUDA_VISIBLE_DEVICES"] = take_gpu(taken, gpus)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def end_with_parent() -> None:
@@ -250,17 +229,6 @@ def _begin(parent: int, taken: str, gpus: tuple[str, ...], imports: dict[str, Im
         os._exit(1)
 
     threading.Thread(target=end_with_parent, daemon=True).start()
-
-
-def take_gpu(folder: str, gpus: Sequence[str]) -> str:
-    """Take the GPUs in turn, by the next free number among files in a folder that the processes share."""
-    for number in count():
-        try:
-            (Path(folder) / str(number)).touch(exist_ok=False)
-        except FileExistsError:
-            continue
-        return gpus[number % len(gpus)]
-    raise AssertionError
 
 
 # ------------------------------------------------------------------ Dask and SLURM

@@ -18,8 +18,7 @@ from clusterproof.commands import engine, terminal
 from clusterproof.experiments.choices import list_choices, read_choices
 from clusterproof.experiments.comparison import as_miniature
 from clusterproof.experiments.devices import placed, trains_on_a_gpu, visible_gpus
-from clusterproof.experiments.numbers import table_parquet
-from clusterproof.experiments.report import table_json, table_text
+from clusterproof.experiments.report import table_json, table_parquet, table_text
 from clusterproof.experiments.reproducible_table import Request
 from clusterproof.experiments.tables.registry import TABLES
 from clusterproof.neural.data.loading import ENVIRONMENT

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,8 +28,8 @@ FAILURE = 0.01
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Spectrum:
-    """Both ends of a symmetric matrix's spectrum; index 0 the smallest, 1 the largest.
+class Curvature:
+    """Ends of the spectrum of the mean Hessian of some of a cluster's clients; index 0 the smallest, 1 the largest.
 
     Attributes
     ----------
@@ -42,25 +42,15 @@ class Spectrum:
         Unit vectors, (2, d).
     asymmetry
         Largest |u'Hv - v'Hu| over the basis of the Krylov space, relative to the spectrum's scale.
+    others
+        Mean of v' H_i v over all clients i of the cluster for both vectors v, (2,), estimated from clients
+        that were not used to find them. An inner bound on the ends of the cluster's spectrum.
     """
 
     value: np.ndarray
     outer: np.ndarray
     vectors: np.ndarray
     asymmetry: float
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Curvature(Spectrum):
-    """Ends of the spectrum of the mean Hessian of some of a cluster's clients.
-
-    Attributes
-    ----------
-    others
-        Mean of v' H_i v over all clients i of the cluster for both vectors v, (2,), estimated from clients
-        that were not used to find them. An inner bound on the ends of the cluster's spectrum.
-    """
-
     others: Estimate
 
     @property
@@ -75,8 +65,8 @@ def extreme_eigenvalues(
     generator: np.random.Generator,
     *,
     products: int = 32,
-) -> Spectrum:
-    """Find the smallest and the largest eigenvalue by Lanczos with full reorthogonalisation.
+) -> Curvature:
+    """Find the smallest and the largest eigenvalue by Lanczos with full reorthogonalisation; no further clients.
 
     Parameters
     ----------
@@ -129,11 +119,12 @@ def extreme_eigenvalues(
     root = math.log(1.648 * math.sqrt(dimension) / (FAILURE / 2)) / (2 * size - 1)
     inside = 0.0 if exhausted else root**2
     beyond = inside * (value[1] - value[0]) / (1 - 2 * inside) if inside < 0.5 else math.inf
-    return Spectrum(
+    return Curvature(
         value=value,
         outer=value + np.array([-beyond, beyond]),
         vectors=vectors,
         asymmetry=asymmetry,
+        others=exact(value),
     )
 
 
@@ -173,17 +164,16 @@ def curvature(
         generator(seed, "diagnosis", "lanczos"),
         products=products,
     )
-    quotients = exact(found.value)
-    if others.size:
-        forms = [
-            np.concatenate([to_numpy(part).astype(float) @ vector for part in products_of(vector, others)])
-            for vector in found.vectors
-        ]
-        share = len(asked) / members
-        rest = mean_over(np.stack(forms, axis=-1), members - len(asked))
-        value = share * found.value + (1 - share) * rest.value
-        quotients = Estimate(value, (1 - share) * rest.error, rest.count)
-    return Curvature(**vars(found), others=quotients)
+    if not others.size:
+        return found
+    forms = [
+        np.concatenate([to_numpy(part).astype(float) @ vector for part in products_of(vector, others)])
+        for vector in found.vectors
+    ]
+    share = len(asked) / members
+    rest = mean_over(np.stack(forms, axis=-1), members - len(asked))
+    value = share * found.value + (1 - share) * rest.value
+    return replace(found, others=Estimate(value, (1 - share) * rest.error, rest.count))
 
 
 def client_vectors(

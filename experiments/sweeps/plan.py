@@ -44,6 +44,16 @@ class Range(msgspec.Struct, forbid_unknown_fields=True):
     scale: str = "linear"
     choice: list[Value] | None = None
 
+    def __post_init__(self) -> None:
+        """Raise ValueError unless it is a range with low < high, or a list of values."""
+        if self.choice is None and self.low is not None and self.high is not None:
+            bounded = -math.inf < self.low < self.high < math.inf
+            valid = bounded and (self.scale == "linear" or (self.scale == "log" and self.low > 0))
+        else:
+            valid = bool(self.choice) and self.low is None and self.high is None
+        if not valid:
+            raise ValueError("a range or a list of values")
+
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
     """A sweep's file as it is written."""
@@ -199,25 +209,10 @@ def _random(given: Mapping[str, Any]) -> tuple[dict[str, Range], int, int]:
         try:
             found[name] = msgspec.convert(kind, Range)
         except msgspec.ValidationError as error:
-            raise _bad_range(name, kind) from error
-        if not _is_range(found[name]):
-            raise _bad_range(name, kind)
+            rule = "must be { low = ..., high = ..., scale = 'linear' or 'log' } with low < high, or { choice = [...] }"
+            remedy = "such as { low = 0.01, high = 1.0, scale = 'log' }"
+            raise InvalidArgument(f"random.{name}", kind, rule, remedy) from error
     return found, draws, seed
-
-
-def _is_range(kind: Range) -> bool:
-    if kind.choice is not None:
-        return bool(kind.choice) and kind.low is None and kind.high is None
-    if kind.low is None or kind.high is None or kind.scale not in ("linear", "log"):
-        return False
-    return -math.inf < kind.low < kind.high < math.inf and (kind.scale == "linear" or kind.low > 0)
-
-
-def _bad_range(name: str, kind: object) -> InvalidArgument:
-    rule = (
-        "must be { low = ..., high = ..., scale = 'linear' or 'log' } with low < high, or { choice = [...] }"
-    )
-    return InvalidArgument(f"random.{name}", kind, rule, "such as { low = 0.01, high = 1.0, scale = 'log' }")
 
 
 def _draw(kind: Range, stream: np.random.Generator) -> Value:

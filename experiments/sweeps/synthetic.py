@@ -77,7 +77,6 @@ def compute(unit: Unit) -> dict[str, list[Any]]:
     """
     options, wanted = unit.settings["options"], unit.settings["measure"]
     rounds, replicates, every = (unit.settings[name] for name in ("rounds", "replicates", "every"))
-    synthetic_options.check_options(unit.method, unit.settings["task"], options)
     synthetic_options.check_memory(unit.method, unit.settings["task"], options, rounds, replicates)
     with np.errstate(all="ignore"):
         task = synthetic_options.make_task(unit.settings["task"], options, unit.seed)
@@ -94,11 +93,10 @@ def compute(unit: Unit) -> dict[str, list[Any]]:
 
 def _typed(name: str, value: Any, kinds: Mapping[str, Any]) -> Any:
     """Convert a value to the type of its option, so that 1 and 1.0 give the same unit for a float."""
-    kind = str if name == "proportions" else kinds[name]
     if name == "proportions":
-        return [float(share) for share in value] if isinstance(value, list) else [value]
+        return [str(float(share)) for share in value] if isinstance(value, list) else [value]
     try:
-        return msgspec.convert(value, kind)
+        return msgspec.convert(value, kinds[name])
     except msgspec.ValidationError as error:
         raise InvalidArgument(
             name, value, f"has another type ({error})", "write it as its option asks"

@@ -17,7 +17,7 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import require
 from clusterproof.experiments import runner
 from clusterproof.experiments.progress import Progress
-from clusterproof.experiments.runner import Answers, Dask, Function, Processes, Slurm, run_units, take_gpu
+from clusterproof.experiments.runner import Answers, Dask, Function, Processes, Slurm, run_units
 from clusterproof.experiments.store import Outcome, Unit, UnitStore
 
 UNITS = [
@@ -128,10 +128,6 @@ def test_processes_see_one_gpu_each(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     units = [Unit(name, 0, {"folder": str(tmp_path)}) for name in ("one", "two")]
     answers = [answer for _, answer in Processes(2, ("3", "GPU-a/b")).compute(visible, units)]
     assert {answer.result["visible"] for answer in answers if isinstance(answer, Outcome)} == {"3", "GPU-a/b"}
-
-
-def test_gpus_are_taken_in_turn(tmp_path: Path) -> None:
-    assert [take_gpu(str(tmp_path), ("4", "7")) for _ in range(3)] == ["4", "7", "4"]
 
 
 # ------------------------------------------------------------------ Dask and SLURM

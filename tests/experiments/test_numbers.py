@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterproof.experiments.comparison import Cell, Comparison, Curve, Printed, Row, Table
-from clusterproof.experiments.numbers import COLUMNS, table_parquet
+from clusterproof.experiments.report import COLUMNS, table_parquet
 
 NUMBERS = st.one_of(st.floats(), st.integers(-5, 5).map(float))
 WORDS = st.text(alphabet="ab, é'", max_size=4)

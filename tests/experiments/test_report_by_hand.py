@@ -56,6 +56,12 @@ def test_each_number_is_in_its_column() -> None:
     # what is not judged has neither
     line = next(line for line in lines(made(judged=False)) if line.startswith("    score"))
     assert line.split() == ["score", "91.00", "±", "1.41", "95.00", "-4.00", "96.50"]
+    # nor what has no spread
+    table = Table(
+        "t", "T", "S", {"score": 2}, [Row("method", "", {"score": Cell((91.0,), Printed(95.0))}, "")]
+    )
+    line = next(line for line in lines(table) if line.startswith("    score"))
+    assert line.split() == ["score", "91.00", "95.00", "-4.00"]
 
 
 def test_a_difference_has_its_interval_and_seeds() -> None:
@@ -84,6 +90,40 @@ def test_a_curve_has_every_column_that_some_point_has() -> None:
         ["20", "1.0"],
     ]
     assert found[start + 1].index("other") < found[start + 3].index("1.0")
+
+
+def test_long_names_of_a_curve_s_columns_keep_apart() -> None:
+    names = ("label, server's model", "label, after local training", "rand")
+    cells = {name: Cell((50.0 + place, 52.0 + place)) for place, name in enumerate(names)}
+    curve = Curve("SoFL", "round", (10, 20), (cells, cells))
+    table = Table(id="t", title="T", source="S", columns=dict.fromkeys(names, 1), rows=[], curves=[curve])
+    found = lines(table)
+    last = next(place for place, line in enumerate(found) if line.split()[:1] == ["10"])
+    assert found[last].split() == ["10", "51.0", "±", "1.4", "52.0", "±", "1.4", "53.0", "±", "1.4"]
+    ends = [found[last].index(text) + len(text) for text in ("51.0 ± 1.4", "52.0 ± 1.4", "53.0 ± 1.4")]
+    heads = [line for line in found[last - 2 : last] if line.strip()]
+    assert heads[-1].split()[0] == "round"
+    for name, start, end in zip(names, [16, *ends], ends, strict=False):
+        assert " ".join(" ".join(line[start:end].split()) for line in heads).strip() == name
+
+
+def test_a_word_that_shows_no_difference_has_its_power_beside_it() -> None:
+    cells = {
+        "score": Cell((90.0, 92.0, 94.0), Printed(96.0, 3.0, 3)),
+        "other": Cell((1.0, 1.1), Printed(9.0, 0.1, 3)),
+    }
+    table = Table(
+        id="t",
+        title="T",
+        source="S",
+        columns={"score": 1, "other": 1},
+        rows=[Row("method", "", cells, "So.")],
+    )
+    found = " ".join(" ".join(lines(table)).split())
+    assert cells["score"].verdict == "compatible"
+    assert cells["other"].verdict == "not reproduced"
+    assert f" compatible to {cells['score'].detectable:.1f} " in found
+    assert "not reproduced So. not reproduced: Welch's test" in found  # the rule explains the number
 
 
 def test_json_has_every_number_under_its_name() -> None:

@@ -61,6 +61,15 @@ def test_a_plan_has_each_run_once(tmp_path: Path) -> None:
     assert all(1 <= value <= 4 for value in drawn[0])
 
 
+def test_proportions_may_be_numbers_or_a_text(tmp_path: Path) -> None:
+    text = 'measure = ["error"]\nrounds = 1\nsettings = {{ clients = 10, dimension = 2, proportions = {} }}'
+    runs = []
+    for written in ("[0.3, 0.7]", '"0.3,0.7"', "[0.5, 0.5]"):
+        (unit,) = read_plan(write(tmp_path, text.format(written))).units
+        runs.append(synthetic.compute(unit))
+    assert runs[0] == runs[1] != runs[2]
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

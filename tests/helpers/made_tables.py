@@ -1,6 +1,5 @@
 """Tables of the registry, assembled from made results."""
 
-from clusterproof.experiments.choices import Value
 from clusterproof.experiments.comparison import Table
 from clusterproof.experiments.report import table_json, table_text
 from clusterproof.experiments.reproducible_table import ReproducibleTable, Request
@@ -26,13 +25,3 @@ def shown(made: Table) -> Table:
     assert table_text(made, 100)
     assert table_json(made, {})
     return made
-
-
-def mgd(name: str, given: dict[str, Value]) -> Table:
-    """A table of CFL-MGD from made results."""
-    request, definition = Request(2, choices=given), table(name)
-    results = {}
-    for index, unit in enumerate(definition.units(request)):
-        record = {"round": 300, "accuracy": float(index % 90), "correct_model": 1.0, "found": 2}
-        results[unit.method, unit.seed] = {"curve": [record], "device": "cpu"}
-    return shown(definition.table(request, results))

@@ -42,8 +42,8 @@ class Savings:
 
     @property
     def most(self) -> tuple[float, ...]:
-        """Largest possible savings in per cent, as both methods have the same first iteration."""
-        return tuple(most_saved(arrival) for arrival in self.baseline if arrival is not None)
+        """Largest possible savings in per cent, 1 - 2 / T, as both methods have the same first iteration."""
+        return tuple(100 * max(0.0, 1 - 2 / arrival) for arrival in self.baseline if arrival is not None)
 
     @property
     def exact(self) -> bool:
@@ -60,7 +60,8 @@ class Savings:
         return ", ".join(parts)
 
     def _saved(self, baseline: int | None, proposed: int | None) -> float:
-        return saved(counted(baseline, self.rounds), counted(proposed, self.rounds))
+        """Return the savings in per cent of the baseline's iterations, negative if more are needed."""
+        return 100 * (1 - counted(proposed, self.rounds) / counted(baseline, self.rounds))
 
 
 def first_hit(values: Sequence[float], goal: float) -> int | None:
@@ -80,16 +81,6 @@ def first_held(values: Sequence[float], goal: float, length: int) -> int | None:
 def counted(arrival: int | None, rounds: int) -> float:
     """Return the iteration of an arrival; ``rounds + 1`` if the run never reaches the goal."""
     return float(rounds + 1 if arrival is None else arrival)
-
-
-def saved(baseline: float, proposed: float) -> float:
-    """Return the savings in per cent of the baseline's iterations, negative if more are needed."""
-    return 100 * (1 - proposed / baseline)
-
-
-def most_saved(baseline: float) -> float:
-    """Return the largest possible savings in per cent, 1 - 2 / T, as both have the same first iteration."""
-    return 100 * max(0.0, 1 - 2 / baseline)
 
 
 def in_words(arrivals: Sequence[int | None]) -> str:

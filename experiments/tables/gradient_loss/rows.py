@@ -17,7 +17,7 @@ from clusterproof.experiments.tables.gradient_loss.arrivals import (
     first_hit,
     in_words,
 )
-from clusterproof.experiments.tables.gradient_loss.runs import Arm, Problem, network_of
+from clusterproof.experiments.tables.gradient_loss.runs import NETWORKS, Arm, Problem
 from clusterproof.experiments.tables.training_run import compare
 
 PURITY, ACCURACY, HELD = 0.9, 0.8, 5
@@ -79,7 +79,7 @@ class Group:
     def words(self) -> str:
         """Data, network, step size and start."""
         problem, start = self.problem, "apart" if self.start == "apart" else "at one point"
-        network = network_of(problem.network, self.request)
+        network = self.request.widths(NETWORKS[problem.network])
         widths = "-".join(map(str, [*network.get("channels", []), *network["hidden"]]))
         return f"{problem.data}, {problem.network} {widths}, step {problem.step_size:g}, models start {start}"
 

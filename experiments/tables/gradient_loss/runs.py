@@ -154,15 +154,6 @@ def choices_of(problems: Sequence[Problem]) -> tuple[Choice, ...]:
     return tuple(listed)
 
 
-def network_of(name: str, request: Request) -> dict[str, Any]:
-    """Return a network's settings, as chosen."""
-    settings = dict(NETWORKS[name])
-    for part in settings.keys() - {"name"}:
-        default = request.chosen(part, settings[part])
-        settings[part] = list(request.chosen(f"{part}-{name.lower()}", default))
-    return settings
-
-
 def arms(problem: Problem, scale: str) -> list[Arm]:
     """What is run on a problem: IFCA, then GL-CFL with both signs, then both from one point."""
     weights = WEIGHTS if scale == "full" else (0.2,)
@@ -191,7 +182,7 @@ def make_unit(arm: Arm, seed: int, request: Request, note: str) -> Unit:
         "data": arm.problem.data,
         "note": note,
         "partition": partition,
-        "network": network_of(arm.problem.network, request),
+        "network": request.widths(NETWORKS[arm.problem.network]),
         "task": task,
         "gpu": request.scale == "full",
         "algorithm": algorithm.settings,

@@ -188,23 +188,6 @@ def settled(data: Data, request: Request) -> Data:
     return request.settle(sized)
 
 
-def check_rounds(data: Data, request: Request) -> None:
-    """Raise ``InvalidArgument`` if the runs end before the clustering.
-
-    Raises
-    ------
-    InvalidArgument
-        If the number of rounds is not above the round of the clustering.
-    """
-    if data.rounds <= data.clustering_round:
-        if request.rounds is not None:
-            rule = f"must be more than {data.clustering_round}, the round of the clustering"
-            raise InvalidArgument("rounds", request.rounds, rule, "give more, or leave it out")
-        written = f"clustering-round={data.clustering_round}"
-        rule = f"must be less than the {data.rounds} rounds"
-        raise InvalidArgument("choose", written, rule, "give --rounds, too")
-
-
 def algorithm_settings(data: Data, method: str, clusters: int) -> dict[str, Any]:
     """Return the settings of the algorithm of a method for a number of groups.
 

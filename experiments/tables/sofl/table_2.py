@@ -151,35 +151,25 @@ def clusterings(
     grid
         Side of the map.
     """
+    from sklearn.cluster import KMeans
+
     way, _, start = name.partition(", ")
     for repetition in range(repetitions):
         # named by the start alone, so that the map is the same with and without a second clustering
         draw = generator(seed, "table", "start", start, repetition)
         if name in K_MEANS:
-            labels = _k_means(updates, clusters, *K_MEANS[name], draw)
+            init, attempts = K_MEANS[name]
+            means = KMeans(clusters, init=init, n_init=attempts, random_state=int(draw.integers(2**31)))
+            # as few coordinates as there are clients hold all their distances
+            labels = means.fit(np.asarray(np.linalg.qr(updates.T, mode="r")).T).labels_
         else:
-            labels = _by_map(way, start, updates, draw, grid)
+            rule = "elbow" if way == "both" else "silhouette"
+            sofl = SoFL(step_size=STEP_SIZE, initialisation=start, cluster_count=rule, grid=grid)
+            if way == "map":
+                labels = som.best_matching_units(*sofl.train_map(updates, draw))
+            else:
+                labels = sofl.cluster(updates, draw)
         yield by_appearance(labels)
-
-
-def _k_means(
-    updates: np.ndarray, clusters: int, start: str, attempts: int, draw: np.random.Generator
-) -> np.ndarray:
-    from sklearn.cluster import KMeans
-
-    # as few coordinates as there are clients hold all their distances
-    points = np.asarray(np.linalg.qr(updates.T, mode="r")).T
-    seed = int(draw.integers(2**31))
-    return np.asarray(KMeans(clusters, init=start, n_init=attempts, random_state=seed).fit(points).labels_)
-
-
-def _by_map(way: str, start: str, updates: np.ndarray, draw: np.random.Generator, grid: int) -> np.ndarray:
-    """Return the clusters by the winners alone, or by their second clustering."""
-    rule = "elbow" if way == "both" else "silhouette"
-    sofl = SoFL(step_size=STEP_SIZE, initialisation=start, cluster_count=rule, grid=grid)
-    if way == "map":
-        return som.best_matching_units(*sofl.train_map(updates, draw))
-    return sofl.cluster(updates, draw)
 
 
 def assemble(request: Request, results: Results) -> Table:

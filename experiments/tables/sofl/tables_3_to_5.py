@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from clusterproof.algorithms import InvalidArgument
 from clusterproof.experiments.comparison import HALF_A_POINT, Cell, Curve, Printed, Row, Table
 from clusterproof.experiments.cost_notes import Shape, cost_in_passes, cost_notes, parameters_of
 from clusterproof.experiments.reproducible_table import ReproducibleTable, Request, Results, in_words
@@ -24,7 +25,6 @@ from clusterproof.experiments.tables.sofl.runs import (
     Column,
     Data,
     algorithm_settings,
-    check_rounds,
     compute,
     cost_of_the_map,
     make_unit,
@@ -96,7 +96,13 @@ def units(request: Request, number: int, data: Data) -> list[Unit]:
     """
     require_data(data.name)
     data = settled(data, request)
-    check_rounds(data, request)
+    if data.rounds <= data.clustering_round:
+        if request.rounds is not None:
+            rule = f"must be more than {data.clustering_round}, the round of the clustering"
+            raise InvalidArgument("rounds", request.rounds, rule, "give more, or leave it out")
+        written = f"clustering-round={data.clustering_round}"
+        rule = f"must be less than the {data.rounds} rounds"
+        raise InvalidArgument("choose", written, rule, "give --rounds, too")
     return [
         make_unit(column, method, share, seed, request)
         for share, method, seeds in runs_of(number, data, request.seeds)

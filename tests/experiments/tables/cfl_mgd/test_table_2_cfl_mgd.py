@@ -2,11 +2,10 @@
 
 import itertools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,19 +15,12 @@ from tolerance import assert_close
 
 from clusterproof.algorithms import CFLMGD, IFCA, FedAvg, FedBCD, Randomness, State
 from clusterproof.algorithms.arrays import to_numpy
-from clusterproof.experiments.report import table_json, table_text
 from clusterproof.experiments.reproducible_table import Request
 from clusterproof.experiments.store import Unit
-from clusterproof.experiments.tables import training_run
 from clusterproof.experiments.tables.cfl_mgd.table_2 import (
-    ACCURACY,
-    LOST,
-    RIGHT,
-    TABLE_CIFAR,
-    TABLE_MNIST,
     lost_clusters,
 )
-from clusterproof.experiments.tables.cfl_mgd.table_2_columns import CIFAR_10, MNIST, PrintedColumn
+from clusterproof.experiments.tables.cfl_mgd.table_2_columns import CIFAR_10, MNIST
 from clusterproof.experiments.tables.cfl_mgd.table_2_runs import EARLY, compute, make_units
 from clusterproof.experiments.tables.training_run import (
     Snapshot,
@@ -36,6 +28,7 @@ from clusterproof.experiments.tables.training_run import (
     make_algorithm,
     remember,
     served_by_test_loss,
+    served_by_training_data,
     snapshots,
 )
 from clusterproof.neural.task import ImageTask
@@ -89,12 +82,6 @@ def test_units_are_the_papers_settings_and_the_controls() -> None:
     three = [unit for unit in make_units(MNIST, Request(1)) if "H = 3" in unit.method]
     assert {unit.settings["algorithm"]["local_steps"] for unit in three} == {3}
     assert len(three) == 3
-
-
-def test_small_and_shortened_requests() -> None:
-    small = make_units(MNIST, Request(1, scale="small"))
-    assert sum(unit.method == EARLY + "IFCA" for unit in small) == 6
-    assert {unit.settings["rounds"] for unit in make_units(MNIST, Request(1, rounds=7))} == {7, 12}
 
 
 # ------------------------------------------------------------------ a run
@@ -212,51 +199,36 @@ def test_units_of_the_digits() -> None:
     assert all(0 <= value <= 100 for value in score.values())
 
 
-# ------------------------------------------------------------------ the assembled table
+SETTINGS = {**DIGITS, "rounds": 3, "every": 1, "decay": 1.0, "test_assignment": "test-loss"}
+FEDAVG = {"algorithm": "fedavg", "step_size": 0.5, "local_steps": 5}
 
 
-def made_results(
-    experiment: PrintedColumn, request: Request, lost: int
-) -> dict[tuple[str, int], dict[str, Any]]:
-    """Return the accuracy 10 i + seed / 10 of the i-th method; the first ``lost`` early seeds miss a cluster."""
-    names = list(experiment.methods)
-    results = {}
-    for unit in make_units(experiment, request):
-        early = unit.method.startswith(EARLY)
-        value = 50.0 if early else 10.0 * names.index(unit.method) + unit.seed / 10
-        found = experiment.clusters - (early and unit.seed < lost)
-        record = {"round": 300, "accuracy": value, "correct_model": 1.0, "found": found}
-        results[unit.method, unit.seed] = {"curve": [{**record, "round": 10}, record], "device": "cpu"}
-    return results
+def accuracies(decay: float) -> list[float]:
+    """After each round."""
+    unit = Unit("FedAvg", 0, {**SETTINGS, "algorithm": FEDAVG, "decay": decay})
+    return [record["accuracy"] for record in compute(unit)["curve"]]
 
 
-@pytest.mark.parametrize("table", [TABLE_MNIST, TABLE_CIFAR], ids=lambda table: table.id)
-def test_rows_say_what_the_runs_gave(table: Any, plant: Callable[..., Any]) -> None:
-    experiment = MNIST if table is TABLE_MNIST else CIFAR_10
-    plant(training_run, "require_data", lambda name: None)
-    request = Request(3)
-    assert len(table.units(request)) == 3 * len(experiment.methods) + 3 * 20
-    made = table.table(request, made_results(experiment, request, 4))
-    rows = dict(zip(experiment.methods, made.rows, strict=True))
-    for index, (name, row) in enumerate(rows.items()):
-        cell = row.cells[ACCURACY]
-        assert cell.values == pytest.approx((10 * index, 10 * index + 0.1, 10 * index + 0.2))
-        assert (cell.printed is None) == (not experiment.methods[name].paper)
-        assert (RIGHT in row.cells) == (row.name in ("IFCA", "CFL-MGD"))
-    for name in ("IFCA", "CFL-MGD", "IFCA, effective step"):
-        assert rows[name].cells[LOST].mean == 20
-    assert "4 of 20 seeds have lost a cluster" in rows["IFCA"].sentence
-    # the i-th method has 10 i: IFCA 10, CFL-MGD 20, IFCA at the effective step 50
-    differences = {comparison.name.split(" (")[0]: comparison.mean for comparison in made.comparisons}
-    assert differences["CFL-MGD - IFCA"] == pytest.approx(10)
-    assert differences["CFL-MGD - IFCA, effective step"] == pytest.approx(-30)
-    assert all(row.cells[ACCURACY].judged for row in made.rows)
-    assert msgspec.json.decode(table_json(made, {}))["table"] == table.id
-    assert table_text(made, 100)
-    for other in (Request(3, rounds=100), Request(3, scale="small")):
-        shorter = table.table(other, made_results(experiment, other, 0))
-        assert not any(row.cells[ACCURACY].judged for row in shorter.rows)
-        assert "no verdicts" in shorter.notes[-1]
+def test_steps_decay_from_round_to_round() -> None:
+    """By a factor so small that nothing moves after the first round."""
+    plain, still = accuracies(1.0), accuracies(1e-12)
+    assert still == [plain[0]] * 3
+    assert len(set(plain)) == 3
+
+
+def test_clients_are_served_as_the_settings_say() -> None:
+    algorithm = {"algorithm": "ifca", "averaging": "model", "step_size": 0.3}
+    task = image_task(SETTINGS, 1)
+    *_, look = snapshots(make_algorithm(algorithm), task, rounds=3, seed=1, every=1)
+    records = {}
+    for served, measure in (
+        ({"test_assignment": "test-loss"}, served_by_test_loss),
+        ({"test_assignment": "train"}, served_by_training_data),
+    ):
+        found = compute(Unit("IFCA", 1, {**SETTINGS, "algorithm": algorithm, **served}))["curve"][-1]
+        assert found == {"round": 3, **measure(look)}
+        records[measure] = found["accuracy"]
+    assert len(set(records.values())) == 2
 
 
 @given(st.integers(1, 40), st.data())

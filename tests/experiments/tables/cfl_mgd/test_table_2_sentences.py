@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+from made_tables import shown
 
 from clusterproof.experiments.choices import Value
 from clusterproof.experiments.comparison import Table
@@ -13,6 +14,8 @@ from clusterproof.experiments.tables.cfl_mgd.table_2_columns import CIFAR_10, MN
 from clusterproof.experiments.tables.cfl_mgd.table_2_runs import EARLY, make_units
 
 EFFECTIVE = "IFCA, effective step"
+ANY = {"FedAvg": [50.0, 60.0]}
+"""Accuracies where they do not matter."""
 
 
 def assembled(
@@ -21,11 +24,13 @@ def assembled(
     *,
     definition: ReproducibleTable = TABLE_MNIST,
     choices: Mapping[str, Value] | None = None,
+    rounds: int | None = None,
+    scale: str = "full",
 ) -> Table:
     """The table of final accuracies and numbers of clusters with a model, one per seed; half as much at round 10."""
     experiment = MNIST if definition is TABLE_MNIST else CIFAR_10
     seeds = len(next(iter(accuracies.values())))
-    request = Request(seeds, choices=choices or {})
+    request = Request(seeds, rounds, scale, choices or {})
     results: dict[tuple[str, int], dict[str, Any]] = {}
     for unit in make_units(experiment, request):
         early = unit.method.startswith(EARLY)
@@ -34,7 +39,7 @@ def assembled(
         last = {"round": 300, "accuracy": value, "correct_model": 0.75, "found": whole}
         first = {**last, "round": 10, "accuracy": value / 2}
         results[unit.method, unit.seed] = {"curve": [first, last], "device": "cpu"}
-    return definition.table(request, results)
+    return shown(definition.table(request, results))
 
 
 def sentences(table: Table) -> dict[tuple[str, str], str]:
@@ -102,6 +107,25 @@ def test_differences_are_those_of_their_names(
     assert {comparison.name: comparison.values for comparison in made.comparisons} == expected
 
 
+@pytest.mark.parametrize("definition", [TABLE_MNIST, TABLE_CIFAR], ids=lambda table: table.id)
+def test_each_row_has_the_accuracies_of_its_runs(definition: ReproducibleTable) -> None:
+    experiment = MNIST if definition is TABLE_MNIST else CIFAR_10
+    scores = {name: [10.0 * place, 10.0 * place + 0.5] for place, name in enumerate(experiment.methods)}
+    lost = {"first rounds of IFCA": [experiment.clusters - 1] * 4 + [experiment.clusters] * 16}
+    made = assembled(scores, lost, definition=definition)
+    assert made.id == definition.id
+    rows = dict(zip(experiment.methods, made.rows, strict=True))
+    for name, row in rows.items():
+        assert row.cells[ACCURACY].values == tuple(scores[name])
+        assert (row.cells[ACCURACY].printed is None) == (not experiment.methods[name].paper)
+        assert row.cells[ACCURACY].judged
+    assert "4 of 20 seeds have lost a cluster" in rows["IFCA"].sentence
+    for shorter in ({"rounds": 100}, {"scale": "small"}):
+        table = assembled(scores, definition=definition, **shorter)
+        assert not any(row.cells[ACCURACY].judged for row in table.rows)
+        assert "no verdicts" in table.notes[-1]
+
+
 def test_curves_have_the_accuracies_of_their_rounds() -> None:
     curves = {curve.name: curve for curve in assembled({"IFCA": [20.0, 40.0], "FedAvg": [60.0, 8.0]}).curves}
     assert set(curves) == set(MNIST.methods)
@@ -146,3 +170,64 @@ def test_more_seeds_than_usual_are_also_asked_whether_they_lose_a_cluster() -> N
         units = make_units(MNIST, Request(seeds, scale=scale))
         assert sum(unit.method == EARLY + "IFCA" for unit in units) == expected
         assert sum(unit.method == "IFCA" for unit in units) == seeds
+    assert {unit.settings["rounds"] for unit in make_units(MNIST, Request(1, rounds=7))} == {7, 12}
+
+
+def test_cfl_mgds_rows_and_notes_state_what_was_chosen() -> None:
+    plain = assembled(ANY)
+    assert "local steps 10, local unit step, batch size none, network mlp hidden 200, " in plain.notes[1]
+    assert "labelled test data" in plain.notes[0]
+    given: dict[str, Value] = {
+        "local-steps": 4,
+        "local-unit": "epoch",
+        "batch-size": 20,
+        "hidden": (50,),
+        "test-assignment": "train",
+        "momentum": 0.5,
+        "participation": 0.25,
+        "step-size-decay": 0.9,
+    }
+    made = assembled(ANY, choices=given)
+    text = " ".join(made.notes[1:])
+    assert "local steps 4, local unit epoch, batch size 20, network mlp hidden 50," in text
+    assert "own training data" in text
+    assert "labelled" not in text
+    assert "half of that cluster's clients." in text
+    assert "participation 0.25, momentum 0.5, step size decay 0.9." in text
+    abouts = [row.settings for row in made.rows]
+    assert abouts.count("3 local passes") == 3
+    assert "3 local steps" not in abouts
+    methods = made.settings["methods"]
+    assert methods["IFCA, effective step"]["step_size"] == pytest.approx(0.1 / (1 - 0.5))
+    assert methods["CFL-MGD, H = 3"]["momentum"] == 0.5
+    assert all(cell.judged for row in made.rows for cell in row.cells.values())
+
+
+IFCAS: dict[str, Value] = {
+    "network": "tutorial-cnn",
+    "crop": 24,
+    "flip": "yes",
+    "contrast": 0.8,
+    "standardise": "yes",
+    "augmentation-per": "batch",
+    "least-share": 0.35,
+    "restarts": 3,
+}
+
+
+def test_cifar_states_what_ifcas_code_does_and_what_waits() -> None:
+    plain, made = (assembled(ANY, definition=TABLE_CIFAR, choices=given) for given in ({}, IFCAS))
+    texts = [" ".join(one.notes) for one in (plain, made)]
+    assert "Images: as they are, in training and testing." in texts[0]
+    assert "local steps 5, local unit epoch, batch size 50, network cnn," in texts[0]
+    assert "least share none, restarts 1," in texts[0]
+    for part in (
+        "Images: crop 24, flip True, contrast 0.8, standardise True, augmentation per batch.",
+        "network tutorial-cnn, least share 0.35, restarts 3,",
+    ):
+        assert part in texts[1]
+    assert all("75.6 % after 100 rounds" in text for text in texts)
+    methods = made.settings["methods"]
+    for name in ("IFCA", "CFL-MGD, reset", "IFCA, its own step"):
+        assert (methods[name]["least_share"], methods[name]["restarts"]) == (0.35, 3)
+    assert not {"least_share", "restarts"} & {*methods["FedAvg"], *methods["FedAvg, momentum"]}

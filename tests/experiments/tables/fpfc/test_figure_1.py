@@ -16,7 +16,6 @@ from tolerance import assert_close
 from clusterproof.algorithms import FPFC, InvalidArgument, Randomness
 from clusterproof.algorithms.arrays import to_numpy
 from clusterproof.algorithms.fpfc import FusionState
-from clusterproof.experiments.comparison import Table
 from clusterproof.experiments.reproducible_table import Request
 from clusterproof.experiments.tables import training_run
 from clusterproof.experiments.tables.fpfc import figure_1 as fpfc_figure_1
@@ -273,60 +272,6 @@ def test_per_fedavg_and_as_coded_make_as_many_steps_as_a_pass_costs() -> None:
     assert 2 * algorithm.local_steps == pytest.approx(gradients_of_a_pass, abs=1)
     coded = SharedBodyFPFC.of(FPFC(step_size=0.1, local_steps=4), task)
     assert coded.local_steps == pytest.approx(4 * gradients_of_a_pass, abs=0.5)
-
-
-def synthetic(accuracies: dict[str, list[float]], indices: dict[str, float]) -> Table:
-    """A table from accuracies at the end, one per seed, and adjusted Rand indices by method."""
-    results = {}
-    for data in fpfc_figure_1.DATA:
-        for method in methods(SCALES["small"]):
-            values = accuracies.get(method, accuracies["others"])
-            for seed, value in enumerate(values):
-                end: dict[str, Any] = {"round": 4, "accuracy": value, "tuned": value + 1}
-                if method not in ("LOCAL", "FedAvg", "Per-FedAvg"):
-                    end |= {"clusters": 4, "ari": indices.get(method, indices["others"]), "averaged": value}
-                curve = [{**end, "round": 2, "accuracy": value / 2}, end]
-                results[f"{data}, {method}", seed] = {"curve": curve, "single_model": 80.0, "device": "cpu"}
-    return fpfc_figure_1.assemble(Request(len(accuracies["others"]), None, "small"), results)
-
-
-def test_rows_say_whether_the_figures_claim_holds() -> None:
-    best = synthetic({"FPFC": [90, 92], "FedAvg": [60, 70], "others": [70, 80]}, {"FPFC": 1, "others": 0.5})
-    rows = {row.name: row for row in best.rows if row.settings == "mnist"}
-    assert "91.0 % is above all six" in rows["FPFC"].sentence
-    assert "above all others'" in rows["FPFC"].sentence
-    assert rows["FedAvg"].cells["accuracy %"].gap == pytest.approx(15)
-    assert rows["Per-FedAvg, as coded"].cells["accuracy %"].values == pytest.approx((61, 71))
-    assert [row.name for row in best.rows] == 2 * list(fpfc_figure_1.ROWS)
-    assert all(cell.printed is None for row in best.rows for cell in row.cells.values())
-    comparison = next(one for one in best.comparisons if "FedAvg: fashion-mnist" in one.name)
-    assert comparison.values == pytest.approx((30, 22))
-    worse = synthetic({"FPFC": [50, 52], "IFCA": [60, 60], "others": [20, 20]}, {"CFL": 1, "others": 0.5})
-    claim = next(row for row in worse.rows if row.name == "FPFC").sentence
-    assert "51.0 % is not above IFCA," in claim
-    assert "is not above that of IFCA, CFL, FPFC-l1" in claim
-    curve = next(curve for curve in worse.curves if curve.name.startswith("IFCA"))
-    assert list(curve.points) == [2, 4]
-    assert [cells["accuracy %"].mean for cells in curve.cells] == pytest.approx([30, 60])
-
-
-def test_the_methods_have_their_costs_beside_them() -> None:
-    """By hand: 10 of 20 clients, a pass each; a perceptron of 785 * 32 + 33 * 10 numbers; 190 - 45 pairs."""
-    notes = synthetic({"others": [70, 80]}, {"others": 0.5}).notes
-    assert any("a model is 25,450 numbers of 4 bytes" in note for note in notes)
-    costs = [note for note in notes if note.startswith("Cost of ")]
-    assert [note.partition(":")[0] for note in costs] == [
-        "Cost of LOCAL",
-        "Cost of FedAvg; Per-FedAvg; CFL",
-        "Cost of IFCA",
-        "Cost of FPFC-l1; FPFC",
-    ]
-    assert "0 bytes down, 0 up; server 0" in costs[0]
-    assert (
-        "40 rounds of 10; 5 forward and 1 backward passes, worth 7; 407,200 bytes down, 101,800 up"
-        in costs[2]
-    )
-    assert "1 forward and 1 backward passes, worth 3; 101,800 bytes down, 101,800 up; server 455." in costs[3]
 
 
 def test_a_miniature_goes_from_units_to_a_table(

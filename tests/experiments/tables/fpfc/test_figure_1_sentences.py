@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+from made_tables import shown
 
 from clusterproof.experiments.choices import Value
 from clusterproof.experiments.comparison import Row, Table
@@ -19,6 +20,7 @@ def assembled(
     indices: Mapping[str, float] | None = None,
     clusters: Mapping[str, int] | None = None,
     choices: Mapping[str, Value] | None = None,
+    scale: str = "full",
 ) -> Table:
     """Final accuracies by method, one per seed, 10 less on the second data set; at first half as much.
 
@@ -26,7 +28,7 @@ def assembled(
     first has a cluster and an eighth of the index less, and the second as much more.
     """
     seeds = len(next(iter(accuracies.values())))
-    request = Request(seeds, choices=choices or {})
+    request = Request(seeds, None, scale, choices or {})
     results: dict[tuple[str, int], dict[str, Any]] = {}
     for place, data in enumerate(DATA):
         for method in methods(settled(request)):
@@ -67,6 +69,9 @@ def test_the_claim_is_that_fpfc_is_above_all_six_and_a_tie_is_not_above() -> Non
     for method in ("IFCA", "CFL", "FPFC-l1"):
         tie = rows(assembled(own, high | {method: 1.0}))["FPFC"].sentence
         assert f"is not above that of {method}." in tie
+    several = rows(assembled({**own, "LOCAL": [90.0, 90.0], "CFL": [80.0, 80.0]}, {"CFL": 1.0, "IFCA": 1.0}))
+    assert "80.0 % is not above LOCAL, CFL, and" in several["FPFC"].sentence
+    assert "is not above that of IFCA, CFL, FPFC-l1." in several["FPFC"].sentence
     # the rows as coded are no rows of the figure
     coded = {**own, "FPFC, as coded": [99.0, 99.0], "FPFC-l1, as coded": [99.0, 99.0]}
     assert "above all six" in rows(assembled(coded, high))["FPFC"].sentence
@@ -84,6 +89,7 @@ def test_each_cell_is_of_its_own_measure_data_set_and_seed() -> None:
             "clusters": (5, 7),
             "ARI": (0.625, 0.875),
         }
+        assert all(cell.printed is None for row in found.values() for cell in row.cells.values())
         ceilings = {name: row.cells["accuracy %"].ceiling for name, row in found.items()}
         assert ceilings.pop("FedAvg") == (81, 82)
         assert set(ceilings.values()) == {()}
@@ -104,6 +110,15 @@ def test_differences_are_of_fpfc_and_the_method_that_they_name() -> None:
             (found,) = (one for one in made.comparisons if one.name == f"Accuracy, FPFC - {name}: {data}")
             assert found.values == (scores["FPFC"][0] - other,)
     assert len(made.comparisons) == len(DATA) * (len(ROWS) - 1)
+
+
+def test_curves_by_round_have_the_measurements_of_their_rounds() -> None:
+    curves = {curve.name: curve for curve in assembled({"IFCA": [60.0, 64.0]}).curves}
+    for place, data in enumerate(DATA):
+        curve = curves[f"IFCA: {data}"]
+        assert curve.points == (100, 200)
+        ends = (60 - 10 * place, 64 - 10 * place)
+        assert [cells["accuracy %"].values for cells in curve.cells] == [(ends[0] / 2, ends[1] / 2), ends]
 
 
 def test_the_curve_by_penalty_is_of_the_ends() -> None:
@@ -134,3 +149,39 @@ def test_notes_say_how_the_steps_fall_and_who_takes_part(
     notes = " ".join(assembled({"FPFC": [60.0]}, choices=choices).notes)
     assert fall in notes
     assert share in notes
+
+
+def test_the_methods_have_their_costs_beside_them() -> None:
+    """By hand: 10 of 20 clients, a pass each; a perceptron of 785 * 32 + 33 * 10 numbers; 190 - 45 pairs."""
+    notes = assembled({"FPFC": [60.0]}, scale="small").notes
+    assert any("a model is 25,450 numbers of 4 bytes" in note for note in notes)
+    costs = [note for note in notes if note.startswith("Cost of ")]
+    assert [note.partition(":")[0] for note in costs] == [
+        "Cost of LOCAL",
+        "Cost of FedAvg; Per-FedAvg; CFL",
+        "Cost of IFCA",
+        "Cost of FPFC-l1; FPFC",
+    ]
+    assert "0 bytes down, 0 up; server 0" in costs[0]
+    assert (
+        "40 rounds of 10; 5 forward and 1 backward passes, worth 7; 407,200 bytes down, 101,800 up"
+        in costs[2]
+    )
+    assert "1 forward and 1 backward passes, worth 3; 101,800 bytes down, 101,800 up; server 455." in costs[3]
+
+
+@pytest.mark.parametrize("strength", [0.4, 0.7, 0.5])
+def test_the_curve_goes_through_the_chosen_penalty(strength: float) -> None:
+    given: dict[str, Value] = {"strength": strength}
+    names = methods(settled(Request(1, choices=given)))
+    ends = {name: [100 * getattr(names[name], "strength", 0.5)] for name in names}
+    made = shown(assembled(ends, choices=given))
+    assert ("FPFC, lambda 0.4" in names) == (strength != 0.4)
+    curve = next(curve for curve in made.curves if curve.parameter == "lambda")
+    assert set(curve.points) == {0.4, 0.7, 1.0, 1.5, 2.0, strength}
+    found = [cells["accuracy %"].mean for cells in curve.cells]
+    assert found == pytest.approx([100 * point for point in curve.points])
+    assert rows(made)["FPFC"].cells["accuracy %"].mean == pytest.approx(100 * strength)
+    notes = " ".join(made.notes)
+    assert f"lambda = {strength:g} for both penalties" in notes
+    assert ("documentation" in notes) == (strength == 0.4)

@@ -10,8 +10,9 @@ from clusterproof.experiments.choices import Value
 from clusterproof.experiments.comparison import Table
 from clusterproof.experiments.reproducible_table import Request
 from clusterproof.experiments.tables.fpfc import table_1
-from clusterproof.experiments.tables.fpfc.table_1 import METHODS, TABLE
-from clusterproof.experiments.tables.fpfc.table_1_methods import THRESHOLDS
+from clusterproof.experiments.tables.fpfc.table_1 import METHODS, PAPER, TABLE, lines
+from clusterproof.experiments.tables.fpfc.table_1_methods import THRESHOLDS, Training
+from clusterproof.experiments.tables.fpfc.table_1_sentences import Seen, sentence
 
 NAMES = list(METHODS)
 SEEDS = 2
@@ -58,9 +59,17 @@ def result(method: str, seed: int) -> dict[str, Any]:
     }
 
 
-def assembled(rounds: int | None = None, choices: Mapping[str, Value] | None = None) -> Table:
-    results = {(name, seed): result(name, seed) for name in NAMES for seed in range(SEEDS)}
-    return TABLE.table(Request(SEEDS, rounds, choices=choices or {}), results)
+RESULTS = {(name, seed): result(name, seed) for name in NAMES for seed in range(SEEDS)}
+
+
+def assembled(
+    rounds: int | None = None,
+    choices: Mapping[str, Value] | None = None,
+    *,
+    seeds: int = SEEDS,
+    scale: str = "full",
+) -> Table:
+    return TABLE.table(Request(seeds, rounds, scale, choices or {}), RESULTS)
 
 
 def both(method: str, threshold: float | None = None) -> tuple[float, ...]:
@@ -97,6 +106,7 @@ def test_each_row_is_of_the_run_and_threshold_that_it_names() -> None:
         method, threshold = ROWS[row.name, row.settings]
         # every method has the ceiling next to it, which has none itself
         assert row.cells["Acc %"].ceiling == (() if row.name == "Oracle" else both("oracle"))
+        assert row.sentence == sentence(Seen(RESULTS, SEEDS), method, threshold)
         assert ("before averaging" in row.cells) == (threshold is not None)
         if threshold is None:
             continue
@@ -106,6 +116,12 @@ def test_each_row_is_of_the_run_and_threshold_that_it_names() -> None:
         assert row.cells["Num"].values == (1 + THRESHOLDS.index(threshold),) * SEEDS
         (named,) = re.findall(r"lambda (\S+), nu (\S+)", row.settings)
         assert (method.rpartition(" ")[2], f"{threshold:g}") == named
+
+
+def test_a_single_seed_is_enough() -> None:
+    table = assembled(seeds=1)
+    assert all(comparison.interval is None for comparison in table.comparisons)
+    assert all(row.cells["Acc %"].deviation is None for row in table.rows)
 
 
 def test_each_difference_is_of_the_runs_that_it_names() -> None:
@@ -172,4 +188,42 @@ def test_a_published_row_is_judged_where_nothing_else_is_chosen(
         judged = {row.name for row in table.rows if row.cells["Acc %"].verdict is not None}
         assert judged == published - unjudged
         assert ("but for what is chosen" in table.source) == bool(choices)
-    assert not any(row.cells["Acc %"].verdict for row in assembled(1000).rows)
+
+
+def test_every_printed_number_of_the_published_run_is_judged() -> None:
+    for row, line in zip(assembled().rows, lines(Training()), strict=True):
+        for column, cell in row.cells.items():
+            assert (cell.verdict is not None) == (line.published and column in PAPER[line.name])
+    for table in (assembled(1999), assembled(scale="small")):
+        assert all(cell.verdict is None for row in table.rows for cell in row.cells.values())
+
+
+def test_every_method_has_its_cost_beside_it() -> None:
+    """By hand: 6 of 20 clients in 30 rounds, 44 numbers, 190 - 91 pairs with a participant."""
+    costs: dict[str, str] = {}
+    for note in assembled(30, scale="small").notes:
+        if note.startswith("Cost of "):
+            names, _, cost = note.removeprefix("Cost of ").partition(": ")
+            costs |= dict.fromkeys(names.split("; "), cost)
+    assert costs.keys() == {name for name, method in METHODS.items() if method.in_table} - {"oracle", "data"}
+    assert (
+        costs["fpfc, lambda 0.7"]
+        == costs["fpfc-l1, lambda 0.6"]
+        == (
+            "30 rounds of 6; 10 forward and 10 backward passes, worth 30; 176 bytes down, 176 up; server 317. In all "
+            "5,400 passes and 63,360 bytes."
+        )
+    )
+    for name, part in {
+        "local": "30 rounds of 20; 10 forward and 10 backward passes, worth 30; 0 bytes down, 0 up; server 0.",
+        "fedavg": "30 rounds of 6; 10 forward and 10 backward passes, worth 30; 176 bytes down, 176 up; server 6.",
+        "fine-tuned": "30 rounds of 6; 11 forward and 11 backward passes, worth 33;",
+        "per-fedavg, first-order": "30 rounds of 6; 10 forward and 10 backward passes, worth 30;",
+        "per-fedavg, second-order": "worth 30 and 5 products with a Hessian;",
+        "ifca, published": "30 rounds of 6; 4 forward and 1 backward passes, worth 6; 704 bytes down, 176 up;",
+        "ifca, members' mean": "13 forward and 10 backward passes, worth 33; 704 bytes down, 176 up;",
+        "cfl, everybody": "9 rounds of 20; 1 forward and 1 backward passes, worth 3; 176 bytes down, 176 up; server "
+        "20. In all 540 passes and 63,360 bytes.",
+        "cfl, absent as zero": "30 rounds of 6; 1 forward and 1 backward passes, worth 3;",
+    }.items():
+        assert part in costs[name], name

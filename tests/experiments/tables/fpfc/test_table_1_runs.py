@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from clusterproof.algorithms import CFL, FPFC, IFCA, Randomness
+from clusterproof.algorithms import CFL, IFCA, Randomness
 from clusterproof.experiments.store import Unit
 from clusterproof.experiments.tables.fpfc.table_1 import SMALL_DATA, compute
 from clusterproof.experiments.tables.fpfc.table_1_baselines import AbsentAsZeroCFL, SharedIFCA
@@ -18,7 +18,6 @@ from clusterproof.experiments.tables.fpfc.table_1_methods import (
     Scenario,
     Training,
     run_cfl,
-    run_fpfc,
     run_ifca,
     run_oracle,
 )
@@ -109,37 +108,6 @@ def test_small_clusters_are_those_of_two_clients_or_one(plant: Callable[..., Any
     plant(AbsentAsZeroCFL, "step", split)
     found = run_cfl(scenario(2), published=True, everybody=True)
     assert (found["pairs_or_less"], found["clusters"]) == (3, 5)
-
-
-@pytest.mark.parametrize("strength", [0.2, 0.6])
-def test_fpfc_tells_who_stands_outside_and_how_far_models_are_apart(strength: float) -> None:
-    task, rounds = data(), 12
-    algorithm = FPFC(step_size=0.1, local_steps=10, strength=strength, participation=0.3, reuse_memory=True)
-    state = after_rounds(algorithm, task, None, rounds, lambda state: None)
-    lengths = algorithm.difference_lengths(state)
-    found = run_fpfc(scenario(rounds), penalty="scad", strength=strength)
-    pairs = [(i, j) for i in ALL_CLIENTS.tolist() for j in range(i)]
-    same = {pair: task.labels[pair[0]] == task.labels[pair[1]] for pair in pairs}
-    between = [float(lengths[pair]) for pair in pairs if not same[pair]]
-    assert found["shortest_between"] == pytest.approx(min(between))
-    outside = {}
-    for threshold in (0.1, 0.5, 1.0):
-        measured = found["thresholds"][f"{threshold:g}"]
-        groups = ALL_CLIENTS.tolist()
-        for _ in groups:  # the least number of whom a client is chained to
-            for i, j in pairs:
-                if lengths[i, j] <= threshold:
-                    groups[i] = groups[j] = min(groups[i], groups[j])
-        assert measured["clusters"] == len(set(groups))
-        outside[threshold] = 20
-        for cluster in range(4):
-            outside[threshold] -= max(
-                Counter(groups[i] for i in ALL_CLIENTS if task.labels[i] == cluster).values()
-            )
-        assert len(measured["stray_sizes"]) == outside[threshold]
-        assert not Counter(measured["stray_sizes"]) - Counter(task.sizes.tolist())
-        assert measured["stray_sizes"] == sorted(measured["stray_sizes"])
-    assert outside[0.1] > outside[1.0] > 0
 
 
 def test_a_run_trains_as_its_unit_says() -> None:

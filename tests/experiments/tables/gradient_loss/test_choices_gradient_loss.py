@@ -7,7 +7,7 @@ from clusterproof.experiments.choices import Value
 from clusterproof.experiments.reproducible_table import Request
 from clusterproof.experiments.tables.gradient_loss import figures_4_and_5 as gradient_loss
 from clusterproof.experiments.tables.gradient_loss import runs as gradient_loss_runs
-from clusterproof.experiments.tables.gradient_loss.runs import Problem
+from clusterproof.experiments.tables.gradient_loss.runs import Problem, arms
 
 pytestmark = pytest.mark.usefixtures("without_data")
 
@@ -52,6 +52,9 @@ def test_a_table_of_the_digits_with_a_choice() -> None:
         (unit.method, unit.seed): gradient_loss_runs.compute(unit) for unit in definition.units(request)
     }
     made = shown(definition.table(request, results))
+    assert [row.name for row in made.rows] == [arm.method for arm in arms(problem, "small")]
+    assert all(set(row.cells) <= set(made.columns) for row in made.rows)
+    assert made.settings["rounds"] == {"digits MLP, step 0.1": 3}
     assert all("MLP 6-5" in row.settings for row in made.rows)
     assert made.settings["batch_size"] == 10
     assert made.notes[0] == (

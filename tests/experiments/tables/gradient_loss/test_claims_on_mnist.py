@@ -113,7 +113,11 @@ def test_a_mean_is_measured_where_all_runs_arrive(
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        ("import clusterproof; print(clusterproof.check('gradient-loss/accuracy-14').verdict)", "consistent"),
+        pytest.param(
+            "import clusterproof; print(clusterproof.check('gradient-loss/accuracy-14').verdict)",
+            "consistent",
+            marks=pytest.mark.slow(reason="starts a process; the next is by the same rule"),
+        ),
         (
             "from clusterproof import theory; print(theory.check('gradient-loss/accuracy-14').verdict)",
             "consistent",

@@ -1,6 +1,5 @@
 """GL-CFL's tables: arrivals and percentages by brute force, a run by plain loops, rows from given curves."""
 
-import re
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
@@ -10,23 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from counting_task import Counting
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterproof.algorithms import IFCA, GradientLoss, InvalidArgument, Randomness, generator
+from clusterproof.algorithms import InvalidArgument, generator
 from clusterproof.algorithms.arrays import to_numpy
-from clusterproof.algorithms.gradient_loss import MovingState
-from clusterproof.experiments.comparison import Table
 from clusterproof.experiments.reproducible_table import Request
 from clusterproof.experiments.tables.gradient_loss import figures_4_and_5 as gradient_loss
-from clusterproof.experiments.tables.gradient_loss.arrivals import (
-    Savings,
-    first_held,
-    first_hit,
-    most_saved,
-    saved,
-)
+from clusterproof.experiments.tables.gradient_loss.arrivals import Savings, first_held, first_hit
 from clusterproof.experiments.tables.gradient_loss.runs import Arm, Problem, arms, compute, make_unit, starts
 from clusterproof.experiments.tables.training_run import image_task
 
@@ -51,11 +41,12 @@ def test_percentages_are_those_of_exact_arithmetic_and_below_the_ceiling(
     baseline: int, proposed: int
 ) -> None:
     exact = 100 * (1 - Fraction(proposed, baseline))
-    assert saved(baseline, proposed) == pytest.approx(float(exact))
+    savings = Savings((baseline,), (proposed,), 1000)
+    assert savings.values == (pytest.approx(float(exact)),)
     later_than_the_common_first = proposed >= min(2, baseline)
     if later_than_the_common_first:
-        assert saved(baseline, proposed) <= most_saved(baseline) + 1e-9
-    assert most_saved(baseline) == pytest.approx(max(0.0, saved(baseline, 2)))
+        assert savings.values[0] <= savings.most[0] + 1e-9
+    assert savings.most == (pytest.approx(max(0.0, float(100 * (1 - Fraction(2, baseline))))),)
 
 
 @given(st.lists(st.tuples(*2 * [st.none() | st.integers(1, 50)]), min_size=1, max_size=5))
@@ -67,7 +58,7 @@ def test_a_run_that_does_not_arrive_bounds_the_percentage_from_one_side(
     assert len(savings.values) == len(known)
     for value, (baseline, proposed) in zip(savings.values, known, strict=True):
         for later in (51, 500, 10**6):  # wherever a longer run might have arrived
-            truth = saved(baseline or later, proposed or later)
+            truth = float(100 * (1 - Fraction(proposed or later, baseline or later)))
             assert value <= truth + 1e-9 if baseline is None else value >= truth - 1e-9
     assert savings.exact == all(None not in pair for pair in pairs)
     words = savings.words.split(", ")
@@ -210,116 +201,6 @@ def test_the_first_iteration_is_the_baselines_own() -> None:
     assert len({run["accuracy"][2] for run in runs}) == 3
 
 
-def synthetic(arrivals: dict[str, list[int | None]], scale: str = "full", rounds: int | None = None) -> Table:
-    """A table of MNIST's perceptron from steps: purity and accuracy rise from 0.5 to 1 at each arrival."""
-    seeds = len(next(iter(arrivals.values())))
-    request = Request(seeds, rounds, scale)
-    length = MNIST.rounds(request)
-    results = {}
-    for arm in arms(MNIST, scale):
-        given_arrivals = arrivals.get(f"{arm.method}, {arm.start}", arrivals["others"])
-        for seed, arrival in enumerate(given_arrivals):
-            curve = [1.0 if arrival is not None and t >= arrival else 0.5 for t in range(1, length + 1)]
-            curves = dict.fromkeys(("purity", "ari", "accuracy"), curve)
-            results[arm.name, seed] = {**curves, "note": "", "device": "cpu"}
-    return gradient_loss.assemble(request, results, "gradient-loss/mnist-mlp", (MNIST,))
-
-
-def test_a_table_says_what_its_numbers_say() -> None:
-    table = synthetic(
-        {
-            "IFCA, apart": [40, 50, 100],
-            "GL-CFL 0.2, apart": [4, 10, 10],
-            "IFCA, one point": [5, 5, 5],
-            "others": [20, 20, 20],
-        }
-    )
-    rows = {(row.name, "apart" in row.settings): row for row in table.rows}
-    ifca, best = rows["IFCA", True], rows["GL-CFL 0.2", True]
-    assert ifca.cells["to purity 0.9"].values == pytest.approx((40, 50, 100))
-    assert "saved %" not in ifca.cells
-    purity, accuracy = best.cells["saved %"], best.cells["saved, accuracy %"]
-    assert purity.values == pytest.approx((90, 80, 90))
-    assert purity.ceiling == pytest.approx((95, 96, 98))
-    assert [cell.printed and cell.printed.value for cell in (purity, accuracy)] == [99, 14]
-    # 87 +- 6 of three runs: a fourth may lie 4.3 * 6 * sqrt(4 / 3) away
-    assert [cell.within_chance for cell in (purity, accuracy)] == [True, False]
-    for part in (
-        "4, 10, 10",
-        "40, 50, 100",
-        "saved 90, 80, 90 %",
-    ):
-        assert part in best.sentence
-    printed = rows["GL-CFL 0.2, sign as printed", True].cells
-    assert printed["saved %"].values == pytest.approx((50, 60, 80))
-    assert printed["saved %"].printed is not None
-    assert rows["GL-CFL 0.5", True].cells["saved %"].printed is None
-    together = rows["IFCA", False]
-    assert together.cells["saved %"].values == pytest.approx((87.5, 90, 95))
-    assert "the start alone saves 88, 90, 95 %, the similarity 90, 80, 90 %" in together.sentence
-    assert rows["GL-CFL 0.2", False].cells["saved %"].values == pytest.approx((-300, -300, -300))
-    apart, one_point = table.comparisons
-    assert apart.values == pytest.approx((36, 40, 90))
-    assert one_point.values == pytest.approx((-15, -15, -15))
-    curve = table.curves[0]
-    assert list(curve.points[:4]) == [1, 2, 3, 5]
-    assert [cells["purity"].mean for cells in curve.cells] == [
-        pytest.approx(np.mean([1 if point >= t else 0.5 for t in (40, 50, 100)])) for point in curve.points
-    ]
-
-
-def test_the_note_on_costs_is_what_a_counting_task_is_asked_for() -> None:
-    """Passes as a round asks the task for them, models as the server's state holds them for who receives it."""
-    notes = synthetic({"IFCA, apart": [40], "others": [20]}).notes
-    (note,) = (note for note in notes if "costs a device" in note)
-    numbers = re.fullmatch(
-        r"With K = (\d+) an iteration of GL-CFL costs a device (\d+) forward passes, and 2 K \+ 1 models down and up; "
-        r"one of IFCA costs (\d+) and K \+ 1. A saving of less than (\d+) % of the iterations saves no work.",
-        note,
-    )
-    assert numbers is not None
-    clusters, own, other, least = map(int, numbers.groups())
-    worth, exchanged = {}, {}
-    for algorithm in (
-        GradientLoss(step_size=0.1, clusters=4),
-        IFCA(step_size=0.1, clusters=4, averaging="model"),
-    ):
-        task = Counting(clusters=4)
-        start = np.random.default_rng(0).standard_normal((4, 3))
-        state = algorithm.initialise(start, task)
-        after = algorithm.step(state, task, Randomness.from_seed(0))
-        worth[algorithm.name] = (len(task.forward) + 2 * len(task.backward)) / task.clients
-        moves = after.moves.size if isinstance(after, MovingState) else 0
-        exchanged[algorithm.name] = (after.models.size + moves + task.dimension) / task.dimension
-    assert (clusters, own, other) == (4, worth["gradient-loss"], worth["ifca"])
-    assert exchanged == {"gradient-loss": 2 * clusters + 1, "ifca": clusters + 1}
-    # of T iterations in place of T_IFCA the work is own T against other T_IFCA
-    assert least == 100 * (1 - worth["ifca"] / worth["gradient-loss"])
-
-
-def test_what_is_not_the_papers_run_is_not_judged() -> None:
-    arrived: dict[str, list[int | None]] = {"IFCA, apart": [30, 31], "others": [2, 3]}
-    cases = [synthetic(arrived, "small"), synthetic({"IFCA, apart": [30, None], "others": [2, 3]})]
-    for table in cases:
-        assert any(cell.printed for row in table.rows for cell in row.cells.values())
-        assert all(cell.within_chance is None for row in table.rows for cell in row.cells.values())
-    assert "at least" in cases[-1].rows[1].sentence
-    # fewer iterations do not matter where all have arrived
-    for rounds in (None, 60):
-        rows = {row.name: row for row in synthetic(arrived, rounds=rounds).rows if "apart" in row.settings}
-        assert rows["GL-CFL 0.2"].cells["saved %"].within_chance is not None
-
-
-def test_nobody_arriving_gives_no_percentage() -> None:
-    table = synthetic({"others": [None, None]})
-    for row in table.rows:
-        assert set(row.cells) == {"purity", "ARI", "accuracy %"}
-        assert "never reached in 150 iterations" in row.sentence
-    touched = synthetic({"IFCA, apart": [149, None], "others": [None, None]}).rows[0]
-    assert "1 of 2 runs only touch it" in touched.sentence
-    assert "held for 5" not in touched.cells
-
-
 def test_units_have_names_of_their_own_and_a_request_without_data_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -336,13 +217,3 @@ def test_units_have_names_of_their_own_and_a_request_without_data_is_refused(
     monkeypatch.setenv("CLUSTERPROOF_DATA", str(tmp_path))
     with pytest.raises(InvalidArgument, match="clusterproof data fetch mnist"):
         gradient_loss.TABLE.units(Request(1))
-
-
-def test_a_miniature_goes_from_units_to_a_table() -> None:
-    request = Request(1, 3, "small")
-    made = gradient_loss.units(request, (DIGITS,))
-    results = {(unit.method, unit.seed): compute(unit) for unit in made}
-    table = gradient_loss.assemble(request, results, "gradient-loss/digits", (DIGITS,))
-    assert [row.name for row in table.rows] == [arm.method for arm in arms(DIGITS, "small")]
-    assert all(set(row.cells) <= set(table.columns) for row in table.rows)
-    assert table.settings["rounds"] == {"digits MLP, step 0.1": 3}

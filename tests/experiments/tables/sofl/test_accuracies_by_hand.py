@@ -6,7 +6,7 @@ import pytest
 
 from clusterproof.experiments.comparison import Cell, Printed, Table
 from clusterproof.experiments.reproducible_table import Request
-from clusterproof.experiments.tables.sofl.runs import CIFAR_10, MNIST, Data
+from clusterproof.experiments.tables.sofl.runs import MNIST, Data
 from clusterproof.experiments.tables.sofl.tables_3_to_5 import (
     accuracy_cell,
     assemble,
@@ -151,13 +151,3 @@ def test_a_printed_number_that_one_model_can_reach_is_below() -> None:
         assert "and is below the 50 % that one model can reach" in explain(two, method, cell, cell, [record])
         assert "above the 25 % that one model can reach" in explain(four, method, cell, cell, [record])
     assert "one model" not in explain(two, "IFCA", cell, cell, [record])
-
-
-@pytest.mark.parametrize("data", [MNIST, CIFAR_10], ids=lambda data: data.name)
-def test_what_one_model_can_reach_stands_beside_the_servers_alone(data: Data) -> None:
-    """After local training clients have models of their own."""
-    _, label = columns_of(3, data)
-    records = [{"server": 20.0, "local": 60.0}] * 2
-    cells = {kind: accuracy_cell(label, "FedAvg", kind, records, True) for kind in WORDS}
-    assert list(cells["server"].ceiling) == [25, 25]
-    assert cells["local"].ceiling == ()

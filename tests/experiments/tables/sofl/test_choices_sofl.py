@@ -26,12 +26,16 @@ def test_sofls_notes_state_what_was_chosen() -> None:
         "participation": 0.5,
         "cfl-thresholds": (0.3, 0.6),
         "share": "full",
+        "ifca-least-share": 0.1,
+        "cfl-noise-ratio": 0.5,
+        "weighting": "samples",
     }
     made = accuracies_of("sofl/table-4-mnist", Request(3, choices=given))
     text = " ".join(made.notes[1:])
     for part in (
         "clustering round 7, rounds 50, images 10000, step size 0.2, network mlp hidden 50,",
         "cfl thresholds 0.3 0.6, participation 0.5, share full, grid 6, map start random,",
+        "weighting samples, ifca restarts 1, ifca least share 0.1, cfl noise ratio 0.5.",
     ):
         assert part in text
     assert made.notes[0].startswith("Chosen in place of the default: step size 0.2 (0.1); hidden 50 (100); ")
@@ -51,6 +55,8 @@ def test_sofls_tables_have_the_costs_beside_them() -> None:
     heads = [note for note in notes if note.startswith("Cost account")]
     assert ["K = 2" in heads[0], "K = 4" in heads[1], "K = 8" in heads[2]] == [True] * 3
     assert all("a model is 79,510 numbers of 4 bytes" in head for head in heads)
+    for head, participants in zip(heads, (20, 20, 24), strict=True):
+        assert f"50 rounds of {participants};" in notes[notes.index(head) + 1]
     both, ifca = notes[notes.index(heads[2]) + 1 : notes.index(heads[2]) + 3]
     assert both == (
         "Cost of FedAvg; FedProx; CFL; CFL, thresholds; SoFL; SoFL, guarded: 50 rounds of 24; 3 forward and 3 backward "
@@ -90,13 +96,10 @@ def test_a_run_must_outlast_its_clustering() -> None:
     with pytest.raises(InvalidArgument, match=r"clustering-round=50.*less than the 50 rounds"):
         definition.units(Request(1, choices={"clustering-round": 50}))
     assert definition.units(Request(1, 51, choices={"clustering-round": 50}))
+    with pytest.raises(InvalidArgument, match="more than 20, the round of the clustering"):
+        definition.units(Request(1, rounds=20))
+    assert definition.units(Request(1, rounds=21))[0].settings["rounds"] == 21
     with pytest.raises(InvalidArgument, match="says what --rounds says"):
         table("sofl/table-2").units(Request(1, 5, choices={"clustering-round": 5}))
     units = table("sofl/table-2").units(Request(1, choices={"clustering-round": 5, "grid": 3}))
     assert (units[0].settings["rounds"], units[0].settings["grid"]) == (5, 3)
-
-
-def test_sofls_fair_baselines_are_stated() -> None:
-    given: dict[str, Value] = {"ifca-least-share": 0.1, "cfl-noise-ratio": 0.5, "weighting": "samples"}
-    text = " ".join(accuracies_of("sofl/table-4-mnist", Request(1, choices=given)).notes)
-    assert "weighting samples, ifca restarts 1, ifca least share 0.1, cfl noise ratio 0.5." in text

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,8 +14,6 @@ from hypothesis import strategies as st
 from planting import planted
 from sklearn.metrics import adjusted_rand_score
 
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.experiments.comparison import Cell
 from clusterproof.experiments.report import table_json, table_text
 from clusterproof.experiments.reproducible_table import ReproducibleTable, Request
 from clusterproof.experiments.tables import training_run
@@ -32,7 +29,7 @@ from clusterproof.experiments.tables.sofl.runs import (
     make_unit,
 )
 from clusterproof.experiments.tables.sofl.tables_3_to_5 import columns_of
-from clusterproof.experiments.tables.training_run import image_task, make_algorithm, require_data, snapshots
+from clusterproof.experiments.tables.training_run import image_task, make_algorithm, snapshots
 from clusterproof.neural.networks import MLP
 from clusterproof.neural.partitions.base import ClientImages, Partition
 from clusterproof.neural.task import ImageTask
@@ -299,29 +296,8 @@ def test_assembled_tables_hold_both_accuracies_of_every_run(
     assert table_text(table, 100)
 
 
-@pytest.mark.parametrize("definition", [BY_ID["sofl/table-4-mnist"], BY_ID["sofl/table-4-cifar10"]])
-def test_the_account_is_of_as_many_clients_as_the_runs_have(
-    anywhere: None, definition: ReproducibleTable
-) -> None:
-    """All clients participate: with eight groups 24 clients, since 20 cannot be divided."""
-    units = definition.units(Request(1))
-    records = [{"round": 10, "server": 50.0, "local": 60.0, "clusters": 4, "rand": 0.5}]
-    results = {(unit.method, unit.seed): {"curve": records, "device": "cpu"} for unit in units}
-    notes = definition.assemble(Request(1), results).notes
-    heads = [place for place, note in enumerate(notes) if note.startswith("Cost account, K = ")]
-    participants = {
-        int(notes[head].split("K = ")[1].split(":")[0]): {
-            int(note.split(" rounds of ")[1].split(";")[0])
-            for note in notes[head + 1 : end]
-            if note.startswith("Cost of ") and " rounds of " in note
-        }
-        for head, end in zip(heads, [*heads[1:], None], strict=True)
-    }
-    assert participants == {2: {20}, 4: {20}, 8: {24}}
-
-
 def test_a_sentence_says_which_accuracy_is_near_and_how_far_above_the_ceiling() -> None:
-    feature, label = columns_of(3, MNIST)
+    _, label = columns_of(3, MNIST)
     record = {"clusters": 1, "rand": 0.0}
     server, local = (
         sofl_accuracies.accuracy_cell(label, "FedAvg", kind, [{kind: value}], True)
@@ -331,23 +307,3 @@ def test_a_sentence_says_which_accuracy_is_near_and_how_far_above_the_ceiling() 
     assert "'after local training' is nearer to the paper's 71.89 % (+8.1 against -50.9 points)" in said
     # sqrt(.25 .75 / 2000) = .97 points
     assert "46.9 points, 48.4 standard errors of its test images, above the 25 %" in said
-    said = sofl_accuracies.explain(
-        feature,
-        "CFL",
-        Cell((87.0,), server.printed),
-        Cell((60.0,), server.printed),
-        [{"clusters": 3, "rand": 0.5}, {"clusters": 4, "rand": 1.0}],
-    )
-    assert "3 to 4 clusters for 4, adjusted Rand index 0.75" in said
-
-
-def test_requests_that_make_no_sense_are_refused(
-    anywhere: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(InvalidArgument, match="round of the clustering"):
-        BY_ID["sofl/table-3-mnist"].units(Request(1, rounds=20))
-    assert BY_ID["sofl/table-3-mnist"].units(Request(1, rounds=21))[0].settings["rounds"] == 21
-    monkeypatch.setenv("CLUSTERPROOF_DATA", str(tmp_path))
-    with pytest.raises(InvalidArgument, match="data fetch mnist"):
-        require_data("mnist")
-    require_data("digits")
