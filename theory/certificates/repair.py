@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -115,7 +114,7 @@ def with_prefactor(system: System, unknowns: Unknowns) -> tuple[Unknowns, Fracti
 
 
 def _absorb(
-    system: System, pairs: tuple[str, ...], multipliers: tuple[Any, ...], surplus: Sequence[Any]
+    system: System, pairs: tuple[str, ...], multipliers: tuple[Any, ...], surplus: np.ndarray
 ) -> tuple[Any, ...]:
     """Raise one multiplier at each point so that the function values cancel."""
     raised = dict(zip(pairs, multipliers, strict=True))
