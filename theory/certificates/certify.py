@@ -280,11 +280,8 @@ class _Prover:
     def series(self, rate: Fraction) -> Unknowns:
         """Return the Lyapunov matrix of one quadratic, in closed form."""
         first, mixed, last = entries(self.parameters.largest, self.parameters.momentum, rate)
-        numbers = {name: [self.system.zero] * length for name, length in Unknowns.sizes().items()}
-        numbers["matrix"] = [
-            rational(entry) for entry in (first, mixed, Fraction(0), last, Fraction(0), Fraction(0))
-        ]
-        return Unknowns(**{name: tuple(numbers_of_part) for name, numbers_of_part in numbers.items()})
+        matrix = (first, mixed, Fraction(0), last, Fraction(0), Fraction(0))
+        return Unknowns.of_matrix(tuple(map(rational, matrix)), self.system.zero)
 
     def check(self, candidate: Unknowns, rate: Fraction) -> Certificate | None:
         """Repair and check a rational candidate in exact arithmetic."""

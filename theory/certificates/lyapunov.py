@@ -80,6 +80,11 @@ class Unknowns:
         return Unknowns(**{name: tuple(map(function, numbers)) for name, numbers in vars(self).items()})
 
     @classmethod
+    def of_matrix(cls, matrix: tuple[Any, ...], zero: Any) -> Unknowns:
+        """Return P alone: every other number is 0."""
+        return cls(matrix, *((zero,) * length for length in list(cls.sizes().values())[1:]))
+
+    @classmethod
     def sizes(cls) -> dict[str, int]:
         """Length of each field."""
         lengths = (len(ENTRIES), 2, len(PAIRS), len(POSITIVITY_PAIRS), len(START_PAIRS))
@@ -114,8 +119,6 @@ class System:
     ----------
     linear
         Whether kappa = 1.
-    size
-        Dimension of the forms: 5, or 2 where kappa = 1.
     inequalities
         Q_ij by pair, such as ``"t,*"``.
     terms
@@ -126,8 +129,7 @@ class System:
         self.zero = momentum - momentum
         self.strong_convexity = strong_convexity
         self.linear = bool(strong_convexity == 1)
-        self.size = 2 if self.linear else 5
-        basis = self.zero + np.eye(self.size, dtype=int).astype(object)
+        basis = self.zero + np.eye(2 if self.linear else 5, dtype=int).astype(object)
         current, previous = basis[0], basis[1]
         gradients = {"t-1": previous, "t": current} if self.linear else {"t-1": basis[2], "t": basis[3]}
         following = (1 + momentum) * current - momentum * previous - step * gradients["t"]

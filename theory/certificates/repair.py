@@ -14,7 +14,6 @@ from clusterproof.theory.certificates.lyapunov import (
     PAIRS,
     POINTS,
     POSITIVITY_PAIRS,
-    START_PAIRS,
     System,
     Unknowns,
 )
@@ -52,14 +51,7 @@ def balance(system: System, unknowns: Unknowns, rate_squared: Any) -> Unknowns:
     only grow. For kappa = 1 there are no function values in any inequality, and the weights c are 0.
     """
     if system.linear:
-        nothing = system.zero
-        return Unknowns(
-            matrix=unknowns.matrix,
-            values=(nothing, nothing),
-            contraction=(nothing,) * len(PAIRS),
-            positivity=(nothing,) * len(POSITIVITY_PAIRS),
-            start=(nothing,) * len(START_PAIRS),
-        )
+        return Unknowns.of_matrix(unknowns.matrix, system.zero)
     contraction = system.contraction(unknowns, rate_squared).function_values
     positivity = system.positivity(unknowns).function_values
     return replace(
