@@ -78,7 +78,7 @@ def certify(
         for its shortest decimal.
     function_class
         ``"quadratic"``: the exact rate (spectral radius of the companion matrix, rounded up), in closed
-        form. ``"smooth"``: the least rate that a Lyapunov function proves; needs cvxpy and Clarabel.
+        form. ``"smooth"``: the least rate that a Lyapunov function proves; needs Clarabel.
     disturbance
         For ``"smooth"``: only Lyapunov functions that also bound how disturbances propagate (C_1). The
         rate may be larger.
@@ -136,7 +136,8 @@ def certify(
             disturbance=proved[2],
             proof=None,
         )
-    _require_solver()
+    require_rationals()
+    require("clarabel", "clarabel")
     prover = _Prover(parameters, disturbance=disturbance)
     certificate = prover.least(quadratic[0]) if chosen is None else prover.prove(chosen, STEEP_TILTS + TILTS)
     if certificate is None:
@@ -181,7 +182,8 @@ def certify_at(
         If a parameter is out of range, or a package of the extra ``certify`` is not installed.
     """
     parameters = _parameters(momentum, condition_number, proportion, step_size)
-    _require_solver()
+    require_rationals()
+    require("clarabel", "clarabel")
     return _Prover(parameters, disturbance=True, norm=norm).prove(rate, STEEP_TILTS + TILTS)
 
 
@@ -194,12 +196,6 @@ def _parameters(
         proportion=exact("proportion", proportion),
         step_size=exact("step_size", step_size),
     )
-
-
-def _require_solver() -> None:
-    require_rationals()
-    for package in ("cvxpy", "clarabel"):
-        require(package, package)
 
 
 class _Prover:
@@ -284,11 +280,8 @@ class _Prover:
     def series(self, rate: Fraction) -> Unknowns:
         """Return the Lyapunov matrix of one quadratic, in closed form."""
         first, mixed, last = entries(self.parameters.largest, self.parameters.momentum, rate)
-        numbers = {name: [self.system.zero] * length for name, length in Unknowns.sizes().items()}
-        numbers["matrix"] = [
-            rational(entry) for entry in (first, mixed, Fraction(0), last, Fraction(0), Fraction(0))
-        ]
-        return Unknowns(**{name: tuple(numbers_of_part) for name, numbers_of_part in numbers.items()})
+        matrix = (first, mixed, Fraction(0), last, Fraction(0), Fraction(0))
+        return Unknowns.of_matrix(tuple(map(rational, matrix)), self.system.zero)
 
     def check(self, candidate: Unknowns, rate: Fraction) -> Certificate | None:
         """Repair and check a rational candidate in exact arithmetic."""

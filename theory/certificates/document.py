@@ -142,7 +142,10 @@ def from_json(text: bytes | str) -> tuple[Certificate | RoundCertificate, str | 
         raise
     except (ValueError, TypeError, RecursionError) as error:
         raise Unreadable(str(error)[:200]) from error
-    certificate = _certificate(document) if isinstance(document, _Document) else _of_round(document)
+    try:
+        certificate = _certificate(document) if isinstance(document, _Document) else _of_round(document)
+    except InvalidArgument as error:
+        raise Inconsistent(f"the parameters are out of range: {error}") from error
     content = _content(certificate)
     if document.statement != content["statement"]:
         return certificate, "the statement is not the one that the fields make"
@@ -257,12 +260,8 @@ def _certificate(document: _Document) -> Certificate:
         proof = Unknowns(
             **{field: tuple(parts[field][name] for name in names) for field, names in _NAMES.items()}
         )
-    try:
-        parameters = Parameters(**msgspec.structs.asdict(document.parameters))
-    except InvalidArgument as error:
-        raise Inconsistent(f"the parameters are out of range: {error}") from error
     return Certificate(
-        parameters=parameters,
+        parameters=Parameters(**msgspec.structs.asdict(document.parameters)),
         function_class=document.function_class,
         rate=document.rate,
         prefactor=document.prefactor,
@@ -276,12 +275,8 @@ def _of_round(document: _RoundDocument) -> RoundCertificate:
     if (steps := document.parameters.local_steps).denominator != 1:
         raise Inconsistent("the parameters are out of range: local_steps is not a whole number")
     parameters |= {"local_steps": int(steps)}
-    try:
-        round_ = Round(algorithm=document.algorithm, client_class=document.client_class, **parameters)
-    except InvalidArgument as error:
-        raise Inconsistent(f"the parameters are out of range: {error}") from error
     return RoundCertificate(
-        round=round_,
+        round=Round(algorithm=document.algorithm, client_class=document.client_class, **parameters),
         rate=document.rate,
         constant=document.constant,
         weight=document.weight,

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
-
-Matrix = list[list[Any]]
 
 
 def require_rationals() -> None:
@@ -52,7 +50,7 @@ def fraction(value: Any) -> Fraction:
     return Fraction(int(value.p), int(value.q))
 
 
-def is_positive_semidefinite(matrix: Sequence[Sequence[Any]]) -> bool:
+def is_positive_semidefinite(matrix: Iterable[Iterable[Any]]) -> bool:
     """Decide by an exact LDL' factorisation whether a symmetric rational matrix is >= 0.
 
     A negative pivot, or a zero pivot next to a non-zero entry, is a direction of negative curvature;

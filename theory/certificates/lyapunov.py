@@ -36,7 +36,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
-from clusterproof.theory.certificates.exact import Matrix
+import numpy as np
 
 POINTS = ("*", "t-1", "t", "t+1")
 PAIRS = tuple(f"{i},{j}" for i in POINTS for j in POINTS if i != j)
@@ -49,7 +49,6 @@ GRADIENT_PART = (2, 4, 5)
 """Indices of the entries of P that multiply the gradient."""
 
 Number = Any
-Vector = list[Any]
 
 
 @dataclass(frozen=True)
@@ -81,6 +80,11 @@ class Unknowns:
         return Unknowns(**{name: tuple(map(function, numbers)) for name, numbers in vars(self).items()})
 
     @classmethod
+    def of_matrix(cls, matrix: tuple[Any, ...], zero: Any) -> Unknowns:
+        """Return P alone: every other number is 0."""
+        return cls(matrix, *((zero,) * length for length in list(cls.sizes().values())[1:]))
+
+    @classmethod
     def sizes(cls) -> dict[str, int]:
         """Length of each field."""
         lengths = (len(ENTRIES), 2, len(PAIRS), len(POSITIVITY_PAIRS), len(START_PAIRS))
@@ -99,8 +103,8 @@ class Form:
         Coefficients of phi(x_(t-1)), phi(x_t), phi(x_(t+1)).
     """
 
-    matrix: Matrix
-    function_values: Vector
+    matrix: np.ndarray
+    function_values: np.ndarray
 
 
 class System:
@@ -115,8 +119,6 @@ class System:
     ----------
     linear
         Whether kappa = 1.
-    size
-        Dimension of the forms: 5, or 2 where kappa = 1.
     inequalities
         Q_ij by pair, such as ``"t,*"``.
     terms
@@ -125,21 +127,14 @@ class System:
 
     def __init__(self, momentum: Number, strong_convexity: Number, step: Number) -> None:
         self.zero = momentum - momentum
-        self.one = self.zero + 1
         self.strong_convexity = strong_convexity
         self.linear = bool(strong_convexity == 1)
-        size = 2 if self.linear else 5
-        basis = [[self.one if i == k else self.zero for i in range(size)] for k in range(size)]
-        nothing = [self.zero] * size
+        basis = self.zero + np.eye(2 if self.linear else 5, dtype=int).astype(object)
         current, previous = basis[0], basis[1]
         gradients = {"t-1": previous, "t": current} if self.linear else {"t-1": basis[2], "t": basis[3]}
-        following = [
-            (1 + momentum) * e - momentum * p - step * g
-            for e, p, g in zip(current, previous, gradients["t"], strict=True)
-        ]
-        self.errors = {"*": nothing, "t-1": previous, "t": current, "t+1": following}
-        self.gradients = {"*": nothing, **gradients, "t+1": following if self.linear else basis[4]}
-        self.size = size
+        following = (1 + momentum) * current - momentum * previous - step * gradients["t"]
+        self.errors = {"*": 0 * current, "t-1": previous, "t": current, "t+1": following}
+        self.gradients = {"*": 0 * current, **gradients, "t+1": following if self.linear else basis[4]}
         self.inequalities = {pair: self._inequality(pair) for pair in PAIRS}
         self.terms = {steps: self._terms(*steps) for steps in (("t", "t-1"), ("t+1", "t"), ("t", "t"))}
 
@@ -147,90 +142,74 @@ class System:
         """r^2 V_t - V_(t+1) - sum lambda_ij Q_ij."""
         now = self._lyapunov(unknowns, "t", "t-1")
         after = self._lyapunov(unknowns, "t+1", "t")
-        form = _combine([(rate_squared, now), (-self.one, after)])
-        return self._subtract(form, PAIRS, unknowns.contraction)
+        return self._combine([(rate_squared, now), (-1, after)], PAIRS, unknowns.contraction)
 
-    def positivity(self, unknowns: Unknowns) -> Form:
-        """V_t - |e_t|^2 - sum mu_ij Q_ij."""
-        norm = Form(_outer(self.errors["t"], self.errors["t"]), [self.zero] * 3)
-        form = _combine([(self.one, self._lyapunov(unknowns, "t", "t-1")), (-self.one, norm)])
-        form = self._subtract(form, POSITIVITY_PAIRS, unknowns.positivity)
-        size = min(self.size, 4)  # x_(t+1) does not occur
-        return Form([row[:size] for row in form.matrix[:size]], form.function_values)
+    def positivity(self, unknowns: Unknowns, least: Number = 1) -> Form:
+        """V_t - least |e_t|^2 - sum mu_ij Q_ij."""
+        terms = [(1, self._lyapunov(unknowns, "t", "t-1")), (-least, self.terms["t", "t"][0])]
+        form = self._combine(terms, POSITIVITY_PAIRS, unknowns.positivity)
+        return Form(form.matrix[:4, :4], form.function_values)  # x_(t+1) does not occur
 
     def start(self, unknowns: Unknowns, prefactor_squared: Number) -> Form:
         """C_0^2 |e|^2 - V(e, e, g) - sum nu_ij Q_ij."""
-        norm = Form(_outer(self.errors["t"], self.errors["t"]), [self.zero] * 3)
-        value = self._lyapunov(unknowns, "t", "t")
-        form = _combine([(prefactor_squared, norm), (-self.one, value)])
-        form = self._subtract(form, START_PAIRS, unknowns.start)
+        terms = [(prefactor_squared, self.terms["t", "t"][0]), (-1, self._lyapunov(unknowns, "t", "t"))]
+        form = self._combine(terms, START_PAIRS, unknowns.start)
         rows = [0] if self.linear else [0, 3]  # e_t and g_t
-        return Form([[form.matrix[i][j] for j in rows] for i in rows], form.function_values)
+        return Form(form.matrix[np.ix_(rows, rows)], form.function_values)
 
-    def disturbance(self, unknowns: Unknowns) -> Matrix:
+    def disturbance(self, unknowns: Unknowns) -> np.ndarray:
         """P + m/2 diag(c_0, c_1), without the row of the gradient."""
         first, mixed, _, second, _, _ = unknowns.matrix
         halves = [self.strong_convexity * value / 2 for value in unknowns.values]
-        return [[first + halves[0], mixed], [mixed, second + halves[1]]]
+        return np.array([[first + halves[0], mixed], [mixed, second + halves[1]]])
 
     def _inequality(self, pair: str) -> Form:
         i, j = pair.split(",")
         m = self.strong_convexity
-        distance = [a - b for a, b in zip(self.errors[i], self.errors[j], strict=True)]
-        difference = [a - b for a, b in zip(self.gradients[i], self.gradients[j], strict=True)]
-        matrix = _add(
-            [
-                (m - 1, _outer(self.gradients[j], distance)),
-                (-self.one / 2, _outer(difference, difference)),
-                (-m / 2, _outer(distance, distance)),
-                (m, _outer(difference, distance)),
-            ]
+        distance = self.errors[i] - self.errors[j]
+        difference = self.gradients[i] - self.gradients[j]
+        matrix = (
+            (m - 1) * _outer(self.gradients[j], distance)
+            - _outer(difference, difference) / 2
+            - m / 2 * _outer(distance, distance)
+            + m * _outer(difference, distance)
         )
-        values = [(1 - m) * ((i == point) - (j == point)) for point in POINTS[1:]]
-        return Form(matrix, values)
+        return Form(matrix, (1 - m) * (_function_value(i) - _function_value(j)))
 
     def _terms(self, now: str, before: str) -> list[Form]:
         z = [self.errors[now], self.errors[before], self.gradients[now]]
-        empty = [[self.zero] * self.size for _ in range(self.size)]
-        none = [self.zero] * 3
-        squares = [
-            Form(_add([(self.one if i == j else 2 * self.one, _outer(z[i], z[j]))]), none) for i, j in ENTRIES
-        ]
-        values = [
-            Form(empty, [self.one if point == step else self.zero for point in POINTS[1:]])
-            for step in (now, before)
-        ]
-        return [*squares, *values]
+        none = 0 * _function_value("*")
+        squares = [Form((1 if i == j else 2) * _outer(z[i], z[j]), none) for i, j in ENTRIES]
+        return squares + [Form(0 * squares[0].matrix, _function_value(step)) for step in (now, before)]
 
     def _lyapunov(self, unknowns: Unknowns, now: str, before: str) -> Form:
         """Return V with x_t and x_(t-1) at the named points."""
         weights = (*unknowns.matrix, *unknowns.values)
-        return _combine(list(zip(weights, self.terms[now, before], strict=True)))
+        return self._combine(list(zip(weights, self.terms[now, before], strict=True)))
 
-    def _subtract(self, form: Form, pairs: tuple[str, ...], multipliers: tuple[Any, ...]) -> Form:
-        """Return a form minus the weighted inequalities."""
-        weighted = zip(pairs, multipliers, strict=True)
-        return _combine(
-            [
-                (self.one, form),
-                *((-weight, self.inequalities[pair]) for pair, weight in weighted if weight != 0),
-            ]
-        )
+    def _combine(
+        self,
+        terms: list[tuple[Number, Form]],
+        pairs: tuple[str, ...] = (),
+        multipliers: tuple[Any, ...] = (),
+    ) -> Form:
+        """Return weighted forms minus the weighted inequalities."""
+        inequalities = [self.inequalities[pair] for pair in pairs]
+        every = terms + [(-weight, form) for weight, form in zip(multipliers, inequalities, strict=True)]
+        form = self.terms["t", "t"][0]
+        matrix, function_values = 0 * form.matrix, 0 * form.function_values
+        for weight, form in every:
+            if weight != 0:
+                matrix = matrix + weight * form.matrix
+                function_values = function_values + weight * form.function_values
+        return Form(matrix, function_values)
 
 
-def _outer(left: Vector, right: Vector) -> Matrix:
+def _outer(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return the symmetric matrix of the product of two linear forms."""
-    return [
-        [(a * d + c * b) / 2 for b, d in zip(left, right, strict=True)]
-        for a, c in zip(left, right, strict=True)
-    ]
+    return (np.outer(left, right) + np.outer(right, left)) / 2
 
 
-def _add(terms: list[tuple[Number, Matrix]]) -> Matrix:
-    size = range(len(terms[0][1]))
-    return [[sum(weight * matrix[i][j] for weight, matrix in terms) for j in size] for i in size]
-
-
-def _combine(terms: list[tuple[Number, Form]]) -> Form:
-    values = [sum(weight * form.function_values[k] for weight, form in terms) for k in range(3)]
-    return Form(_add([(weight, form.matrix) for weight, form in terms]), values)
+def _function_value(point: str) -> np.ndarray:
+    """Return the coefficients of phi at a point; 0 at x*."""
+    return np.array([int(point == each) for each in POINTS[1:]], dtype=object)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -15,7 +14,6 @@ from clusterproof.theory.certificates.lyapunov import (
     PAIRS,
     POINTS,
     POSITIVITY_PAIRS,
-    START_PAIRS,
     System,
     Unknowns,
 )
@@ -53,14 +51,7 @@ def balance(system: System, unknowns: Unknowns, rate_squared: Any) -> Unknowns:
     only grow. For kappa = 1 there are no function values in any inequality, and the weights c are 0.
     """
     if system.linear:
-        nothing = system.zero
-        return Unknowns(
-            matrix=unknowns.matrix,
-            values=(nothing, nothing),
-            contraction=(nothing,) * len(PAIRS),
-            positivity=(nothing,) * len(POSITIVITY_PAIRS),
-            start=(nothing,) * len(START_PAIRS),
-        )
+        return Unknowns.of_matrix(unknowns.matrix, system.zero)
     contraction = system.contraction(unknowns, rate_squared).function_values
     positivity = system.positivity(unknowns).function_values
     return replace(
@@ -115,7 +106,7 @@ def with_prefactor(system: System, unknowns: Unknowns) -> tuple[Unknowns, Fracti
 
 
 def _absorb(
-    system: System, pairs: tuple[str, ...], multipliers: tuple[Any, ...], surplus: Sequence[Any]
+    system: System, pairs: tuple[str, ...], multipliers: tuple[Any, ...], surplus: np.ndarray
 ) -> tuple[Any, ...]:
     """Raise one multiplier at each point so that the function values cancel."""
     raised = dict(zip(pairs, multipliers, strict=True))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from clusterproof.theory.certificates.one_round import (
     failing_condition,
 )
 from clusterproof.theory.certificates.rounds import Block, Round, interpolation
-from clusterproof.theory.certificates.solving import optimum
+from clusterproof.theory.certificates.solving import minimum, triangles
 
 SLACKS = (Fraction(1, 10**4), Fraction(1, 10**3), Fraction(1, 10**2))
 """Relative additions to the least constant, tried in turn, that leave room for rounding the multipliers."""
@@ -199,11 +198,12 @@ class Search:
         signs[:, 2] = 1.0  # lambda - margin >= 0
         rows, vectors = [*equalities, signs], [*values, np.zeros(len(signs))]
         for constant, unknowns in self.blocks:
-            rows.append(-_triangle(unknowns).T)
-            vectors.append(_triangle(constant[None])[0])
+            rows.append(-triangles(unknowns).T)
+            vectors.append(triangles(constant))
         orders = [len(constant) for constant, _ in self.blocks]
         sizes = (sum(map(len, equalities)), len(signs), orders)
-        return optimum(np.concatenate(rows), np.concatenate(vectors), cost, sizes, SECONDS)
+        found = minimum(np.concatenate(rows), np.concatenate(vectors), cost, sizes, seconds=SECONDS)
+        return None if found is None else found.unknowns
 
 
 def balanced(proof: Proof, multipliers: np.ndarray) -> dict[str, Fraction]:
@@ -223,10 +223,3 @@ def rounded_up(value: Fraction | float) -> Fraction:
     """Round up to a decimal with twelve significant digits."""
     numerator, denominator = map(Decimal, value.as_integer_ratio())
     return Fraction(Context(prec=12, rounding=ROUND_CEILING).divide(numerator, denominator))
-
-
-def _triangle(matrices: np.ndarray) -> np.ndarray:
-    """Return the upper triangles, column by column, with off-diagonal entries times sqrt(2), as Clarabel has them."""
-    columns, rows = np.tril_indices(matrices.shape[-1])
-    weights: Any = np.where(rows == columns, 1.0, np.sqrt(2.0))
-    return np.asarray(matrices[:, rows, columns] * weights)

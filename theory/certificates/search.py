@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from clusterproof.theory.certificates.lyapunov import (
-    GRADIENT_PART,
-    PAIRS,
-    POSITIVITY_PAIRS,
-    START_PAIRS,
-    Form,
-    System,
-    Unknowns,
-)
-from clusterproof.theory.certificates.solving import Family, guarded
+from clusterproof.theory.certificates.lyapunov import GRADIENT_PART, System, Unknowns
+from clusterproof.theory.certificates.solving import Solution, minimum, triangles
 
-VALUES = slice(6, 8)
-"""Indices of c_0 and c_1 in the vector of all unknowns, after the entries of P."""
+SECONDS = 5.0
+"""Limit for one solve."""
+
+ENDS = np.cumsum([2, *Unknowns.sizes().values()])
+"""Where each field of ``Unknowns`` ends among the unknowns of a program: margin, lowest, those, and C_0^2."""
 
 
 class Search:
@@ -45,11 +38,10 @@ class Search:
         disturbance: bool,
         norm: bool = False,
     ) -> None:
-        system = System(float(momentum), float(strong_convexity), float(step))
-        self._maps = LinearMaps.of(system)
-        self._compiled = _compile(system.linear, disturbance, norm)
-        self._trace = self._maps.positivity[:: min(system.size, 4) + 1].sum(axis=0)
-        self._families: dict[str, Family | None] = {}
+        self._system = System(float(momentum), float(strong_convexity), float(step))
+        self._disturbance, self._norm = disturbance, norm
+        self._at_zero = self._conditions(0.0)
+        self._change = self._conditions(1.0) - self._at_zero
 
     def margin(self, rate_squared: float, tolerance: float) -> tuple[float, float] | None:
         """Largest t such that the matrices of contraction and positivity, of trace 1, exceed t I.
@@ -67,9 +59,10 @@ class Search:
             t, negative if no Lyapunov function contracts at the rate, and dt / d(r^2); None if the
             solver failed.
         """
-        family = self._family("margin", self._trace, 0.0)
-        answer = None if family is None else family.solve(rate_squared, tolerance)
-        return None if answer is None else (-answer.value, -answer.slope)
+        answer = self._solve(rate_squared, 0, tolerance=tolerance)
+        if answer is None:
+            return None
+        return -answer.value, -float(answer.dual @ (self._change[1:] @ answer.unknowns))
 
     def candidate(self, rate: float, tilt: float) -> Unknowns | None:
         """Solution with C_0^2 = 1 (C_0^2 + C_1^2 = 1 under a disturbance) and a wide margin.
@@ -82,155 +75,47 @@ class Search:
         Unknowns or None
             None if the solver failed, or claims no margin.
         """
-        family = self._family("candidate", np.zeros_like(self._trace), 1.0)
-        answer = None if family is None else family.solve(rate**2, 0.0, tilt)
-        if family is None or answer is None or not answer.unknowns[family.place(self._compiled.margin)] > 0:
-            return None
-        return _split(answer.unknowns[family.place(self._compiled.unknowns)])
+        answer = self._solve(rate**2, 1, tilt=tilt)
+        return None if answer is None or not answer.unknowns[0] > 0 else unknowns_of(answer.unknowns)
 
-    def _family(self, name: str, trace: np.ndarray, prefactor: float) -> Family | None:
-        """Compile the problem at the numbers that its data are affine in; None where that fails."""
+    def _solve(
+        self, rate_squared: float, scale: int, *, tolerance: float = 0.0, tilt: float = 0.0
+    ) -> Solution | None:
+        """Maximise margin + tilt lowest where a scale is 1: the trace of positivity (0), or the constants (1)."""
+        rows = np.delete(self._at_zero + rate_squared * self._change, 1 - scale, axis=0)
+        vector, cost = np.eye(len(rows))[0], np.zeros(rows.shape[1])
+        cost[:2] = -1.0, -tilt
+        return minimum(rows, vector, cost, self._sizes, seconds=SECONDS, tolerance=tolerance)
 
-        def member(rate_squared: float, tilt: float) -> Any:
-            self._fill(rate_squared, trace, prefactor, tilt)
-            return guarded(lambda _: self._compiled.problem.get_problem_data("CLARABEL")[0])
+    def _conditions(self, rate_squared: float) -> np.ndarray:
+        """Return the coefficients of every unknown: in both scales, then in the conditions of the program."""
+        columns = [self._column(unit, rate_squared) for unit in np.eye(ENDS[-1] + 1)]
+        equal, signs, *matrices = (np.array(part, dtype=float) for part in zip(*columns, strict=True))
+        for place, matrix in enumerate(matrices):
+            if place != 2:  # the condition at the start has no margin
+                matrix[0] = -np.eye(matrix.shape[1])
+        self._sizes = (equal.shape[1] - 1, signs.shape[1], [matrix.shape[1] for matrix in matrices])
+        return np.concatenate([equal, -signs, *(-triangles(matrix) for matrix in matrices)], axis=1).T
 
-        if name not in self._families:
-            members = [member(*at) for at in ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0))]
-            self._families[name] = None if None in members else Family(*members)
-        return self._families[name]
-
-    def _fill(self, rate_squared: float, trace: np.ndarray, prefactor: float, tilt: float) -> None:
-        """Set every parameter of the problem."""
-        maps = self._maps
-        names = ("positivity", "positivity_values", "start", "start_values", "squares")
-        values = {name: getattr(maps, name) for name in names} | {
-            "contraction": rate_squared * maps.now + maps.after,
-            "values": rate_squared * maps.now_values + maps.after_values,
-            "trace": trace,
-            "prefactor": prefactor,
-            "tilt": tilt,
-        }
-        for name, value in values.items():
-            self._compiled.parameters[name].value = value
-
-
-@dataclass(frozen=True)
-class _Compiled:
-    """The cvxpy problem, whose data are parameters by name."""
-
-    problem: Any
-    unknowns: Any
-    margin: Any
-    parameters: dict[str, Any]
+    def _column(self, unit: np.ndarray, rate_squared: float) -> tuple[Any, ...]:
+        """Return what is 0, what is at least 0, and the matrices of a unit vector of unknowns, without the margin."""
+        system, unknowns, (lowest, prefactor) = self._system, unknowns_of(unit), unit[[1, -1]]
+        contraction = system.contraction(unknowns, rate_squared)
+        positivity, start = system.positivity(unknowns, lowest), system.start(unknowns, prefactor)
+        impulse = unknowns.matrix[0] + unknowns.values[0] / 2 if self._disturbance else 0.0
+        equal = [np.trace(positivity.matrix) + lowest, prefactor + impulse]
+        for form in (contraction, positivity, start):
+            equal += list(form.function_values)
+        signs = [*unknowns.contraction, *unknowns.positivity, *unknowns.start, lowest]
+        matrices = [contraction.matrix, positivity.matrix, start.matrix]
+        if system.linear or self._disturbance:
+            equal += [unknowns.matrix[k] for k in GRADIENT_PART]
+        if self._disturbance:
+            (equal if self._norm else signs).extend(unknowns.values)
+            matrices.append(system.disturbance(unknowns))
+        return equal, signs, *matrices
 
 
-DATA = ("contraction", "values", "positivity", "positivity_values", "start", "start_values", "squares")
-"""Names of the matrices of the problem."""
-
-
-@cache
-def _compile(linear: bool, disturbance: bool, norm: bool) -> _Compiled:
-    """Write the problem, once in a process.
-
-    Parameters
-    ----------
-    linear
-        Whether kappa = 1.
-    disturbance
-        Whether V must bound how disturbances propagate.
-    norm
-        Whether V must be a squared norm.
-    """
-    import cvxpy
-
-    count = sum(Unknowns.sizes().values())
-    size, smaller, corner = (2, 2, 1) if linear else (5, 4, 2)
-    unknowns, margin, lowest = cvxpy.Variable(count), cvxpy.Variable(), cvxpy.Variable()
-    start_value, tilt, prefactor = cvxpy.Variable(), cvxpy.Parameter(nonneg=True), cvxpy.Parameter()
-    trace = cvxpy.Parameter(count)
-    shapes = (size**2, 3, smaller**2, 3, corner**2, 3, 4)
-    data = [cvxpy.Parameter((rows, count)) for rows in shapes]
-    contraction, values, positivity, positivity_values, start, start_values, squares = data
-
-    def positive(vector: Any, width: int, floor: Any) -> Any:
-        matrix = vector.reshape((width, width), order="C")
-        return (matrix + matrix.T) / 2 - floor >> 0
-
-    def first_only(width: int) -> np.ndarray:
-        return np.diag([1.0] + [0.0] * (width - 1))
-
-    impulse = unknowns[0] + unknowns[VALUES.start] / 2 if disturbance else 0.0
-    constraints = [
-        positive(contraction @ unknowns, size, margin * np.eye(size)),
-        positive(positivity @ unknowns, smaller, margin * np.eye(smaller) + lowest * first_only(smaller)),
-        positive(start @ unknowns, corner, -start_value * first_only(corner)),
-        trace @ unknowns + prefactor * (start_value + impulse) == 1,
-        values @ unknowns == 0,
-        positivity_values @ unknowns == 0,
-        start_values @ unknowns == 0,
-        unknowns[VALUES.stop :] >= 0,
-        lowest >= 0,
-    ]
-    if linear or disturbance:
-        constraints.append(unknowns[list(GRADIENT_PART)] == 0)
-    if disturbance:
-        constraints.append(positive(squares @ unknowns, 2, margin * np.eye(2)))
-        constraints.append(unknowns[VALUES] == 0 if norm else unknowns[VALUES] >= 0)
-    problem = cvxpy.Problem(cvxpy.Maximize(margin + tilt * lowest), constraints)
-    parameters = {"tilt": tilt, "trace": trace, "prefactor": prefactor}
-    return _Compiled(problem, unknowns, margin, parameters | dict(zip(DATA, data, strict=True)))
-
-
-@dataclass(frozen=True)
-class LinearMaps:
-    """Matrices that map the vector of all unknowns to each form, row by row, and to its function values."""
-
-    now: np.ndarray
-    now_values: np.ndarray
-    after: np.ndarray
-    after_values: np.ndarray
-    positivity: np.ndarray
-    positivity_values: np.ndarray
-    start: np.ndarray
-    start_values: np.ndarray
-    squares: np.ndarray
-
-    @classmethod
-    def of(cls, system: System) -> LinearMaps:
-        """Tabulate the terms of every form."""
-        nothing = Form(np.zeros((system.size, system.size)).tolist(), [0.0] * 3)
-        current = system.terms["t", "t-1"]
-        resting = system.terms["t", "t"]
-        following = system.terms["t+1", "t"]
-        start_rows = [0] if system.linear else [0, 3]
-
-        def tabulate(
-            lyapunov: list[Form], sign: float, rows: list[int], **multipliers: tuple[str, ...]
-        ) -> tuple[np.ndarray, np.ndarray]:
-            columns = list(lyapunov)
-            for name, length in list(Unknowns.sizes().items())[2:]:
-                pairs = multipliers.get(name)
-                columns += [system.inequalities[pair] for pair in pairs] if pairs else [nothing] * length
-            signs = np.where(np.arange(len(columns)) < len(lyapunov), sign, -1.0)
-            matrices = np.array([form.matrix for form in columns])[:, rows][:, :, rows]
-            values = np.array([form.function_values for form in columns], dtype=float)
-            return (matrices.reshape(len(columns), -1).T * signs, values.T * signs)
-
-        everything, without_next = list(range(system.size)), list(range(min(system.size, 4)))
-        now, now_values = tabulate(current, 1.0, everything)
-        after, after_values = tabulate(following, -1.0, everything, contraction=PAIRS)
-        positivity, positivity_values = tabulate(current, 1.0, without_next, positivity=POSITIVITY_PAIRS)
-        start, start_values = tabulate(resting, -1.0, start_rows, start=START_PAIRS)
-        squares = np.zeros((4, now.shape[1]))  # P + m/2 diag(c) without the gradient
-        squares[[0, 1, 2, 3], [0, 1, 1, 3]] = 1.0
-        squares[[0, 3], [VALUES.start, VALUES.start + 1]] = system.strong_convexity / 2
-        return cls(
-            now, now_values, after, after_values, positivity, positivity_values, start, start_values, squares
-        )
-
-
-def _split(vector: np.ndarray) -> Unknowns:
-    """Split the vector of all unknowns."""
-    ends = np.cumsum(list(Unknowns.sizes().values()))[:-1]
-    return Unknowns(*(tuple(numbers.tolist()) for numbers in np.split(vector, ends)))
+def unknowns_of(vector: np.ndarray) -> Unknowns:
+    """Return the Lyapunov function and multipliers among the unknowns of a program."""
+    return Unknowns(*(tuple(numbers.tolist()) for numbers in np.split(vector[:-1], ENDS[:-1])[1:]))

@@ -22,18 +22,35 @@ Table = Sequence[Sequence[Fraction]]
 """Batch means, (rounds, m)."""
 
 
+READINGS = ("line 15", "own", "server")
+"""After a round a client's momentum is its cluster's mean (line 15), stays its own (A19), or there is
+one momentum a cluster, the second line of (32)."""
+
+
 @dataclass(frozen=True)
 class Rounds:
-    """A run in rational arithmetic; the fields are those of ``RecordedRun`` without the last axis."""
+    """A run in rational arithmetic; fields of the names of ``RecordedRun`` are without its last axis.
+
+    Attributes
+    ----------
+    momenta
+        u_i^t after each round, before line 15 averages them.
+    ties
+        Whether some client had two nearest models.
+    """
 
     models: list[list[Fraction]]
     assignments: list[list[int]]
     gradients: list[list[Fraction]]
     buffers: list[list[Fraction]]
+    momenta: list[list[Fraction]]
+    ties: bool
 
 
-def play(choice: Table, gradient: Table, initial: Sequence[Fraction], momentum: Fraction) -> Rounds:
-    """Run option I as printed, with line 15, in rational arithmetic, one round for each row of the tables.
+def play(
+    choice: Table, gradient: Table, initial: Sequence[Fraction], momentum: Fraction, reading: str = "line 15"
+) -> Rounds:
+    """Run option I in rational arithmetic, one round for each row of the tables.
 
     Parameters
     ----------
@@ -43,25 +60,37 @@ def play(choice: Table, gradient: Table, initial: Sequence[Fraction], momentum: 
         First models, (P,).
     momentum
         beta.
+    reading
+        One of ``READINGS``; as printed, with line 15, by default.
     """
     clients = len(choice[0])
-    models, buffers = [list(initial)], [[Fraction(0)] * clients]
+    models, previous, buffers = [list(initial)], list(initial), [[Fraction(0)] * clients]
     assignments: list[list[int]] = []
     gradients: list[list[Fraction]] = []
+    momenta: list[list[Fraction]] = []
+    ties = False
     for chosen_on, descended_on in zip(choice, gradient, strict=True):
         now = models[-1]
         distances = [[abs(model - batch) for model in now] for batch in chosen_on]
+        ties = ties or any(row.count(min(row)) > 1 for row in distances)
         chosen = [row.index(min(row)) for row in distances]
         drawn = [now[p] - c for p, c in zip(chosen, descended_on, strict=True)]
-        new_buffers = [momentum * u + g for u, g in zip(buffers[-1], drawn, strict=True)]
+        own = [momentum * u + g for u, g in zip(buffers[-1], drawn, strict=True)]
         sums = [Fraction(0)] * len(initial)
-        for p, u in zip(chosen, new_buffers, strict=True):
+        for p, u in zip(chosen, drawn if reading == "server" else own, strict=True):
             sums[p] += u
-        models.append([model - total / clients for model, total in zip(now, sums, strict=True)])
-        buffers.append([sums[p] / chosen.count(p) for p in chosen])
+        stepped = [model - total / clients for model, total in zip(now, sums, strict=True)]
+        if reading == "server":
+            pairs = zip(now, previous, strict=True)
+            moves = [momentum * (model - before) for model, before in pairs]
+            stepped = [model + move for model, move in zip(stepped, moves, strict=True)]
+        previous = now
+        models.append(stepped)
+        buffers.append([sums[p] / chosen.count(p) for p in chosen] if reading == "line 15" else own)
         assignments.append(chosen)
         gradients.append(drawn)
-    return Rounds(models, assignments, gradients, buffers)
+        momenta.append(own)
+    return Rounds(models, assignments, gradients, buffers, momenta, ties)
 
 
 @dataclass(eq=False)

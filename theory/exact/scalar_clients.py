@@ -1,13 +1,12 @@
 """Option I on scalar quadratic clients that may change their cluster, in rational arithmetic.
 
 Client i has phi_i = (chi - c_i)^2 / 2 and chooses the nearest model, ties to the first. The owner of the
-momentum has three readings, see ``READINGS``.
+momentum has three readings, see ``prescribed_samples.READINGS``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -17,6 +16,7 @@ from clusterproof.algorithms import CFLMGD, Trace, run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.checker import drawn, rationals
 from clusterproof.theory.checker.ranges import encode_number
+from clusterproof.theory.exact.prescribed_samples import Rounds, play
 
 PLACES = rationals(-2, 2, 4, upwards=True, downwards=True)
 
@@ -49,36 +49,10 @@ Centers = Annotated[tuple[Fraction, ...], drawn(random_centers, write=write_cent
 Place = Annotated[Fraction, PLACES]
 Momentum = Annotated[Fraction, rationals(0, Fraction(9, 10), 10)]
 
-READINGS = ("line 15", "own", "server")
-"""After a round a client's momentum is its cluster's mean (line 15), stays its own (A19), or there is
-one momentum a cluster, the second line of (32)."""
-
-
-@dataclass(frozen=True)
-class Path:
-    """A run in exact arithmetic.
-
-    Attributes
-    ----------
-    models
-        chi_p^t for t = 0 .. T, each a list of P.
-    choices
-        The model that each client chose in rounds 1 .. T.
-    momenta
-        u_i^t after rounds 1 .. T, before line 15 averages them; empty under ``"server"``.
-    ties
-        Whether some client had two nearest models.
-    """
-
-    models: list[list[Fraction]]
-    choices: list[list[int]]
-    momenta: list[list[Fraction]]
-    ties: bool
-
 
 def exact_run(
     centers: Sequence[Fraction], starts: Sequence[Fraction], *, momentum: Fraction, rounds: int, reading: str
-) -> Path:
+) -> Rounds:
     """Run option I with eta = 1.
 
     Parameters
@@ -86,40 +60,11 @@ def exact_run(
     centers, starts
         c_i and chi_p^0.
     momentum, rounds
-        beta and T.
+        beta and T, at least 1.
     reading
         One of ``READINGS``.
     """
-    clients = range(len(centers))
-    models, previous = [list(starts)], list(starts)
-    choices: list[list[int]] = []
-    momenta: list[list[Fraction]] = []
-    buffers = [Fraction(0) for _ in clients]
-    ties = False
-    for _ in range(rounds):
-        now = models[-1]
-        distances = [[abs(chi - center) for chi in now] for center in centers]
-        ties = ties or any(row.count(min(row)) > 1 for row in distances)
-        chosen = [row.index(min(row)) for row in distances]
-        gradients = [now[p] - center for p, center in zip(chosen, centers, strict=True)]
-        buffers = [momentum * u + g for u, g in zip(buffers, gradients, strict=True)]
-        sent = gradients if reading == "server" else buffers
-        following = []
-        for p, chi in enumerate(now):
-            members = [i for i in clients if chosen[i] == p]
-            stepped = chi - sum((sent[i] for i in members), Fraction(0)) / len(centers)
-            following.append(stepped + momentum * (chi - previous[p]) if reading == "server" else stepped)
-        choices.append(chosen)
-        momenta.append([] if reading == "server" else list(buffers))
-        if reading == "line 15":
-            means = {
-                p: sum((buffers[i] for i in clients if chosen[i] == p), Fraction(0)) / chosen.count(p)
-                for p in set(chosen)
-            }
-            buffers = [means[p] for p in chosen]
-        previous = now
-        models.append(following)
-    return Path(models, choices, momenta, ties)
+    return play([centers] * rounds, [centers] * rounds, starts, momentum, reading)
 
 
 def run_algorithm(

@@ -15,10 +15,10 @@ from tiers import slow_after
 
 from clusterproof.theory.certificates import Certificate, certify, certify_at, to_json, verify
 from clusterproof.theory.certificates.exact import fraction, is_positive_semidefinite, rational
-from clusterproof.theory.certificates.lyapunov import PAIRS, System, Unknowns
+from clusterproof.theory.certificates.lyapunov import PAIRS, Form, System, Unknowns
 from clusterproof.theory.certificates.proof import failing_conditions
 from clusterproof.theory.certificates.repair import balance, normalise, with_prefactor
-from clusterproof.theory.certificates.search import LinearMaps
+from clusterproof.theory.certificates.search import unknowns_of
 from clusterproof.theory.exact.heavy_ball import spectral_rate
 
 
@@ -254,20 +254,25 @@ def test_multipliers_of_either_sign_would_prove_more_and_are_refused() -> None:
     """At r = .6, between the rates on quadratics and on smooth functions, only the signs stand in the way."""
     rate = Fraction(6, 10)
     assert float(smooth(0.3, 4, 1).rate) > 0.66
-    maps = LinearMaps.of(System(0.3, 0.25, 1.0))
+    floats = System(0.3, 0.25, 1.0)
+    units = [unknowns_of(unit) for unit in np.eye(31)[2:-1]]
     unknowns, margin = cvxpy.Variable(28), cvxpy.Variable()
 
-    def form(rows: np.ndarray, size: int) -> cvxpy.Expression:
-        matrix = (rows @ unknowns).reshape((size, size), order="C")
-        return (matrix + matrix.T) / 2
+    def form(columns: list[Form]) -> tuple[cvxpy.Expression, cvxpy.Expression]:
+        rows = np.array([column.matrix.ravel() for column in columns], dtype=float).T
+        values = np.array([column.function_values for column in columns], dtype=float).T
+        matrix = (rows @ unknowns).reshape(columns[0].matrix.shape, order="C")
+        return (matrix + matrix.T) / 2, values @ unknowns
 
+    contraction, balanced = form([floats.contraction(unit, 0.36) for unit in units])
+    positivity, also_balanced = form([floats.positivity(unit, 0) for unit in units])
     constraints = [
-        form(0.36 * maps.now + maps.after, 5) >> margin * np.eye(5),
-        form(maps.positivity, 4) >> margin * np.eye(4),
-        (0.36 * maps.now_values + maps.after_values) @ unknowns == 0,
-        maps.positivity_values @ unknowns == 0,
+        contraction >> margin * np.eye(5),
+        positivity >> margin * np.eye(4),
+        balanced == 0,
+        also_balanced == 0,
         unknowns[20:26] >= 0,
-        cvxpy.trace(form(maps.positivity, 4)) == 1,
+        cvxpy.trace(positivity) == 1,
         cvxpy.norm1(unknowns) <= 1000,
     ]
     cvxpy.Problem(cvxpy.Maximize(margin), constraints).solve(solver="CLARABEL")

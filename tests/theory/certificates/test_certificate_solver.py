@@ -8,12 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 import clarabel
-import cvxpy
 import numpy as np
 import pytest
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory.certificates import Certificate, NoCertificate, certify, certify_at, solving, verify
+from clusterproof.theory.certificates import Certificate, NoCertificate, certify, certify_at, search, verify
 from clusterproof.theory.certificates.search import Search
 
 pytestmark = pytest.mark.slow(reason="solves many semidefinite programs")
@@ -100,7 +99,6 @@ def test_a_panic_now_and_then_is_survived(monkeypatch: pytest.MonkeyPatch) -> No
         return solve
 
     expected = certify(0.3, 4, 1)
-    monkeypatch.setattr(cvxpy.Problem, "get_problem_data", now_and_then(cvxpy.Problem.get_problem_data))
     monkeypatch.setattr(clarabel, "DefaultSolver", now_and_then(clarabel.DefaultSolver))
     found = certify(0.3, 4, 1)
     assert calls[0] > 6
@@ -110,7 +108,7 @@ def test_a_panic_now_and_then_is_survived(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_solver_at_its_time_limit_gives_no_certificate(plant: Plant) -> None:
-    plant(solving, "SECONDS", 1e-9)
+    plant(search, "SECONDS", 1e-9)
     assert not certify(0.3, 4, 1)
 
 
@@ -167,7 +165,7 @@ def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in missing else object())
     quadratic = certify(0.3, 4, 1, function_class="quadratic")
     assert quadratic
-    for module, package in (("cvxpy", "cvxpy"), ("clarabel", "clarabel"), ("flint", "python-flint")):
+    for module, package in (("clarabel", "clarabel"), ("flint", "python-flint")):
         missing = {module}
         with pytest.raises(InvalidArgument, match=f"needs {package}; install the extra `certify`"):
             certify(0.3, 4, 1)

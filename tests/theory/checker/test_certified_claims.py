@@ -118,6 +118,7 @@ ALTERED: dict[str, tuple[str, str, str]] = {
         "loss) / (copies * rows)",
         "loss) / rows",
     ),
+    "fedlin/convex": ("papers.fedlin.rates", "gap=-round_.length / 4", "gap=-round_.length / 5"),
     "fedlin/sharp": ("papers.fedlin.rates", "spared=-THIRD * round_", "spared=-THIRD / 2 * round_"),
     "gradient-loss/equation-2-descent": (
         "papers.gradient_loss.equation_2",
@@ -144,6 +145,7 @@ ALTERED: dict[str, tuple[str, str, str]] = {
     ),
     "scaffold/bias-larger": ("papers.scaffold.bias", "own.floor() - fedavg", "fedavg.floor() - fedavg"),
     "scaffold/bias-ratio": ("papers.scaffold.bias", "(second, Fraction(5 *", "(second, Fraction(6 *"),
+    "scaffold/convex": ("papers.scaffold.convex", 'psi("I", QUARTER)', 'psi("I", 2 * QUARTER)'),
     "scaffold/sharp": ("papers.scaffold.sharp", 'psi("II")', 'psi("II", Fraction(1, 2))'),
     "scaffold/sharp-option-1": (
         "papers.scaffold.sharp_option_1",

@@ -7,7 +7,9 @@ its matrix, which shares nothing with the closed forms.
 from fractions import Fraction
 
 import numpy as np
+import points_at_rest
 import pytest
+import round_matrices
 
 from clusterproof.algorithms import (
     Ditto,
@@ -97,28 +99,28 @@ def measured_map(algorithm, task, randomness=None):
 
 
 MAPS = [
-    (FedAvg(**FIVE, server_step_size=0.7), lambda a: round_maps.fedavg(a, **FIVE, server_step_size=0.7)),
+    (FedAvg(**FIVE, server_step_size=0.7), lambda a: round_matrices.fedavg(a, **FIVE, server_step_size=0.7)),
     (
         FedAvgM(**FIVE, momentum=0.5, server_step_size=0.8),
-        lambda a: round_maps.fedavgm(a, **FIVE, momentum=0.5, server_step_size=0.8),
+        lambda a: round_matrices.fedavgm(a, **FIVE, momentum=0.5, server_step_size=0.8),
     ),
     (
         FedNova(step_size=0.1, samples_per_step=1),
-        lambda a: round_maps.fednova(a, step_size=0.1, local_steps=np.array([2, 5, 3])[: len(a)]),
+        lambda a: round_matrices.fednova(a, step_size=0.1, local_steps=np.array([2, 5, 3])[: len(a)]),
     ),
-    (FedProx(**FIVE, proximal=1), lambda a: round_maps.fedprox(a, **FIVE, proximal=1)),
+    (FedProx(**FIVE, proximal=1), lambda a: round_matrices.fedprox(a, **FIVE, proximal=1)),
     (
         FedProx(step_size=0.4, local_steps=MANY, proximal=1),
-        lambda a: round_maps.fedprox(a, proximal=1),
+        lambda a: round_matrices.fedprox(a, proximal=1),
     ),
-    (FedLin(**FIVE), lambda a: round_maps.fedlin(a, **FIVE)),
+    (FedLin(**FIVE), lambda a: round_matrices.fedlin(a, **FIVE)),
     (
         PFedMe(step_size=0.2, lam=3, inner_steps=MANY, outer_step_size=0.2, local_steps=4, mix=0.5),
-        lambda a: round_maps.pfedme(a, lam=3, outer_step_size=0.2, local_steps=4, mix=0.5),
+        lambda a: round_matrices.pfedme(a, lam=3, outer_step_size=0.2, local_steps=4, mix=0.5),
     ),
     (
         Ditto(**FIVE, lam=0.5, personal_step_size=0.2, personal_epochs=3),
-        lambda a: round_maps.ditto(a, **FIVE, lam=0.5, personal_step_size=0.2, personal_epochs=3),
+        lambda a: round_matrices.ditto(a, **FIVE, lam=0.5, personal_step_size=0.2, personal_epochs=3),
     ),
     *(
         (
@@ -145,7 +147,7 @@ def test_a_round_s_matrix_is_the_closed_form(algorithm, closed, task):
 )
 def test_feddyn_s_round_has_the_radius_of_the_closed_form(task, alpha, radius, tolerance):
     """In other variables than the state's, whose spectrum has zeros more."""
-    closed = round_maps.radius(round_maps.feddyn(task.hessians, alpha=alpha))
+    closed = round_maps.radius(round_matrices.feddyn(task.hessians, alpha=alpha))
     algorithm = FedDyn(step_size=1 / (task.hessians.max() + alpha), alpha=alpha, local_steps=2000)
     assert abs(round_maps.radius(measured_map(algorithm, task)) - closed) <= tolerance
     if radius is not None:
@@ -154,7 +156,7 @@ def test_feddyn_s_round_has_the_radius_of_the_closed_form(task, alpha, radius, t
 
 @pytest.mark.parametrize("curvature", [0.5, 2.0])
 def test_feddyn_on_equal_clients_has_the_rate_of_the_larger_of_curvature_and_alpha(curvature):
-    closed = round_maps.radius(round_maps.feddyn(np.full((3, 1, 1), curvature), alpha=0.8))
+    closed = round_maps.radius(round_matrices.feddyn(np.full((3, 1, 1), curvature), alpha=0.8))
     assert abs(closed - max(curvature, 0.8) / (curvature + 0.8)) <= 1e-12
 
 
@@ -196,22 +198,22 @@ def test_proxskip_s_radii_of_mean_and_second_moment():
 
 A, B, SLOW = TWO.hessians, TWO.centers, SPREAD.hessians
 RATES = {
-    "FedAvg": (round_maps.fedavg(A, **FIVE), Fraction(91817, 200000)),
-    "FedNova": (round_maps.fednova(A, step_size=0.1, local_steps=COUNTS), Fraction(299219, 500000)),
-    "FedProx exact": (round_maps.fedprox(A, proximal=1), Fraction(5, 12)),
-    "FedProx": (round_maps.fedprox(A, **FIVE, proximal=1), Fraction(55461, 100000)),
+    "FedAvg": (round_matrices.fedavg(A, **FIVE), Fraction(91817, 200000)),
+    "FedNova": (round_matrices.fednova(A, step_size=0.1, local_steps=COUNTS), Fraction(299219, 500000)),
+    "FedProx exact": (round_matrices.fedprox(A, proximal=1), Fraction(5, 12)),
+    "FedProx": (round_matrices.fedprox(A, **FIVE, proximal=1), Fraction(55461, 100000)),
     "pFedMe": (
-        round_maps.pfedme(A, lam=3, outer_step_size=0.2, local_steps=4, mix=0.5),
+        round_matrices.pfedme(A, lam=3, outer_step_size=0.2, local_steps=4, mix=0.5),
         Fraction(285562801, 400000000),
     ),
-    "FedAvgM": (round_maps.fedavgm(A, **FIVE, momentum=0.5), 0.7071067812),
-    "FedLin": (round_maps.fedlin(A, **FIVE), Fraction(176299, 400000)),
+    "FedAvgM": (round_matrices.fedavgm(A, **FIVE, momentum=0.5), 0.7071067812),
+    "FedLin": (round_matrices.fedlin(A, **FIVE), Fraction(176299, 400000)),
     "SCAFFOLD I": (round_maps.scaffold(A, **FIVE, option="I"), 0.4148861249),
     "SCAFFOLD II": (round_maps.scaffold(A, **FIVE, option="II"), 0.3857350000),
-    "FedAvg, 4 steps": (round_maps.fedavg(SLOW, **FOUR), 0.8738547981),
+    "FedAvg, 4 steps": (round_matrices.fedavg(SLOW, **FOUR), 0.8738547981),
     "SCAFFOLD I, 4 steps": (round_maps.scaffold(SLOW, **FOUR, option="I"), 0.8686374381),
     "SCAFFOLD II, 4 steps": (round_maps.scaffold(SLOW, **FOUR, option="II"), 0.8688697770),
-    "FedLin, 4 steps": (round_maps.fedlin(SLOW, **FOUR), 0.8693228039),
+    "FedLin, 4 steps": (round_matrices.fedlin(SLOW, **FOUR), 0.8693228039),
 }
 
 
@@ -228,20 +230,20 @@ POINTS = {
         [Fraction(8404, 10779)],
     ),
     "FedNova": (
-        fixed_points.fednova(A, B, step_size=0.1, local_steps=COUNTS),
+        points_at_rest.fednova(A, B, step_size=0.1, local_steps=COUNTS),
         [Fraction(16808, 28683)],
     ),
     "FedProx exact": (fixed_points.fedprox(A, B, proximal=1), [Fraction(4, 7)]),
     "FedProx": (fixed_points.fedprox(A, B, **FIVE, proximal=1), [Fraction(2521, 4049)]),
     "pFedMe": (
-        fixed_points.pfedme(A, B, lam=3, outer_step_size=0.2, local_steps=4)[0],
+        points_at_rest.pfedme(A, B, lam=3, outer_step_size=0.2, local_steps=4)[0],
         [Fraction(22212608, 38145733)],
     ),
     "Ditto": (
-        fixed_points.ditto(A, B, **FIVE, lam=0.5)[1],
+        points_at_rest.ditto(A, B, **FIVE, lam=0.5)[1],
         [Fraction(67232, 324549), Fraction(499964, 540915)],
     ),
-    "SCAFFOLD": (fixed_points.corrected(A, B)[0], [Fraction(2, 3)]),
+    "SCAFFOLD": (points_at_rest.corrected(A, B)[0], [Fraction(2, 3)]),
 }
 
 
@@ -270,16 +272,16 @@ ENDS = [
     (
         FedNova(step_size=0.5, samples_per_step=1),
         ("models",),
-        (fixed_points.fednova(H, C, step_size=0.5, local_steps=STEPS),),
+        (points_at_rest.fednova(H, C, step_size=0.5, local_steps=STEPS),),
     ),
     (
         FedNova(step_size=0.5, samples_per_step=1, weighting="samples"),
         ("models",),
-        (fixed_points.fednova(H, C, step_size=0.5, local_steps=STEPS, shares=STEPS),),
+        (points_at_rest.fednova(H, C, step_size=0.5, local_steps=STEPS, shares=STEPS),),
     ),
-    (FedLin(**SOME), ("models",), fixed_points.corrected(H, C)[:1]),
+    (FedLin(**SOME), ("models",), points_at_rest.corrected(H, C)[:1]),
     *(
-        (Scaffold(**SOME, option=option, **options), CORRECTED, fixed_points.corrected(H, C))
+        (Scaffold(**SOME, option=option, **options), CORRECTED, points_at_rest.corrected(H, C))
         for option, options in (
             ("II", {}),
             ("I", {"server_step_size": 0.5}),
@@ -287,23 +289,23 @@ ENDS = [
             ("I", {"server_step_size": 0.5, "participation": 2 / 3}),
         )
     ),
-    (FedDyn(step_size=0.5, alpha=0.5, local_steps=8), CORRECTED, fixed_points.corrected(H, C)),
+    (FedDyn(step_size=0.5, alpha=0.5, local_steps=8), CORRECTED, points_at_rest.corrected(H, C)),
     (
         FedDyn(step_size=0.5, alpha=0.5, local_steps=60, participation=2 / 3),
         CORRECTED,
-        fixed_points.corrected(H, C),
+        points_at_rest.corrected(H, C),
     ),
     (
         ProxSkip(step_size=0.5, probability=0.4),
         ("models", "controls"),
-        fixed_points.corrected(H, C),
+        points_at_rest.corrected(H, C),
     ),
     (
         PFedMe(step_size=0.5, lam=0.9, inner_steps=200, outer_step_size=0.6, local_steps=3, mix=0.8),
         ("models",),
-        fixed_points.pfedme(H, C, lam=0.9, outer_step_size=0.6, local_steps=3)[:1],
+        points_at_rest.pfedme(H, C, lam=0.9, outer_step_size=0.6, local_steps=3)[:1],
     ),
-    (Ditto(**SOME, lam=0.7), ("models", "personal"), fixed_points.ditto(H, C, **SOME, lam=0.7)),
+    (Ditto(**SOME, lam=0.7), ("models", "personal"), points_at_rest.ditto(H, C, **SOME, lam=0.7)),
 ]
 
 
@@ -318,7 +320,7 @@ def test_a_long_run_ends_at_the_closed_form(algorithm, names, expected):
 
 def test_pfedme_s_personal_models_are_those_at_rest():
     made = PFedMe(step_size=0.5, lam=0.9, inner_steps=200, outer_step_size=0.6)
-    common, personal = fixed_points.pfedme(H, C, lam=0.9, outer_step_size=0.6)
+    common, personal = points_at_rest.pfedme(H, C, lam=0.9, outer_step_size=0.6)
     found = made.personalise(np.tile(common, (3, 1)), np.arange(3), DRAWN, Randomness.from_seed(0))
     np.testing.assert_allclose(found, personal, rtol=0, atol=1e-12)
 
@@ -331,7 +333,7 @@ def test_with_unequal_steps_fednova_tends_to_the_optimum_and_fedavg_does_not():
     for step_size in (1e-6, 1e-7):
         nova, avg = (
             form(H, C, step_size=step_size, local_steps=STEPS)
-            for form in (fixed_points.fednova, fixed_points.fedavg)
+            for form in (points_at_rest.fednova, fixed_points.fedavg)
         )
         assert np.abs(nova - optimum).max() <= 10 * step_size
         assert np.abs(avg - weighted).max() <= 10 * step_size
@@ -345,8 +347,8 @@ def test_fedprox_and_pfedme_between_fedavg_and_the_mean_of_the_centers():
         (fixed_points.fedprox(H, C, **SOME, proximal=0), averaged, 1e-12),
         (fixed_points.fedprox(H, C, **SOME, proximal=1e-8), averaged, 1e-7),
         (fixed_points.fedprox(H, C, proximal=1e-8), C.mean(axis=0), 1e-7),
-        (fixed_points.pfedme(H, C, lam=0.7, outer_step_size=1 / 0.7)[0], exact, 1e-12),
-        (fixed_points.pfedme(H, C, lam=1e8, outer_step_size=0.5, local_steps=4)[0], averaged, 1e-7),
+        (points_at_rest.pfedme(H, C, lam=0.7, outer_step_size=1 / 0.7)[0], exact, 1e-12),
+        (points_at_rest.pfedme(H, C, lam=1e8, outer_step_size=0.5, local_steps=4)[0], averaged, 1e-7),
     ):
         np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
 

@@ -8,6 +8,8 @@ from typing import Annotated
 from clusterproof.theory.checker import Family, Sides, at_most, integers, rationals, suppose
 from clusterproof.theory.exact.algebra import NotNegative
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares, vector
+from clusterproof.theory.papers.scaffold.convex import QUARTER, UpToQuarter
+from clusterproof.theory.papers.scaffold.convex import convex as scaffold_convex
 from clusterproof.theory.papers.scaffold.rounds import Round, Start
 from clusterproof.theory.papers.scaffold.sharp_option_1 import THIRD, UpToThird, sharp_option_1, sums
 
@@ -24,9 +26,12 @@ Pace = Annotated[Fraction, rationals(0, 1, 4)]
 LocalSteps = Annotated[int, integers(1, 6, upwards=True)]
 
 
-def fedlin_round(clients: PlanarClients, x: Fraction, y: Fraction, pace: Fraction, local_steps: int) -> Round:
+def fedlin_round(
+    clients: PlanarClients, x: Fraction, y: Fraction, pace: Fraction, local_steps: int, convex: bool = False
+) -> Round:
     """Return a round of SCAFFOLD I whose c_i are the gradients at x."""
-    return Round(clients, Start(x, y, Fraction(0), Fraction(0), pace, local_steps), fedlin=True)
+    start = Start(x, y, Fraction(0), Fraction(0), pace, local_steps)
+    return Round(clients, start, fedlin=True, convex=convex)
 
 
 @PAPER.claim("sharp", label="FedLin, one round (ours)", kind="tight", budget=60)
@@ -87,8 +92,16 @@ def convex(
     Statement
         ||x+ - x*||^2 <= ||x - x*||^2 - (1/4) eta K (f(x) - f*).
 
+    Proof
+        That of I in ``scaffold/convex`` for c_i = grad f_i(x), where Psi and Psi+ have the same second term: the proof
+        "round", and the steps of that claim.
+
     Source
         Ours. Upper bound; the mean gap of R rounds is at most 4 ||x_0 - x*||^2 / (eta K R).
+
+    Checked
+        Proved symbolically, as ``scaffold/convex``, for any K and N in any dimension. The round in rational
+        arithmetic, on clients in the plane whose losses are not quadratic.
     """
     round_ = fedlin_round(clients, x, y, pace, local_steps)
     gap = mean(clients.values(round_.model + 0 * round_.controls))
@@ -97,6 +110,20 @@ def convex(
         before=squares(round_.model).item(),
         gap=-round_.length / 4 * gap,
     )
+
+
+@convex.proof("round", at=lambda **instance: sums(fedlin_round(**instance, convex=True)))
+def whole_convex_round(
+    distance: NotNegative, controls: NotNegative, used: UpToQuarter, lost: NotNegative, gained: NotNegative
+) -> Sides:
+    """The proof "round" of ``scaffold/convex``, with the controls' term of Psi+ on the other side."""
+    after = distance + used * controls - lost - gained - QUARTER * controls
+    return at_most(after, before=distance, gap=-gained)
+
+
+convex.parts += [
+    part for part in scaffold_convex.parts if not part.same and part.name != "one local step of II"
+]
 
 
 @PAPER.claim("rate", label="FedLin's rate (recalled)", kind="upper", budget=50)

@@ -11,6 +11,7 @@ from typing import Annotated
 
 from clusterproof.theory.checker import Family, Sides, at_most, choice, rationals, suppose
 from clusterproof.theory.checker.unattained import Reason
+from clusterproof.theory.exact.sampled_clients import average
 
 PAPER = Family(
     "local-gd",
@@ -24,11 +25,6 @@ PAPER = Family(
 
 
 Q = Fraction
-
-
-def mean(numbers: list[Fraction]) -> Fraction:
-    """Average."""
-    return sum(numbers, Q(0)) / len(numbers)
 
 
 @dataclass(frozen=True)
@@ -46,7 +42,7 @@ class Clients:
     @property
     def spread(self) -> Fraction:
         """sigma^2, the mean squared gradient at x*."""
-        return mean([gradient**2 for gradient in self.gradients([self.optimum] * 2)])
+        return average([gradient**2 for gradient in self.gradients([self.optimum] * 2)])
 
     def gradients(self, points: list[Fraction]) -> list[Fraction]:
         """Each client's gradient at its point."""
@@ -62,13 +58,13 @@ class Clients:
         for t in range(steps):
             found.append(points)
             points = [x - step * s for x, s in zip(points, self.gradients(points), strict=True)]
-            points = [mean(points)] * 2 if (t + 1) % gap == 0 else points
+            points = [average(points)] * 2 if (t + 1) % gap == 0 else points
         return found
 
 
 def variance(points: list[Fraction]) -> Fraction:
     """V_t."""
-    return mean([(x - mean(points)) ** 2 for x in points])
+    return average([(x - average(points)) ** 2 for x in points])
 
 
 @PAPER.claim("lemma-1", label="Lemma 1", kind="upper", exhaustible=1, budget=200)
@@ -89,8 +85,8 @@ def lemma_1(
     Source
         Khaled et al. (2019): the paper's text, without its proofs.
     """
-    before = mean([x, y])
-    after = before - step * mean(clients.gradients([x, y]))
+    before = average([x, y])
+    after = before - step * average(clients.gradients([x, y]))
     return at_most(
         (after - clients.optimum) ** 2,
         before=(before - clients.optimum) ** 2,
@@ -121,7 +117,7 @@ def lemma_2(clients: Clients, start: Start, gap: Gap, pace: Pace) -> Sides:
     path = clients.run(start, step, gap, gap)
     return at_most(
         sum(map(variance, path), Q(0)),
-        descent=5 * step**2 * gap**2 * sum(clients.gap(mean(points)) for points in path),
+        descent=5 * step**2 * gap**2 * sum(clients.gap(average(points)) for points in path),
         spread=8 * step**2 * gap**3 * clients.spread,
     )
 
@@ -145,9 +141,9 @@ def theorem_1(
         is 0.
     """
     step, steps = pace / (4 * gap), gap * epochs
-    average = mean([mean(points) for points in clients.run(start, step, steps, gap)])
+    centre = average([average(points) for points in clients.run(start, step, steps, gap)])
     return at_most(
-        clients.gap(average),
+        clients.gap(centre),
         start=2 * (start - clients.optimum) ** 2 / (step * steps),
         floor=24 * step**2 * clients.spread * gap**2,
     )
@@ -171,7 +167,7 @@ def corollary_1(clients: Clients, start: Start, gap: Gap, root: Annotated[int, c
     suppose("H <= sqrt(T / M)", 2 * gap <= root)
     path = clients.run(start, Q(1, 2 * root), root**2, gap)
     return at_most(
-        clients.gap(mean([mean(points) for points in path])),
+        clients.gap(average([average(points) for points in path])),
         start=8 * (start - clients.optimum) ** 2 / (2 * root),
         floor=6 * clients.spread * gap**2 / Q(root**2),
     )

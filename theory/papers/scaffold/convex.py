@@ -1,12 +1,26 @@
-"""SCAFFOLD on convex clients: what a round gains."""
+"""SCAFFOLD on convex clients: what a round gains, and its proof for every K and N on symbols."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Annotated, Any
 
-from clusterproof.theory.checker import Sides, at_most
-from clusterproof.theory.exact.planar_clients import PlanarClients, mean
-from clusterproof.theory.papers.scaffold.rounds import PAPER, Round, Start
+from clusterproof.theory.checker import Sides, at_least, at_most, rationals
+from clusterproof.theory.exact.algebra import AtLeastOne, NotNegative
+from clusterproof.theory.exact.planar_clients import PlanarClients, mean, squares
+from clusterproof.theory.papers.scaffold.rounds import PAPER, Round, Start, inner
+from clusterproof.theory.papers.scaffold.sharp_option_1 import (
+    both,
+    curvature,
+    sharp_option_1,
+    summed_shares,
+    sums,
+    weights,
+)
+
+QUARTER = Fraction(1, 4)
+UpToQuarter = Annotated[Any, rationals(0, QUARTER, 8)]
+UpToHalf = Annotated[Any, rationals(0, Fraction(1, 2), 8)]
 
 
 @PAPER.claim("convex", label="SCAFFOLD, convex clients (ours)", kind="upper", budget=60)
@@ -24,17 +38,112 @@ def convex(clients: PlanarClients, start: Start) -> dict[str, Sides]:
         g_i*||^2 and D_i(y) = f_i(y) - f_i(x*) - <g_i*, y - x*>, where y_i^0 = x, ..., y_i^(K-1) are the client's
         points.
 
+    Proof
+        I: that of ``scaffold/sharp-option-1`` for mu = 0, where p = s = 1, m = 0 and C_k = k, with 1/4 for 1/3, and
+        with its steps "one local step", "curvature" and "share". Of the multiplier lambda_{0*} only the part above K /
+        4 is used: K / 4 times mean h(x - x*) = eta (f(x) - f*) is what a round gains, and A_0 = B_0 - K^2 / 4 is at
+        least K (K + 4) / 8, the step "first local step". The sum of xi_k^2 / A_k is at most 1/4, the step "sum"; for K
+        = 1, xi_0 = 0.
+
+        II: with d_k, q and w_k as in ``scaffold/sharp``, y_k = d_k - (k / K) q obeys y_(k+1) = y_k - w_k, y_0 = x - x*
+        and Psi+ = mean ||y_K||^2. By interpolation <d_k, w_k> >= h(d_k) + ||w_k||^2 / (2 eta L), h the client's D_i
+        times eta: the step "one local step of II", in which k ||w_k - q / K||^2 >= 0. The sum of k / K^2 over k < K is
+        below 1/2.
+
     Source
         Ours. Upper bounds; the mean gap of R rounds is at most 4 Psi_0 / (eta K R). SCAFFOLD is Algorithm 1 of
         Karimireddy et al. (2020).
 
     Checked
-        In rational arithmetic, on clients in the plane whose losses are not quadratic.
+        Proved symbolically, the induction over local steps one step at a time, for any K and N in any dimension. The
+        round in rational arithmetic, on clients in the plane whose losses are not quadratic.
     """
     round_ = Round(clients, start)
     gaps = [mean(clients.values(point)) for point in round_.path[0][:-1]]
-    first, second = round_.psi("I", Fraction(1, 4)), round_.psi("II")
+    first, second = round_.psi("I", QUARTER), round_.psi("II")
     return {
         "I": at_most(first[1], before=first[0], gained=-round_.length * gaps[0] / 4),
         "II": at_most(second[1], before=second[0], gained=-2 * round_.step_size * sum(gaps, Fraction(0))),
     }
+
+
+def sums_of_both(clients: PlanarClients, start: Start) -> dict[str, Any]:
+    """Return the sums of a round of either option."""
+    round_ = Round(clients, start, convex=True)
+    count, q, lost, losses = start.local_steps, round_.length * round_.controls, Fraction(0), Fraction(0)
+    for k, (point, w) in enumerate(zip(round_.path[0], round_.scaled_gradients(), strict=False)):
+        loss = round_.step_size * clients.values(point)
+        slack = 2 * (inner(point, w) - loss) - (1 + k) * squares(w) + k * squares(w - q / count)
+        lost, losses = lost + mean(slack), losses + mean(loss)
+    return sums(round_) | {"lost_of_2": lost, "losses": losses, "used_of_2": Fraction(count - 1, 2 * count)}
+
+
+@convex.proof("round", at=sums_of_both)
+def whole_round(
+    distance: NotNegative,
+    controls: NotNegative,
+    used: UpToQuarter,
+    lost: NotNegative,
+    gained: NotNegative,
+    used_of_2: UpToHalf,
+    lost_of_2: NotNegative,
+    losses: NotNegative,
+) -> dict[str, Sides]:
+    """The local steps added up.
+
+    As in "round" of ``scaffold/sharp-option-1``; ``gained`` is what I gains, ``losses`` the sum over k of mean h(d_k),
+    and ``used_of_2`` that of k / K^2.
+    """
+    first, second = distance + used * controls - lost - gained, distance + used_of_2 * controls - lost_of_2
+    return {
+        "I": at_most(first, before=distance + QUARTER * controls, gained=-gained),
+        "II": at_most(second - 2 * losses, before=distance + controls, gained=-2 * losses),
+    }
+
+
+@convex.step("first local step", prove=True, exhaustible=100, budget=30)
+def first_local_step(later: NotNegative, larger: NotNegative) -> dict[str, Sides]:
+    """A_0 >= K (K + 4) / 8 for b = K + ``larger``, n = ``later``."""
+    count = later + 1
+    every = weights(0, later, 1, 1, count / 4)
+    a_0 = curvature(every, 1, count + larger) - QUARTER * count**2
+    return {"A_0": at_least(a_0, least=count * (count + 4) / 8), **both(every)}
+
+
+@convex.step("sum", prove=True, exhaustible=100, budget=30)
+def shares_together(last: AtLeastOne) -> Sides:
+    """The shares of all local steps, with K - 1 = ``last`` and xi_0 = -(K - 1) / (2K)."""
+    count = last + 1
+    first = (last / (2 * count)) ** 2 / (count * (count + 4) / 8)
+    return at_most(2 * summed_shares(last, last, 1) / (3 * last**2 * count**2) + first, quarter=QUARTER)
+
+
+@convex.step("one local step of II", prove=True, exhaustible=100, budget=30)
+def one_local_step(
+    k: NotNegative,
+    later: NotNegative,
+    larger: NotNegative,
+    before: NotNegative,
+    w: NotNegative,
+    q: NotNegative,
+    apart: NotNegative,
+    loss: NotNegative,
+    slack: NotNegative,
+) -> Sides:
+    """||y - w||^2 <= ||y||^2 - 2 h(d) + (k / K^2) ||q||^2, with y = d - (k / K) q.
+
+    ``w``, ``q`` and ``apart`` are ||w||^2, ||q||^2 and ||w - q / K||^2, ``loss`` is h(d), ``slack`` that of
+    interpolation, and 1 / (eta L) is K + ``larger``.
+    """
+    count = k + 1 + later
+    path, product = (
+        loss + (count + larger) * w / 2 + slack,
+        (w - apart + q / count**2) / 2,
+    )  # <d, w>, <q, w> / K
+    return at_most(
+        before - 2 * (path - k * product) + w, before=before, gained=-2 * loss, used=k / count**2 * q
+    )
+
+
+OPTION_1 = ("one local step", "curvature", "share")
+convex.parts += [part for part in sharp_option_1.parts if part.name in OPTION_1]

@@ -58,11 +58,14 @@ class Round:
         Of the round.
     fedlin
         Whether c_i is the gradient at x: the round is FedLin's.
+    convex
+        Whether a proof uses the convexity of the clients only, mu = 0.
     """
 
     clients: PlanarClients
     start: Start
     fedlin: bool = False
+    convex: bool = False
 
     def __post_init__(self) -> None:
         suppose("mu < L", self.clients.strong_convexity < self.clients.smoothness)
@@ -79,9 +82,14 @@ class Round:
         return self.length / self.start.local_steps
 
     @property
+    def strong_convexity(self) -> Fraction:
+        """mu."""
+        return Fraction(0) if self.convex else self.clients.strong_convexity
+
+    @property
     def kept(self) -> Fraction:
         """p."""
-        return 1 - self.step_size * self.clients.strong_convexity
+        return 1 - self.step_size * self.strong_convexity
 
     @property
     def rate(self) -> Fraction:
@@ -127,7 +135,7 @@ class Round:
 
     def scaled_gradients(self) -> list[np.ndarray]:
         """w_k = p^(K-1-k) eta (u_i^k - mu d_i^k), each (N, 2)."""
-        count, mu = self.start.local_steps, self.clients.strong_convexity
+        count, mu = self.start.local_steps, self.strong_convexity
         return [
             self.kept ** (count - 1 - k) * self.step_size * (gradient - mu * point)
             for k, (point, gradient) in enumerate(zip(*self.path, strict=False))

@@ -56,14 +56,15 @@ def sharp_option_1(clients: PlanarClients, start: Start) -> Sides:
     return at_most(after, rate=round_.rate * before)
 
 
-def weights(earlier: Any, later: Any, p: Any, power: Any) -> tuple[Any, Any, Any]:
+def weights(earlier: Any, later: Any, p: Any, power: Any, unused: Any = 0) -> tuple[Any, Any, Any]:
     """lambda_{*k}, lambda_{k*} and lambda_{k+1,k} over p^(2n + 1), for n = ``later`` and p^k = ``power``.
 
-    ``earlier`` is 0 for k = 0, and otherwise 1.
+    ``earlier`` is 0 for k = 0, and otherwise 1; ``unused`` is left of lambda_{k*}.
     """
     neighbour = later * power
     from_optimum = 2 - (1 - p) * neighbour
-    return from_optimum, from_optimum + neighbour - earlier * (later + 1) * p * power, neighbour
+    to_optimum = from_optimum + neighbour - earlier * (later + 1) * p * power
+    return from_optimum, to_optimum - unused, neighbour
 
 
 def curvature(multipliers: tuple[Any, Any, Any], p: Any, b: Any, unit: Any = 1) -> Any:
@@ -107,25 +108,26 @@ def one_local_step(
 
 
 def sums(round_: Round) -> dict[str, Any]:
-    """Return the sums of a round."""
+    """Return the sums of a round, of ``scaffold/convex`` where it is convex."""
     p, count, eta, clients = round_.kept, round_.start.local_steps, round_.step_size, round_.clients
-    mu, q, w = clients.strong_convexity, round_.length * round_.controls, round_.scaled_gradients()
+    mu, q, w = round_.strong_convexity, round_.length * round_.controls, round_.scaled_gradients()
+    share, unused = (Fraction(1, 4), Fraction(count, 4)) if round_.convex else (THIRD, Fraction(0))
     points, total, inverse = round_.path[0], np.sum(w, axis=0), 1 / (eta * (clients.smoothness - mu))
     h = [eta * (clients.values(d) - mu * squares(d) / 2) for d in points]
     lost = mean(squares(total)) - squares(mean(total))
-    lost += THIRD * count**2 * squares(mean(p ** (1 - count) * w[0]))
+    lost += share * count**2 * squares(mean(p ** (1 - count) * w[0]))
     used = c = Fraction(0)
     for k in range(count):
         n, c = count - 1 - k, c + (p**-k if k else 0)
-        every, v = weights(min(k, 1), n, p, p**k), p**-n * w[k]
+        every, v = weights(min(k, 1), n, p, p**k, 0 if k else unused), p**-n * w[k]
         gradient = Gradient(squares(v), inner(points[k], v), inner(q / count, v), h[k], h[k + 1], inverse)
-        a = curvature(every, p, p * inverse) - (0 if k else THIRD * (count * p**-n) ** 2)
+        a = curvature(every, p, p * inverse) - (0 if k else share * (count * p**-n) ** 2)
         xi = (c - Fraction(n, 2)) / count
         lost += p ** (2 * n + 1) * mean(gradient.lost(every, p))
         lost += a * mean(squares(w[k] - p**count * xi / a * q))
         used += xi**2 / a
     sizes = {"distance": squares(round_.model).item(), "controls": mean(squares(q))}
-    return {**sizes, "rate": round_.rate, "used": used, "lost": lost}
+    return {**sizes, "rate": round_.rate, "used": used, "lost": lost, "gained": unused * mean(h[0])}
 
 
 @sharp_option_1.proof("round", at=lambda clients, start: sums(Round(clients, start)))

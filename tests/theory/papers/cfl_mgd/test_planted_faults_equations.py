@@ -1,5 +1,6 @@
 """Faults planted in the equations' checks are seen, and corrected equations are no longer refuted."""
 
+import dataclasses
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -18,7 +19,8 @@ from clusterproof.theory.checker.verdict import Kind
 from clusterproof.theory.exact import scalar_clients, two_clusters
 from clusterproof.theory.exact.basin_pairs import Pair
 from clusterproof.theory.exact.identical_clients import IdenticalClients
-from clusterproof.theory.exact.scalar_clients import Path, exact_run
+from clusterproof.theory.exact.prescribed_samples import Rounds
+from clusterproof.theory.exact.scalar_clients import exact_run
 from clusterproof.theory.papers.cfl_mgd.lemma_1 import equations_24_to_28 as lemma_1_proof
 from clusterproof.theory.papers.cfl_mgd.lemma_1 import equations_29_30 as lemma_1_tails
 from clusterproof.theory.papers.cfl_mgd.lemma_2 import equations_32_33 as equation_32
@@ -51,22 +53,22 @@ def farthest(task: Any, models: Any, clients: Any, generator: Any) -> Any:
     return np.argmax(task.losses(models, clients, generator), axis=-1)
 
 
-def forgetful(true: Callable[..., Path]) -> Callable[..., Path]:
+def forgetful(true: Callable[..., Rounds]) -> Callable[..., Rounds]:
     """Make a server that has a smaller momentum than the clients."""
 
-    def wrong(*arguments: Any, momentum: Fraction, reading: str, **named: Any) -> Path:
+    def wrong(*arguments: Any, momentum: Fraction, reading: str, **named: Any) -> Rounds:
         kept = momentum / 2 if reading == "server" else momentum
         return true(*arguments, momentum=kept, reading=reading, **named)
 
     return wrong
 
 
-def wrong_momenta(true: Callable[..., Path]) -> Callable[..., Path]:
+def wrong_momenta(true: Callable[..., Rounds]) -> Callable[..., Rounds]:
     """Record the momenta of the round before."""
 
-    def wrong(*arguments: Any, **named: Any) -> Path:
+    def wrong(*arguments: Any, **named: Any) -> Rounds:
         path = true(*arguments, **named)
-        return Path(path.models, path.choices, path.momenta[:1] + path.momenta[:-1], path.ties)
+        return dataclasses.replace(path, momenta=path.momenta[:1] + path.momenta[:-1])
 
     return wrong
 

@@ -9,8 +9,8 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.theory.checker import Family, Sides, choice, equal, integers, rationals, suppose
+from clusterproof.theory.exact.prescribed_samples import READINGS
 from clusterproof.theory.exact.scalar_clients import (
-    READINGS,
     Centers,
     Momentum,
     Place,
@@ -149,7 +149,7 @@ def equation_32_fixed_clusters(centers: Centers, first: Place, second: Place, mo
         for reading in READINGS
     ]
     fixed = 1
-    while fixed < rounds and paths[0].choices[fixed] == paths[0].choices[0]:
+    while fixed < rounds and paths[0].assignments[fixed] == paths[0].assignments[0]:
         fixed += 1
     # the round of a change is the first whose models may differ
     models = [np.array(path.models[: fixed + 1], dtype=object) for path in paths]

@@ -343,7 +343,7 @@ def equation_37(
     # the bits of ``own`` say which clients are in C*_1
     is_own = np.array([own >> i & 1 for i in range(len(centers))])[:, None]
     terms = np.array(path.momenta, dtype=object)[..., None] * momentum / len(centers)
-    return summed(equation_37_on_symbols(Client.of(terms, np.array(path.choices) == 0), is_own), axis=-2)
+    return summed(equation_37_on_symbols(Client.of(terms, np.array(path.assignments) == 0), is_own), axis=-2)
 
 
 @equation_37.proof("algebra")
@@ -357,7 +357,7 @@ def equation_37_move(centers: Centers, first: Place, second: Place, momentum: Mo
     """The momentum's sum over C_1 is beta times the move of the model in that round."""
     path = exact_run(centers, [first, second], momentum=momentum, rounds=4, reading="line 15")
     sums, moves = [], []
-    for t, (chosen, momenta) in enumerate(zip(path.choices, path.momenta, strict=True)):
+    for t, (chosen, momenta) in enumerate(zip(path.assignments, path.momenta, strict=True)):
         sent = sum((u for i, u in enumerate(momenta) if chosen[i] == 0), Fraction(0))
         sums.append(momentum * sent / len(centers))
         moves.append(momentum * (path.models[t][0] - path.models[t + 1][0]))

@@ -11,7 +11,8 @@ from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.checker import Family, Sides, choice, equal, rationals
 from clusterproof.theory.checker.counterexample import confirm_equal
-from clusterproof.theory.exact.scalar_clients import READINGS, exact_run, run_algorithm
+from clusterproof.theory.exact.prescribed_samples import READINGS
+from clusterproof.theory.exact.scalar_clients import exact_run, run_algorithm
 
 PAPER = Family("cfl-mgd")
 CENTERS = (Fraction(-1, 2), Fraction(0), Fraction(1, 2), Fraction(1))
