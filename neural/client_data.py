@@ -62,12 +62,10 @@ class ClientData:
         channels_last: bool,
         preprocessing: Preprocessing | None = None,
     ) -> None:
-        self.sizes, self.widths = (
-            np.asarray(client_images.sizes),
-            padded_widths(np.asarray(client_images.sizes)),
-        )
+        self.sizes = np.asarray(client_images.sizes)
+        self.widths = padded_widths(self.sizes)
         self._like = torch.zeros((), device=device, dtype=dtype)
-        self._channels_last, self._preprocessing = channels_last, preprocessing
+        self._channels_last, self.preprocessing = channels_last, preprocessing
         pixels = torch.from_numpy(np.ascontiguousarray(client_images.pixels))
         if pixels.is_floating_point():
             pixels = pixels.to(dtype)
@@ -82,7 +80,7 @@ class ClientData:
     def as_stored(self) -> ClientData:
         """The same data without preprocessing."""
         stored = copy.copy(self)
-        stored._preprocessing = None
+        stored.preprocessing = None
         return stored
 
     def whole(self, clients: np.ndarray, width: int) -> Batch:
@@ -110,7 +108,7 @@ class ClientData:
         images = images.view(*indices.shape, *images.shape[1:])
         if self._channels_last:
             images = images.permute(0, 1, 4, 2, 3)
-        return images if self._preprocessing is None else undistorted(images, self._preprocessing)
+        return images if self.preprocessing is None else undistorted(images, self.preprocessing)
 
 
 def mean_weights(counts: np.ndarray, width: int, like: Tensor) -> Tensor:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from clusterproof.neural.client_data import Batch, ClientData
-from clusterproof.neural.engines.distortion import Distortions
+from clusterproof.neural.engines.distortion import distorted
 from clusterproof.neural.engines.sampling import Schedule
 from clusterproof.neural.networks import Network
 
@@ -33,12 +33,10 @@ class LocalWork:
         Whose data, and the clients' indices (k,).
     width
         Number of samples that all their data are padded to.
-    steps
-        Gradient steps of each client.
     schedule, rows
-        Mini-batches of all participants, None if every step uses all data; and the clients' rows in it, (k,).
+        Mini-batches of all participants, and the clients' rows in it, (k,).
     distortions
-        Of the images of each step; None for none.
+        What distorts the images of each step of all participants, see ``draw_distortions``; None for nothing.
     """
 
     step_size: float = 0.0
@@ -47,10 +45,14 @@ class LocalWork:
     data: ClientData
     clients: np.ndarray
     width: int
-    steps: int
-    schedule: Schedule | None
+    schedule: Schedule
     rows: np.ndarray
-    distortions: Distortions | None
+    distortions: Tensor | None
+
+    @property
+    def steps(self) -> int:
+        """Gradient steps of each client."""
+        return int(self.schedule.steps[self.rows[0]])
 
     def whole(self) -> Batch:
         """All data of the clients."""
@@ -59,43 +61,21 @@ class LocalWork:
     def batches(self) -> Iterator[Batch]:
         """Data of each step."""
         data = self.data if self.distortions is None else self.data.as_stored
-        whole = data.whole(self.clients, self.width) if self.schedule is None else None
+        whole = data.whole(self.clients, self.width) if self.schedule.orders is None else None
         for step in range(self.steps):
-            if whole is not None:
-                batch = whole
-            else:
-                assert self.schedule is not None
-                batch = data.chosen(self.clients, *self.schedule.batch(self.rows, step))
-            yield batch if self.distortions is None else self.distortions.apply(batch, self.rows, step)
+            batch = whole or data.chosen(self.clients, *self.schedule.batch(self.rows, step))
+            if self.distortions is not None and self.data.preprocessing is not None:
+                drawn = self.distortions[torch.from_numpy(self.rows), step, : batch.targets.shape[1]]
+                images = distorted(batch.images, self.data.preprocessing, drawn.to(batch.images.device))
+                batch = replace(batch, images=images)
+            yield batch
 
 
-@dataclass(frozen=True, eq=False)
-class ClusterStart:
-    """Server models from which k participants start.
+Assignments: TypeAlias = Tensor | Callable[[Tensor], Tensor]
+"""Cluster of each participant, (k,), or the rule that computes them from losses (k, P)."""
 
-    Attributes
-    ----------
-    models, buffers
-        (P, d); participants start without momentum if ``buffers`` is None.
-    assignments
-        Cluster of each participant, (k,), or the rule that computes them from losses (k, P).
-    weights
-        Factors of the participants in the sums, (k,); ones if None.
-    """
-
-    models: Tensor
-    buffers: Tensor | None
-    assignments: Tensor | Callable[[Tensor], Tensor]
-    weights: Tensor | None
-
-
-@dataclass(frozen=True, eq=False)
-class ClusterSum:
-    """Weighted sums of a cluster's points and of their momentum buffers, (d,) each; no buffers where none are kept."""
-
-    cluster: int
-    points: Tensor
-    buffers: Tensor | None
+ClusterSums: TypeAlias = dict[int, tuple[Tensor, Tensor | None]]
+"""Weighted sums of a cluster's points and of their momentum buffers, (d,) each, by cluster; None without buffers."""
 
 
 class Engine(ABC):
@@ -182,29 +162,48 @@ class Engine(ABC):
             points.sub_(gradients, alpha=work.step_size)
         return points
 
-    def train_clusters(self, start: ClusterStart, work: LocalWork) -> tuple[Tensor, list[ClusterSum]]:
+    def train_clusters(
+        self,
+        models: Tensor,
+        buffers: Tensor | None,
+        assignments: Assignments,
+        weights: Tensor | None,
+        work: LocalWork,
+    ) -> tuple[Tensor, ClusterSums]:
         """Train locally from the clusters' models, after the clients have chosen theirs if they are to.
+
+        Parameters
+        ----------
+        models, buffers
+            Of the server, (P, d); participants start without momentum if ``buffers`` is None.
+        assignments
+            Of the participants, or how they choose.
+        weights
+            Factors of the participants in the sums, (k,); ones if None.
+        work
+            Steps, step size and so on.
 
         Returns
         -------
         tuple
             Assignments (k,), and the sums of each cluster that has participants.
         """
-        assignments = start.assignments
         if callable(assignments):
             whole = work.whole()
-            scores = self.scores_of_models(start.models, whole.images)
+            scores = self.scores_of_models(models, whole.images)
             assignments = assignments(cross_entropies(scores, whole))
-        points = start.models[assignments]
-        buffers = None if start.buffers is None else start.buffers[assignments]
-        if buffers is None and work.momentum:
-            buffers = torch.zeros_like(points)
-        self.train(points, buffers, points.clone() if work.proximal else None, work)
-        sums = []
+        points = models[assignments]
+        momenta = None if buffers is None else buffers[assignments]
+        if momenta is None and work.momentum:
+            momenta = torch.zeros_like(points)
+        self.train(points, momenta, points.clone() if work.proximal else None, work)
+        sums: ClusterSums = {}
         for cluster, members in members_of(assignments).items():
-            factors = points.new_ones(len(members)) if start.weights is None else start.weights[members]
-            buffer = None if buffers is None else factors @ buffers[members]
-            sums.append(ClusterSum(cluster, factors @ points[members], buffer))
+            factors = points.new_ones(len(members)) if weights is None else weights[members]
+            sums[cluster] = (
+                factors @ points[members],
+                None if momenta is None else factors @ momenta[members],
+            )
         return assignments, sums
 
 
