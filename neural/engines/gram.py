@@ -21,12 +21,12 @@ from clusterproof.neural.client_data import Batch, mean_weights
 from clusterproof.neural.engines.base import (
     Assignments,
     ClusterSums,
+    Engine,
     LocalWork,
     cross_entropies,
     descend,
     members_of,
 )
-from clusterproof.neural.engines.vmap import VmapEngine
 from clusterproof.neural.networks import MLP, Network
 from clusterproof.neural.networks.base import split
 
@@ -53,7 +53,7 @@ class Combinations:
     tails: Tensor
 
 
-class GramEngine(VmapEngine):
+class GramEngine(Engine):
     """Engine for perceptrons whose clients have fewer samples than input features, or not many more.
 
     Parameters
