@@ -10,8 +10,7 @@ samples uses b rows of XX' and changes b rows of C.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import torch
@@ -34,23 +33,12 @@ STORED_BYTES = 2**30
 """Total size in bytes up to which Gram matrices are kept from round to round; the others are recomputed."""
 
 
-@dataclass(frozen=True, eq=False)
-class Combinations:
-    """Points, or momentum buffers, of k clients after local training, before their first layers are computed.
+Combinations: TypeAlias = tuple[Tensor, np.ndarray, Tensor]
+"""Points, or momentum buffers, of k clients after local training, before their first layers are computed.
 
-    Attributes
-    ----------
-    coefficients
-        Of the samples in the first layer's weight (C), (k, n, h).
-    shares
-        Of the start, its buffer and the anchor in the first layer, (3,).
-    tails
-        The later layers, (k, d - d_1).
-    """
-
-    coefficients: Tensor
-    shares: np.ndarray
-    tails: Tensor
+Coefficients of the samples in the first layer's weight (C), (k, n, h); shares of the start, its buffer and the anchor
+in the first layer, (3,); and the later layers, (k, d - d_1).
+"""
 
 
 class GramEngine(Engine):
@@ -191,10 +179,8 @@ class GramEngine(Engine):
                 coefficients.sub_(rates, alpha=work.step_size)
             rate_shares = work.momentum * rate_shares + work.proximal * (shares - [0, 0, 1])
             shares = shares - work.step_size * rate_shares
-        points = Combinations(coefficients, shares, tail)
-        if rates is None or tail_buffer is None:
-            return points, None
-        return points, Combinations(rates, rate_shares, tail_buffer)
+        momenta = None if rates is None or tail_buffer is None else (rates, rate_shares, tail_buffer)
+        return (coefficients, shares, tail), momenta
 
     def _first_values(self, models: Tensor, features: Tensor) -> Tensor:
         """Values of the first layers of models (P, d) on data (..., n, in), before ReLU: (..., P, n, h)."""
@@ -247,7 +233,8 @@ def _total(
 
     ``samples`` (r n, in) are those of the members, and ``vectors`` (d_1,) what their shares are of.
     """
-    combined, later = combinations.coefficients[members], combinations.tails[members]
+    coefficients, shares, tails = combinations
+    combined, later = coefficients[members], tails[members]
     size = float(len(members))
     if factors is not None:
         combined.mul_(factors[:, None, None])
@@ -255,7 +242,7 @@ def _total(
         size = float(factors.sum())
     combined = combined.flatten(0, 1)
     first = torch.cat([multiply(combined.mT, samples).flatten(), combined.sum(0)])
-    for share, vector in zip(combinations.shares.tolist(), vectors, strict=True):
+    for share, vector in zip(shares.tolist(), vectors, strict=True):
         if vector is not None and share:
             first.add_(vector, alpha=share * size)
     return torch.cat([first, later.sum(0)])
