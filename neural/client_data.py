@@ -31,11 +31,11 @@ class Batch:
     targets: Tensor
     weights: Tensor
 
-    def unpadded(self, client: int) -> Batch:
-        """The real samples of one client, as a batch of k = 1."""
-        real = int((self.weights[client] > 0).sum())
-        rows = slice(client, client + 1)
-        return Batch(self.images[rows, :real], self.targets[rows, :real], self.weights[rows, :real])
+    @property
+    def unpadded(self) -> Batch:
+        """The real samples of a batch of one client."""
+        real = int((self.weights > 0).sum())
+        return Batch(self.images[:, :real], self.targets[:, :real], self.weights[:, :real])
 
 
 class ClientData:
