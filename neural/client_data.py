@@ -50,7 +50,7 @@ class ClientData:
     channels_last
         Whether to store the channels of a pixel next to each other (NHWC), as convolutions are fastest.
     preprocessing
-        What evaluation does to images; training distorts them ``as_stored``. None for nothing.
+        What evaluation does to images; training distorts them ``as_stored``.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class ClientData:
         dtype: torch.dtype,
         *,
         channels_last: bool,
-        preprocessing: Preprocessing | None = None,
+        preprocessing: Preprocessing,
     ) -> None:
         self.sizes = np.asarray(client_images.sizes)
         self.widths = padded_widths(self.sizes)
@@ -80,7 +80,7 @@ class ClientData:
     def as_stored(self) -> ClientData:
         """The same data without preprocessing."""
         stored = copy.copy(self)
-        stored.preprocessing = None
+        stored.preprocessing = Preprocessing()
         return stored
 
     def whole(self, clients: np.ndarray, width: int) -> Batch:
@@ -108,7 +108,7 @@ class ClientData:
         images = images.view(*indices.shape, *images.shape[1:])
         if self._channels_last:
             images = images.permute(0, 1, 4, 2, 3)
-        return images if self.preprocessing is None else undistorted(images, self.preprocessing)
+        return undistorted(images, self.preprocessing)
 
 
 def mean_weights(counts: np.ndarray, width: int, like: Tensor) -> Tensor:

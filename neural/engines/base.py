@@ -64,7 +64,7 @@ class LocalWork:
         whole = data.whole(self.clients, self.width) if self.schedule.orders is None else None
         for step in range(self.steps):
             batch = whole or data.chosen(self.clients, *self.schedule.batch(self.rows, step))
-            if self.distortions is not None and self.data.preprocessing is not None:
+            if self.distortions is not None:
                 drawn = self.distortions[torch.from_numpy(self.rows), step, : batch.targets.shape[1]]
                 images = distorted(batch.images, self.data.preprocessing, drawn.to(batch.images.device))
                 batch = replace(batch, images=images)

@@ -18,7 +18,7 @@ from clusterproof.algorithms import (
 )
 from clusterproof.algorithms.arrays import to_numpy
 from clusterproof.algorithms.guard import copy_arrays, is_custom
-from clusterproof.neural.runs.assembly import Assembly, guard_of
+from clusterproof.neural.runs.assembly import Assembly
 from clusterproof.neural.runs.configuration import Configuration
 from clusterproof.neural.runs.divergence import find_culprit
 from clusterproof.neural.runs.measurement import evaluate
@@ -34,9 +34,8 @@ def advance(
     training, task = configuration.training, assembly.task
     done = now.rounds + 1
     algorithm = _decayed(assembly.algorithm, training.step_size_decay, now.rounds)
-    name = configuration.algorithm_reference or algorithm.name
-    before = generator_states(now.randomness)
-    guard, copies = guard_of(configuration, task), copy_arrays(now.state) if is_custom(algorithm) else None
+    guard, before = assembly.guard, generator_states(now.randomness)
+    copies = copy_arrays(now.state) if is_custom(algorithm) else None
     started = time.perf_counter()
     outcome: State | None = None
     try:
@@ -46,7 +45,7 @@ def advance(
         guard.check_round(now.state, after, task.clients, models)
         if copies is not None:
             guard.check_unwritten(now.state, copies)
-        outcome = laid_out(name, after)
+        outcome = laid_out(guard.name, after)
         finite = all_finite(outcome)
     except InvalidArgument as error:
         if error.argument != "step_size":
@@ -63,7 +62,7 @@ def advance(
         step_size = assembly.algorithm.settings.get("step_size")
         argument, value, remedy = "algorithm.step_size", step_size, "lower it"
         if step_size is None:  # a user-supplied algorithm that has none
-            argument, value, remedy = "algorithm.name", name, "correct it"
+            argument, value, remedy = "algorithm.name", guard.name, "correct it"
         raise InvalidArgument(argument, value, rule, f"{remedy}; the last checkpoint before is kept")
     assignments = now.last_assignments.copy()
     assignments[to_numpy(outcome.clients)] = to_numpy(outcome.assignments)
