@@ -31,11 +31,11 @@ class Batch:
     targets: Tensor
     weights: Tensor
 
-    def unpadded(self, client: int) -> Batch:
-        """The real samples of one client, as a batch of k = 1."""
-        real = int((self.weights[client] > 0).sum())
-        rows = slice(client, client + 1)
-        return Batch(self.images[rows, :real], self.targets[rows, :real], self.weights[rows, :real])
+    @property
+    def unpadded(self) -> Batch:
+        """The real samples of a batch of one client."""
+        real = int((self.weights > 0).sum())
+        return Batch(self.images[:, :real], self.targets[:, :real], self.weights[:, :real])
 
 
 class ClientData:
@@ -50,7 +50,7 @@ class ClientData:
     channels_last
         Whether to store the channels of a pixel next to each other (NHWC), as convolutions are fastest.
     preprocessing
-        What evaluation does to images; training distorts them ``as_stored``. None for nothing.
+        What evaluation does to images; training distorts them ``as_stored``.
     """
 
     def __init__(
@@ -60,14 +60,12 @@ class ClientData:
         dtype: torch.dtype,
         *,
         channels_last: bool,
-        preprocessing: Preprocessing | None = None,
+        preprocessing: Preprocessing,
     ) -> None:
-        self.sizes, self.widths = (
-            np.asarray(client_images.sizes),
-            padded_widths(np.asarray(client_images.sizes)),
-        )
+        self.sizes = np.asarray(client_images.sizes)
+        self.widths = padded_widths(self.sizes)
         self._like = torch.zeros((), device=device, dtype=dtype)
-        self._channels_last, self._preprocessing = channels_last, preprocessing
+        self._channels_last, self.preprocessing = channels_last, preprocessing
         pixels = torch.from_numpy(np.ascontiguousarray(client_images.pixels))
         if pixels.is_floating_point():
             pixels = pixels.to(dtype)
@@ -82,7 +80,7 @@ class ClientData:
     def as_stored(self) -> ClientData:
         """The same data without preprocessing."""
         stored = copy.copy(self)
-        stored._preprocessing = None
+        stored.preprocessing = Preprocessing()
         return stored
 
     def whole(self, clients: np.ndarray, width: int) -> Batch:
@@ -110,7 +108,7 @@ class ClientData:
         images = images.view(*indices.shape, *images.shape[1:])
         if self._channels_last:
             images = images.permute(0, 1, 4, 2, 3)
-        return images if self._preprocessing is None else undistorted(images, self._preprocessing)
+        return undistorted(images, self.preprocessing)
 
 
 def mean_weights(counts: np.ndarray, width: int, like: Tensor) -> Tensor:

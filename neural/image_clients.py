@@ -221,7 +221,7 @@ class ImageClients:
             self._device,
             self._type,
             channels_last=self.network.convolutional,
-            preprocessing=None if self.preprocessing.nothing else self.preprocessing,
+            preprocessing=self.preprocessing,
         )
 
     @property

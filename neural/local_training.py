@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -12,9 +11,9 @@ from torch import Tensor
 
 from clusterproof.algorithms.arrays import to_numpy
 from clusterproof.neural.client_data import Batch
-from clusterproof.neural.engines.base import ClusterStart, ClusterSum, LocalWork
+from clusterproof.neural.engines.base import ClusterSums, LocalWork
 from clusterproof.neural.engines.chunks import Chunk
-from clusterproof.neural.engines.distortion import Distortions, draw_distortions
+from clusterproof.neural.engines.distortion import draw_distortions
 from clusterproof.neural.engines.sampling import Schedule
 from clusterproof.neural.image_clients import ImageClients
 
@@ -42,9 +41,7 @@ class LocalTraining(ImageClients):
         """Train every participant, see ``algorithms.LocalTrainingTask``."""
         schedule = self._schedule(to_numpy(clients), local_steps, generator)
         motion = {"step_size": step_size, "momentum": momentum, "proximal": proximal}
-        return self._train_locally(
-            points, buffers, anchors, clients, schedule, local_steps, generator, **motion
-        )
+        return self._train_locally(points, buffers, anchors, clients, schedule, generator, **motion)
 
     def reshuffled_training(
         self,
@@ -58,9 +55,7 @@ class LocalTraining(ImageClients):
         """Take passes over each client's images, one image a step, see ``algorithms.TrainingTask``."""
         sizes = self.client_samples[to_numpy(clients)]
         schedule = Schedule.draw(sizes, 1, passes, "epoch", generator)
-        return self._train_locally(
-            points, None, None, clients, schedule, passes, generator, step_size=step_size
-        )[0]
+        return self._train_locally(points, None, None, clients, schedule, generator, step_size=step_size)[0]
 
     def _train_locally(
         self,
@@ -68,18 +63,16 @@ class LocalTraining(ImageClients):
         buffers: Tensor | None,
         anchors: Tensor | None,
         clients: Tensor,
-        schedule: Schedule | None,
-        local_steps: int,
+        schedule: Schedule,
         generator: np.random.Generator,
         **motion: float,
     ) -> tuple[Tensor, Tensor | None]:
-        """Train every participant on the mini-batches of a schedule, or on all of its data if None."""
+        """Train every participant on the mini-batches of a schedule."""
         indices, trained = to_numpy(clients), points.clone(memory_format=torch.contiguous_format)
         carried = None if buffers is None else buffers.clone(memory_format=torch.contiguous_format)
         if carried is None and motion.get("momentum"):
             carried = torch.zeros_like(trained)
-        steps = np.full(len(indices), local_steps) if schedule is None else schedule.steps
-        work_of = self._work(indices, schedule, steps, generator, **motion)
+        work_of = self._work(indices, schedule, generator, **motion)
 
         def train(chunk: Chunk) -> None:
             rows = chunk.rows
@@ -93,7 +86,7 @@ class LocalTraining(ImageClients):
                 if carried is not None and buffer is not None:
                     carried[rows] = buffer
 
-        self._run(indices, train, steps=steps)
+        self._run(indices, train, steps=schedule.steps)
         return trained, carried
 
     def meta_training(
@@ -110,13 +103,14 @@ class LocalTraining(ImageClients):
         """Train on losses after a step of descent, see ``algorithms.MetaTrainingTask``; all batches in one draw."""
         indices = to_numpy(clients)
         trained = torch.empty_like(points, memory_format=torch.contiguous_format)
-        count = (3 if second_order else 2) * local_steps
-        work_of = self._independent_work(indices, count, generator, step_size=step_size)
+        schedule = self._schedule(
+            indices, (3 if second_order else 2) * local_steps, generator, independent=True
+        )
+        work_of = self._work(indices, schedule, generator, step_size=step_size)
 
         def train(chunk: Chunk) -> None:
-            rows = torch.from_numpy(chunk.positions)
-            trained[rows] = self.chosen_engine.meta_train(
-                points[rows], inner_step_size, work_of(chunk), second_order=second_order
+            trained[chunk.index] = self.chosen_engine.meta_train(
+                points[chunk.index], inner_step_size, work_of(chunk), second_order=second_order
             )
 
         self._run(indices, train)
@@ -143,77 +137,60 @@ class LocalTraining(ImageClients):
         sums = torch.zeros_like(models, memory_format=torch.contiguous_format)
         buffer_sums = torch.zeros_like(sums) if buffers is not None or momentum else None
         schedule = self._schedule(indices, local_steps, generator)
-        steps = np.full(len(indices), local_steps) if schedule is None else schedule.steps
         work_of = self._work(
-            indices, schedule, steps, generator, step_size=step_size, momentum=momentum, proximal=proximal
+            indices, schedule, generator, step_size=step_size, momentum=momentum, proximal=proximal
         )
 
-        def train(chunk: Chunk) -> tuple[Tensor, list[ClusterSum]]:
-            rows = torch.from_numpy(chunk.positions)
-            own = assignments if callable(assignments) else assignments[rows]
-            start = ClusterStart(models, buffers, own, None if weights is None else weights[rows])
-            return self.chosen_engine.train_clusters(start, work_of(chunk))
+        def train(chunk: Chunk) -> tuple[Tensor, ClusterSums]:
+            chosen_by = assignments if callable(assignments) else assignments[chunk.index]
+            factors = None if weights is None else weights[chunk.index]
+            return self.chosen_engine.train_clusters(models, buffers, chosen_by, factors, work_of(chunk))
 
-        def add(chunk: Chunk, result: tuple[Tensor, list[ClusterSum]]) -> None:
-            chosen[torch.from_numpy(chunk.positions)], cluster_sums = result
-            for cluster_sum in cluster_sums:
-                sums[cluster_sum.cluster].add_(cluster_sum.points)
-                if buffer_sums is not None and cluster_sum.buffers is not None:
-                    buffer_sums[cluster_sum.cluster].add_(cluster_sum.buffers)
+        def add(chunk: Chunk, result: tuple[Tensor, ClusterSums]) -> None:
+            chosen[chunk.index], cluster_sums = result
+            for cluster, (point_sum, buffer_sum) in cluster_sums.items():
+                sums[cluster].add_(point_sum)
+                if buffer_sums is not None and buffer_sum is not None:
+                    buffer_sums[cluster].add_(buffer_sum)
 
-        self._run(indices, train, add, steps=steps, models=len(models))
+        self._run(indices, train, add, steps=schedule.steps, models=len(models))
         return chosen, sums, buffer_sums
 
     def _schedule(
-        self, clients: np.ndarray, local_steps: int, generator: np.random.Generator
-    ) -> Schedule | None:
-        """Draw the mini-batches of clients (k,); None if a step takes all data."""
-        if self._full_batch:
-            return None
+        self,
+        clients: np.ndarray,
+        local_steps: int,
+        generator: np.random.Generator,
+        *,
+        independent: bool = False,
+    ) -> Schedule:
+        """Draw the mini-batches of clients (k,), ``independent`` ones without passes; none if a step takes all data."""
         sizes = self.client_samples[clients]
+        if self._full_batch:
+            return Schedule(sizes, self._batch_size, np.full(len(clients), local_steps), None)
+        if independent:
+            return Schedule.independent(sizes, self._batch_size, local_steps, generator)
         return Schedule.draw(sizes, self._batch_size, local_steps, self.local_unit, generator)
 
     def _batches(self, clients: np.ndarray, generator: np.random.Generator) -> Callable[[Chunk], Batch]:
         """Draw a batch for each of clients (k,), and return the function that gives those of a chunk."""
-        work_of = self._independent_work(clients, 1, generator)
+        work_of = self._work(clients, self._schedule(clients, 1, generator, independent=True), generator)
         return lambda chunk: next(work_of(chunk).batches())
 
-    def _independent_work(
-        self, clients: np.ndarray, count: int, generator: np.random.Generator, **motion: float
-    ) -> Callable[[Chunk], LocalWork]:
-        """Draw a batch for each of clients (k,) and each step, see ``_work``."""
-        schedule = None
-        if not self._full_batch:
-            sizes = self.client_samples[clients]
-            schedule = Schedule.independent(sizes, self._batch_size, count, generator)
-        return self._work(clients, schedule, np.full(len(clients), count), generator, **motion)
-
     def _work(
-        self,
-        clients: np.ndarray,
-        schedule: Schedule | None,
-        steps: np.ndarray,
-        generator: np.random.Generator,
-        **motion: Any,
+        self, clients: np.ndarray, schedule: Schedule, generator: np.random.Generator, **motion: float
     ) -> Callable[[Chunk], LocalWork]:
         """Draw distortions for clients (k,), and return the function that makes the work of a chunk of them."""
         distortions = None
         if self.preprocessing.random:
-            most, own = int(steps.max(initial=0)), torch.from_numpy(clients)
-            drawn = draw_distortions(self.preprocessing, own, most, self._batch_size, generator)
-            distortions = Distortions(self.preprocessing, drawn)
-
-        def work_of(chunk: Chunk) -> LocalWork:
-            rows = chunk.positions
-            return LocalWork(
-                **motion,
-                data=self._train,
-                clients=clients[rows],
-                width=chunk.width,
-                steps=int(steps[rows[0]]),
-                schedule=schedule,
-                rows=rows,
-                distortions=distortions,
-            )
-
-        return work_of
+            steps, indices = int(schedule.steps.max(initial=0)), torch.from_numpy(clients)
+            distortions = draw_distortions(self.preprocessing, indices, steps, self._batch_size, generator)
+        return lambda chunk: LocalWork(
+            **motion,
+            data=self._train,
+            clients=clients[chunk.positions],
+            width=chunk.width,
+            schedule=schedule,
+            rows=chunk.positions,
+            distortions=distortions,
+        )

@@ -136,9 +136,9 @@ class ImageTask(LocalTraining):
         shares = points.new_empty(len(indices))
 
         def score(chunk: Chunk) -> None:
-            batch, rows = self._test.whole(indices[chunk.positions], chunk.width), _index(chunk)
-            scores = self.chosen_engine.scores(points[rows], batch.images)
-            shares[rows] = accuracies(scores[:, None], batch)[:, 0]
+            batch = self._test.whole(indices[chunk.positions], chunk.width)
+            scores = self.chosen_engine.scores(points[chunk.index], batch.images)
+            shares[chunk.index] = accuracies(scores[:, None], batch)[:, 0]
 
         self._run(indices, score, data=self._test)
         return shares
@@ -150,8 +150,8 @@ class ImageTask(LocalTraining):
         batch_of = self._batches(indices, generator)
 
         def compute(chunk: Chunk) -> None:
-            rows, batch = _index(chunk), batch_of(chunk)
-            gradients[rows], _ = self.chosen_engine.gradients(points[rows], batch)
+            index = chunk.index
+            gradients[index], _ = self.chosen_engine.gradients(points[index], batch_of(chunk))
 
         self._run(indices, compute)
         return gradients
@@ -166,10 +166,10 @@ class ImageTask(LocalTraining):
         batch_of = self._batches(indices, generator)
 
         def compute(chunk: Chunk) -> None:
-            rows, batch = _index(chunk), batch_of(chunk)
+            index, batch = chunk.index, batch_of(chunk)
             for model, point in enumerate(models):
-                results = self.chosen_engine.gradients(point.expand(len(rows), -1), batch)
-                gradients[rows, model], losses[rows, model] = results
+                results = self.chosen_engine.gradients(point.expand(len(index), -1), batch)
+                gradients[index, model], losses[index, model] = results
 
         self._run(indices, compute)
         return losses, gradients
@@ -209,8 +209,8 @@ class ImageTask(LocalTraining):
         batch_of = self._batches(indices, generator)
 
         def compute(chunk: Chunk) -> None:
-            rows, batch = _index(chunk), batch_of(chunk)
-            products[rows] = self.chosen_engine.hessian_products(points[rows], directions[rows], batch)
+            index, batch = chunk.index, batch_of(chunk)
+            products[index] = self.chosen_engine.hessian_products(points[index], directions[index], batch)
 
         self._run(indices, compute)
         return products
@@ -221,14 +221,9 @@ class ImageTask(LocalTraining):
         losses, shares = (models.new_empty(len(indices), len(models)) for _ in range(2))
 
         def score(chunk: Chunk) -> None:
-            rows, batch = _index(chunk), data.whole(indices[chunk.positions], chunk.width)
+            index, batch = chunk.index, data.whole(indices[chunk.positions], chunk.width)
             scores = self.chosen_engine.scores_of_models(models, batch.images)
-            losses[rows], shares[rows] = cross_entropies(scores, batch), accuracies(scores, batch)
+            losses[index], shares[index] = cross_entropies(scores, batch), accuracies(scores, batch)
 
         self._run(indices, score, data=data, models=len(models))
         return losses, shares
-
-
-def _index(chunk: Chunk) -> Tensor:
-    """Positions of a chunk, (k,)."""
-    return torch.from_numpy(chunk.positions)

@@ -90,6 +90,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = _one_line
             warnings.filterwarnings("ignore", module=r"torch\b")  # not actionable for users
+            # warnings of torch's C++ code are attributed to the calling line
+            warnings.filterwarnings("ignore", message=r"(?s).*Triggered internally at")
             status = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
         return int(status or 0)

@@ -10,6 +10,7 @@ from typing import TypeVar
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import check_count, require
 from clusterproof.commands import terminal
+from clusterproof.experiments.devices import visible_gpus
 from clusterproof.experiments.runner import (
     Dask,
     Engine,
@@ -33,7 +34,7 @@ def choose(
     slurm: int | None,
     *,
     default: int | None = None,
-    gpus: tuple[str, ...] = (),
+    on_gpu: bool = False,
 ) -> Engine:
     """Return local processes, or the requested cluster.
 
@@ -46,9 +47,9 @@ def choose(
     slurm
         Number of jobs.
     default
-        Number of processes if ``jobs`` is None. If None, the number of cores.
-    gpus
-        Names of the local GPUs, one per process.
+        Number of processes if ``jobs`` is None and there are no GPUs for them. If None, the number of cores.
+    on_gpu
+        Whether local processes train on the GPUs of this computer, one each.
 
     Raises
     ------
@@ -67,9 +68,10 @@ def choose(
         check_count("slurm", slurm, at_least=1, at_most=100_000, remedy="give a number of jobs")
         require("slurm", slurm, "dask_jobqueue", "dask")
         return Slurm(slurm)
+    gpus = visible_gpus(jobs) if on_gpu else ()
     if jobs is not None:
         check_count("jobs", jobs, at_least=1, at_most=MOST, remedy="leave it out for the default")
-    return Processes(jobs or default or len(gpus) or os.cpu_count() or 1, gpus)
+    return Processes(jobs or len(gpus) or default or os.cpu_count() or 1, gpus)
 
 
 def compute(

@@ -12,7 +12,7 @@ from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.algorithms.storage import parquet_bytes
 from clusterproof.algorithms.validation import require_polars
 from clusterproof.commands import engine, terminal
-from clusterproof.experiments.devices import trains_on_a_gpu, visible_gpus
+from clusterproof.experiments.devices import trains_on_a_gpu
 from clusterproof.experiments.summary import summarise
 from clusterproof.experiments.sweeps.plan import Plan, read_plan
 from clusterproof.experiments.sweeps.result import describe, sweep_frame
@@ -68,9 +68,7 @@ def sweep(
         parquet, out = engine.renamed("out", out, "parquet", None), None
     out = engine.renamed("parts", parts, "out", out)
     plan = read_plan(file, trust=trust)
-    elsewhere = dask is not None or slurm is not None
-    gpus = visible_gpus(jobs) if not elsewhere and trains_on_a_gpu(plan.units) else ()
-    where = engine.choose(jobs, dask, slurm, gpus=gpus)
+    where = engine.choose(jobs, dask, slurm, on_gpu=trains_on_a_gpu(plan.units))
     require_polars(*(("sweep", str(file)) if parquet is None else ("parquet", str(parquet))), "sweep")
     if parquet is not None:
         check_writable("parquet", parquet)

@@ -17,7 +17,7 @@ from clusterproof.algorithms.validation import check_count, check_name, require_
 from clusterproof.commands import engine, terminal
 from clusterproof.experiments.choices import list_choices, read_choices
 from clusterproof.experiments.comparison import as_miniature
-from clusterproof.experiments.devices import placed, trains_on_a_gpu, visible_gpus
+from clusterproof.experiments.devices import placed, trains_on_a_gpu
 from clusterproof.experiments.report import table_json, table_parquet, table_text
 from clusterproof.experiments.reproducible_table import Request
 from clusterproof.experiments.tables.registry import TABLES
@@ -109,8 +109,7 @@ def table(
         raise InvalidArgument("data_dir", str(data_dir), "is not sent to the nodes of a cluster", remedy)
     with _data_in(data_dir):
         units = placed(definition.units(request), device, precision, elsewhere=elsewhere)
-        gpus = visible_gpus(jobs) if not elsewhere and trains_on_a_gpu(units) else ()
-        where = engine.choose(jobs, dask, slurm, gpus=gpus)
+        where = engine.choose(jobs, dask, slurm, on_gpu=trains_on_a_gpu(units))
         started = time.perf_counter()
         execution, folder = engine.compute(definition.compute, units, out, where)
     if execution.failures:

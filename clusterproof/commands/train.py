@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import signal
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
@@ -109,11 +108,7 @@ def train(
     own = any(is_reference(name) for name in user_code_names(configuration).values())
     command = f"clusterproof train --resume {folder}{' --trust' if own else ''}"
     try:
-        with (
-            terminal.progress(rounds, lines=True) as show,
-            _deferred_interrupt() as stop,
-            _without_warnings_of_torch(),
-        ):
+        with terminal.progress(rounds, lines=True) as show, _deferred_interrupt() as stop:
             show(0, "getting ready")
             result = carry_out(
                 configuration,
@@ -240,16 +235,6 @@ def _numbers(flag: str, text: str) -> list[int]:
     except ValueError as error:
         rule = "must be whole numbers separated by commas"
         raise InvalidArgument(flag, text, rule, "write it as 64,32") from error
-
-
-@contextmanager
-def _without_warnings_of_torch() -> Iterator[None]:
-    """Suppress torch's internal warnings, which are not actionable for users."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module=r"torch(\.|$)")
-        # warnings of torch's C++ code are attributed to the calling line
-        warnings.filterwarnings("ignore", message=r"(?s).*Triggered internally at")
-        yield
 
 
 @contextmanager

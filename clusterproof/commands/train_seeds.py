@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable
 from clusterproof.commands import engine, terminal
-from clusterproof.experiments.devices import gpus, visible_gpus
+from clusterproof.experiments.devices import gpus
 from clusterproof.experiments.summary import read_metrics, select_rounds, summarise
 from clusterproof.experiments.training_units import SUMMARISED, train_seed, training_unit
 from clusterproof.neural.runs.configuration import Configuration
@@ -65,13 +65,11 @@ def train_seeds(
         check_plot(plot)
         check_writable("plot", plot)
     training = configuration.training
-    elsewhere = dask is not None or slurm is not None
     device = training.device
     device = ("cuda" if gpus() else "cpu") if device == "auto" else device
-    names = visible_gpus(jobs) if device == "cuda" and not elsewhere else ()
     threads = training.threads or torch.get_num_threads()
-    default = len(names) or max(1, (os.cpu_count() or 1) // threads)
-    where = engine.choose(jobs, dask, slurm, default=default, gpus=names)
+    default = max(1, (os.cpu_count() or 1) // threads)
+    where = engine.choose(jobs, dask, slurm, default=default, on_gpu=device == "cuda")
     units = [
         replace(
             training_unit(configuration, seed, threads=threads, device=device),

@@ -6,7 +6,7 @@ import copy
 import inspect
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -29,7 +29,7 @@ class ModuleNetwork(Network):
 
     Parameters
     ----------
-    label, options
+    name, options
         Its name in configurations, and the options that it was made with.
     make
         Makes the module, initialised from PyTorch's generator.
@@ -47,18 +47,16 @@ class ModuleNetwork(Network):
     Buffers and parameters with ``requires_grad = False`` are those of the first module, the same for all models.
     """
 
-    name: ClassVar[str] = "own"
-
     def __init__(
         self,
-        label: str,
+        name: str,
         options: Mapping[str, Any],
         make: Callable[[], nn.Module],
         samples: Tensor,
         classes: int,
     ) -> None:
         super().__init__(tuple(samples.shape[1:]), classes)
-        self.label, self.options, self.make, self.samples = label, dict(options), make, samples
+        self.name, self.options, self.make, self.samples = name, dict(options), make, samples
         self.module = initialised(make, 0)
         with torch.random.fork_rng(devices=[]):
             try:
@@ -66,18 +64,13 @@ class ModuleNetwork(Network):
             except InvalidArgument:
                 raise
             except (Exception, SystemExit) as error:  # any error of a user's module
-                raise user_error("network", label, error) from error
+                raise user_error("network", name, error) from error
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ModuleNetwork:
         """Copy the module; what makes it is shared."""
         twin = copy.copy(self)
         twin.__dict__["_modules"] = {"module": copy.deepcopy(self.module, memo)}
         return twin
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Name and options."""
-        return {"network": self.label, **self.options}
 
     @property
     def example(self) -> Tensor:
@@ -126,7 +119,7 @@ class ModuleNetwork(Network):
         """Call the module on the samples."""
 
         def refuse(rule: str, remedy: str) -> InvalidArgument:
-            return InvalidArgument("network.name", self.label, rule, remedy)
+            return InvalidArgument("network.name", self.name, rule, remedy)
 
         if not self.trained_parameters():
             raise refuse("has no parameters that are trained", "add some")

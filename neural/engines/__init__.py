@@ -8,10 +8,9 @@ from clusterproof.algorithms.validation import InvalidArgument, check_choice
 from clusterproof.neural.engines.base import Engine
 from clusterproof.neural.engines.gram import GramEngine
 from clusterproof.neural.engines.serial import SerialEngine
-from clusterproof.neural.engines.vmap import VmapEngine
 from clusterproof.neural.networks import MLP, Network
 
-ENGINES: dict[str, type[Engine]] = {kind.name: kind for kind in (GramEngine, VmapEngine, SerialEngine)}
+ENGINES: dict[str, type[Engine]] = {kind.name: kind for kind in (GramEngine, Engine, SerialEngine)}
 """Engines by their names in configurations.
 
 :meta hide-value:
@@ -77,4 +76,4 @@ def choose_engine(
     return ENGINES[name](network)
 
 
-__all__ = ["ENGINES", "Engine", "GramEngine", "SerialEngine", "VmapEngine", "choose_engine"]
+__all__ = ["ENGINES", "Engine", "GramEngine", "SerialEngine", "choose_engine"]

@@ -1,19 +1,19 @@
-"""What an engine computes for a chunk of clients: scores, gradients and local training."""
+"""What an engine computes for a chunk of clients, here by ``torch.func``: scores, gradients and local training."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.func import grad, grad_and_value, vmap
 from torch.nn.functional import cross_entropy
 
 from clusterproof.neural.client_data import Batch, ClientData
-from clusterproof.neural.engines.distortion import Distortions
+from clusterproof.neural.engines.distortion import distorted
 from clusterproof.neural.engines.sampling import Schedule
 from clusterproof.neural.networks import Network
 
@@ -33,12 +33,10 @@ class LocalWork:
         Whose data, and the clients' indices (k,).
     width
         Number of samples that all their data are padded to.
-    steps
-        Gradient steps of each client.
     schedule, rows
-        Mini-batches of all participants, None if every step uses all data; and the clients' rows in it, (k,).
+        Mini-batches of all participants, and the clients' rows in it, (k,).
     distortions
-        Of the images of each step; None for none.
+        What distorts the images of each step of all participants, see ``draw_distortions``; None for nothing.
     """
 
     step_size: float = 0.0
@@ -47,10 +45,14 @@ class LocalWork:
     data: ClientData
     clients: np.ndarray
     width: int
-    steps: int
-    schedule: Schedule | None
+    schedule: Schedule
     rows: np.ndarray
-    distortions: Distortions | None
+    distortions: Tensor | None
+
+    @property
+    def steps(self) -> int:
+        """Gradient steps of each client."""
+        return int(self.schedule.steps[self.rows[0]])
 
     def whole(self) -> Batch:
         """All data of the clients."""
@@ -59,47 +61,27 @@ class LocalWork:
     def batches(self) -> Iterator[Batch]:
         """Data of each step."""
         data = self.data if self.distortions is None else self.data.as_stored
-        whole = data.whole(self.clients, self.width) if self.schedule is None else None
+        whole = data.whole(self.clients, self.width) if self.schedule.orders is None else None
         for step in range(self.steps):
-            if whole is not None:
-                batch = whole
-            else:
-                assert self.schedule is not None
-                batch = data.chosen(self.clients, *self.schedule.batch(self.rows, step))
-            yield batch if self.distortions is None else self.distortions.apply(batch, self.rows, step)
+            batch = whole or data.chosen(self.clients, *self.schedule.batch(self.rows, step))
+            if self.distortions is not None:
+                drawn = self.distortions[torch.from_numpy(self.rows), step, : batch.targets.shape[1]]
+                images = distorted(batch.images, self.data.preprocessing, drawn.to(batch.images.device))
+                batch = replace(batch, images=images)
+            yield batch
 
 
-@dataclass(frozen=True, eq=False)
-class ClusterStart:
-    """Server models from which k participants start.
+Assignments: TypeAlias = Tensor | Callable[[Tensor], Tensor]
+"""Cluster of each participant, (k,), or the rule that computes them from losses (k, P)."""
 
-    Attributes
-    ----------
-    models, buffers
-        (P, d); participants start without momentum if ``buffers`` is None.
-    assignments
-        Cluster of each participant, (k,), or the rule that computes them from losses (k, P).
-    weights
-        Factors of the participants in the sums, (k,); ones if None.
-    """
-
-    models: Tensor
-    buffers: Tensor | None
-    assignments: Tensor | Callable[[Tensor], Tensor]
-    weights: Tensor | None
+ClusterSums: TypeAlias = dict[int, tuple[Tensor, Tensor | None]]
+"""Weighted sums of a cluster's points and of their momentum buffers, (d,) each, by cluster; None without buffers."""
 
 
-@dataclass(frozen=True, eq=False)
-class ClusterSum:
-    """Weighted sums of a cluster's points and of their momentum buffers, (d,) each; no buffers where none are kept."""
+class Engine:
+    """Losses, gradients and local training of many clients of any network on any device, in one pass.
 
-    cluster: int
-    points: Tensor
-    buffers: Tensor | None
-
-
-class Engine(ABC):
-    """A way to compute losses, gradients and local training of many clients of one network.
+    ``torch.func.vmap`` over the clients, of ``torch.func.grad`` of the loss; other engines replace what they do faster.
 
     Parameters
     ----------
@@ -107,7 +89,7 @@ class Engine(ABC):
         Which network.
     """
 
-    name: ClassVar[str]
+    name: ClassVar[str] = "vmap"
     """Name in configurations."""
 
     chunk: ClassVar[dict[str, int]] = {"cpu": 16, "cuda": 512}
@@ -119,17 +101,30 @@ class Engine(ABC):
     def __init__(self, network: Network) -> None:
         self.network = network
 
-    @abstractmethod
     def scores(self, points: Tensor, images: Tensor) -> Tensor:
         """Scores of a point (k, d) of each client on its images (k, b, C, H, W): (k, b, classes)."""
+        scores: Tensor = vmap(self.network.function)(self.network.views(points), images)
+        return scores
 
-    @abstractmethod
     def gradients(self, points: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
         """Gradients (k, d) of the clients' losses at points (k, d), and the losses (k,)."""
+        gradients, losses = vmap(grad_and_value(self.loss))(
+            self.network.views(points), batch.images, batch.targets, batch.weights
+        )
+        return torch.cat([gradients[name].flatten(1) for name in self.network.shapes], dim=1), losses
 
-    @abstractmethod
     def hessian_products(self, points: Tensor, directions: Tensor, batch: Batch) -> Tensor:
         """Hessians of the clients' losses at points times directions, all (k, d)."""
+
+        def derivative_along(point: Tensor, direction: Tensor, *samples: Tensor) -> Tensor:
+            gradient = grad(lambda at: self.loss(self.network.views(at), *samples))(point)
+            return torch.dot(gradient, direction)
+
+        # backward twice: forward over backward asks for rules that torch still compiles in a deprecated way
+        products: Tensor = vmap(grad(derivative_along))(
+            points, directions, batch.images, batch.targets, batch.weights
+        )
+        return products
 
     def scores_of_models(self, models: Tensor, images: Tensor) -> Tensor:
         """Scores of all models (P, d) on each client's images (k, b, C, H, W): (k, P, b, classes)."""
@@ -182,29 +177,48 @@ class Engine(ABC):
             points.sub_(gradients, alpha=work.step_size)
         return points
 
-    def train_clusters(self, start: ClusterStart, work: LocalWork) -> tuple[Tensor, list[ClusterSum]]:
+    def train_clusters(
+        self,
+        models: Tensor,
+        buffers: Tensor | None,
+        assignments: Assignments,
+        weights: Tensor | None,
+        work: LocalWork,
+    ) -> tuple[Tensor, ClusterSums]:
         """Train locally from the clusters' models, after the clients have chosen theirs if they are to.
+
+        Parameters
+        ----------
+        models, buffers
+            Of the server, (P, d); participants start without momentum if ``buffers`` is None.
+        assignments
+            Of the participants, or how they choose.
+        weights
+            Factors of the participants in the sums, (k,); ones if None.
+        work
+            Steps, step size and so on.
 
         Returns
         -------
         tuple
             Assignments (k,), and the sums of each cluster that has participants.
         """
-        assignments = start.assignments
         if callable(assignments):
             whole = work.whole()
-            scores = self.scores_of_models(start.models, whole.images)
+            scores = self.scores_of_models(models, whole.images)
             assignments = assignments(cross_entropies(scores, whole))
-        points = start.models[assignments]
-        buffers = None if start.buffers is None else start.buffers[assignments]
-        if buffers is None and work.momentum:
-            buffers = torch.zeros_like(points)
-        self.train(points, buffers, points.clone() if work.proximal else None, work)
-        sums = []
+        points = models[assignments]
+        momenta = None if buffers is None else buffers[assignments]
+        if momenta is None and work.momentum:
+            momenta = torch.zeros_like(points)
+        self.train(points, momenta, points.clone() if work.proximal else None, work)
+        sums: ClusterSums = {}
         for cluster, members in members_of(assignments).items():
-            factors = points.new_ones(len(members)) if start.weights is None else start.weights[members]
-            buffer = None if buffers is None else factors @ buffers[members]
-            sums.append(ClusterSum(cluster, factors @ points[members], buffer))
+            factors = points.new_ones(len(members)) if weights is None else weights[members]
+            sums[cluster] = (
+                factors @ points[members],
+                None if momenta is None else factors @ momenta[members],
+            )
         return assignments, sums
 
 

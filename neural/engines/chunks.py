@@ -42,10 +42,15 @@ class Chunk:
     width: int
 
     @property
+    def index(self) -> Tensor:
+        """The positions as an index of tensors."""
+        return torch.from_numpy(self.positions)
+
+    @property
     def rows(self) -> Tensor | slice:
         """The positions as an index of tensors; a slice, which makes views, of one participant."""
         first = int(self.positions[0])
-        return slice(first, first + 1) if len(self.positions) == 1 else torch.from_numpy(self.positions)
+        return slice(first, first + 1) if len(self.positions) == 1 else self.index
 
 
 def make_chunks(widths: np.ndarray, steps: np.ndarray, limit: Callable[[int], int]) -> list[Chunk]:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 import torch
 from torch import Tensor
 
-from clusterproof.neural.client_data import Batch
 from clusterproof.neural.data.preprocessing import Preprocessing, standardised
 from clusterproof.neural.engines.sampling import branches, draw_key, numbers, uniform
 
@@ -78,25 +75,3 @@ def draw_distortions(
     if preprocessing.augmentation_per == "batch":
         drawn = torch.where(torch.arange(NUMBERS) == FLIP, drawn, drawn[:, :, :1])
     return drawn
-
-
-@dataclass(frozen=True, eq=False)
-class Distortions:
-    """What distorts the images of all participants of a call.
-
-    Attributes
-    ----------
-    preprocessing
-        Which distortions.
-    numbers
-        Of ``draw_distortions``, (k, steps, samples, 5).
-    """
-
-    preprocessing: Preprocessing
-    numbers: Tensor
-
-    def apply(self, batch: Batch, rows: np.ndarray, step: int) -> Batch:
-        """Distort a batch as stored, of participants ``rows`` (r,), in one of their steps."""
-        drawn = self.numbers[torch.from_numpy(rows), step, : batch.targets.shape[1]]
-        images = distorted(batch.images, self.preprocessing, drawn.to(batch.images.device))
-        return replace(batch, images=images)

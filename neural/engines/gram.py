@@ -10,8 +10,7 @@ samples uses b rows of XX' and changes b rows of C.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import torch
@@ -19,14 +18,14 @@ from torch import Tensor
 
 from clusterproof.neural.client_data import Batch, mean_weights
 from clusterproof.neural.engines.base import (
-    ClusterStart,
-    ClusterSum,
+    Assignments,
+    ClusterSums,
+    Engine,
     LocalWork,
     cross_entropies,
     descend,
     members_of,
 )
-from clusterproof.neural.engines.vmap import VmapEngine
 from clusterproof.neural.networks import MLP, Network
 from clusterproof.neural.networks.base import split
 
@@ -34,26 +33,15 @@ STORED_BYTES = 2**30
 """Total size in bytes up to which Gram matrices are kept from round to round; the others are recomputed."""
 
 
-@dataclass(frozen=True, eq=False)
-class Combinations:
-    """Points, or momentum buffers, of k clients after local training, before their first layers are computed.
+Combinations: TypeAlias = tuple[Tensor, np.ndarray, Tensor]
+"""Points, or momentum buffers, of k clients after local training, before their first layers are computed.
 
-    Attributes
-    ----------
-    coefficients
-        Of the samples in the first layer's weight (C), (k, n, h).
-    shares
-        Of the start, its buffer and the anchor in the first layer, (3,).
-    tails
-        The later layers, (k, d - d_1).
-    """
-
-    coefficients: Tensor
-    shares: np.ndarray
-    tails: Tensor
+Coefficients of the samples in the first layer's weight (C), (k, n, h); shares of the start, its buffer and the anchor
+in the first layer, (3,); and the later layers, (k, d - d_1).
+"""
 
 
-class GramEngine(VmapEngine):
+class GramEngine(Engine):
     """Engine for perceptrons whose clients have fewer samples than input features, or not many more.
 
     Parameters
@@ -78,49 +66,55 @@ class GramEngine(VmapEngine):
 
     def train(self, points: Tensor, buffers: Tensor | None, anchors: Tensor | None, work: LocalWork) -> None:
         """Train locally, see ``Engine.train``: every client is a cluster of its own."""
-        start = ClusterStart(points, buffers, torch.arange(len(points)), None)
-        _, sums = self._train(start, anchors if work.proximal else None, work)
-        for client, client_sum in enumerate(sums):
-            points[client] = client_sum.points
-            if buffers is not None and client_sum.buffers is not None:
-                buffers[client] = client_sum.buffers
+        _, sums = self.train_clusters(points, buffers, torch.arange(len(points)), None, work, anchors)
+        for client, (point, buffer) in sums.items():
+            points[client] = point
+            if buffers is not None and buffer is not None:
+                buffers[client] = buffer
 
-    def train_clusters(self, start: ClusterStart, work: LocalWork) -> tuple[Tensor, list[ClusterSum]]:
-        """Train from the clusters' models, see ``Engine.train_clusters``; no client's first layer is computed."""
-        return self._train(start, start.models if work.proximal else None, work)
+    def train_clusters(
+        self,
+        models: Tensor,
+        buffers: Tensor | None,
+        assignments: Assignments,
+        weights: Tensor | None,
+        work: LocalWork,
+        anchors: Tensor | None = None,
+    ) -> tuple[Tensor, ClusterSums]:
+        """Train from the clusters' models, see ``Engine.train_clusters``; no client's first layer is computed.
 
-    def _train(
-        self, start: ClusterStart, anchors: Tensor | None, work: LocalWork
-    ) -> tuple[Tensor, list[ClusterSum]]:
-        """Train from models, buffers and anchors (P, d)."""
+        ``anchors`` (P, d) are those of the proximal term, the models if None.
+        """
+        anchors = models if anchors is None else anchors
         whole = work.whole()
-        features, assignments = whole.images.flatten(2), start.assignments
+        features = whole.images.flatten(2)
         values: list[Tensor | None] = []
         if callable(assignments):
-            of_models = self._first_values(start.models, features)
-            assignments = assignments(cross_entropies(self._later_scores(start.models, of_models), whole))
+            of_models = self._first_values(models, features)
+            assignments = assignments(cross_entropies(self._later_scores(models, of_models), whole))
             pairs = zip(of_models, assignments.tolist(), strict=True)
             values.append(torch.stack([of_client[model] for of_client, model in pairs]))
-        vectors = (start.models, start.buffers, anchors)
+        vectors = (models, buffers, anchors if work.proximal else None)
         for vector in vectors[len(values) :]:
             if vector is None:
                 values.append(None)
-            elif values and vector is start.models:
+            elif values and vector is models:
                 values.append(values[0])
             else:
                 pairs = zip(features, assignments.tolist(), strict=True)
                 of_clients = [self._first_values(vector[model, None], data)[0] for data, model in pairs]
                 values.append(torch.stack(of_clients))
         tails = [None if vector is None else vector[assignments, self.first_size :] for vector in vectors]
-        points, buffers = self._steps(whole, self._gram(work, features), values, tails, work)
-        sums = []
+        points, momenta = self._steps(whole, self._gram(work, features), values, tails, work)
+        sums: ClusterSums = {}
         for cluster, members in members_of(assignments).items():
-            factors = None if start.weights is None else start.weights[members]
+            factors = None if weights is None else weights[members]
             samples = features[members].flatten(0, 1)
             parts = [None if vector is None else vector[cluster, : self.first_size] for vector in vectors]
-            total = _total(points, members, factors, samples, parts)
-            momenta = None if buffers is None else _total(buffers, members, factors, samples, parts)
-            sums.append(ClusterSum(cluster, total, momenta))
+            sums[cluster] = (
+                _total(points, members, factors, samples, parts),
+                None if momenta is None else _total(momenta, members, factors, samples, parts),
+            )
         return assignments, sums
 
     def _steps(
@@ -153,7 +147,7 @@ class GramEngine(VmapEngine):
         layers = _layers(tail, self.later)
         for step in range(work.steps):
             rows, targets, weights, index = gram, whole.targets, whole.weights, None
-            if work.schedule is not None:
+            if work.schedule.orders is not None:
                 samples, counts = work.schedule.batch(work.rows, step)
                 index = torch.from_numpy(samples).to(gram.device)[..., None]
                 rows = _gather(gram, index)
@@ -185,10 +179,8 @@ class GramEngine(VmapEngine):
                 coefficients.sub_(rates, alpha=work.step_size)
             rate_shares = work.momentum * rate_shares + work.proximal * (shares - [0, 0, 1])
             shares = shares - work.step_size * rate_shares
-        points = Combinations(coefficients, shares, tail)
-        if rates is None or tail_buffer is None:
-            return points, None
-        return points, Combinations(rates, rate_shares, tail_buffer)
+        momenta = None if rates is None or tail_buffer is None else (rates, rate_shares, tail_buffer)
+        return (coefficients, shares, tail), momenta
 
     def _first_values(self, models: Tensor, features: Tensor) -> Tensor:
         """Values of the first layers of models (P, d) on data (..., n, in), before ReLU: (..., P, n, h)."""
@@ -241,7 +233,8 @@ def _total(
 
     ``samples`` (r n, in) are those of the members, and ``vectors`` (d_1,) what their shares are of.
     """
-    combined, later = combinations.coefficients[members], combinations.tails[members]
+    coefficients, shares, tails = combinations
+    combined, later = coefficients[members], tails[members]
     size = float(len(members))
     if factors is not None:
         combined.mul_(factors[:, None, None])
@@ -249,7 +242,7 @@ def _total(
         size = float(factors.sum())
     combined = combined.flatten(0, 1)
     first = torch.cat([multiply(combined.mT, samples).flatten(), combined.sum(0)])
-    for share, vector in zip(combinations.shares.tolist(), vectors, strict=True):
+    for share, vector in zip(shares.tolist(), vectors, strict=True):
         if vector is not None and share:
             first.add_(vector, alpha=share * size)
     return torch.cat([first, later.sum(0)])

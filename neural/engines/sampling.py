@@ -90,7 +90,7 @@ def _signed(number: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """Which of its samples each client uses in each step: batch after batch through random orders of its data.
+    """Which of its samples each client uses in each step: batch after batch through random orders of its data, or all.
 
     A pass uses each sample once, in batches of ``batch_size`` of which the last may be smaller; the next
     pass has a new order.
@@ -104,13 +104,13 @@ class Schedule:
     steps
         Gradient steps of each client, (k,).
     orders
-        Samples of each client in the order of each pass, (k, passes, largest size).
+        Samples of each client in the order of each pass, (k, passes, largest size); None if each step uses all data.
     """
 
     sizes: np.ndarray
     batch_size: int
     steps: np.ndarray
-    orders: np.ndarray
+    orders: np.ndarray | None
 
     @classmethod
     def draw(
@@ -161,6 +161,7 @@ class Schedule:
             Samples (r, b), padded with 0, and how many of them are real, (r,). The largest batch that any
             client has in the step is b, so that a client's numbers do not depend on ``rows``.
         """
+        assert self.orders is not None
         batches = -(-self.sizes // self.batch_size)
         start = (step % batches) * self.batch_size
         counts = np.minimum(self.batch_size, self.sizes - start)

@@ -13,7 +13,7 @@ from clusterproof.neural.engines.base import Engine, LocalWork, descend
 
 
 class SerialEngine(Engine):
-    """Each client on its own samples, without padding."""
+    """One client at a time on its own samples, without padding: k = 1 in every call."""
 
     name: ClassVar[str] = "serial"
     chunk: ClassVar[dict[str, int]] = {"cpu": 1, "cuda": 1}
@@ -21,22 +21,14 @@ class SerialEngine(Engine):
 
     def scores(self, points: Tensor, images: Tensor) -> Tensor:
         """Scores of a point of each client, see ``Engine.scores``."""
-        pairs = zip(points, images, strict=True)
-        return torch.cat(
-            [self.scores_of_models(point[None], samples[None])[:, 0] for point, samples in pairs]
-        )
+        return self.scores_of_models(points, images)[:, 0]
 
     def gradients(self, points: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
         """Gradients and losses, see ``Engine.gradients``."""
-        gradients, losses = torch.empty_like(points), points.new_empty(len(points))
-        for client, point in enumerate(points):
-            leaves = self._leaves(point)
-            loss = self._loss(leaves, batch.unpadded(client))
-            views = self.network.views(gradients[client]).values()
-            for view, gradient in zip(views, grad(loss, list(leaves.values())), strict=True):
-                view.copy_(gradient)
-            losses[client] = loss.detach()
-        return gradients, losses
+        leaves = self._leaves(points[0])
+        loss = self._loss(leaves, batch.unpadded)
+        gradients = grad(loss, list(leaves.values()))
+        return torch.cat([gradient.flatten() for gradient in gradients])[None], loss.detach()[None]
 
     def train(self, points: Tensor, buffers: Tensor | None, anchors: Tensor | None, work: LocalWork) -> None:
         """Train one client, see ``Engine.train``, tensor by tensor in the memory of its vectors."""
@@ -52,15 +44,11 @@ class SerialEngine(Engine):
 
     def hessian_products(self, points: Tensor, directions: Tensor, batch: Batch) -> Tensor:
         """Products with Hessians, see ``Engine.hessian_products``."""
-        products = torch.empty_like(points)
-        for client, (point, direction) in enumerate(zip(points, directions, strict=True)):
-            leaves = self._leaves(point)
-            inputs = list(leaves.values())
-            loss = self._loss(leaves, batch.unpadded(client))
-            gradients = grad(loss, inputs, create_graph=True)
-            tensors = grad(gradients, inputs, list(self.network.views(direction).values()))
-            products[client] = torch.cat([tensor.flatten() for tensor in tensors])
-        return products
+        leaves = self._leaves(points[0])
+        inputs = list(leaves.values())
+        gradients = grad(self._loss(leaves, batch.unpadded), inputs, create_graph=True)
+        products = grad(gradients, inputs, list(self.network.views(directions[0]).values()))
+        return torch.cat([product.flatten() for product in products])[None]
 
     def _leaves(self, point: Tensor) -> dict[str, Tensor]:
         """Parameters of a model (d,) by name, in its memory."""

@@ -40,7 +40,7 @@ class Network(nn.Module, ABC):
         If a parameter is out of range.
     """
 
-    name: ClassVar[str]
+    name: str
     """Name in configurations."""
 
     convolutional: ClassVar[bool] = False

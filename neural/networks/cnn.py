@@ -43,7 +43,7 @@ class CNN(Network):
     convolutions, widths unstated.
     """
 
-    name: ClassVar[str] = "cnn"
+    name = "cnn"
     convolutional: ClassVar[bool] = True
 
     def __init__(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 from torch import Tensor
 
@@ -29,7 +28,7 @@ class MLP(Network):
         If a width is not a positive integer.
     """
 
-    name: ClassVar[str] = "mlp"
+    name = "mlp"
 
     def __init__(self, image_shape: tuple[int, ...], classes: int, hidden: tuple[int, ...] = (200,)) -> None:
         super().__init__(image_shape, classes)

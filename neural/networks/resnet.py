@@ -33,7 +33,7 @@ class ResNet20(Network):
     this network.
     """
 
-    name: ClassVar[str] = "resnet-20"
+    name = "resnet-20"
     convolutional: ClassVar[bool] = True
 
     def __init__(self, image_shape: tuple[int, ...], classes: int) -> None:

@@ -46,7 +46,7 @@ class TutorialCNN(Network):
     hidden layers (0.004) belongs to that code's loss, not to the network, and is not here.
     """
 
-    name: ClassVar[str] = "tutorial-cnn"
+    name = "tutorial-cnn"
     convolutional: ClassVar[bool] = True
 
     def __init__(self, image_shape: tuple[int, ...], classes: int) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -48,7 +49,7 @@ class Partition:
         Key of ``clusterproof.neural.partitions.by_name.PARTITIONS``.
     settings
         Plain JSON, enough to make the partition again: the data set, the recipe, the seed and
-        every option, defaults filled in.
+        every option, defaults filled in; and the data set's note, if it has one.
     clusters, classes
         Number of true clusters and of labels.
     train, test
@@ -67,19 +68,22 @@ class Partition:
     paired: bool
 
 
-Recipe = TypeVar("Recipe", bound=Callable[..., Partition])
+Division: TypeAlias = tuple[dict[str, Any], Sequence[ClientImages]]
+"""What a recipe returns: its options, defaults filled in; and what is trained on, and what is tested on."""
 
 PARTITIONS: dict[str, Callable[..., Partition]] = Registry("The recipes by their names on the command line.")
 """The recipes by their names on the command line; a module of this folder adds its own by ``recipe``."""
 
 
-def recipe(function: Recipe) -> Recipe:
+def recipe(function: Callable[..., Division], *, paired: bool = True) -> Callable[..., Partition]:
     """Make a function of a data set and a seed a partition; its name, with dashes, is the partition's.
 
     Parameters
     ----------
     function
         Called with an ``ImageSet``, ``seed=`` and its options, all of them keywords with defaults.
+    paired
+        Of the partition.
 
     Raises
     ------
@@ -89,8 +93,25 @@ def recipe(function: Recipe) -> Recipe:
     name = function.__name__.replace("_", "-")
     if name in PARTITIONS:
         raise InvalidArgument("name", name, "must be new", "rename one of the two partitions")
-    PARTITIONS[name] = function
-    return function
+
+    @wraps(function)
+    def divide(data: ImageSet, *, seed: int, **options: Any) -> Partition:
+        filled, (train, test) = function(data, seed=seed, **options)
+        settings = {"data": data.name, "partition": name, "seed": seed, **filled}
+        if data.note:
+            settings["note"] = data.note
+        return Partition(
+            name=name,
+            settings=settings,
+            clusters=int(train.labels.max()) + 1,
+            classes=data.train.classes,
+            train=train,
+            test=test,
+            paired=paired,
+        )
+
+    PARTITIONS[name] = divide
+    return divide
 
 
 def gather_images(
@@ -203,7 +224,7 @@ def divide_classes(images: Images, proportions: np.ndarray, draw: np.random.Gene
 
 
 @recipe
-def given(data: ImageSet, *, seed: int) -> Partition:
+def given(data: ImageSet, *, seed: int) -> Division:  # noqa: ARG001 - every recipe has a seed
     """Leave every sample to the client that the data set names, for training and for testing.
 
     Nothing is drawn. It is the default for user-supplied data.
@@ -221,12 +242,6 @@ def given(data: ImageSet, *, seed: int) -> Partition:
     train, test = (
         [np.flatnonzero(half == client) for client in clients] for half in (owners.train, owners.test)
     )
-    return Partition(
-        name="given",
-        settings={"seed": seed},
-        clusters=int(owners.clusters.max()) + 1,
-        classes=data.train.classes,
-        train=gather_images(data.train, train, owners.clusters),
-        test=gather_images(data.test, test, owners.clusters),
-        paired=True,
-    )
+    return {}, [
+        gather_images(half, rows, owners.clusters) for half, rows in ((data.train, train), (data.test, test))
+    ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,11 +45,7 @@ def partition(name: str, data: ImageSet, /, *, seed: int, **options: Any) -> Par
             rule = f"is no option of the partition {name}, which has {', '.join(known)}"
             raise InvalidArgument(option, value, rule, "leave it out")
     plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in options.items()}
-    made = PARTITIONS[name](data, seed=int(seed), **plain)
-    settings = {"data": data.name, "partition": name, **made.settings}
-    if data.note:
-        settings["note"] = data.note
-    return replace(made, settings=settings)
+    return PARTITIONS[name](data, seed=int(seed), **plain)
 
 
 __all__ = ["PARTITIONS", "partition"]

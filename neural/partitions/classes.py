@@ -9,7 +9,7 @@ from clusterproof.algorithms.validation import InvalidArgument, check_count
 from clusterproof.neural.data.images import Images, ImageSet
 from clusterproof.neural.partitions.base import (
     ClientImages,
-    Partition,
+    Division,
     cut,
     gather_images,
     recipe,
@@ -20,7 +20,7 @@ _DROPPED_OF_10: tuple[tuple[int, ...], ...] = ((7, 9), (5, 8), (8, 9), (1, 8))
 
 
 @recipe
-def classes(data: ImageSet, *, seed: int, clients_per_cluster: int | None = None) -> Partition:
+def classes(data: ImageSet, *, seed: int, clients_per_cluster: int | None = None) -> Division:
     """Give each class in equal parts to the clusters that have it, and these to their clients.
 
     Source: GL-CFL, section III-A1. With 10 classes, 4 clusters of 20 devices and 8 classes each; with
@@ -62,19 +62,10 @@ def classes(data: ImageSet, *, seed: int, clients_per_cluster: int | None = None
     if clients_per_cluster is None:
         clients_per_cluster = 20 if data.train.classes == 10 else 25
     check_count("clients_per_cluster", clients_per_cluster, at_least=1, remedy="leave it out for the paper's")
-    return Partition(
-        name="classes",
-        settings={"seed": seed, "clients_per_cluster": clients_per_cluster},
-        clusters=len(dropped),
-        classes=data.train.classes,
-        train=_divide(
-            data.train, dropped, clients_per_cluster, generator(seed, "partition", "classes", "train")
-        ),
-        test=_divide(
-            data.test, dropped, clients_per_cluster, generator(seed, "partition", "classes", "test")
-        ),
-        paired=True,
-    )
+    return {"clients_per_cluster": clients_per_cluster}, [
+        _divide(half, dropped, clients_per_cluster, generator(seed, "partition", "classes", name))
+        for name, half in (("train", data.train), ("test", data.test))
+    ]
 
 
 def _dropped_of_47() -> tuple[tuple[int, ...], ...]:

@@ -12,7 +12,7 @@ import numpy as np
 from clusterproof.algorithms.randomness import generator
 from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_count, check_number
 from clusterproof.neural.data.images import ImageSet
-from clusterproof.neural.partitions.base import Partition, cut, gather_images, recipe, whole_parts
+from clusterproof.neural.partitions.base import Division, cut, gather_images, recipe, whole_parts
 from clusterproof.neural.partitions.rotations import quarter_turns
 
 CLIENTS = 20
@@ -32,7 +32,7 @@ def rotated_groups(
     clients_per_cluster: int | None = None,
     images: int | None = None,
     share: str = "split",
-) -> Partition:
+) -> Division:
     """Rotate the images of each of K groups of clients by k 360/K degrees.
 
     Source: SoFL, section 5.1.1, "feature distribution skew": K = 4 with 0, 90, 180 and 270 degrees.
@@ -49,7 +49,7 @@ def rotated_groups(
     InvalidArgument
         If an argument breaks its rule or the images do not suffice.
     """
-    turns = quarter_turns(data, clusters)
+    turns = quarter_turns(clusters)
     shared = (clusters, clients_per_cluster, images, share)
     return _make_groups("rotated-groups", data, seed, *shared, turns=turns)
 
@@ -64,7 +64,7 @@ def label_shift(
     images: int | None = None,
     share: str = "split",
     shifts: Sequence[int] | None = None,
-) -> Partition:
+) -> Division:
     """Replace the labels y of group k by (y + s_k) mod C.
 
     Source: SoFL, section 5.1.1, "label distribution skew": s = 0, 2, 4, 6 for K = 4. It prints
@@ -100,7 +100,7 @@ def quantity(
     images: int | None = None,
     share: str = "split",
     shifts: Sequence[int] | None = None,
-) -> Partition:
+) -> Division:
     """Shift labels as ``label_shift`` does, and draw the clients' sizes from a Dirichlet law.
 
     Source: SoFL, section 5.1.1 and Table 5, with phi = 0.5, 1 and 10 (also printed as alpha) at K = 4.
@@ -139,7 +139,7 @@ def _make_groups(
     turns: list[int] | None = None,
     shifts: list[int] | None = None,
     concentration: float | None = None,
-) -> Partition:
+) -> Division:
     """Draw training images, give them to groups, and divide each group's among its clients.
 
     SoFL, section 5.1.1: 10000 images of MNIST, 20000 of CIFAR-10; with 4 groups 5 clients each,
@@ -203,25 +203,20 @@ def _make_groups(
     kept = [min(len(part) - 1, round(0.8 * len(part))) for part in rows]
     train = [part[:size] for part, size in zip(rows, kept, strict=True)]
     test = [part[size:] for part, size in zip(rows, kept, strict=True)]
-    options = {"clusters": clusters, "clients_per_cluster": clients_per_cluster, "images": images}
-    chosen = {"shifts": shifts, "concentration": concentration}
+    options = {
+        "clusters": clusters,
+        "clients_per_cluster": clients_per_cluster,
+        "images": images,
+        "share": share,
+        "shifts": shifts,
+        "concentration": concentration,
+    }
     classes, relabel = data.train.classes, None
     if shifts is not None:
         relabel = np.asarray((np.arange(classes) + np.asarray(shifts)[:, None]) % classes)
-    return Partition(
-        name=name,
-        settings={
-            "seed": seed,
-            **options,
-            "share": share,
-            **{key: value for key, value in chosen.items() if value is not None},
-        },
-        clusters=clusters,
-        classes=classes,
-        train=gather_images(data.train, train, labels, turns=turns, relabel=relabel),
-        test=gather_images(data.train, test, labels, turns=turns, relabel=relabel),
-        paired=True,
-    )
+    return {key: value for key, value in options.items() if value is not None}, [
+        gather_images(data.train, half, labels, turns=turns, relabel=relabel) for half in (train, test)
+    ]
 
 
 def draw_shares(draw: np.random.Generator, clients: int, concentration: float | None) -> np.ndarray:

@@ -9,7 +9,7 @@ from clusterproof.algorithms.validation import InvalidArgument, check_choice, ch
 from clusterproof.neural.data.images import Images, ImageSet
 from clusterproof.neural.partitions.base import (
     ClientImages,
-    Partition,
+    Division,
     divide_classes,
     gather_images,
     recipe,
@@ -28,7 +28,7 @@ def label_swap(
     clients: int = 20,
     concentration: float = 1.0,
     test: str = "same",
-) -> Partition:
+) -> Division:
     """Divide each class in Dirichlet proportions; in cluster p, labels p and 8 - p change places.
 
     Source: FPFC's abstract says of MNIST and Fashion-MNIST only "we follow the procedures in CFL"; the
@@ -69,14 +69,9 @@ def label_swap(
     law = np.full(clients, concentration)
     proportions = draw.dirichlet(law, size=data.train.classes)
     for_test = proportions if test == "same" else draw.dirichlet(law, size=data.train.classes)
-    return Partition(
-        name="label-swap",
-        settings={"seed": seed, "clients": clients, "concentration": concentration, "test": test},
-        clusters=CLUSTERS,
-        classes=data.train.classes,
-        train=_divide(data.train, proportions, draw, "training"),
-        test=_divide(data.test, for_test, draw, "test"),
-        paired=True,
+    return (
+        {"clients": clients, "concentration": concentration, "test": test},
+        [_divide(data.train, proportions, draw, "training"), _divide(data.test, for_test, draw, "test")],
     )
 
 

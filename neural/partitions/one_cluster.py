@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from clusterproof.algorithms.randomness import generator
 from clusterproof.algorithms.validation import InvalidArgument, check_count, check_number
 from clusterproof.neural.data.images import ImageSet
 from clusterproof.neural.partitions.base import (
-    Partition,
+    Division,
     cut,
     divide_classes,
     gather_images,
@@ -25,7 +25,7 @@ TRIES = 200
 
 
 @recipe
-def iid(data: ImageSet, *, seed: int, clients: int = CLIENTS) -> Partition:
+def iid(data: ImageSet, *, seed: int, clients: int = CLIENTS) -> Division:
     """Divide the shuffled training and test halves into equal parts: all clients have one distribution.
 
     Sizes differ by one sample at most. There is one true cluster, so that the purity has no meaning.
@@ -48,7 +48,7 @@ def iid(data: ImageSet, *, seed: int, clients: int = CLIENTS) -> Partition:
             raise InvalidArgument("clients", clients, f"must be at most {len(half)} samples", "give fewer")
         sizes = whole_parts(np.full(clients, 1 / clients), len(half))
         halves.append(cut(draw.permutation(len(half)), sizes))
-    return _one_cluster("iid", data, halves, {"seed": seed, "clients": clients})
+    return _one_cluster(data, halves, {"clients": clients})
 
 
 @recipe
@@ -59,7 +59,7 @@ def dirichlet(
     clients: int = CLIENTS,
     concentration: float = 0.5,
     least_samples: int = 10,
-) -> Partition:
+) -> Division:
     """Divide each class among all clients in proportions drawn from a Dirichlet law: label skew.
 
     Source: Yurochkin et al. 2019, Bayesian nonparametric federated learning (restated), and public code after it:
@@ -100,16 +100,12 @@ def dirichlet(
         )
         remedy = "give fewer clients or least_samples, or a larger concentration"
         raise InvalidArgument("clients", clients, rule, remedy)
-    settings = {"clients": clients, "concentration": concentration, "least_samples": least_samples}
-    return _one_cluster("dirichlet", data, halves, {"seed": seed, **settings})
+    options = {"clients": clients, "concentration": concentration, "least_samples": least_samples}
+    return _one_cluster(data, halves, options)
 
 
-def _one_cluster(
-    name: str, data: ImageSet, halves: Sequence[Sequence[np.ndarray]], settings: Mapping[str, Any]
-) -> Partition:
+def _one_cluster(data: ImageSet, halves: Sequence[Sequence[np.ndarray]], options: dict[str, Any]) -> Division:
     """Gather the rows of every client in both halves, all in one true cluster."""
     labels = np.zeros(len(halves[0]), dtype=np.int64)
-    train, test = (
-        gather_images(half, rows, labels) for half, rows in zip((data.train, data.test), halves, strict=True)
-    )
-    return Partition(name, settings, 1, data.train.classes, train, test, paired=True)
+    images = (data.train, data.test)
+    return options, [gather_images(half, rows, labels) for half, rows in zip(images, halves, strict=True)]

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from clusterproof.algorithms.randomness import generator
 from clusterproof.algorithms.validation import InvalidArgument, check_count
 from clusterproof.neural.data.images import ImageSet
-from clusterproof.neural.partitions.base import ClientImages, Partition, gather_images, recipe
+from clusterproof.neural.partitions.base import Division, gather_images, recipe
 
 _PUBLISHED = {"cifar10": (2, 500), "digits": (4, 40)}
 """Clusters and images a client; (4, 100) for other sets. The paper says so for MNIST and CIFAR-10; that
 of the digits is ours."""
 
 
-@recipe
+@partial(recipe, paired=False)
 def rotations(
     data: ImageSet,
     *,
@@ -22,7 +24,7 @@ def rotations(
     clusters: int | None = None,
     clients: int | None = None,
     samples: int | None = None,
-) -> Partition:
+) -> Division:
     """Rotate the whole set by each of P angles, then divide each copy among m / P clients.
 
     For each of the rotations by k 360/P degrees, a fresh permutation of all training images is cut
@@ -56,7 +58,7 @@ def rotations(
     """
     published_clusters, published_samples = _PUBLISHED.get(data.name, (4, 100))
     clusters = published_clusters if clusters is None else clusters
-    turns = quarter_turns(data, clusters)
+    turns = quarter_turns(clusters)
     if clients is not None:
         check_count("clients", clients, at_least=clusters, remedy="give at least one client a cluster")
         if clients % clusters:
@@ -77,42 +79,27 @@ def rotations(
         rule = f"must be at most the {len(data.test)} test images of {data.name}"
         raise InvalidArgument("samples", samples, rule, "lower it, or raise clients")
     draw = generator(seed, "partition", "rotations")
-    parts = [
-        draw.permutation(len(data.train))[: samples * (clients // clusters)].reshape(-1, samples)
-        for _ in range(clusters)
+    held, tested = samples * (clients // clusters), samples * (len(data.test) // samples)
+    train = [draw.permutation(len(data.train))[:held].reshape(-1, samples) for _ in range(clusters)]
+    test = [np.arange(tested).reshape(-1, samples)] * clusters
+    return {"clusters": clusters, "clients": clients, "samples": samples}, [
+        gather_images(
+            half, [*np.concatenate(rows)], np.repeat(np.arange(clusters), len(rows[0])), turns=turns
+        )
+        for half, rows in ((data.train, train), (data.test, test))
     ]
-    chunks = len(data.test) // samples
-    in_order = [np.arange(samples * chunks).reshape(-1, samples)] * clusters
-
-    def gather(images: str, cut: list[np.ndarray]) -> ClientImages:
-        labels = np.repeat(np.arange(clusters), [len(part) for part in cut])
-        return gather_images(getattr(data, images), list(np.concatenate(cut)), labels, turns=turns)
-
-    return Partition(
-        name="rotations",
-        settings={"seed": seed, "clusters": clusters, "clients": clients, "samples": samples},
-        clusters=clusters,
-        classes=data.train.classes,
-        train=gather("train", parts),
-        test=gather("test", in_order),
-        paired=False,
-    )
 
 
-def quarter_turns(data: ImageSet, clusters: int) -> list[int]:
+def quarter_turns(clusters: int) -> list[int]:
     """The quarter turns of each cluster's images, evenly spread over the full turn.
 
     Raises
     ------
     InvalidArgument
-        If ``clusters`` is not 1, 2 or 4, or the images are not square.
+        If ``clusters`` is not 1, 2 or 4.
     """
     check_count("clusters", clusters, at_least=1, remedy="choose 1, 2 or 4")
     if clusters not in (1, 2, 4):
         rule = "must be 1, 2 or 4: as many rotations lie evenly on a grid of pixels"
         raise InvalidArgument("clusters", clusters, rule, "choose one of these")
-    height, width = data.train.pixels.shape[-2:]
-    if clusters == 4 and height != width:
-        remedy = "choose 2 clusters"
-        raise InvalidArgument("clusters", 4, f"needs square images, not {height} x {width}", remedy)
     return [cluster * (4 // clusters) for cluster in range(clusters)]

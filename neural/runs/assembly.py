@@ -29,6 +29,8 @@ class Assembly:
     ----------
     algorithm, task
         As in ``algorithms.run``.
+    guard
+        Checks of what the algorithm returns.
     choices
         What was left open and is settled now: ``device``, ``engine``, ``threads`` and ``test_assignment``, and
         whether accuracies are those after a ``personal_step``. A resumed run keeps them, for the sake of its bits.
@@ -36,6 +38,7 @@ class Assembly:
 
     algorithm: Algorithm[Any]
     task: ImageTask
+    guard: Guard
     choices: dict[str, Any]
 
 
@@ -97,8 +100,10 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
     made["engine"] = task.settings["engine"]
     default = "train" if division.paired else "test-loss"
     made.setdefault("test_assignment", training.test_assignment or default)
+    name = configuration.algorithm_reference or algorithm.name
+    guard = Guard("algorithm.name", name, (), torch.Tensor, training.dtype)
     with naming("algorithm"):
-        guard_of(configuration, task).check_count(algorithm, task)
+        guard.check_count(algorithm, task)
     if algorithm.has_personal_step and division.paired:
         made["personal_step"] = True
     if training.local_unit == "epoch" and training.batch_size is not None and algorithm.asks_single_gradients:
@@ -113,15 +118,7 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
             "training.diagnose", True, rule, f"leave it out, or {' and '.join(seen.settings)}"
         )
     _check_tests(configuration, made["test_assignment"], paired=division.paired)
-    return Assembly(algorithm, task, made)
-
-
-def guard_of(configuration: Configuration, task: Any) -> Guard:
-    """Return the checks of what the algorithm of a configuration returns on its task."""
-    import torch
-
-    name = configuration.algorithm_reference or configuration.algorithm.name
-    return Guard("algorithm.name", name, (), torch.Tensor, task.dtype)
+    return Assembly(algorithm, task, guard, made)
 
 
 def _check_tests(configuration: Configuration, assignment: str, *, paired: bool) -> None:

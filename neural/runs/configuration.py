@@ -202,7 +202,13 @@ def read_toml(path: str | os.PathLike[str], *, trust: bool = False) -> Configura
         If the file cannot be read, is not TOML, names code and is not trusted, or ``configuration_from``
         raises an error; the message names the file, the line and the section.
     """
-    sections = read_sections(path)
+    return configuration_of_file(read_sections(path), path, trust=trust)
+
+
+def configuration_of_file(
+    sections: Mapping[str, Any], path: str | os.PathLike[str], *, trust: bool
+) -> Configuration:
+    """Make a configuration from the sections of a file, see ``read_toml``; errors name the file."""
     try:
         if not trust:
             refuse_code(sections)

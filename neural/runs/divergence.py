@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,22 +12,9 @@ from clusterproof.algorithms.arrays import to_numpy
 from clusterproof.algorithms.protocol import Task
 from clusterproof.algorithms.randomness import Randomness
 
-
-@dataclass(frozen=True)
-class Culprit:
-    """Where a round went wrong.
-
-    Attributes
-    ----------
-    client
-        The first whose gradient or local model is not finite; None if each of them was.
-    cluster
-        Of that client, or of the first model that is not finite; None if that is unknown.
-    """
-
-    client: int | None
-    cluster: int | None
-
+Culprit: TypeAlias = tuple[int | None, int | None]
+"""Where a round went wrong: the first client whose gradient or local model is not finite, None if each of them was; and
+the cluster of that client, or of the first model that is not finite, None if that is unknown."""
 
 WATCHED = {
     "gradients": (1, 0),
@@ -41,11 +27,7 @@ WATCHED = {
 
 
 class _Found(BaseException):
-    """Raised by the first client that goes wrong; no ``except Exception`` of a user's algorithm catches it."""
-
-    def __init__(self, client: int, cluster: int | None) -> None:
-        super().__init__(client, cluster)
-        self.culprit = Culprit(client, cluster)
+    """Raised with the first client that goes wrong, and its cluster; no ``except Exception`` of a user catches it."""
 
 
 def find_culprit(
@@ -67,30 +49,22 @@ def find_culprit(
     assignments
         Last known cluster of every client before the round, (m,); -1 if there is none.
     """
-    culprit = Culprit(None, None)
+    client, cluster = None, None
     try:
         algorithm.step(state, _watched(task), randomness)
     except _Found as found:
-        culprit = found.culprit
+        client, cluster = found.args
     except Exception:  # the algorithm stops by itself, after something that no client computed
         pass
     known = assignments.copy()
     if outcome is not None:
         known[to_numpy(outcome.clients)] = to_numpy(outcome.assignments)
-    if culprit.cluster is None and culprit.client is not None and known[culprit.client] >= 0:
-        return replace(culprit, cluster=int(known[culprit.client]))
-    if culprit.cluster is None and outcome is not None and algorithm.target == "clusters":
+    if cluster is None and client is not None and known[client] >= 0:
+        cluster = int(known[client])
+    if cluster is None and outcome is not None and algorithm.target == "clusters":
         diverged = np.flatnonzero(~np.isfinite(to_numpy(outcome.models)).all(axis=-1))
-        return replace(culprit, cluster=int(diverged[0]) if len(diverged) else None)
-    return culprit
-
-
-def describe(culprit: Culprit, done: int) -> str:
-    """Describe in which round, at which client and in which cluster a run went wrong."""
-    place = "the server's model" if culprit.client is None else f"the model of client {culprit.client}"
-    if culprit.cluster is not None:
-        place = f"{place} in cluster {culprit.cluster}"
-    return f"led in round {done} to numbers that are not finite, in {place}"
+        cluster = int(diverged[0]) if len(diverged) else None
+    return client, cluster
 
 
 def _watched(task: Task) -> Task:

@@ -47,7 +47,7 @@ def evaluate(
     seed: int,
     done: int,
     after_local_training: bool = False,
-    name: str = "",
+    guard: Guard,
 ) -> Evaluation:
     """Measure the models of a state on the test data.
 
@@ -71,8 +71,8 @@ def evaluate(
         Of the run, and how many rounds led here.
     after_local_training
         Measure, too, what every client's model predicts after its next local training.
-    name
-        Of a user's algorithm, for errors about what it returns.
+    guard
+        Checks of what the algorithm returns.
     """
     assert state.clients is not None, "a round led here"
     stream = generator(seed, "evaluation", done)
@@ -80,8 +80,14 @@ def evaluate(
     draws = Randomness(*5 * (stream,))
     all_clients = like(np.arange(task.clients), models)
     measured: dict[str, float | None] = {}
+
+    def personal_accuracies(points: Array) -> np.ndarray:
+        personal = algorithm.personalise(points, all_clients, task, draws)
+        guard.check_models("personalise", personal, tuple(points.shape))
+        return to_numpy(task.accuracies(personal, all_clients))
+
     if algorithm.target == "clients" and task.partition.paired:
-        accuracies = _personal_accuracies(algorithm, name, models, all_clients, task, draws)
+        accuracies = personal_accuracies(models)
         chosen, served = assignments, models
     else:
         if algorithm.target == "clients":
@@ -98,8 +104,7 @@ def evaluate(
         each = np.arange(len(chosen))
         accuracies = to_numpy(scores.accuracies)[each, chosen]
         if algorithm.has_personal_step and task.partition.paired:
-            received = rows(models, like(chosen, models))
-            accuracies = _personal_accuracies(algorithm, name, received, all_clients, task, draws)
+            accuracies = personal_accuracies(rows(models, like(chosen, models)))
         measured["test_loss"] = _mean(test_losses[each, chosen])
         measured["training_loss"] = _mean(present.min(axis=-1))
         served = rows(models, like(chosen, models)) if after_local_training else models
@@ -112,16 +117,6 @@ def evaluate(
         )
         measured["accuracy_after_local_training"] = _mean(trained.after_local_training)
     return Evaluation(measured, accuracies, chosen)
-
-
-def _personal_accuracies(
-    algorithm: Algorithm[State], name: str, points: Array, clients: Array, task: ImageTask, draws: Randomness
-) -> np.ndarray:
-    """Accuracies (m,) of all clients' points (m, d) after their personal step."""
-    personal = algorithm.personalise(points, clients, task, draws)
-    guard = Guard("algorithm.name", name, (), type(points), task.dtype)
-    guard.check_models("personalise", personal, tuple(points.shape))
-    return to_numpy(task.accuracies(personal, clients))
 
 
 def share_with_correct_model(chosen: np.ndarray, labels: np.ndarray, clusters: int) -> float:

@@ -15,7 +15,7 @@ from clusterproof.algorithms import InvalidArgument, Randomness
 from clusterproof.algorithms.validation import require, require_polars
 from clusterproof.neural.custom.kept_code import code_sums, kept_names, user_files
 from clusterproof.neural.custom.references import naming_user_code
-from clusterproof.neural.runs.assembly import Assembly, assemble, guard_of
+from clusterproof.neural.runs.assembly import Assembly, assemble
 from clusterproof.neural.runs.configuration import Configuration, naming, user_code_names
 from clusterproof.neural.runs.metrics_file import Board, ClientMetrics, write_metrics
 from clusterproof.neural.runs.resumption import compare_code, compare_configuration, compare_data
@@ -104,45 +104,30 @@ def train(
     require_polars("out", os.fspath(out))
     if configuration.training.tensorboard:
         require("training.tensorboard", True, "tensorboard", "board")
-    with naming_user_code(user_code_names(configuration)), _memory_errors():
-        if resume:
-            with held_folder(out) as folder:
-                return _resume(configuration, folder, progress, stop, observer)
-        with new_folder(out) as folder:
+    hold = held_folder if resume else new_folder
+    with naming_user_code(user_code_names(configuration)), _memory_errors(), hold(out) as folder:
+        remarks: list[str] = []
+        # there is none, too, in a run that was stopped before its first checkpoint was finished
+        stored = find_checkpoint(folder / CHECKPOINTS) if resume else None
+        if stored is None:
             assembly = assemble(configuration)
-            start = _start(configuration, assembly)
-            return _continue(configuration, assembly, folder, start, progress, stop, observer)
-
-
-def _resume(
-    configuration: Configuration,
-    folder: Path,
-    progress: Progress | None,
-    stop: Callable[[], bool] | None,
-    observer: Callable[..., Any] | None,
-) -> TrainingResult:
-    """Continue a run in a locked folder."""
-    stored = find_checkpoint(folder / CHECKPOINTS)
-    changes = [] if stored is None else compare_code(configuration, stored)
-    choices, remarks = ({}, []) if stored is None else compare_configuration(configuration, stored)
-    assembly = assemble(configuration, choices)
-    if stored is None:  # stopped before its first checkpoint was finished
-        checkpoint = _start(configuration, assembly)
-    else:
-        remarks += changes
-        compare_data(configuration, assembly, stored)
-        checkpoint = stored.restore(assembly.algorithm, assembly.choices["device"])
-        tidy(folder / CHECKPOINTS, checkpoint.rounds)
-    result = _continue(configuration, assembly, folder, checkpoint, progress, stop, observer)
-    return replace(result, remarks=tuple(remarks))
+            now = _start(configuration, assembly)
+        else:
+            changes = compare_code(configuration, stored)
+            choices, remarks = compare_configuration(configuration, stored)
+            remarks += changes
+            assembly = assemble(configuration, choices)
+            compare_data(configuration, assembly, stored)
+            now = stored.restore(assembly.algorithm, assembly.choices["device"])
+            tidy(folder / CHECKPOINTS, now.rounds)
+        result = _continue(configuration, assembly, folder, now, progress, stop, observer)
+        return replace(result, remarks=tuple(remarks))
 
 
 def _start(configuration: Configuration, assembly: Assembly) -> Checkpoint:
     """Draw the starting models."""
-    algorithm, task = assembly.algorithm, assembly.task
-    name = configuration.algorithm_reference or algorithm.name
+    algorithm, task, guard = assembly.algorithm, assembly.task, assembly.guard
     randomness = Randomness.from_seed(configuration.training.seed, "image", algorithm.name)
-    guard = guard_of(configuration, task)
     models = algorithm.draw_models(task, (), randomness)
     count = guard.check_count(algorithm, task)
     guard.check_models("draw_models", models, (count, task.dimension))
@@ -151,7 +136,7 @@ def _start(configuration: Configuration, assembly: Assembly) -> Checkpoint:
     guard.check_state("initialise", state, state_class(algorithm), shape)
     return Checkpoint(
         rounds=0,
-        state=laid_out(name, state),
+        state=laid_out(guard.name, state),
         last_assignments=np.full(task.clients, -1, dtype=np.int64),
         randomness=randomness,
         metrics={},

@@ -18,9 +18,9 @@ from clusterproof.algorithms import (
 )
 from clusterproof.algorithms.arrays import to_numpy
 from clusterproof.algorithms.guard import copy_arrays, is_custom
-from clusterproof.neural.runs.assembly import Assembly, guard_of
+from clusterproof.neural.runs.assembly import Assembly
 from clusterproof.neural.runs.configuration import Configuration
-from clusterproof.neural.runs.divergence import describe, find_culprit
+from clusterproof.neural.runs.divergence import find_culprit
 from clusterproof.neural.runs.measurement import evaluate
 from clusterproof.neural.runs.metrics_file import ClientMetrics, with_row
 from clusterproof.neural.runs.storage.checkpoint import Checkpoint, generator_states, randomness_from
@@ -34,9 +34,8 @@ def advance(
     training, task = configuration.training, assembly.task
     done = now.rounds + 1
     algorithm = _decayed(assembly.algorithm, training.step_size_decay, now.rounds)
-    name = configuration.algorithm_reference or algorithm.name
-    before = generator_states(now.randomness)
-    guard, copies = guard_of(configuration, task), copy_arrays(now.state) if is_custom(algorithm) else None
+    guard, before = assembly.guard, generator_states(now.randomness)
+    copies = copy_arrays(now.state) if is_custom(algorithm) else None
     started = time.perf_counter()
     outcome: State | None = None
     try:
@@ -46,7 +45,7 @@ def advance(
         guard.check_round(now.state, after, task.clients, models)
         if copies is not None:
             guard.check_unwritten(now.state, copies)
-        outcome = laid_out(name, after)
+        outcome = laid_out(guard.name, after)
         finite = all_finite(outcome)
     except InvalidArgument as error:
         if error.argument != "step_size":
@@ -56,14 +55,15 @@ def advance(
     if outcome is None or not finite:
         with np.errstate(all="ignore"):
             again = (algorithm, now.state, task, randomness_from(before))
-            culprit = find_culprit(*again, outcome, now.last_assignments)
+            client, cluster = find_culprit(*again, outcome, now.last_assignments)
+        place = "the server's model" if client is None else f"the model of client {client}"
+        place = place if cluster is None else f"{place} in cluster {cluster}"
+        rule = f"led in round {done} to numbers that are not finite, in {place}"
         step_size = assembly.algorithm.settings.get("step_size")
         argument, value, remedy = "algorithm.step_size", step_size, "lower it"
         if step_size is None:  # a user-supplied algorithm that has none
-            argument, value, remedy = "algorithm.name", name, "correct it"
-        raise InvalidArgument(
-            argument, value, describe(culprit, done), f"{remedy}; the last checkpoint before is kept"
-        )
+            argument, value, remedy = "algorithm.name", guard.name, "correct it"
+        raise InvalidArgument(argument, value, rule, f"{remedy}; the last checkpoint before is kept")
     assignments = now.last_assignments.copy()
     assignments[to_numpy(outcome.clients)] = to_numpy(outcome.assignments)
     asked = algorithm.settings.get("participation")
@@ -88,7 +88,7 @@ def advance(
                 seed=training.seed,
                 done=done,
                 after_local_training=training.after_local_training,
-                name=name,
+                guard=guard,
             )
         row |= evaluation.metrics
         if clients is not None:

@@ -132,18 +132,24 @@ def train(task):
     )
 
 
-def test_a_chunk_uses_half_of_the_free_memory(plant):
+@pytest.fixture
+def sizes(plant):
+    """Numbers of clients that are loaded at a time."""
+    load, found = ClientData.whole, []
+
+    def recorded(self, clients, *arguments):
+        found.append(len(clients))
+        return load(self, clients, *arguments)
+
+    plant(ClientData, "whole", recorded)
+    return found
+
+
+def test_a_chunk_uses_half_of_the_free_memory(plant, sizes):
     """At 2 clients' worth of free memory one goes at a time, at 6 three, at plenty all of them."""
     partition = random_partition((8,) * 7)
     task = make(partition=partition, engine="vmap")
     a_client = 4 * (8 * (16 + 2 * NETWORK.activations) + 5 * NETWORK.dimension + 8 * 8)
-    load, sizes = ClientData.whole, []
-
-    def recorded(self, clients, *arguments):
-        sizes.append(len(clients))
-        return load(self, clients, *arguments)
-
-    plant(ClientData, "whole", recorded)
     points = task.initial_models(7, (), np.random.default_rng(0))
     for worth, expected in ((0, [1] * 7), (2, [1] * 7), (6, [3, 3, 1]), (1000, [7])):
         sizes.clear()
@@ -165,15 +171,8 @@ def test_a_chunk_uses_half_of_the_free_memory(plant):
     ("engine", "chunk", "shared"),
     [("vmap", None, [3, 2]), ("vmap", 2, [2, 1, 2]), ("serial", None, [1] * 5), ("serial", 4, [1] * 5)],
 )
-def test_clients_of_similar_size_share_a_chunk_where_they_are_padded(engine, chunk, shared, plant):
+def test_clients_of_similar_size_share_a_chunk_where_they_are_padded(engine, chunk, shared, sizes):
     task = make(partition=random_partition((8, 5, 8, 7, 6)), engine=engine, chunk=chunk)
-    load, sizes = ClientData.whole, []
-
-    def recorded(self, clients, *arguments):
-        sizes.append(len(clients))
-        return load(self, clients, *arguments)
-
-    plant(ClientData, "whole", recorded)
     task.gradients(task.initial_models(5, (), np.random.default_rng(0)), CLIENTS, np.random.default_rng(0))
     assert sizes == shared
 

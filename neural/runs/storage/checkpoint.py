@@ -61,9 +61,22 @@ class Checkpoint:
     settings: dict[str, Any]
 
 
-class Record(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """Content of a checkpoint's JSON file, see ``save_checkpoint``."""
+class Stored(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The last good checkpoint of a folder: its record, and its tensors, checked by their sum and not yet parsed.
 
+    Attributes
+    ----------
+    path
+        Of the record, whose content the other attributes are, see ``save_checkpoint``.
+    remarks
+        What is wrong with newer checkpoints that were passed over, one line each.
+    content
+        Of the tensors' file.
+    """
+
+    path: Path = Path()
+    remarks: tuple[str, ...] = ()
+    content: bytes = b""
     format: int
     rounds: int
     tensors: str
@@ -74,24 +87,6 @@ class Record(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     settings: dict[str, Any]
     versions: dict[str, str]
     sha256: str
-
-
-class Stored(Record, kw_only=True):
-    """The last good checkpoint of a folder: its record, and its tensors, checked by their sum and not yet parsed.
-
-    Attributes
-    ----------
-    path
-        Of the record.
-    remarks
-        What is wrong with newer checkpoints that were passed over, one line each.
-    content
-        Of the tensors' file.
-    """
-
-    path: Path
-    remarks: tuple[str, ...]
-    content: bytes
 
     def restore(self, algorithm: Algorithm[Any], device: Any = None) -> Checkpoint:
         """Restore the checkpoint that was saved, with the same bits.
@@ -240,7 +235,7 @@ def _read(path: Path, remarks: tuple[str, ...]) -> Stored:
     try:
         # not msgspec's own decoder, which makes a float of an integer beyond 64 bits, such as a seed
         entries = json.loads(text)
-        record = msgspec.convert(entries, Record)
+        record = msgspec.convert(entries, Stored)
         digest = _sum_of_record({key: value for key, value in entries.items() if key != "sha256"})
     except (ValueError, RecursionError) as error:
         raise _damaged(path, f"must be the record of a checkpoint ({error})") from error
@@ -252,7 +247,7 @@ def _read(path: Path, remarks: tuple[str, ...]) -> Stored:
     tensors = path.with_name(Path(record.tensors).name)
     content = _content(tensors)
     _compare(tensors, record.tensors_sha256, hashlib.sha256(content).hexdigest())
-    return Stored(**msgspec.structs.asdict(record), path=path, remarks=remarks, content=content)
+    return msgspec.structs.replace(record, path=path, remarks=remarks, content=content)
 
 
 def _content(path: Path) -> bytes:

@@ -21,10 +21,8 @@ from clusterproof.algorithms.validation import InvalidArgument, require
 from clusterproof.neural.custom.kept_code import FOLDER, found_beside, keep_code, kept_names
 from clusterproof.neural.runs.configuration import (
     Configuration,
-    configuration_from,
-    located,
+    configuration_of_file,
     read_toml,
-    refuse_code,
     user_code_names,
 )
 from clusterproof.neural.runs.storage.checkpoint import find_checkpoint
@@ -114,13 +112,8 @@ def stored_configuration(out: str | os.PathLike[str], *, trust: bool = False) ->
     stored = find_checkpoint(Path(out) / CHECKPOINTS)
     if stored is None:
         raise _no_run(out)
-    try:
-        sections = found_beside(stored.settings["configuration"], Path(out))
-        if not trust:
-            refuse_code(sections)
-        return configuration_from(sections)
-    except InvalidArgument as error:
-        raise located(error, stored.path) from error
+    sections = found_beside(stored.settings["configuration"], Path(out))
+    return configuration_of_file(sections, stored.path, trust=trust)
 
 
 def write_configuration(folder: Path, configuration: Configuration) -> None:

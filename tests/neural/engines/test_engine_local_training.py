@@ -66,28 +66,22 @@ KINDS = {
 
 ENGINES, HIDDEN = ("gram", "vmap", "serial"), ((), (6,), (6, 5))
 PAIRWISE = [
-    (engine, kind, HIDDEN[(i + j) % 3], list(DTYPES)[(i + j) % 2], ("step", "epoch")[(i // 2 + j) % 2])
+    (engine, kind, HIDDEN[(i + j) % 3], list(DTYPES)[(i + j) % 2], batch_size, unit)
     for i, kind in enumerate(KINDS)
     for j, engine in enumerate(ENGINES)
+    for batch_size, unit in ((None, "step"), (5, ("step", "epoch")[(i // 2 + j) % 2]))
 ]
-"""Every kind on every engine, and every other pair of values."""
+"""Every kind on every engine with full batches and mini-batches, and every other pair of values."""
 
 
-@pytest.mark.parametrize(("engine", "kind", "hidden", "dtype"), [case[:4] for case in PAIRWISE], ids=str)
-def test_perceptrons_with_full_batches(hidden, engine, dtype, kind):
-    partition = random_partition(SIZES)
-    network = MLP((1, 4, 4), 3, hidden)
-    check(ImageTask(partition=partition, network=network, engine=engine, dtype=dtype), **KINDS[kind])
-
-
-@pytest.mark.parametrize(("engine", "kind", "hidden", "dtype", "unit"), PAIRWISE, ids=str)
-def test_perceptrons_with_mini_batches(engine, kind, hidden, dtype, unit):
+@pytest.mark.parametrize(("engine", "kind", "hidden", "dtype", "batch_size", "unit"), PAIRWISE, ids=str)
+def test_perceptrons(engine, kind, hidden, dtype, batch_size, unit):
     task = ImageTask(
         partition=random_partition(SIZES),
         network=MLP((1, 4, 4), 3, hidden),
         engine=engine,
         dtype=dtype,
-        batch_size=5,
+        batch_size=batch_size,
         local_unit=unit,
     )
     check(task, **KINDS[kind])

@@ -15,6 +15,7 @@ from tiny_training import TINY
 from torch.nn.functional import cross_entropy
 
 from clusterproof.algorithms import ALGORITHMS, InvalidArgument, State
+from clusterproof.algorithms.guard import Guard
 from clusterproof.neural.networks import MLP
 from clusterproof.neural.runs.assembly import assemble
 from clusterproof.neural.runs.configuration import configuration_from
@@ -60,8 +61,9 @@ def measured(
 ) -> dict[str, float | None]:
     after = options.pop("after_local_training", False)
     algorithm = ALGORITHMS[name](**{"step_size": 0.1, **options})
+    guard = Guard("algorithm.name", name, (), torch.Tensor, task.dtype)
     given: dict[str, Any] = {"test_assignment": protocol, "seed": 0, "done": 1, "after_local_training": after}
-    return evaluate(algorithm, task, state, np.asarray(assignments), **given).metrics
+    return evaluate(algorithm, task, state, np.asarray(assignments), guard=guard, **given).metrics
 
 
 @pytest.mark.parametrize("batch_size", [None, 3])
