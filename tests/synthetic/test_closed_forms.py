@@ -8,8 +8,9 @@ import pytest
 from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize
 
-from clusterproof.synthetic import QuadraticMixture, RegressionMixture, strategies
+from clusterproof.synthetic import LogisticMixture, QuadraticMixture, RegressionMixture, strategies
 
 REGRESSION = strategies.regression_mixtures(smoothness=(0.2, 3), data=("population",))
 QUADRATIC = strategies.quadratic_mixtures(smoothness=(0.2, 3), spread=(0, 2), shared_hessians=False)
@@ -33,6 +34,31 @@ def differences(function, model, step=1e-6):
     """Central differences of a function of one model."""
     units = np.eye(len(model)) * step
     return np.array([(function(model + unit) - function(model - unit)) / (2 * step) for unit in units])
+
+
+@settings(max_examples=examples(40))
+@given(ANY)
+def test_optima_are_minimisers_of_the_clusters_losses(task):
+    for cluster in range(task.clusters):
+        start = np.zeros(task.dimension)
+        found = minimize(partial(population_loss, task, cluster), start, tol=1e-12)
+        np.testing.assert_allclose(task.optima[cluster], found.x, rtol=0, atol=2e-5)
+        gradient = population_gradient(task, np.flatnonzero(task.labels == cluster), task.optima[cluster])
+        assert np.linalg.norm(gradient) <= 1e-11
+
+
+@settings(max_examples=examples(40))
+@given(ANY)
+def test_the_pooled_optimum_minimises_the_mean_over_clients(task):
+    gradient = population_gradient(task, np.arange(task.clients), task.pooled_optimum)
+    assert np.linalg.norm(gradient) <= 1e-11
+
+    def mean_loss(model):
+        all_clients = np.arange(task.clients)
+        return float(task.losses(model[None, :], all_clients, np.random.default_rng(0)).mean())
+
+    found = minimize(mean_loss, np.zeros(task.dimension), tol=1e-12)
+    np.testing.assert_allclose(task.pooled_optimum, found.x, rtol=0, atol=2e-5)
 
 
 @settings(max_examples=examples(40))
@@ -172,3 +198,9 @@ def test_spread_moves_clients_but_not_their_clusters_optimum():
     np.testing.assert_allclose(far.optima, near.optima, rtol=0, atol=1e-12)
     assert (far.centers - far.client_optima).std() == pytest.approx(0.5, rel=0.1)
     np.testing.assert_allclose(near.centers, near.client_optima, rtol=0, atol=1e-12)
+
+
+def test_a_random_logistic_task_has_the_guaranteed_condition_number():
+    task = LogisticMixture.random(clusters=3, clients=7, dimension=4, condition_number=12.0, seed=2)
+    assert task.condition_number == pytest.approx(12)
+    assert task.features.shape == (3, 200, 4)
