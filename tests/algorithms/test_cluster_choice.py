@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clusterproof.algorithms import CFLMGD, IFCA, Diverged, Local, run
 from clusterproof.algorithms.arrays import argmin_smallest_index
-from clusterproof.synthetic import QuadraticMixture, strategies
+from clusterproof.synthetic import QuadraticMixture, RegressionMixture, strategies
 
 ENTRIES = st.sampled_from([0.0, 1.0, 1.5, math.inf, -math.inf, math.nan]) | st.floats(width=16)
 
@@ -124,3 +124,20 @@ def test_a_client_that_diverges_leaves_the_others_alone():
         trace = run(Local(step_size=1.0), steep, rounds=34, initial=np.full((3, 1), 5.0))
     assert abs(trace.models[-1, 1, 0]) > 1e300
     np.testing.assert_allclose(trace.models[-1, [0, 2], 0], [0.0, 2.0], rtol=0, atol=5 / 2**33)
+
+
+@pytest.mark.parametrize("sampling", ["exact", "direct"])
+def test_choice_and_gradient_are_of_different_batches(sampling):
+    """Assumption 5 of CFL-MGD, E[g_i | choices] = Sigma (chi - theta_i): one batch for both would break it."""
+    task = RegressionMixture(
+        optima=[[0.0], [1.0]], covariance=[1.0], noise=0.5, labels=[0, 1, 1], samples=4, sampling=sampling
+    )
+    trace = run(
+        IFCA(step_size=1.0), task, rounds=1, replicates=20_000, initial=(start := np.array([[-0.1], [0.9]]))
+    )
+    residuals = (trace.models[0] - trace.models[1]) * task.clients
+    for client, label in enumerate(task.labels):
+        for model in range(2):
+            chose = trace.assignments[0, :, client] == model
+            residuals[chose, model] -= task.expected_gradient(start[model], label)
+    assert np.abs(residuals.mean(axis=0) / residuals.std(axis=0)).max() * 20_000**0.5 < 5

@@ -162,23 +162,6 @@ def test_the_population_mode_is_the_expectation(task, seed):
         )
 
 
-@settings(max_examples=examples(40))
-@given(strategies.regression_mixtures(sampling=("exact", "direct"), data=("fresh", "fixed", "population")))
-def test_answers_have_the_shapes_of_the_protocol(task):
-    stream = np.random.default_rng(0)
-    for lead in ((), (2,), (2, 3)):
-        models = stream.standard_normal((*lead, 2, task.dimension))
-        all_clients = np.arange(task.clients)
-        some = np.broadcast_to(all_clients[:1], (*lead, 1))
-        for clients in (all_clients, some):
-            count = clients.shape[-1]
-            points = stream.standard_normal((*lead, count, task.dimension))
-            assignments = np.zeros((*lead, count), int)
-            assert task.losses(models, clients, stream).shape == (*lead, count, 2)
-            assert task.gradients(points, clients, stream).shape == points.shape
-            assert task.gradient_sums(models, clients, assignments, stream).shape == models.shape
-
-
 @pytest.mark.parametrize("spectrum", [[[3.0, 1, 2], [1, 5, 4]], [[3.0, 1, 2], [3, 1, 2]]])
 def test_eigenvalues_ascend_in_each_cluster(spectrum):
     covariance = np.stack([np.diag(row) for row in spectrum])

@@ -1,7 +1,6 @@
 """The list of all statements of GL-CFL, SoFL and FPFC: every answer exists, and every claim is one."""
 
 import csv
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -39,8 +38,3 @@ def test_every_claim_of_a_paper_is_an_answer(paper: str) -> None:
     answers = {answer for row in ROWS for answer in row["answer"].split("; ")}
     own = {claim.id for claim in theory.catalogue(paper) if "(ours)" not in claim.label}
     assert {name for name in own if f"claim: {name}" not in answers} == set()
-
-
-def test_no_statement_stands_twice() -> None:
-    counts = Counter((row["paper"], row["place"], row["statement"]) for row in ROWS)
-    assert max(counts.values()) == 1

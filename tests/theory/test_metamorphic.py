@@ -1,4 +1,4 @@
-"""What must not change, or must change along, for every algorithm, bound and verdict."""
+"""What must not change, or must change along, for every bound and verdict; ``test_symmetries`` has the algorithms."""
 
 import dataclasses
 
@@ -9,10 +9,9 @@ from hypothesis import given, settings, target
 from hypothesis import strategies as st
 
 from clusterproof import theory
-from clusterproof.algorithms import CFLMGD, IFCA, FedAvg, Local, Trace, run
-from clusterproof.algorithms.protocol import Algorithm
-from clusterproof.synthetic import QuadraticMixture, RegressionMixture
-from clusterproof.synthetic.strategies import quadratic_mixtures, regression_mixtures
+from clusterproof.algorithms import CFLMGD, run
+from clusterproof.synthetic import RegressionMixture
+from clusterproof.synthetic.strategies import regression_mixtures
 from clusterproof.theory.bounds.audit_settings import experiment, tuned_momentum
 from clusterproof.theory.bounds.bound_parts import Bound, BoundParts
 from clusterproof.theory.bounds.corollary_b1 import CorollaryB1
@@ -20,125 +19,6 @@ from clusterproof.theory.bounds.setting import setting_of
 from clusterproof.theory.bounds.theorem_b import TheoremB
 from clusterproof.theory.bounds.theorem_c import theorem_c_parts
 from clusterproof.theory.exact.heavy_ball import propagators, start_envelope
-
-OPTIONS: list[Algorithm] = [
-    CFLMGD(step_size=0.5, momentum=0.6),
-    CFLMGD(step_size=0.5, momentum=0.6, momentum_owner="client"),
-    CFLMGD(step_size=0.5, momentum=0.6, normalisation="cluster", empty_cluster="freeze"),
-    CFLMGD(step_size=0.5, momentum=0.6, averaging="model", local_steps=3),
-    CFLMGD(step_size=0.5, momentum=0.6, averaging="model", local_steps=3, reset_momentum=True),
-    CFLMGD(step_size=0.2, momentum=0.3, update_order="as-printed"),
-    IFCA(step_size=0.5),
-    IFCA(step_size=0.5, averaging="model", local_steps=2),
-    FedAvg(step_size=0.5, local_steps=2),
-    Local(step_size=0.5, local_steps=2),
-]
-ROUNDS = 6
-every_option = pytest.mark.parametrize(
-    "algorithm", OPTIONS, ids=lambda one: f"{one.name}-{OPTIONS.index(one)}"
-)
-
-
-def start_of(algorithm: Algorithm, task: QuadraticMixture, seed: int) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    count = algorithm.model_count(task)
-    references = task.reference_optima(algorithm.target)
-    return references + 0.1 * rng.standard_normal((count, task.dimension))
-
-
-def go(algorithm: Algorithm, task: QuadraticMixture, initial: np.ndarray) -> Trace:
-    return run(algorithm, task, rounds=ROUNDS, initial=initial)
-
-
-@every_option
-@settings(max_examples=8)
-@given(task=quadratic_mixtures(), seed=st.integers(0, 1000))
-def test_permuting_clients_permutes_the_run(algorithm: Algorithm, task: QuadraticMixture, seed: int) -> None:
-    order = np.random.default_rng(seed).permutation(task.clients)
-    permuted = QuadraticMixture(
-        hessians=task.hessians[order], centers=task.centers[order], labels=task.labels[order]
-    )
-    initial = start_of(algorithm, task, seed)
-    own = initial[order] if algorithm.target == "clients" else initial
-    first, second = go(algorithm, task, initial), go(algorithm, permuted, own)
-    models = first.models[:, order] if algorithm.target == "clients" else first.models
-    np.testing.assert_allclose(second.models, models, atol=1e-9)
-
-
-@every_option
-@settings(max_examples=8)
-@given(task=quadratic_mixtures(), seed=st.integers(0, 1000))
-def test_rotating_and_shifting_the_models_rotates_and_shifts_the_run(
-    algorithm: Algorithm, task: QuadraticMixture, seed: int
-) -> None:
-    rng = np.random.default_rng(seed)
-    rotation = np.linalg.qr(rng.standard_normal((task.dimension, task.dimension)))[0]
-    shift = rng.standard_normal(task.dimension)
-    hessians = rotation.T @ task.hessians @ rotation
-    transformed = QuadraticMixture(
-        hessians=(hessians + np.swapaxes(hessians, 1, 2)) / 2,
-        centers=task.centers @ rotation + shift,
-        labels=task.labels,
-    )
-    initial = start_of(algorithm, task, seed)
-    first, second = go(algorithm, task, initial), go(algorithm, transformed, initial @ rotation + shift)
-    np.testing.assert_allclose(second.models, first.models @ rotation + shift, atol=1e-8)
-    np.testing.assert_allclose(second.errors, first.errors, atol=1e-8)
-
-
-@every_option
-@settings(max_examples=8)
-@given(
-    task=quadratic_mixtures(), seed=st.integers(0, 1000), length=st.floats(0.1, 10), height=st.floats(0.1, 10)
-)
-def test_changing_units_changes_nothing_else(
-    algorithm: Algorithm, task: QuadraticMixture, seed: int, length: float, height: float
-) -> None:
-    """chi in other units, losses in other units: mu, L and the step follow, kappa stays."""
-    scaled = QuadraticMixture(
-        hessians=task.hessians * height, centers=task.centers * length, labels=task.labels
-    )
-    adapted = dataclasses.replace(algorithm, step_size=algorithm.step_size / height)
-    initial = start_of(algorithm, task, seed)
-    first, second = go(algorithm, task, initial), go(adapted, scaled, initial * length)
-    np.testing.assert_allclose(second.models, first.models * length, atol=1e-9 * length)
-    assert scaled.condition_number == pytest.approx(task.condition_number)
-
-
-@every_option
-@settings(max_examples=8)
-@given(task=quadratic_mixtures(), seed=st.integers(0, 1000))
-def test_duplicating_every_client_changes_nothing(
-    algorithm: Algorithm, task: QuadraticMixture, seed: int
-) -> None:
-    doubled = QuadraticMixture(
-        hessians=np.repeat(task.hessians, 2, axis=0),
-        centers=np.repeat(task.centers, 2, axis=0),
-        labels=np.repeat(task.labels, 2),
-    )
-    initial = start_of(algorithm, task, seed)
-    own = np.repeat(initial, 2, axis=0) if algorithm.target == "clients" else initial
-    first, second = go(algorithm, task, initial), go(algorithm, doubled, own)
-    models = np.repeat(first.models, 2, axis=1) if algorithm.target == "clients" else first.models
-    np.testing.assert_allclose(second.models, models, atol=1e-9)
-
-
-@pytest.mark.parametrize(
-    "algorithm", [one for one in OPTIONS if one.target == "clusters"], ids=lambda one: one.name
-)
-@settings(max_examples=8)
-@given(task=quadratic_mixtures(clusters=(2, 3)), seed=st.integers(0, 1000))
-def test_relabelling_clusters_relabels_the_run(
-    algorithm: Algorithm, task: QuadraticMixture, seed: int
-) -> None:
-    order = np.random.default_rng(seed).permutation(task.clusters)
-    relabelled = QuadraticMixture(
-        hessians=task.hessians, centers=task.centers, labels=np.argsort(order)[task.labels]
-    )
-    initial = start_of(algorithm, task, seed)
-    first, second = go(algorithm, task, initial), go(algorithm, relabelled, initial[order])
-    np.testing.assert_allclose(second.models, first.models[:, order], atol=1e-9)
-    np.testing.assert_allclose(second.errors, first.errors[:, order], atol=1e-9)
 
 
 def parts_of(bound: Bound, task: RegressionMixture, momentum: float) -> BoundParts:

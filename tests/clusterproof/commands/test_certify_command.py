@@ -48,37 +48,6 @@ def test_options_reach_the_certificate(capsys: pytest.CaptureFixture[str], tmp_p
     assert "disturbance" in capsys.readouterr().out
 
 
-def test_an_invalid_certificate_is_told_from_an_unreadable_one(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    path = tmp_path / "c.json"
-    assert main([*GRADIENT_DESCENT, "--class", "smooth", "--out", str(path)]) == 0
-    text = path.read_text()
-    content = json.loads(text)
-    capsys.readouterr()
-    for name, value, condition in (
-        ("rate", "9/10", "contraction: the function values do not cancel"),
-        ("prefactor", "1/2", "start: the remaining quadratic form is not positive semidefinite"),
-        ("class", "quadratic", "a certificate for quadratics has a disturbance constant and no multipliers"),
-        ("statement", "P = NP", "the statement is not the one that the fields make"),
-        ("sha256", "0", "the SHA-256 is not that of the content: the file was changed"),
-    ):
-        path.write_text(json.dumps(content | {name: value}))
-        assert main(["verify", str(path)]) == 1
-        output, errors = capsys.readouterr()
-        assert output == f"invalid: {condition}\n"
-        assert errors == ""
-    for damaged in (
-        text[:-20],
-        text + " " * 70_000,
-        text.replace('"rate": "', '"rate": NaN, "x": "'),
-        "",
-        "[]",
-    ):
-        path.write_text(damaged)
-        assert "must be a certificate" in refused(capsys, "verify", str(path))
-
-
 def test_no_certificate_is_status_one_and_no_file(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -166,34 +166,19 @@ def test_replay_tells_true_counterexamples_from_false_ones(
     assert "must hold the numbers" in refused(capsys, "check", "--replay", str(report))
 
 
-AGAIN = pytest.mark.slow(reason="checks a claim four times")
-
-
-@pytest.mark.parametrize(
-    ("claim", "field", "value", "words"),
-    [
-        ("cfl-mgd/lemma-2", "verdict", "certified", "recorded as certified"),
-        ("cfl-mgd/lemma-2", "counterexample", None, "recorded as violated without its counterexample"),
-        pytest.param("cfl-mgd/a39", "verdict", "violated", "recorded as violated", marks=AGAIN),
-        pytest.param("cfl-mgd/a39", "bound", 0.5, "bound is recorded as 0.5", marks=AGAIN),
-        ("cfl-mgd/a39", "sharpness", {"all": 0.5}, "sharpness is recorded as {'all': 0.5}"),
-    ],
-)
-def test_a_changed_report_is_not_confirmed(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, claim: str, field: str, value: object, words: str
+def test_a_changed_report_is_not_confirmed_and_one_of_an_old_version_is(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     path = tmp_path / "r.json"
-    assert main(["check", claim, "--json", str(path)]) == 0
+    assert main(["check", "cfl-mgd/lemma-2", "--json", str(path)]) == 0
     (record,) = json.loads(path.read_text())
-    for fields, status in (({}, 0), ({field: value}, 1)):
-        path.write_text(json.dumps([record | fields]))
-        capsys.readouterr()
-        assert main(["check", "--replay", str(path)]) == status
-    assert words in capsys.readouterr().out
-    old = {
-        name: value for name, value in record.items() if name not in ("version", "requested_trials", "proof")
-    }
-    path.write_text(json.dumps([old]))
+    path.write_text(json.dumps([record | {"verdict": "certified"}]))
+    capsys.readouterr()
+    assert main(["check", "--replay", str(path)]) == 1
+    assert "recorded as certified" in capsys.readouterr().out
+    for name in ("version", "requested_trials", "proof"):
+        del record[name]
+    path.write_text(json.dumps([record]))
     assert main(["check", "--replay", str(path)]) == 0
     assert "the report has no number of trials, version" in capsys.readouterr().err
 

@@ -75,23 +75,6 @@ def test_more_data_never_loosens_theorem_b(factor: float, field: str, name: str)
     assert (TheoremB().parts(more).last_round <= TheoremB().parts(setting).last_round).all()
 
 
-@given(scale=st.floats(0.01, 100))
-def test_theorem_b_scales_with_the_units(scale: float) -> None:
-    """Measuring models in other units scales every length: the bound is scale-consistent."""
-    setting = experiment("S2", 0.5).setting
-    scaled = dataclasses.replace(
-        setting,
-        separation=setting.separation * scale,
-        diameter=setting.diameter * scale,
-        radius=setting.radius * scale,
-        noise=setting.noise * scale,
-        start=tuple(scale * distance for distance in setting.start),
-    )
-    np.testing.assert_allclose(
-        TheoremB().parts(scaled).last_round, scale * TheoremB().parts(setting).last_round, rtol=1e-9
-    )
-
-
 def test_best_parts_only_improves() -> None:
     for bound, setting in (
         (TheoremB(), experiment("S3", None).setting),

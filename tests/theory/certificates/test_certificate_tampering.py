@@ -2,15 +2,11 @@
 
 import json
 import math
-import os
-import subprocess
-import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,15 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import slow_after
 
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.commands.application import main
 from clusterproof.theory.certificates import (
     Certificate,
     certify,
-    read_certificate,
     to_json,
     verify,
-    write_certificate,
 )
 from clusterproof.theory.certificates.document import MAX_BYTES
 from clusterproof.theory.certificates.parameters import root_above, round_up
@@ -327,15 +319,6 @@ def test_a_step_size_of_one_is_the_default() -> None:
         assert default == certify("0.3", 4, "1/2", step_size=1, function_class=function_class)
 
 
-def test_class_of_the_functions_is_bound_to_the_proof() -> None:
-    for certificate in honest():
-        other = {"quadratic": "smooth", "smooth": "quadratic"}[certificate.function_class]
-        changed = replace(certificate, function_class=type(certificate.function_class)(other))
-        assert not verify(to_json(changed))
-    borrowed = replace(honest()[4], proof=honest()[1].proof, function_class=honest()[1].function_class)
-    assert not verify(to_json(borrowed))
-
-
 @given(
     numerators=st.lists(st.integers(-(10**199), 10**199), min_size=28, max_size=28), seed=st.integers(0, 99)
 )
@@ -350,103 +333,3 @@ def test_random_proofs_are_refused_by_the_arithmetic(numerators: list[int], seed
         parts[name] = tuple(number + x for number, x in zip(part, noise, strict=True))
     outcome = verify(replace(certificate, proof=replace(certificate.proof, **parts)))
     assert not outcome.valid or parts == vars(certificate.proof)
-
-
-@given(
-    document=st.binary(max_size=200)
-    | st.text(max_size=200)
-    | st.sampled_from(["[" * 60_000, '{"a":' * 12_000])
-)
-@settings(max_examples=examples(150))
-def test_arbitrary_documents_are_unreadable(document: bytes | str) -> None:
-    outcome = verify(document)
-    assert not outcome.valid
-    assert not outcome.readable
-
-
-@pytest.mark.parametrize("document", [{}, {"class": object()}, {1: float("nan")}])
-def test_arbitrary_mappings_are_unreadable(document: dict[Any, Any]) -> None:
-    assert not verify(document).readable
-
-
-def test_mappings_text_bytes_and_files_are_read_alike(tmp_path: Path) -> None:
-    path = tmp_path / "c.json"
-    for certificate in honest():
-        write_certificate(certificate, path)
-        assert read_certificate(path) == certificate
-        text = path.read_text()
-        for document in (path, text, text.encode(), json.loads(text), certificate):
-            outcome = verify(document)
-            assert outcome.valid
-            assert outcome.certificate == certificate
-        assert list(tmp_path.iterdir()) == [path]
-
-
-def test_names_given_twice_are_refused() -> None:
-    text = to_json(honest()[0])
-    doubled = text.replace('"rate":', '"rate": "1/1000",\n "rate":', 1)
-    outcome = verify(doubled)
-    assert not outcome.readable
-    assert "twice" in outcome.condition
-
-
-def test_files_that_are_none_are_unreadable(tmp_path: Path) -> None:
-    huge = tmp_path / "huge.json"
-    with open(huge, "wb") as file:
-        file.truncate(10**12)  # sparse
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    for path in (huge, pipe, tmp_path, tmp_path / "missing", Path("/dev/zero"), Path("a\0b")):
-        outcome = verify(path)
-        assert not outcome.valid
-        assert not outcome.readable
-        with pytest.raises(InvalidArgument, match="must be a certificate"):
-            read_certificate(path)
-
-
-def test_changed_files_are_not_read(tmp_path: Path) -> None:
-    path = tmp_path / "c.json"
-    path.write_text(to_json(honest()[0]).replace('"momentum": "3/10"', '"momentum": "2/10"'))
-    with pytest.raises(InvalidArgument, match="lowest terms"):
-        read_certificate(path)
-    path.write_text(to_json(honest()[0]).replace('"momentum": "3/10"', '"momentum": "1/5"'))
-    with pytest.raises(InvalidArgument, match="statement is not"):
-        read_certificate(path)
-    path.write_text(to_json(honest()[0]).replace('"momentum": "3/10"', '"momentum": "13/10"'))
-    with pytest.raises(InvalidArgument, match="out of range"):
-        read_certificate(path)
-
-
-def test_verification_imports_no_solver(tmp_path: Path) -> None:
-    path = tmp_path / "c.json"
-    write_certificate(honest()[1], path)
-    code = (
-        "import sys; from pathlib import Path; from clusterproof.theory.certificates import verify\n"
-        "assert verify(Path(sys.argv[1]))\n"
-        "loaded = {'cvxpy', 'clarabel', 'scs', 'scipy', 'osqp', 'PEPit', 'autolyap'} & set(sys.modules)\n"
-        "assert not loaded, loaded"
-    )
-    subprocess.run([sys.executable, "-c", code, str(path)], check=True, timeout=60)
-
-
-SAVED = sorted((Path(__file__).parents[2] / "saved_files").glob("certificate-*.json"))
-
-
-@pytest.mark.parametrize("path", SAVED, ids=lambda path: path.stem)
-def test_saved_certificates_are_read_as_they_were_written(path: Path, tmp_path: Path) -> None:
-    """Files of the format's first version: fractions as in the text, and the exit status of each change."""
-    text = path.read_text()
-    content = json.loads(text)
-    found = read_certificate(path)
-    assert str(found.rate) == content["rate"]
-    assert {name: str(value) for name, value in vars(found.parameters).items()} == content["parameters"]
-    for name, part in (content["proof"] or {}).items():
-        assert [str(number) for number in getattr(found.proof, name)] == list(part.values())
-    assert to_json(found) == text
-    unreadable = content | {"comment": ""}
-    false = replace(found, prefactor=found.prefactor / 2)
-    damaged = content | {"sha256": "0" * 64}
-    for status, document in ((0, text), (1, to_json(false)), (1, damaged), (2, unreadable), (2, text[:-9])):
-        changed = tmp_path / "certificate.json"
-        changed.write_text(document if isinstance(document, str) else json.dumps(document))
-        assert main(["verify", str(changed)]) == status

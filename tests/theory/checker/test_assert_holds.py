@@ -1,7 +1,6 @@
 """Claims applied to runs: what holds passes, what does not says by how much, where and on which seed."""
 
 import dataclasses
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clusterproof import theory
-from clusterproof.algorithms import CFLMGD, IFCA, FedAvg, InvalidArgument, Trace, run
+from clusterproof.algorithms import CFLMGD, FedAvg, InvalidArgument, Trace, run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.bounds.audit_settings import experiment
 from clusterproof.theory.checker.run_check import sensitivity
@@ -107,38 +106,6 @@ def test_runs_that_a_claim_does_not_speak_of_are_refused() -> None:
         other = dataclasses.replace(one.algorithm, **change)
         with pytest.raises(InvalidArgument, match=word):
             theory.assert_holds("cfl-mgd/theorem-b", one.task, run(other, one.task, rounds=2))
-
-
-def test_ifca_is_held_to_the_bounds_of_its_dynamics_at_momentum_0() -> None:
-    task = quadratic()
-    trace = run(IFCA(step_size=1 / task.smoothness), task, rounds=10)
-    assert trace.settings["dynamics"]["algorithm"] == "cfl-mgd"
-    theory.assert_holds("cfl-mgd/lemma-h", task, trace)
-    with pytest.raises(AssertionError, match="lemma-h"):
-        theory.assert_holds("cfl-mgd/lemma-h", task, slowed(trace, 3.0))
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Mine(CFLMGD):
-    """CFL-MGD written by a user, who says so; with a fault that the tests choose."""
-
-    name: ClassVar[str] = "mine"
-    actual_momentum: float = 0.5
-
-    @property
-    def dynamics(self) -> CFLMGD:
-        return CFLMGD(step_size=self.step_size, momentum=self.momentum)
-
-    def step(self, state, task, randomness):
-        return CFLMGD(step_size=self.step_size, momentum=self.actual_momentum).step(state, task, randomness)
-
-
-def test_an_algorithm_of_ones_own_is_held_to_what_it_claims_to_be() -> None:
-    task = quadratic()
-    right, wrong = (Mine(step_size=1 / task.smoothness, momentum=0.5, actual_momentum=b) for b in (0.5, 0.95))
-    theory.assert_holds("cfl-mgd/lemma-h", task, run(right, task, rounds=60))
-    with pytest.raises(AssertionError, match="lemma-h"):
-        theory.assert_holds("cfl-mgd/lemma-h", task, run(wrong, task, rounds=60))
 
 
 def test_a_run_that_is_too_small_to_tell_never_holds() -> None:

@@ -32,13 +32,10 @@ from clusterproof.theory.checker.comparison import Comparison, least_factor
 from clusterproof.theory.checker.conclusions import judge
 from clusterproof.theory.checker.ranges import Range, encode_number
 from clusterproof.theory.checker.run_code import run_code
-from clusterproof.theory.checker.same_law import _close, _compare_paths, _compare_samples, _stable, _Tests
 from clusterproof.theory.checker.search import without_local_constants
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.ties import _equal, _outside
 from clusterproof.theory.checker.trace_bound import TraceBound
-from clusterproof.theory.checker.unit_check import _bend, _distance, _missing, _unlike
-from clusterproof.theory.checker.units import Scaling
 
 F = Fraction
 GENERATED = settings(phases=(Phase.generate,), database=None, max_examples=200)
@@ -200,142 +197,6 @@ def test_a_call_of_a_proof_outside_of_its_ranges_is_named(given: Any, named: Any
     assert outside in why
 
 
-# one replicate a row, (rounds + 1, R, P, d): its largest number so far is the unit of its rounding
-def test_runs_are_close_relative_to_the_largest_of_their_replicate_so_far() -> None:
-    own = np.zeros((3, 2, 1, 2))
-    own[:, :, 0, 0] = [[1.0, 1.0], [-100.0, 1.0], [1.0, 1.0]]
-    other = own.copy()
-    other[..., 1] = 0.5
-    expected = np.ones((3, 2, 1, 2), dtype=bool)
-    expected[0, 0, 0, 1] = expected[:, 1, 0, 1] = False
-    assert (_close(other, own, 0.01) == expected).all()
-    own[2, 0, 0] = other[2, 0, 0] = [np.nan, np.inf]
-    assert _close(other, own, 0.01)[2, 0].all()
-    other[2, 0, 0, 0] = 7.0
-    assert not _close(other, own, 0.01)[2, 0, 0, 0]
-
-
-class Recorded:
-    """A run's models (rounds + 1, R, P, d) and assignments (rounds, R, M), nothing else."""
-
-    def __init__(self, replicates: int) -> None:
-        self.models, self.assignments = (
-            np.ones((4, replicates, 2, 3)),
-            np.zeros((3, replicates, 5), dtype=int),
-        )
-
-
-def test_a_replicate_is_stable_up_to_where_some_perturbed_copy_leaves_it() -> None:
-    own, moved = Recorded(2), Recorded(2 * 32)
-    assert _stable(own, moved, 2, 1e-9).tolist() == [[True] * 2] * 4  # type: ignore[arg-type]
-    moved.models[2, 2 * 5 + 1, 1, 2] = 2.0  # copy 5 of replicate 1
-    moved.assignments[0, 2 * 31, 4] = 1  # the last copy of replicate 0, in round 1
-    found = _stable(own, moved, 2, 1e-9)  # type: ignore[arg-type]
-    assert found.tolist() == [[True, True], [False, True], [False, False], [False, False]]
-
-
-def test_the_first_difference_of_two_paths_is_told() -> None:
-    own, sure = Recorded(2), np.ones((4, 2), dtype=bool)
-    own.assignments[2, 0, 3] = 1
-
-    def told(models: np.ndarray, assignments: np.ndarray, stable: np.ndarray) -> tuple[str, str]:
-        numbers = np.array([4, 7])
-        return _compare_paths(models, assignments, own, stable, 1e-9, numbers, "why")  # type: ignore[arg-type]
-
-    assert told(own.models, own.assignments, sure) == (
-        "holds",
-        "every round agrees to 1e-09, relative to the models",
-    )
-    chosen = own.assignments.copy()
-    chosen[1, 1, 4] = 1
-    other_client = "round 2, replicate 7: client 4 is with model 1, not 0"
-    assert told(own.models, chosen, sure) == ("differs", other_client)
-    models = own.models.copy()
-    models[2, 1, 0, 2] = 5.0
-    where = "round 2, replicate 7, model 0, coordinate 2: 5.0 is not 1.0, and why"
-    assert told(models, chosen, sure) == ("differs", where)
-    unsure = sure.copy()
-    unsure[2:, 1] = False
-    assert told(models, chosen, unsure) == (
-        "undecidable",
-        "from round 2 on, a start that differs by rounding gives another run",
-    )
-
-
-LEVEL = 1e-9 / 2  # of each of the two comparisons of samples
-
-
-@pytest.mark.parametrize("number", [1, 40])
-def test_a_level_is_shared_by_all_tests(number: int) -> None:
-    def judged(probability: float, replicates: int = 500) -> tuple[str, str]:
-        tests = _Tests(replicates, 2000)
-        tests.number, tests.least, tests.sentence = number, math.log(probability), "mean"
-        return tests.judge()
-
-    assert judged(0.99 * LEVEL / number) == (
-        "differs",
-        "mean (500 replicates against 2000, probability at most 1e-9)",
-    )
-    kind, words = judged(1.01 * LEVEL / number)
-    assert kind == "undecidable"
-    assert "500 replicates against 2000, by chance with probability 1e-9" in words
-    # the logarithm of a p-value grows like the number of replicates
-    assert f": {math.ceil(500 / 0.8)} replicates would see" in judged((LEVEL / number) ** 0.8)[1]
-    # a mean that moved by its deviation is seen in all but one of 700 runs: normal tail 3 below its threshold
-    needed = next(n for n in range(9, 999) if 2 * number * math.exp(-((math.sqrt(n) - 3) ** 2) / 2) <= LEVEL)
-    holds = f"none of {number} statistics differs ({needed} replicates against 2000)"
-    assert judged(0.5, needed) == ("holds", holds)
-    assert judged(0.5, needed - 1) == (
-        "undecidable",
-        f"{needed - 1} replicates against 2000: {needed} replicates would see a mean that moved by its deviation",
-    )
-
-
-# summands (rows) of entries (columns), and their scaled copies: which do not change as the first nonzero one
-@pytest.mark.parametrize(
-    ("start", "moved", "rounding", "unlike"),
-    [
-        ([[1, 2], [3, 4]], [[2, 4], [6, 8]], 0.0, []),
-        ([[1, 2], [3, 4]], [[2, 4], [7, 8]], 0.0, [[0, 1, 0]]),
-        ([[1, 2], [3, -4]], [[2, 4], [6, 8]], 0.0, [[0, 1, 1]]),
-        ([[0], [3], [5]], [[0], [6], [11]], 0.0, [[1, 2, 0]]),
-        ([[0], [3]], [[1], [6]], 0.0, [[1, 0, 0]]),
-        ([[0], [0]], [[0], [1]], 0.0, [[0, 1, 0]]),
-        ([[1], [3]], [[2], [6.4]], 0.5, []),
-        ([[1], [3]], [[2], [6.6]], 0.5, [[0, 1, 0]]),
-    ],
-)
-def test_summands_that_change_unlike_the_first(start: Any, moved: Any, rounding: float, unlike: Any) -> None:
-    kinds = [float] if rounding else [float, object]
-    for kind in kinds:
-        assert _unlike(np.array(start, kind), np.array(moved, kind), (0.0, rounding)) == unlike
-    tiny = F(1, 10**30)  # exact numbers have no rounding
-    exact = np.array([[F(1)], [F(3)]]), np.array([[F(2)], [F(6) + tiny]])
-    assert _unlike(*exact, (0.0, 0.0)) == [[0, 1, 0]]
-
-
-def test_distances_and_bends_of_summands() -> None:
-    one = np.ones(2)
-    assert _distance(one, np.array([2.0, 6.0])) == pytest.approx(math.log(3))
-    assert _distance(one, np.array([6.0, 2.0])) == pytest.approx(math.log(3))
-    assert _distance(one, np.array([2.0, -6.0])) == _distance(one, np.array([2.0, 0.0])) == math.inf
-    assert _distance(np.array([1.0, 0.0]), np.array([1.0, 0.0])) == 0
-    power = [np.array([3.0**n, -(0.5**n), 0.0]) for n in range(6)]
-    assert _bend(power) == pytest.approx(0, abs=1e-12)
-    assert _bend([*power[:2], np.array([27.0, -0.25, 0.0])]) == pytest.approx(math.log(3))
-    assert _bend([*power[:2], np.array([9.0, 0.0, 0.0])]) > 1e300
-
-
-@pytest.mark.parametrize("unit", [(F(1), F(-2)), (F(1, 2), F(0)), (F(0), F(5, 3)), (F(-4), F(1, 12))])
-def test_a_missing_unit_is_read_from_factors(unit: tuple[F, F]) -> None:
-    scalings = [Scaling(F(2), F(1)), Scaling(F(1), F(1, 3)), Scaling(F(3, 10), F(17, 10))]
-    factors = {each: float(each.value) ** unit[0] * float(each.length) ** unit[1] for each in scalings}
-    assert _missing(factors) == unit
-    assert _missing(dict.fromkeys(scalings, 1.0)) is None
-    for wrong in (0.0, math.inf, 1.01 * factors[scalings[2]]):
-        assert _missing({**factors, scalings[2]: wrong}) is None
-
-
 TASK = QuadraticMixture.random(clusters=2, clients=4, dimension=2, condition_number=4, seed=0)
 
 
@@ -382,25 +243,6 @@ def test_a_counterexample_as_code_imports_what_states_the_claim(registry: None) 
     for example in ({"x": math.inf}, {"x": {"y": [1.0, math.nan]}}):
         infinite = code_of(verdict.__class__(**{**vars(verdict), "counterexample": example})) or ""
         assert infinite.startswith("from math import inf, nan\n")
-
-
-class Own(Recorded):
-    """The library's run, too, with the true clusters of the clients."""
-
-    labels = np.zeros(5, dtype=int)
-
-
-def test_ranks_tell_a_shift_that_a_few_large_replicates_hide() -> None:
-    stream, replicates = np.random.default_rng(0), 200
-    own, models = Own(800), stream.random((2, replicates, 2, 3))
-    own.models, own.assignments = stream.random((2, 800, 2, 3)), np.zeros((1, 800, 5), dtype=int)
-    own.models[1, 0, 0, 1] = models[1, 0, 0, 1] = 1e9
-    models[1, 1:, 0, 1] += 1.0
-    tests = _compare_samples(models, np.zeros((1, replicates, 5), dtype=int), own, 1e-12)  # type: ignore[arg-type]
-    assert re.match(
-        r"mean of the (models|increments), ranks of model 0, coordinate 1, round 1: ", tests.sentence
-    )
-    assert tests.judge()[0] == "differs"
 
 
 def test_rounding_of_a_large_quantity_widens_an_interval() -> None:

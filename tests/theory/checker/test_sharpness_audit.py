@@ -20,7 +20,6 @@ from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import a17
 from clusterproof.theory.papers.cfl_mgd.lemma_1 import lemma_1 as module
 from clusterproof.theory.papers.cfl_mgd.lemma_1.lemma_1 import lemma_1
 from clusterproof.theory.papers.ifca.basin import ROUND, basin
-from clusterproof.theory.papers.sofl.theorem_1 import theorem_1_robbins_monro
 
 pytestmark = pytest.mark.slow(reason="evaluates claims at their own budget")
 
@@ -86,18 +85,6 @@ def test_a17_without_a_term_is_false() -> None:
     best = theory.find_claim(a17.id).unattained.factor()  # type: ignore[union-attr]
     assert sharpness["all"] is not None
     assert best / 1.1 <= sharpness["all"] <= best
-
-
-def test_ten_times_the_bound_of_sofl_is_not_sharp() -> None:
-    row = attempt(theorem_1_robbins_monro.parts[0], Context(0, 1, 1e-9, theorem_1_robbins_monro.id))
-    factor = float(row.factors["bound", "all"].factor)
-    assert 0.5 < factor <= 1
-    assert factor / 10 < 0.1  # what the tenfold bound would be said to use
-    sides = row.tightest
-    assert sides is not None
-    bound = sides.conclusions["bound"]
-    assert isinstance(bound, Sides)
-    assert bound.measured > 0.1 * bound.allowed  # and a tenth of it is broken
 
 
 def test_half_the_rate_of_the_basin_is_seen() -> None:

@@ -89,23 +89,15 @@ def test_a_missing_quantity_is_refused_by_name() -> None:
 def test_a_statement_may_speak_of_more_than_is_tried() -> None:
     assert SPACE.decode(VALID | {"clients": 1000, "own": 999, "share": "1/7"})["own"] == 999
     assert not SPACE.complete
-    assert integers(1, 3).complete
-    assert not integers(1, 3, upwards=True).complete
-    assert not integers(1, 3).holds(4, {})
-    assert integers(1, 3, upwards=True).holds(4, {})
-    assert not integers(1, 3, upwards=True).holds(0, {})
-    assert integers(1, 3, downwards=True).holds(-7, {})
 
 
-def test_simple_numbers_come_first_and_long_ranges_are_not_written_out() -> None:
-    assert list(integers(-2, 2).values({})) == [0, 1, -1, 2, -2]
+def test_long_ranges_are_not_written_out() -> None:
     assert integers(0, 10**18).values({})[5] == 5
     assert len(integers(-(10**12), 10**12).values({})) == 2 * 10**12 + 1
     assert 0 <= integers(0, 10**18).draw({}, np.random.default_rng(0)) <= 10**18
 
 
-def test_fractions_are_all_up_to_the_denominator() -> None:
-    assert rationals(-1, 1, 2).values({}) == (0, 1, -1, Fraction(1, 2), Fraction(-1, 2))
+def test_ends_of_fractions_may_be_earlier_quantities() -> None:
     assert rationals(earlier("x"), 1, 2).values({"x": Fraction(1, 2)}) == (1, Fraction(1, 2))
     assert rationals(1, earlier("x") / 2 + 1, 2).values({"x": 1}) == (1, Fraction(3, 2))
 

@@ -70,11 +70,6 @@ def test_a_true_report_is_confirmed(report: Callable[..., Path], capsys: pytest.
     ("numbers", "named"),
     [
         ({"own": -4}, "counterexample.own = -4: must be a whole number in 1 .. clients - 1"),
-        ({"own": 9}, "counterexample.own = 9"),
-        ({"momentum": 7}, "counterexample.momentum = 7: must be a fraction in 0 .. 9/10"),
-        ({"momentum": "-1/4"}, "counterexample.momentum"),
-        ({"clients": "1/4"}, "counterexample.clients"),
-        ({"floor": "-1/2"}, "counterexample.floor"),
         ({"floor": 0}, 'must meet the hypothesis "rho_0 is positive"'),
         ({"part": "other"}, "counterexample.part = 'other'"),
         ({"seed": 1}, "counterexample.seed = 1: is unknown"),
@@ -84,16 +79,6 @@ def test_a_forged_instance_is_refused_by_the_hypothesis_that_it_breaks(
     report: Callable[..., Path], capsys: pytest.CaptureFixture[str], numbers: dict[str, Any], named: str
 ) -> None:
     assert named in refused(capsys, "check", "--replay", str(report(**numbers)))
-
-
-@pytest.mark.parametrize(
-    "entry", [{"measured": 0.6}, {"bound": 0.1}, {"measured": None}, {"bound": None}, {"measured": 1e9}]
-)
-def test_forged_sides_are_refused(
-    report: Callable[..., Path], capsys: pytest.CaptureFixture[str], entry: dict[str, Any]
-) -> None:
-    (name,) = entry
-    assert f"{name} = " in refused(capsys, "check", "--replay", str(report(entry)))
 
 
 def test_an_instance_that_does_not_break_the_claim_confirms_nothing(
@@ -112,43 +97,6 @@ def test_an_entry_without_its_counterexample_is_said_to_be_one(
     output = capsys.readouterr().out
     assert f"recorded as {verdict} without its counterexample" in output
     assert "0 of 1 entries confirmed" in output
-
-
-@pytest.mark.parametrize(
-    ("entry", "words"),
-    [
-        ({}, ""),
-        ({"measured": 0.5 * (1 + 1e-7), "bound": 0.5 * (1 - 1e-7), "sharpness": {"all": 1 + 1e-7}}, ""),
-        ({"verdict": "consistent"}, "recorded as consistent"),
-        ({"verdict": "violated"}, "recorded as violated without its counterexample"),
-        ({"measured": 0.5 * (1 + 1e-5)}, "measured is recorded as 0.500005, and is 0.5"),
-        ({"measured": None}, "measured is recorded as None"),
-        ({"bound": 0.51}, "bound is recorded as 0.51, and is 0.5"),
-        ({"sharpness": {"all": 0.9}}, "sharpness is recorded as {'all': 0.9}, and is {'all': 1.0}"),
-        ({"sharpness": {"all": 0.9}, "version": "0"}, ""),  # another version may search better
-        ({"sharpness": None}, "sharpness is recorded as None"),
-    ],
-)
-def test_an_entry_without_a_counterexample_is_checked_again(
-    registry: dict[str, Any],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    entry: dict[str, Any],
-    words: str,
-) -> None:
-    @PAPER.claim("true", label="(1)", kind="upper")
-    def true(clients: Annotated[int, integers(2, 9)]) -> Sides:
-        """True, and sharp for two clients."""
-        return at_most(Fraction(1, clients), half=Fraction(1, 2))
-
-    path = tmp_path / "report.json"
-    assert main(["check", "toy/true", "--json", str(path)]) == 0
-    (record,) = json.loads(path.read_text())
-    assert (record["verdict"], record["sharpness"]["all"]) == ("certified", 1)
-    path.write_text(json.dumps([record | entry]))
-    capsys.readouterr()
-    assert main(["check", "--replay", str(path)]) == (1 if words else 0)
-    assert words in capsys.readouterr().out
 
 
 def test_larger_instances_than_those_tried_are_instances(report: Callable[..., Path]) -> None:

@@ -233,16 +233,6 @@ def test_a_hypothesis_that_hides_an_undefined_statement_stays() -> None:
     assert '"1 / a > 1"' in reason
 
 
-def test_one_hypothesis_may_exclude_the_whole_range() -> None:
-    def empty(a: Digit) -> Sides:
-        suppose("a is small", a < 100)
-        suppose("a > 100", a > 100)
-        return at_most(1, one=1)
-
-    claim(empty)
-    assert '"a > 100" excludes all of them' in theory.check("toy/one").reason
-
-
 def noisy(scale: float, level: float = 0.1) -> Callable[..., Sides]:
     def tail(shift: Annotated[float, choice(0.0, 1.0)], stream: Stream, replicates: Replicates) -> Sides:
         draws = shift + stream.exponential(size=(replicates, 3)).max(axis=1)

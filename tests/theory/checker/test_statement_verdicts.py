@@ -4,7 +4,6 @@ import os
 import re
 import subprocess
 import sys
-from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +14,7 @@ from toy_claims import PAPER, Digit, Share, claim
 from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory import Kind
-from clusterproof.theory.checker import Family, Sides, at_least, at_most, equal, integers
+from clusterproof.theory.checker import Family, Sides, at_most, equal, integers
 from clusterproof.theory.checker.unattained import Reason
 
 pytestmark = pytest.mark.usefixtures("registry")
@@ -94,29 +93,6 @@ def test_a_failed_proof_is_said_and_the_search_goes_on() -> None:
     assert verdict.reason == "proved symbolically for every instance in the ranges; holds on 10 instances"
 
 
-def test_cards_share_the_sections_of_the_family() -> None:
-    def stated(x: Digit) -> Sides:
-        """Title of it.
-
-        Hypotheses
-            None.
-
-        Statement
-            x <= 9.
-
-        Symbols
-            x a digit.
-        """
-        return at_most(x, nine=9)
-
-    claim(stated)
-    card = theory.find_claim("toy/one")
-    assert card.title == "Title of it."
-    assert card.card == (
-        "Hypotheses\n    None.\n\nStatement\n    x <= 9.\n\nSymbols\n    x a digit.\n\nSource\n    A test."
-    )
-
-
 def test_a_proof_of_something_stands_where_proofs_stand() -> None:
     def proved(x: Digit) -> Sides:
         """Title.
@@ -146,16 +122,6 @@ def test_a_check_of_its_own_kind_says_why_it_has_no_sharpness() -> None:
     verdict = theory.check("toy/own")
     assert verdict.reason == "The number is there; sharpness does not apply (one number of a table)"
     assert verdict.sharpness is None
-
-
-def test_a_lower_bound_is_told_the_right_way_round() -> None:
-    def enough(x: Digit) -> Sides:
-        return at_least(x, half=Fraction(1, 2), more=Fraction(1, 4))
-
-    claim(enough)
-    verdict = theory.check("toy/one")
-    assert verdict.reason == "at x = 0: 0 < 0.75 = half 0.5 + more 0.25"
-    assert (verdict.measured, verdict.bound) == (0, 0.75)
 
 
 SCRIPT = """

@@ -1,4 +1,4 @@
-"""How far from the truth a refuted statement is, against values by hand."""
+"""How far from the truth a refuted statement is, by hand; which hypotheses are needed, which bounds not attained."""
 
 from fractions import Fraction
 from typing import Annotated, Any
@@ -217,3 +217,39 @@ def test_few_trials_look_at_few_instances(registry: dict[str, Any]) -> None:
     few, many = (check("toy/false", trials=trials).tightness["all"]["instances"] for trials in (5, None))
     assert 5 <= few < 20  # the ends and better neighbours come to the trials
     assert many >= 100
+
+
+def test_a_hypothesis_is_needed_where_an_instance_outside_of_it_alone_breaks_the_statement(
+    registry: dict[str, Any],
+) -> None:
+    @PAPER.claim("one", label="(1)", kind="upper")
+    def one(n: Annotated[int, integers(0, 12)]) -> Sides:
+        """No instance is outside the last hypothesis alone, and at n = 0 there is a division by zero."""
+        suppose("n is positive", n > 0)
+        suppose("n is at most 8", n <= 8)
+        suppose("n is not 5", n != 5)
+        suppose("n is below 20", n < 20)
+        return at_most(n, eight=8 * n // n)
+
+    verdict = check("toy/one")
+    assert verdict.needed == {
+        "n is positive": None,
+        "n is at most 8": True,
+        "n is not 5": False,
+        "n is below 20": None,
+    }
+    assert "2 hypotheses not exercised" in evidence(verdict)
+
+
+@pytest.mark.parametrize(("factor", "says"), [(1, False), (2, True)])
+def test_a_bound_that_is_called_tight_and_is_not_attained(
+    registry: dict[str, Any], factor: int, says: bool
+) -> None:
+    @PAPER.claim("one", label="(1)", kind="tight")
+    def one(n: Annotated[int, integers(1, 12)]) -> Sides:
+        """Attained where the factor is 1."""
+        return at_most(n, factor=factor * n)
+
+    verdict = check("toy/one")
+    assert ("not attained: 2 at best found" in evidence(verdict)) == says
+    assert verdict.verdict == "certified"

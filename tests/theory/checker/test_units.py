@@ -13,18 +13,13 @@ from toy_claims import claim
 
 from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.synthetic import NoisyQuadraticMixture, QuadraticMixture, RegressionMixture
 from clusterproof.theory.checker import (
-    Replicates,
     Sides,
-    Stream,
     at_least,
     at_most,
     drawn,
     equal,
-    expectation,
     integers,
-    probability,
     rationals,
     reals,
     suppose,
@@ -32,7 +27,6 @@ from clusterproof.theory.checker import (
 from clusterproof.theory.checker.claim import Context
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.unit_check import Mismatch, candidates, check_units
-from clusterproof.theory.checker.units import Scaling, image
 
 Q = Annotated[Fraction, rationals(Fraction(1, 8), 3, 8)]
 WORDS = {"sqrt": math.sqrt, "log": math.log, "at_most": at_most, "at_least": at_least, "equal": equal, "Q": Q}
@@ -319,60 +313,6 @@ def test_hypotheses_that_fix_the_units_are_named(registry: None) -> None:
     assert verdict.reason.endswith('units not compared: "D <= 1" fixes them')
     assert "units" not in theory.check("toy/one").reason
     assert [one.units for one in theory.catalogue()] == [False, True]
-
-
-def tasks(kind: str) -> Any:
-    def make(stream: np.random.Generator) -> Any:
-        seed = int(stream.integers(1000))
-        if kind == "regression":
-            return RegressionMixture.random(clusters=2, clients=6, dimension=2, condition_number=3, seed=seed)
-        sizes = {"clusters": 2, "clients": 6, "dimension": 2, "condition_number": 3.0, "seed": seed}
-        return (NoisyQuadraticMixture if kind == "noisy" else QuadraticMixture).random(**sizes)
-
-    return drawn(make)
-
-
-@pytest.mark.parametrize("kind", ["quadratic", "noisy", "regression"])
-def test_tasks_are_scaled_by_their_type(kind: str) -> None:
-    task = tasks(kind).make(np.random.default_rng(0))
-    scaling = Scaling(Fraction(9), Fraction(2))
-    copy = image({}, {"task": task}, scaling)["task"]
-    model = np.array([0.3, -0.7])
-    assert copy.separation == pytest.approx(2 * task.separation)
-    assert copy.smoothness == pytest.approx(9 / 4 * task.smoothness)
-    np.testing.assert_allclose(copy.expected_loss(2 * model, 1), 9 * task.expected_loss(model, 1))
-    np.testing.assert_allclose(copy.expected_gradient(2 * model, 1), 9 / 2 * task.expected_gradient(model, 1))
-    if kind != "quadratic":
-        np.testing.assert_allclose(
-            copy.gradient_variance(2 * model, 1), 81 / 4 * task.gradient_variance(model, 1)
-        )
-
-
-def test_a_statement_about_a_task_with_random_numbers(registry: None) -> None:
-    Task = Annotated[QuadraticMixture, tasks("quadratic")]
-
-    def stated(task: Task, stream: Stream, replicates: Replicates, *, power: int) -> Any:
-        offsets = task.separation * stream.standard_normal((replicates, 1, 2))
-        gaps = task.expected_loss(task.optima[0] + offsets, 0)[:, 0] - task.expected_loss(task.optima[0], 0)
-        largest = task.smoothness * task.separation**power
-        return {
-            "mean": expectation(gaps, at_most=largest),
-            "tail": probability(gaps > 20 * largest, at_most=0.5),
-            "sure": at_most(gaps, largest=1000 * largest),
-        }
-
-    def right(task: Task, stream: Stream, replicates: Replicates) -> Any:
-        return stated(task, stream, replicates, power=2)
-
-    def wrong(task: Task, stream: Stream, replicates: Replicates) -> Any:
-        return stated(task, stream, replicates, power=1)
-
-    for function in (right, wrong):
-        function.__annotations__ |= {"task": Task, "stream": Stream, "replicates": Replicates}
-    assert compared(right, {}, budget=10, replicates=50) == "both sides have the same units at 3 instances"
-    mismatch = compared(wrong, {}, budget=10, replicates=50)
-    assert isinstance(mismatch, Mismatch)
-    assert mismatch.sentence.startswith("mean: the right side lacks a factor of the unit length (")
 
 
 @pytest.mark.parametrize(

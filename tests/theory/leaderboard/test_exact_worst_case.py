@@ -1,0 +1,131 @@
+"""The exact worst case of the leaderboard against PEPit, and never exceeded by clients that are drawn."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from leaderboard_settings import A
+from test_leaderboard import values
+
+from clusterproof.theory.leaderboard import leaderboard
+
+
+def play(
+    rng: np.random.Generator, algorithm: str, rounds: int, setting: dict[str, Any]
+) -> tuple[float, float]:
+    """Play random strongly convex clients with mu = 0.1 and L = 1; return E|x_R - x*|^2 for D^2 = 1 and zeta*^2 = 1.
+
+    Half of the clients are quadratics with extreme curvatures, half have gradient mu y + (L - mu) tanh y.
+    """
+    clients, size = int(rng.integers(2, 5)), int(rng.integers(1, 4))
+    spectra = rng.choice([0.1, 1.0], (clients, size))
+    bases = np.linalg.qr(rng.normal(size=(clients, size, size)))[0]
+    hessians = np.einsum("ijk,ik,ilk->ijl", bases, spectra, bases)
+    linear = rng.normal(size=(clients, size))
+    linear -= linear.mean(axis=0)
+    linear /= np.sqrt((linear**2).sum() / clients)
+    curved = rng.integers(2, size=clients) == 1
+
+    def gradients(points: np.ndarray) -> np.ndarray:
+        bent = 0.1 * points + 0.9 * np.tanh(points)
+        flat = np.einsum("ijk,ik->ij", hessians, points)
+        return np.where(curved[:, None], bent, flat) + linear
+
+    model = rng.normal(size=size)
+    model /= np.linalg.norm(model)
+    step, steps = float(Fraction(setting["step_size"])), setting["local_steps"]
+    controls = np.zeros((clients, size))
+    for _ in range(rounds):
+        points = np.tile(model, (clients, 1))
+        first, shift = gradients(points), controls.mean(axis=0) - controls
+        for _ in range(steps):
+            points = points - step * (gradients(points) + (shift if algorithm == "scaffold" else 0))
+        if setting.get("option") == "I":
+            controls = first
+        else:
+            controls = controls - controls.mean(axis=0) + (model - points) / (steps * step)
+        model = model + float(setting.get("server_step_size", 1)) * (points.mean(axis=0) - model)
+    return float((model**2).sum()), clients
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "setting", "rounds"),
+    [
+        ("fedavg", {**A, "local_steps": 3, "step_size": "1/2"}, 2),
+        ("scaffold", {**A, "local_steps": 3, "step_size": "1/3", "option": "II"}, 2),
+    ],
+)
+def test_no_random_clients_exceed_the_exact_worst_case(
+    algorithm: str, setting: dict[str, Any], rounds: int
+) -> None:
+    found = values(leaderboard(algorithm, client_class="strong", rounds=rounds, **setting), rounds)
+    assert found["exact"] is not None
+    rng = np.random.default_rng(1)
+    largest = max(play(rng, algorithm, rounds, setting)[0] for _ in range(200))
+    assert 0.3 * found["exact"] < largest <= found["exact"] * (1 + 1e-6)
+
+
+@pytest.mark.slow(reason="models and solves with another package")
+@pytest.mark.parametrize("clients", [2, 3])
+@pytest.mark.parametrize("algorithm", ["fedavg", "fedprox", "scaffold", "proxskip"])
+def test_the_exact_worst_case_is_that_of_pepit(algorithm: str, clients: int) -> None:
+    """PEPit models every client by itself; nothing is averaged over permutations."""
+    pepit = pytest.importorskip("PEPit")
+    smooth = pytest.importorskip("PEPit.functions").SmoothStronglyConvexFunction
+    proximal_step = pytest.importorskip("PEPit.primitive_steps").proximal_step
+    problem = pepit.PEP()
+    mu, eta, p, m = 0.1, 0.5, 0.5, 0.5
+    losses = [problem.declare_function(smooth, mu=mu, L=1.0) for _ in range(clients)]
+    mean = sum(losses[1:], losses[0]) / clients
+    optimum = mean.stationary_point()
+    at = [loss.gradient(optimum) for loss in losses]
+    start = problem.set_initial_point()
+    problem.set_initial_condition((start - optimum) ** 2 <= 1)
+    problem.add_constraint(sum((g**2 for g in at[1:]), at[0] ** 2) / clients <= 0.25)
+
+    def average(points: list[Any]) -> Any:
+        return sum(points[1:], points[0]) / len(points)
+
+    model, controls, worst = start, [0 * start] * clients, None
+    if algorithm == "proxskip":
+        branches = [(1.0, [start] * clients, controls)]
+        for _ in range(2):
+            following = []
+            for share, points, shifts in branches:
+                moved = [
+                    x - eta * (f.gradient(x) - h) for f, x, h in zip(losses, points, shifts, strict=True)
+                ]
+                centre = average(moved)
+                met = [h + p / eta * (centre - x) for h, x in zip(shifts, moved, strict=True)]
+                following += [(share * p, [centre] * clients, met), (share * (1 - p), moved, shifts)]
+            branches = following
+        worst = sum(share * average([(x - optimum) ** 2 for x in points]) for share, points, _ in branches)
+    else:
+        for _ in range(2):
+            ends, shift = [], average(controls)
+            for index, loss in enumerate(losses):
+                point = model
+                if algorithm == "fedprox":
+                    point = proximal_step(model, loss, 1 / m)[0]
+                else:
+                    for _ in range(2):
+                        corrected = shift - controls[index] if algorithm == "scaffold" else 0 * start
+                        point = point - eta * (loss.gradient(point) + corrected)
+                ends.append(point)
+            if algorithm == "scaffold":
+                controls = [c - shift + (model - y) / (2 * eta) for c, y in zip(controls, ends, strict=True)]
+            model = average(ends)
+        worst = (model - optimum) ** 2
+    problem.set_performance_metric(worst)
+    expected = problem.solve(wrapper="cvxpy", solver="CLARABEL", verbose=0)
+    setting = {
+        **A,
+        "heterogeneity": "1/2",
+        "local_steps": 1 if algorithm == "proxskip" else 2,
+        "step_size": "1/2",
+        "proximal": "1/2" if algorithm == "fedprox" else None,
+        "probability": "1/2" if algorithm == "proxskip" else None,
+    }
+    found = values(leaderboard(algorithm, client_class="strong", rounds=2, **setting), 2)
+    assert found["exact"] == pytest.approx(expected, rel=1e-5)
