@@ -20,7 +20,6 @@ from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.checker.drawn import Drawn
 from clusterproof.theory.checker.space import Space
 from clusterproof.theory.checker.tightness import assess
-from clusterproof.theory.checker.unattained import Best
 from clusterproof.theory.checker.verdict import Finding
 
 CATALOGUE = read_catalogue()
@@ -174,7 +173,7 @@ def replays_and_refuses_nonsense(claim_id: str, verdict: Finding) -> None:
 
 
 def tightness(claim: theory.Claim, verdict: Finding) -> float | None:
-    if isinstance(claim.unattained, Best):
+    if claim.unattained is not None:
         return claim.unattained.factor()
     return (verdict.sharpness or {}).get("all")
 

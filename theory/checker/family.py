@@ -15,7 +15,7 @@ from clusterproof.theory.checker.replay import replay
 from clusterproof.theory.checker.statement import Conclusions, Statement
 from clusterproof.theory.checker.survey import with_tightness
 from clusterproof.theory.checker.theorem import Theorem
-from clusterproof.theory.checker.unattained import Unattained
+from clusterproof.theory.checker.unattained import Best
 from clusterproof.theory.checker.verdict import Finding
 
 P = ParamSpec("P")
@@ -53,7 +53,7 @@ class Family:
         bound_trace: TraceBounder | None = None,
         ill_posed: bool | None = None,
         quick: bool = True,
-        unattained: Unattained | None = None,
+        unattained: Best | None = None,
         **how: Any,
     ) -> Callable[[Callable[P, R]], Theorem[P, R]]:
         """Register a statement: its docstring is the card, its signature the space, its value the sides.

@@ -1,11 +1,10 @@
-"""What consistent verdicts are worth: certified, sharp, loose with the best constant, or loose for a listed reason."""
+"""What consistent verdicts are worth: certified, sharp, or loose, with the best constant where it is known."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
 from clusterproof.theory.checker.claim import Claim
-from clusterproof.theory.checker.unattained import Best
 from clusterproof.theory.checker.verdict import Finding, Kind
 
 SHARP = 0.5
@@ -22,7 +21,7 @@ class Standing(StrEnum):
     CERTIFIED = "certified"
     SHARP = "sharp within 2"
     BEST = "loose, best constant known"
-    REASON = "loose, with a reason"
+    LOOSE = "loose"
     UNDEFINED = "no sharpness"
     TRANSCRIBED = "judged as transcribed"
 
@@ -48,12 +47,12 @@ def assess(claim: Claim, finding: Finding) -> Standing | None:
     found = finding.sharpness.get("all")
     if found is not None and found >= SHARP:
         return Standing.SHARP
-    if isinstance(claim.unattained, Best) and found is not None:
+    if claim.unattained is not None and found is not None:
         best = claim.unattained.factor()
         # more than the second route allows would refute it
         if best / (1 + AGREEMENT) <= found <= best * (1 + 1e-6):
             return Standing.BEST
-    return Standing.REASON
+    return Standing.LOOSE
 
 
 def idle_parts(finding: Finding) -> list[str]:

@@ -1,19 +1,9 @@
-"""Why a statement is not sharp: its best constant by a second route, or one of a closed list of reasons."""
+"""The best constant of a statement that is loose as printed, by a second route."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import TypeAlias
-
-
-class Reason(StrEnum):
-    """Why the largest share of the bound that an instance uses stays below one half, or has no meaning."""
-
-    PROOF = "a proof that adds up bounds which no law attains at once; the best constant is open"
-
-    ROUND_NUMBER = "a round number that a rate in simulation is far from"
 
 
 @dataclass(frozen=True)
@@ -31,7 +21,3 @@ class Best:
 
     factor: Callable[[], float]
     route: str
-
-
-Unattained: TypeAlias = Best | Reason
-"""Why no instance of a claim attains more than half of its bound."""

@@ -15,7 +15,7 @@ from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory import Kind
 from clusterproof.theory.checker import Family, Sides, at_most, equal, integers
-from clusterproof.theory.checker.unattained import Reason
+from clusterproof.theory.checker.unattained import Best
 
 pytestmark = pytest.mark.usefixtures("registry")
 
@@ -168,7 +168,7 @@ def test_a_claim_is_registered_with_what_it_states() -> None:
         return given
 
     facts: dict[str, Any] = {"label": "(7)", "kind": "definition", "repaired_by": "toy/usual", "quick": False}
-    known = facts | {"bound_trace": bound_trace, "unattained": Reason.PROOF}
+    known = facts | {"bound_trace": bound_trace, "unattained": Best(float, "by hand")}
     written = Family("toy", transcribed=True)
 
     @written.claim("all", **known)

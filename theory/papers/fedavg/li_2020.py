@@ -21,7 +21,6 @@ from clusterproof.theory.checker import (
     rationals,
     suppose,
 )
-from clusterproof.theory.checker.unattained import Reason
 
 PAPER = Family(
     "fedavg",
@@ -107,9 +106,7 @@ def compared(problem: Problem, sampling: Fraction, clients: Fraction) -> Sides:
     return at_most(gap, **terms)
 
 
-@PAPER.claim(
-    "theorem-1", label="Theorem 1, (4), (5)", kind="upper", exhaustible=1, budget=200, unattained=Reason.PROOF
-)
+@PAPER.claim("theorem-1", label="Theorem 1, (4), (5)", kind="upper", exhaustible=1, budget=200)
 def theorem_1(problem: Problem) -> Sides:
     """FedAvg with all clients and decaying steps converges like 1 / T.
 
@@ -127,9 +124,7 @@ def theorem_1(problem: Problem) -> Sides:
     return compared(problem, Q(0), Q(0))
 
 
-@PAPER.claim(
-    "theorem-2", label="Theorem 2, (6)", kind="upper", exhaustible=1, budget=200, unattained=Reason.PROOF
-)
+@PAPER.claim("theorem-2", label="Theorem 2, (6)", kind="upper", exhaustible=1, budget=200)
 def theorem_2(problem: Problem, drawn: Annotated[int, choice(1, 2, 5)]) -> Sides:
     """FedAvg with K clients drawn with replacement converges like 1 / T.
 
@@ -145,7 +140,7 @@ def theorem_2(problem: Problem, drawn: Annotated[int, choice(1, 2, 5)]) -> Sides
     return compared(problem, Q(1, drawn), Q(1, drawn))
 
 
-@PAPER.claim("theorem-3", label="Theorem 3", kind="upper", exhaustible=1, budget=200, unattained=Reason.PROOF)
+@PAPER.claim("theorem-3", label="Theorem 3", kind="upper", exhaustible=1, budget=200)
 def theorem_3(problem: Problem, drawn: Annotated[int, choice(1, 2)]) -> Sides:
     """FedAvg with K of the N clients drawn without replacement converges like 1 / T.
 
@@ -173,7 +168,7 @@ LocalSteps = Annotated[int, integers(2, 6)]
 PRINTED = ((Q(1), Q(-1)), (Q(2), Q(1)))
 
 
-@PAPER.claim("theorem-4", label="Theorem 4", kind="lower", unattained=Reason.ROUND_NUMBER)
+@PAPER.claim("theorem-4", label="Theorem 4", kind="lower")
 def theorem_4(local_steps: LocalSteps, pace: Pace) -> Sides:
     """There is a problem on which FedAvg with E > 1 and a fixed step rests away from the optimum.
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from clusterproof.algorithms import Randomness
 from clusterproof.theory.checker import Family, Frequency, Replicates, Stream, choice, probability
-from clusterproof.theory.checker.unattained import Reason
 from clusterproof.theory.papers.gradient_loss.race import Setting, entrant, purities, purity_goal, race
 
 PAPER = Family("gradient-loss")
@@ -30,9 +29,7 @@ def races(
     return race(setting, seed=seed, replicates=replicates, goal=GOAL, weight=weight)
 
 
-@PAPER.claim(
-    "sooner", label="Section III-B, purity", kind="probability", replicates=60, unattained=Reason.ROUND_NUMBER
-)
+@PAPER.claim("sooner", label="Section III-B, purity", kind="probability", replicates=60)
 def sooner(stream: Stream, replicates: Replicates) -> Frequency:
     """From models that start apart, gradient and loss together reach purity 0.9 no later than the loss.
 
@@ -70,7 +67,6 @@ def saves_more(setting: Setting, stream: np.random.Generator, replicates: int) -
     label="Section III-B, one start (ours)",
     kind="probability",
     replicates=40,
-    unattained=Reason.ROUND_NUMBER,
 )
 def same_start(stream: Stream, replicates: Replicates) -> Frequency:
     """Where the models start from one point, the similarity saves hardly any iteration.
@@ -101,7 +97,6 @@ def same_start(stream: Stream, replicates: Replicates) -> Frequency:
     kind="probability",
     quick=False,
     replicates=60,
-    unattained=Reason.ROUND_NUMBER,
 )
 def reduction_curve(
     step_size: Annotated[float, choice(0.03, 0.1, 0.3)],
@@ -150,7 +145,6 @@ def mean_purity(weight: float, seed: int, replicates: int, rounds: range) -> np.
     label="Section III-B, lambda",
     kind="probability",
     replicates=160,
-    unattained=Reason.ROUND_NUMBER,
 )
 def weight_at_start(stream: Stream, replicates: Replicates) -> Frequency:
     """A higher weight of the similarity, 0.5 against 0.1, gives a higher purity at the beginning.

@@ -7,7 +7,6 @@ import numpy as np
 from clusterproof.algorithms import Randomness
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.checker import Family, Frequency, Replicates, Stream, probability
-from clusterproof.theory.checker.unattained import Reason
 from clusterproof.theory.papers.gradient_loss.cost import CLUSTERS, units
 from clusterproof.theory.papers.gradient_loss.iterations import APART
 from clusterproof.theory.papers.gradient_loss.race import Setting, entrant
@@ -52,7 +51,6 @@ def curves(stream: np.random.Generator, replicates: int, rounds: int) -> tuple[n
     label="Figure 4, training losses",
     kind="probability",
     replicates=60,
-    unattained=Reason.ROUND_NUMBER,
 )
 def training_loss(stream: Stream, replicates: Replicates) -> Frequency:
     """Over the first iterations the training loss is lower than the baseline's.

@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Annotated, Any
 
 from clusterproof.theory.checker import Family, Sides, at_most, integers, rationals, suppose
-from clusterproof.theory.checker.unattained import Reason
 from clusterproof.theory.exact.sampled_clients import SampledClients, average
 
 TRANSCRIBED = Family("nastya", transcribed=True)
@@ -65,9 +64,7 @@ class Law:
         return {"clients": factor * (n + 1) * between, "samples": factor * average(within)}
 
 
-@TRANSCRIBED.claim(
-    "theorem-2.3", label="Theorem 2.3, no compression", kind="upper", budget=80, unattained=Reason.PROOF
-)
+@TRANSCRIBED.claim("theorem-2.3", label="Theorem 2.3, no compression", kind="upper", budget=80)
 def theorem_2_3(
     clients: SampledClients,
     start: Annotated[Fraction, rationals(-2, 2, 2, upwards=True, downwards=True)],

@@ -7,7 +7,6 @@ import numpy as np
 from clusterproof.algorithms import SoFL, cluster_count, run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.checker import Family, Frequency, Replicates, Stream, probability
-from clusterproof.theory.checker.unattained import Reason
 
 PAPER = Family("sofl")
 
@@ -51,7 +50,6 @@ def counted(task: QuadraticMixture, seed: int) -> int:
     kind="probability",
     quick=False,
     replicates=24,
-    unattained=Reason.ROUND_NUMBER,
 )
 def guarded_count(stream: Stream, replicates: Replicates) -> Frequency:
     """The silhouette of the clients, with one cluster allowed, finds 1, 2, 4 and 8 clusters.

@@ -10,7 +10,6 @@ from clusterproof.algorithms import adjusted_rand_index
 from clusterproof.algorithms import self_organising_map as som
 from clusterproof.algorithms.second_clustering import k_means
 from clusterproof.theory.checker import Family, Frequency, Replicates, Stream, probability
-from clusterproof.theory.checker.unattained import Reason
 
 PAPER = Family("sofl")
 
@@ -61,7 +60,6 @@ def differ(first: np.ndarray, second: np.ndarray) -> bool:
     replicates=30,
     part="map",
     quick=False,
-    unattained=Reason.ROUND_NUMBER,
 )
 def initialisation(stream: Stream, replicates: Replicates) -> Frequency:
     """From another start the map's clusters are the same in most runs, those of k-means in fewer.

@@ -19,7 +19,6 @@ from clusterproof.theory.checker import (
     rationals,
     suppose,
 )
-from clusterproof.theory.checker.unattained import Reason
 from clusterproof.theory.exact.two_clusters import NoiseFreeRun, carried, confirm_path, exact_path
 from clusterproof.theory.exact.two_point_law import TwoPointLaw, binomial_upper_tail
 from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import CONSTANT
@@ -73,7 +72,6 @@ class ErringRun:
     part="two values",
     budget=150,
     exhaustible=150,
-    unattained=Reason.PROOF,
 )
 def a33(
     erring: ErringRun,
