@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -111,33 +110,43 @@ def local_momentum_descent(
     return points, buffers
 
 
-def local_proximal_descent(
+def local_descent(
     task: Task,
     points: Array,
-    anchors: Array,
     clients: Array,
     generator: np.random.Generator,
     *,
     step_size: float,
-    proximal: float = 0.0,
     local_steps: int,
+    proximal: float = 0.0,
+    anchors: Array | None = None,
+    corrections: Array | None = None,
 ) -> Array:
-    """Run H gradient steps on phi_i(w) + proximal / 2 ||w - anchor||^2 on every participant.
+    """Run H gradient steps on phi_i(w) + proximal / 2 ||w - anchor||^2 + <correction, w> on every participant.
 
     Parameters
     ----------
     task, clients, generator
         Task, participants (..., k), and source of their samples.
-    points, anchors
-        Each participant's starting point and centre of the proximal term, (..., k, d).
-    step_size, proximal, local_steps
-        Parameters eta, mu and H.
+    points
+        Each participant's starting point, (..., k, d).
+    step_size, local_steps, proximal
+        Parameters eta, H and mu.
+    anchors
+        Each participant's centre of the proximal term, (..., k, d). If None, its starting point.
+    corrections
+        Vector that is added to each participant's gradients, (..., k, d). If None, zero. Not with a proximal term.
 
     Returns
     -------
     Array
         Models after H steps, (..., k, d).
     """
+    if corrections is not None:
+        for _ in range(local_steps):
+            points = points - step_size * (task.gradients(points, clients, generator) + corrections)
+        return points
+    anchors = points if anchors is None else anchors
     if hasattr(task, "local_training"):
         return cast(TrainingTask, task).local_training(
             points,
@@ -158,119 +167,23 @@ def local_proximal_descent(
     return points
 
 
-def local_descent(
-    task: Task,
-    points: Array,
-    clients: Array,
-    generator: np.random.Generator,
-    *,
-    step_size: float,
-    local_steps: int,
-) -> Array:
-    """Run gradient steps on every participant: ``local_proximal_descent`` without proximal term."""
-    return local_proximal_descent(
-        task, points, points, clients, generator, step_size=step_size, local_steps=local_steps
-    )
-
-
-def local_corrected_descent(
-    task: Task,
-    points: Array,
-    corrections: Array,
-    clients: Array,
-    generator: np.random.Generator,
-    *,
-    step_size: float,
-    local_steps: int,
-) -> Array:
-    """Run H steps w <- w - eta (gradient of phi_i(w) + correction) on every participant.
-
-    Parameters
-    ----------
-    task, clients, generator
-        Who descends (..., k), and on what.
-    points, corrections
-        Where each participant starts, and the constant that is added to its gradients, (..., k, d).
-    step_size, local_steps
-        eta and H.
-
-    Returns
-    -------
-    Array
-        Models after H steps, (..., k, d).
-    """
-    for _ in range(local_steps):
-        points = points - step_size * (task.gradients(points, clients, generator) + corrections)
-    return points
-
-
-@dataclass(frozen=True)
-class Averages:
-    """Outcome of a round of model averaging.
-
-    Attributes
-    ----------
-    models, buffers
-        Averages of the members' models and momentum buffers, (..., P, d), unchanged for an empty cluster;
-        ``buffers`` is None where the participants had none.
-    assignments
-        Cluster of each participant, integers (..., k).
-    """
-
-    models: Array
-    buffers: Array | None
-    assignments: Array
-
-
-@dataclass(frozen=True, kw_only=True)
-class LocalMotion:
-    """Parameters of a participant's local training.
-
-    Attributes
-    ----------
-    step_size, local_steps
-        Parameters eta and H.
-    momentum, update_order
-        Parameters of training with a momentum buffer, see ``local_momentum_descent``.
-    reset_momentum
-        Whether participants start with zero momentum instead of the server's.
-    proximal
-        Coefficient of the proximal term around the start, for training without a buffer.
-    """
-
-    step_size: float
-    local_steps: int
-    momentum: float = 0.0
-    update_order: str = "momentum-first"
-    reset_momentum: bool = False
-    proximal: float = 0.0
-
-    def descend(self, task: Task, received: Array, clients: Array, generator: np.random.Generator) -> Array:
-        """Train participants (..., k) without buffers from received models (..., k, d); return their models."""
-        return local_proximal_descent(
-            task,
-            received,
-            received,
-            clients,
-            generator,
-            step_size=self.step_size,
-            proximal=self.proximal,
-            local_steps=self.local_steps,
-        )
-
-
 def average_local_training(
     task: Task,
     models: Array,
     clients: Array,
     randomness: Randomness,
-    motion: LocalMotion,
     *,
-    assignments: Array | None = None,
+    step_size: float,
+    local_steps: int,
+    proximal: float = 0.0,
+    momentum: float = 0.0,
+    update_order: str = "momentum-first",
+    reset_momentum: bool = False,
     buffers: Array | None = None,
+    assignments: Array | None = None,
     weights: Array | None = None,
     checked: bool = False,
-) -> Averages:
+) -> tuple[Array, Array | None, Array]:
     """Train every participant from its cluster's model and average by cluster: CFL-MGD (6) and line 16.
 
     A task with ``cluster_training`` returns the sums directly, without storing every participant's model.
@@ -279,24 +192,34 @@ def average_local_training(
     ----------
     task, models, clients, randomness
         Server models (..., P, d), participants (..., k), and the source of their samples.
-    motion
-        Parameters of the local training.
-    assignments
-        Cluster of each participant, integers (..., k). If None, assigned by ``choose_clusters``.
+    step_size, local_steps, proximal
+        Parameters eta, H, and the coefficient of the proximal term around the start, for training without a buffer.
+    momentum, update_order
+        Parameters of training with a momentum buffer, see ``local_momentum_descent``.
+    reset_momentum
+        Whether participants start with zero momentum instead of ``buffers``.
     buffers
         Initial momentum of each cluster's participants, (..., P, d). If None, no momentum.
+    assignments
+        Cluster of each participant, integers (..., k). If None, assigned by ``choose_clusters``.
     weights
         Weights of the participants in the averages, (..., k), see ``client_weights``. If None, all are one.
     checked
         Whether to raise an error for a participant's model that is not finite.
+
+    Returns
+    -------
+    tuple
+        Averages of the members' models and momentum buffers, (..., P, d), unchanged for an empty cluster, the latter
+        None where the participants had none; and the cluster of each participant, integers (..., k).
 
     Raises
     ------
     InvalidArgument
         If ``checked`` and a model is not finite; the message names the client.
     """
-    carried = 0 * buffers if buffers is not None and motion.reset_momentum else buffers
-    if hasattr(task, "cluster_training") and motion.update_order == "momentum-first":
+    carried = 0 * buffers if buffers is not None and reset_momentum else buffers
+    if hasattr(task, "cluster_training") and update_order == "momentum-first":
         before = copy.deepcopy(randomness.gradient) if checked else None
         assigned, sums, buffer_sums = cast(TrainingTask, task).cluster_training(
             models,
@@ -306,25 +229,36 @@ def average_local_training(
             randomness.assignment,
             randomness.gradient,
             weights=weights,
-            step_size=motion.step_size,
-            momentum=motion.momentum,
-            proximal=motion.proximal,
-            local_steps=motion.local_steps,
+            step_size=step_size,
+            momentum=momentum,
+            proximal=proximal,
+            local_steps=local_steps,
         )
         xp = array_namespace(sums)
         if before is not None and not bool(xp.all(xp.isfinite(sums))):
             # repeat on the same samples, client by client, to find the client whose model is not finite
-            points = motion.descend(task, rows(models, assigned), clients, before)
-            check_finite(points, clients, motion.step_size)
+            start = rows(models, assigned)
+            points = local_descent(
+                task, start, clients, before, step_size=step_size, local_steps=local_steps, proximal=proximal
+            )
+            check_finite(points, clients, step_size)
         sizes = cluster_sizes(assigned, models.shape[-2], dtype=models.dtype, weights=weights)
         if buffers is not None:
             buffers = divide_sums(buffer_sums, sizes, fallback=buffers)
-        return Averages(divide_sums(sums, sizes, fallback=models), buffers, assigned)
+        return divide_sums(sums, sizes, fallback=models), buffers, assigned
     if assignments is None:
         assignments = choose_clusters(task, models, clients, randomness.assignment)
     start = rows(models, assignments)
     if buffers is None:
-        points = motion.descend(task, start, clients, randomness.gradient)
+        points = local_descent(
+            task,
+            start,
+            clients,
+            randomness.gradient,
+            step_size=step_size,
+            local_steps=local_steps,
+            proximal=proximal,
+        )
     else:
         points, updated_buffers = local_momentum_descent(
             task,
@@ -332,13 +266,13 @@ def average_local_training(
             rows(carried, assignments),
             clients,
             randomness.gradient,
-            step_size=motion.step_size,
-            momentum=motion.momentum,
-            local_steps=motion.local_steps,
-            update_order=motion.update_order,
+            step_size=step_size,
+            momentum=momentum,
+            local_steps=local_steps,
+            update_order=update_order,
         )
         buffers = average_by_cluster(updated_buffers, assignments, fallback=buffers, weights=weights)
     if checked:
-        check_finite(points, clients, motion.step_size)
+        check_finite(points, clients, step_size)
     averages = average_by_cluster(points, assignments, fallback=models, weights=weights)
-    return Averages(averages, buffers, assignments)
+    return averages, buffers, assignments

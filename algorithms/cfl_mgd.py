@@ -8,7 +8,6 @@ from typing import ClassVar
 from array_api_compat import array_namespace, device
 
 from clusterproof.algorithms.aggregation import (
-    LocalMotion,
     average_by_cluster,
     average_local_training,
     choose_clusters,
@@ -201,19 +200,19 @@ class CFLMGD(ClusteredDescent[MomentumState]):
 
     def _average_models(self, state: MomentumState, task: Task, randomness: Randomness) -> MomentumState:
         """Option II: local momentum descent, followed by line 16."""
-        motion = LocalMotion(
+        models, buffers, assignments = average_local_training(
+            task,
+            state.models,
+            state.clients,
+            randomness,
             step_size=self.step_size,
             local_steps=self.local_steps,
             momentum=self.momentum,
             update_order=self.update_order,
             reset_momentum=self.reset_momentum,
+            buffers=state.buffers,
         )
-        averages = average_local_training(
-            task, state.models, state.clients, randomness, motion, buffers=state.buffers
-        )
-        return replace(
-            state, models=averages.models, buffers=averages.buffers, assignments=averages.assignments
-        )
+        return replace(state, models=models, buffers=buffers, assignments=assignments)
 
     def divisor(self, models: Array, assignments: Array, task: Task) -> Array | float:
         """Return the divisor in (5) of the sums (..., P, d) of gradients.

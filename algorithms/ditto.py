@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from clusterproof.algorithms.aggregation import local_proximal_descent
+from clusterproof.algorithms.aggregation import local_descent
 from clusterproof.algorithms.arrays import Array, replace_rows, rows
 from clusterproof.algorithms.bodies.one_model import WeightedModel
 from clusterproof.algorithms.client_arrays import copies_for_clients
@@ -83,12 +83,12 @@ class Ditto(WeightedModel[PersonalState]):
         models = state.models
         clients, assignments = self._participants(models, task, randomness)
         mean = self._mean_trained(models, clients, assignments, task, randomness)
-        points = local_proximal_descent(
+        points = local_descent(
             task,
             rows(state.personal, clients),
-            rows(models, assignments),
             clients,
             randomness.gradient,
+            anchors=rows(models, assignments),
             step_size=self.step_size if self.personal_step_size is None else self.personal_step_size,
             proximal=self.lam,
             local_steps=self.personal_epochs,

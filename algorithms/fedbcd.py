@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace
 
-from clusterproof.algorithms.aggregation import local_proximal_descent
+from clusterproof.algorithms.aggregation import local_descent
 from clusterproof.algorithms.arrays import Array, replace_rows, rows
 from clusterproof.algorithms.fedprox import check_proximal
 from clusterproof.algorithms.finiteness import check_finite
@@ -123,12 +123,12 @@ class FedBCD(Algorithm[PersonalState]):
         assignments = xp.zeros_like(clients)
         common = rows(models, assignments)
         penalised = self.variant == "penalised"
-        points = local_proximal_descent(
+        points = local_descent(
             task,
             rows(state.personal, clients),
-            common,
             clients,
             randomness.gradient,
+            anchors=common,
             step_size=self.step_size,
             proximal=self._strength("proximal") if penalised else 0.0,
             local_steps=self.local_steps,

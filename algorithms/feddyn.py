@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace
 
-from clusterproof.algorithms.aggregation import average_by_cluster, local_proximal_descent
+from clusterproof.algorithms.aggregation import average_by_cluster, local_descent
 from clusterproof.algorithms.arrays import Array, replace_rows, rows
 from clusterproof.algorithms.bodies.one_model import PooledModel
 from clusterproof.algorithms.client_arrays import zeros_for_clients
@@ -94,12 +94,12 @@ class FedDyn(PooledModel[DynamicState]):
         received = rows(models, assignments)
         before = rows(state.controls, clients)
         # -<h_i, y> + alpha/2 ||y - x||^2 is alpha/2 ||y - (x + h_i / alpha)||^2 up to a constant
-        points = local_proximal_descent(
+        points = local_descent(
             task,
             received,
-            received + before / self.alpha,
             clients,
             randomness.gradient,
+            anchors=received + before / self.alpha,
             step_size=self.step_size,
             proximal=self.alpha,
             local_steps=self.local_steps,

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace
 
-from clusterproof.algorithms.aggregation import average_by_cluster, local_corrected_descent
+from clusterproof.algorithms.aggregation import average_by_cluster, local_descent
 from clusterproof.algorithms.arrays import Array, rows
 from clusterproof.algorithms.bodies.one_model import PooledModel
 from clusterproof.algorithms.finiteness import check_finite
@@ -68,12 +68,12 @@ class FedLin(PooledModel[State]):
         received = rows(models, assignments)
         gradients = task.gradients(received, clients, randomness.gradient)
         mean = array_namespace(models).mean(gradients, axis=-2, keepdims=True)
-        points = local_corrected_descent(
+        points = local_descent(
             task,
             received,
-            mean - gradients,
             clients,
             randomness.gradient,
+            corrections=mean - gradients,
             step_size=self.step_size,
             local_steps=self.local_steps,
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from clusterproof.algorithms.aggregation import LocalMotion
 from clusterproof.algorithms.bodies.one_model import OneModel
 from clusterproof.algorithms.validation import check_number
 
@@ -52,8 +51,8 @@ class FedProx(OneModel):
         check_proximal(self.proximal)
 
     @property
-    def _motion(self) -> LocalMotion:
-        return LocalMotion(step_size=self.step_size, local_steps=self.local_steps, proximal=self.proximal)
+    def _proximal(self) -> float:
+        return self.proximal
 
 
 def check_proximal(proximal: float) -> None:

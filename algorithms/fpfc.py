@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from array_api_compat import array_namespace, device
 
-from clusterproof.algorithms.aggregation import average_by_cluster, local_proximal_descent
+from clusterproof.algorithms.aggregation import average_by_cluster, local_descent
 from clusterproof.algorithms.arrays import Array, like, rows, to_numpy
 from clusterproof.algorithms.finiteness import check_finite
 from clusterproof.algorithms.pairs.pair_storage import Pairs, gathered, put
@@ -189,12 +189,12 @@ class FPFC(Algorithm[FusionState]):
         models = state.models
         clients = participants_of_round(self.participation, task, models, randomness.participation)
         known = to_numpy(clients)
-        points = local_proximal_descent(
+        points = local_descent(
             task,
             rows(models, clients),
-            self.anchors(state, known),
             clients,
             randomness.gradient,
+            anchors=self.anchors(state, known),
             step_size=self.step_size,
             proximal=self.augmentation,
             local_steps=self.local_steps,

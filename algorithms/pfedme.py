@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from clusterproof.algorithms.aggregation import local_proximal_descent
+from clusterproof.algorithms.aggregation import local_descent
 from clusterproof.algorithms.arrays import Array
 from clusterproof.algorithms.bodies.one_model import OneModelSent
 from clusterproof.algorithms.protocol import State, Task
@@ -103,12 +103,12 @@ class PFedMe(OneModelSent):
         self, personal: Array, local: Array, clients: Array, task: Task, randomness: Randomness
     ) -> Array:
         """Take the inner steps of personal models towards the minimisers of the pulled losses."""
-        return local_proximal_descent(
+        return local_descent(
             task,
             personal,
-            local,
             clients,
             randomness.gradient,
+            anchors=local,
             step_size=self.step_size,
             proximal=self.lam,
             local_steps=self.inner_steps,

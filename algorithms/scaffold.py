@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace
 
-from clusterproof.algorithms.aggregation import average_by_cluster, local_corrected_descent
+from clusterproof.algorithms.aggregation import average_by_cluster, local_descent
 from clusterproof.algorithms.arrays import Array, replace_rows, rows
 from clusterproof.algorithms.bodies.one_model import WeightedModel, check_server_step_size
 from clusterproof.algorithms.client_arrays import zeros_for_clients
@@ -107,12 +107,12 @@ class Scaffold(WeightedModel[ControlState]):
         clients, assignments = self._participants(models, task, randomness)
         received = rows(models, assignments)
         before = rows(state.controls, clients)
-        points = local_corrected_descent(
+        points = local_descent(
             task,
             received,
-            control - before,
             clients,
             randomness.gradient,
+            corrections=control - before,
             step_size=self.step_size,
             local_steps=self.local_steps,
         )

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace
 
-from clusterproof.algorithms.aggregation import LocalMotion, average_by_cluster, average_local_training
+from clusterproof.algorithms.aggregation import average_by_cluster, average_local_training, local_descent
 from clusterproof.algorithms.arrays import Array, rows
 from clusterproof.algorithms.finiteness import check_finite
 from clusterproof.algorithms.participation import check_participation, participants_of_round
@@ -67,15 +67,18 @@ class WeightedModel(PooledModel[StateT]):
             models,
             clients,
             randomness,
-            self._motion,
+            step_size=self.step_size,
+            local_steps=self.local_steps,
+            proximal=self._proximal,
             assignments=assignments,
             weights=client_weights(self.weighting, task, clients, models),
             checked=self.checks_models,
-        ).models
+        )[0]
 
     @property
-    def _motion(self) -> LocalMotion:
-        return LocalMotion(step_size=self.step_size, local_steps=self.local_steps)
+    def _proximal(self) -> float:
+        """Coefficient of a proximal term around the received model."""
+        return 0.0
 
 
 class OneModel(WeightedModel[State]):
@@ -93,7 +96,15 @@ class OneModel(WeightedModel[State]):
 
     def descend(self, received: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
         """Train the participants: map the received models (..., k, d) to the models that they send."""
-        return self._motion.descend(task, received, clients, randomness.gradient)
+        return local_descent(
+            task,
+            received,
+            clients,
+            randomness.gradient,
+            step_size=self.step_size,
+            local_steps=self.local_steps,
+            proximal=self._proximal,
+        )
 
     def _average(
         self, models: Array, clients: Array, assignments: Array, task: Task, randomness: Randomness
