@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -11,15 +10,15 @@ import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import check_number
-from clusterproof.synthetic.mixture import Mixture, read_array
-from clusterproof.synthetic.quadratic import QuadraticMixture, symmetrised
+from clusterproof.synthetic.mixture import read_array
+from clusterproof.synthetic.quadratic import ExactQuadratics, QuadraticMixture, symmetrised
 
 NEGATIVE = 1e-12
 """Negative eigenvalues of a covariance that rounding explains, relative to the largest."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NoisyQuadraticMixture(Mixture):
+class NoisyQuadraticMixture(ExactQuadratics):
     """Clients with f_i(chi; y) = (chi - c_i)' A_i (chi - c_i) / 2 + y . (chi - c_i), y ~ N(0, Sigma).
 
     Every gradient is A_i (chi - c_i) + y with a fresh y. All models that a client compares in one assignment are
@@ -52,9 +51,9 @@ class NoisyQuadraticMixture(Mixture):
 
     def __post_init__(self) -> None:
         """Validate and normalise the arguments."""
-        quadratic = QuadraticMixture(hessians=self.hessians, centers=self.centers, labels=self.labels)
+        super().__post_init__()
         covariance = read_array("covariance", self.covariance, "d, d", "give the covariance of a gradient")
-        shape = (quadratic.dimension,) * 2
+        shape = (self.dimension,) * 2
         if covariance.shape != shape:
             rule = f"must have the shape {shape}"
             raise InvalidArgument("covariance", covariance.shape, rule, "give one matrix (d, d)")
@@ -63,11 +62,8 @@ class NoisyQuadraticMixture(Mixture):
         if eigenvalues[0] < -NEGATIVE * max(eigenvalues[-1], 0.0):
             rule = f"must be positive semidefinite; its smallest eigenvalue is {eigenvalues[0]:.3g}"
             raise InvalidArgument("covariance", "...", rule, "give F F' of some matrix F")
-        root = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
-        for name, value in (("quadratic", quadratic), ("covariance", covariance), ("root", root)):
-            object.__setattr__(self, name if name == "covariance" else f"_{name}", value)
-        for name in ("hessians", "centers", "labels", "optima"):
-            object.__setattr__(self, name, getattr(quadratic, name))
+        object.__setattr__(self, "covariance", covariance)
+        object.__setattr__(self, "_root", vectors * np.sqrt(np.maximum(eigenvalues, 0.0)))
 
     @classmethod
     def random(
@@ -122,49 +118,20 @@ class NoisyQuadraticMixture(Mixture):
         hessians, centers, labels = quadratic.hessians, quadratic.centers, quadratic.labels
         return cls(hessians=hessians, centers=centers, covariance=covariance, labels=labels)
 
-    @classmethod
-    def numbers_held(cls, sizes: Mapping[str, int]) -> int:
-        """Return the size of a Hessian a client."""
-        return QuadraticMixture.numbers_held(sizes)
-
     @cached_property
     def without_noise(self) -> QuadraticMixture:
         """The task of the expected losses."""
-        quadratic: QuadraticMixture = vars(self)["_quadratic"]
-        return quadratic
-
-    @property
-    def smoothness(self) -> float:
-        """Largest eigenvalue of a cluster's mean Hessian (L)."""
-        return self.without_noise.smoothness
-
-    @property
-    def strong_convexity(self) -> float:
-        """Smallest eigenvalue of a cluster's mean Hessian (mu)."""
-        return self.without_noise.strong_convexity
-
-    @property
-    def pooled_optimum(self) -> np.ndarray:
-        """Minimiser of the mean of all clients' expected losses, (d,)."""
-        return self.without_noise.pooled_optimum
-
-    def expected_loss(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """phi_p(chi), the mean over the cluster's clients, for models (..., d)."""
-        return self.without_noise.expected_loss(model, cluster)
-
-    def expected_gradient(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """Return the gradient of phi_p for models (..., d)."""
-        return self.without_noise.expected_gradient(model, cluster)
+        return QuadraticMixture(hessians=self.hessians, centers=self.centers, labels=self.labels)
 
     def loss_variance(self, model: np.ndarray, cluster: int) -> float:
         """Return the variance of the loss at one model (d,), over the cluster's clients and the noise."""
         away = model - self.centers[self.labels == cluster]
         noise = np.einsum("mi,ij,mj->m", away, self.covariance, away).mean()
-        return self.without_noise.loss_variance(model, cluster) + float(noise)
+        return super().loss_variance(model, cluster) + float(noise)
 
     def gradient_variance(self, model: np.ndarray, cluster: int) -> float:
         """Expected squared distance of a client's gradient from the cluster's at one model (d,)."""
-        return self.without_noise.gradient_variance(model, cluster) + float(np.trace(self.covariance))
+        return super().gradient_variance(model, cluster) + float(np.trace(self.covariance))
 
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
         """Return the probability, over clients and noise, that the true model's loss is at least another's, (P,)."""
@@ -172,7 +139,7 @@ class NoisyQuadraticMixture(Mixture):
 
         models = np.asarray(models, dtype=float)
         clients = np.flatnonzero(self.labels == cluster)
-        losses = self.without_noise.losses(models, clients, np.random.default_rng())  # draws nothing
+        losses = self._losses(models, clients)
         gaps = losses[:, cluster, None] - losses
         moves = models[cluster] - models
         deviations = np.sqrt(np.einsum("pi,ij,pj->p", moves, self.covariance, moves))
@@ -189,20 +156,14 @@ class NoisyQuadraticMixture(Mixture):
         self, points: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
         """Return the gradients at one point per client, (..., k, d): (..., k, d)."""
-        exact = self.without_noise.gradients(points, clients, generator)
+        exact = super().gradients(points, clients, generator)
         return np.asarray(exact + self._noise(exact.shape, generator))
-
-    def hessian_products(
-        self, points: np.ndarray, directions: np.ndarray, clients: np.ndarray, generator: np.random.Generator
-    ) -> np.ndarray:
-        """Return the products A_i v with directions (..., k, d): (..., k, d)."""
-        return self.without_noise.hessian_products(points, directions, clients, generator)
 
     def losses_and_gradients(
         self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the losses (..., k, P) and gradients (..., k, P, d) of models (..., P, d) on one y per client."""
-        losses, gradients = self.without_noise.losses_and_gradients(models, clients, generator)
+        losses, gradients = super().losses_and_gradients(models, clients, generator)
         noise = self._noise((*gradients.shape[:-2], 1, self.dimension), generator)
         away = models[..., None, :, :] - self.centers[clients][..., None, :]
         return losses + (noise * away).sum(axis=-1), gradients + noise

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
-import numpy as np
+from array_api_compat import is_array_api_obj
 
-from clusterproof.algorithms import CurvedTask, OneBatchTask, ScoredTask, Task
+from clusterproof.algorithms import Task
 from clusterproof.algorithms.arrays import Array, to_numpy
-from clusterproof.algorithms.protocol import TrainingTask
 from clusterproof.synthetic.wrapped import WrappedTask
+
+
+def _served(name: str) -> Callable[..., Any]:
+    """Return the method that calls the task's method of that name and converts arguments and results."""
+
+    def method(self: OnArrays, *arguments: Any, **options: Any) -> Any:
+        given = (to_numpy(value) if is_array_api_obj(value) else value for value in arguments)
+        values = getattr(self.task, name)(*given, **options)
+        return tuple(map(self._convert, values)) if isinstance(values, tuple) else self._convert(values)
+
+    method.__name__, method.__doc__ = name, f"Return the arrays of the task's method `{name}`."
+    return method
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,64 +43,20 @@ class OnArrays(WrappedTask):
     namespace: Any
     device: Any = None
 
+    initial_models = _served("initial_models")
+    losses = _served("losses")
+    gradients = _served("gradients")
+    gradient_sums = _served("gradient_sums")
+    hessian_products = _served("hessian_products")
+    reshuffled_training = _served("reshuffled_training")
+    losses_and_gradients = _served("losses_and_gradients")
+    accuracies = _served("accuracies")
+
     @property
     def samples(self) -> int | None:
         """Rows of a batch, or None where the task has no such number."""
         samples: int | None = getattr(self.task, "samples", None)
         return samples
 
-    def initial_models(self, count: int, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
-        """Starting points of the task."""
-        return self._give(self.task.initial_models(count, shape, generator))
-
-    def losses(self, models: Array, clients: Array, generator: np.random.Generator) -> Array:
-        """Return the losses of the task, (..., k, P)."""
-        return self._give(self.task.losses(to_numpy(models), to_numpy(clients), generator))
-
-    def gradients(self, points: Array, clients: Array, generator: np.random.Generator) -> Array:
-        """Return the gradients of the task, (..., k, d)."""
-        return self._give(self.task.gradients(to_numpy(points), to_numpy(clients), generator))
-
-    def gradient_sums(
-        self, models: Array, clients: Array, assignments: Array, generator: np.random.Generator
-    ) -> Array:
-        """Return the sums of gradients of the task, (..., P, d)."""
-        return self._give(
-            self.task.gradient_sums(to_numpy(models), to_numpy(clients), to_numpy(assignments), generator)
-        )
-
-    def hessian_products(
-        self, points: Array, directions: Array, clients: Array, generator: np.random.Generator
-    ) -> Array:
-        """Return the Hessian-vector products of the task, (..., k, d)."""
-        return self._give(
-            cast(CurvedTask, self.task).hessian_products(
-                to_numpy(points), to_numpy(directions), to_numpy(clients), generator
-            )
-        )
-
-    def reshuffled_training(
-        self, points: Array, clients: Array, generator: np.random.Generator, *, step_size: float, passes: int
-    ) -> Array:
-        """Passes of the task over its clients' samples, (..., k, d)."""
-        return self._give(
-            cast(TrainingTask, self.task).reshuffled_training(
-                to_numpy(points), to_numpy(clients), generator, step_size=step_size, passes=passes
-            )
-        )
-
-    def losses_and_gradients(
-        self, models: Array, clients: Array, generator: np.random.Generator
-    ) -> tuple[Array, Array]:
-        """Return the losses (..., k, P) and gradients (..., k, P, d) of the task, of one batch."""
-        answers = cast(OneBatchTask, self.task).losses_and_gradients(
-            to_numpy(models), to_numpy(clients), generator
-        )
-        return self._give(answers[0]), self._give(answers[1])
-
-    def accuracies(self, points: Array, clients: Array) -> Array:
-        """Return the accuracies of the task, (..., k)."""
-        return self._give(cast(ScoredTask, self.task).accuracies(to_numpy(points), to_numpy(clients)))
-
-    def _give(self, values: np.ndarray) -> Array:
+    def _convert(self, values: Any) -> Array:
         return self.namespace.asarray(values, device=self.device)

@@ -25,39 +25,17 @@ ROUNDING = 1e-12
 """Asymmetry that products of matrices leave, relative to the largest entry: it is averaged away."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class QuadraticMixture(Mixture):
-    """Clients with phi_i(chi) = (chi - c_i)' A_i (chi - c_i) / 2.
+class ExactQuadratics(Mixture):
+    """Losses (chi - c_i)' A_i (chi - c_i) / 2 of the clients, without noise; subclasses declare the fields.
 
-    A cluster's expected loss is the mean over its clients, and so are its variances: the one
-    random thing is which client of the cluster is asked.
-
-    Parameters
-    ----------
-    hessians
-        Symmetric positive definite A_i, (m, d, d).
-    centers
-        c_i, (m, d).
-    labels
-        True cluster of each client, integers (m,).
-    client_samples
-        Samples that each client counts for where samples weigh (n_i), positive integers (m,); as many for
-        all if None. A cluster's expected loss is the plain mean all the same.
-
-    Raises
-    ------
-    InvalidArgument
-        If an argument has a wrong shape, is not finite, or a Hessian is not symmetric up to rounding and
-        positive definite; the message names the client.
+    A cluster's expected loss is the mean over its clients, and so are its variances.
     """
 
-    name: ClassVar[str] = "quadratic"
-
     hessians: np.ndarray
+    """Symmetric positive definite A_i, (m, d, d)."""
+
     centers: np.ndarray
-    labels: np.ndarray
-    client_samples: Any = None
-    optima: np.ndarray = field(init=False, repr=False)
+    """c_i, (m, d)."""
 
     def __post_init__(self) -> None:
         """Validate and normalise the arguments."""
@@ -82,78 +60,15 @@ class QuadraticMixture(Mixture):
             raise InvalidArgument(
                 "labels", labels.shape, f"must have the shape {centers.shape[:1]}", "label every client"
             )
-        sizes = np.ones(len(labels), dtype=np.int64)
-        if self.client_samples is not None:
-            sizes = np.asarray(self.client_samples)
-            if sizes.shape != labels.shape or sizes.dtype.kind not in "iu" or sizes.min() < 1:
-                rule = f"must be {len(labels)} positive integers"
-                raise InvalidArgument("client_samples", self.client_samples, rule, "give one number a client")
-        object.__setattr__(self, "client_samples", sizes)
         object.__setattr__(self, "hessians", hessians)
         object.__setattr__(self, "centers", centers)
         object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "optima", self._cluster_optima())
 
     @classmethod
-    def random(
-        cls,
-        *,
-        clusters: int,
-        clients: int,
-        dimension: int,
-        condition_number: float = 1.0,
-        separation: float = 2.0,
-        spread: float = 0.0,
-        proportions: Any = None,
-        seed: int = 0,
-    ) -> QuadraticMixture:
-        """Draw one rotated Hessian a cluster with L = 1, mu = 1 / kappa.
-
-        Parameters
-        ----------
-        clusters, clients, dimension
-            P, m and d.
-        condition_number
-            kappa = L / mu, at least 1.
-        separation
-            Smallest distance of two clusters' optima (Delta), positive.
-        spread
-            Standard deviation of the clients' centres around their cluster's optimum, each
-            coordinate, before they are recentred on it; at least 0.
-        proportions
-            l_p. If None, equal.
-
-        Raises
-        ------
-        InvalidArgument
-            If an argument is out of range.
-        """
-        check_random(dimension, seed, separation=separation, condition_number=condition_number)
-        check_number("spread", spread, at_least=0, remedy="0 makes a cluster's clients equal")
-        stream = generator(seed, "quadratic")
-        labels = make_labels(clients, clusters, proportions)
-        optima = place_optima(clusters, dimension, separation, stream)
-        spectrum = geometric_spectrum(dimension, condition_number)
-        rotations = np.linalg.qr(stream.standard_normal((clusters, dimension, dimension)))[0]
-        hessians = (rotations * spectrum) @ np.swapaxes(rotations, -1, -2)
-        hessians = (hessians + np.swapaxes(hessians, -1, -2)) / 2
-        offsets = spread * stream.standard_normal((clients, dimension))
-        for cluster in range(clusters):
-            offsets[labels == cluster] -= offsets[labels == cluster].mean(axis=0)
-        return cls(hessians=hessians[labels], centers=optima[labels] + offsets, labels=labels)
-
-    @classmethod
     def numbers_held(cls, sizes: Mapping[str, int]) -> int:
         """A Hessian a client."""
         return sizes["clients"] * sizes["dimension"] ** 2
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Constructor arguments as plain JSON values."""
-        settings = super().settings
-        if not np.ptp(self.client_samples):
-            del settings["client_samples"]
-        return settings
 
     @cached_property
     def cluster_hessians(self) -> np.ndarray:
@@ -246,6 +161,108 @@ class QuadraticMixture(Mixture):
         displacements = models[..., None, :, :] - self.centers[clients][..., None, :]
         curved = displacements @ self.hessians[clients]
         return np.asarray(0.5 * (displacements * curved).sum(axis=-1))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class QuadraticMixture(ExactQuadratics):
+    """Clients with phi_i(chi) = (chi - c_i)' A_i (chi - c_i) / 2.
+
+    A cluster's expected loss is the mean over its clients, and so are its variances: the one
+    random thing is which client of the cluster is asked.
+
+    Parameters
+    ----------
+    hessians
+        Symmetric positive definite A_i, (m, d, d).
+    centers
+        c_i, (m, d).
+    labels
+        True cluster of each client, integers (m,).
+    client_samples
+        Samples that each client counts for where samples weigh (n_i), positive integers (m,); as many for
+        all if None. A cluster's expected loss is the plain mean all the same.
+
+    Raises
+    ------
+    InvalidArgument
+        If an argument has a wrong shape, is not finite, or a Hessian is not symmetric up to rounding and
+        positive definite; the message names the client.
+    """
+
+    name: ClassVar[str] = "quadratic"
+
+    hessians: np.ndarray
+    centers: np.ndarray
+    labels: np.ndarray
+    client_samples: Any = None
+    optima: np.ndarray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Validate and normalise the arguments."""
+        super().__post_init__()
+        sizes = np.ones(len(self.labels), dtype=np.int64)
+        if self.client_samples is not None:
+            sizes = np.asarray(self.client_samples)
+            if sizes.shape != self.labels.shape or sizes.dtype.kind not in "iu" or sizes.min() < 1:
+                rule = f"must be {len(self.labels)} positive integers"
+                raise InvalidArgument("client_samples", self.client_samples, rule, "give one number a client")
+        object.__setattr__(self, "client_samples", sizes)
+
+    @classmethod
+    def random(
+        cls,
+        *,
+        clusters: int,
+        clients: int,
+        dimension: int,
+        condition_number: float = 1.0,
+        separation: float = 2.0,
+        spread: float = 0.0,
+        proportions: Any = None,
+        seed: int = 0,
+    ) -> QuadraticMixture:
+        """Draw one rotated Hessian a cluster with L = 1, mu = 1 / kappa.
+
+        Parameters
+        ----------
+        clusters, clients, dimension
+            P, m and d.
+        condition_number
+            kappa = L / mu, at least 1.
+        separation
+            Smallest distance of two clusters' optima (Delta), positive.
+        spread
+            Standard deviation of the clients' centres around their cluster's optimum, each
+            coordinate, before they are recentred on it; at least 0.
+        proportions
+            l_p. If None, equal.
+
+        Raises
+        ------
+        InvalidArgument
+            If an argument is out of range.
+        """
+        check_random(dimension, seed, separation=separation, condition_number=condition_number)
+        check_number("spread", spread, at_least=0, remedy="0 makes a cluster's clients equal")
+        stream = generator(seed, "quadratic")
+        labels = make_labels(clients, clusters, proportions)
+        optima = place_optima(clusters, dimension, separation, stream)
+        spectrum = geometric_spectrum(dimension, condition_number)
+        rotations = np.linalg.qr(stream.standard_normal((clusters, dimension, dimension)))[0]
+        hessians = (rotations * spectrum) @ np.swapaxes(rotations, -1, -2)
+        hessians = (hessians + np.swapaxes(hessians, -1, -2)) / 2
+        offsets = spread * stream.standard_normal((clients, dimension))
+        for cluster in range(clusters):
+            offsets[labels == cluster] -= offsets[labels == cluster].mean(axis=0)
+        return cls(hessians=hessians[labels], centers=optima[labels] + offsets, labels=labels)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Constructor arguments as plain JSON values."""
+        settings = super().settings
+        if not np.ptp(self.client_samples):
+            del settings["client_samples"]
+        return settings
 
 
 def symmetrised(hessians: np.ndarray, argument: str = "hessians") -> np.ndarray:
