@@ -104,15 +104,7 @@ class RegressionPopulation(WrappedTask):
     ) -> np.ndarray:
         """Draw who chooses what, and the sums of their gradients, over the number of clients times Q P: (..., P, d)."""
         counts = self.draw_choices(models, generator)
-        sums = np.zeros(models.shape)
-        for cluster, optimum in enumerate(self.task.optima):
-            own = counts[..., cluster, :]
-            occupied = own > 0
-            rooted = self.task.covariances.root_times(models[occupied] - optimum, cluster)
-            drawn = exact_law.draw_gradients(
-                rooted, self.task.noise, self.task.samples, own[occupied], generator
-            )
-            sums[occupied] += self.task.covariances.root_times(drawn, cluster)
+        sums = self.task.draw_gradient_sums(models, counts, generator)
         return sums * (self.clients / sum(self.sizes))
 
     def draw_choices(self, models: np.ndarray, generator: np.random.Generator) -> np.ndarray:
