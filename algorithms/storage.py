@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from clusterproof.algorithms.atomic import naming_folder
 from clusterproof.algorithms.trace import Trace
 from clusterproof.algorithms.validation import InvalidArgument, require_polars
 
@@ -61,12 +62,10 @@ def save_trace(trace: Trace, folder: str | os.PathLike[str]) -> None:
         If the folder is not empty, cannot be written, or polars is not installed.
     """
     require_polars("out", os.fspath(folder))
-    from polars.exceptions import PolarsError
-
     check_destination(folder)
     target = Path(os.path.realpath(folder))
     partial = target.with_name(f".clusterproof-{secrets.token_hex(4)}.partial")
-    try:
+    with naming_folder("out", folder):
         partial.mkdir(parents=True)
         try:
             _write_files(trace, partial)
@@ -74,8 +73,6 @@ def save_trace(trace: Trace, folder: str | os.PathLike[str]) -> None:
         except BaseException:  # also Ctrl-C must leave no temporary folder
             shutil.rmtree(partial, ignore_errors=True)
             raise
-    except (OSError, PolarsError) as error:  # polars raises its own type for a full disk
-        raise _unwritable(folder, error) from error
 
 
 def load_trace(folder: str | os.PathLike[str]) -> Trace:
@@ -138,7 +135,7 @@ def check_destination(folder: str | os.PathLike[str]) -> None:
         If the folder is not empty, is a file, or its parent cannot be written.
     """
     name = os.fspath(folder)
-    try:
+    with naming_folder("out", folder):
         target = Path(os.path.realpath(folder))
         with suppress(FileNotFoundError):
             os.stat(target)  # a name that is too long is an error, a missing folder is not
@@ -155,10 +152,6 @@ def check_destination(folder: str | os.PathLike[str]) -> None:
         while not parent.exists():
             parent = parent.parent
         os.rmdir(tempfile.mkdtemp(dir=parent, prefix=".clusterproof-"))
-    except (OSError, ValueError) as error:
-        if isinstance(error, InvalidArgument):
-            raise
-        raise _unwritable(folder, error) from error
 
 
 class _Sidecar(msgspec.Struct, forbid_unknown_fields=True):
@@ -203,8 +196,9 @@ def _write_files(trace: Trace, folder: Path) -> None:
         tables = (*tables, {name: array.reshape(len(array), -1) for name, array in extra.items()})
     sums = {}
     for name, columns in zip(names, tables, strict=True):
-        polars.DataFrame(columns).write_parquet(folder / name)
-        sums[name] = _sum_of_file(folder / name)
+        content = parquet_bytes(polars.DataFrame(columns))
+        (folder / name).write_bytes(content)
+        sums[name] = hashlib.sha256(content).hexdigest()
     record = {
         "format": FORMAT_RECORDED if extra else FORMAT,
         "settings": trace.settings,
@@ -273,11 +267,4 @@ def _compare(path: Path, expected: str, found: str) -> None:
 def _unreadable(path: Path, rule: str) -> InvalidArgument:
     return InvalidArgument(
         "trace", str(path), " ".join(rule.split()), "restore it from a backup or make the run again"
-    )
-
-
-def _unwritable(folder: str | os.PathLike[str], error: Exception) -> InvalidArgument:
-    reason = getattr(error, "strerror", None) or error
-    return InvalidArgument(
-        "out", os.fspath(folder), f"must be a folder that can be written ({reason})", "choose another place"
     )
