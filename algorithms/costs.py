@@ -87,62 +87,55 @@ def cost_of_a_round(algorithm: Algorithm[Any], task: Task, *, local_unit: str = 
     check_choice("local_unit", local_unit, ("step", "epoch"), remedy="'step' is one gradient step")
     share = getattr(algorithm, "participation", 1.0)
     k, m, d = max(1, round(share * task.clients)), task.clients, task.dimension
+    steps = getattr(algorithm, "local_steps", 1)
     match algorithm:
         case GradientLoss():
             models = algorithm.model_count(task)
             # also the models' last updates, for clients absent in the previous round
             return Cost(k, models, models, 0, 2 * models * d, d, k)
         case CFLMGD() | IFCA():
-            models, steps = algorithm.model_count(task), algorithm.local_steps
+            models = algorithm.model_count(task)
             with_buffers = isinstance(algorithm, CFLMGD) and algorithm.averaging == "model"
             client_buffer = isinstance(algorithm, CFLMGD) and algorithm.momentum_owner == "client"
             down = models * d * (2 if with_buffers else 1) + (d if client_buffer else 0)
             forward = models + steps - (1 if local_unit == "step" else 0)
             return Cost(k, forward, steps, 0, down, d * (2 if with_buffers else 1), k)
         case PerFedAvg():
-            steps = algorithm.local_steps
             hessian_products = steps if algorithm.gradient == "second-order" else 0
             return Cost(k, 2 * steps, 2 * steps, hessian_products, d, d, k)
-        case SoFL():
-            passes = algorithm.local_steps * (2 if algorithm.method == "per-fedavg" else 1)
-            return Cost(k, passes, passes, 0, d, d, k)
+        case Local():
+            return Cost(k, steps, steps, 0, 0, 0, 0)
+        case Scaffold() | FedLin():
+            # option I takes the gradient at x, as FedLin, whose first local step takes the gradient that was sent:
+            # that is the gradient of the first local step if a step takes all data
+            at_x = isinstance(algorithm, FedLin) or algorithm.option == "I"
+            steps += 1 if at_x and local_unit == "epoch" else 0
+            # models and control variates; the server adds the changes of both
+            return Cost(k, steps, steps, 0, 2 * d, 2 * d, 2 * k)
         case FPFC():
             pairs = k * (2 * m - k - 1) // 2 if algorithm.pair_rule == "either" else k * (k - 1) // 2
             pairs = m * (m - 1) // 2 if algorithm.pair_rule == "all" else pairs
             # update each pair and add it to what its two clients receive; then sum all models
-            return Cost(k, algorithm.local_steps, algorithm.local_steps, 0, d, d, 3 * pairs + m)
-        case Local():
-            return Cost(k, algorithm.local_steps, algorithm.local_steps, 0, 0, 0, 0)
-        case FedBCD():
-            return Cost(k, algorithm.local_steps, algorithm.local_steps, 0, d, d, m)
-        case Scaffold():
-            # option I takes the gradient at x, which is that of the first local step if a step takes all data
-            steps = algorithm.local_steps + (1 if (algorithm.option, local_unit) == ("I", "epoch") else 0)
-            # models and control variates; the server adds the changes of both
-            return Cost(k, steps, steps, 0, 2 * d, 2 * d, 2 * k)
-        case FedLin():
-            steps = algorithm.local_steps
-            # the first local step takes the gradient that was sent, if a step takes all data
-            steps += 1 if local_unit == "epoch" else 0
-            return Cost(k, steps, steps, 0, 2 * d, 2 * d, 2 * k)
-        case ProxSkip():
-            # every client works in every round; what they send and receive is an expectation
-            return Cost(m, 1, 1, 0, d, d, m)
+            server = 3 * pairs + m
+        case FedBCD() | ProxSkip():
+            # with ProxSkip every client works in every round; what they send and receive is an expectation
+            server = m
         case FedDyn():
-            return Cost(k, algorithm.local_steps, algorithm.local_steps, 0, d, d, 2 * k)
+            server = 2 * k
+        case FedAvgM():
+            server = k + 1
+        case FedAvg() | FedProx() | CFL() | SoFL() | PFedMe() | Ditto() | FedNova():
+            server = k
+        case _:
+            rule = "must be one whose cost is known"
+            raise InvalidArgument("algorithm", algorithm.name, rule, "add it to costs.py")
+    match algorithm:
+        case SoFL(method="per-fedavg"):
+            steps *= 2
         case PFedMe():
-            steps = algorithm.local_steps * algorithm.inner_steps
-            return Cost(k, steps, steps, 0, d, d, k)
+            steps *= algorithm.inner_steps
         case Ditto():
-            steps = algorithm.local_steps + algorithm.personal_epochs
-            return Cost(k, steps, steps, 0, d, d, k)
+            steps += algorithm.personal_epochs
         case FedNova():
             steps = int(algorithm.step_counts(task).max())
-            return Cost(k, steps, steps, 0, d, d, k)
-        case FedAvgM():
-            return Cost(k, algorithm.local_steps, algorithm.local_steps, 0, d, d, k + 1)
-        case FedAvg() | FedProx() | CFL():
-            return Cost(k, algorithm.local_steps, algorithm.local_steps, 0, d, d, k)
-    raise InvalidArgument(
-        "algorithm", algorithm.name, "must be one whose cost is known", "add it to costs.py"
-    )
+    return Cost(k, steps, steps, 0, d, d, server)
