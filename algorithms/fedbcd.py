@@ -9,12 +9,13 @@ from array_api_compat import array_namespace
 
 from clusterproof.algorithms.aggregation import local_descent
 from clusterproof.algorithms.arrays import Array, replace_rows, rows
+from clusterproof.algorithms.bodies.one_model import PooledModel
+from clusterproof.algorithms.client_arrays import copies_for_clients
 from clusterproof.algorithms.fedprox import check_proximal
 from clusterproof.algorithms.finiteness import check_finite
-from clusterproof.algorithms.participation import check_participation, participants_of_round
-from clusterproof.algorithms.protocol import Algorithm, State, Task
+from clusterproof.algorithms.protocol import State, Task
 from clusterproof.algorithms.randomness import Randomness
-from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_descent, check_number
+from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_number
 
 DEFAULTS = {"penalised": {"proximal": 0.1}, "separate": {"pull": 0.2}}
 """The parameter that only this variant has, with its default."""
@@ -34,7 +35,7 @@ class PersonalState(State):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FedBCD(Algorithm[PersonalState]):
+class FedBCD(PooledModel[PersonalState]):
     """Minimise sum_i phi_i(x_i) + proximal / 2 ||x_i - z||^2 over devices' x_i and the server's z.
 
     A round moves the participants' x_i by a few gradient steps from their last values, then::
@@ -74,7 +75,6 @@ class FedBCD(Algorithm[PersonalState]):
     """
 
     name: ClassVar[str] = "fedbcd"
-    target: ClassVar[str] = "pooled"
 
     step_size: float
     proximal: float | None = None
@@ -86,11 +86,10 @@ class FedBCD(Algorithm[PersonalState]):
 
     def __post_init__(self) -> None:
         """Validate the parameters."""
-        check_descent(self.step_size, None, "model", self.local_steps)
+        super().__post_init__()
         check_number(
             "server_step_size", self.server_step_size, above=0, at_most=1, remedy="1 takes the devices' mean"
         )
-        check_participation(self.participation)
         check_choice("variant", self.variant, tuple(DEFAULTS), remedy="'penalised' minimises a stated sum")
         for argument in ("proximal", "pull"):
             if getattr(self, argument) is not None and argument not in DEFAULTS[self.variant]:
@@ -105,22 +104,15 @@ class FedBCD(Algorithm[PersonalState]):
         if self.pull is not None:
             check_number("pull", self.pull, above=0, below=1, remedy="the published code has 0.2")
 
-    def model_count(self, task: Task) -> int:
-        """Return 1."""
-        return 1
-
     def initialise(self, models: Array, task: Task) -> PersonalState:
         """Start from the given model (..., 1, d), of the server and of all devices."""
-        xp = array_namespace(models)
-        shape = (*models.shape[:-2], task.clients, models.shape[-1])
-        return PersonalState(models, None, None, xp.asarray(xp.broadcast_to(models, shape), copy=True))
+        return PersonalState(models, None, None, copies_for_clients(models, task.clients))
 
     def step(self, state: PersonalState, task: Task, randomness: Randomness) -> PersonalState:
         """Carry out one round."""
         xp = array_namespace(state.models)
         models = state.models
-        clients = participants_of_round(self.participation, task, models, randomness.participation)
-        assignments = xp.zeros_like(clients)
+        clients, assignments = self._participants(models, task, randomness)
         common = rows(models, assignments)
         penalised = self.variant == "penalised"
         points = local_descent(
