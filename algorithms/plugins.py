@@ -63,38 +63,28 @@ def offered_classes(
     for entry in metadata.entry_points(group=group):
         try:
             loaded = entry.load()
-            reason = (
-                _class_fault(loaded, kind)
-                or _name_fault(loaded, entry.name, {*classes}, known)
-                or _option_fault(made_by(loaded))
-            )
+            taken = entry.name in classes or entry.name in known
+            reason: object = _class_fault(loaded, kind, entry.name, taken) or _option_fault(made_by(loaded))
         except (Exception, SystemExit) as error:
-            leave_out(entry, error)
+            reason = error
+        if reason:
+            leave_out(entry, reason)
         else:
-            if reason:
-                leave_out(entry, reason)
-            else:
-                classes[entry.name] = loaded
+            classes[entry.name] = loaded
     return classes
 
 
-def _class_fault(loaded: Any, kind: type) -> str:
-    """Return what is wrong with a class, or an empty text."""
+def _class_fault(loaded: Any, kind: type, name: str, taken: bool) -> str:
+    """Return what is wrong with a class or its name, or an empty text."""
     if not (isinstance(loaded, type) and issubclass(loaded, kind)) or inspect.isabstract(loaded):
         return f"it must be a class with all the methods of {kind.__module__}.{kind.__name__}"
     # typeshed does not declare where dataclasses keeps `frozen`
     if not is_dataclass(loaded) or not loaded.__dataclass_params__.frozen:  # type: ignore[attr-defined]
         return "it must be a frozen dataclass"
-    return ""
-
-
-def _name_fault(loaded: Any, name: str, others: Container[str], known: Container[str]) -> str:
-    """Return what is wrong with the name of a class, or an empty text."""
-    if getattr(loaded, "name", None) != name:
-        return (
-            f"its class has the name {getattr(loaded, 'name', None)!r}, which the entry point must have, too"
-        )
-    return "that name is taken" if name in known or name in others else ""
+    given = getattr(loaded, "name", None)
+    if given != name:
+        return f"its class has the name {given!r}, which the entry point must have, too"
+    return "that name is taken" if taken else ""
 
 
 def _option_fault(maker: Callable[..., Any]) -> str:
