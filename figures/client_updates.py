@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from clusterproof.algorithms import FedAvg, generator, run
 from clusterproof.algorithms.aggregation import local_descent
 from clusterproof.synthetic import RegressionMixture
+
+STEP_SIZE, LOCAL_STEPS, PRETRAINING = 0.2, 5, 20
+"""Of FedAvg, before the updates that SoFL's figures cluster."""
+
+
+def make_task(seed: int, data: str = "fresh") -> RegressionMixture:
+    """Return the task of SoFL's figures: 60 clients in 4 clusters."""
+    sizes: dict[str, Any] = {"clusters": 4, "clients": 60, "dimension": 10, "samples": 100}
+    return RegressionMixture.random(**sizes, separation=2.0, noise=0.5, data=data, seed=seed)
 
 
 def after_fedavg(

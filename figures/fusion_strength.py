@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,15 +32,6 @@ LOOKS: dict[str, dict[str, Any]] = {
 """Markers; circles and squares coincide if both penalties agree."""
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """Number of groups, adjusted Rand index, and the largest distance of a client's model to the oracle's."""
-
-    groups: int
-    index: float
-    distance: float
-
-
 def make_task(seed: int) -> QuadraticMixture:
     """Quadratic clients around distant cluster optima, so that the window is not empty."""
     return QuadraticMixture.random(
@@ -55,35 +45,44 @@ def make_task(seed: int) -> QuadraticMixture:
     )
 
 
-def make_algorithm(task: QuadraticMixture, penalty: str, strength: float) -> FPFC:
-    """FPFC with all clients in every round."""
-    convex = penalty == "l1"
-    return FPFC(
-        step_size=1 / (task.client_smoothness + 1),
-        penalty=penalty,
-        strength=strength,
-        concavity=None if convex else CONCAVITY,
-        smoothing=None if convex else SMOOTHING * strength,
-        threshold=THRESHOLD,
-        reuse_memory=True,
-    )
+def outcomes(task: QuadraticMixture, penalty: str) -> np.ndarray:
+    """Run from zero, with all clients in every round, and compare the ends with the oracle, at every strength.
 
-
-def outcome(task: QuadraticMixture, penalty: str, strength: float) -> Outcome:
-    """Run from zero and compare the end with the true clusters and their own minimisers."""
-    algorithm = make_algorithm(task, penalty, strength)
-    trace = run(algorithm, task, rounds=ROUNDS, initial=np.zeros((1, task.dimension)))
-    away = np.linalg.norm(trace.models[-1] - task.client_optima, axis=-1)
-    return Outcome(int(trace.cluster_count), float(trace.adjusted_rand_index), float(away.max()))
+    Returns
+    -------
+    numpy.ndarray
+        Number of groups, adjusted Rand index, and largest distance of a client's model to its cluster's minimiser;
+        (3, strengths).
+    """
+    convex, start = penalty == "l1", np.zeros((1, task.dimension))
+    ends = []
+    for strength in STRENGTHS.tolist():
+        algorithm = FPFC(
+            step_size=1 / (task.client_smoothness + 1),
+            penalty=penalty,
+            strength=strength,
+            concavity=None if convex else CONCAVITY,
+            smoothing=None if convex else SMOOTHING * strength,
+            threshold=THRESHOLD,
+            reuse_memory=True,
+        )
+        trace = run(algorithm, task, rounds=ROUNDS, initial=start)
+        away = np.linalg.norm(trace.models[-1] - task.client_optima, axis=-1)
+        ends.append((trace.cluster_count, trace.adjusted_rand_index, away.max()))
+    return np.array(ends, dtype=float).T
 
 
 def draw(seed: int) -> style.Figure:
     """Draw groups, adjusted Rand index and distance over the strength."""
     task = make_task(seed)
     least, largest = window(task, CONCAVITY)
-    found = {
-        penalty: [outcome(task, penalty, float(strength)) for strength in STRENGTHS] for penalty in PENALTIES
-    }
+    found = {penalty: outcomes(task, penalty) for penalty in PENALTIES}
+    inside = (least <= STRENGTHS) & (largest > STRENGTHS)
+    recovered = ", by ".join(
+        f"{label} at {(found[penalty][1, inside] == 1).sum()} of {inside.sum()} strengths with models at most "
+        f"{_number(found[penalty][2, inside].max())} off"
+        for penalty, label in reversed(PENALTIES.items())
+    )
     caption = (
         f"FPFC with SCAD ($a = {CONCAVITY}$, $\\xi = 10^{{-6}} \\lambda$) and with the convex $\\ell_1$ penalty, "
         f"after {ROUNDS} rounds from 0 with all of $m = {CLIENTS}$ quadratic clients: $P = {CLUSTERS}$, $d = "
@@ -91,45 +90,15 @@ def draw(seed: int) -> style.Figure:
         f"coordinate; $\\rho = 1$, $\\nu = {THRESHOLD:g}$, 10 local steps. Shaded: the window $(m/n_c) \\max "
         f"\\|\\nabla f_i - \\nabla f_j\\| = {least:.3g} \\leq \\lambda < {largest:.3g} = \\Delta / a$, in which the "
         "oracle, the clusters' own minimisers, is a stationary point with SCAD; its lower end is sufficient. "
-        f"{describe(found, least, largest)} c: the largest distance of a client's model to its cluster's "
-        f"minimiser. Dotted: $P$. Seed {seed}."
+        f"In it the clusters are recovered by {recovered}. "
+        f"c: the largest distance of a client's model to its cluster's minimiser. Dotted: $P$. Seed {seed}."
     )
     figure, panels = style.new_figure(caption, panels=3, height=4.2)
-    for panel, name in zip(panels, ("groups", "index", "distance"), strict=True):
+    for row, panel in enumerate(panels):
         shade: style.Look = {"color": style.YELLOW, "alpha": 0.45, "linewidth": 0}
         panel.axvspan(least, largest, **shade, label="window", gid="window")
         for penalty, label in PENALTIES.items():
-            values = [getattr(one, name) for one in found[penalty]]
-            panel.plot(STRENGTHS, values, **LOOKS[penalty], label=label, gid=penalty)
-    _finish(panels)
-    style.add_legend(panels, 3)
-    return figure
-
-
-def describe(found: dict[str, list[Outcome]], least: float, largest: float) -> str:
-    """State what either penalty reaches inside the window."""
-    inside = (least <= STRENGTHS) & (largest > STRENGTHS)
-    parts = []
-    for penalty, label in PENALTIES.items():
-        chosen = [one for one, within in zip(found[penalty], inside, strict=True) if within]
-        recovered = sum(one.index == 1 for one in chosen)
-        parts.append(
-            f"{label} at {recovered} of {len(chosen)} strengths with models at most "
-            f"{_number(max(one.distance for one in chosen))} off"
-        )
-    return f"In it the clusters are recovered by {', by '.join(parts[::-1])}."
-
-
-def _number(value: float) -> str:
-    """Return a positive number with two digits, as a power of ten if it is small."""
-    if value >= 0.01:
-        return f"{value:.2g}"
-    digits, power = f"{value:.1e}".split("e")
-    return f"${digits} \\cdot 10^{{{int(power)}}}$"
-
-
-def _finish(panels: list[style.Axes]) -> None:
-    """Scale and name the axes."""
+            panel.plot(STRENGTHS, found[penalty][row], **LOOKS[penalty], label=label, gid=penalty)
     groups, index, distance = panels
     groups.set_yscale("log")
     style.set_ticks(groups, y=[1, 3, 10, 24])
@@ -143,6 +112,16 @@ def _finish(panels: list[style.Axes]) -> None:
     style.label_axes(groups, "a  Clusters", strength, "number of clusters")
     style.label_axes(index, "b  Agreement with the truth", strength, "adjusted Rand index")
     style.label_axes(distance, "c  Distance to the oracle", strength, "largest distance of a model")
+    style.add_legend(panels, 3)
+    return figure
+
+
+def _number(value: float) -> str:
+    """Return a positive number with two digits, as a power of ten if it is small."""
+    if value >= 0.01:
+        return f"{value:.2g}"
+    digits, power = f"{value:.1e}".split("e")
+    return f"${digits} \\cdot 10^{{{int(power)}}}$"
 
 
 FIGURE = Illustration(

@@ -9,13 +9,11 @@ import numpy as np
 import clusterproof.figures.style as style
 from clusterproof.algorithms import SoFL, generator, purity
 from clusterproof.algorithms import self_organising_map as som
-from clusterproof.figures.client_updates import after_fedavg
+from clusterproof.figures.client_updates import LOCAL_STEPS, PRETRAINING, STEP_SIZE, after_fedavg, make_task
 from clusterproof.figures.illustration import Illustration
-from clusterproof.synthetic import RegressionMixture
 
 STARTS = ("random", "sample")
 GRID = 8
-STEP_SIZE, LOCAL_STEPS, PRETRAINING = 0.2, 5, 20
 
 
 class Landscape(NamedTuple):
@@ -27,13 +25,6 @@ class Landscape(NamedTuple):
     """Mean distance of each neuron to its neighbours, (GRID, GRID)."""
     winners: np.ndarray
     """Neuron of each client in row-major order, (m,)."""
-
-
-def make_task(seed: int) -> RegressionMixture:
-    """60 clients in 4 clusters with fresh data."""
-    return RegressionMixture.random(
-        clusters=4, clients=60, dimension=10, separation=2.0, noise=0.5, samples=100, seed=seed
-    )
 
 
 def compute(seed: int, initialisation: str) -> Landscape:

@@ -10,13 +10,10 @@ import clusterproof.figures.style as style
 from clusterproof.algorithms import SoFL, generator
 from clusterproof.algorithms import self_organising_map as som
 from clusterproof.algorithms.second_clustering import cluster_winners, elbow, within_sums
-from clusterproof.figures.client_updates import after_fedavg
+from clusterproof.figures.client_updates import LOCAL_STEPS, PRETRAINING, STEP_SIZE, after_fedavg, make_task
 from clusterproof.figures.illustration import Illustration
-from clusterproof.synthetic import RegressionMixture
 
-CLUSTERS = 4
 NOISY, EXACT = "fresh", "population"
-STEP_SIZE, LOCAL_STEPS, PRETRAINING = 0.2, 5, 20
 
 
 class Curves(NamedTuple):
@@ -32,12 +29,6 @@ class Curves(NamedTuple):
     """Number of clusters by the silhouette of the clients."""
     neurons: int
     """Number of winning neurons."""
-
-
-def make_task(seed: int, data: str) -> RegressionMixture:
-    """60 clients in 4 clusters."""
-    sizes: dict[str, Any] = {"clusters": CLUSTERS, "clients": 60, "dimension": 10, "samples": 100}
-    return RegressionMixture.random(**sizes, separation=2.0, noise=0.5, data=data, seed=seed)
 
 
 def compute(seed: int, data: str) -> Curves:
@@ -88,7 +79,7 @@ def draw(seed: int) -> style.Figure:
         for (curve, name), look in zip(relative, style.LOOKS, strict=False):
             numbers = np.arange(1, len(curve) + 1)
             panel.plot(numbers, curve, **look, label=f"WCSS of the {name}", gid=name)
-        panel.axvline(CLUSTERS, **style.LEVEL, label="true number", gid="truth")
+        panel.axvline(task.clusters, **style.LEVEL, label="true number", gid="truth")
         mark: dict[str, Any] = {"color": style.BLACK, "fillstyle": "none", "linestyle": "none", "zorder": 5}
         for name, label, choice, marker, size in (
             ("elbow", "elbow of the winners, as printed", one.elbows[1], "o", 9),

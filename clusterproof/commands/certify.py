@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -115,22 +113,18 @@ def certify(
     if algorithm:
         if disturbance:
             raise InvalidArgument("disturbance", True, of, "leave it out")
-        given = {name: value for name, value in setting.items() if value is not None}
-        with renamed_argument("client_class", "class"):
-            certificate: Certificate | RoundCertificate | NoCertificate = certificates.certify(
-                algorithm=algorithm, client_class=function_class, step_size=step_size, rate=rate, **given
-            )
+        options: dict[str, Any] = {name: value for name, value in setting.items() if value is not None}
+        options |= {"algorithm": algorithm, "client_class": function_class}
     else:
-        with renamed_argument("condition_number", "condition"):
-            certificate = certificates.certify(
-                momentum,
-                condition_number,
-                proportion,
-                1 if step_size is None else step_size,
-                function_class=function_class,
-                disturbance=disturbance,
-                rate=rate,
-            )
+        options = {"function_class": function_class, "disturbance": disturbance}
+    numbers: Any = (momentum, condition_number, proportion, step_size)
+    try:
+        certificate = certificates.certify(*numbers, rate=rate, **options)
+    except InvalidArgument as error:
+        option = {"client_class": "class", "condition_number": "condition"}.get(
+            error.argument, error.argument
+        )
+        raise InvalidArgument(option, error.value, error.rule, error.remedy) from error
     if isinstance(certificate, NoCertificate):
         print(f"no certificate found: {certificate.reason}")
         return 1
@@ -140,17 +134,6 @@ def certify(
     if out is not None:
         print(f"stored in {out}")
     return 0
-
-
-@contextmanager
-def renamed_argument(name: str, option: str) -> Iterator[None]:
-    """Name an option in the messages about an argument of the library."""
-    try:
-        yield
-    except InvalidArgument as error:
-        if error.argument != name:
-            raise
-        raise InvalidArgument(option, error.value, error.rule, error.remedy) from error
 
 
 def describe(certificate: Certificate | RoundCertificate) -> str:

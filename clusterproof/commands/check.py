@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -119,22 +119,39 @@ def check(
     kinds = frozenset() if fail_on is None else gates.read_kinds(fail_on)
     earlier = None if against is None else report.read_report(against, "against")
     chosen = _chosen(ids, paper, stated, all_claims)
-
-    def changed(verdicts: Sequence[Verdict]) -> list[str]:
-        wrong = gates.unwanted(verdicts, kinds)
-        named = bool(ids or module or paper or not all_claims)
-        return wrong if earlier is None else [*wrong, *gates.changes(verdicts, earlier, named)]
-
+    if jobs is not None:
+        check_count("jobs", jobs, at_least=1, at_most=engine.MOST, remedy="give a number of processes")
+        require("jobs", jobs, "joblib", "sweep")
+    for option, path in (("json", json_file), ("markdown", markdown)):
+        if path is not None:
+            check_writable(option, path)
+    started = time.perf_counter()
     if jobs is None:
         evaluated = _one_by_one(chosen, seed, trials)
     else:
-        check_count("jobs", jobs, at_least=1, at_most=engine.MOST, remedy="give a number of processes")
-        require("jobs", jobs, "joblib", "sweep")
         evaluated = evaluate_in_processes(chosen, module, seed, trials, jobs)
-    named = {*ids, *stated} if ids or stated else set()
-    listed = None if verbose else named
-    left_out = 0 if named else sum(claim.transcribed for claim in theory.catalogue(paper))
-    return _evaluate(chosen, evaluated, json_file, markdown, seed, trials, quiet, listed, changed, left_out)
+    verdicts, failures = _collect(chosen, evaluated, quiet)
+    try:
+        if json_file is not None:
+            write_whole("json", json_file, report.to_json(verdicts).encode())
+        if markdown is not None:
+            write_whole("markdown", markdown, report.to_markdown(verdicts).encode())
+    finally:  # print the result even if the disk is full, and the reverse
+        faults = gates.unwanted(verdicts, kinds)
+        if earlier is not None:
+            faults += gates.changes(verdicts, earlier, bool(ids or module or paper or not all_claims))
+        for fault in [*failures, *faults]:
+            terminal.complain(fault)
+        if not quiet:
+            named = {*ids, *stated}
+            _print_report(verdicts, None if verbose else named)
+            left_out = 0 if named else sum(claim.transcribed for claim in theory.catalogue(paper))
+            seconds = time.perf_counter() - started
+            print(report.summary(verdicts, len(failures), seed, seconds, terminal.columns(), left_out))
+            print(NEXT, end="")
+    if trials is not None and any(": the check failed with MemoryError" in failure for failure in failures):
+        raise InvalidArgument("trials", trials, "must fit into memory", "give fewer")
+    return 1 if failures or faults else 0
 
 
 def _chosen(ids: Sequence[str], paper: str | None, stated: Sequence[str], all_claims: bool) -> list[Claim]:
@@ -167,56 +184,21 @@ def _one_by_one(
             yield index, error_line(error)
 
 
-def _evaluate(
-    chosen: Sequence[Claim],
-    evaluated: Iterable[tuple[int, Verdict | str]],
-    json_file: Path | None,
-    markdown: Path | None,
-    seed: int,
-    trials: int | None,
-    quiet: bool,
-    named: set[str] | None,
-    wrong: Callable[[Sequence[Verdict]], list[str]],
-    left_out: int,
-) -> int:
-    """Evaluate and report claims; ``wrong`` returns messages on verdicts that make the exit status 1."""
-    for option, path in (("json", json_file), ("markdown", markdown)):
-        if path is not None:
-            check_writable(option, path)
-    started = time.perf_counter()
+def _collect(
+    chosen: Sequence[Claim], evaluated: Iterable[tuple[int, Verdict | str]], quiet: bool
+) -> tuple[list[Verdict], list[str]]:
+    """Show progress; return the verdicts in the order of the claims, and a message on each check that failed."""
     verdict_of: dict[int, Verdict] = {}
-    failures: list[str] = []
-    too_large = False
+    failures = []
     with terminal.progress(0 if quiet else len(chosen)) as advance:
         advance(0, chosen[0].id if chosen else "")
         for number, (index, answer) in enumerate(evaluated, start=1):
-            following = chosen[number].id if number < len(chosen) else ""
-            advance(number, following)
+            advance(number, chosen[number].id if number < len(chosen) else "")
             if isinstance(answer, Verdict):
                 verdict_of[index] = answer
             else:
                 failures.append(f"{chosen[index].id}: the check failed with {answer}")
-                too_large |= trials is not None and answer.startswith("MemoryError")
-    verdicts = [verdict_of[index] for index in sorted(verdict_of)]
-    try:
-        if json_file is not None:
-            write_whole("json", json_file, report.to_json(verdicts).encode())
-        if markdown is not None:
-            write_whole("markdown", markdown, report.to_markdown(verdicts).encode())
-    finally:  # print the result even if the disk is full, and the reverse
-        for failure in failures:
-            terminal.complain(failure)
-        faults = wrong(verdicts)
-        for fault in faults:
-            terminal.complain(fault)
-        if not quiet:
-            _print_report(verdicts, named)
-            seconds = time.perf_counter() - started
-            print(report.summary(verdicts, len(failures), seed, seconds, terminal.columns(), left_out))
-            print(NEXT, end="")
-    if too_large:
-        raise InvalidArgument("trials", trials, "must fit into memory", "give fewer")
-    return 1 if failures or faults else 0
+    return [verdict_of[index] for index in sorted(verdict_of)], failures
 
 
 def _print_report(verdicts: Sequence[Verdict], named: set[str] | None) -> None:

@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.commands import terminal
-from clusterproof.conformance import DEFINITIONS, Report, replay
+from clusterproof.conformance import DEFINITIONS, replay
 from clusterproof.conformance import conform as hold
 from clusterproof.neural.custom.references import HOW, import_place
 
@@ -64,7 +64,10 @@ def conform(
         Print the traceback of an implementation that raises.
     """
     if list_algorithms:
-        _list()
+        for definition in DEFINITIONS.values():
+            print(f"{definition.name}: {definition.equation}")
+            print(f"  {definition.source}{'' if definition.paper_was_read else ' (from memory)'}")
+            print("  " + ", ".join(f"{name} = {value}" for name, value in definition.defaults().items()))
         return 0
     if json_file is not None:
         check_writable("json", json_file)
@@ -73,8 +76,19 @@ def conform(
             rule = "cannot be combined with an implementation"
             raise InvalidArgument("replay", str(replay_file), rule, "leave one of the two out")
         report = replay(replay_file)
+    elif implementation is None:
+        remedy = f"give {HOW}, or --list or --replay FILE"
+        raise InvalidArgument("implementation", None, "must be given", remedy)
+    elif algorithm is None:
+        remedy = f"such as --as {next(iter(DEFINITIONS))}; --list prints all"
+        raise InvalidArgument("as", None, "must be given", remedy)
     else:
-        report = _run(implementation, algorithm, settings, dtype, supports, loss, timeout)
+        start = import_object(implementation)
+        chosen = dict(_read_setting(text) for text in settings)
+        given = None if supports is None else [name for name in supports.split(",") if name]
+        report = hold(
+            start, algorithm, settings=chosen, supports=given, dtype=dtype, loss=loss, timeout=timeout
+        )
     if report.verdict == "unusable":
         terminal.complain(report.sentence)
         if traceback:
@@ -84,28 +98,6 @@ def conform(
     if json_file is not None:
         write_whole("json", json_file, report.json().encode())
     return report.status
-
-
-def _run(
-    implementation: str | None,
-    algorithm: str | None,
-    settings: tuple[str, ...],
-    dtype: str | None,
-    supports: str | None,
-    loss: str | None,
-    timeout: float,
-) -> Report:
-    if implementation is None:
-        remedy = f"give {HOW}, or --list or --replay FILE"
-        raise InvalidArgument("implementation", None, "must be given", remedy)
-    if algorithm is None:
-        raise InvalidArgument(
-            "as", None, "must be given", f"such as --as {next(iter(DEFINITIONS))}; --list prints all"
-        )
-    start = import_object(implementation)
-    chosen = dict(_read_setting(text) for text in settings)
-    given = None if supports is None else [name for name in supports.split(",") if name]
-    return hold(start, algorithm, settings=chosen, supports=given, dtype=dtype, loss=loss, timeout=timeout)
 
 
 def import_object(reference: str, argument: str = "implementation") -> Any:
@@ -138,10 +130,3 @@ def _read_setting(text: str) -> tuple[str, Any]:
         return name, json.loads(value)
     except json.JSONDecodeError:
         return name, value
-
-
-def _list() -> None:
-    for definition in DEFINITIONS.values():
-        print(f"{definition.name}: {definition.equation}")
-        print(f"  {definition.source}{'' if definition.paper_was_read else ' (from memory)'}")
-        print("  " + ", ".join(f"{name} = {value}" for name, value in definition.defaults().items()))

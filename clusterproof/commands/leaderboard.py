@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
@@ -14,8 +13,8 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.commands import terminal
 from clusterproof.commands.conform import import_object
-from clusterproof.theory.leaderboard import Row, violations
 from clusterproof.theory.leaderboard import leaderboard as compute
+from clusterproof.theory.leaderboard import violations
 
 
 def leaderboard(
@@ -138,12 +137,28 @@ def leaderboard(
     words = ", ".join(f"{name} = {value}" for name, value in given.items() if value is not None)
     caption = f"E|x_R - x*|^2 of {algorithm}, class {client_class}: {words}"
     print(f"{caption}\n")
-    _show(rows)
+    columns = list(dict.fromkeys(row["column"] for row in rows))
+    lines = []
+    for number in dict.fromkeys(row["round"] for row in rows):
+        values = {row["column"]: row["value"] for row in rows if row["round"] == number}
+        cells = (values[column] for column in columns)
+        lines.append([str(number), *("-" if cell is None else f"{cell:.6g}" for cell in cells)])
+    terminal.show_table(["rounds", *columns], lines)
+    print()
+    broken = violations(rows)
+    remarks: dict[tuple[str, str], list[int]] = {}
+    for row in rows:
+        if row["reason"] and row not in broken:
+            remarks.setdefault((row["column"], row["reason"]), []).append(row["round"])
+    for (column, reason), numbers in remarks.items():
+        # the instance of the worst quadratics is another one in each round
+        every = len(numbers) == len(lines) and column != "worst-quadratic"
+        place = "" if every else ", R = " + ", ".join(map(str, numbers))
+        print(f"{column}{place}: {reason}")
     if figure is not None:
         from clusterproof.figures.bounds import save_bounds
 
         save_bounds(rows, caption, figure)
-    broken = violations(rows)
     for row in broken:
         print(f"{row['column']}, {row['round']} rounds: {row['reason']}")
     return int(bool(broken) and fail_on is not None)
@@ -172,25 +187,3 @@ def _rounds(text: str) -> list[int]:
     except ValueError as error:
         rule = "must be whole numbers with commas between them"
         raise InvalidArgument("rounds", text, rule, "such as 1,3,10") from error
-
-
-def _show(rows: Sequence[Row]) -> None:
-    """Print the values as a table, then why some are missing, and remarks."""
-    columns = list(dict.fromkeys(row["column"] for row in rows))
-    values = {(row["round"], row["column"]): row["value"] for row in rows}
-    lines = []
-    for number in dict.fromkeys(row["round"] for row in rows):
-        cells = [values[number, column] for column in columns]
-        lines.append([str(number), *("-" if cell is None else f"{cell:.6g}" for cell in cells)])
-    terminal.show_table(["rounds", *columns], lines)
-    print()
-    remarks: dict[tuple[str, str], list[int]] = {}
-    for row in rows:
-        if row["reason"] and row not in violations([row]):
-            remarks.setdefault((row["column"], row["reason"]), []).append(row["round"])
-    for (column, reason), numbers in remarks.items():
-        every = (
-            len(numbers) == len(lines) and column != "worst-quadratic"
-        )  # whose instance is another one each time
-        place = "" if every else ", R = " + ", ".join(map(str, numbers))
-        print(f"{column}{place}: {reason}")

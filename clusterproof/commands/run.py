@@ -136,46 +136,35 @@ def describe_run(task: Mixture, record: RunRecord) -> str:
         for key, value in settings["algorithm"].items()
         if key != "algorithm" and value is not None
     )
+    recovered = (
+        f"recovered in {record.recovered} of {replicates} replicates"
+        if replicates > 1
+        else f"{'' if record.recovered else 'not '}recovered"
+    )
     lines = [
         f"{name} on {settings['task']['task']}: {task.clusters} clusters, {task.clients} clients, "
         f"dimension {task.dimension}, condition number {task.condition_number:.4g}, "
         f"separation {task.separation:.4g}",
         parameters,
-        f"{_count(settings['rounds'], 'round')}, {_count(replicates, 'replicate')}, seed {settings['seed']}, "
-        f"{record.seconds:.2f} s",
+        f"{settings['rounds']} round{'s' * (settings['rounds'] != 1)}, {replicates} replicate{'s' * (replicates > 1)}, "
+        f"seed {settings['seed']}, {record.seconds:.2f} s",
         "",
     ]
-    lines += _errors(record)
+    if record.first_errors is None or record.last_errors is None:
+        lines.append("the task does not know its optima: no errors")
+    else:
+        bound = "" if record.bound is None else f"  {'bound':>12}"
+        lines.append(f"{record.rows}  {'first error':>12}  {'last error':>12}{bound}")
+        for number, (first, last) in enumerate(zip(record.first_errors, record.last_errors, strict=True)):
+            bound = "" if record.bound is None else f"  {record.bound[number]:>12.6g}"
+            lines.append(f"{number:<{len(record.rows)}}  {first:>12.6g}  {last:>12.6g}{bound}")
     lines += [
         "",
         f"purity {record.purity:.4g}, adjusted Rand index {record.adjusted_rand_index:.4g}, clusters "
-        f"{record.cluster_count:g} of {task.clusters}: {_recovery(record, replicates)}",
+        f"{record.cluster_count:g} of {task.clusters}: the true clusters are {recovered}",
         record.remark,
     ]
     return "\n".join(lines)
-
-
-def _recovery(record: RunRecord, replicates: int) -> str:
-    """State in how many replicates the final assignment of all clients is the true one."""
-    if replicates == 1:
-        return f"the true clusters are {'' if record.recovered else 'not '}recovered"
-    return f"the true clusters are recovered in {record.recovered} of {replicates} replicates"
-
-
-def _errors(record: RunRecord) -> list[str]:
-    """Return the lines of a table of the first and last errors."""
-    if record.first_errors is None or record.last_errors is None:
-        return ["the task does not know its optima: no errors"]
-    header = f"{record.rows}  {'first error':>12}  {'last error':>12}"
-    lines = [header if record.bound is None else f"{header}  {'bound':>12}"]
-    for number, (first, last) in enumerate(zip(record.first_errors, record.last_errors, strict=True)):
-        line = f"{number:<{len(record.rows)}}  {first:>12.6g}  {last:>12.6g}"
-        lines.append(line if record.bound is None else f"{line}  {record.bound[number]:>12.6g}")
-    return lines
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _declare_options() -> None:

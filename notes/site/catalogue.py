@@ -128,9 +128,9 @@ def pages() -> dict[str, str]:
     return found
 
 
-def anchor(claim_id: str) -> str:
-    """Return the permanent anchor of a claim on its paper's page: its id with dashes."""
-    return claim_id.replace("/", "-")
+def page_of(claim_id: str) -> str:
+    """Return a claim's place below ``catalogue/``: its paper's page, and its id with dashes as permanent anchor."""
+    return f"{claim_id.partition('/')[0]}.html#{claim_id.replace('/', '-')}"
 
 
 def sharpness(record: dict[str, Any] | None) -> str:
@@ -153,7 +153,7 @@ class ClaimTable(SphinxDirective):
         body = nodes.tbody()
         for claim in theory.catalogue():
             record = _counted(claim, verdicts)
-            cells = ([_link(claim.id, claim.id)], _marked(claim.title), [_badge(claim, record)])
+            cells = ([_link(claim.id)], _marked(claim.title), [_badge(claim, record)])
             row = nodes.row("", *(nodes.entry("", nodes.paragraph("", "", *cell)) for cell in cells))
             factor = sharpness(record)
             row += nodes.entry("", *([nodes.paragraph(text=factor)] if factor else []))
@@ -176,7 +176,8 @@ class ClaimsOfPaper(SphinxDirective):
 
     def _section(self, claim: Claim, record: dict[str, Any] | None) -> nodes.section:
         """Write a claim: title, verdict, reason, counterexample, repair, statement."""
-        section = nodes.section("", nodes.title(text=claim.id), ids=[anchor(claim.id)], classes=["claim"])
+        anchor = page_of(claim.id).partition("#")[2]
+        section = nodes.section("", nodes.title(text=claim.id), ids=[anchor], classes=["claim"])
         self.state.document.note_explicit_target(section)
         section += nodes.paragraph("", "", nodes.strong("", "", *_marked(claim.title)))
         line = nodes.paragraph("", "", _badge(claim, record))
@@ -191,7 +192,7 @@ class ClaimsOfPaper(SphinxDirective):
                 section += nodes.paragraph(text="Counterexample")
                 section += nodes.literal_block(text, text, language="json")
         if claim.repaired_by is not None:
-            section += nodes.paragraph("", "Repaired by ", _link(claim.repaired_by, claim.repaired_by))
+            section += nodes.paragraph("", "Repaired by ", _link(claim.repaired_by))
         for part in re.split(r"\n(?=\S)", claim.card):
             heading, _, text = part.partition("\n")
             text = re.sub(r"(?<=[a-z]-)\n\s*(?=[a-z])", "", text)  # a word that was divided at its hyphen
@@ -212,10 +213,9 @@ def _badge(claim: Claim, record: dict[str, Any] | None) -> nodes.inline:
     return nodes.inline("", verdict, classes=["verdict", f"verdict-{verdict.replace(' ', '-')}"])
 
 
-def _link(claim_id: str, text: str) -> nodes.reference:
+def _link(claim_id: str) -> nodes.reference:
     """Point from a page of the catalogue to a claim."""
-    paper = claim_id.partition("/")[0]
-    return nodes.reference("", text, refuri=f"{paper}.html#{anchor(claim_id)}", internal=True)
+    return nodes.reference("", claim_id, refuri=page_of(claim_id), internal=True)
 
 
 def _marked(text: str) -> list[nodes.Node]:

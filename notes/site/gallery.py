@@ -10,7 +10,7 @@ from pathlib import Path
 from clusterproof.figures import FIGURES, Illustration
 from clusterproof.figures.files import alternative_of, description_of, save
 from clusterproof.notes.results import STORED_FIGURES
-from clusterproof.notes.site.catalogue import anchor
+from clusterproof.notes.site.catalogue import page_of
 
 SYMBOLS = r"""Symbols, where a caption does not say otherwise: $m$ clients in $P$ clusters, of which cluster $p$ has the
 share $l_p$ and $l$ is the smallest; models of dimension $d$; losses with curvatures between $\mu$ and $L$, and
@@ -37,7 +37,7 @@ def page(files: Path) -> str:
             f'<a href="figures/{name}.{suffix}" download>{kind}</a>'
             for suffix, kind in (("svg", "SVG"), ("pdf", "PDF"), ("py", "source in Python"))
         )
-        links = [_link(claim) for claim in figure.claims]
+        links = [f'<a href="catalogue/{page_of(claim)}">{claim}</a>' for claim in figure.claims]
         illustrated = f"Illustrates {', '.join(links)}.\n\n" if links else ""
         wide = "" if narrow else ' wide" tabindex="0" role="group" aria-label="figure'
         sections.append(
@@ -68,8 +68,3 @@ def _write_files(name: str, figure: Illustration, files: Path) -> None:
         save(drawn, files / f"{name}.svg", title=figure.title, theme="both", caption=False)
         save(drawn, files / f"{name}.pdf", title=figure.title)
     shutil.copyfile(inspect.getfile(inspect.unwrap(figure.draw)), files / f"{name}.py")
-
-
-def _link(claim: str) -> str:
-    """Point to a claim in the catalogue."""
-    return f'<a href="catalogue/{claim.partition("/")[0]}.html#{anchor(claim)}">{claim}</a>'

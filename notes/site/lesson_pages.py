@@ -28,7 +28,7 @@ from clusterproof.figures.files import save
 from clusterproof.figures.style import Figure, settled
 from clusterproof.notes import lessons
 from clusterproof.notes.live import LABELS
-from clusterproof.notes.site.catalogue import anchor
+from clusterproof.notes.site.catalogue import page_of
 from clusterproof.theory import REGISTRY
 
 PICTURE_CALL = "picture(**controls.value)"
@@ -90,7 +90,7 @@ def _target(words: list[str]) -> str | None:
     if words[:2] in (["clusterproof", "show"], ["clusterproof", "check"]):
         words = words[2:]
     if len(words) == 1 and words[0] in REGISTRY:
-        return f"catalogue/{REGISTRY[words[0]].paper}.html#{anchor(words[0])}"
+        return f"catalogue/{page_of(words[0])}"
     is_figure = words[:2] == ["clusterproof", "figures"] and len(words) > 2 and words[2] in FIGURES
     return f"gallery.html#figure-{words[2]}" if is_figure else None
 
@@ -128,9 +128,8 @@ def _page(name: str, chosen: Sequence[str], pages: Path, frames: Path) -> None:
     done = subprocess.run([sys.executable, *export, target, source], capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"the lesson {name} failed: {done.stderr[-2000:] or done.stdout[-2000:]}")
-    draw(name, frames)
     notebook = json.loads(target.read_text(encoding="utf-8"))
-    cells = list(_cells(notebook["cells"], name, frames))
+    cells = list(_cells(notebook["cells"], _figure(name, frames)))
     others = [other for other in chosen if other != name]
     for cell in cells:
         if cell["cell_type"] == "markdown" and "<figure" not in (text := "".join(cell["source"])):
@@ -150,17 +149,30 @@ def without_garbage_collection() -> Iterator[None]:
 
 
 @without_garbage_collection()
-def draw(name: str, place: Path) -> None:
-    """Draw the figure of a lesson at every position of its sliders into a folder, described in ``frames.json``."""
+def _figure(name: str, place: Path) -> str:
+    """Draw the figure of a lesson at every position of its sliders into a folder; return sliders and figure as HTML."""
     module = load(name)
     place.mkdir(parents=True)
-    frames = {}
+    frames: dict[str, dict[str, Any]] = {}
     for key, values in positions(module):
         figure = settled(module.picture(**values))
         save(figure, place / f"{key}.svg", theme="both")
         source = f"../frames/{name}/{key}.svg"
         frames[key] = {"src": source, "alt": module.describe(**values), "panels": _panels(figure)}
-    (place / "frames.json").write_text(json.dumps(frames), encoding="utf-8")
+    controls = "".join(
+        f"<label>{html.escape(LABELS.get(slider, slider))} <span></span>"
+        f'<input type="range" min="0" max="{len(values) - 1}" value="{(len(values) - 1) // 2}" step="1" '
+        f"data-values='{json.dumps(values)}'></label>"
+        for slider, values in module.SLIDERS.items()
+    )
+    first = frames["-".join(str((len(values) - 1) // 2) for values in module.SLIDERS.values())]
+    said = html.escape(first["alt"])
+    return (
+        f'<figure class="frames"><div class="controls">{controls}</div>'
+        f'<div class="shown"><img src="{first["src"]}" alt="{said}"></div>'
+        f'<figcaption aria-live="polite">{said}</figcaption>'
+        f'<script type="application/json">{json.dumps(frames)}</script></figure>'
+    )
 
 
 def _panels(figure: Figure) -> list[list[float]]:
@@ -174,7 +186,7 @@ def _panels(figure: Figure) -> list[list[float]]:
     ]
 
 
-def _cells(cells: list[dict[str, Any]], name: str, frames: Path) -> Iterator[dict[str, Any]]:
+def _cells(cells: list[dict[str, Any]], figure: str) -> Iterator[dict[str, Any]]:
     """Turn cells into what the page shows of them; a solution's code is folded away, and the imports of all code."""
     exercises, setup = False, None
     for cell in cells:
@@ -184,7 +196,7 @@ def _cells(cells: list[dict[str, Any]], name: str, frames: Path) -> Iterator[dic
             }
             setup = {**cell, "metadata": {"tags": ["hide-cell"], "mystnb": prompts}}
             continue
-        shown = _cell(cell, name, frames)
+        shown = _cell(cell, figure)
         if setup and (exercises if shown is None else shown["cell_type"] == "code"):
             yield setup  # before the first code that needs it
             setup = None
@@ -198,13 +210,13 @@ def _cells(cells: list[dict[str, Any]], name: str, frames: Path) -> Iterator[dic
         yield shown
 
 
-def _cell(cell: dict[str, Any], name: str, frames: Path) -> dict[str, Any] | None:
+def _cell(cell: dict[str, Any], figure: str) -> dict[str, Any] | None:
     """Turn a cell into what the page shows of it; None where that is nothing."""
     text = "".join(cell["source"])
     if cell["cell_type"] != "code":
         return cell
     if PICTURE_CALL in text:
-        return _prose(cell, _figure(load(name), frames))
+        return _prose(cell, figure)
     if "controls = " in text:
         return None
     if "remove-input" not in cell["metadata"].get("tags", []):
@@ -218,22 +230,3 @@ def _cell(cell: dict[str, Any], name: str, frames: Path) -> dict[str, Any] | Non
 def _prose(cell: dict[str, Any], text: str) -> dict[str, Any]:
     """Replace a code cell by text."""
     return {"cell_type": "markdown", "id": cell["id"], "metadata": {}, "source": text}
-
-
-def _figure(module: ModuleType, frames: Path) -> str:
-    """Write the sliders and the figure as HTML."""
-    shown = json.loads((frames / "frames.json").read_text(encoding="utf-8"))
-    controls = "".join(
-        f"<label>{html.escape(LABELS.get(slider, slider))} <span></span>"
-        f'<input type="range" min="0" max="{len(values) - 1}" value="{(len(values) - 1) // 2}" step="1" '
-        f"data-values='{json.dumps(values)}'></label>"
-        for slider, values in module.SLIDERS.items()
-    )
-    first = shown["-".join(str((len(values) - 1) // 2) for values in module.SLIDERS.values())]
-    said = html.escape(first["alt"])
-    return (
-        f'<figure class="frames"><div class="controls">{controls}</div>'
-        f'<div class="shown"><img src="{first["src"]}" alt="{said}"></div>'
-        f'<figcaption aria-live="polite">{said}</figcaption>'
-        f'<script type="application/json">{json.dumps(shown)}</script></figure>'
-    )

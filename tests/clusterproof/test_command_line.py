@@ -30,6 +30,7 @@ LIGHT = (
     ("main(['run', '--help'])", "torch cvxpy matplotlib"),
     ("main(['train', '--help'])", "torch cvxpy matplotlib scipy.stats"),
     ("main(['table', '--help'])", "torch cvxpy matplotlib scipy.stats"),
+    ("import clusterproof.figures", "torch cvxpy matplotlib"),
     ("from clusterproof.neural.data.loading import load; load('digits')", "sklearn"),
 )
 """Statements of one process, in this order, and the modules that they must not import."""

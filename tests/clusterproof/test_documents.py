@@ -123,8 +123,8 @@ def in_little(line: str) -> list[str]:
 
 
 def write_files(page: str) -> dict[str, str]:
-    """Write the Python files that a page prints into the working folder, and return their contents by name."""
-    files = dict(re.findall(r"(?ms)^New file `(.+?)`:\n\n```python\n(.*?)^```$", page))
+    """Write the files that a page prints into the working folder, and return their contents by name."""
+    files = dict(re.findall(r"(?ms)^(?:New file )?`([^`]+)`:\n\n```(?:python|toml)\n(.*?)^```$", page))
     for name, content in files.items():
         Path(name).write_text(content, encoding="utf-8")
     return files
@@ -149,10 +149,7 @@ def test_commands_run_as_printed(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     text = (ROOT / page).read_text(encoding="utf-8")
-    files = re.findall(r"(?ms)^New file `(.+?)`:\n\n```python\n(.*?)^```$", text)
-    files += re.findall(r"(?ms)^`(\w+\.toml)`:\n\n```toml\n(.*?)^```$", text)
-    for name, content in files:
-        (tmp_path / name).write_text(content, encoding="utf-8")
+    write_files(text)
     for line in commands(page):
         words = in_little(line)
         if words:
@@ -223,8 +220,7 @@ def test_the_page_about_conformance_prints_what_it_states(
     pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)
     page = (ROOT / "notes/conformance.md").read_text(encoding="utf-8")
-    for name, content in re.findall(r"(?ms)^New file `(.+?)`:\n\n```python\n(.*?)^```$", page):
-        Path(name).write_text(content, encoding="utf-8")
+    write_files(page)
     (report,) = re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL)
     assert main(["conform", "my_fedprox_torch.py:TorchFedProx", "--as", "fedprox"]) == 1
     assert capsys.readouterr().out == report
@@ -237,10 +233,11 @@ def test_the_page_about_conformance_prints_what_it_states(
 
 
 @pytest.mark.slow(reason="starts pytest")
-def test_the_tests_on_the_page_about_conformance_pass(tmp_path: Path) -> None:
-    page = (ROOT / "notes/conformance.md").read_text(encoding="utf-8")
-    for name, content in re.findall(r"(?ms)^New file `(.+?)`:\n\n```python\n(.*?)^```$", page):
-        (tmp_path / name).write_text(content, encoding="utf-8")
+def test_the_tests_on_the_page_about_conformance_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_files((ROOT / "notes/conformance.md").read_text(encoding="utf-8"))
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_my_fedprox.py"],
         cwd=tmp_path,

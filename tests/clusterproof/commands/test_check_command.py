@@ -64,13 +64,11 @@ def test_the_page_lists_what_fails_and_counts_each_paper(registry: dict[str, Any
     assert narrow.split() == plain.split()
 
 
-@pytest.mark.parametrize("verdict", list(Kind))
-def test_any_verdict_is_a_success(
-    registry: dict[str, Any], capsys: pytest.CaptureFixture[str], verdict: Kind
-) -> None:
-    make_claim("p/one", verdict)
-    assert main(["check", "p/one"]) == 0
-    assert f"1 {verdict}" in capsys.readouterr().out
+def test_any_verdict_is_a_success(registry: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    for kind in Kind:
+        make_claim(f"p/{kind}", kind)
+    assert main(["check"]) == 0
+    assert ", ".join(f"1 {kind}" for kind in Kind) in capsys.readouterr().out
 
 
 def test_check_selects(registry: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:

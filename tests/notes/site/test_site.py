@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -36,7 +36,6 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-in_a_browser = pytest.mark.skipif(BROWSER is None, reason="no browser is installed: apt-get install chromium")
 slow = pytest.mark.slow(reason="builds the site and opens it in a browser")
 
 WIDE, NARROW = 1280, 400
@@ -51,6 +50,10 @@ LONG = (
 
 AXE = {"preload": False, "resultTypes": ["violations"]}
 """Every rule is tried on every element; only what passes is not described one by one, which takes half of the time."""
+
+
+def in_a_browser(test: Callable[..., None]) -> Callable[..., None]:
+    return slow(pytest.mark.skipif(BROWSER is None, reason="no browser: apt-get install chromium")(test))
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +81,6 @@ def pages(site: Path) -> list[Path]:
     return [path for path in sorted(site.rglob("*.html")) if "_static" not in path.parts]
 
 
-@slow
 @in_a_browser
 def test_every_page_is_silent_asks_nobody_is_accessible_and_fits_a_telephone(site: Path, page: Any) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
@@ -102,7 +104,6 @@ def test_every_page_is_silent_asks_nobody_is_accessible_and_fits_a_telephone(sit
     assert not found, "\n".join(found)
 
 
-@slow
 @in_a_browser
 def test_mathematics_is_drawn(site: Path, page: Any) -> None:
     page.goto((site / "lessons/lesson_4_false_lemma.html").as_uri())
@@ -117,7 +118,6 @@ def test_mathematics_is_drawn(site: Path, page: Any) -> None:
     assert bracket["height"] > 1.5 * letter["height"]  # it grows only in a font with a table of mathematics
 
 
-@slow
 @in_a_browser
 @pytest.mark.parametrize(("width", "stacked"), [(WIDE, False), (420, True)])
 def test_panels_are_stacked_on_a_telephone(site: Path, page: Any, width: int, stacked: bool) -> None:
@@ -171,7 +171,6 @@ def test_a_lesson_leads_to_what_it_names_and_shows_its_imports(site: Path) -> No
     assert all("app.setup" not in block for block in code)
 
 
-@slow
 @in_a_browser
 def test_a_slider_shows_another_picture_and_another_sentence(site: Path, page: Any) -> None:
     page.goto((site / "lessons/lesson_4_false_lemma.html").as_uri())
@@ -187,7 +186,6 @@ def test_a_slider_shows_another_picture_and_another_sentence(site: Path, page: A
     assert len(sources) == len(sentences) == 2
 
 
-@slow
 @in_a_browser
 def test_a_solution_is_hidden_until_it_is_asked_for(site: Path, page: Any) -> None:
     page.goto((site / "lessons/lesson_4_false_lemma.html").as_uri())
@@ -197,7 +195,6 @@ def test_a_solution_is_hidden_until_it_is_asked_for(site: Path, page: Any) -> No
     assert solution.locator("p").first.is_visible()
 
 
-@slow
 @in_a_browser
 def test_the_catalogue_is_filtered_and_a_claim_has_its_anchor(site: Path, page: Any) -> None:
     verdicts = read_verdicts(STORED_VERDICTS)
@@ -220,30 +217,21 @@ def test_the_catalogue_is_filtered_and_a_claim_has_its_anchor(site: Path, page: 
     assert card.get_by_role("link", name="cfl-mgd/lemma-h").is_visible()
 
 
-@slow
 @in_a_browser
-def test_the_search_finds_a_claim(site: Path, page: Any) -> None:
-    page.goto((site / "search.html").as_uri() + "?q=cfl-mgd%2Flemma-2")
-    page.wait_for_selector("#search-results li a")
-    links = [link.get_attribute("href") for link in page.locator("#search-results li a").all()]
-    assert any(link.startswith("catalogue/cfl-mgd.html") for link in links), links
-    assert page.said == []
-
-
-@slow
-@in_a_browser
-def test_the_search_page_asks_for_words_on_a_telephone(site: Path, page: Any) -> None:
+def test_the_search_finds_a_claim_on_a_telephone(site: Path, page: Any) -> None:
     page.set_viewport_size({"width": NARROW, "height": 800})
     page.goto((site / "search.html").as_uri())
     field = page.get_by_role("searchbox", name="words")
     assert field.is_visible()
-    field.fill("lemma-2")
-    field.press("Enter")
+    field.fill("cfl-mgd/lemma-2")
+    field.press("Enter")  # leads to the page with the words in its address
     page.wait_for_selector("#search-results li a")
-    assert page.get_by_role("searchbox", name="words").input_value() == "lemma-2"
+    links = [link.get_attribute("href") for link in page.locator("#search-results li a").all()]
+    assert any(link.startswith("catalogue/cfl-mgd.html") for link in links), links
+    assert page.get_by_role("searchbox", name="words").input_value() == "cfl-mgd/lemma-2"
+    assert page.said == []
 
 
-@slow
 @in_a_browser
 @pytest.mark.parametrize("where", ["gallery.html", "lessons/lesson_4_false_lemma.html"])
 def test_a_picture_follows_the_theme_and_is_light_on_paper(site: Path, page: Any, where: str) -> None:
@@ -329,7 +317,6 @@ def test_every_figure_of_the_gallery_has_its_words(site: Path) -> None:
         assert (site / f"figures/{name}.pdf").read_bytes().startswith(b"%PDF"), name
 
 
-@slow
 @in_a_browser
 def test_a_live_slider_changes_the_figure(browser: Any, tmp_path: Path) -> None:
     with socket.socket() as free:
