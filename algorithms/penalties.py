@@ -57,20 +57,12 @@ class Penalty(ABC):
         """Return the derivative g'(t) at lengths t of any shape; at 0 the limit from the right."""
 
     @abstractmethod
-    def pieces(self, augmentation: float) -> np.ndarray:
-        """Return rows (end, p, q, r): ``shrinkage`` is max(0, p - q / t) / r up to each end, the last infinite."""
-
     def shrinkage(self, lengths: Array, augmentation: float) -> Array:
-        """Return the factor s(t) in [0, 1] by which ``prox`` scales points of lengths t, of any shape.
+        """Return the factor s(t) in [0, 1] by which ``prox`` scales points of lengths t, of any shape."""
 
-        The augmentation is valid, see ``check_augmentation``.
-        """
-        xp = array_namespace(lengths)
-        *bounded, last = self.pieces(augmentation).tolist()
-        factors = _piece(lengths, *last[1:])
-        for end, *piece in reversed(bounded):
-            factors = xp.where(lengths <= end, _piece(lengths, *piece), factors)
-        return factors
+    @abstractmethod
+    def pieces(self, augmentation: float) -> np.ndarray:
+        """Return ``shrinkage`` piecewise, max(0, p - q / t) up to each end: rows (end, p, q), the last end infinite."""
 
     def check_augmentation(self, augmentation: float) -> None:
         """Require a strongly convex proximal objective.
@@ -130,9 +122,14 @@ class GroupL1(Penalty):
         """Return the derivative at lengths of any shape."""
         return self.strength * array_namespace(lengths).ones_like(lengths)
 
+    def shrinkage(self, lengths: Array, augmentation: float) -> Array:
+        """Return the factor max(0, 1 - strength / (augmentation t))."""
+        return _soft(lengths, self.strength / augmentation)
+
     def pieces(self, augmentation: float) -> np.ndarray:
-        """Return max(0, 1 - strength / (augmentation t)), see ``Penalty.pieces``."""
-        return np.array([[np.inf, 1.0, self.strength / augmentation, 1.0]])
+        """Return rows (end, p, q), see ``Penalty.pieces``."""
+        threshold = self.strength / augmentation
+        return np.array([[threshold, 0.0, 0.0], [np.inf, 1.0, threshold]])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,15 +183,25 @@ class SCAD(Penalty):
         beyond = xp.where(lengths <= self.saturation, concave, xp.zeros_like(lengths))
         return xp.where(lengths <= self.strength, xp.full_like(lengths, self.strength), beyond)
 
+    def shrinkage(self, lengths: Array, augmentation: float) -> Array:
+        """Return the factor of the proximal point, for a valid augmentation."""
+        xp = array_namespace(lengths)
+        threshold = self.strength / augmentation
+        ratio = 1 / ((self.concavity - 1) * augmentation)
+        concave = _soft(lengths, self.saturation * ratio) / (1 - ratio)
+        beyond = xp.where(lengths <= self.saturation, concave, xp.ones_like(lengths))
+        return xp.where(lengths <= self.strength + threshold, _soft(lengths, threshold), beyond)
+
     def pieces(self, augmentation: float) -> np.ndarray:
-        """Return rows (end, p, q, r), see ``Penalty.pieces``."""
+        """Return rows (end, p, q), see ``Penalty.pieces``."""
         threshold = self.strength / augmentation
         ratio = 1 / ((self.concavity - 1) * augmentation)
         return np.array(
             [
-                [self.strength + threshold, 1.0, threshold, 1.0],
-                [self.saturation, 1.0, self.saturation * ratio, 1 - ratio],
-                [np.inf, 1.0, 0.0, 1.0],
+                [threshold, 0.0, 0.0],
+                [self.strength + threshold, 1.0, threshold],
+                [self.saturation, 1 / (1 - ratio), self.saturation * ratio / (1 - ratio)],
+                [np.inf, 1.0, 0.0],
             ]
         )
 
@@ -250,11 +257,19 @@ class SmoothedSCAD(SCAD):
             lengths <= self.smoothing, parabola, super().derivative(lengths)
         )
 
+    def shrinkage(self, lengths: Array, augmentation: float) -> Array:
+        """Return the factor of the proximal point, for a valid augmentation."""
+        xp = array_namespace(lengths)
+        inner = self.smoothing * augmentation / (self.strength + self.smoothing * augmentation)
+        beyond = super().shrinkage(lengths, augmentation)
+        inside = lengths <= self.smoothing + self.strength / augmentation
+        return xp.where(inside, xp.full_like(lengths, inner), beyond)
+
     def pieces(self, augmentation: float) -> np.ndarray:
-        """Return rows (end, p, q, r), see ``Penalty.pieces``."""
+        """Return rows (end, p, q), see ``Penalty.pieces``."""
         inner = self.smoothing * augmentation / (self.strength + self.smoothing * augmentation)
         end = self.smoothing + self.strength / augmentation
-        return np.concatenate([[[end, inner, 0.0, 1.0]], super().pieces(augmentation)])
+        return np.concatenate([[[end, inner, 0.0]], super().pieces(augmentation)[1:]])
 
 
 def lengths_of(vectors: Array) -> Array:
@@ -263,11 +278,9 @@ def lengths_of(vectors: Array) -> Array:
     return xp.sqrt(xp.vecdot(vectors, vectors))
 
 
-def _piece(lengths: Array, limit: float, threshold: float, divisor: float) -> Array:
-    """Return max(0, limit - threshold / t) / divisor for limits above 0; 0 at t = 0 if the threshold is positive."""
+def _soft(lengths: Array, threshold: float) -> Array:
+    """Return the factor max(0, 1 - threshold / t); 0 at t = 0."""
     xp = array_namespace(lengths)
-    if threshold == 0:
-        return xp.full_like(lengths, limit / divisor)
-    beyond = limit * lengths > threshold
+    beyond = lengths > threshold
     safe = xp.where(beyond, lengths, xp.ones_like(lengths))
-    return xp.where(beyond, limit - threshold / safe, xp.zeros_like(lengths)) / divisor
+    return xp.where(beyond, 1 - threshold / safe, xp.zeros_like(lengths))

@@ -150,7 +150,7 @@ def update_compiled(
         Clients (R, k) that include the moving ones, and whether a client is certainly too far from each of them
         to be stored or close, booleans (R, k, m).
     pieces, threshold, reuse_memory
-        Rows (end, p / r, q / r) of ``Penalty.pieces``, and attributes of ``PairStep``.
+        See ``Penalty.pieces`` and ``PairStep``.
     """
     runs, clients, dimension = models.shape
     flat = np.ascontiguousarray(models.reshape(-1, dimension))

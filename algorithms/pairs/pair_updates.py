@@ -86,8 +86,7 @@ class PairStep:
             from clusterproof.algorithms.pairs.pair_kernels import update_compiled  # needs numba
 
             movers, far = _too_far(models, moving, reach)
-            ends, limits, thresholds, divisors = self.penalty.pieces(self.augmentation).T
-            pieces = np.stack([ends, limits / divisors, thresholds / divisors], axis=1)
+            pieces = self.penalty.pieces(self.augmentation)
             return update_compiled(
                 pairs, models, moving, movers, far, pieces, self.threshold, reuse_memory=self.reuse_memory
             )
