@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 UNRAISABLE = ("__del__", "gc_callback")
-"""Functions, beside those of weakref, that the interpreter calls and whose exceptions are lost."""
+"""Functions, beside those of weak references, that the interpreter calls and whose exceptions are lost."""
 
 AGAIN = 0.01
 """Seconds after which the time is looked at again where such a function was running."""
@@ -31,7 +31,8 @@ def time_limit(seconds: float, *, waiting: bool = False) -> Iterator[None]:
 
     def stop(_number: int, frame: FrameType | None) -> None:
         while frame is not None:
-            if frame.f_globals.get("__name__") == "weakref" or frame.f_code.co_name in UNRAISABLE:
+            module = frame.f_globals.get("__name__")
+            if module in ("weakref", "_weakrefset") or frame.f_code.co_name in UNRAISABLE:
                 return
             frame = frame.f_back
         signal.setitimer(timer, 0)

@@ -1,7 +1,9 @@
 """A computation is stopped after its time, and not where the exception would be lost."""
 
+import gc
 import signal
 import time
+import weakref
 
 import pytest
 
@@ -41,6 +43,27 @@ def test_an_object_that_is_deleted_meanwhile_is_deleted_to_the_end() -> None:
     with pytest.raises(TimeLimitExceeded), time_limit(0.02):
         use()
     assert deleted == [True]
+
+
+def test_a_weak_reference_that_ends_meanwhile_is_removed_to_the_end() -> None:
+    removed = []
+
+    class Slow(set[object]):
+        def discard(self, item: object) -> None:
+            busy(0.1)
+            removed.append(item)
+
+    known = weakref.WeakSet[type]()
+    known.data = Slow()  # type: ignore[attr-defined]
+    known.add(type("Short", (), {}))
+
+    def use() -> None:
+        gc.collect()
+        busy(60)
+
+    with pytest.raises(TimeLimitExceeded), time_limit(0.02):
+        use()
+    assert len(removed) == 1
 
 
 def test_waiting_is_stopped_if_it_counts() -> None:
