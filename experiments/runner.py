@@ -179,7 +179,7 @@ class Processes:
 
     def compute(self, function: Function, units: Sequence[Unit]) -> Answers:
         """Compute units; a unit whose process dies is named, and another process takes its place."""
-        from joblib.externals.loky.process_executor import ProcessPoolExecutor, TerminatedWorkerError
+        from joblib.externals.loky.process_executor import BrokenProcessPool, ProcessPoolExecutor
 
         source = source_digest(function.__module__)
         waiting = iter(units)
@@ -206,9 +206,10 @@ class Processes:
                     worker, unit = begun.pop(future)
                     try:
                         answer = future.result()
-                    except TerminatedWorkerError as error:
+                    except BrokenProcessPool as error:  # it ended, or could not read the unit
                         code = re.search(r"\{(.*?)\}", str(error))
-                        answer = f"its process ended (exit code {code[1] if code else '?'}); out of memory?"
+                        ended = code and f"its process ended (exit code {code[1]}); out of memory?"
+                        answer = ended or error_line(error)
                         del workers[worker]
                     if (following := next(waiting, None)) is not None:
                         begin(worker, following)

@@ -94,6 +94,23 @@ def test_a_worker_whose_libraries_are_loaded_is_held_to_one_thread_and_other_sou
     assert refused == f"the worker has another source ({digest}, not 0123); install this version there"
 
 
+class Unreadable:
+    """Settings that can be sent and not be read."""
+
+    def __reduce__(self) -> tuple[type[int], tuple[str]]:
+        return int, ("no number",)
+
+
+@pytest.mark.slow(reason="starts processes")
+def test_a_unit_that_its_process_cannot_read_is_named_and_costs_no_other() -> None:
+    units = [Unit("slow", seed, {"rounds": 2}) for seed in range(3)]
+    units[1] = Unit("slow", 1, {"rounds": Unreadable()})
+    answers = {unit.seed: answer for unit, answer in Processes(1).compute(miniature_table.compute, units)}
+    assert str(answers.pop(1)).startswith("BrokenProcessPool: ")
+    assert sorted(answers) == [0, 2]
+    assert not any(isinstance(answer, str) for answer in answers.values())
+
+
 @pytest.mark.slow(reason="kills processes")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_unit_whose_process_dies_is_named_and_costs_no_other(jobs: int) -> None:

@@ -48,7 +48,7 @@ winners-elbow: 5 x 5 map | 20 rounds | 5 local steps | $\eta = 0.2$ | $P = 4$ | 
 """
 """What the captions name: the figure, and phrases between bars."""
 
-LONG = ("fusion-strength", "power-table", "purity-per-iteration", "u-matrix")
+LONG = ("fusion-strength", "power-table", "purity-per-iteration", "training-loss", "u-matrix")
 DRAWN = [
     pytest.param(name, marks=pytest.mark.slow(reason="takes seconds to draw")) if name in LONG else name
     for name in FIGURES

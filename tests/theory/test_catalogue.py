@@ -31,7 +31,7 @@ FEWER: dict[str, int | None] = {
     "baselines/fedbcd": 10,
     "baselines/fedprox-exact": 10,
     "cfl-mgd/a16-meant": 20,
-    "cfl-mgd/a17": 20,
+    "cfl-mgd/a17": 10,
     "cfl-mgd/a38-invariance": 10,
     "cfl-mgd/a39": 20,
     "cfl-mgd/a7-step": 40,
@@ -40,6 +40,7 @@ FEWER: dict[str, int | None] = {
     "cfl-mgd/equation-19": 20,
     "cfl-mgd/equation-24": None,
     "cfl-mgd/equation-3": 20,
+    "cfl-mgd/equation-36": 10,
     "cfl-mgd/lemma-1": 1,
     "cfl-mgd/lemma-1-cantelli": 20,
     "cfl-mgd/lemma-h": 100,
@@ -143,8 +144,9 @@ def test_the_catalogue_is_complete() -> None:
 def test_a_check_gives_what_the_catalogue_states(claim_id: str, request: pytest.FixtureRequest) -> None:
     claim, row = theory.find_claim(claim_id), CATALOGUE[claim_id]
     slow_tests = not request.config.option.markexpr
-    whole = slow_tests or claim_id not in FEWER
-    trials = LARGEST.get(claim_id) if whole else FEWER[claim_id]
+    # fast tests leave the tightness of refuted claims out
+    whole = slow_tests or (claim_id not in FEWER and row.verdict in TRUE)
+    trials = LARGEST.get(claim_id) if whole else FEWER.get(claim_id)
     verdict = checked(claim_id, trials) if whole else decided(claim_id, trials=trials)
     assert verdict.verdict == row.verdict, verdict.reason
     assert verdict.reason
