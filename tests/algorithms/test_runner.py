@@ -1,6 +1,7 @@
 """The record of a run: seeds, replicates, participation, starting points, and what a trace answers."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -61,6 +62,42 @@ def test_replicates_are_separate_runs(combination):
         alone = run(algorithm, task, rounds=6, initial=start)
         np.testing.assert_allclose(alone.models, together.models[:, replicate], rtol=0, atol=1e-13)
         np.testing.assert_array_equal(alone.assignments, together.assignments[:, replicate])
+
+
+class Noting:
+    """A task that writes down the participants of every round."""
+
+    def __init__(self, task):
+        self.task, self.participants = task, []
+
+    def __getattr__(self, name):
+        return getattr(self.task, name)
+
+    def draw_participants(self, count, shape, generator):
+        drawn = draw_participants(count / self.clients, self.clients, np.empty((*shape, 1, 1)), generator)
+        self.participants.append(drawn.tolist())
+        return drawn
+
+
+@ALL
+def test_participants_depend_on_their_own_stream_alone(combination):
+    """Whatever data two runs see, equal streams of participation have equal participants."""
+    kind, options = combination
+    algorithm = make_some(kind, step_size=0.5, participation=0.6, **options)
+
+    def participants(seed, others):
+        streams = replace(Randomness.from_seed(others), participation=generator(seed))
+        task = Noting(NOISY)
+        models = NOISY.initial_models(algorithm.model_count(task), (2,), streams.initialisation)
+        state = algorithm.initialise(models, task)
+        for _ in range(4):
+            state = algorithm.step(state, task, streams)
+        return task.participants
+
+    first = participants(0, 1)
+    assert bool(first) == ("participation" in kind.__dataclass_fields__)
+    assert participants(0, 2) == first
+    assert not first or participants(3, 1) != first
 
 
 def test_replicates_see_independent_data():

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from image_data import identify, is_well_formed, made_set, real_set, targets
 
-from clusterproof.neural.partitions.base import ClientImages
+from clusterproof.neural.partitions.base import ClientImages, divide_classes
 from clusterproof.neural.partitions.by_name import partition
 
 A = {0, 1, 2, 3, 4, 5, 6, 8}
@@ -106,6 +106,15 @@ def test_swap_covers_both_halves_and_exchanges_two_labels(clients: int, test: st
             [swapped[cluster].get(int(images.labels[row]), int(images.labels[row])) for row, _ in one]
             for cluster, one in zip(held.labels, found, strict=True)
         ]
+
+
+def test_each_client_has_its_own_share_of_each_class() -> None:
+    """Each part is within one image of its proportion."""
+    images = made_set(300, 10).train
+    shares = np.random.default_rng(3).dirichlet([1.0, 2.0, 3.0, 4.0], size=10)
+    rows = divide_classes(images, shares, np.random.default_rng(0))
+    held = np.array([np.bincount(images.labels[each], minlength=10) for each in rows])
+    assert np.abs(held - 30 * shares.T).max() < 1
 
 
 def test_the_test_half_has_the_same_or_independent_proportions() -> None:

@@ -14,8 +14,10 @@ from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.bound_parts import BoundParts
 from clusterproof.theory.bounds.corollary_b1 import CorollaryB1
 from clusterproof.theory.bounds.setting import Setting
+from clusterproof.theory.bounds.statements import admissible
 from clusterproof.theory.bounds.theorem_a import TheoremA, contractions
 from clusterproof.theory.bounds.theorem_b import TheoremB
+from clusterproof.theory.checker.sides import Outside
 
 # Double precision against 30 digits, over at most 40 rounds of a stable recursion.
 RELATIVE = 1e-9
@@ -334,3 +336,16 @@ def test_bound_on_a_run(name: str, rounds: int) -> None:
         ]
         assert min(differences) < RELATIVE
     assert 2 * delta / 3 <= allowed.failure_probability <= delta * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("bound", [TheoremA(), TheoremB()])
+def test_a_start_outside_the_basin_does_not_meet_the_hypotheses(bound: TheoremA | TheoremB) -> None:
+    """With momentum 0 and kappa = 1 the basin is B = 0.9, and at round 0 the bound is at least ||e_0||."""
+    inside, outside = (
+        bound.parts(setting_of_numbers((20,), 1.0, 0.0, 1, 0.5, 0.0, 10**6, 0.5, start))
+        for start in (0.1, 1.0)
+    )
+    assert admissible(inside) is inside
+    assert outside.all_rounds_failure < 1
+    with pytest.raises(Outside, match="stays in the basin"):
+        admissible(outside)

@@ -130,6 +130,9 @@ EVENTS = np.arange(100) < 40
         (at_most(-1, bound=-2), 1 / 2),
         (at_most(0, bound=0), np.inf),
         (at_most(np.inf, bound=1.0), 0),
+        # what is not a number breaks every bound, and no factor repairs it
+        (at_most(np.nan, bound=1.0), 0),
+        (at_least(np.nan, bound=1.0), 0),
         (at_least(1, bound=4), 1 / 4),
         (at_least(0, bound=4), 0),
         (at_least(-1, bound=4), -1 / 4),
