@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import or_
 from typing import Any
+
+DIFFERENT = {
+    "models": "Number of the algorithm's models, its `clusters`.",
+    "empty_cluster": 'cfl-mgd: "coast" or "freeze"; gradient-loss: "never", "when-empty" or "always".',
+    "lam": "Strength of the pull between the personal and the common model (lambda).",
+}
+"""Descriptions of parameters that mean something else in each algorithm, by flag."""
 
 
 @dataclass(frozen=True)
@@ -36,15 +46,19 @@ class Option:
 
 
 def merge_options(options: Iterable[Option]) -> tuple[Option, ...]:
-    """Join options of one flag: the union of their types, all owners, and the rest of the first."""
-    merged: dict[str, Option] = {}
+    """Join options of one flag: the union of their types, all owners, and the usual description."""
+    by_flag: dict[str, list[Option]] = {}
     for option in options:
-        if known := merged.get(option.flag):
-            same = known.annotation == option.annotation
-            annotation = known.annotation if same else known.annotation | option.annotation
-            option = replace(known, annotation=annotation, owners=(*known.owners, *option.owners))
-        merged[option.flag] = option
-    return tuple(merged.values())
+        by_flag.setdefault(option.flag, []).append(option)
+    merged = []
+    for same in by_flag.values():
+        texts = Counter(option.help for option in same if option.help)
+        usual = max(texts, key=lambda text: (texts[text], -len(text)), default="")
+        text = DIFFERENT.get(same[0].flag, usual)
+        kinds = dict.fromkeys(option.annotation for option in same)
+        owners = tuple(owner for option in same for owner in option.owners)
+        merged.append(replace(same[0], annotation=reduce(or_, kinds), help=text, owners=owners))
+    return tuple(merged)
 
 
 def parameter_descriptions(documented: Any) -> dict[str, str]:

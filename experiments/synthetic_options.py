@@ -33,7 +33,6 @@ _OWN_WORDS = {
     "clients": "Number of clients (m).",
     "dimension": "Number of parameters of a model (d).",
     "noise": "Size of the noise, at least 0: deviation of a target (s), of log-cosh that of a row's gradient (nu).",
-    "models": "Number of the algorithm's models, its `clusters`.",
     "proportions": "Each cluster's share of the clients (l_p), as 0.6,0.4; equal by default.",
 }
 

@@ -36,7 +36,7 @@ app = App(
     name="clusterproof",
     help="Checks the theory of clustered federated learning.",
     version=_version,
-    help_format="plaintext",
+    help_format="markdown",
     suppress_keyboard_interrupt=False,
 )
 # Registered by import path, so that --help and usage errors do not import numpy.

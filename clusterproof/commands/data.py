@@ -14,7 +14,7 @@ from clusterproof.neural.data.download import MirrorsFailed, fetch
 from clusterproof.neural.data.loading import data_folder, sources
 from clusterproof.neural.data.published import fault
 
-app = App(name="data", help="List, fetch and verify image data sets.", help_format="plaintext")
+app = App(name="data", help="List, fetch and verify image data sets.", help_format="markdown")
 
 
 @app.command(name="list")

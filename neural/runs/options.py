@@ -36,6 +36,15 @@ SECTIONS: dict[str, Sequence[str]] = {
 
 _HELP = {
     ("data", "data_dir"): "Folder of the image data; $CLUSTERPROOF_DATA or a cache by default.",
+    (
+        "partition",
+        "clients",
+    ): "Number of clients (m); a multiple of 4 for label-swap, and of P for rotations.",
+    ("partition", "clusters"): "Number of clusters (K in label-shift); 1, 2 or 4 for rotations.",
+    (
+        "partition",
+        "concentration",
+    ): "Of the Dirichlet law: the larger, the more alike the clients' classes or sizes.",
     ("partition", "clients_per_cluster"): "Clients of a cluster; by default as the paper has them.",
     ("partition", "images"): "Images in all; by default as many as the paper takes.",
     ("partition", "share"): 'Whether a group gets its "split" of the images or the "full" set.',
@@ -45,7 +54,6 @@ _HELP = {
         "network",
         "padding",
     ): "Black pixels around the images before each convolution, as 2,0; none by default.",
-    ("algorithm", "clusters"): "Number of the algorithm's models, its `clusters`.",
 }
 
 

@@ -1,6 +1,7 @@
 """The command line: help, light imports, the package's public names, and reports that outlive failures."""
 
 import getpass
+import itertools
 import os
 import re
 import subprocess
@@ -64,6 +65,34 @@ def test_help_lists_every_option(capsys: pytest.CaptureFixture[str], command: st
     assert main([command, "--help"]) == 0
     listed = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
     assert {"--" + name.replace("_", "-") for name in wanted} <= listed
+
+
+def rows_of_help(command: str, capsys: pytest.CaptureFixture[str]) -> dict[str, list[re.Match[str]]]:
+    """Lines of the description of each option."""
+    assert main([command, "--help"]) == 0
+    rows: dict[str, list[re.Match[str]]] = {}
+    for line in capsys.readouterr().out.splitlines():
+        if row := re.fullmatch(r"│ (?:(?P<option>--[a-z-]+)(?: [A-Z]+)?)? +(?P<text>.*?) *│", line):
+            rows.setdefault(row["option"] or next(reversed(rows), ""), []).append(row)
+    return rows
+
+
+@pytest.mark.parametrize("command", ["check", "train", "figures"])
+def test_descriptions_of_options_fill_their_lines(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = rows_of_help(command, capsys)
+    assert any(len(lines) > 1 for lines in rows.values())
+    for lines in rows.values():
+        for row, following in itertools.pairwise(lines):
+            assert row.end("text") + 1 + len(following["text"].split()[0]) > len(row[0]) - 2, row[0]
+
+
+def test_an_option_of_several_algorithms_is_not_described_by_one(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = {
+        name: " ".join(row["text"] for row in lines) for name, lines in rows_of_help("run", capsys).items()
+    }
+    assert rows["--participation"].startswith("Fraction of clients in a round, in (0, 1]. (cfl, cfl-mgd, ")
+    assert "cfl-mgd: " in rows["--empty-cluster"]
+    assert "gradient-loss: " in rows["--empty-cluster"]
 
 
 def test_a_check_without_enough_memory_is_bad_input(
