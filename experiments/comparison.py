@@ -146,7 +146,7 @@ class Cell:
         thresholds = limit / error * np.sqrt(scipy.stats.chi2.ppf(shares, freedom) / freedom)
 
         def lacking(shift: float) -> float:
-            beyond = scipy.stats.norm.sf(thresholds - shift) + scipy.stats.norm.cdf(-thresholds - shift)
+            beyond = scipy.special.ndtr(shift - thresholds) + scipy.special.ndtr(-thresholds - shift)
             return float(beyond.mean()) - POWER
 
         return error * float(scipy.optimize.brentq(lacking, 0.0, float(thresholds[-1]) + 10))

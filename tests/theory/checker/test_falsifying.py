@@ -27,7 +27,7 @@ from clusterproof import (
 from clusterproof.synthetic import strategies
 
 TASKS = strategies.quadratic_mixtures(clusters=1, clients=1, condition_number=(2, 8), dimension=2)
-MANY = pytest.mark.slow(reason="searches on 15 further seeds")
+MANY = pytest.mark.slow(reason="searches on further seeds")
 ONE = QuadraticMixture(hessians=[[[1.0]]], centers=[[0.0]], labels=[0])
 
 
@@ -48,7 +48,7 @@ def search(loss: float, seed: int = 0) -> Verdict:
     return falsify(rate(loss), algorithm=descend, tasks=TASKS, rounds=4, budget=60, seed=seed)
 
 
-@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=MANY) for seed in range(3, 18))])
+@pytest.mark.parametrize("seed", [*range(2), *(pytest.param(seed, marks=MANY) for seed in range(2, 8))])
 def test_a_false_rate_is_broken_by_a_small_run_that_can_be_pasted(seed: int) -> None:
     verdict = search(2, seed)
     assert verdict.verdict == "violated"
