@@ -1,7 +1,8 @@
-"""PFLlib-style servers: ``Server(args, times)`` that makes its clients, and steps of a round as methods."""
+"""Servers of PFLlib: ``Server(args, times)`` that makes its clients, and ``train()`` that runs the rounds."""
 
+import io
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, redirect_stdout
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,63 +16,77 @@ from clusterproof.conformance.tasks import ConformanceTask
 ZEROS = (
     *("client_drop_rate", "train_slow_rate", "send_slow_rate", "num_new_clients", "fine_tuning_epoch_new"),
     *("dlg_eval", "dlg_gap", "batch_num_per_client", "few_shot", "top_cnt", "auto_break", "time_select"),
-    *("random_join_ratio", "learning_rate_decay", "eval_gap", "global_rounds"),
+    *("random_join_ratio", "learning_rate_decay", "global_rounds"),
 )
-"""Arguments of servers and clients that must have no effect."""
+"""Arguments of servers and clients that must have no effect; ``train()`` runs ``global_rounds + 1`` rounds."""
 
 
 def pfllib_server(
     cls: Callable[..., Any],
     arguments: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda _settings: {},
 ) -> Start:
-    """Make an implementation of a server class whose rounds are ``send_models``, training and ``aggregate_parameters``.
+    """Make an implementation of a server class: each round is a call of its ``train()`` with ``global_rounds = 0``.
 
-    The clients' data come from ``read_client_data`` of the modules that have it, which is replaced, like
-    CrossEntropyLoss. Data loaders with ``drop_last=True`` are ``settings={"drop_last": True}`` of ``conform``.
+    ``select_clients()`` gives the participants, ``num_join_clients`` is their number, and methods that evaluate or save
+    are left out. The clients' data come from ``read_client_data`` of the modules that have it, which is replaced, like
+    CrossEntropyLoss. Data loaders with ``drop_last=True`` are ``settings={"drop_last": True}`` of ``conform``. A subclass
+    of what is returned can offer more, such as ``control``; it finds the server in ``self.server``.
 
     Parameters
     ----------
     cls
-        Called as ``cls(args, 0)``; its ``clients`` have ``train()``, and its model is ``global_model``.
+        Called as ``cls(args, 0)``; it has ``clients``, in their order, and its model is ``global_model``.
     arguments
         (settings) -> further attributes of ``args``, such as the algorithm's own.
     """
 
     class ServerRun:
         supports = ("batches", "participation", "strengths")
-        dtype = "float32"
+        dtype = "float64"
 
         def __init__(self, task: ConformanceTask, settings: Mapping[str, Any]) -> None:
             shared = {
                 **dict.fromkeys(ZEROS, 0),
-                **{"model": module(task), "dataset": "", "algorithm": "", "goal": "", "save_folder_name": ""},
+                **{
+                    "model": module(task, torch.float64),
+                    "dataset": "",
+                    "algorithm": "",
+                    "goal": "",
+                    "save_folder_name": "",
+                },
                 **{"device": "cpu", "num_classes": task.dimension, "num_clients": task.clients},
-                **{"join_ratio": 1.0, "time_threthold": np.inf, "learning_rate_decay_gamma": 1.0},
+                **{
+                    "join_ratio": 1.0,
+                    "time_threthold": np.inf,
+                    "learning_rate_decay_gamma": 1.0,
+                    "eval_gap": 1,
+                },
                 "batch_size": settings["batch_size"] or int(task.samples.max()),
                 "local_learning_rate": settings["step_size"],
                 "local_epochs": settings["local_epochs"],
             }
             self._task = task
             with _task_data(task), replaced_losses():
-                self._server = cls(SimpleNamespace(**{**shared, **arguments(settings)}), 0)
+                self.server = cls(SimpleNamespace(**{**shared, **arguments(settings)}), 0)
+            for name in dir(self.server):
+                if name.startswith(("evaluate", "save_")) and callable(getattr(self.server, name)):
+                    setattr(self.server, name, lambda *_, **__: None)
             if settings["batch_size"] is None:
-                for client, samples in zip(self._server.clients, task.samples, strict=True):
+                for client, samples in zip(self.server.clients, task.samples, strict=True):
                     client.batch_size = int(samples)
 
         def round(self, participants: Sequence[int]) -> None:
-            server = self._server
-            server.selected_clients = [server.clients[i] for i in participants]
-            server.current_num_join_clients = len(participants)
-            with _task_data(self._task), replaced_losses():
-                server.send_models()
-                for client in server.selected_clients:
-                    client.train()
-                server.receive_models()
-                server.aggregate_parameters()
+            server = self.server
+            server.select_clients = lambda: [server.clients[i] for i in participants]
+            server.num_join_clients = server.current_num_join_clients = len(participants)
+            # what is printed at the end: the best accuracy, and the mean time of the rounds after the first
+            server.rs_test_acc, server.rs_test_acc_per, server.Budget = [0.0], [0.0], [0.0]
+            with _task_data(self._task), replaced_losses(), redirect_stdout(io.StringIO()):
+                server.train()
 
         @property
         def model(self) -> np.ndarray:
-            return flat(self._server.global_model)
+            return flat(self.server.global_model)
 
     return ServerRun
 
@@ -80,7 +95,7 @@ def _task_data(task: ConformanceTask) -> AbstractContextManager[None]:
     """Let every imported ``read_client_data`` return a client's rows and targets."""
 
     def read(_dataset: str, client: int, *_: Any, **__: Any) -> list[tuple[torch.Tensor, torch.Tensor]]:
-        rows, targets = (torch.tensor(array, dtype=torch.float32) for array in task.rows(client))
+        rows, targets = (torch.tensor(array, dtype=torch.float64) for array in task.rows(client))
         return list(zip(rows, targets, strict=True))
 
     return replaced("read_client_data", read)

@@ -4,13 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.conformance.slips.general import Slip, other_weights, over, passes_over_samples, times
-
-
-def _norm(value: np.ndarray, proximal: float) -> Any:
-    """Return the gradient of mu / 2 ||y - x||, as automatic differentiation has it (0 at x)."""
-    length = float(np.linalg.norm(value / proximal))
-    return value / (2 * length) if length else 0 * value
+from clusterproof.conformance.slips.general import (
+    Slip,
+    not_squared,
+    other_weights,
+    over,
+    passes_over_samples,
+    times,
+)
 
 
 def _mean_of_sent(run: Any) -> Any:
@@ -29,7 +30,9 @@ PULLS = {
 
 FEDPROX = PULLS | {
     "mu-squared": Slip({"pull": times("proximal")}, "the proximal term has mu squared"),
-    "norm-not-squared": Slip({"pull": _norm}, "the proximal term has the norm, not its square"),
+    "norm-not-squared": Slip(
+        {"pull": not_squared("proximal")}, "the proximal term has the norm, not its square"
+    ),
     "prox-last-tensor-only": Slip(
         {"pull": lambda value: np.array([0, *value[1:]])}, "only the last tensor has a proximal term"
     ),

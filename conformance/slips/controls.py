@@ -4,7 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.conformance.slips.general import Slip, other_form, over, passes_over_samples, times
+from clusterproof.conformance.slips.general import (
+    Slip,
+    not_squared,
+    other_form,
+    over,
+    passes_over_samples,
+    times,
+)
 
 
 def _over_participants(run: Any, value: np.ndarray, participants: list[int]) -> Any:
@@ -90,6 +97,9 @@ FEDDYN = {
     "quadratic-missing": Slip({"quadratic": 0}, "the quadratic term is missing"),
     "quadratic-doubled": Slip({"quadratic": 2}, "the quadratic term lacks the factor 1/2"),
     "quadratic-halved": Slip({"quadratic": 0.5}, "the gradient of the quadratic term has a factor 1/2"),
+    "norm-not-squared": Slip(
+        {"quadratic": not_squared("alpha")}, "the quadratic term has the norm, not its square"
+    ),
     "quadratic-to-zero": Slip({"quadratic": lambda alpha, y: alpha * y}, "the quadratic term pulls to 0"),
     "state-sign": Slip({"state change": -1}, "the clients' states move with the opposite sign"),
     "linear-not-kept": Slip({"kept state": 0}, "a client's state does not go on from its old value"),

@@ -35,6 +35,16 @@ def over(setting: str) -> Change:
     return lambda run, value: value / run.settings[setting]
 
 
+def not_squared(setting: str) -> Change:
+    """Return the change from the gradient of mu / 2 ||y - x||^2 to that of mu / 2 ||y - x||, 0 at x as in autograd."""
+
+    def change(run: Definition, value: np.ndarray) -> Any:
+        length = float(np.linalg.norm(value / run.settings[setting]))
+        return value / (2 * length) if length else 0 * value
+
+    return change
+
+
 def other_form(setting: str) -> Change:
     """Return the change to the other of a setting's two admissible forms."""
     return lambda run, value: next(form for form in run.variants[setting] if form != value)

@@ -1,4 +1,4 @@
-"""Servers in the style of PFLlib, written here, held against the definition of FedAvg."""
+"""Servers with the attributes and methods of PFLlib's, written here, held against the definition of FedAvg."""
 
 import copy
 import random
@@ -49,11 +49,35 @@ class Server:
     def __init__(self, args: Any, times: int) -> None:
         self.args, self.global_model = args, copy.deepcopy(args.model)
         self.clients: list[Any] = []
+        self.num_join_clients = int(args.join_ratio * args.num_clients)
+        self.current_num_join_clients = self.num_join_clients
         self.set_clients(self.client_class)
 
     def set_clients(self, cls: Any) -> None:
         for i in range(self.args.num_clients):
             self.clients.append(cls(self.args, i, len(read_client_data(self.args.dataset, i))))
+
+    def select_clients(self) -> list[Any]:
+        return random.sample(self.clients, self.current_num_join_clients)
+
+    def train(self) -> None:
+        for number in range(self.args.global_rounds + 1):
+            self.selected_clients = self.select_clients()
+            self.send_models()
+            if number % self.args.eval_gap == 0:
+                self.evaluate()
+            for client in self.selected_clients:
+                client.train()
+            self.receive_models()
+            self.aggregate_parameters()
+            self.Budget.append(1.0)
+        print(max(self.rs_test_acc), sum(self.Budget[1:]) / len(self.Budget[1:]))
+        self.save_results()
+
+    def evaluate(self) -> None:
+        raise FileNotFoundError("test data")
+
+    save_results = evaluate
 
     def send_models(self) -> None:
         for client in self.clients:
@@ -87,7 +111,7 @@ class DropsLast(Server):
 
 def test_a_server_in_this_style_conforms() -> None:
     report = conform(pfllib_server(Server), "fedavg", checks=PROBES)
-    assert (report.verdict, report.dtype) == ("conforms", "float32"), str(report)
+    assert (report.verdict, report.dtype) == ("conforms", "float64"), str(report)
     with pytest.raises(FileNotFoundError):
         read_client_data("mnist", 0)  # which is put back, like the loss
     assert torch.nn.CrossEntropyLoss()(torch.zeros(1, 2), torch.zeros(1, dtype=int)).item() == pytest.approx(
@@ -100,6 +124,22 @@ def test_incomplete_batches_that_are_dropped_are_a_variant() -> None:
     assert (report.verdict, "drop_last = True" in report.sentence) == ("variant", True), str(report)
     declared = conform(pfllib_server(DropsLast), "fedavg", settings={"drop_last": True}, checks=PROBES)
     assert declared.verdict == "conforms"
+
+
+def test_a_sum_over_the_number_of_clients_that_join_is_their_mean() -> None:
+    class Equal(Server):
+        def receive_models(self) -> None:
+            self.uploaded = [(1 / self.num_join_clients, client.model) for client in self.selected_clients]
+
+        def evaluate_personalized(self) -> None:
+            raise FileNotFoundError("test data")
+
+        def train(self) -> None:
+            self.evaluate_personalized()
+            super().train()
+
+    report = conform(pfllib_server(Equal), "fedavg", settings={"weighting": "clients"}, checks=PROBES)
+    assert report.verdict == "conforms", str(report)
 
 
 def test_a_mistake_of_such_a_server_is_named() -> None:
