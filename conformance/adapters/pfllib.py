@@ -29,8 +29,8 @@ def pfllib_server(
 
     ``select_clients()`` gives the participants, ``num_join_clients`` is their number, and methods that evaluate or save
     are left out. The clients' data come from ``read_client_data`` of the modules that have it, which is replaced, like
-    CrossEntropyLoss. Data loaders with ``drop_last=True`` are ``settings={"drop_last": True}`` of ``conform``. A subclass
-    of what is returned can offer more, such as ``control``; it finds the server in ``self.server``.
+    CrossEntropyLoss. Data loaders with ``drop_last=True`` are ``settings={"drop_last": True}`` of ``conform``. A
+    subclass of what is returned can offer more, such as ``control``; it finds the server in ``self.server``.
 
     Parameters
     ----------
