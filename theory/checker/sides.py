@@ -215,9 +215,10 @@ def up_to_constant(sides: Sides, *, polylogarithmic: bool = False) -> Sides:
     """Conclude what ``sides`` states up to a constant factor: O( ) of ``at_most``, Omega( ) of ``at_least``.
 
     A single instance refutes that only where the bound is 0. The statement is violated for every hidden constant where
-    the ratio of the sides grows without bound along one of the claim's ``families``, or along scaled copies of an
-    instance where units are declared. Otherwise the verdict names the least constant on what was tried, which is no
-    theorem.
+    the ratio of the sides grows like a power of the quantity or of its logarithm along one of the claim's
+    ``families`` and, as far as the quantity's range allows and evaluation is quick, beyond it; or along scaled copies
+    of an instance where units are declared. Otherwise the verdict names the least constant on what was tried, which is
+    no theorem, and the families along which the ratio still grows.
 
     Parameters
     ----------

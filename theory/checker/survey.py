@@ -118,7 +118,7 @@ def with_tightness(finding: Finding, parts: Sequence[Statement], context: Contex
             written = part.space.encode(evaluation.instance)
             for name, ratio in ratios(part, evaluation, several=several).items():
                 at.setdefault(name, []).append((ratio, written))
-    return replace(finding, tightness={name: _entry(each) for name, each in at.items()})
+    return replace(finding, tightness={name: _entry(each) for name, each in at.items()} or None)
 
 
 def _entry(at: Sequence[tuple[Ratio, dict[str, Any]]]) -> dict[str, Any]:
@@ -162,6 +162,8 @@ def ratios(part: Statement, evaluation: Evaluation, *, several: bool) -> dict[st
     """
     found: dict[str, Ratio] = {}
     for conclusion, judged in evaluation.judged.items():
+        if getattr(evaluation.conclusions[conclusion], "hidden", ""):
+            continue  # it has no constant that an instance could break
         each: dict[str, Ratio] = {}
         for term, factor in judged.factors.items():
             if not judged.broken and factor is not None:
