@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.theory.checker.rounding import FLOOR, TOLERANCE, is_exact
+from clusterproof.theory.checker.rounding import FLOOR, SMALLEST, TOLERANCE, is_exact
 from clusterproof.theory.checker.sides import Sides
 
 RESOLUTION = 1e-13
@@ -56,7 +56,7 @@ class Comparison:
     def _set_tolerances(self, sides: Sides) -> None:
         if np.isnan(self.allowed).any():
             raise ArithmeticError(f"what is allowed is not a number: {dict(sides.terms)}")
-        floor = FLOOR * (sides.unit or 0.0)
+        floor = max(FLOOR * (sides.unit or 0.0), SMALLEST)
         if sides.identity:
             self.tolerance = floor
         elif sides.rounding is not None:
@@ -66,7 +66,7 @@ class Comparison:
             self.tolerance = np.fmax(TOLERANCE * unit, floor)
             # at the factor that just holds what is allowed is what is measured
             relative = TOLERANCE * np.fmin(np.abs(self.allowed), np.abs(self.measured))
-            self.factor_tolerance = np.fmin(self.tolerance, relative + RESOLUTION * unit)
+            self.factor_tolerance = np.fmin(self.tolerance, relative + RESOLUTION * unit + SMALLEST)
 
     def _unit(self, sides: Sides) -> Any:
         """Largest entry (of a replicate), from which others may have been computed, plus the largest summand."""

@@ -14,6 +14,9 @@ TOLERANCE = 1e-9
 FLOOR = 1e-14
 """Of the largest magnitude among the floats of an instance: less than this is rounding, however small the sides are."""
 
+SMALLEST = float(np.finfo(float).tiny)
+"""Least float with all digits: of a smaller one, such as 1e-12 exp(-718) = 0, nothing need be left."""
+
 
 def is_exact(value: Any) -> bool:
     """Whether a number, or every entry of a list or array, is one of Python's integers or fractions, or a boolean.

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory.checker import Sides, at_least, at_most, equal, expectation
+from clusterproof.theory.checker import Sides, at_least, at_most, equal, expectation, up_to_constant
 from clusterproof.theory.checker.comparison import Comparison
 from clusterproof.theory.checker.conclusions import Judgement, judge
 from clusterproof.theory.checker.rounding import is_exact
@@ -36,6 +36,22 @@ def test_floating_numbers_get_a_billionth() -> None:
     assert judged(at_most(1e-200, bound=1e-201)).broken
     assert judged(at_most(1e-300, nothing=0.0)).broken
     assert not judged(at_most(1e-300, nothing=0.0, rounding=1e-299)).broken
+
+
+def test_underflow_breaks_nothing() -> None:
+    # 1e-12 exp(-718) is about 1.5e-324, which is 0 as a float
+    left, right = math.exp(-718), 1e-12 * math.exp(-718)
+    assert left > 0 == right
+    for sides in (
+        at_most(left, bound=1e12 * right),
+        at_least(1e12 * right, bound=left),
+        equal((left, 1e12 * right)),
+        up_to_constant(at_most(left, bound=right)),
+        up_to_constant(at_least(right, bound=left)),
+        at_most(np.array([left, 0.0]), bound=right),
+    ):
+        assert not judged(sides).broken
+    assert judged(up_to_constant(at_most(math.exp(-700), bound=right))).broken
 
 
 def test_small_entries_of_an_array_are_as_inexact_as_its_largest_one() -> None:
