@@ -30,6 +30,8 @@ class Comparison:
         Summands of ``allowed``, arrays of that shape by name.
     tolerance, factor_tolerance
         What rounding may add to an entry in the comparison, and in the factors; 0 where all numbers are exact.
+    excused
+        Whether an entry would be broken if less than 1e-14 of the instance's floats were not rounding.
     """
 
     def __init__(self, sides: Sides) -> None:
@@ -48,25 +50,28 @@ class Comparison:
         self.factor_tolerance: Any = 0
         with np.errstate(all="ignore"):
             self.allowed = np.asarray(sum(self.terms.values()))
-            if not self.exact:
-                self._set_tolerances(sides)
+            relative = 0 if self.exact else self._set_tolerances(sides)
             # what is not a number breaks every bound
             self.broken = np.asarray(~(self.measured <= self.allowed + self.tolerance), dtype=bool)
+            self.excused = bool((~self.broken & (self.measured > self.allowed + relative + SMALLEST)).any())
 
-    def _set_tolerances(self, sides: Sides) -> None:
+    def _set_tolerances(self, sides: Sides) -> Any:
+        """Set the tolerances, and return the part that is relative to the sides."""
         if np.isnan(self.allowed).any():
             raise ArithmeticError(f"what is allowed is not a number: {dict(sides.terms)}")
         floor = max(FLOOR * (sides.unit or 0.0), SMALLEST)
         if sides.identity:
             self.tolerance = floor
-        elif sides.rounding is not None:
+            return 0
+        if sides.rounding is not None:
             self.tolerance = self.factor_tolerance = sides.rounding
-        else:
-            unit = self._unit(sides)
-            self.tolerance = np.fmax(TOLERANCE * unit, floor)
-            # at the factor that just holds what is allowed is what is measured
-            relative = TOLERANCE * np.fmin(np.abs(self.allowed), np.abs(self.measured))
-            self.factor_tolerance = np.fmin(self.tolerance, relative + RESOLUTION * unit + SMALLEST)
+            return sides.rounding
+        unit = self._unit(sides)
+        self.tolerance = np.fmax(TOLERANCE * unit, floor)
+        # at the factor that just holds what is allowed is what is measured
+        relative = TOLERANCE * np.fmin(np.abs(self.allowed), np.abs(self.measured))
+        self.factor_tolerance = np.fmin(self.tolerance, relative + RESOLUTION * unit + SMALLEST)
+        return TOLERANCE * unit
 
     def _unit(self, sides: Sides) -> Any:
         """Largest entry (of a replicate), from which others may have been computed, plus the largest summand."""

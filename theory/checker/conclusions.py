@@ -62,6 +62,8 @@ class Judgement:
         where no factor is refuted by as few replicates.
     exact
         Whether both sides are exact numbers.
+    excused
+        Whether it is broken but for less than 1e-14 of the instance's floats.
     entries
         Factors and identities of the single entries (of a replicate); None for a single number.
     typical
@@ -90,6 +92,7 @@ class Judgement:
     undecided: str = ""
     settled: bool = True
     exact: bool = False
+    excused: bool = False
     entries: Entries | None = None
     typical: float | None = None
 
@@ -196,6 +199,7 @@ def _sure(sides: Sides, comparison: Comparison) -> Judgement:
         broken=broken,
         factors=factors,
         exact=comparison.exact,
+        excused=comparison.excused,
         entries=entries,
         typical=typical,
         **_at(sides, comparison, comparison.worst()),

@@ -95,6 +95,8 @@ class Trial:
         Probabilities that statements about events allow.
     undecided
         Instances of which the interval of an expectation decides nothing, by the reason.
+    excused
+        Instances that would break it if less than 1e-14 of their floats were not rounding.
     settings
         Number of random settings, among which the error level is divided.
     """
@@ -120,6 +122,7 @@ class Trial:
     failures: int = 0
     levels: set[float] = field(default_factory=set)
     undecided: Counter[str] = field(default_factory=Counter)
+    excused: int = 0
     settings: int = 1
 
     def identities(self, conclusion: str) -> tuple[list[int], float] | None:
@@ -218,6 +221,7 @@ class Evaluator:
         }
         if why := next((one.undecided for one in evaluation.judged.values() if one.undecided), ""):
             trial.undecided[why] += 1
+        trial.excused += any(one.excused for one in evaluation.judged.values())
         self.keep(evaluation)
         if evaluation.broken is not None:
             trial.found = evaluation
