@@ -176,9 +176,10 @@ def _keys(sides: Sides) -> dict[str, str | None]:
 def _at(sides: Sides, comparison: Comparison, place: tuple[int, ...]) -> dict[str, Any]:
     sign = -1 if sides.lower else 1
     return {
-        "measured": float(sign * comparison.measured[place]),
-        "allowed": float(sign * comparison.allowed[place]),
-        "parts": {name: float(sign * term[place]) for name, term in comparison.terms.items()},
+        # a lower bound of 0 is no -0
+        "measured": float(sign * comparison.measured[place]) + 0.0,
+        "allowed": float(sign * comparison.allowed[place]) + 0.0,
+        "parts": {name: float(sign * term[place]) + 0.0 for name, term in comparison.terms.items()},
         "place": () if comparison.measured.size == 1 else place,
     }
 

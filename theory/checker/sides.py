@@ -40,7 +40,17 @@ def suppose(name: str, holds: Any) -> None:
     ------
     Outside
         If the instance does not meet the hypothesis.
+    InvalidArgument
+        If the name is no text, or ``holds`` is one, which always holds.
     """
+    if not isinstance(name, str):
+        raise InvalidArgument(
+            "name", name, "must be the hypothesis in words", 'write suppose("x > 0", x > 0)'
+        )
+    if isinstance(holds, str):
+        raise InvalidArgument(
+            "holds", holds, "must be true or false, not a text", 'write suppose("x > 0", x > 0)'
+        )
     on_symbols = isinstance(holds, Condition)
     if (stated := _STATED.get()) is not None:
         stated[name] = on_symbols

@@ -54,6 +54,11 @@ def test_underflow_breaks_nothing() -> None:
     assert judged(up_to_constant(at_most(math.exp(-700), bound=right))).broken
 
 
+def test_no_side_is_minus_0() -> None:
+    one = judged(at_least(Fraction(-1, 2), bound=0.0))
+    assert math.copysign(1, one.allowed) == 1
+
+
 def test_small_entries_of_an_array_are_as_inexact_as_its_largest_one() -> None:
     errors = np.array([1.0, 1e-15])
     sides = at_most(errors, bound=np.array([1.0, 0.5e-15]))

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +15,7 @@ from toy_claims import PAPER, Digit, Share, claim
 from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory import Kind
-from clusterproof.theory.checker import Family, Sides, at_most, equal, integers
+from clusterproof.theory.checker import Family, Sides, at_least, at_most, equal, integers, reals, suppose
 from clusterproof.theory.checker.unattained import Best
 
 pytestmark = pytest.mark.usefixtures("registry")
@@ -53,6 +54,41 @@ def test_small_numbers_must_agree_too() -> None:
 
     claim(false, confirm=lambda x: 1.01e-10 * x)
     with pytest.raises(ArithmeticError, match="toy/one: the run gives"):
+        theory.check("toy/one")
+
+
+Large = Annotated[float, reals(1e8, 1.0001e8)]
+Unit = Annotated[float, reals(0.0, 1.0)]
+
+
+def variance(x: Large, y: Large) -> Sides:
+    # (x - y)^2 / 4, which is at least 0
+    return at_least((x * x + y * y) / 2 - ((x + y) / 2) ** 2, zero=0)
+
+
+def root(x: Unit, y: Unit) -> Sides:
+    return at_most(x**0.5 + y**0.5, of_the_sum=(x + y) ** 0.5)
+
+
+@pytest.mark.parametrize(("stated", "doubtful"), [(variance, True), (root, False)])
+def test_a_counterexample_by_cancellation_is_said_to_be_one(stated: Any, doubtful: bool) -> None:
+    claim(stated)
+    found = theory.check("toy/one")
+    assert found.verdict is Kind.VIOLATED
+    assert found.counterexample is not None
+    exact = stated(**{name: Fraction(value) for name, value in found.counterexample.items()})
+    assert (exact.measured >= 0) is True if doubtful else exact.measured > 1.1 * exact.allowed
+    assert ("holds at the next float of x: rounding (give rounding=" in found.reason) == doubtful
+
+
+@pytest.mark.parametrize(("name", "holds"), [("x <= 1", "x <= 1"), (True, "x <= 1"), (True, True)])
+def test_a_hypothesis_is_a_name_and_whether_it_holds_in_this_order(name: Any, holds: Any) -> None:
+    @claim
+    def stated(x: Digit) -> Sides:
+        suppose(name, holds)
+        return at_most(x, one=1)
+
+    with pytest.raises(InvalidArgument, match=r'write suppose\("x > 0", x > 0\)'):
         theory.check("toy/one")
 
 
