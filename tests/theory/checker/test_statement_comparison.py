@@ -54,6 +54,48 @@ def test_underflow_breaks_nothing() -> None:
     assert judged(up_to_constant(at_most(math.exp(-700), bound=right))).broken
 
 
+@pytest.mark.parametrize("conclude", [at_most, at_least, equal])
+@pytest.mark.parametrize(
+    ("side", "rounding", "words"),
+    [
+        (None, None, "must be real numbers"),
+        ("1", None, "must be real numbers"),
+        (1j, None, "must be real numbers"),
+        # its real part is below 2, and its modulus above
+        (np.linalg.eigvals(np.array([[0.0, 5.0], [-5.0, 0.0]])), None, "must be real numbers"),
+        (np.float32(0.1) + np.float32(0.2), None, "must be in double precision"),
+        (np.ones(3, dtype=np.float16), None, "must be in double precision"),
+        (1.0, math.nan, "must be a finite number, at least 0"),
+        (1.0, math.inf, "must be a finite number, at least 0"),
+        (1.0, -1.0, "must be a finite number, at least 0"),
+    ],
+)
+def test_sides_that_cannot_be_compared_are_refused(
+    conclude: Any, side: Any, rounding: float | None, words: str
+) -> None:
+    def stated() -> Any:
+        return (
+            equal((side, 2), rounding=rounding)
+            if conclude is equal
+            else conclude(side, b=2, rounding=rounding)
+        )
+
+    with pytest.raises(InvalidArgument, match=words):
+        stated()
+
+
+@pytest.mark.parametrize("failure", [math.nan, -0.1, 1.5])
+def test_a_failure_probability_is_a_probability(failure: float) -> None:
+    with pytest.raises(InvalidArgument, match="must be a probability"):
+        at_most(np.zeros(9), b=1, failure=failure)
+
+
+def test_single_precision_is_compared_with_a_tolerance_of_its_own() -> None:
+    three = np.float32(0.1) + np.float32(0.2)
+    assert float(three) > 0.3  # by about the resolution of single precision, 6e-8
+    assert not judged(at_most(three, b=0.3, rounding=1e-7)).broken
+
+
 def test_no_side_is_minus_0() -> None:
     one = judged(at_least(Fraction(-1, 2), bound=0.0))
     assert math.copysign(1, one.allowed) == 1
