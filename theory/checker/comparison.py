@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.theory.checker.rounding import FLOOR, SMALLEST, TOLERANCE, is_exact
+from clusterproof.theory.checker.rounding import FLOOR, SMALLEST, TOLERANCE, as_floats, is_exact
 from clusterproof.theory.checker.sides import Sides
 
 RESOLUTION = 1e-13
@@ -53,7 +53,10 @@ class Comparison:
             relative = 0 if self.exact else self._set_tolerances(sides)
             # what is not a number breaks every bound
             self.broken = np.asarray(~(self.measured <= self.allowed + self.tolerance), dtype=bool)
-            self.excused = bool((~self.broken & (self.measured > self.allowed + relative + SMALLEST)).any())
+            excused = (
+                not self.exact and (~self.broken & (self.measured > self.allowed + relative + SMALLEST)).any()
+            )
+            self.excused = bool(excused)
 
     def _set_tolerances(self, sides: Sides) -> Any:
         """Set the tolerances, and return the part that is relative to the sides."""
@@ -123,10 +126,10 @@ class Comparison:
 
     def worst(self, replicate: int | None = None) -> tuple[int, ...]:
         """Index of the entry that exceeds what is allowed by most, or comes nearest to it."""
-        each = np.asarray(self.shares, dtype=float)
+        each = as_floats(self.shares)
         if self.broken.any():
             with np.errstate(all="ignore"):
-                excess = np.asarray(self.measured - self.allowed, dtype=float)
+                excess = as_floats(self.measured - self.allowed)
             each = np.where(self.broken, np.where(np.isnan(excess), np.inf, excess), -np.inf)
         if replicate is not None:
             others = np.arange(len(each)) != replicate

@@ -14,7 +14,7 @@ import numpy as np
 from clusterproof.theory.checker.comparison import Comparison
 from clusterproof.theory.checker.expectation import EQUAL, REMEDY, Expectation
 from clusterproof.theory.checker.frequency import Frequency
-from clusterproof.theory.checker.rounding import FLOOR, floats_of, unit_of
+from clusterproof.theory.checker.rounding import FLOOR, as_float, as_floats, floats_of, unit_of
 from clusterproof.theory.checker.sides import Sides, with_unit
 from clusterproof.theory.checker.statistics import clopper_pearson
 from clusterproof.theory.checker.verdict import Confidence
@@ -177,9 +177,9 @@ def _at(sides: Sides, comparison: Comparison, place: tuple[int, ...]) -> dict[st
     sign = -1 if sides.lower else 1
     return {
         # a lower bound of 0 is no -0
-        "measured": float(sign * comparison.measured[place]) + 0.0,
-        "allowed": float(sign * comparison.allowed[place]) + 0.0,
-        "parts": {name: float(sign * term[place]) + 0.0 for name, term in comparison.terms.items()},
+        "measured": as_float(sign * comparison.measured[place]) + 0.0,
+        "allowed": as_float(sign * comparison.allowed[place]) + 0.0,
+        "parts": {name: as_float(sign * term[place]) + 0.0 for name, term in comparison.terms.items()},
         "place": () if comparison.measured.size == 1 else place,
     }
 
@@ -192,7 +192,7 @@ def _sure(sides: Sides, comparison: Comparison) -> Judgement:
         for key, term in _keys(sides).items()
     }
     if factors:
-        shares = comparison.shares.astype(float)
+        shares = as_floats(comparison.shares)
         typical = min(float(np.median(shares) if shares.size > 1 else shares.item()), most)
         if 1 < shares.size <= MOST_ENTRIES:
             entries = Entries(shares, comparison.identities())

@@ -14,6 +14,7 @@ from clusterproof.theory.checker.conclusions import WHOLE, Conclusion, Entries, 
 from clusterproof.theory.checker.expectation import Expectation, replicates_to_try
 from clusterproof.theory.checker.frequency import Frequency
 from clusterproof.theory.checker.ranges import Interval
+from clusterproof.theory.checker.rounding import as_float
 from clusterproof.theory.checker.sides import Outside, Sides, naming_hypotheses
 from clusterproof.theory.checker.statement import DRAWN, Statement
 from clusterproof.theory.checker.ties import Tie, recording_calls
@@ -48,7 +49,7 @@ class Evaluation:
     def used(self) -> float:
         """Largest share of what is allowed that a conclusion uses."""
         factors = (one.factors.get(WHOLE) for one in self.judged.values())
-        return max((float(factor) for factor in factors if factor is not None), default=0.0)
+        return max((as_float(factor) for factor in factors if factor is not None), default=0.0)
 
 
 @dataclass

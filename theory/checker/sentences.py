@@ -13,7 +13,7 @@ from clusterproof.theory.checker.evaluation import Evaluation, Trial
 from clusterproof.theory.checker.expectation import ASYMPTOTIC, Expectation
 from clusterproof.theory.checker.frequency import Frequency
 from clusterproof.theory.checker.instance_words import quantities
-from clusterproof.theory.checker.rounding import FLOOR
+from clusterproof.theory.checker.rounding import FLOOR, as_float
 from clusterproof.theory.checker.sides import Sides
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _exact_excess(sides: Sides, judged: Judgement) -> str:
     if judged.measured != judged.allowed or not judged.exact:
         return ""
     gaps = np.asarray(np.asarray(sides.measured, dtype=object) - np.asarray(sides.allowed, dtype=object))
-    return f", by {abs(float(gaps[judged.place] if judged.place else gaps.item())):.2g}"
+    return f", by {abs(as_float(gaps[judged.place] if judged.place else gaps.item())):.2g}"
 
 
 def estimate(one: Expectation, judged: Judgement, replicates: str) -> str:

@@ -1,5 +1,6 @@
 """What a claim says of its trials: witnesses, repairs, failed proofs, cards, and a script of a user."""
 
+import math
 import os
 import re
 import subprocess
@@ -15,7 +16,17 @@ from toy_claims import PAPER, Digit, Share, claim
 from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory import Kind
-from clusterproof.theory.checker import Family, Sides, at_least, at_most, equal, integers, reals, suppose
+from clusterproof.theory.checker import (
+    Family,
+    Sides,
+    at_least,
+    at_most,
+    equal,
+    integers,
+    reals,
+    suppose,
+    up_to_constant,
+)
 from clusterproof.theory.checker.unattained import Best
 
 pytestmark = pytest.mark.usefixtures("registry")
@@ -55,6 +66,30 @@ def test_small_numbers_must_agree_too() -> None:
     claim(false, confirm=lambda x: 1.01e-10 * x)
     with pytest.raises(ArithmeticError, match="toy/one: the run gives"):
         theory.check("toy/one")
+
+
+@pytest.mark.parametrize(
+    ("stated", "verdict"),
+    [
+        (lambda n: at_most(math.factorial(n), power=n**n), Kind.CERTIFIED),
+        (lambda n: at_most(math.factorial(n), power=10**500), Kind.VIOLATED),
+        (lambda n: at_most(10 ** (2 * n), one=1), Kind.VIOLATED),
+        (lambda n: at_least(1, power=102**n - 100**n), Kind.VIOLATED),
+        (lambda n: equal(((10**n + 1) ** 2, 10 ** (2 * n) + 2 * 10**n + 1)), Kind.CERTIFIED),
+        (lambda n: equal(((10**n + 1) ** 2, 10 ** (2 * n) + 2 * 10**n + (n < 299))), Kind.VIOLATED),
+        (lambda n: up_to_constant(at_most(7 ** (2 * n), power=49**n)), Kind.CONSISTENT),
+    ],
+)
+def test_whole_numbers_larger_than_any_float_are_compared_exactly(stated: Any, verdict: Kind) -> None:
+    def about(n: Annotated[int, integers(1, 300)]) -> Sides:
+        sides: Sides = stated(n)
+        return sides
+
+    claim(about)
+    found = theory.check("toy/one")
+    assert found.verdict is verdict
+    if verdict is Kind.VIOLATED:
+        assert theory.replay("toy/one", found.counterexample or {}).verdict is verdict
 
 
 Large = Annotated[float, reals(1e8, 1.0001e8)]
