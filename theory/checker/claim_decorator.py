@@ -148,7 +148,7 @@ def _on_runs(bound: Callable[[Any, Trace], Any]) -> TraceBounder:
                 "the claim does not speak of this run",
             ) from outside
         if isinstance(allowed, TraceBound):
-            return allowed
+            return _of_numbers(allowed)
         if failure_probability is not None:
             raise InvalidArgument(
                 "failure_probability",
@@ -170,9 +170,17 @@ def _on_runs(bound: Callable[[Any, Trace], Any]) -> TraceBounder:
                 "bound", np.shape(allowed), f"must be broadcastable to trace.errors, {trace.errors.shape}",
                 "give a number, or one a round and model",
             ) from None  # fmt: skip
-        return TraceBound(bound=whole)
+        return _of_numbers(TraceBound(bound=whole))
 
     return bounder
+
+
+def _of_numbers(bound: TraceBound) -> TraceBound:
+    """Refuse a bound that is not a number, which no run would break."""
+    if np.isnan(bound.bound).any():
+        rule, remedy = "must return numbers", "end it with `return`, and suppose what keeps it from 0 / 0"
+        raise InvalidArgument("bound", "nan", rule, remedy)
+    return bound
 
 
 def _check_names(claim_id: str, function: Callable[..., Any]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.theory.checker.rounding import FLOOR, TOLERANCE, is_exact
+from clusterproof.theory.checker.rounding import FLOOR, SMALLEST, TOLERANCE, as_floats, is_exact
 from clusterproof.theory.checker.sides import Sides
 
 RESOLUTION = 1e-13
@@ -30,6 +30,8 @@ class Comparison:
         Summands of ``allowed``, arrays of that shape by name.
     tolerance, factor_tolerance
         What rounding may add to an entry in the comparison, and in the factors; 0 where all numbers are exact.
+    excused
+        Whether an entry would be broken if less than 1e-14 of the instance's floats were not rounding.
     """
 
     def __init__(self, sides: Sides) -> None:
@@ -48,25 +50,31 @@ class Comparison:
         self.factor_tolerance: Any = 0
         with np.errstate(all="ignore"):
             self.allowed = np.asarray(sum(self.terms.values()))
-            if not self.exact:
-                self._set_tolerances(sides)
+            relative = 0 if self.exact else self._set_tolerances(sides)
             # what is not a number breaks every bound
             self.broken = np.asarray(~(self.measured <= self.allowed + self.tolerance), dtype=bool)
+            excused = (
+                not self.exact and (~self.broken & (self.measured > self.allowed + relative + SMALLEST)).any()
+            )
+            self.excused = bool(excused)
 
-    def _set_tolerances(self, sides: Sides) -> None:
+    def _set_tolerances(self, sides: Sides) -> Any:
+        """Set the tolerances, and return the part that is relative to the sides."""
         if np.isnan(self.allowed).any():
             raise ArithmeticError(f"what is allowed is not a number: {dict(sides.terms)}")
-        floor = FLOOR * (sides.unit or 0.0)
+        floor = max(FLOOR * (sides.unit or 0.0), SMALLEST)
         if sides.identity:
             self.tolerance = floor
-        elif sides.rounding is not None:
+            return 0
+        if sides.rounding is not None:
             self.tolerance = self.factor_tolerance = sides.rounding
-        else:
-            unit = self._unit(sides)
-            self.tolerance = np.fmax(TOLERANCE * unit, floor)
-            # at the factor that just holds what is allowed is what is measured
-            relative = TOLERANCE * np.fmin(np.abs(self.allowed), np.abs(self.measured))
-            self.factor_tolerance = np.fmin(self.tolerance, relative + RESOLUTION * unit)
+            return sides.rounding
+        unit = self._unit(sides)
+        self.tolerance = np.fmax(TOLERANCE * unit, floor)
+        # at the factor that just holds what is allowed is what is measured
+        relative = TOLERANCE * np.fmin(np.abs(self.allowed), np.abs(self.measured))
+        self.factor_tolerance = np.fmin(self.tolerance, relative + RESOLUTION * unit + SMALLEST)
+        return TOLERANCE * unit
 
     def _unit(self, sides: Sides) -> Any:
         """Largest entry (of a replicate), from which others may have been computed, plus the largest summand."""
@@ -118,10 +126,10 @@ class Comparison:
 
     def worst(self, replicate: int | None = None) -> tuple[int, ...]:
         """Index of the entry that exceeds what is allowed by most, or comes nearest to it."""
-        each = np.asarray(self.shares, dtype=float)
+        each = as_floats(self.shares)
         if self.broken.any():
             with np.errstate(all="ignore"):
-                excess = np.asarray(self.measured - self.allowed, dtype=float)
+                excess = as_floats(self.measured - self.allowed)
             each = np.where(self.broken, np.where(np.isnan(excess), np.inf, excess), -np.inf)
         if replicate is not None:
             others = np.arange(len(each)) != replicate

@@ -14,7 +14,7 @@ import numpy as np
 from clusterproof.theory.checker.comparison import Comparison
 from clusterproof.theory.checker.expectation import EQUAL, REMEDY, Expectation
 from clusterproof.theory.checker.frequency import Frequency
-from clusterproof.theory.checker.rounding import FLOOR, floats_of, unit_of
+from clusterproof.theory.checker.rounding import FLOOR, as_float, as_floats, floats_of, unit_of
 from clusterproof.theory.checker.sides import Sides, with_unit
 from clusterproof.theory.checker.statistics import clopper_pearson
 from clusterproof.theory.checker.verdict import Confidence
@@ -62,6 +62,8 @@ class Judgement:
         where no factor is refuted by as few replicates.
     exact
         Whether both sides are exact numbers.
+    excused
+        Whether it is broken but for less than 1e-14 of the instance's floats.
     entries
         Factors and identities of the single entries (of a replicate); None for a single number.
     typical
@@ -90,6 +92,7 @@ class Judgement:
     undecided: str = ""
     settled: bool = True
     exact: bool = False
+    excused: bool = False
     entries: Entries | None = None
     typical: float | None = None
 
@@ -173,9 +176,10 @@ def _keys(sides: Sides) -> dict[str, str | None]:
 def _at(sides: Sides, comparison: Comparison, place: tuple[int, ...]) -> dict[str, Any]:
     sign = -1 if sides.lower else 1
     return {
-        "measured": float(sign * comparison.measured[place]),
-        "allowed": float(sign * comparison.allowed[place]),
-        "parts": {name: float(sign * term[place]) for name, term in comparison.terms.items()},
+        # a lower bound of 0 is no -0
+        "measured": as_float(sign * comparison.measured[place]) + 0.0,
+        "allowed": as_float(sign * comparison.allowed[place]) + 0.0,
+        "parts": {name: as_float(sign * term[place]) + 0.0 for name, term in comparison.terms.items()},
         "place": () if comparison.measured.size == 1 else place,
     }
 
@@ -188,7 +192,7 @@ def _sure(sides: Sides, comparison: Comparison) -> Judgement:
         for key, term in _keys(sides).items()
     }
     if factors:
-        shares = comparison.shares.astype(float)
+        shares = as_floats(comparison.shares)
         typical = min(float(np.median(shares) if shares.size > 1 else shares.item()), most)
         if 1 < shares.size <= MOST_ENTRIES:
             entries = Entries(shares, comparison.identities())
@@ -196,6 +200,7 @@ def _sure(sides: Sides, comparison: Comparison) -> Judgement:
         broken=broken,
         factors=factors,
         exact=comparison.exact,
+        excused=comparison.excused,
         entries=entries,
         typical=typical,
         **_at(sides, comparison, comparison.worst()),

@@ -18,6 +18,8 @@ from clusterproof.theory.checker.constants import constant_factors
 from clusterproof.theory.checker.counterexample import confirm_equal
 from clusterproof.theory.checker.evaluation import Evaluation, Trial
 from clusterproof.theory.checker.needed_hypotheses import needed_hypotheses
+from clusterproof.theory.checker.next_floats import depends_on_a_digit
+from clusterproof.theory.checker.rounding import as_float
 from clusterproof.theory.checker.scaled_verdicts import CopyCheck, written
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.ties import COMPARED, Tie
@@ -158,7 +160,7 @@ def _consistent(trials: Sequence[Trial], reason: str, certainty: Certainty, cont
     if tightest is not None:
         judged = max(
             tightest.judged.values(),
-            key=lambda one: -1.0 if one.factors.get(WHOLE) is None else float(one.factors[WHOLE]),
+            key=lambda one: -1.0 if one.factors.get(WHOLE) is None else as_float(one.factors[WHOLE]),
         )
         numbers = {"measured": judged.measured, "bound": judged.allowed}
         if 0 < tightest.used < math.inf and not any(trial.hidden for trial in trials):
@@ -205,7 +207,7 @@ def _sharpness(trials: Sequence[Trial], context: Context) -> dict[str, float | N
                 found[key] = larger(found.get(key), factor)
             if trial.statement.same and term == WHOLE:
                 found[WHOLE] = larger(found.get(WHOLE), factor)
-    return {key: None if value is None else float(value) for key, value in found.items()} or None
+    return {key: None if value is None else as_float(value) for key, value in found.items()} or None
 
 
 def _several(trials: Sequence[Trial]) -> bool:
@@ -224,7 +226,7 @@ def _tightness(
     for trial in trials:
         for (conclusion, term), extreme in trial.factors.items():
             for key in factor_names(trial.statement, conclusion, term, several=several):
-                if factors and extreme.factor is not None and factors.get(key) == float(extreme.factor):
+                if factors and extreme.factor is not None and factors.get(key) == as_float(extreme.factor):
                     instances.setdefault(key, trial.statement.space.encode(extreme.instance))
                 if term == WHOLE:
                     shares.setdefault(key, []).extend(trial.typical.get(conclusion, ()))
@@ -264,6 +266,9 @@ def _refuted(
     tied = (tie.proof for tie in ties if tie.compared and not tie.refused)
     if trial.proved or any(attempt(proof, context).proved for proof in tied):
         reason += "; proof and instance disagree: the symbolic proof is wrong"
+    if (name := depends_on_a_digit(part, context, found)) is not None:
+        remedy = f"give rounding=, or state {name} as rationals"
+        reason += f"; it holds at the next float of {name}: rounding ({remedy}), or a jump"
     return Finding(
         verdict=Kind.ILL_POSED if claim.ill_posed else Kind.VIOLATED,
         reason=reason,

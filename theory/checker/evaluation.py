@@ -14,6 +14,7 @@ from clusterproof.theory.checker.conclusions import WHOLE, Conclusion, Entries, 
 from clusterproof.theory.checker.expectation import Expectation, replicates_to_try
 from clusterproof.theory.checker.frequency import Frequency
 from clusterproof.theory.checker.ranges import Interval
+from clusterproof.theory.checker.rounding import as_float
 from clusterproof.theory.checker.sides import Outside, Sides, naming_hypotheses
 from clusterproof.theory.checker.statement import DRAWN, Statement
 from clusterproof.theory.checker.ties import Tie, recording_calls
@@ -48,7 +49,7 @@ class Evaluation:
     def used(self) -> float:
         """Largest share of what is allowed that a conclusion uses."""
         factors = (one.factors.get(WHOLE) for one in self.judged.values())
-        return max((float(factor) for factor in factors if factor is not None), default=0.0)
+        return max((as_float(factor) for factor in factors if factor is not None), default=0.0)
 
 
 @dataclass
@@ -95,6 +96,8 @@ class Trial:
         Probabilities that statements about events allow.
     undecided
         Instances of which the interval of an expectation decides nothing, by the reason.
+    excused
+        Instances that would break it if less than 1e-14 of their floats were not rounding.
     settings
         Number of random settings, among which the error level is divided.
     """
@@ -120,6 +123,7 @@ class Trial:
     failures: int = 0
     levels: set[float] = field(default_factory=set)
     undecided: Counter[str] = field(default_factory=Counter)
+    excused: int = 0
     settings: int = 1
 
     def identities(self, conclusion: str) -> tuple[list[int], float] | None:
@@ -218,6 +222,7 @@ class Evaluator:
         }
         if why := next((one.undecided for one in evaluation.judged.values() if one.undecided), ""):
             trial.undecided[why] += 1
+        trial.excused += any(one.excused for one in evaluation.judged.values())
         self.keep(evaluation)
         if evaluation.broken is not None:
             trial.found = evaluation

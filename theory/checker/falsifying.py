@@ -246,6 +246,8 @@ class _Search:
                 raise InvalidArgument(
                     "replicates", None, "must be given for an expectation", f"give {2 * FEWEST} or more"
                 )
+            if given is None:
+                raise InvalidArgument("bound", None, "must return the allowed errors", "end it with `return`")
             allowed = np.asarray(given, dtype=float)
         try:
             allowed = np.broadcast_to(allowed, measured.shape)

@@ -14,8 +14,9 @@ from clusterproof.theory.checker.space import Space
 
 FITTED, SPAN, LEVEL = 5, 16, 0.99
 """Values towards the limit to which a power is fitted, least factor that they span, and level of its interval."""
-HIGHEST, STRAIGHT = 8, 0.2
-"""Highest power of a logarithm, and relative spread of the slopes of a line through reciprocal local powers."""
+HIGHEST, STRAIGHT, FLAT, NOISE = 50, 0.2, 1 / 8, 1e-9
+"""Highest power of a logarithm, relative spread of the slopes of a line through reciprocal local powers, largest slope
+where the growth is like a power, and what rounding may add to these slopes."""
 
 
 @dataclass(frozen=True)
@@ -58,26 +59,32 @@ def check_families(families: Mapping[str, Sequence[Any]], space: Space) -> None:
 def growth(values: Sequence[Any], ratios: Sequence[Any]) -> Growth | None:
     """Fit how a ratio grows along monotone values of a quantity; None where it is not seen to grow without bound.
 
-    A ratio that tends to a limit has local powers that fall to 0 faster than those of a logarithm, whose reciprocals
-    are a line in the logarithm of the quantity.
+    The reciprocals of a ratio's local powers tend to a constant for a power of the quantity, are a line in its
+    logarithm for a power of the logarithm, and rise ever faster where the ratio tends to a limit, even one far beyond
+    the last value, as n / (n + 1e8) does. The fitted power is that of the last values.
     """
     from scipy.special import stdtrit
 
-    values, ratios = values[-FITTED:], ratios[-FITTED:]
-    if len(values) < FITTED or not all(0 < ratio < math.inf for ratio in ratios):
+    if len(values) < FITTED or not all(0 < ratio < math.inf for ratio in ratios[-FITTED:]):
         return None
-    x = np.array([abs(math.log(value) - math.log(values[0])) for value in values])
-    y = np.array([math.log(ratio) for ratio in ratios])
+    found = [abs(math.log(value) - math.log(values[0])) for value in values]
+    # where the quantity was continued, as much of the way as its second half is straight or bent
+    first = min(len(values) - FITTED, sum(each < found[-1] / 2 for each in found))
+    if not all(0 < ratio < math.inf for ratio in ratios[first:]):
+        return None
+    x, y = np.array(found[first:]), np.array([math.log(ratio) for ratio in ratios[first:]])
+    powers, middles = np.diff(y) / np.diff(x), (x[1:] + x[:-1]) / 2
+    x, y = x[-FITTED:], y[-FITTED:]
     slope, start = np.polyfit(x, y, 1)
     deviation = math.sqrt(((y - start - slope * x) ** 2).sum() / (FITTED - 2) / ((x - x.mean()) ** 2).sum())
     half = float(stdtrit(FITTED - 2, (1 + LEVEL) / 2)) * deviation
-    found = Growth(float(slope), float(slope) - half, float(slope) + half)
-    powers, middles = np.diff(y) / np.diff(x), (x[1:] + x[:-1]) / 2
-    if found.lower <= 0 or powers.min() <= 0:
+    if slope - half <= 0 or powers.min() <= 0:
         return None
     falls = np.diff(1 / powers) / np.diff(middles)  # 0 for a power, 1 / k for the k-th power of a logarithm
-    if falls[-2:].max() < 1 / HIGHEST:
-        return found
-    mean = float(falls.mean())
-    straight = mean >= 1 / HIGHEST and np.ptp(falls) <= STRAIGHT * mean
-    return Growth(found.power, found.lower, found.upper, 1 / mean) if straight else None
+    early, late = falls[len(falls) // 2] - falls[0], falls[-1] - falls[len(falls) // 2]
+    if falls[-1] > NOISE and 0 < early < late and early + late > NOISE:
+        return None
+    power, mean = float(slope), float(falls.mean())
+    if mean >= 1 / HIGHEST and np.ptp(falls) <= STRAIGHT * mean:
+        return Growth(power, power - half, power + half, 1 / mean)
+    return Growth(power, power - half, power + half) if falls[-2:].max() < FLAT else None

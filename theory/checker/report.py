@@ -129,7 +129,8 @@ def evidence(verdict: Finding) -> str:
     """Describe in one line the evidence for a verdict."""
     parts = [" ".join(verdict.reason.split())]
     tried = verdict.trials if verdict.instances is None else verdict.instances
-    if tried is not None and verdict.counterexample is not None:
+    # a family starts at the tightest instance
+    if tried is not None and verdict.counterexample is not None and "family" not in verdict.counterexample:
         parts.append(f"the simplest of {tried} instances that were tried")
     elif tried is not None and verdict.instances is None:
         parts.append(f"{verdict.failures or 0} of {tried} trials failed")

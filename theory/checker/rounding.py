@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
@@ -13,6 +14,9 @@ TOLERANCE = 1e-9
 """Of the unit: the largest magnitude among what the two sides were computed from."""
 FLOOR = 1e-14
 """Of the largest magnitude among the floats of an instance: less than this is rounding, however small the sides are."""
+
+SMALLEST = float(np.finfo(float).tiny)
+"""Least float with all digits: of a smaller one, such as 1e-12 exp(-718) = 0, nothing need be left."""
 
 
 def is_exact(value: Any) -> bool:
@@ -28,6 +32,22 @@ def is_exact(value: Any) -> bool:
     if isinstance(value, Fraction):  # of NumPy's integers it keeps them
         return type(value.numerator) is type(value.denominator) is int
     return isinstance(value, int | np.bool_)
+
+
+def as_float(number: Any) -> float:
+    """Round a number; infinite where an exact one is larger than any float."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def as_floats(numbers: Any) -> np.ndarray:
+    """Round the entries of an array likewise."""
+    array = np.asarray(numbers)
+    if array.dtype != object:
+        return array.astype(float)
+    return np.array([as_float(each) for each in array.flat], dtype=float).reshape(array.shape)
 
 
 def floats_of(value: Any) -> Iterator[Any]:

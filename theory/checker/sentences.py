@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from clusterproof.theory.checker.evaluation import Evaluation, Trial
 from clusterproof.theory.checker.expectation import ASYMPTOTIC, Expectation
 from clusterproof.theory.checker.frequency import Frequency
 from clusterproof.theory.checker.instance_words import quantities
+from clusterproof.theory.checker.rounding import FLOOR, as_float
 from clusterproof.theory.checker.sides import Sides
 
 if TYPE_CHECKING:
@@ -53,6 +55,8 @@ def comparison(judged: Judgement, sign: str) -> str:
     """Write the two sides, the summands where there are several, and which entry it is."""
     digits = digits_apart(judged.measured, judged.allowed)
     text = f"{judged.measured:.{digits}g} {sign} {judged.allowed:.{digits}g}"
+    if math.isnan(judged.measured):
+        text = f"the side that is to be {'at least' if sign == '<' else 'at most'} {judged.allowed:.5g} is not a number"
     if len(judged.parts) > 1:
         text += " = " + " + ".join(f"{name} {value:.5g}" for name, value in judged.parts.items())
     return text + _entry(judged)
@@ -70,7 +74,7 @@ def _exact_excess(sides: Sides, judged: Judgement) -> str:
     if judged.measured != judged.allowed or not judged.exact:
         return ""
     gaps = np.asarray(np.asarray(sides.measured, dtype=object) - np.asarray(sides.allowed, dtype=object))
-    return f", by {abs(float(gaps[judged.place] if judged.place else gaps.item())):.2g}"
+    return f", by {abs(as_float(gaps[judged.place] if judged.place else gaps.item())):.2g}"
 
 
 def estimate(one: Expectation, judged: Judgement, replicates: str) -> str:
@@ -165,6 +169,11 @@ def _tried(trial: Trial) -> str:
     if undecided:
         number = trial.undecided.total()
         text += "; " + (f"at {number} of these " if number < trial.instances else "") + undecided
+    if 2 * trial.excused > trial.instances:
+        text += (
+            f"; at {trial.excused} of these only because less than {FLOOR:g} of the instance's numbers is rounding: "
+            "give rounding="
+        )
     if trial.unproved:
         text += f"; no proof: {trial.unproved}"
     return text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -40,7 +41,17 @@ def suppose(name: str, holds: Any) -> None:
     ------
     Outside
         If the instance does not meet the hypothesis.
+    InvalidArgument
+        If the name is no text, or ``holds`` is one, which always holds.
     """
+    if not isinstance(name, str):
+        raise InvalidArgument(
+            "name", name, "must be the hypothesis in words", 'write suppose("x > 0", x > 0)'
+        )
+    if isinstance(holds, str):
+        raise InvalidArgument(
+            "holds", holds, "must be true or false, not a text", 'write suppose("x > 0", x > 0)'
+        )
     on_symbols = isinstance(holds, Condition)
     if (stated := _STATED.get()) is not None:
         stated[name] = on_symbols
@@ -151,9 +162,14 @@ def at_most(
     Raises
     ------
     InvalidArgument
-        If a side is an empty array, or there is no summand.
+        If a side is an empty array or no real number, or in single precision without ``rounding``; there is no
+        summand; or ``failure`` is no probability, or ``rounding`` negative or infinite.
     """
-    return Sides(_filled(measured=measured), _named(terms), failure, rounding=rounding, words=words)
+    if failure is not None and not 0 <= failure <= 1:
+        raise InvalidArgument("failure", failure, "must be a probability", "suppose that it is one")
+    sides = Sides(_filled(measured=measured), _named(terms), failure, rounding=rounding, words=words)
+    _check_rounding(rounding, [measured, *terms.values()])
+    return sides
 
 
 def at_least(
@@ -165,9 +181,7 @@ def at_least(
     **terms: Value,
 ) -> Sides:
     """Conclude that measured >= the sum of the named terms; parameters as for ``at_most``."""
-    return Sides(
-        _filled(measured=measured), _named(terms), failure, lower=True, rounding=rounding, words=words
-    )
+    return replace(at_most(measured, failure=failure, rounding=rounding, words=words, **terms), lower=True)
 
 
 def largest(**values: Value) -> tuple[Value, str]:
@@ -197,11 +211,13 @@ def equal(
     Raises
     ------
     InvalidArgument
-        If there is no pair, or a side is an empty array.
+        If there is no pair, a side is an empty array or no real number, or in single precision without ``rounding``,
+        or ``rounding`` is negative or infinite.
     """
     if not pairs:
         raise InvalidArgument("pairs", pairs, "must hold one (left, right) or more", "give the two sides")
     gaps = [_filled(left=left) - _filled(right=right) for left, right in pairs]
+    _check_rounding(rounding, [side for pair in pairs for side in pair])
     unit = None if rounding is None else 0.0
     if rounding is None:
         floats = [
@@ -215,9 +231,10 @@ def up_to_constant(sides: Sides, *, polylogarithmic: bool = False) -> Sides:
     """Conclude what ``sides`` states up to a constant factor: O( ) of ``at_most``, Omega( ) of ``at_least``.
 
     A single instance refutes that only where the bound is 0. The statement is violated for every hidden constant where
-    the ratio of the sides grows without bound along one of the claim's ``families``, or along scaled copies of an
-    instance where units are declared. Otherwise the verdict names the least constant on what was tried, which is no
-    theorem.
+    the ratio of the sides grows like a power of the quantity or of its logarithm along one of the claim's
+    ``families`` and, as far as the quantity's range allows and evaluation is quick, beyond it; or along scaled copies
+    of an instance where units are declared. Otherwise the verdict names the least constant on what was tried, which is
+    no theorem, and the families along which the ratio still grows.
 
     Parameters
     ----------
@@ -244,10 +261,28 @@ def _named(terms: dict[str, Value]) -> dict[str, Value]:
 
 
 def _filled(**sides: Value) -> Value:
-    """Return a side, and refuse one that is an empty array: of no numbers everything holds."""
+    """Return a side, and refuse one that is no real number or an empty array: of no numbers everything holds."""
     ((name, value),) = sides.items()
     if isinstance(value, np.ndarray | list | tuple) and np.size(value) == 0:
         raise InvalidArgument(
             name, np.shape(value), "must not be an empty array", "suppose that there is something to compare"
         )
+    if value is None or isinstance(value, str | complex) or getattr(_kind(value), "kind", "") == "c":
+        raise InvalidArgument(name, value, "must be real numbers", "take .real or abs(...) of complex ones")
     return value
+
+
+def _kind(value: Value) -> Any:
+    """Type of the entries of an array, or of one of NumPy's numbers; None of others."""
+    return getattr(value, "dtype", None)
+
+
+def _check_rounding(rounding: float | None, sides: list[Value]) -> None:
+    """Refuse a tolerance that is none, and sides whose rounding is not known to be that of double precision."""
+    if rounding is not None and not 0 <= rounding < math.inf:
+        remedy = "give the largest difference that rounding explains, or leave it out"
+        raise InvalidArgument("rounding", rounding, "must be a finite number, at least 0", remedy)
+    single = [side for side in sides if str(_kind(side)).endswith(("float16", "float32"))]
+    if rounding is None and single:
+        rule = "must be in double precision where rounding= is left out"
+        raise InvalidArgument("dtype", str(_kind(single[0])), rule, "compute in float64, or give rounding=")

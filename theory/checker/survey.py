@@ -15,6 +15,7 @@ from clusterproof.theory.checker.conclusions import WHOLE, Conclusion, Judgement
 from clusterproof.theory.checker.corners import corners, neighbours, spread_draws
 from clusterproof.theory.checker.evaluation import Evaluation, evaluate
 from clusterproof.theory.checker.expectation import Expectation
+from clusterproof.theory.checker.rounding import as_float, as_floats
 from clusterproof.theory.checker.search import search
 from clusterproof.theory.checker.sides import Outside, Sides
 from clusterproof.theory.checker.space import RESERVED
@@ -118,7 +119,7 @@ def with_tightness(finding: Finding, parts: Sequence[Statement], context: Contex
             written = part.space.encode(evaluation.instance)
             for name, ratio in ratios(part, evaluation, several=several).items():
                 at.setdefault(name, []).append((ratio, written))
-    return replace(finding, tightness={name: _entry(each) for name, each in at.items()})
+    return replace(finding, tightness={name: _entry(each) for name, each in at.items()} or None)
 
 
 def _entry(at: Sequence[tuple[Ratio, dict[str, Any]]]) -> dict[str, Any]:
@@ -162,10 +163,12 @@ def ratios(part: Statement, evaluation: Evaluation, *, several: bool) -> dict[st
     """
     found: dict[str, Ratio] = {}
     for conclusion, judged in evaluation.judged.items():
+        if getattr(evaluation.conclusions[conclusion], "hidden", ""):
+            continue  # it has no constant that an instance could break
         each: dict[str, Ratio] = {}
         for term, factor in judged.factors.items():
             if not judged.broken and factor is not None:
-                ratio = 1 / float(factor) if factor else math.inf
+                ratio = as_float(1 / factor) if factor else math.inf
                 each[term] = Ratio(ratio, ratio, None)
         each[WHOLE] = _ratio(evaluation.conclusions[conclusion], judged)
         for term, one in each.items():
@@ -187,7 +190,7 @@ def _ratio(conclusion: Conclusion, judged: Judgement) -> Ratio:
     ratio = 0.0 if math.isnan(ratio) else ratio
     factor = None if isinstance(conclusion, Expectation) else judged.factors.get(WHOLE)
     if factor is not None and 0 < factor < math.inf:
-        ratio = 1 / float(factor)
+        ratio = as_float(1 / factor)
     typical = judged.typical
     if typical is None or typical == math.inf:
         return Ratio(ratio, ratio, judged.broken)
@@ -196,7 +199,7 @@ def _ratio(conclusion: Conclusion, judged: Judgement) -> Ratio:
 
 def _compare(left: Any, right: Any) -> tuple[float, float]:
     """1 less the largest difference relative to the largest entry; the right side over the left one where it is."""
-    one, other = np.broadcast_arrays(np.asarray(left, dtype=float), np.asarray(right, dtype=float))
+    one, other = np.broadcast_arrays(as_floats(left), as_floats(right))
     if not one.size:
         return 1.0, 1.0
     with np.errstate(all="ignore"):
@@ -204,5 +207,5 @@ def _compare(left: Any, right: Any) -> tuple[float, float]:
     first, second = (float(side.flat[np.argmax(gaps)]) for side in (one, other))
     quotient = second / first if first else 1.0 if not second else math.inf
     if not math.isfinite(largest):
-        return 0.0, quotient
+        return 0.0, 1.0 if math.isnan(quotient) else quotient
     return 1 - float(gaps.max()) / largest if largest else 1.0, quotient

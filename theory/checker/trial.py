@@ -6,7 +6,7 @@ import itertools
 import time
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from clusterproof.algorithms.time_limit import TimeLimitExceeded, time_limit
 from clusterproof.theory.checker.claim import Context
@@ -27,10 +27,13 @@ from clusterproof.theory.checker.search import search
 from clusterproof.theory.checker.statement import DRAWN, SEARCHED, Statement
 from clusterproof.theory.checker.ties import COMPARED, Tie
 
+T = TypeVar("T")
 STEP_SECONDS = 0.2
 """The next multiple of an open end is tried where it is expected to take less processor time."""
 LONGEST_STEP = 1.0
 """Seconds of processor time after which such a step is given up, where the expectation was wrong."""
+SHORTEST_STEP = 1e-4
+"""Seconds below which the times of two steps are not compared."""
 SIMPLER = 50
 """Simpler values of each quantity that are tried in place of those of a counterexample."""
 HALVINGS = 8
@@ -66,6 +69,23 @@ def attempt(statement: Statement, context: Context, ties: Sequence[Tie] = ()) ->
         # a proof on symbols passes over the hypotheses
         trial.unproved = "no instance was found that meets its hypotheses"
     return trial
+
+
+def while_quick(members: Iterator[T]) -> Iterator[T]:
+    """Yield members while the next one is expected to be quick, and up to the first that cannot be evaluated."""
+    before = SHORTEST_STEP
+    while True:
+        began = time.process_time()
+        try:
+            with time_limit(LONGEST_STEP):
+                found = next(members)
+        except (Exception, TimeLimitExceeded):  # nor need a statement be defined there
+            return
+        seconds = time.process_time() - began
+        yield found
+        if seconds * max(10.0, seconds / before) > STEP_SECONDS:
+            return
+        before = max(seconds, SHORTEST_STEP)
 
 
 class _Search(Evaluator):
@@ -162,7 +182,7 @@ class _Search(Evaluator):
         start = trial.tightest.instance
         began = time.process_time()
         self.conclude(start)
-        usual = max(time.process_time() - began, 1e-4)
+        usual = max(time.process_time() - began, SHORTEST_STEP)
         for name, sign in open_ends(space):
             before = usual
             for multiple in BEYOND:

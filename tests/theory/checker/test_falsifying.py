@@ -153,6 +153,7 @@ def test_a_negative_bound_is_no_counterexample() -> None:
         ({"bound": 3}, "must be a function of"),
         ({"bound": lambda task, trace: np.ones(7)}, r"must be broadcastable to trace.errors, \(3, 1\)"),
         ({"bound": lambda task, trace: np.nan}, "must be numbers"),
+        ({"bound": lambda task, trace: None}, "must return the allowed errors"),
         ({"algorithm": "fedavg"}, "must be an algorithm or a function of the task"),
         ({"algorithm": lambda task: 3}, "must give an algorithm"),
         ({"algorithm": lambda task, momentum: 3}, "must be Annotated with a range"),

@@ -23,6 +23,7 @@ from clusterproof.theory.checker import (
     up_to_constant,
 )
 from clusterproof.theory.checker.hidden_constants import growth
+from clusterproof.theory.checker.report import evidence
 from clusterproof.theory.papers.scaffold.printed_rates import TwoClients, theorem_2
 
 DECADES = [10**k for k in range(1, 6)]
@@ -46,6 +47,12 @@ Number = Annotated[Fraction, rationals(Fraction(1, 4), 4, 4)]
         (lambda x: 2 - x**-0.1, None, None),
         (lambda x: 1 - 1 / (1 + math.log(x)), None, None),
         (math.atan, None, None),
+        # the limit is far beyond the last value
+        (lambda x: 1e9 * x / (x + 1e12), None, None),
+        (lambda x: math.log(x) / x**0.01, None, None),
+        (lambda x: math.log(x) ** 7 / x**0.1, None, None),
+        (lambda x: math.log(x) ** 9, None, 9),
+        (lambda x: math.log(x) + 0.5772 + 1 / (2 * x), None, 1),
         # one jump is no growth: the interval for the power holds 0
         (lambda x: math.exp({10**4: 0.03, 10**5: 9}.get(x, x / 10**5)), None, None),
     ],
@@ -100,6 +107,9 @@ def test_a_bound_is_violated_where_the_ratio_to_each_term_grows(
             "violated for every hidden constant: left over right grows like the power"
         )
         assert (found.measured, found.bound) == (pytest.approx(left(DECADES[-1])), 1)
+        # no instance breaks it by itself, and none is the simplest
+        assert found.tightness is None
+        assert evidence(found) == found.reason
         again = theory.replay("toy/one", found.counterexample or {})
         assert (again.verdict, again.measured, again.bound) == (found.verdict, found.measured, found.bound)
         with pytest.raises(InvalidArgument, match="must be a family"):
@@ -113,6 +123,85 @@ def test_a_bound_is_violated_where_the_ratio_to_each_term_grows(
         assert "; this is no theorem" in found.reason
         if "late" not in right and not soft:
             assert ": 100, at kappa = 100000;" in found.reason  # the last member of the family
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "conclude", "limit"),
+    [
+        # each ratio has the last number as its limit, which it reaches far beyond the family
+        (lambda n: n**2 / (n + 1e8), lambda n: n, at_most, 1),
+        (lambda n: Fraction(n, n + 10**20), lambda n: 1, at_most, 1),
+        (lambda n: 1e9 * n / (n + 1e8), lambda n: 1, at_most, 1e9),
+        (lambda n: min(n, 10**8), lambda n: 1, at_most, 1e8),
+        (lambda n: 1, lambda n: 1e8 * n / (n + 1e8), at_least, 1e8),
+    ],
+)
+def test_what_is_bounded_far_beyond_the_family_is_not_violated(
+    registry: None, left: Any, right: Any, conclude: Any, limit: float
+) -> None:
+    def stated(n: Annotated[int, integers(2, 9, upwards=True)]) -> Sides:
+        return up_to_constant(conclude(left(n), allowed=right(n)))
+
+    ratios = [left(n) / right(n) if conclude is at_most else right(n) / left(n) for n in (10**5, 10**30)]
+    assert ratios[0] <= ratios[1] == pytest.approx(limit)
+    claim(stated, families={"n": DECADES})
+    found = theory.check("toy/one")
+    assert found.verdict == "consistent"
+    assert "it still grows along n, by a factor of" in found.reason
+    assert found.reason.index("10000 to 100000") > 0
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "conclude"),
+    [
+        (lambda n: n * math.log(n), lambda n: 100 * n, at_most),
+        (lambda n: n**1.01, lambda n: n, at_most),
+        (lambda n: 1e-12 * n**2, lambda n: n, at_most),
+        (lambda n: math.sqrt(n), lambda n: n, at_least),
+        # evaluation beyond the family is slow, or the difference becomes 0
+        (lambda n: sum(1 for _ in range(n)), lambda n: math.sqrt(n), at_most),
+        (lambda n: math.sqrt(n * n + n) - n, lambda n: 1 / n, at_most),
+    ],
+)
+def test_what_grows_slowly_or_from_a_small_constant_is_violated(
+    registry: None, left: Any, right: Any, conclude: Any
+) -> None:
+    def stated(n: Annotated[int, integers(2, 9, upwards=True)]) -> Sides:
+        return up_to_constant(conclude(left(n), allowed=right(n)))
+
+    claim(stated, families={"n": DECADES})
+    found = theory.check("toy/one")
+    assert found.verdict == "violated"
+    assert found.reason.startswith("violated for every hidden constant")
+    assert theory.replay("toy/one", found.counterexample or {}).reason.endswith(found.reason)
+
+
+@pytest.mark.parametrize(
+    ("values", "scale", "verdict"),
+    [
+        ((1, 10, 100, 1000, 10**4), 1, "violated"),
+        ((1, 10, 100, 1000, 10**4), 1e-5, "consistent"),
+        ((1, 2, 4, 8, 16), 1, "consistent"),
+    ],
+)
+def test_in_a_closed_range_a_family_must_reach_far(
+    registry: None, values: Any, scale: float, verdict: str
+) -> None:
+    def stated(n: Annotated[int, choice(*values)]) -> Sides:
+        return up_to_constant(at_most(n * scale, allowed=1))
+
+    claim(stated, families={"n": values})
+    assert theory.check("toy/one").verdict == verdict
+
+
+def test_copies_far_away_are_tried_before_a_unit_is_said_to_violate_every_constant(registry: None) -> None:
+    def stated(distance: Number) -> Sides:
+        return up_to_constant(at_most(distance**2 / (distance + 10**8), start=distance))
+
+    claim(stated, units={"distance": "length"})
+    found = theory.check("toy/one")
+    assert found.verdict == "ill-posed"
+    assert "every hidden constant" not in found.reason
 
 
 def test_the_least_constant_is_named_and_never_a_theorem(registry: None) -> None:
@@ -250,7 +339,11 @@ def test_scaffold_needs_half_kappa_logarithms_on_equal_clients() -> None:
             "ill-posed",
             "violated for every hidden constant: left over right grows like the power",
         ),
-        ("theorem-4-meant", "consistent", "this is no theorem"),
+        (
+            "theorem-4-meant",
+            "consistent",
+            "this is no theorem; tried on",
+        ),  # and no family along which it grows
         ("theorem-3-convex", "ill-posed", "the term participants lacks a factor of the unit value^-1"),
         (
             "theorem-1-convex",

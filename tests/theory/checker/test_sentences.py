@@ -56,6 +56,10 @@ def unequal(x: Digit) -> Sides:
     return equal((x, min(x, 8)))
 
 
+def undefined(x: Digit) -> Sides:
+    return at_most(math.inf - math.inf, limit=2)
+
+
 def quarter(x: Digit, stream: Stream, replicates: Replicates) -> Any:
     return probability(np.arange(replicates) % 4 == 0, at_most=0.1)
 
@@ -94,6 +98,7 @@ def exact(failures: int, trials: int) -> str:
         (summed, None, "part, at x = 8: 8 > 7 = base 5 + more 2"),
         (at_an_entry, None, "part: low, at x = 0: 0 < 2 at entry 1"),
         (unequal, None, "part, at x = 9: 1 > 0"),
+        (undefined, None, "part, at x = 0: the side that is to be at most 2 is not a number"),
         (
             quarter,
             1000,
@@ -135,6 +140,15 @@ def floating(x: Digit) -> Sides:
     return at_most(float(x), limit=x + 1)
 
 
+def small(x: Annotated[float, choice(1.0, 2.0, 4.0)]) -> Sides:
+    # 1e-17 x is less than 1e-14 x
+    return at_most(1.001e-17 * x, limit=1e-17 * x)
+
+
+def small_at_one(x: Annotated[float, choice(1.0, 2.0, 4.0)]) -> Sides:
+    return at_most(1.001e-17 * x if x == 1 else 0.0, limit=1e-17 * x)
+
+
 def single(x: Annotated[int, choice(7)]) -> Sides:
     return within(x)
 
@@ -158,6 +172,13 @@ def half(x: Annotated[int, choice(1)], stream: Stream, replicates: Replicates) -
         (even, {}, "holds on all 5 instances, in exact arithmetic"),
         (single, {}, "holds on its only instance, in exact arithmetic"),
         (floating, {}, "holds on all 10 instances"),
+        (
+            small,
+            {},
+            "holds on all 3 instances; at 3 of these only because less than 1e-14 of the instance's numbers is "
+            "rounding: give rounding=",
+        ),
+        (small_at_one, {}, "holds on all 3 instances"),
         (
             within,
             {"prove": True},

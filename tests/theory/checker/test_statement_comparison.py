@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory.checker import Sides, at_least, at_most, equal, expectation
+from clusterproof.theory.checker import Sides, at_least, at_most, equal, expectation, up_to_constant
 from clusterproof.theory.checker.comparison import Comparison
 from clusterproof.theory.checker.conclusions import Judgement, judge
 from clusterproof.theory.checker.rounding import is_exact
@@ -36,6 +36,69 @@ def test_floating_numbers_get_a_billionth() -> None:
     assert judged(at_most(1e-200, bound=1e-201)).broken
     assert judged(at_most(1e-300, nothing=0.0)).broken
     assert not judged(at_most(1e-300, nothing=0.0, rounding=1e-299)).broken
+
+
+def test_underflow_breaks_nothing() -> None:
+    # 1e-12 exp(-718) is about 1.5e-324, which is 0 as a float
+    left, right = math.exp(-718), 1e-12 * math.exp(-718)
+    assert left > 0 == right
+    for sides in (
+        at_most(left, bound=1e12 * right),
+        at_least(1e12 * right, bound=left),
+        equal((left, 1e12 * right)),
+        up_to_constant(at_most(left, bound=right)),
+        up_to_constant(at_least(right, bound=left)),
+        at_most(np.array([left, 0.0]), bound=right),
+    ):
+        assert not judged(sides).broken
+    assert judged(up_to_constant(at_most(math.exp(-700), bound=right))).broken
+
+
+@pytest.mark.parametrize("conclude", [at_most, at_least, equal])
+@pytest.mark.parametrize(
+    ("side", "rounding", "words"),
+    [
+        (None, None, "must be real numbers"),
+        ("1", None, "must be real numbers"),
+        (1j, None, "must be real numbers"),
+        # its real part is below 2, and its modulus above
+        (np.linalg.eigvals(np.array([[0.0, 5.0], [-5.0, 0.0]])), None, "must be real numbers"),
+        (np.float32(0.1) + np.float32(0.2), None, "must be in double precision"),
+        (np.ones(3, dtype=np.float16), None, "must be in double precision"),
+        (1.0, math.nan, "must be a finite number, at least 0"),
+        (1.0, math.inf, "must be a finite number, at least 0"),
+        (1.0, -1.0, "must be a finite number, at least 0"),
+    ],
+)
+def test_sides_that_cannot_be_compared_are_refused(
+    conclude: Any, side: Any, rounding: float | None, words: str
+) -> None:
+    def stated() -> Any:
+        return (
+            equal((side, 2), rounding=rounding)
+            if conclude is equal
+            else conclude(side, b=2, rounding=rounding)
+        )
+
+    with pytest.raises(InvalidArgument, match=words):
+        stated()
+
+
+@pytest.mark.parametrize("failure", [math.nan, -0.1, 1.5])
+def test_a_failure_probability_is_a_probability(failure: float) -> None:
+    with pytest.raises(InvalidArgument, match="must be a probability"):
+        at_most(np.zeros(9), b=1, failure=failure)
+
+
+def test_single_precision_is_compared_with_a_tolerance_of_its_own() -> None:
+    three = np.float32(0.1) + np.float32(0.2)
+    assert float(three) > 0.3  # by about the resolution of single precision, 6e-8
+    assert not judged(at_most(three, b=0.3, rounding=1e-7)).broken
+
+
+def test_no_side_is_minus_0() -> None:
+    one = judged(at_least(Fraction(-1, 2), bound=0.0))
+    assert math.copysign(1, one.allowed) == 1
 
 
 def test_small_entries_of_an_array_are_as_inexact_as_its_largest_one() -> None:

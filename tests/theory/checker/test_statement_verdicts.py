@@ -1,9 +1,11 @@
 """What a claim says of its trials: witnesses, repairs, failed proofs, cards, and a script of a user."""
 
+import math
 import os
 import re
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +16,17 @@ from toy_claims import PAPER, Digit, Share, claim
 from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory import Kind
-from clusterproof.theory.checker import Family, Sides, at_most, equal, integers
+from clusterproof.theory.checker import (
+    Family,
+    Sides,
+    at_least,
+    at_most,
+    equal,
+    integers,
+    reals,
+    suppose,
+    up_to_constant,
+)
 from clusterproof.theory.checker.unattained import Best
 
 pytestmark = pytest.mark.usefixtures("registry")
@@ -53,6 +65,65 @@ def test_small_numbers_must_agree_too() -> None:
 
     claim(false, confirm=lambda x: 1.01e-10 * x)
     with pytest.raises(ArithmeticError, match="toy/one: the run gives"):
+        theory.check("toy/one")
+
+
+@pytest.mark.parametrize(
+    ("stated", "verdict"),
+    [
+        (lambda n: at_most(math.factorial(n), power=n**n), Kind.CERTIFIED),
+        (lambda n: at_most(math.factorial(n), power=10**500), Kind.VIOLATED),
+        (lambda n: at_most(10 ** (2 * n), one=1), Kind.VIOLATED),
+        (lambda n: at_least(1, power=102**n - 100**n), Kind.VIOLATED),
+        (lambda n: equal(((10**n + 1) ** 2, 10 ** (2 * n) + 2 * 10**n + 1)), Kind.CERTIFIED),
+        (lambda n: equal(((10**n + 1) ** 2, 10 ** (2 * n) + 2 * 10**n + (n < 299))), Kind.VIOLATED),
+        (lambda n: up_to_constant(at_most(7 ** (2 * n), power=49**n)), Kind.CONSISTENT),
+    ],
+)
+def test_whole_numbers_larger_than_any_float_are_compared_exactly(stated: Any, verdict: Kind) -> None:
+    def about(n: Annotated[int, integers(1, 300)]) -> Sides:
+        sides: Sides = stated(n)
+        return sides
+
+    claim(about)
+    found = theory.check("toy/one")
+    assert found.verdict is verdict
+    if verdict is Kind.VIOLATED:
+        assert theory.replay("toy/one", found.counterexample or {}).verdict is verdict
+
+
+Large = Annotated[float, reals(1e8, 1.0001e8)]
+Unit = Annotated[float, reals(0.0, 1.0)]
+
+
+def variance(x: Large, y: Large) -> Sides:
+    # (x - y)^2 / 4, which is at least 0
+    return at_least((x * x + y * y) / 2 - ((x + y) / 2) ** 2, zero=0)
+
+
+def root(x: Unit, y: Unit) -> Sides:
+    return at_most(x**0.5 + y**0.5, of_the_sum=(x + y) ** 0.5)
+
+
+@pytest.mark.parametrize(("stated", "doubtful"), [(variance, True), (root, False)])
+def test_a_counterexample_by_cancellation_is_said_to_be_one(stated: Any, doubtful: bool) -> None:
+    claim(stated)
+    found = theory.check("toy/one")
+    assert found.verdict is Kind.VIOLATED
+    assert found.counterexample is not None
+    exact = stated(**{name: Fraction(value) for name, value in found.counterexample.items()})
+    assert (exact.measured >= 0) is True if doubtful else exact.measured > 1.1 * exact.allowed
+    assert ("holds at the next float of x: rounding (give rounding=" in found.reason) == doubtful
+
+
+@pytest.mark.parametrize(("name", "holds"), [("x <= 1", "x <= 1"), (True, "x <= 1"), (True, True)])
+def test_a_hypothesis_is_a_name_and_whether_it_holds_in_this_order(name: Any, holds: Any) -> None:
+    @claim
+    def stated(x: Digit) -> Sides:
+        suppose(name, holds)
+        return at_most(x, one=1)
+
+    with pytest.raises(InvalidArgument, match=r'write suppose\("x > 0", x > 0\)'):
         theory.check("toy/one")
 
 

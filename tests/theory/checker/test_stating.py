@@ -15,6 +15,7 @@ from clusterproof import (
     QuadraticMixture,
     Sides,
     Trace,
+    TraceBound,
     assert_holds,
     at_most,
     check,
@@ -130,6 +131,14 @@ def test_a_run_is_held_to_a_claim_of_ones_own(registry: dict[str, Any]) -> None:
     trace = run(FedAvg(step_size=1.0), task, rounds=1)
     with pytest.raises(InvalidArgument, match="its bound is sure"):
         assert_holds("my-paper/rate", task, trace, failure_probability=0.1)
+
+
+@pytest.mark.parametrize("allowed", [np.nan, None, TraceBound(bound=np.array([[1.0], [np.nan]]))])
+def test_a_bound_that_is_not_a_number_is_refused(registry: dict[str, Any], allowed: Any) -> None:
+    task = QuadraticMixture(hessians=[[[1.0]]], centers=[[1.0]], labels=[0])
+    claim("my-paper/rate", bound=lambda task, trace: allowed)(contraction)
+    with pytest.raises(InvalidArgument, match="bound = 'nan': must return numbers"):
+        assert_holds("my-paper/rate", task, run(FedAvg(step_size=0.5), task, rounds=1))
 
 
 def test_one_door_holds_all_that_a_statement_needs() -> None:
