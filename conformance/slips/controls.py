@@ -104,7 +104,10 @@ FEDDYN = {
     "state-sign": Slip({"state change": -1}, "the clients' states move with the opposite sign"),
     "linear-not-kept": Slip({"kept state": 0}, "a client's state does not go on from its old value"),
     "h-over-participants": Slip({"h change": _over_participants}, "h is divided by |S|, not by N"),
-    "sum-of-models-minus-model": Slip({"h change": _one_model_subtracted}, "h has sum y_i minus one x"),
+    "sum-of-models-minus-model": Slip(
+        {"h change": _one_model_subtracted},
+        "h has sum y_i minus one x, the other reading of the paper's line",
+    ),
     "h-sign": Slip({"h change": -1}, "h moves with the opposite sign"),
     "h-one-round-late": Slip({"offset": lambda alpha, before: -before / alpha}, "x has the last round's h"),
     "h-not-over-alpha": Slip({"offset": times("alpha")}, "h is not divided by alpha"),

@@ -45,9 +45,10 @@ def as_float(number: Any) -> float:
 def as_floats(numbers: Any) -> np.ndarray:
     """Round the entries of an array likewise."""
     array = np.asarray(numbers)
-    if array.dtype != object:
+    try:
         return array.astype(float)
-    return np.array([as_float(each) for each in array.flat], dtype=float).reshape(array.shape)
+    except OverflowError:
+        return np.array([as_float(each) for each in array.flat]).reshape(array.shape)
 
 
 def floats_of(value: Any) -> Iterator[Any]:
