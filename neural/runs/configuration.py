@@ -11,8 +11,6 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-import tomlkit
-
 from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument
 from clusterproof.algorithms.names_elsewhere import name_here
 from clusterproof.neural.custom.algorithms import own_algorithm
@@ -182,6 +180,8 @@ def user_code_names(configuration: Configuration) -> dict[str, str]:
 
 def to_toml(configuration: Configuration) -> str:
     """Write a configuration as TOML, which ``read_toml`` reads back to an equal one."""
+    import tomlkit
+
     return tomlkit.dumps(configuration.sections)
 
 

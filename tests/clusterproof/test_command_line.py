@@ -51,6 +51,21 @@ def test_heavy_libraries_are_imported_only_where_they_are_needed(tmp_path: Path)
     assert "\nvalid: " in done.stdout
 
 
+MISSING = (
+    "torch pooch safetensors tomlkit filelock numba distributed dask_jobqueue tensorboard marimo sphinx cvxpy"
+)
+"""What `make check` does not install."""
+
+
+def test_every_command_has_its_help_after_make_check() -> None:
+    code = "import sys; from clusterproof.commands.application import app, main\n"
+    code += f"sys.modules.update(dict.fromkeys({MISSING.split()}))\n"
+    code += "names = [name for name in app if not name.startswith('-')]; assert 'train' in names, names\n"
+    code += "failed = [name for name in names if main([name, '--help'])]; assert not failed, failed"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize(
     ("command", "wanted"),
     [

@@ -14,8 +14,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import tomlkit
-
 from clusterproof.algorithms.atomic import naming_folder, write_whole
 from clusterproof.algorithms.validation import InvalidArgument, require
 from clusterproof.neural.custom.kept_code import FOLDER, found_beside, keep_code, kept_names
@@ -118,6 +116,8 @@ def stored_configuration(out: str | os.PathLike[str], *, trust: bool = False) ->
 
 def write_configuration(folder: Path, configuration: Configuration) -> None:
     """Write the configuration file of a run, and copies of the user's code that it names."""
+    import tomlkit
+
     keep_code(folder, user_code_names(configuration))
     text = tomlkit.dumps(kept_names(configuration.sections))
     write_whole("out", folder / CONFIGURATION, text.encode())
