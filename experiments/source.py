@@ -45,8 +45,16 @@ def source_digest(module: str) -> str:
         total.update(f"{name} {len(content)}\n".encode() + content)
     for library in LIBRARIES:
         if library in names:
-            total.update(f"{library} {metadata.version(library)}\n".encode())
+            total.update(f"{library} {_version(library)}\n".encode())
     return total.hexdigest()[:16]
+
+
+def _version(library: str) -> str:
+    """Return the version of a library; empty where it is not installed, and nothing that is computed needs it."""
+    try:
+        return metadata.version(library)
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 def imported_modules(module: str) -> Imports:

@@ -13,6 +13,7 @@ from typing import Any
 
 from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument
 from clusterproof.algorithms.names_elsewhere import name_here
+from clusterproof.algorithms.validation import require
 from clusterproof.neural.custom.algorithms import own_algorithm
 from clusterproof.neural.custom.kept_code import found_beside
 from clusterproof.neural.custom.references import (
@@ -180,9 +181,8 @@ def user_code_names(configuration: Configuration) -> dict[str, str]:
 
 def to_toml(configuration: Configuration) -> str:
     """Write a configuration as TOML, which ``read_toml`` reads back to an equal one."""
-    import tomlkit
-
-    return tomlkit.dumps(configuration.sections)
+    tomlkit = require("configuration", "TOML", "tomlkit", "neural")
+    return str(tomlkit.dumps(configuration.sections))
 
 
 def read_toml(path: str | os.PathLike[str], *, trust: bool = False) -> Configuration:
