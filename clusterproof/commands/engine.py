@@ -54,7 +54,7 @@ def choose(
     Raises
     ------
     InvalidArgument
-        If a number is out of range, more than one is given, or Dask is not installed.
+        If a number is out of range, more than one is given, or joblib or Dask is not installed.
     """
     values = {"jobs": jobs, "dask": dask, "slurm": slurm}
     given = [name for name, value in values.items() if value is not None]
@@ -71,6 +71,7 @@ def choose(
     gpus = visible_gpus(jobs) if on_gpu else ()
     if jobs is not None:
         check_count("jobs", jobs, at_least=1, at_most=MOST, remedy="leave it out for the default")
+    require("jobs", jobs, "joblib", "sweep")
     return Processes(jobs or len(gpus) or default or os.cpu_count() or 1, gpus)
 
 
