@@ -8,6 +8,7 @@ import pytest
 
 from clusterproof.conformance import DEFINITIONS, check_random, conform, from_rules, infer, replayed
 from clusterproof.conformance.adapters.library import from_algorithm
+from clusterproof.conformance.probes import SUPPORTS, make_probes
 from clusterproof.conformance.slips import SLIPS
 
 OWN = [
@@ -292,6 +293,36 @@ def test_runs_that_cannot_tell_it_from_fedavg_are_undecided() -> None:
     few = conform(DEFINITIONS["fednova"], "fednova", supports=["server-step", "participation"])
     assert few.verdict == "undecided"
     assert few.sentence.endswith("support batches")
+
+
+class DropsLast:
+    """FedAvg by hand that leaves out incomplete batches, as a loader with ``drop_last`` does."""
+
+    def __init__(self, task: Any, settings: dict[str, Any]) -> None:
+        self.task, self.settings, self.model = task, settings, task.start.copy()
+
+    def round(self, participants: list[int]) -> None:
+        models = []
+        for i in participants:
+            y, size = self.model.copy(), self.settings["batch_size"] or self.task.samples[i]
+            for _ in range(self.settings["local_epochs"]):
+                for _ in range(size, self.task.samples[i] + 1, size):
+                    y -= self.settings["step_size"] * self.task.gradient(i, y)
+            models.append(y)
+        mean = np.average(models, axis=0, weights=self.task.samples[participants])
+        self.model = self.model + self.settings["server_step_size"] * (mean - self.model)
+
+
+@pytest.mark.parametrize("size", [None, 2, 3, 40])
+def test_batches_of_any_size_can_be_dropped_if_incomplete(size: int | None) -> None:
+    settings = {"batch_size": size} if size else {}
+    report = conform(DropsLast, "fedavg", settings=settings)
+    assert (report.verdict, report.changed) == ("variant", {"drop_last": True}), str(report)
+    assert conform(DropsLast, "fedavg", settings={**settings, "drop_last": True}).verdict == "conforms"
+    check_random(DropsLast, "fedavg", settings={**settings, "drop_last": True})
+    for probe in make_probes(DEFINITIONS["fedavg"], settings, SUPPORTS)[0]:
+        assert size is None or probe.task.samples.min() >= size
+        assert probe.name not in ("sizes", "everything") or len(set(probe.task.samples)) == 4
 
 
 class Scaffold:
