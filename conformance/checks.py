@@ -57,7 +57,10 @@ def _moved(report: Report, run: Run, shift: float, scale: float) -> Outcome:
         return "skipped", "tau has the unit of the models"
     states = run(replace(last.probe, task=last.probe.task.moved(shift, scale))).states
     moved = f"shifted by {shift:g}" if shift else f"scaled by {scale:g}"
-    what = f"the run on the task {moved} is not the {moved.split()[0]} run"
+    cause = (
+        "what pulls to a point, such as weight decay" if shift else "a length that is fixed, such as clipping"
+    )
+    what = f"the run on the task {moved} is not the {moved.split()[0]} run (is there {cause}?)"
     # models are points, controls are gradients, assignments stay
     shifts, scales = {"model": shift, "personal": shift}, {"assignments": 1.0}
     expected = [

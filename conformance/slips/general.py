@@ -170,6 +170,14 @@ SERVER_STEPS = {
 """Mistakes of the server's step."""
 
 SERVER_MODELS = SERVER_STEPS | {
+    "server-model-trained-in-place": Slip(
+        {
+            "start": lambda run, value: run.memory.get("one before", value),
+            "local model": _remember,
+            "new model": lambda run, value: run.memory.pop("one before", value),
+        },
+        "clients train the server's model itself, one after the other, not copies: x is what the last one leaves",
+    ),
     "server-step-on-model": Slip(
         {"new model": lambda run, value, gamma: value + (gamma - 1) * run.x},
         "gamma multiplies the mean model",

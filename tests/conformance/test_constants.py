@@ -91,3 +91,9 @@ def test_the_optimiser_of_torch_has_these_constants() -> None:
 def test_code_that_is_right_apart_from_two_such_mistakes_is_not_explained_by_one() -> None:
     report = conform(type("Twice", (FedProx,), {"momentum": 0.9, "norm": 1.0}), "fedavg")
     assert (report.verdict, report.likely) == ("differs", ()), str(report)
+
+
+def test_a_threshold_that_the_probes_do_not_reach_is_found_by_the_scaled_task() -> None:
+    report = conform(type("Clipped", (FedProx,), {"norm": 10.0}), "fedavg")
+    assert [one.name for one in report.checks if one.outcome == "failed"] == ["scale"]
+    assert "is there a length that is fixed, such as clipping?" in report.sentence

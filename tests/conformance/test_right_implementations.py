@@ -45,6 +45,7 @@ TORCH = [
     ("Ditto", "ditto", {}),
     ("FedAvgM", "fedavgm", {}),
     ("FedAdam", "fedadam", {}),
+    ("PerFedAvg", "per-fedavg", {}),
     ("PFedMe", "pfedme", {}),
     ("IFCA", "ifca", {"weighting": "samples"}),
 ]
