@@ -168,6 +168,7 @@ def judge(report: Report) -> Report:
     dtype = report.declared or runs[0].dtype
     undeclared_double = report.declared is None and dtype == "float64"
     sentence = f"agrees with {_authority(definition)} in every round"
+    sentence += ", to single precision" if dtype == "float32" else ""
     compared, localised = _compare(definition, runs, dtype)
     if localised is not None and undeclared_double:
         single, difference = _compare(definition, runs, "float32")

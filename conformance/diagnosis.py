@@ -43,6 +43,7 @@ def explain(
     for find in (
         lambda: _combined(definition, ordered, dtype, 1),
         lambda: (Hypothesis((name,), it) for name, it in explain_by_constants(definition, ordered, dtype)),
+        lambda: _ignored(definition, ordered, dtype),
         lambda: _combined(definition, ordered, dtype, 2),
     ):
         found = tuple(find())
@@ -64,6 +65,21 @@ def _combined(
     for names in itertools.combinations(bank, size):
         if agree(definition, runs, dtype, slips=[bank[name] for name in names]):
             yield Hypothesis(names, ", and ".join(bank[name].sentence for name in names))
+
+
+def _ignored(definition: type[Definition], runs: Sequence[Observed], dtype: str) -> Iterator[Hypothesis]:
+    """Yield the fewest settings, at least two, that are constants in the code where the probes change them."""
+    defaults = definition.defaults()
+    changing = ("local_epochs", "batch_size", definition.server_step, *definition.strengths)
+    names = [name for name in changing if name is not None and name in defaults]
+    for size in range(2, len(names) + 1):
+        for chosen in itertools.combinations(names, size):
+            if agree(definition, runs, dtype, changed={name: defaults[name] for name in chosen}):
+                listed = ", ".join(f"{name} = {defaults[name]}" for name in chosen)
+                yield Hypothesis(
+                    ("settings-ignored",), f"{listed} whatever is asked for: pass the settings on"
+                )
+                return
 
 
 def follows(other: type[Definition], runs: Sequence[Observed], dtype: str) -> bool:

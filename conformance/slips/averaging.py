@@ -30,6 +30,14 @@ PULLS = {
 FEDPROX = PULLS | {
     "mu-squared": Slip({"pull": times("proximal")}, "the proximal term has mu squared"),
     "norm-not-squared": Slip({"pull": _norm}, "the proximal term has the norm, not its square"),
+    "norms-not-squared": Slip(
+        {
+            "pull": lambda value, proximal: np.concatenate(
+                [_norm(one, proximal) for one in (value[:1], value[1:])]
+            )
+        },
+        "the proximal term has the norm of each tensor, not its square",
+    ),
     "prox-last-tensor-only": Slip(
         {"pull": lambda value: np.array([0, *value[1:]])}, "only the last tensor has a proximal term"
     ),

@@ -97,3 +97,24 @@ def test_a_threshold_that_the_probes_do_not_reach_is_found_by_the_scaled_task() 
     report = conform(type("Clipped", (FedProx,), {"norm": 10.0}), "fedavg")
     assert [one.name for one in report.checks if one.outcome == "failed"] == ["scale"]
     assert "is there a length that is fixed, such as clipping?" in report.sentence
+
+
+@pytest.mark.parametrize(
+    "fixed", [{"local_epochs": 1, "batch_size": None}, {"local_epochs": 1, "server_step_size": 1.0}]
+)
+def test_settings_that_are_fixed_in_the_code_are_named(fixed: dict[str, Any]) -> None:
+    report = conform(lambda task, settings: FedProx(task, {**settings, **fixed}), "fedprox")
+    assert [one.slips for one in report.likely] == [("settings-ignored",)], str(report)
+    assert ", ".join(f"{name} = {value}" for name, value in fixed.items()) in report.sentence
+
+
+def test_agreement_in_single_precision_says_so_and_double_precision_sees_more() -> None:
+    torch = pytest.importorskip("torch")
+    from clusterproof.conformance.adapters.torch_optimiser import torch_optimiser
+
+    for dtype, verdict, words in (
+        ("float32", "conforms", "in every round, to single precision"),
+        ("float64", "differs", "local steps have weight decay 1e-05"),
+    ):
+        report = conform(torch_optimiser(torch.optim.SGD, dtype=dtype, weight_decay=1e-5), "fedavg")
+        assert (report.verdict, words in report.sentence) == (verdict, True), str(report)

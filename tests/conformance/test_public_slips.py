@@ -52,7 +52,7 @@ MISTAKES: dict[str, list[tuple[str, str, str | None]]] = {
     ],
     "FedProx": [
         ('["proximal"] / 2 * proximal', '["proximal"] * proximal', "prox-doubled"),
-        ("((p - q) ** 2).sum()", "(p - q).norm()", None),
+        ("((p - q) ** 2).sum()", "(p - q).norm()", "norms-not-squared"),
         ("proximal += ((p", "proximal = ((p", "prox-last-tensor-only"),
         ('loss = loss + self.settings["proximal"]', 'loss = loss - self.settings["proximal"]', "prox-sign"),
         ('self.settings["proximal"] / 2', "1 / 2", "mu-taken-as-one"),
@@ -159,6 +159,12 @@ MISTAKES: dict[str, list[tuple[str, str, str | None]]] = {
         ('(1 - s["mix"]) * x + s["mix"] * mean', "mean", "mix-ignored"),
     ],
     "IFCA": [
+        (
+            "            if members:\n",
+            "            for p in () if members else net.parameters():\n                p.data *= float('nan')\n"
+            "            if members:\n",
+            "empty-cluster-to-nan",
+        ),
         ("np.argmin(losses)", "np.argmax(losses)", "worst-cluster-chosen"),
         (
             "for i in members)\n                new",
