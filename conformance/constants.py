@@ -1,6 +1,5 @@
 """Constants of its own that any code may have, such as a client's momentum: fitted to one run, confirmed by all."""
 
-import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -39,22 +38,22 @@ class Family:
     changes: Callable[..., Mapping[str, Any]] | None = None
     setting: str = ""
 
-    def options(self, constants: Sequence[float]) -> dict[str, Any]:
-        """Return the keyword arguments with which ``snapshots`` and ``agree`` make the deviation."""
+    def options(self, constants: Sequence[float], further: Sequence[Slip] = ()) -> dict[str, Any]:
+        """Return the keyword arguments with which ``snapshots`` and ``agree`` make the deviation, and further slips."""
         if self.changes is None:
-            return {"changed": {self.setting: constants[0]}}
-        return {"slips": [Slip(self.changes(*constants), self.sentence)]}
+            return {"changed": {self.setting: constants[0]}, "slips": further}
+        return {"slips": [Slip(self.changes(*constants), self.sentence), *further]}
 
 
 def _decayed(decay: float) -> Any:
     return lambda value, y: value + decay * y
 
 
-def _with_momentum(beta: float, decay: float = 0.0, kept: bool = False) -> Any:
+def _with_momentum(beta: float, decay: float = 0.0, kept: bool = False, ahead: bool = False) -> Any:
     def change(run: Any, value: np.ndarray, y: np.ndarray, client: int, step: int) -> Any:
         old = run.memory.get(("buffer", client), 0.0) if step or kept else 0.0
         run.memory["buffer", client] = value + decay * y + beta * old
-        return run.memory["buffer", client]
+        return run.memory["buffer", client] if not ahead else value + beta * run.memory["buffer", client]
 
     return change
 
@@ -93,6 +92,12 @@ def _families(definition: type[Definition]) -> Iterator[Family]:
             "local steps have momentum {}, which is kept from round to round",
             BETAS,
             lambda beta, place=place: {place: _with_momentum(beta, kept=True)},
+        )
+        yield Family(
+            "local-nesterov",
+            "local steps have Nesterov's momentum {}, which starts at 0 in each round",
+            BETAS,
+            lambda beta, place=place: {place: _with_momentum(beta, ahead=True)},
         )
         yield Family(
             "weight-decay",
@@ -170,21 +175,31 @@ def _fit(definition: type[Definition], run: Observed, family: Family, start: Seq
 
 
 def explain_by_constants(
-    definition: type[Definition], runs: Sequence[Observed], dtype: str
-) -> Iterator[tuple[str, str]]:
-    """Yield name and sentence of each deviation that explains every run; its constants are fitted to the first run."""
+    definition: type[Definition], runs: Sequence[Observed], dtype: str, bank: Mapping[str, Slip] | None = None
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield names and sentence of each deviation that explains every run; its constants are fitted to the first run.
+
+    With a bank, a deviation explains the first run alone, and every run together with one of the bank's slips.
+    """
     found: set[str] = set()
     with np.errstate(all="ignore"):
         for family, start in ((one, start) for one in _families(definition) for start in one.starts):
-            if family.name in found or (
-                found and len(start) > 1
-            ):  # one constant is a simpler reason than two
+            # one constant is a simpler reason than two
+            if family.name in found or (found and len(start) > 1):
                 continue
             constants = _fit(definition, runs[0], family, start)
-            if constants is None:
-                continue
-            for rounded in itertools.islice(_rounded(constants), 4):
-                if agree(definition, runs, dtype, **family.options(rounded)):
-                    found.add(family.name)
-                    yield family.name, family.sentence.format(*(f"{one:.3g}" for one in rounded))
+            for rounded in () if constants is None else _rounded(constants):
+                sentence = family.sentence.format(*(f"{one:.3g}" for one in rounded))
+                if bank is None:
+                    candidates: Mapping[str, tuple[Slip, ...]] = {"": ()}
+                elif agree(definition, runs[:1], dtype, **family.options(rounded)):
+                    candidates = {name: (slip,) for name, slip in bank.items()}
+                else:
+                    continue
+                for name, slips in candidates.items():
+                    if agree(definition, runs, dtype, **family.options(rounded, slips)):
+                        found.add(family.name)
+                        names = (family.name, name) if name else (family.name,)
+                        yield names, ", and ".join((sentence, *(slip.sentence for slip in slips)))
+                if family.name in found:
                     break

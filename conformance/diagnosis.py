@@ -1,7 +1,8 @@
 """Which slip, which variant or which other algorithm explains a run that is not the definition's."""
 
+import functools
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,18 +36,21 @@ def explain(
 ) -> tuple[tuple[Hypothesis, ...], str]:
     """Return the hypotheses that agree with all runs in all quantities, and one sentence.
 
-    Single slips go first, then constants that are fitted, then pairs of slips; the sentence names another algorithm if
-    that is the explanation, or says that there is none.
+    Single slips go first, then constants that are fitted, then pairs; the sentence names another algorithm if that is
+    the explanation, or says that there is none.
     """
     # short runs first among those that differ from the definition: most slips fail at the first
     ordered = sorted(runs, key=lambda run: (agree(definition, [run], dtype), len(run.probe.schedule)))
-    for find in (
+    constants = functools.partial(explain_by_constants, definition, ordered, dtype)
+    searches: tuple[Callable[[], Iterable[Hypothesis]], ...] = (
         lambda: _combined(definition, ordered, dtype, 1),
-        lambda: (Hypothesis((name,), it) for name, it in explain_by_constants(definition, ordered, dtype)),
+        lambda: itertools.starmap(Hypothesis, constants()),
         lambda: _ignored(definition, ordered, dtype),
         lambda: _combined(definition, ordered, dtype, 2),
-    ):
-        found = tuple(find())
+        lambda: itertools.starmap(Hypothesis, constants(SLIPS[definition.name])),
+    )
+    for search in searches:
+        found = tuple(search())
         if found:
             listed = "; or ".join(f"{one.sentence} ({' with '.join(one.slips)})" for one in found[:4])
             several = f" one of {len(found)}, which these runs do not tell apart" if len(found) > 1 else ""

@@ -12,6 +12,7 @@ class FedProx:
     """FedProx (FedAvg without ``proximal``) by hand; subclasses deviate in one number."""
 
     momentum = decay = 0.0
+    ahead = False
     keeps, norm, by_round, factor, proximal = False, np.inf, 1.0, 1.0, None
 
     def __init__(self, task: ConformanceTask, settings: dict[str, Any]) -> None:
@@ -28,7 +29,8 @@ class FedProx:
             direction = self.factor * self.task.gradient(client, y) + mu * (y - self.model) + self.decay * y
             direction *= min(1, self.norm / np.linalg.norm(direction))
             self.buffers[client] = self.momentum * self.buffers[client] + direction
-            y -= self.step_size * self.buffers[client]
+            moved = direction + self.momentum * self.buffers[client] if self.ahead else self.buffers[client]
+            y -= self.step_size * moved
         return y
 
     def round(self, participants: list[int]) -> None:
@@ -44,6 +46,7 @@ class FedProx:
     [
         ({"momentum": 0.9}, "fedavg", "local-momentum", "momentum 0.9, which starts at 0 in each round"),
         ({"momentum": 0.5, "keeps": True}, "fedprox", "local-momentum-kept", "momentum 0.5, which is kept"),
+        ({"momentum": 0.9, "ahead": True}, "fedprox", "local-nesterov", "Nesterov's momentum 0.9"),
         ({"decay": 0.02}, "fedprox", "weight-decay", "weight decay 0.02"),
         (
             {"momentum": 0.9, "decay": 0.01},
@@ -86,6 +89,20 @@ def test_the_optimiser_of_torch_has_these_constants() -> None:
     report = conform(torch_optimiser(torch.optim.SGD, momentum=0.9, weight_decay=1e-2), "fedavg")
     assert [one.slips for one in report.likely] == [("local-momentum-and-weight-decay",)], str(report)
     assert "momentum 0.9 and weight decay 0.01" in report.sentence
+
+
+def test_a_constant_and_a_mistake_are_named_together() -> None:
+    class Uniform(FedProx):
+        momentum = 0.9
+
+        def round(self, participants: list[int]) -> None:
+            mean = np.mean([self.train(client) for client in participants], axis=0)
+            self.model = self.model + self.settings["server_step_size"] * (mean - self.model)
+
+    report = conform(Uniform, "fedprox")
+    assert [one.slips for one in report.likely] == [("local-momentum", "other-weights")], str(report)
+    assert "momentum 0.9" in report.sentence
+    assert "other weights" in report.sentence
 
 
 def test_code_that_is_right_apart_from_two_such_mistakes_is_not_explained_by_one() -> None:
