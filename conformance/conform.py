@@ -15,9 +15,18 @@ from clusterproof.conformance.checks import CHECKS, additional_checks
 from clusterproof.conformance.definitions import DEFINITIONS, Definition
 from clusterproof.conformance.diagnosis import admissible_variant, explain, follows
 from clusterproof.conformance.observation import TIMEOUT, Start, Unusable, observe
-from clusterproof.conformance.probes import Observed, Probe, agree, make_probes, probe_names, snapshots
+from clusterproof.conformance.probes import (
+    SUPPORTS,
+    Observed,
+    Probe,
+    agree,
+    make_probes,
+    probe_names,
+    snapshots,
+)
 from clusterproof.conformance.report import Check, Localisation, Report, read_report
 from clusterproof.conformance.settings import check_declared, check_settings, find_definition
+from clusterproof.conformance.slips import SLIPS
 from clusterproof.conformance.tolerance import first_difference, unit
 
 
@@ -159,6 +168,7 @@ def judge(report: Report) -> Report:
     dtype = report.declared or runs[0].dtype
     undeclared_double = report.declared is None and dtype == "float64"
     sentence = f"agrees with {_authority(definition)} in every round"
+    sentence += ", to single precision" if dtype == "float32" else ""
     compared, localised = _compare(definition, runs, dtype)
     if localised is not None and undeclared_double:
         single, difference = _compare(definition, runs, "float32")
@@ -172,8 +182,11 @@ def judge(report: Report) -> Report:
     if localised is None:
         plain = DEFINITIONS["fedavg"]
         if definition is plain or not follows(plain, runs, dtype):
-            return replace(report, verdict="conforms", sentence=sentence)
-        sentence = "every run agrees, but none can tell the algorithm from FedAvg; support or offer more"
+            return replace(report, verdict="conforms", sentence=sentence + _unseen(report, definition))
+        more = [f"offer run.{name}" for name in definition.quantities if name not in runs[0].states[0]]
+        more += [f"support {one.name}" for one in report.checks if one.outcome == "skipped"]
+        remedy = ", or ".join(more) or "choose larger strengths, or compute in float64"
+        sentence = f"every run agrees, but none can tell the algorithm from FedAvg; {remedy}"
         return replace(report, verdict="undecided", sentence=sentence)
     changed = admissible_variant(definition, runs, dtype)
     if changed is not None:
@@ -192,6 +205,22 @@ def judge(report: Report) -> Report:
             "leave them out"
         )
     return replace(report, verdict="differs", sentence=sentence, likely=likely, localised=localised)
+
+
+def _unseen(report: Report, definition: type[Definition]) -> str:
+    """Return the end of a sentence: known mistakes that would not have shown in the runs, though others show them."""
+    probes, _ = make_probes(definition, report.settings, SUPPORTS)
+    unseen = [
+        f"{slip.sentence} ({name})"
+        for name, slip in SLIPS[definition.name].items()
+        if agree(definition, report.runs, report.dtype, slips=[slip])
+        and any(
+            first_difference(snapshots(definition, one, slips=[slip]), snapshots(definition, one), "float64")
+            for one in probes
+        )
+    ]
+    others = f"; and {len(unseen) - 3} more" if len(unseen) > 3 else ""
+    return f"; these runs do not rule out: {'; '.join(unseen[:3])}{others}" if unseen else ""
 
 
 def _compare(

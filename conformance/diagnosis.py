@@ -1,12 +1,14 @@
 """Which slip, which variant or which other algorithm explains a run that is not the definition's."""
 
+import functools
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from clusterproof.conformance.constants import explain_by_constants
 from clusterproof.conformance.definitions import DEFINITIONS, Definition
 from clusterproof.conformance.probes import Observed, agree, snapshots
 from clusterproof.conformance.slips import SLIPS
@@ -34,18 +36,21 @@ def explain(
 ) -> tuple[tuple[Hypothesis, ...], str]:
     """Return the hypotheses that agree with all runs in all quantities, and one sentence.
 
-    Single slips go first, then pairs; the sentence names another algorithm if that is the explanation, or says that
-    there is none.
+    Single slips go first, then constants that are fitted, then pairs; the sentence names another algorithm if that is
+    the explanation, or says that there is none.
     """
     # short runs first among those that differ from the definition: most slips fail at the first
     ordered = sorted(runs, key=lambda run: (agree(definition, [run], dtype), len(run.probe.schedule)))
-    bank = SLIPS[definition.name]
-    for size in (1, 2):
-        found = tuple(
-            Hypothesis(names, ", and ".join(bank[name].sentence for name in names))
-            for names in itertools.combinations(bank, size)
-            if agree(definition, ordered, dtype, slips=[bank[name] for name in names])
-        )
+    constants = functools.partial(explain_by_constants, definition, ordered, dtype)
+    searches: tuple[Callable[[], Iterable[Hypothesis]], ...] = (
+        lambda: _combined(definition, ordered, dtype, 1),
+        lambda: itertools.starmap(Hypothesis, constants()),
+        lambda: _ignored(definition, ordered, dtype),
+        lambda: _combined(definition, ordered, dtype, 2),
+        lambda: itertools.starmap(Hypothesis, constants(SLIPS[definition.name])),
+    )
+    for search in searches:
+        found = tuple(search())
         if found:
             listed = "; or ".join(f"{one.sentence} ({' with '.join(one.slips)})" for one in found[:4])
             several = f" one of {len(found)}, which these runs do not tell apart" if len(found) > 1 else ""
@@ -54,6 +59,31 @@ def explain(
         if other is not definition and follows(other, ordered, dtype):
             return (), f"every run agrees with another algorithm, {other.name}: {other.equation}"
     return (), "agrees with no known slip, alone or in pairs"
+
+
+def _combined(
+    definition: type[Definition], runs: Sequence[Observed], dtype: str, size: int
+) -> Iterator[Hypothesis]:
+    """Yield the combinations of so many slips of the bank that explain every run."""
+    bank = SLIPS[definition.name]
+    for names in itertools.combinations(bank, size):
+        if agree(definition, runs, dtype, slips=[bank[name] for name in names]):
+            yield Hypothesis(names, ", and ".join(bank[name].sentence for name in names))
+
+
+def _ignored(definition: type[Definition], runs: Sequence[Observed], dtype: str) -> Iterator[Hypothesis]:
+    """Yield the fewest settings, at least two, that are constants in the code where the probes change them."""
+    defaults = definition.defaults()
+    changing = ("local_epochs", "batch_size", definition.server_step, *definition.strengths)
+    names = [name for name in changing if name is not None and name in defaults]
+    for size in range(2, len(names) + 1):
+        for chosen in itertools.combinations(names, size):
+            if agree(definition, runs, dtype, changed={name: defaults[name] for name in chosen}):
+                listed = ", ".join(f"{name} = {defaults[name]}" for name in chosen)
+                yield Hypothesis(
+                    ("settings-ignored",), f"{listed} whatever is asked for: pass the settings on"
+                )
+                return
 
 
 def follows(other: type[Definition], runs: Sequence[Observed], dtype: str) -> bool:

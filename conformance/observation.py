@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import inspect
 import io
 import random
 import sys
@@ -29,6 +30,14 @@ TIMEOUT = 60.0
 
 class Unusable(Exception):
     """The implementation cannot be run as it must be; the message says why, and the remedy."""
+
+
+class Settings(dict[str, Any]):
+    """What an implementation is given; a setting that it does not have is named with those that it has."""
+
+    def __missing__(self, name: str) -> Any:
+        """Raise the error of a dictionary, with the names that there are."""
+        raise KeyError(f"settings has no {name!r}; it has {', '.join(self)}")
 
 
 def observe(
@@ -69,9 +78,9 @@ def observe(
     reference = definition(probe.task, probe.settings).snapshot()
     shapes = {name: value.shape for name, value in reference.items()}
     printed = io.StringIO()
-    with _undisturbed(printed), time_limit(timeout, waiting=True):
+    with undisturbed(printed), time_limit(timeout, waiting=True):
         try:
-            run = start(given, dict(probe.settings))
+            run = start(given, Settings(probe.settings))
             single = _offered(run, shapes)["model"].dtype.itemsize == 4
             states: list[Snapshot] = []
             for participants in ((), *probe.schedule):
@@ -107,17 +116,29 @@ def _offered(run: Any, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.nd
         if name != "assignments" and (value.dtype.kind != "f" or value.dtype.itemsize < 4):
             raise Unusable(f"run.{name} has the type {value.dtype}; compute in float32 or float64")
         if value.shape != shape:
-            raise Unusable(f"run.{name} has the shape {value.shape}, not {shape}; flatten the parameters")
+            raise Unusable(
+                f"run.{name} has the shape {value.shape}, not {shape}; {_shape_remedy(value, shape)}"
+            )
         offered[name] = value
     return offered
 
 
+def _shape_remedy(value: np.ndarray, shape: tuple[int, ...]) -> str:
+    if value.ndim == 1 == len(shape):
+        return f"give the task's {shape[0]} parameters, without buffers"
+    if len(shape) == 2:
+        return f"give {shape[0]} rows, each with the parameters of one model"
+    return "flatten the parameters"
+
+
 def as_array(value: Any, name: str) -> np.ndarray:
     """Return a copy of an array, a list or a tensor (detached, from any device)."""
+    if inspect.ismethod(value):
+        raise Unusable(f"{name} is a method; make it a property, with the decorator @property")
     try:
         array = np.array(value.detach().cpu().numpy() if hasattr(value, "detach") else value)
     except (ValueError, TypeError) as error:
-        raise Unusable(f"{name} is no array ({error})") from error
+        raise Unusable(f"{name} is no array ({error}); flatten the parameters to one array") from error
     if array.dtype.kind not in "fiuc":
         raise Unusable(
             f"{name} is {type(value).__name__}, not an array of numbers; flatten the parameters to one array"
@@ -138,7 +159,7 @@ def _describe(error: BaseException, printed: str) -> str:
 
 
 @contextlib.contextmanager
-def _undisturbed(printed: io.StringIO) -> Iterator[None]:
+def undisturbed(printed: io.StringIO) -> Iterator[None]:
     """Capture what is printed, ignore warnings, and restore the global state of random generators and torch."""
     with contextlib.ExitStack() as stack:
         stack.callback(random.setstate, random.getstate())
@@ -154,3 +175,12 @@ def _undisturbed(printed: io.StringIO) -> Iterator[None]:
         stack.enter_context(np.errstate(all="ignore"))
         warnings.simplefilter("ignore")
         yield
+
+
+def advance_generators() -> None:
+    """Draw from the global generators, whose states ``undisturbed`` restores."""
+    random.random()
+    np.random.random()  # noqa: NPY002 - the global generator is meant
+    torch: Any = sys.modules.get("torch")
+    if torch is not None:
+        torch.rand(())

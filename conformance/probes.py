@@ -104,6 +104,11 @@ def probe_names(definition: type[Definition]) -> tuple[str, ...]:
     return tuple(name for name in PLANS if needed.get(name, True))
 
 
+def filling_a_batch(samples: Sequence[int], batch_size: int | None) -> tuple[int, ...]:
+    """Return numbers of samples, raised until each is a full batch: with less, `drop_last` leaves a client no step."""
+    return tuple(int(count) + max(0, (batch_size or 0) - int(min(samples))) for count in samples)
+
+
 def make_probes(
     definition: type[Definition],
     chosen: Mapping[str, Any],
@@ -146,6 +151,7 @@ def make_probes(
         changes = {one: value for one, value in changes.items() if one in defaults and one not in fixed}
         settings = {**defaults, **changes, **chosen}
         samples = (4, 4, 4, 4) if definition.needs_all_clients and settings["batch_size"] else plan.samples
+        samples = filling_a_batch(samples, settings["batch_size"])
         task = make_task(plan.seed, samples, clusters=definition.clusters)
         schedule = ALL * len(plan.schedule) if all_clients else plan.schedule
         probes.append(Probe(name, plan.meaning, task, settings, schedule))

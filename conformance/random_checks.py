@@ -10,7 +10,7 @@ from hypothesis import settings as how_to_search
 from hypothesis import strategies as st
 
 from clusterproof.conformance.observation import Start, observe
-from clusterproof.conformance.probes import Probe, snapshots
+from clusterproof.conformance.probes import Probe, filling_a_batch, snapshots
 from clusterproof.conformance.settings import check_declared, check_settings, find_definition
 from clusterproof.conformance.tasks import ConformanceTask
 from clusterproof.conformance.tolerance import first_difference
@@ -80,10 +80,12 @@ def check_random(
         schedule = data.draw(st.lists(subset if some else st.just(all_clients), min_size=1, max_size=4))
         drawn: dict[str, Any] = {"local_epochs": data.draw(st.integers(1, 3))}
         if "batches" in supported and not definition.needs_all_clients:
-            # with drop_last, a client with fewer rows than a batch has no step to compare
-            largest = int(task.samples.min()) if chosen.get("drop_last") else 3
-            drawn["batch_size"] = data.draw(st.none() | st.integers(1, min(3, largest)))
+            drawn["batch_size"] = data.draw(st.none() | st.integers(1, 3))
         complete = {**definition.defaults(), **drawn, **chosen}
+        if complete["drop_last"]:
+            task = replace(
+                task, samples=np.array(filling_a_batch(task.samples.tolist(), complete["batch_size"]))
+            )
         probe = Probe("random", "", task, complete, tuple(map(tuple, schedule)))
         run, expected = observe(start, definition, probe), snapshots(definition, probe)
         difference = first_difference(run.states, expected, getattr(start, "dtype", None) or run.dtype)

@@ -134,7 +134,7 @@ class FedAdam(Definition):
         **{"v_start": "tau-squared", "bias_correction": "none"},
     }
     strengths = {"beta1": 0.5, "tau": 0.2, "beta2": 0.8}
-    variants = {"v_start": ("tau-squared", "zero"), "bias_correction": ("none", "adam"), **FORMS}
+    variants = {"v_start": ("tau-squared", "zero"), "bias_correction": ("none", "adam", "step-size"), **FORMS}
     server_step = "eta"
 
     def prepare(self) -> None:
@@ -155,11 +155,17 @@ class FedAdam(Definition):
         self.m = beta1 * self.m + self.line("damping", 1 - beta1) * delta
         self.v = self.second_moment(delta, beta2)
         self.rounds += 1
-        m, v = self.m, self.v
-        if self.line("bias correction", self.settings["bias_correction"]) == "adam":
-            m, v = m / (1 - beta1**self.rounds), v / (1 - beta2**self.rounds)
+        m, v, eta = self.m, self.v, self.line("server step", self.settings["eta"])
+        form = self.line("bias correction", self.settings["bias_correction"])
+        t = self.line("t", self.rounds)
+        if form == "adam":
+            m, v = m / (1 - beta1**t), v / (1 - beta2**t)
+        elif (
+            form == "step-size"
+        ):  # Kingma and Ba 2015, end of section 2: tau is not divided by sqrt(1 - beta2^t)
+            eta *= np.sqrt(1 - beta2**t) / (1 - beta1**t)
         scale = self.line("scale", np.sqrt(v) + self.settings["tau"], v=v)
-        return np.asarray(self.x + self.line("server step", self.settings["eta"]) * m / scale)
+        return np.asarray(self.x + eta * m / scale)
 
 
 class FedYogi(FedAdam):

@@ -125,7 +125,7 @@ class Definition:
 
     def gradient(self, client: int, point: np.ndarray, step: int = 0) -> np.ndarray:
         """Return g_i at a point, as a local step evaluates it."""
-        return self.line("gradient", self.task.gradient(client, point), client=client, step=step)
+        return self.line("gradient", self.task.gradient(client, point), y=point, client=client, step=step)
 
     def weights(self, participants: Sequence[int]) -> np.ndarray:
         """Return p_i of the participants, which add up to 1."""
@@ -148,7 +148,7 @@ class Definition:
         y = self.line("start", received, client=client)
         for step in range(self.steps(client)):
             direction = self.gradient(client, y, step) + self.correction(client, y, received)
-            y = y - self.step_size * self.line("direction", direction, step=step)
+            y = y - self.step_size * self.line("direction", direction, y=y, client=client, step=step)
         return self.line("local model", y, client=client)
 
     def correction(self, client: int, y: np.ndarray, received: np.ndarray) -> Any:

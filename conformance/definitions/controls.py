@@ -110,7 +110,7 @@ class FedDyn(Definition):
     def correction(self, client: int, y: np.ndarray, received: np.ndarray) -> Any:
         """Return alpha (y - x) - L_i."""
         quadratic = self.line("quadratic", self.settings["alpha"] * (y - received), y=y)
-        return self.line("penalty", self.line("linear", -self.linear[client]) + quadratic)
+        return self.line("penalty", self.line("linear", -self.linear[client]) + quadratic, client=client)
 
     def server_model(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
         """Return the mean of the models with the offset by h, and move L_i and h."""

@@ -33,6 +33,10 @@ FEDPROX = PULLS | {
     "norm-not-squared": Slip(
         {"pull": not_squared("proximal")}, "the proximal term has the norm, not its square"
     ),
+    "norms-not-squared": Slip(
+        {"pull": not_squared("proximal", slice(1), slice(1, None))},
+        "the proximal term has the norm of each tensor, not its square",
+    ),
     "prox-last-tensor-only": Slip(
         {"pull": lambda value: np.array([0, *value[1:]])}, "only the last tensor has a proximal term"
     ),
@@ -87,6 +91,10 @@ ADAPTIVE = {
     "v-starts-at-zero": Slip({"v start": 0}, "v starts at 0, not at tau^2"),
     "v-starts-at-tau": Slip({"v start": "tau"}, "v starts at tau, not tau^2"),
     "bias-corrected": Slip({"bias correction": lambda: "adam"}, "m and v are divided by 1 - beta^t"),
+    "bias-correction-one-round-ahead": Slip(
+        {"bias correction": lambda: "step-size", "t": lambda value: value + 1},
+        "eta is multiplied by sqrt(1 - beta2^t) / (1 - beta1^t) with t the number of the round, plus 1",
+    ),
     "tau-inside-root": Slip({"scale": lambda v, tau: np.sqrt(v + tau)}, "tau is under the root"),
     "tau-missing": Slip({"scale": lambda v: np.sqrt(v)}, "tau is missing in the denominator"),
     "delta-not-damped": Slip({"damping": lambda: 1}, "m adds Delta, not (1 - beta1) Delta"),
@@ -100,9 +108,17 @@ YOGI = {
     ),
 }
 
+
+def _from_adapted(run: Any, value: np.ndarray, y: np.ndarray, client: int) -> Any:
+    return value + run.settings["inner_step_size"] / run.step_size * run.task.gradient(client, y)
+
+
 PER_FEDAVG = {
     "hessian-missing": Slip({"hessian term": 0}, "the Hessian is missing (first-order form)"),
     "hessian-sign": Slip({"hessian term": -1}, "the Hessian term has the opposite sign"),
     "no-inner-step": Slip({"inner step": 0}, "the gradient is taken without the adaptation step"),
+    "steps-from-adapted-model": Slip(
+        {"direction": _from_adapted}, "a step starts from the adapted model y - a g_i(y), not from y"
+    ),
     "inner-step-sign": Slip({"inner step": -1}, "the adaptation step ascends"),
 }

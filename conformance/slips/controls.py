@@ -23,6 +23,10 @@ def _weighted_change(run: Any, participants: list[int], changes: dict[int, np.nd
     return np.average(list(changes.values()), axis=0, weights=run.task.samples[participants])
 
 
+def _mean_of_participants(run: Any, participants: list[int], changes: dict[int, np.ndarray]) -> Any:
+    return np.mean([run.controls[i] + changes[i] for i in participants], axis=0) - run.control
+
+
 def _move_server_control(run: Any, value: np.ndarray, change: np.ndarray) -> Any:
     run.control = run.control + change / run.task.clients
     return value
@@ -62,6 +66,12 @@ SCAFFOLD = {
         {"control step": _over_participants},
         "c moves by the mean over participants, not by (1/N) of their sum",
     ),
+    "server-control-summed": Slip(
+        {"control step": lambda run, value: run.task.clients * value}, "c moves by the sum, without 1/N"
+    ),
+    "server-control-from-participants": Slip(
+        {"control step": _mean_of_participants}, "c becomes the mean of the participants' c_i+"
+    ),
     "server-control-weighted": Slip({"control step": _weighted_change}, "c moves by a mean weighted by n_i"),
     "server-step-on-control": Slip({"control step": times("server_step_size")}, "gamma is applied to c"),
     "server-control-updated-in-loop": Slip(
@@ -91,6 +101,14 @@ def _one_model_subtracted(run: Any, value: np.ndarray, alpha: float, participant
 
 FEDDYN = {
     "penalty-without-gradient": Slip({"penalty": 0}, "both terms have no effect (detached?)"),
+    "first-round-plain": Slip(
+        {"penalty": lambda run, value, client: value if run.linear[client].any() else 0 * value},
+        "both terms are missing in a client's first round",
+    ),
+    "alpha-by-samples": Slip(
+        {"penalty": lambda run, value, client: value * run.task.samples.mean() / run.task.samples[client]},
+        "alpha of a client is divided by its share of all samples times N, as in some public code",
+    ),
     "linear-sign": Slip({"linear": -1}, "the linear term has the opposite sign"),
     "linear-missing": Slip({"linear": 0}, "the linear term has no effect: it is missing, or L_i stays at 0"),
     "linear-times-alpha": Slip({"linear": times("alpha")}, "the linear term is multiplied by alpha again"),

@@ -35,12 +35,17 @@ def over(setting: str) -> Change:
     return lambda run, value: value / run.settings[setting]
 
 
-def not_squared(setting: str) -> Change:
-    """Return the change from the gradient of mu / 2 ||y - x||^2 to that of mu / 2 ||y - x||, 0 at x as in autograd."""
+def not_squared(setting: str, *parts: slice) -> Change:
+    """Return the change from the gradient of mu / 2 ||y - x||^2 to that of mu / 2 ||y - x||, 0 at x as in autograd.
+
+    With ``parts`` of the model it is the sum of their norms.
+    """
 
     def change(run: Definition, value: np.ndarray) -> Any:
-        length = float(np.linalg.norm(value / run.settings[setting]))
-        return value / (2 * length) if length else 0 * value
+        pieces = [value[part] for part in parts or (slice(None),)]
+        lengths = [float(np.linalg.norm(piece / run.settings[setting])) for piece in pieces]
+        directions = zip(pieces, lengths, strict=True)
+        return np.concatenate([piece / (2 * length) if length else 0 * piece for piece, length in directions])
 
     return change
 
@@ -180,6 +185,14 @@ SERVER_STEPS = {
 """Mistakes of the server's step."""
 
 SERVER_MODELS = SERVER_STEPS | {
+    "server-model-trained-in-place": Slip(
+        {
+            "start": lambda run, value: run.memory.get("one before", value),
+            "local model": _remember,
+            "new model": lambda run, value: run.memory.pop("one before", value),
+        },
+        "clients train the server's model itself, one after the other, not copies: x is what the last one leaves",
+    ),
     "server-step-on-model": Slip(
         {"new model": lambda run, value, gamma: value + (gamma - 1) * run.x},
         "gamma multiplies the mean model",

@@ -67,6 +67,9 @@ IFCA = {
     "always-cluster-0": Slip({"choice": 0}, "every client chooses the first model"),
     "choice-of-last-round": Slip({"choice": _last_choice}, "clients use the choice of the round before"),
     "empty-cluster-to-zero": Slip({"empty": 0}, "the model of a cluster without members becomes 0"),
+    "empty-cluster-to-nan": Slip(
+        {"empty": np.nan}, "the model of a cluster without members becomes NaN: a mean of nothing"
+    ),
     "gradient-mean-of-members": Slip(
         {"divisor": lambda members: max(1, len(members))}, "gradients are divided by the members, not N"
     ),

@@ -104,6 +104,24 @@ class Hangs(FedAvg):
         time.sleep(60)
 
 
+class ModelIsAMethod:
+    def __init__(self, task: ConformanceTask, settings: dict[str, Any]) -> None:
+        self.start = task.start
+
+    def model(self) -> np.ndarray:
+        return self.start
+
+    def round(self, participants: list[int]) -> None:
+        pass
+
+
+class AsksForLr(FedAvg):
+    def __init__(self, task: ConformanceTask, settings: dict[str, Any]) -> None:
+        super().__init__(task, settings)
+        assert settings.get("lr", 0.1) == 0.1
+        self.step_size = settings["lr"]
+
+
 BAD = [
     (3, "start must take (task, settings)"),
     (lambda task: None, "start must take (task, settings)"),
@@ -118,7 +136,13 @@ BAD = [
     (WritesToTheTask, "writes to task.optima"),
     (Remembers, "a second start"),
     (with_model(lambda model: None), "has no model"),
-    (with_model(lambda model: model[:2]), "shape (2,), not (3,)"),
+    (
+        with_model(lambda model: model[:2]),
+        "shape (2,), not (3,); give the task's 3 parameters, without buffers",
+    ),
+    (with_model(lambda model: lambda: model), "not an array of numbers"),
+    (ModelIsAMethod, "run.model is a method; make it a property"),
+    (AsksForLr, "settings has no 'lr'; it has step_size, local_epochs,"),
     (with_model(lambda model: model + 0j), "complex"),
     (with_model(lambda model: (100 * model).astype(int)), "int64"),
     (with_model(lambda model: model.astype(np.float16)), "float16; compute in float32"),
@@ -248,13 +272,18 @@ def test_further_kinds_of_bad_implementations() -> None:
         (Ends, "BaseException: stop"),
         (NoRound, "no attribute 'round'"),
         (Missing, "has no model"),
-        (with_model(lambda model: [model, [1.0]]), "is no array"),
+        (with_model(lambda model: [model, [1.0]]), "flatten the parameters to one array"),
         (with_model(lambda model: model[:, None]), "flatten"),
     ):
         report = conform(start, "fedavg")
         assert (report.status, words in report.sentence) == (2, True), report.sentence
         assert ("round a list" in report.sentence) == (start is OtherArity)
         assert "\n" not in report.sentence
+
+
+def test_an_array_of_models_has_a_row_for_each() -> None:
+    report = conform(FedAvg, "local")
+    assert "shape (3,), not (4, 3); give 4 rows, each with the parameters of one model" in report.sentence
 
 
 def test_what_a_run_prints_and_warns_is_kept_from_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:

@@ -244,6 +244,32 @@ def test_a_run_that_repeats_to_rounding_only_is_told_so() -> None:
     assert outcome(FedAvg, "fedavg", "repeatable") == "passed"
 
 
+@pytest.mark.parametrize("size", [1e-3, 1e-14])
+@pytest.mark.parametrize("generator", ["random", "numpy", "torch"])
+def test_code_that_draws_from_a_global_generator_does_not_repeat(generator: str, size: float) -> None:
+    if generator == "torch":
+        torch = pytest.importorskip("torch")
+    draw = {
+        "random": random.random,
+        "numpy": lambda: np.random.random(),  # noqa: NPY002 - what people write
+        "torch": lambda: float(torch.rand((), dtype=torch.float64)),
+    }[generator]
+
+    class Noisy(FedAvg):
+        """Adds noise, of the size of rounding or not, and is not seeded."""
+
+        def round(self, participants: Sequence[int]) -> None:
+            super().round(participants)
+            self.model = self.model + size * draw()
+
+    report = conform(Noisy, "fedavg")
+    if size == 1e-3:
+        assert (report.verdict, "seed what is random" in report.sentence) == ("unusable", True), str(report)
+    else:
+        verdict = {one.name: one.outcome for one in report.checks}["repeatable"]
+        assert (report.verdict, verdict) == ("conforms", "skipped"), str(report)
+
+
 def test_no_run_is_called_different_where_rounding_decides_a_sign(monkeypatch: pytest.MonkeyPatch) -> None:
     """FedYogi's v = tau^2 is exactly Delta^2 = (eta b)^2 on this task: rounding gives the sign of v - Delta^2."""
     tie = ConformanceTask(

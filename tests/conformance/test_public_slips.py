@@ -13,6 +13,11 @@ from clusterproof.conformance.checks import CHECKS
 
 SOURCE = Path(__file__).with_name("torch_federated.py").read_text()
 
+STEP_SIZE = """        self.t = getattr(self, "t", {}) + 1
+        eta = s["eta"] * (1 - s["beta2"] ** self.t) ** 0.5 / (1 - s["beta1"] ** self.t)
+        new = x + eta"""
+"""Adam's bias correction as a factor of the step size, where t starts at 0 (or later)."""
+
 # implementation: text, text with the mistake, and slips of which one must be named
 MISTAKES: dict[str, list[tuple[str, str, str | None]]] = {
     "FedAvg": [
@@ -22,6 +27,11 @@ MISTAKES: dict[str, list[tuple[str, str, str | None]]] = {
             "            model = copy.deepcopy(self.net)\n            client.train(model)",
             "            model = copy.deepcopy(self.net) if not models else copy.deepcopy(models[-1])\n            client.train(model)",
             "clients-in-a-row",
+        ),
+        (
+            "model = copy.deepcopy(self.net)\n            client.train(model)",
+            "model = self.net\n            client.train(model)",
+            "server-model-trained-in-place",
         ),
         ('range(self.settings["local_epochs"])', "range(1)", "epochs-ignored"),
         (
@@ -42,7 +52,7 @@ MISTAKES: dict[str, list[tuple[str, str, str | None]]] = {
     ],
     "FedProx": [
         ('["proximal"] / 2 * proximal', '["proximal"] * proximal', "prox-doubled"),
-        ("((p - q) ** 2).sum()", "(p - q).norm()", None),
+        ("((p - q) ** 2).sum()", "(p - q).norm()", "norms-not-squared"),
         ("proximal += ((p", "proximal = ((p", "prox-last-tensor-only"),
         ('loss = loss + self.settings["proximal"]', 'loss = loss - self.settings["proximal"]', "prox-sign"),
         ('self.settings["proximal"] / 2', "1 / 2", "mu-taken-as-one"),
@@ -61,6 +71,12 @@ MISTAKES: dict[str, list[tuple[str, str, str | None]]] = {
         ("/ (steps * eta)", "/ steps", "step-missing-in-control"),
         ("ci - c + (q - p)", "ci + (q - p)", "server-control-not-subtracted"),
         ("d / len(self.clients)", "d / len(selected)", "controls-averaged-over-participants"),
+        ("d / len(self.clients)", "d", "server-control-summed"),
+        (
+            "for change in changes:\n            self.c = [c + d / len(self.clients) for c, d in zip(self.c, change)]",
+            "self.c = [sum(ci) / len(ci) for ci in zip(*(client.control for client in selected))]",
+            "server-control-from-participants",
+        ),
         ("        client.control = new\n", "", "own-control-not-stored"),
         (
             "change = [n - ci for n, ci in zip(new, client.control)]\n        client.control = new",
@@ -91,6 +107,19 @@ MISTAKES: dict[str, list[tuple[str, str, str | None]]] = {
         ("sum(m - x for m in models)", "(sum(models) - x)", "sum-of-models-minus-model"),
         ("mean - self.h / alpha", "mean - self.h", "h-not-over-alpha"),
         ("= client.lagrange - alpha", "= -alpha", "linear-not-kept"),
+        (
+            "loss = loss - torch.dot(client.lagrange, theta)\n                loss",
+            "if not client.lagrange.any():\n                    pass\n                else:\n"
+            "                    loss = loss - torch.dot(client.lagrange, theta)\n                    loss",
+            "first-round-plain",
+        ),
+        (
+            "loss = loss - torch.dot(client.lagrange, theta)\n                loss = loss + alpha / 2",
+            "share = client.samples / sum(c.samples for c in self.clients) * len(self.clients)\n"
+            "                loss = loss - torch.dot(client.lagrange, theta) / share\n"
+            "                loss = loss + alpha / share / 2",
+            "alpha-by-samples",
+        ),
     ],
     "Ditto": [
         (
@@ -115,6 +144,14 @@ MISTAKES: dict[str, list[tuple[str, str, str | None]]] = {
     ],
     "FedAdam": [
         ('torch.sqrt(self.v) + s["tau"]', 'torch.sqrt(self.v + s["tau"])', "tau-inside-root"),
+        ('        new = x + s["eta"]', STEP_SIZE.format(1), "bias-correction-one-round-ahead"),
+    ],
+    "PerFedAvg": [
+        (
+            "for p, g in zip(parameters.values(), outer):\n                        p.copy_(p - ",
+            "for p, f, g in zip(parameters.values(), fast.values(), outer):\n                        p.copy_(f - ",
+            "steps-from-adapted-model",
+        ),
     ],
     "PFedMe": [
         ("results.append(w)", "results.append(torch.tensor(flat(theta)))", "theta-sent"),
@@ -122,6 +159,12 @@ MISTAKES: dict[str, list[tuple[str, str, str | None]]] = {
         ('(1 - s["mix"]) * x + s["mix"] * mean', "mean", "mix-ignored"),
     ],
     "IFCA": [
+        (
+            "            if members:\n",
+            "            for p in () if members else net.parameters():\n                p.data *= float('nan')\n"
+            "            if members:\n",
+            "empty-cluster-to-nan",
+        ),
         ("np.argmin(losses)", "np.argmax(losses)", "worst-cluster-chosen"),
         (
             "for i in members)\n                new",
@@ -149,7 +192,7 @@ def implementation(name: str, text: str, changed: str) -> type:
     ),
 )
 def test_the_mistake_is_found_and_named(name: str, text: str, changed: str, slip: str | None) -> None:
-    algorithm = name.lower()
+    algorithm = {"PerFedAvg": "per-fedavg"}.get(name, name.lower())
     probes = check_names(DEFINITIONS[algorithm])[: -len(CHECKS)]
     settings = SETTINGS.get(slip or "", SETTINGS.get(name, {}))
     report = conform(implementation(name, text, changed), algorithm, settings=settings, checks=probes)
@@ -157,3 +200,20 @@ def test_the_mistake_is_found_and_named(name: str, text: str, changed: str, slip
     named = {hypothesis.slips for hypothesis in report.likely}
     # None: outside the bank, or with an undefined gradient; nothing may be named
     assert named == set() if slip is None else (slip,) in named, str(report)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "changed", "form"),
+    [
+        ("FedAdam", '        new = x + s["eta"]', STEP_SIZE.format(0), {"bias_correction": "step-size"}),
+        ("PerFedAvg", "create_graph=True", "create_graph=False", {"gradient": "first-order"}),
+    ],
+)
+def test_an_admissible_form_in_public_code_is_a_variant(
+    name: str, text: str, changed: str, form: dict[str, str]
+) -> None:
+    algorithm = {"PerFedAvg": "per-fedavg"}.get(name, name.lower())
+    start = implementation(name, text, changed)
+    report = conform(start, algorithm, settings={"weighting": "samples"})
+    assert (report.verdict, report.changed) == ("variant", form), str(report)
+    assert conform(start, algorithm, settings={"weighting": "samples", **form}).verdict == "conforms"

@@ -8,6 +8,8 @@ import pytest
 
 from clusterproof.conformance import DEFINITIONS, check_random, conform, from_rules, infer, replayed
 from clusterproof.conformance.adapters.library import from_algorithm
+from clusterproof.conformance.probes import SUPPORTS, make_probes
+from clusterproof.conformance.slips import SLIPS
 
 OWN = [
     ("fedavg", {}),
@@ -43,6 +45,7 @@ TORCH = [
     ("Ditto", "ditto", {}),
     ("FedAvgM", "fedavgm", {}),
     ("FedAdam", "fedadam", {}),
+    ("PerFedAvg", "per-fedavg", {}),
     ("PFedMe", "pfedme", {}),
     ("IFCA", "ifca", {"weighting": "samples"}),
 ]
@@ -287,6 +290,81 @@ def test_runs_that_cannot_tell_it_from_fedavg_are_undecided() -> None:
 
     report = conform(WithoutPersonal, "ditto")
     assert (report.verdict, report.status) == ("undecided", 3)
+    assert report.sentence.endswith("offer run.personal")
+    few = conform(DEFINITIONS["fednova"], "fednova", supports=["server-step", "participation"])
+    assert few.verdict == "undecided"
+    assert few.sentence.endswith("support batches")
+
+
+class DropsLast:
+    """FedAvg by hand that leaves out incomplete batches, as a loader with ``drop_last`` does."""
+
+    def __init__(self, task: Any, settings: dict[str, Any]) -> None:
+        self.task, self.settings, self.model = task, settings, task.start.copy()
+
+    def round(self, participants: list[int]) -> None:
+        models = []
+        for i in participants:
+            y, size = self.model.copy(), self.settings["batch_size"] or self.task.samples[i]
+            for _ in range(self.settings["local_epochs"]):
+                for _ in range(size, self.task.samples[i] + 1, size):
+                    y -= self.settings["step_size"] * self.task.gradient(i, y)
+            models.append(y)
+        mean = np.average(models, axis=0, weights=self.task.samples[participants])
+        self.model = self.model + self.settings["server_step_size"] * (mean - self.model)
+
+
+@pytest.mark.parametrize("size", [None, 2, 3, 40])
+def test_batches_of_any_size_can_be_dropped_if_incomplete(size: int | None) -> None:
+    settings = {"batch_size": size} if size else {}
+    report = conform(DropsLast, "fedavg", settings=settings)
+    assert (report.verdict, report.changed) == ("variant", {"drop_last": True}), str(report)
+    assert conform(DropsLast, "fedavg", settings={**settings, "drop_last": True}).verdict == "conforms"
+    check_random(DropsLast, "fedavg", settings={**settings, "drop_last": True})
+    for probe in make_probes(DEFINITIONS["fedavg"], settings, SUPPORTS)[0]:
+        assert size is None or probe.task.samples.min() >= size
+        assert probe.name not in ("sizes", "everything") or len(set(probe.task.samples)) == 4
+
+
+class Scaffold:
+    """SCAFFOLD by hand, which hands out the model only; c moves by 1/N of a sum or by the mean over participants."""
+
+    over_participants = False
+
+    def __init__(self, task: Any, settings: dict[str, Any]) -> None:
+        self.task, self.settings, self.model = task, settings, task.start.copy()
+        self.c, self.own = np.zeros(task.dimension), np.zeros((task.clients, task.dimension))
+
+    def round(self, participants: list[int]) -> None:
+        eta, changes, before = self.settings["step_size"], [], self.own.copy()
+        for i in participants:
+            y, size = self.model.copy(), self.settings["batch_size"] or self.task.samples[i]
+            steps = self.settings["local_epochs"] * -(-self.task.samples[i] // size)
+            for _ in range(steps):
+                y -= eta * (self.task.gradient(i, y) - before[i] + self.c)
+            self.own[i] = before[i] - self.c + (self.model - y) / (steps * eta)
+            changes.append(y - self.model)
+        count = len(participants) if self.over_participants else self.task.clients
+        self.c = self.c + (self.own - before).sum(axis=0) / count
+        self.model = self.model + self.settings["server_step_size"] * np.mean(changes, axis=0)
+
+
+def test_mistakes_that_the_runs_would_not_show_are_named() -> None:
+    name, wrong = (
+        "controls-averaged-over-participants",
+        type("Wrong", (Scaffold,), {"over_participants": True}),
+    )
+    assert [one.slips for one in conform(wrong, "scaffold").likely] == [(name,)]
+    assert "rule out" not in conform(Scaffold, "scaffold").sentence
+    for start in (Scaffold, wrong):
+        report = conform(start, "scaffold", supports=["batches", "server-step"])
+        assert report.verdict == "conforms"
+        assert (
+            f"these runs do not rule out: {SLIPS['scaffold']['controls-start-as-model'].sentence}"
+            in report.sentence
+        )
+        assert f"({name})" in report.sentence
+        assert "option-I-at-local-model" not in report.sentence  # it is no mistake of option II
 
 
 @pytest.mark.parametrize(

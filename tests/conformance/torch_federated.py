@@ -228,6 +228,30 @@ class FedAdam(FedAvg):
         nn.utils.vector_to_parameters(new, self.net.parameters())
 
 
+class PerFedAvg(FedAvg):
+    def round(self, participants):
+        selected = [self.clients[i] for i in participants]
+        models = []
+        for client in selected:
+            model = copy.deepcopy(self.net)
+            parameters = dict(model.named_parameters())
+            for x, y in client.batches():
+                inner = torch.autograd.grad(
+                    client.criterion(model(x), y), list(parameters.values()), create_graph=True
+                )
+                fast = {
+                    name: p - self.settings["inner_step_size"] * g
+                    for (name, p), g in zip(parameters.items(), inner)
+                }
+                outer = client.criterion(torch.func.functional_call(model, fast, (x,)), y)
+                outer = torch.autograd.grad(outer, list(parameters.values()))
+                with torch.no_grad():
+                    for p, g in zip(parameters.values(), outer):
+                        p.copy_(p - self.settings["step_size"] * g)
+            models.append(model)
+        self.aggregate(models, self.weights(selected))
+
+
 class PFedMe(FedAvg):
     def round(self, participants):
         s = self.settings

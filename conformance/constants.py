@@ -1,0 +1,205 @@
+"""Constants of its own that any code may have, such as a client's momentum: fitted to one run, confirmed by all."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clusterproof.conformance.definitions import Definition
+from clusterproof.conformance.probes import Observed, agree, snapshots
+from clusterproof.conformance.slips.general import Slip
+
+ITERATIONS = 8
+"""Gauss-Newton steps of a fit."""
+LARGEST = 1e4
+"""A constant beyond this, or not finite, is not tried."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """A deviation with unknown constants.
+
+    Attributes
+    ----------
+    name, sentence
+        As those of a slip; the sentence has a place for each constant.
+    starts
+        Where fits of the constants start.
+    changes
+        The changes of a slip for given constants; None if ``setting`` is given.
+    setting
+        The setting that has the constant as its value whatever is asked for.
+    """
+
+    name: str
+    sentence: str
+    starts: tuple[tuple[float, ...], ...]
+    changes: Callable[..., Mapping[str, Any]] | None = None
+    setting: str = ""
+
+    def options(self, constants: Sequence[float], further: Sequence[Slip] = ()) -> dict[str, Any]:
+        """Return the keyword arguments with which ``snapshots`` and ``agree`` make the deviation, and further slips."""
+        if self.changes is None:
+            return {"changed": {self.setting: constants[0]}, "slips": further}
+        return {"slips": [Slip(self.changes(*constants), self.sentence), *further]}
+
+
+def _decayed(decay: float) -> Any:
+    return lambda value, y: value + decay * y
+
+
+def _with_momentum(beta: float, decay: float = 0.0, kept: bool = False, ahead: bool = False) -> Any:
+    def change(run: Any, value: np.ndarray, y: np.ndarray, client: int, step: int) -> Any:
+        old = run.memory.get(("buffer", client), 0.0) if step or kept else 0.0
+        run.memory["buffer", client] = value + decay * y + beta * old
+        return run.memory["buffer", client] if not ahead else value + beta * run.memory["buffer", client]
+
+    return change
+
+
+def _clipped(norm: float) -> Any:
+    return lambda value: value * min(1.0, norm / max(float(np.linalg.norm(value)), 1e-300))
+
+
+def _step_by_round(factor: float, own: bool) -> Any:
+    """Return the change that multiplies the step size by a factor after every round (of the client, if ``own``)."""
+
+    def change(run: Any, value: np.ndarray, client: int) -> Any:
+        seen = run.memory.setdefault(("seen", client if own else None), [])
+        if not seen or own or seen[-1] is not run.x:
+            seen.append(run.x)
+        run.step_size = run.settings["step_size"] * factor ** (len(seen) - 1)
+        return value
+
+    return change
+
+
+BETAS, DECAYS, NORMS = ((0.9,), (0.5,)), ((1e-3,),), ((0.1,), (0.5,), (1.0,), (2.0,), (5.0,))
+
+
+def _families(definition: type[Definition]) -> Iterator[Family]:
+    """Yield the deviations that an algorithm's code can have; of one name, the first that explains the runs counts."""
+    for place in ("direction", "gradient"):  # a client's optimiser sees corrections, or the gradient alone
+        yield Family(
+            "local-momentum",
+            "local steps have momentum {}, which starts at 0 in each round",
+            BETAS,
+            lambda beta, place=place: {place: _with_momentum(beta)},
+        )
+        yield Family(
+            "local-momentum-kept",
+            "local steps have momentum {}, which is kept from round to round",
+            BETAS,
+            lambda beta, place=place: {place: _with_momentum(beta, kept=True)},
+        )
+        yield Family(
+            "local-nesterov",
+            "local steps have Nesterov's momentum {}, which starts at 0 in each round",
+            BETAS,
+            lambda beta, place=place: {place: _with_momentum(beta, ahead=True)},
+        )
+        yield Family(
+            "weight-decay",
+            "local steps have weight decay {}",
+            DECAYS,
+            lambda decay, place=place: {place: _decayed(decay)},
+        )
+        yield Family(
+            "local-momentum-and-weight-decay",
+            "local steps have momentum {} and weight decay {}",
+            ((0.9, 1e-3), (0.5, 1e-3)),
+            lambda beta, decay, place=place: {place: _with_momentum(beta, decay)},
+        )
+        yield Family(
+            "clipped",
+            "gradients are clipped to the norm {}",
+            NORMS,
+            lambda norm, place=place: {place: _clipped(norm)},
+        )
+    yield Family(
+        "gradient-scaled",
+        "the gradient is multiplied by {}: a factor of the loss or of the step size",
+        ((0.5,), (2.0,)),
+        lambda factor: {"gradient": factor},
+    )
+    for own, whose in ((False, "every round"), (True, "every round in which the client takes part")):
+        yield Family(
+            "step-decayed",
+            f"the step size is multiplied by {{}} after {whose}",
+            ((0.9,),),
+            lambda factor, own=own: {"start": _step_by_round(factor, own)},
+        )
+    for name, default in definition.defaults().items():
+        if (
+            isinstance(default, float) and name != definition.server_step
+        ):  # a constant server step is a variant
+            sentence = f"{name} is {{}} whatever is asked for"
+            yield Family(f"{name}-constant", sentence, ((default,), (default / 4,)), setting=name)
+
+
+def _rounded(constants: np.ndarray) -> Iterator[list[float]]:
+    """Yield constants with 1, 2, 3 and all digits."""
+    for digits in (1, 2, 3, 17):
+        yield [float(f"{constant:.{digits}g}") for constant in constants]
+
+
+def _fit(definition: type[Definition], run: Observed, family: Family, start: Sequence[float]) -> Any:
+    """Return the constants of least squares on one run by Gauss-Newton steps, or None."""
+
+    def residuals(constants: np.ndarray) -> np.ndarray:
+        states = snapshots(definition, run.probe, **family.options([float(one) for one in constants]))
+        names = [name for name in run.states[0] if name in states[0]]
+        pairs = zip(states, run.states, strict=False)
+        return np.concatenate([(one[name] - seen[name]).ravel() for one, seen in pairs for name in names])
+
+    constants = np.array(start)
+    for _ in range(ITERATIONS):
+        now = residuals(constants)
+        steps = 1e-6 * np.maximum(1e-2, np.abs(constants))
+        columns = [
+            residuals(constants + step * axis) for step, axis in zip(steps, np.eye(len(steps)), strict=True)
+        ]
+        if not np.isfinite(now).all() or any(
+            one.shape != now.shape or not np.isfinite(one).all() for one in columns
+        ):
+            return None
+        slopes = (np.array(columns) - now).T / steps
+        moved = np.linalg.lstsq(slopes, now)[0]
+        constants = constants - moved
+        if not np.abs(constants).max() <= LARGEST:
+            return None
+        if np.abs(moved).max() <= 1e-9:
+            break
+    return constants
+
+
+def explain_by_constants(
+    definition: type[Definition], runs: Sequence[Observed], dtype: str, bank: Mapping[str, Slip] | None = None
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield names and sentence of each deviation that explains every run; its constants are fitted to the first run.
+
+    With a bank, a deviation explains the first run alone, and every run together with one of the bank's slips.
+    """
+    found: set[str] = set()
+    with np.errstate(all="ignore"):
+        for family, start in ((one, start) for one in _families(definition) for start in one.starts):
+            # one constant is a simpler reason than two
+            if family.name in found or (found and len(start) > 1):
+                continue
+            constants = _fit(definition, runs[0], family, start)
+            for rounded in () if constants is None else _rounded(constants):
+                sentence = family.sentence.format(*(f"{one:.3g}" for one in rounded))
+                if bank is None:
+                    candidates: Mapping[str, tuple[Slip, ...]] = {"": ()}
+                elif agree(definition, runs[:1], dtype, **family.options(rounded)):
+                    candidates = {name: (slip,) for name, slip in bank.items()}
+                else:
+                    continue
+                for name, slips in candidates.items():
+                    if agree(definition, runs, dtype, **family.options(rounded, slips)):
+                        found.add(family.name)
+                        names = (family.name, name) if name else (family.name,)
+                        yield names, ", and ".join((sentence, *(slip.sentence for slip in slips)))
+                if family.name in found:
+                    break

@@ -1,0 +1,137 @@
+"""Constants that code has of its own, such as a client's momentum, are named with their values."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clusterproof.conformance import ConformanceTask, conform
+
+
+class FedProx:
+    """FedProx (FedAvg without ``proximal``) by hand; subclasses deviate in one number."""
+
+    momentum = decay = 0.0
+    ahead = False
+    keeps, norm, by_round, factor, proximal = False, np.inf, 1.0, 1.0, None
+
+    def __init__(self, task: ConformanceTask, settings: dict[str, Any]) -> None:
+        self.task, self.settings, self.model = task, settings, task.start.copy()
+        self.buffers = np.zeros((task.clients, task.dimension))
+        self.step_size = settings["step_size"]
+
+    def train(self, client: int) -> np.ndarray:
+        y, size = self.model.copy(), self.settings["batch_size"] or self.task.samples[client]
+        mu = self.settings.get("proximal", 0.0) if self.proximal is None else self.proximal
+        if not self.keeps:
+            self.buffers[client] = 0
+        for _ in range(self.settings["local_epochs"] * -(-self.task.samples[client] // size)):
+            direction = self.factor * self.task.gradient(client, y) + mu * (y - self.model) + self.decay * y
+            direction *= min(1, self.norm / np.linalg.norm(direction))
+            self.buffers[client] = self.momentum * self.buffers[client] + direction
+            moved = direction + self.momentum * self.buffers[client] if self.ahead else self.buffers[client]
+            y -= self.step_size * moved
+        return y
+
+    def round(self, participants: list[int]) -> None:
+        models = [self.train(client) for client in participants]
+        mean = np.average(models, axis=0, weights=self.task.samples[participants])
+        self.model = self.model + self.settings["server_step_size"] * (mean - self.model)
+        self.step_size *= self.by_round
+
+
+@pytest.mark.parametrize("dtype", [None, "float32"])
+@pytest.mark.parametrize(
+    ("deviation", "algorithm", "slip", "words"),
+    [
+        ({"momentum": 0.9}, "fedavg", "local-momentum", "momentum 0.9, which starts at 0 in each round"),
+        ({"momentum": 0.5, "keeps": True}, "fedprox", "local-momentum-kept", "momentum 0.5, which is kept"),
+        ({"momentum": 0.9, "ahead": True}, "fedprox", "local-nesterov", "Nesterov's momentum 0.9"),
+        ({"decay": 0.02}, "fedprox", "weight-decay", "weight decay 0.02"),
+        (
+            {"momentum": 0.9, "decay": 0.01},
+            "fedavg",
+            "local-momentum-and-weight-decay",
+            "momentum 0.9 and weight decay 0.01",
+        ),
+        ({"norm": 1.5}, "fedprox", "clipped", "clipped to the norm 1.5"),
+        ({"by_round": 0.99}, "fedavg", "step-decayed", "multiplied by 0.99 after every round"),
+        ({"factor": 0.5}, "fedprox", "gradient-scaled", "multiplied by 0.5"),
+        ({"proximal": 0.1}, "fedprox", "proximal-constant", "proximal is 0.1 whatever is asked for"),
+    ],
+)
+def test_the_constant_is_named(
+    deviation: dict[str, Any], algorithm: str, slip: str, words: str, dtype: str | None
+) -> None:
+    class Rounded(FedProx):
+        """Hands out single precision, if that is declared."""
+
+        def __getattribute__(self, name: str) -> Any:
+            value = super().__getattribute__(name)
+            return value.astype("float32") if name == "model" and dtype else value
+
+    report = conform(type("Deviating", (Rounded,), deviation), algorithm, dtype=dtype)
+    assert report.verdict == "differs"
+    assert [one.slips for one in report.likely] == [(slip,)], str(report)
+    assert words in report.sentence
+
+
+def test_a_fixed_step_size_is_named_beside_what_it_cannot_be_told_from() -> None:
+    report = conform(lambda task, settings: FedProx(task, {**settings, "step_size": 0.01}), "fedavg")
+    assert {one.slips[0] for one in report.likely} == {"gradient-scaled", "step_size-constant"}
+    assert "step_size is 0.01 whatever is asked for" in report.sentence
+
+
+def test_the_optimiser_of_torch_has_these_constants() -> None:
+    torch = pytest.importorskip("torch")
+    from clusterproof.conformance.adapters.torch_optimiser import torch_optimiser
+
+    report = conform(torch_optimiser(torch.optim.SGD, momentum=0.9, weight_decay=1e-2), "fedavg")
+    assert [one.slips for one in report.likely] == [("local-momentum-and-weight-decay",)], str(report)
+    assert "momentum 0.9 and weight decay 0.01" in report.sentence
+
+
+def test_a_constant_and_a_mistake_are_named_together() -> None:
+    class Uniform(FedProx):
+        momentum = 0.9
+
+        def round(self, participants: list[int]) -> None:
+            mean = np.mean([self.train(client) for client in participants], axis=0)
+            self.model = self.model + self.settings["server_step_size"] * (mean - self.model)
+
+    report = conform(Uniform, "fedprox")
+    assert [one.slips for one in report.likely] == [("local-momentum", "other-weights")], str(report)
+    assert "momentum 0.9" in report.sentence
+    assert "other weights" in report.sentence
+
+
+def test_code_that_is_right_apart_from_two_such_mistakes_is_not_explained_by_one() -> None:
+    report = conform(type("Twice", (FedProx,), {"momentum": 0.9, "norm": 1.0}), "fedavg")
+    assert (report.verdict, report.likely) == ("differs", ()), str(report)
+
+
+def test_a_threshold_that_the_probes_do_not_reach_is_found_by_the_scaled_task() -> None:
+    report = conform(type("Clipped", (FedProx,), {"norm": 10.0}), "fedavg")
+    assert [one.name for one in report.checks if one.outcome == "failed"] == ["scale"]
+    assert "is there a length that is fixed, such as clipping?" in report.sentence
+
+
+@pytest.mark.parametrize(
+    "fixed", [{"local_epochs": 1, "batch_size": None}, {"local_epochs": 1, "server_step_size": 1.0}]
+)
+def test_settings_that_are_fixed_in_the_code_are_named(fixed: dict[str, Any]) -> None:
+    report = conform(lambda task, settings: FedProx(task, {**settings, **fixed}), "fedprox")
+    assert [one.slips for one in report.likely] == [("settings-ignored",)], str(report)
+    assert ", ".join(f"{name} = {value}" for name, value in fixed.items()) in report.sentence
+
+
+def test_agreement_in_single_precision_says_so_and_double_precision_sees_more() -> None:
+    torch = pytest.importorskip("torch")
+    from clusterproof.conformance.adapters.torch_optimiser import torch_optimiser
+
+    for dtype, verdict, words in (
+        ("float32", "conforms", "in every round, to single precision"),
+        ("float64", "differs", "local steps have weight decay 1e-05"),
+    ):
+        report = conform(torch_optimiser(torch.optim.SGD, dtype=dtype, weight_decay=1e-5), "fedavg")
+        assert (report.verdict, words in report.sentence) == (verdict, True), str(report)
