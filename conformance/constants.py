@@ -10,8 +10,8 @@ from clusterproof.conformance.definitions import Definition
 from clusterproof.conformance.probes import Observed, agree, snapshots
 from clusterproof.conformance.slips.general import Slip
 
-ITERATIONS = 8
-"""Gauss-Newton steps of a fit."""
+EVALUATIONS = 20
+"""Runs of the definition in a fit, without those for derivatives."""
 LARGEST = 1e4
 """A constant beyond this, or not finite, is not tried."""
 
@@ -145,7 +145,8 @@ def _rounded(constants: np.ndarray) -> Iterator[list[float]]:
 
 
 def _fit(definition: type[Definition], run: Observed, family: Family, start: Sequence[float]) -> Any:
-    """Return the constants of least squares on one run by Gauss-Newton steps, or None."""
+    """Return the constants of least squares on one run, or None where these runs are not finite."""
+    from scipy.optimize import least_squares
 
     def residuals(constants: np.ndarray) -> np.ndarray:
         states = snapshots(definition, run.probe, **family.options([float(one) for one in constants]))
@@ -153,25 +154,11 @@ def _fit(definition: type[Definition], run: Observed, family: Family, start: Seq
         pairs = zip(states, run.states, strict=False)
         return np.concatenate([(one[name] - seen[name]).ravel() for one, seen in pairs for name in names])
 
-    constants = np.array(start)
-    for _ in range(ITERATIONS):
-        now = residuals(constants)
-        steps = 1e-6 * np.maximum(1e-2, np.abs(constants))
-        columns = [
-            residuals(constants + step * axis) for step, axis in zip(steps, np.eye(len(steps)), strict=True)
-        ]
-        if not np.isfinite(now).all() or any(
-            one.shape != now.shape or not np.isfinite(one).all() for one in columns
-        ):
-            return None
-        slopes = (np.array(columns) - now).T / steps
-        moved = np.linalg.lstsq(slopes, now)[0]
-        constants = constants - moved
-        if not np.abs(constants).max() <= LARGEST:
-            return None
-        if np.abs(moved).max() <= 1e-9:
-            break
-    return constants
+    try:
+        found = least_squares(residuals, start, ftol=None, gtol=None, xtol=1e-10, max_nfev=EVALUATIONS).x
+    except ValueError:  # not finite, or of another shape, where a run ends early
+        return None
+    return found if np.abs(found).max() <= LARGEST else None
 
 
 def explain_by_constants(

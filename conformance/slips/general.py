@@ -32,7 +32,7 @@ def times(setting: str) -> Change:
 
 def over(setting: str) -> Change:
     """Return the change that divides a line by a setting."""
-    return lambda run, value: value / run.settings[setting]
+    return lambda run, value: np.divide(value, run.settings[setting])
 
 
 def not_squared(setting: str, *parts: slice) -> Change:
