@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from clusterproof.conformance.definitions import Definition
 from clusterproof.conformance.probes import Observed, agree, snapshots
 from clusterproof.conformance.slips.general import Slip
 
-EVALUATIONS = 20
+EVALUATIONS = 16
 """Runs of the definition in a fit, without those for derivatives."""
 LARGEST = 1e4
 """A constant beyond this, or not finite, is not tried."""
@@ -138,13 +139,20 @@ def _families(definition: type[Definition]) -> Iterator[Family]:
             yield Family(f"{name}-constant", sentence, ((default,), (default / 4,)), setting=name)
 
 
+@cache
+def _starts(definition: type[Definition]) -> tuple[tuple[Family, tuple[float, ...]], ...]:
+    """Return where the fits of an algorithm start."""
+    return tuple((family, start) for family in _families(definition) for start in family.starts)
+
+
 def _rounded(constants: np.ndarray) -> Iterator[list[float]]:
     """Yield constants with 1, 2, 3 and all digits."""
     for digits in (1, 2, 3, 17):
         yield [float(f"{constant:.{digits}g}") for constant in constants]
 
 
-def _fit(definition: type[Definition], run: Observed, family: Family, start: Sequence[float]) -> Any:
+@lru_cache(maxsize=256)  # asked for once more together with each known mistake, and in single precision
+def _fit(definition: type[Definition], run: Observed, family: Family, start: tuple[float, ...]) -> Any:
     """Return the constants of least squares on one run, or None where these runs are not finite."""
     from scipy.optimize import least_squares
 
@@ -155,7 +163,7 @@ def _fit(definition: type[Definition], run: Observed, family: Family, start: Seq
         return np.concatenate([(one[name] - seen[name]).ravel() for one, seen in pairs for name in names])
 
     try:
-        found = least_squares(residuals, start, ftol=None, gtol=None, xtol=1e-10, max_nfev=EVALUATIONS).x
+        found = least_squares(residuals, start, method="lm", xtol=1e-10, max_nfev=EVALUATIONS).x
     except ValueError:  # not finite, or of another shape, where a run ends early
         return None
     return found if np.abs(found).max() <= LARGEST else None
@@ -170,7 +178,7 @@ def explain_by_constants(
     """
     found: set[str] = set()
     with np.errstate(all="ignore"):
-        for family, start in ((one, start) for one in _families(definition) for start in one.starts):
+        for family, start in _starts(definition):
             # one constant is a simpler reason than two
             if family.name in found or (found and len(start) > 1):
                 continue
