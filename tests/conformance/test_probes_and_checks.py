@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import strategies as st
+from tiers import slow_after
 
 from clusterproof.conformance import (
     DEFINITIONS,
@@ -108,7 +109,9 @@ def test_what_is_said_of_a_cause_is_true_of_states_that_never_move(
     assert words in report.sentence
 
 
-@pytest.mark.parametrize(("algorithm", "start", "probe"), FIRST)
+@pytest.mark.parametrize(
+    ("algorithm", "start", "probe"), slow_after(5, "every mistake of the bank is tried", FIRST)
+)
 def test_the_first_probe_that_fails_is_the_plainest_that_can(algorithm: str, start: Any, probe: str) -> None:
     report = conform(start, algorithm)
     assert report.localised is not None, str(report)

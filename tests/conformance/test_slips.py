@@ -121,18 +121,22 @@ def test_pairs_of_mistakes_are_named_together() -> None:
 
 @pytest.mark.parametrize(
     ("algorithm", "line", "change", "probe"),
-    [
-        ("fedavg", "direction", lambda value: np.clip(value, -0.5, 0.5), "one-step"),
-        ("fedavg", "direction", lambda value, step: value / (1 + step), "local-epochs"),
-        ("fedprox", "pull", lambda value: 1.5 * value, "local-epochs"),
-        ("scaffold", "correction", lambda value: 0.9 * value, "rounds"),
-        ("scaffold", "control step", lambda value: value / 2, "one-step"),
-        ("feddyn", "quadratic", lambda value: value**3, "local-epochs"),
-        ("ditto", "personal pull", lambda value: value * np.abs(value), "one-step"),
-        ("fedavgm", "old v", lambda value: value * np.array([1.0, 0.0, 1.0]), "rounds"),
-        ("fedavg", "weights", lambda value: value**2 / (value**2).sum(), "sizes"),
-        ("fedadam", "scale", lambda v, tau: v + tau, "one-step"),
-    ],
+    slow_after(
+        5,
+        "every mistake of the bank and every pair is tried",
+        [
+            ("fedavg", "direction", lambda value: np.clip(value, -0.5, 0.5), "one-step"),
+            ("fedavg", "direction", lambda value, step: value / (1 + step), "local-epochs"),
+            ("fedprox", "pull", lambda value: 1.5 * value, "local-epochs"),
+            ("scaffold", "correction", lambda value: 0.9 * value, "rounds"),
+            ("scaffold", "control step", lambda value: value / 2, "one-step"),
+            ("feddyn", "quadratic", lambda value: value**3, "local-epochs"),
+            ("ditto", "personal pull", lambda value: value * np.abs(value), "one-step"),
+            ("fedavgm", "old v", lambda value: value * np.array([1.0, 0.0, 1.0]), "rounds"),
+            ("fedavg", "weights", lambda value: value**2 / (value**2).sum(), "sizes"),
+            ("fedadam", "scale", lambda v, tau: v + tau, "one-step"),
+        ],
+    ),
 )
 def test_mistakes_outside_the_bank_are_found_and_not_named(
     algorithm: str, line: str, change: Any, probe: str

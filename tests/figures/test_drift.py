@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from drawings import SEED, drawn
 from drawings import line as line_of
+from tiers import slow_after
 
 from clusterproof.figures import drift
 from clusterproof.theory.exact import fixed_points
@@ -67,7 +68,7 @@ GRADIENTS = {
 }
 
 
-@pytest.mark.parametrize("steps", [1, 6, 19])
+@pytest.mark.parametrize("steps", slow_after(2, "long runs", [1, 6, 19]))
 @pytest.mark.parametrize("name", GRADIENTS)
 def test_lines_over_local_steps_are_where_long_runs_end(name, steps):
     end = average(descend(steps, GRADIENTS[name]), rounds=1600 // steps + 100)
@@ -75,7 +76,7 @@ def test_lines_over_local_steps_are_where_long_runs_end(name, steps):
     assert drifts[parameters == steps].item() == pytest.approx(distance(end), abs=1e-8)
 
 
-@pytest.mark.parametrize("steps", [1, 6, 19])
+@pytest.mark.parametrize("steps", slow_after(2, "long runs", [1, 6, 19]))
 @pytest.mark.parametrize("beta", BETAS)
 def test_lines_of_momentum_are_where_long_runs_end(beta, steps):
     end = average(momentum(steps, BETAS[beta]), rounds=1600 // steps + 100, size=6)[:3]

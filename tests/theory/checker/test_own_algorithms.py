@@ -80,7 +80,7 @@ def test_one_run_is_a_verdict_and_the_message_names_the_fault(
 
 
 @pytest.mark.parametrize("algorithm", [Mine(step_size=1.0, momentum=0.5), IFCA(step_size=1.0)])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", slow_after(1, "more seeds", range(3)))
 def test_what_is_as_it_claims_holds(algorithm: CFLMGD | IFCA, seed: int) -> None:
     trace = run(algorithm, TASK, rounds=ROUNDS, seed=seed, initial=START)
     theory.assert_holds("cfl-mgd/theorem-d", TASK, trace)
