@@ -204,7 +204,7 @@ def test_an_altered_statement_is_not_certified(
     assert theory.check(name, trials=5).verdict is not Kind.CERTIFIED
 
 
-@pytest.mark.parametrize("name", slow_after(12, "searches to the end", ALTERATIONS))
+@pytest.mark.parametrize("name", slow_after(12, "searches to the end", ALTERED))
 def test_sides_that_the_proof_did_not_give_are_not_certified(name: str) -> None:
     claim = theory.find_claim(name)
     assert claim.parts is not None
