@@ -178,11 +178,11 @@ def explain_by_constants(
     """
     found: set[str] = set()
     with np.errstate(all="ignore"):
-        for family, start in _starts(definition):
+        for family, start in _starts(definition):  # type: ignore[arg-type]  # its instances are not hashable, it is
             # one constant is a simpler reason than two
             if family.name in found or (found and len(start) > 1):
                 continue
-            constants = _fit(definition, runs[0], family, start)
+            constants = _fit(definition, runs[0], family, start)  # type: ignore[arg-type]  # as above
             for rounded in () if constants is None else _rounded(constants):
                 sentence = family.sentence.format(*(f"{one:.3g}" for one in rounded))
                 if bank is None:

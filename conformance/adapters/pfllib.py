@@ -13,6 +13,8 @@ from clusterproof.conformance.adapters.torch_side import flat, module, replaced,
 from clusterproof.conformance.observation import Start
 from clusterproof.conformance.tasks import ConformanceTask
 
+__all__ = ["pfllib_server"]
+
 ZEROS = (
     *("client_drop_rate", "train_slow_rate", "send_slow_rate", "num_new_clients", "fine_tuning_epoch_new"),
     *("dlg_eval", "dlg_gap", "batch_num_per_client", "few_shot", "top_cnt", "auto_break", "time_select"),
