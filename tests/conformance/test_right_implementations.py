@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clusterproof.conformance import DEFINITIONS, check_random, conform, from_rules, infer, replayed
+from clusterproof.conformance import DEFINITIONS, check_random, conform, from_rules, replayed
 from clusterproof.conformance.adapters.library import from_algorithm
 from clusterproof.conformance.probes import SUPPORTS, make_probes
 from clusterproof.conformance.slips import SLIPS
@@ -365,34 +365,6 @@ def test_mistakes_that_the_runs_would_not_show_are_named() -> None:
         )
         assert f"({name})" in report.sentence
         assert "option-I-at-local-model" not in report.sentence  # it is no mistake of option II
-
-
-@pytest.mark.parametrize(
-    "algorithm",
-    [
-        "fedavg",
-        *(
-            pytest.param(name, marks=pytest.mark.slow(reason="tries all algorithms"))
-            for name in ("fedprox", "scaffold", "feddyn", "fedavgm", "pfedme")
-        ),
-    ],
-)
-def test_the_algorithm_is_inferred(algorithm: str) -> None:
-    reports = infer(DEFINITIONS[algorithm])
-    assert [report.algorithm for report in reports] == [algorithm]
-
-
-def test_what_is_declared_holds_for_every_algorithm_that_is_tried() -> None:
-    tried = set()
-
-    def start(task: Any, settings: dict[str, Any]) -> Any:
-        tried.add(task.labels is None)
-        return DEFINITIONS["local"](task, settings)
-
-    start.supports, start.dtype, start.loss = (), "float32", "cross-entropy"  # type: ignore[attr-defined]
-    reports = infer(start)
-    assert {(report.algorithm, report.dtype) for report in reports} == {("local", "float32")}
-    assert tried == {False}
 
 
 def test_the_code_of_another_algorithm_is_recognised() -> None:

@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Annotated, Any
 
 import numpy as np
@@ -370,35 +369,3 @@ def test_a_text_stays_inside_its_cell_of_a_table() -> None:
     )
     cells = re.findall(r"(?:\\.|[^|\\])+", to_markdown([verdict]).splitlines()[2])
     assert re.sub(r"\\(.)", r"\1", cells[1].strip()) == label
-
-
-NEAR = Fraction(1, 10**20)
-
-
-@pytest.mark.parametrize(
-    ("measured", "bound", "said"),
-    [
-        (1.0000001, 1.0, "1.0000001 > 1"),
-        (10**6 + 1.0, 10**6, "1000001 > 1000000"),
-        (0.3 + 1e-12, 0.3, "0.300000000001 > 0.3"),
-        (1 + NEAR, 1, "1 > 1, by 1e-20"),
-        (np.array([1, 1 + NEAR], dtype=object), 1, "1 > 1 at entry 1, by 1e-20"),
-    ],
-)
-def test_sides_that_differ_are_written_differently(measured: Any, bound: Any, said: str) -> None:
-    def stated(x: Annotated[int, choice(1)]) -> Sides:
-        return at_most(measured, bound=bound, rounding=0)
-
-    trial = tried(stated)
-    assert trial.found is not None
-    told = sentences.broken(trial, trial.found).removeprefix("at x = 1: ")
-    assert told.replace("1e+06", "1000000") == said
-
-
-@pytest.mark.parametrize(
-    ("first", "second"), [(0.1, 0.2), (1.0, 1 + 2**-52), (0.1 + 0.2, 0.3), (1e9, 1e9 + 1)]
-)
-def test_two_numbers_get_the_fewest_digits_that_tell_them_apart(first: float, second: float) -> None:
-    digits = sentences.digits_apart(first, second)
-    assert f"{first:.{digits}g}" != f"{second:.{digits}g}"
-    assert digits == 5 or f"{first:.{digits - 1}g}" == f"{second:.{digits - 1}g}"
