@@ -7,16 +7,8 @@ import pytest
 from clusterproof.conformance import DEFINITIONS, infer
 
 
-@pytest.mark.parametrize(
-    "algorithm",
-    [
-        "fedavg",
-        *(
-            pytest.param(name, marks=pytest.mark.slow(reason="tries all algorithms"))
-            for name in ("fedprox", "scaffold", "feddyn", "fedavgm", "pfedme")
-        ),
-    ],
-)
+@pytest.mark.slow(reason="tries all algorithms")
+@pytest.mark.parametrize("algorithm", ["fedavg", "fedprox", "scaffold", "feddyn", "fedavgm", "pfedme"])
 def test_the_algorithm_is_inferred(algorithm: str) -> None:
     reports = infer(DEFINITIONS[algorithm])
     assert [report.algorithm for report in reports] == [algorithm]

@@ -48,7 +48,7 @@ def search(loss: float, seed: int = 0) -> Verdict:
     return falsify(rate(loss), algorithm=descend, tasks=TASKS, rounds=4, budget=60, seed=seed)
 
 
-@pytest.mark.parametrize("seed", [*range(2), *(pytest.param(seed, marks=MANY) for seed in range(2, 8))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=MANY) for seed in range(1, 8))])
 def test_a_false_rate_is_broken_by_a_small_run_that_can_be_pasted(seed: int) -> None:
     verdict = search(2, seed)
     assert verdict.verdict == "violated"
