@@ -1,8 +1,9 @@
 """Constants of its own that any code may have, such as a client's momentum: fitted to one run, confirmed by all."""
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -76,47 +77,52 @@ def _step_by_round(factor: float, own: bool) -> Any:
     return change
 
 
-BETAS, DECAYS, NORMS = ((0.9,), (0.5,)), ((1e-3,),), ((0.1,), (0.5,), (1.0,), (2.0,), (5.0,))
+BETAS = ((0.9,), (0.5,))
+LOCAL: tuple[tuple[str, str, tuple[tuple[float, ...], ...], Callable[..., Any]], ...] = (
+    (
+        "local-momentum",
+        "local steps have momentum {}, which starts at 0 in each round",
+        BETAS,
+        _with_momentum,
+    ),
+    (
+        "local-momentum-kept",
+        "local steps have momentum {}, which is kept from round to round",
+        BETAS,
+        partial(_with_momentum, kept=True),
+    ),
+    (
+        "local-nesterov",
+        "local steps have Nesterov's momentum {}, which starts at 0 in each round",
+        BETAS,
+        partial(_with_momentum, ahead=True),
+    ),
+    ("weight-decay", "local steps have weight decay {}", ((1e-3,),), _decayed),
+    (
+        "local-momentum-and-weight-decay",
+        "local steps have momentum {} and weight decay {}",
+        ((0.9, 1e-3), (0.5, 1e-3)),
+        _with_momentum,
+    ),
+    (
+        "clipped",
+        "gradients are clipped to the norm {}",
+        ((0.1,), (0.5,), (1.0,), (2.0,), (5.0,)),
+        _clipped,
+    ),
+)
+"""Deviations of a local step: name, sentence, where fits start, and the change of its direction or gradient."""
 
 
 def _families(definition: type[Definition]) -> Iterator[Family]:
     """Yield the deviations that an algorithm's code can have; of one name, the first that explains the runs counts."""
-    for place in ("direction", "gradient"):  # a client's optimiser sees corrections, or the gradient alone
+    # a client's optimiser sees corrections, or the gradient alone
+    for place, (name, sentence, starts, change) in itertools.product(("direction", "gradient"), LOCAL):
         yield Family(
-            "local-momentum",
-            "local steps have momentum {}, which starts at 0 in each round",
-            BETAS,
-            lambda beta, place=place: {place: _with_momentum(beta)},
-        )
-        yield Family(
-            "local-momentum-kept",
-            "local steps have momentum {}, which is kept from round to round",
-            BETAS,
-            lambda beta, place=place: {place: _with_momentum(beta, kept=True)},
-        )
-        yield Family(
-            "local-nesterov",
-            "local steps have Nesterov's momentum {}, which starts at 0 in each round",
-            BETAS,
-            lambda beta, place=place: {place: _with_momentum(beta, ahead=True)},
-        )
-        yield Family(
-            "weight-decay",
-            "local steps have weight decay {}",
-            DECAYS,
-            lambda decay, place=place: {place: _decayed(decay)},
-        )
-        yield Family(
-            "local-momentum-and-weight-decay",
-            "local steps have momentum {} and weight decay {}",
-            ((0.9, 1e-3), (0.5, 1e-3)),
-            lambda beta, decay, place=place: {place: _with_momentum(beta, decay)},
-        )
-        yield Family(
-            "clipped",
-            "gradients are clipped to the norm {}",
-            NORMS,
-            lambda norm, place=place: {place: _clipped(norm)},
+            name,
+            sentence,
+            starts,
+            lambda *constants, place=place, change=change: {place: change(*constants)},
         )
     yield Family(
         "gradient-scaled",
@@ -132,9 +138,8 @@ def _families(definition: type[Definition]) -> Iterator[Family]:
             lambda factor, own=own: {"start": _step_by_round(factor, own)},
         )
     for name, default in definition.defaults().items():
-        if (
-            isinstance(default, float) and name != definition.server_step
-        ):  # a constant server step is a variant
+        # a constant server step is a variant
+        if isinstance(default, float) and name != definition.server_step:
             sentence = f"{name} is {{}} whatever is asked for"
             yield Family(f"{name}-constant", sentence, ((default,), (default / 4,)), setting=name)
 
