@@ -102,7 +102,7 @@ FEWER: dict[str, int | None] = {
     "nastya/theorem-2.3": 4,
     "proxskip/identity": 1,
     "proxskip/sharp": 1,
-    "proxskip/theorem-5": None,
+    "proxskip/theorem-5": 1,
     "proxskip/theorem-6": 1,
     "q-rr/lemma-2.1-common": 1,
     "q-rr/lemma-2.1-own": 4,

@@ -87,6 +87,30 @@ class Start:
         return sum((c * (squares(x) + weight**2 * squares(h)).sum() for c, x, h in states), start=Fraction(0))
 
 
+def expected(values: Iterable[tuple[Fraction, np.ndarray]]) -> Fraction:
+    """Sum of arrays, in expectation over their probabilities."""
+    return sum((chance * value.sum() for chance, value in values), start=Fraction(0))
+
+
+def after_coin(moved: Any, cross: Any, controls: Any, probability: Any, weight: Any) -> Any:
+    """E Psi after the coin.
+
+    Parameters
+    ----------
+    moved, controls
+        Sums of ||x_i - x* - gamma (grad f_i(x_i) - g_i*)||^2 and ||h_i - g_i*||^2.
+    cross
+        Sum of <h_i - g_i*, x_i' - x*>, x_i' the point before averaging.
+    probability, weight
+        p and gamma / p.
+    """
+    step = probability * weight
+    points = moved + 2 * step * cross - step**2 * controls
+    skips = points + weight**2 * controls
+    communicates = skips - 2 * weight * cross
+    return probability * communicates + (1 - probability) * skips
+
+
 @dataclass(frozen=True)
 class Step:
     """An iteration as numbers: sums over clients, in expectation over the coins before it.
@@ -142,11 +166,7 @@ class Step:
 
     def expected(self) -> Any:
         """E Psi after the coin."""
-        step = self.probability * self.weight
-        points = self.moved + 2 * step * self.cross - step**2 * self.controls
-        skips = points + self.weight**2 * self.controls
-        communicates = skips - 2 * self.weight * self.cross
-        return self.probability * communicates + (1 - self.probability) * skips
+        return after_coin(self.moved, self.cross, self.controls, self.probability, self.weight)
 
     def terms(self) -> dict[str, Any]:
         """Return what is allowed: the rate times the start, and what is due to noise."""
@@ -180,19 +200,16 @@ def one_step(
         steep = clients.gradients(distances) - clients.strong_convexity * distances
         rows.append((chance, distances, steep / span if span else distances, controls))
 
-    def total(values: Iterable[tuple[Fraction, np.ndarray]]) -> Fraction:
-        return sum((chance * value.sum() for chance, value in values), start=Fraction(0))
-
     return Step(
         flat=flat,
         span=step * span,
-        inner=total((c, squares(z)) for c, _, z, _ in rows),
-        slack=total((c, (z * (d - z)).sum(axis=-1)) for c, d, z, _ in rows),
-        rest=total((c, squares(d - z)) for c, d, z, _ in rows),
+        inner=expected((c, squares(z)) for c, _, z, _ in rows),
+        slack=expected((c, (z * (d - z)).sum(axis=-1)) for c, d, z, _ in rows),
+        rest=expected((c, squares(d - z)) for c, d, z, _ in rows),
         probability=p,
         weight=weight,
-        controls=total((c, squares(h)) for c, _, _, h in rows),
-        cross=total((c, h * (flat * d - step * (span * z - h))) for c, d, z, h in rows),
+        controls=expected((c, squares(h)) for c, _, _, h in rows),
+        cross=expected((c, h * (flat * d - step * (span * z - h))) for c, d, z, h in rows),
         noise=added,
         rate=rate,
         over_flat=rate - flat**2,

@@ -2,58 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
-from clusterproof.theory.checker import Sides, at_most, integers, rationals, suppose
-from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares, vector
-from clusterproof.theory.papers.proxskip.setting import TRANSCRIBED
+from clusterproof.theory.checker import Sides, at_most, choice, integers
+from clusterproof.theory.exact.algebra import NotNegative, Number
+from clusterproof.theory.exact.algebra import Share as Probability
+from clusterproof.theory.exact.planar_clients import PlanarClients, squares
+from clusterproof.theory.papers.proxskip.estimator import ZERO, Estimator
+from clusterproof.theory.papers.proxskip.setting import TRANSCRIBED, after_coin, expected
 
-Part = Annotated[Fraction, rationals(0, 1, 4)]
-Factor = Annotated[Fraction, rationals(0, 2, 4, upwards=True)]
-
-
-@dataclass(frozen=True)
-class Estimator:
-    """g_i = grad f_i(x_i) + e (s L (x_i - y_i) + v), e = 1 or -1 for all; all y_i become the x_i before, or stay.
-
-    With n = 1 for s = 0, 2 for v = 0, else 3, and f the sum over clients, Assumption 4 holds with A = L + n (s L)^2 /
-    mu, B = n, C = n (1 - c) N v^2, A~ = q (s L)^2 / mu, B~ = 1 - q and C~ = q c N v^2; for s = 0 with B = 0 and C = N
-    v^2.
-
-    Attributes
-    ----------
-    x, y, control_x, control_y
-        x_0 - x*, the same for all clients, and h_i - g_i* in turn with both signs, minus their mean.
-    spread, noise, refresh
-        s, v along the first axis, and q, the probability that y_i becomes x_i.
-    memory
-        y_i - x* at the start, along the first axis.
-    counted
-        c: sigma = (s L)^2 sum ||y_i - x*||^2 + c N v^2.
-    excess, pace
-        W (1 - B~) / B - 1, and gamma over its limit.
-    probability
-        p.
-    """
-
-    x: Coordinate
-    y: Coordinate
-    control_x: Coordinate
-    control_y: Coordinate
-    spread: Factor
-    noise: Coordinate
-    refresh: Part
-    memory: Coordinate
-    counted: Part
-    excess: Factor
-    pace: Part
-    probability: Part
-
-
-ONE, ZERO, QUARTER = Fraction(1), Fraction(0), Fraction(1, 4)
+Slowest = Annotated[str, choice("models", "memory", "controls")]
+"""Which part of the Lyapunov function decides the rate."""
+ONE, QUARTER = Fraction(1), Fraction(1, 4)
 EQUAL = PlanarClients(2, ONE, ONE, ZERO, ZERO, ZERO, ZERO, 0)
 AT_REST = Estimator(ZERO, ZERO, ZERO, ZERO, QUARTER, ZERO, QUARTER, ZERO, ZERO, QUARTER, ONE, ONE)
 EXTREMES = [
@@ -84,50 +46,147 @@ def theorem_5(
         beta} with Psi_t = ||x_t - x*||^2 + (gamma^2 / p^2) ||h_t - h*||^2 + gamma^2 W sigma_t.
 
     Proof
-        ``proxskip/identity``, in which E ||x - x* - gamma (g - g*)||^2 + gamma^2 W E sigma+ is at most (1 - gamma mu)
-        ||x - x*||^2 - 2 gamma (1 - gamma (A + W A~)) D_f + gamma^2 (B + W B~) sigma + gamma^2 (C + W C~).
+        By induction over iterations, by ``proxskip/identity``, in which E ||x - x* - gamma (g - g*)||^2 + gamma^2 W E
+        sigma+ is at most (1 - gamma mu) ||x - x*||^2 - 2 gamma (1 - gamma (A + W A~)) D_f + gamma^2 (B + W B~) sigma
+        + gamma^2 (C + W C~): <x - x*, grad f(x) - grad f(x*)> >= D_f + mu ||x - x*||^2 / 2.
 
     Source
         Variance Reduced ProxSkip (2022), Theorem 5 and its (5) to (7), read in a transcription. Upper bound.
 
     Checked
+        Proved symbolically, for every estimator that meets Assumption 4 and any number of clients in any dimension.
         All outcomes of the coins, signs and memories in rational arithmetic, on clients in the plane whose losses are
-        not quadratic. The proof is by hand.
+        not quadratic.
     """
-    mu, s, q, p = clients.strong_convexity, estimator.spread, estimator.refresh, estimator.probability
-    suppose("mu > 0, gamma > 0 and p > 0", min(mu, estimator.pace, p) > 0)
-    suppose("B~ < 1 and W > B / (1 - B~)", q > 0 and (s == 0 or estimator.excess > 0))
-    noise, steep = clients.clients * estimator.noise**2, (s * clients.smoothness) ** 2
-    terms = 1 if s == 0 else 2 if noise == 0 else 3
-    b = terms if s else 0
-    w = b * (1 + estimator.excess) / q
-    beta = 1 - q + (b / w if w else 0)
-    gamma = estimator.pace / (clients.smoothness + (terms + w * q) * steep / mu)
-    added = (terms * (1 - estimator.counted) + w * q * estimator.counted if s else ONE) * noise
+    rates, slowest, floor = rates_and_floor(clients, estimator)
+    first, last = (estimator.psi(clients, estimator.states(clients, t)) for t in (0, iterations))
+    return {slowest: at_most(last, start=rates[slowest] ** iterations * first, floor=floor)}
 
-    every = clients.deviations(ZERO, ZERO)
-    controls = clients.deviations(estimator.control_x, estimator.control_y)
-    start, memory = vector(estimator.x, estimator.y), vector(estimator.memory, ZERO)
-    states = [(ONE, every + start, controls, every + memory)]
 
-    def psi() -> Fraction:
-        distance = sum((c * squares(x).sum() for c, x, _, _ in states), ZERO)
-        control = sum((c * squares(h).sum() for c, _, h, _ in states), ZERO)
-        sigma = sum((c * squares(y).sum() for c, _, _, y in states), ZERO) * steep
-        return distance + (gamma / p) ** 2 * control + gamma**2 * w * (sigma + estimator.counted * noise)
-
-    before = psi()
-    for _ in range(iterations):
-        after = []
-        for (c, x, h, y), sign in itertools.product(states, (1, -1)):
-            error = s * clients.smoothness * (x - y) + vector(estimator.noise, ZERO)
-            points = x - gamma * (clients.gradients(x) + sign * error - h)
-            met = 0 * points + mean(points)
-            coins = (p, met, h + p / gamma * (met - points)), (1 - p, points, h)
-            for (coin, model, control), (kept, last) in itertools.product(coins, ((q, x), (1 - q, y))):
-                after.append((c * coin * kept / 2, model, control, last))
-        states = after
-    rates = {"models": 1 - gamma * mu, "memory": beta, "controls": 1 - p**2}
+def rates_and_floor(
+    clients: PlanarClients, estimator: Estimator
+) -> tuple[dict[str, Fraction], str, Fraction]:
+    """Return the rate of each part of Psi, which of them is the slowest, and the floor."""
+    constants, p = estimator.constants(clients), estimator.probability
+    beta = constants.memory_kept + (constants.memory / constants.weight if constants.weight else 0)
+    rates = {
+        "models": 1 - constants.step_size * clients.strong_convexity,
+        "memory": beta,
+        "controls": 1 - p**2,
+    }
     slowest = max(rates, key=lambda name: rates[name])
-    rate, floor = rates[slowest], gamma**2 * added / (1 - rates[slowest])
-    return {slowest: at_most(psi(), start=rate**iterations * before, floor=floor)}
+    return rates, slowest, constants.added / (1 - rates[slowest])
+
+
+@dataclass(frozen=True)
+class Step:
+    """An iteration as numbers: sums over clients, in expectation over the iterations before it.
+
+    Attributes
+    ----------
+    distance, gap, memory
+        ||x - x*||^2, 2 gamma D_f and gamma^2 W sigma.
+    controls, cross
+        ||h - h*||^2 and <h - h*, x' - x*>, x' the point before averaging.
+    probability, weight
+        p and gamma / p.
+    forgotten, spare
+        gamma W A~ and 1 - gamma (A + W A~).
+    kept, noise
+        B~ and gamma^2 C.
+    lost_convexity, lost_gradient, lost_memory
+        2 gamma times what strong convexity leaves out, gamma^2 times what the bound on E ||g - g*||^2 does, gamma^2 W
+        times what that on E sigma+ does.
+    over_models, over_memory, over_controls
+        The rate minus 1 - gamma mu, minus beta, minus 1 - p^2.
+    floor, left
+        The floor, and what the iterations before it were allowed beyond their E Psi.
+    """
+
+    distance: NotNegative
+    gap: NotNegative
+    memory: NotNegative
+    controls: NotNegative
+    cross: Number
+    probability: Probability
+    weight: NotNegative
+    forgotten: NotNegative
+    spare: NotNegative
+    kept: NotNegative
+    noise: NotNegative
+    lost_convexity: NotNegative
+    lost_gradient: NotNegative
+    lost_memory: NotNegative
+    over_models: NotNegative
+    over_memory: NotNegative
+    over_controls: NotNegative
+    floor: NotNegative
+    left: NotNegative
+
+    def contracts(self) -> Sides:
+        """Conclude that E Psi is at most the rate times what was allowed before, without its floor, and the floor.
+
+        The first part of gamma^2 (C + W C~) = (1 - rate) floor is the gradient's noise, the rest the memory's.
+        """
+        rate = 1 - self.probability**2 + self.over_controls
+        product = (1 - rate + self.over_models) * self.distance + self.gap + self.lost_convexity
+        gradient = (1 - self.spare - self.forgotten) * self.gap + self.noise - self.lost_gradient
+        gradient += (rate - self.over_memory - self.kept) * self.memory
+        moved = self.distance - product + gradient
+        memory = self.forgotten * self.gap + self.kept * self.memory - self.lost_memory
+        memory += (1 - rate) * self.floor - self.noise
+        before = self.distance + self.weight**2 * self.controls + self.memory
+        return at_most(
+            after_coin(moved, self.cross, self.controls, self.probability, self.weight) + memory,
+            start=rate * (before + self.left - self.floor),
+            floor=self.floor,
+        )
+
+
+def last_iteration(clients: PlanarClients, estimator: Estimator, iterations: int) -> dict[str, Any]:
+    """Return the last iteration as numbers, of which the ones before it are the induction's hypothesis."""
+    constants, p = estimator.constants(clients), estimator.probability
+    rates, slowest, floor = rates_and_floor(clients, estimator)
+    rate, gamma, weight = rates[slowest], constants.step_size, constants.step_size / p
+    states = estimator.states(clients, iterations - 1)
+    following = estimator.states(clients, iterations)
+    distance = expected((c, squares(x)) for c, x, _, _ in states)
+    controls = expected((c, squares(h)) for c, _, h, _ in states)
+    gap = 2 * gamma * expected((c, clients.values(x)) for c, x, _, _ in states)
+    product = 2 * gamma * expected((c, x * clients.gradients(x)) for c, x, _, _ in states)
+    outcomes = ((c / 2, g) for c, x, _, y in states for g in estimator.gradients(clients, x, y))
+    second = gamma**2 * expected((c, squares(g)) for c, g in outcomes)
+    sigma, refreshed = estimator.sigma(clients, states), estimator.sigma(clients, following)
+    memory = gamma**2 * constants.weight * sigma
+    most = gamma * constants.gradient * gap + gamma**2 * (constants.memory * sigma + constants.noise)
+    kept = constants.memory_gradient * gap / gamma + constants.memory_kept * sigma + constants.memory_noise
+    step = Step(
+        distance=distance,
+        gap=gap,
+        memory=memory,
+        controls=controls,
+        cross=expected((c, h * (x - gamma * (clients.gradients(x) - h))) for c, x, h, _ in states),
+        probability=p,
+        weight=weight,
+        forgotten=gamma * constants.weight * constants.memory_gradient,
+        spare=1 - gamma * (constants.gradient + constants.weight * constants.memory_gradient),
+        kept=constants.memory_kept,
+        noise=gamma**2 * constants.noise,
+        lost_convexity=product - gap - gamma * clients.strong_convexity * distance,
+        lost_gradient=most - second,
+        lost_memory=gamma**2 * constants.weight * (kept - refreshed),
+        over_models=rate - rates["models"],
+        over_memory=rate - rates["memory"],
+        over_controls=rate - rates["controls"],
+        floor=floor,
+        left=rate ** (iterations - 1) * estimator.psi(clients, estimator.states(clients, 0))
+        + floor
+        - estimator.psi(clients, states),
+    )
+    return {"slowest": slowest, "step": step}
+
+
+@theorem_5.proof("induction", at=last_iteration)
+def induction(slowest: Slowest, step: Step) -> dict[str, Sides]:
+    """Step T - 1 to T."""
+    return {slowest: step.contracts()}

@@ -172,6 +172,21 @@ def test_theorem_5_by_a_plain_iteration_of_its_estimator() -> None:
 
 
 SEARCH = pytest.mark.slow(reason="a whole search")
+STEP = "1 - constants.step_size * clients.strong_convexity"
+
+
+def alter(printed: str, instead: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Register Theorem 5 with another text in one of its two modules."""
+    modules = [
+        importlib.import_module(f"clusterproof.theory.papers.proxskip.{name}")
+        for name in ("estimator", "theorem_5")
+    ]
+    texts = [inspect.getsource(module) for module in modules]
+    assert sum(text.count(printed) for text in texts) == 1
+    for module, text in zip(modules, texts, strict=True):
+        altered = types.ModuleType(module.__name__)
+        monkeypatch.setitem(sys.modules, module.__name__, altered)
+        exec(text.replace(printed, instead), vars(altered))
 
 
 @pytest.mark.parametrize(
@@ -179,23 +194,37 @@ SEARCH = pytest.mark.slow(reason="a whole search")
     [
         ('"memory": beta', '"memory": beta / 2', 1),
         ('"controls": 1 - p**2', '"controls": (1 - p) ** 2', 1),
-        (" + w * q * estimator.counted if", " if", 1),
-        pytest.param("1 - gamma * mu,", "(1 - gamma * mu) ** 2,", None, marks=SEARCH),
-        pytest.param("gamma**2 * added /", "gamma**2 / 2 * added /", None, marks=SEARCH),
+        ("(self.noise + self.weight * self.memory_noise)", "self.noise", 1),
+        pytest.param(STEP, f"({STEP}) ** 2", None, marks=SEARCH),
+        pytest.param("constants.added / (1", "constants.added / 2 / (1", None, marks=SEARCH),
         pytest.param("(terms + w * q) * steep / mu", "0", None, marks=SEARCH),
     ],
 )
+@pytest.mark.usefixtures("registry")
 def test_an_altered_theorem_5_is_violated(
-    printed: str,
-    instead: str,
-    trials: int | None,
-    monkeypatch: pytest.MonkeyPatch,
-    registry: dict[str, object],
+    printed: str, instead: str, trials: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = importlib.import_module("clusterproof.theory.papers.proxskip.theorem_5")
-    text = inspect.getsource(module)
-    assert text.count(printed) == 1
-    altered = types.ModuleType(module.__name__)
-    monkeypatch.setitem(sys.modules, module.__name__, altered)
-    exec(text.replace(printed, instead), vars(altered))
+    alter(printed, instead, monkeypatch)
     assert decided("proxskip/theorem-5", trials=trials).verdict == "violated"
+
+
+@pytest.mark.usefixtures("registry")
+@pytest.mark.parametrize(
+    ("printed", "instead"),
+    [
+        ("+ self.gap + self.lost_convexity", "+ self.gap - self.lost_convexity"),
+        ("self.noise - self.lost_gradient", "self.noise + self.lost_gradient"),
+        ("self.kept * self.memory - self.lost_memory", "self.kept * self.memory"),
+        ("rate - self.over_memory - self.kept", "rate - self.kept"),
+        ("1 - self.probability**2 + self", "1 - self.probability + self"),
+        ("2 * gamma * expected((c, clients.values", "gamma * expected((c, clients.values"),
+        ("constants.memory_gradient * gap / gamma", "constants.memory_gradient * gap"),
+        ("(1 - rate) * self.floor - self.noise", "(1 - rate) * self.floor"),
+        ("+ floor\n        - estimator", "- estimator"),
+    ],
+)
+def test_a_fault_in_the_proof_of_theorem_5_is_not_certified(
+    printed: str, instead: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alter(printed, instead, monkeypatch)
+    assert decided("proxskip/theorem-5", trials=1).verdict != "certified"
