@@ -160,7 +160,7 @@ def leaderboard(
 
         save_bounds(rows, caption, figure)
     for row in broken:
-        print(f"{row['column']}, {row['round']} rounds: {row['reason']}")
+        print(f"{row['column']}, R = {row['round']}: {row['reason']}")
     return int(bool(broken) and fail_on is not None)
 
 

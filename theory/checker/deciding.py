@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.checker import sentences
 from clusterproof.theory.checker.claim import Context
 from clusterproof.theory.checker.claim_parts import Parts, factor_names
@@ -57,6 +58,11 @@ def decide(claim: Parts, context: Context) -> Finding:
             if isinstance(found, Finding):
                 return dataclasses.replace(found, **_counts(trials))
             constants.append(found)
+        elif part.families and trials[-1].instances:
+            rule = "has no effect on a statement without up_to_constant"
+            raise InvalidArgument(
+                "families", dict(part.families), rule, "leave it out, or state up_to_constant(...)"
+            )
     main = [trial for trial in trials if trial.statement.same]
     # a proof of the whole does not stand in for the instances that it is held against
     held = [trial for trial in main if not trial.statement.whole] or main

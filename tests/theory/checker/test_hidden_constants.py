@@ -284,6 +284,15 @@ def test_families_that_show_nothing_are_refused(registry: None, families: Any, w
         claim(stated, families=families)
 
 
+def test_families_of_a_statement_without_a_hidden_constant_are_refused(registry: None) -> None:
+    def stated(kappa: Kappa) -> Sides:
+        return at_most(1, allowed=kappa)
+
+    claim(stated, families={"kappa": DECADES})
+    with pytest.raises(InvalidArgument, match="no effect on a statement without up_to_constant"):
+        theory.check("toy/one")
+
+
 def test_only_sure_inequalities_hold_up_to_a_constant() -> None:
     for sides in (equal((1, 1)), at_most(np.zeros(3), failure=0.1, allowed=1)):
         with pytest.raises(InvalidArgument, match="must be at_most"):

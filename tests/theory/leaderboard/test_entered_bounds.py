@@ -48,7 +48,7 @@ def test_bounds_of_a_module_are_judged(tmp_path: Path, capsys: pytest.CaptureFix
     rows_file, figure = tmp_path / "rows.json", tmp_path / "figure.svg"
     command += ["--json", str(rows_file), "--figure", str(figure)]
     assert main([*command, "--fail-on", "violated"]) == 1
-    assert "mine/small, 1 rounds: violated: half of the clients" in capsys.readouterr().out
+    assert "mine/small, R = 1: violated: half of the clients" in capsys.readouterr().out
     written = json.loads(rows_file.read_text(encoding="utf-8"))
     assert {tuple(row) for row in written} == {("round", "column", "value", "reason")}
     assert main(["schema", "leaderboard"]) == 0
@@ -104,7 +104,7 @@ def test_a_bound_is_judged_by_the_task_if_it_is_in_the_setting(
     command = ["leaderboard", "fedavg", "--client-class=strong", "--rounds=1", "--module=small.py"]
     command += [f"--{name.replace('_', '-')}={value}" for name, value in A.items()]
     assert main([*command, "--task=own.py:task", "--fail-on=violated"]) == 1
-    assert "mine/small, 1 rounds: violated: the given task" in capsys.readouterr().out
+    assert "mine/small, R = 1: violated: the given task" in capsys.readouterr().out
 
 
 def test_bounds_without_a_name_are_listed_every_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
