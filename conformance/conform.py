@@ -77,6 +77,31 @@ def conform(
     InvalidArgument
         If an argument is not admissible; not for a defect of the implementation, which is a verdict.
     """
+    return _examine(
+        start,
+        algorithm,
+        settings=settings,
+        supports=supports,
+        dtype=dtype,
+        checks=checks,
+        timeout=timeout,
+        loss=loss,
+    )
+
+
+def _examine(
+    start: Start,
+    algorithm: str,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    supports: Iterable[str] | None = None,
+    dtype: str | None = None,
+    checks: Sequence[str] | None = None,
+    timeout: float = TIMEOUT,
+    loss: str | None = None,
+    explained: bool = True,
+) -> Report:
+    """Compare as ``conform`` does; without explanation, a report that differs has no likely cause."""
     definition = find_definition(algorithm)
     chosen = check_settings(definition, settings or {})
     supported, declared, loss = check_declared(start, supports, dtype, loss, chosen)
@@ -94,7 +119,7 @@ def conform(
         if not runs:
             return blank
         _require_usable(definition, blank, runs, run)
-        report = judge(replace(blank, runs=runs))
+        report = judge(replace(blank, runs=runs), explained)
         further = additional_checks(report, run, [name for name in CHECKS if name in wanted])
         for check in further:
             if check.name == "repeatable" and check.outcome == "failed":
@@ -160,7 +185,7 @@ def _require_usable(
         )
 
 
-def judge(report: Report) -> Report:
+def judge(report: Report, explained: bool = True) -> Report:
     """Return the report with the verdict on its runs, for which no implementation is needed."""
     if not report.runs:
         return report
@@ -195,6 +220,8 @@ def judge(report: Report) -> Report:
         form = ", ".join(f"{name} = {value}" for name, value in shown.items())
         sentence = f"conforms to {definition.name} with {form}; {declared} was expected"
         return replace(report, verdict="variant", sentence=sentence, changed=changed)
+    if not explained:
+        return replace(report, verdict="differs", localised=localised)
     likely, sentence = explain(definition, runs, dtype)
     if not likely and undeclared_double:
         likely, sentence = explain(definition, runs, "float32")
@@ -317,7 +344,9 @@ def infer(start: Start, *, supports: Iterable[str] | None = None, **options: Any
     for definition in DEFINITIONS.values():
         # a constant server step is inferred, and no symmetry tells algorithms apart
         known = [name for name in probe_names(definition) if name not in ("server-step", "clusters")]
-        report = conform(complete, definition.name, supports=supports, checks=known, **options)
+        report = _examine(
+            complete, definition.name, supports=supports, checks=known, explained=False, **options
+        )
         if report.verdict in ("conforms", "variant"):
             found.append(report)
     return tuple(report for report in found if report.verdict == "conforms") or tuple(found)
