@@ -37,8 +37,8 @@ def log_p_values(values: np.ndarray, count: int) -> np.ndarray:
     No law and no finite moments are assumed: the p-values are valid for heavy tails and rare events, too.
     """
     centred = values - values.mean(axis=0)
-    deviation = centred.std(axis=0)
     with np.errstate(all="ignore"):
+        deviation = np.sqrt(np.einsum("nk,nk->k", centred, centred) / len(centred))
         excess = np.where(deviation > 0, centred[:count].mean(axis=0) / deviation, 0.0)
     found = np.zeros(values.shape[1])
     far = np.argsort(-np.abs(excess), kind="stable")[:MOST]
@@ -58,8 +58,8 @@ def _cramer(values: np.ndarray, means: np.ndarray) -> np.ndarray:
         weights = np.exp(exponents - largest)
         total = weights.sum(axis=0)
         best = np.minimum(best, largest + np.log(total / len(values)) - tilt * means)
-        slope = (weights * values).sum(axis=0) / total - means
-        curvature = (weights * values**2).sum(axis=0) / total - (slope + means) ** 2
+        slope = np.einsum("nk,nk->k", weights, values) / total - means
+        curvature = np.einsum("nk,nk,nk->k", weights, values, values) / total - (slope + means) ** 2
         step = slope / np.maximum(curvature, 1e-12)
         tilt = np.clip(tilt - step, tilt / 2, 2 * tilt)
     return best

@@ -109,8 +109,8 @@ def statistics_of_assignments(assignments: np.ndarray, labels: np.ndarray, count
 def standardise(values: np.ndarray, unit: float) -> np.ndarray:
     """Centre and scale columns (N, K); 0 where they do not vary by more than rounding may."""
     centred = values - values.mean(axis=0)
-    deviation = centred.std(axis=0)
     with np.errstate(all="ignore"):
+        deviation = np.sqrt(np.einsum("nk,nk->k", centred, centred) / len(centred))
         return np.asarray(np.where(deviation > unit, centred / deviation, 0.0))
 
 
@@ -146,7 +146,8 @@ def _innovations(models: np.ndarray, step: int) -> np.ndarray:
         rows = rows[:, deviation > 0] / deviation[deviation > 0]
         values = increments[:, p] - increments[:, p].mean(axis=0)
         if 10 * rows.shape[1] <= len(rows):
-            values = values - rows @ np.linalg.lstsq(rows, values)[0]
+            # by the normal equations: a direction that is left out, as rounding, costs power alone
+            values = values - rows @ np.linalg.lstsq(rows.T @ rows, rows.T @ values)[0]
         residuals[:, p] = values
     return np.asarray(residuals.reshape(len(residuals), -1))
 
